@@ -1,0 +1,168 @@
+//! The trainer of the processor: client-blocked. One row per core, kept in cache through all its local steps.
+
+mod backward;
+mod evaluate;
+mod forward;
+mod scratch;
+mod step;
+
+use crate::batches::{Batches, Pass, RowKey};
+use crate::device::Cpu;
+use crate::learner::{Context, RowStates, RowTally};
+use crate::stack::Stack;
+use crate::work::{Amount, LocalWork, RowWork, Velocity};
+use meshfold_data::Examples;
+use rayon::prelude::*;
+use scratch::Scratches;
+use step::{Extras, Trainer};
+
+/// The client-blocked trainer: scratch memory per thread, and the normalised test examples once they were asked for.
+#[derive(Debug)]
+pub(crate) struct Blocked {
+    cpu: Cpu,
+    scratches: Scratches,
+    tests: Option<Vec<f32>>,
+}
+
+/// Everything of one row that its thread needs.
+struct Job<'a> {
+    row: usize,
+    /// The row's weights when it trains, its gradient when that is asked for.
+    target: &'a mut [f32],
+    velocity: Option<&'a mut [f32]>,
+    pass: &'a mut Pass,
+    tally: &'a mut RowTally,
+    work: &'a RowWork,
+}
+
+/// Reads examples `indices` into `x` `[indices, D]`, normalised.
+#[inline(always)]
+fn gather(examples: &Examples, indices: &[u32], x: &mut [f32]) {
+    let width = examples.width();
+    let (multiply, add) = (examples.scale().multiply, examples.scale().add);
+    for (to, index) in x.chunks_exact_mut(width).zip(indices) {
+        for (to, pixel) in to.iter_mut().zip(examples.row(*index as usize)) {
+            *to = f32::from(*pixel) * multiply + add;
+        }
+    }
+}
+
+impl Blocked {
+    pub(crate) fn new(cpu: &Cpu) -> Self {
+        Self { cpu: cpu.clone(), scratches: Scratches::default(), tests: None }
+    }
+
+    /// Runs all local steps of all rows.
+    pub(crate) fn train(
+        &mut self,
+        context: Context<'_>,
+        states: RowStates<'_>,
+        stack: &mut Stack,
+        velocity: Velocity<'_>,
+        work: &LocalWork<'_>,
+    ) {
+        let width = stack.layout().width();
+        let (correction, anchor) = (host(work.correction), host(work.anchor.map(|anchor| anchor.models)));
+        let velocities: Vec<Option<&mut [f32]>> = match velocity {
+            Velocity::Kept(kept) => rows_of(kept, width).map(Some).collect(),
+            Velocity::Fresh => (0..stack.rows()).map(|_| None).collect(),
+        };
+        let jobs = jobs(states, rows_of(stack, width), velocities, work.rows);
+        // With fewer busy rows than threads, the threads share each row's products instead: the bits are the same.
+        let share_rows = jobs.len() < self.cpu.threads();
+        let trainer = Trainer {
+            cpu: &self.cpu,
+            network: context.network,
+            examples: context.train,
+            sgd: work.sgd,
+            share_rows,
+        };
+        let train = |job: Job<'_>| {
+            let mut batches = context.batches(job.pass, job.work, work, job.row);
+            let extras = Extras {
+                correction: correction.map(|all| &all[job.row * width..][..width]),
+                anchor: anchor.zip(work.anchor).map(|(all, anchor)| (&all[job.row * width..][..width], anchor.mu)),
+            };
+            let mut scratch = self.scratches.take();
+            let loss = trainer.train(job.target, job.velocity, extras, &mut batches, &mut scratch);
+            job.tally.add(loss, work.round);
+            self.scratches.put(scratch);
+        };
+        self.cpu.install(|| {
+            if share_rows {
+                jobs.into_iter().for_each(train);
+            } else {
+                let grain = (jobs.len() / (16 * self.cpu.threads())).max(1);
+                jobs.into_par_iter().with_max_len(grain).for_each(train);
+            }
+        });
+    }
+
+    /// The mini-batch gradient of every row at its next batch, `[R, P]`; zero for idle rows.
+    pub(crate) fn gradients(
+        &mut self,
+        context: Context<'_>,
+        states: RowStates<'_>,
+        stack: &Stack,
+        work: &LocalWork<'_>,
+    ) -> Stack {
+        let width = stack.layout().width();
+        let mut out = Stack::zeros(stack.device(), stack.layout(), stack.rows());
+        let models = stack.host().unwrap_or_default();
+        let none = (0..stack.rows()).map(|_| None).collect();
+        let jobs = jobs(states, rows_of(&mut out, width), none, work.rows);
+        let trainer = Trainer {
+            cpu: &self.cpu,
+            network: context.network,
+            examples: context.train,
+            sgd: work.sgd,
+            share_rows: false,
+        };
+        self.cpu.install(|| {
+            jobs.into_par_iter().for_each(|job| {
+                let task = RowWork { client: job.work.client, amount: Amount::Steps(1) };
+                let mut batches = context.batches(job.pass, &task, work, job.row);
+                let mut scratch = self.scratches.take();
+                let model = &models[job.row * width..][..width];
+                let loss = trainer.gradient(model, &mut batches, &mut scratch);
+                job.target.copy_from_slice(&scratch.gradient);
+                job.tally.add(loss, work.round);
+                self.scratches.put(scratch);
+            });
+        });
+        out
+    }
+}
+
+/// The rows that have something to do.
+fn jobs<'a>(
+    states: RowStates<'a>,
+    targets: impl Iterator<Item = &'a mut [f32]>,
+    velocities: Vec<Option<&'a mut [f32]>>,
+    work: &'a [RowWork],
+) -> Vec<Job<'a>> {
+    let rows = targets.zip(velocities).zip(states.passes).zip(states.tallies).zip(work).enumerate();
+    rows.filter(|(_, (_, work))| work.amount != Amount::Idle)
+        .map(|(row, ((((target, velocity), pass), tally), work))| Job { row, target, velocity, pass, tally, work })
+        .collect()
+}
+
+impl<'a> Context<'a> {
+    /// The batches of one row in one call.
+    pub(crate) fn batches<'b>(&self, pass: &'b mut Pass, row: &RowWork, work: &LocalWork<'b>, index: usize) -> Batches<'b>
+    where
+        'a: 'b,
+    {
+        let key = RowKey { seed: self.seed, row: index as u32 };
+        let shard = (row.client, self.partition.shard(row.client as usize));
+        Batches::new(pass, shard, work.sgd, key, (work.round as u64 - 1, row.amount))
+    }
+}
+
+fn host(stack: Option<&Stack>) -> Option<&[f32]> {
+    stack.and_then(Stack::host)
+}
+
+fn rows_of(stack: &mut Stack, width: usize) -> std::slice::ChunksExactMut<'_, f32> {
+    stack.host_mut().unwrap_or_default().chunks_exact_mut(width)
+}

@@ -1,0 +1,157 @@
+//! Where stacks live: the processor, or a GPU if the binary was built for one.
+
+use crate::error::EngineError;
+use crate::kernels::Instructions;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// A device as a user asks for it: `cpu`, `wgpu`, `wgpu:1`, `cuda:0`, `auto`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DeviceRequest {
+    /// The client-blocked trainer on the processor.
+    #[default]
+    Cpu,
+    /// A GPU through wgpu, by index.
+    Wgpu(usize),
+    /// An NVIDIA GPU through CUDA, by index.
+    Cuda(usize),
+    /// A GPU if this binary and machine have one, else the processor.
+    Auto,
+}
+
+impl FromStr for DeviceRequest {
+    type Err = EngineError;
+
+    fn from_str(text: &str) -> Result<Self, EngineError> {
+        let (kind, index) = text.split_once(':').unwrap_or((text, "0"));
+        match (kind, index.parse()) {
+            ("cpu", Ok(0)) => Ok(Self::Cpu),
+            ("auto", Ok(0)) => Ok(Self::Auto),
+            ("wgpu", Ok(index)) => Ok(Self::Wgpu(index)),
+            ("cuda", Ok(index)) => Ok(Self::Cuda(index)),
+            _ => Err(EngineError::Device {
+                device: text.to_owned(),
+                reason: "no such device; use cpu, wgpu, wgpu:INDEX, cuda, cuda:INDEX or auto".to_owned(),
+            }),
+        }
+    }
+}
+
+impl fmt::Display for DeviceRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cpu => f.write_str("cpu"),
+            Self::Auto => f.write_str("auto"),
+            Self::Wgpu(index) => write!(f, "wgpu:{index}"),
+            Self::Cuda(index) => write!(f, "cuda:{index}"),
+        }
+    }
+}
+
+/// The processor: an instruction set and the threads that share the rows.
+#[derive(Debug, Clone)]
+pub struct Cpu {
+    instructions: Instructions,
+    pool: Arc<ThreadPool>,
+}
+
+impl Cpu {
+    /// Takes `threads` threads (all cores if `None`) and `instructions` (the widest that there are if `None`).
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if the threads cannot be started.
+    pub fn new(threads: Option<usize>, instructions: Option<Instructions>) -> Result<Self, EngineError> {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads.unwrap_or(0))
+            .thread_name(|index| format!("meshfold-{index}"))
+            .build()
+            .map_err(|error| EngineError::Device { device: "cpu".to_owned(), reason: error.to_string() })?;
+        Ok(Self { instructions: instructions.unwrap_or_else(Instructions::detect), pool: Arc::new(pool) })
+    }
+
+    /// The instruction set that kernels use.
+    pub fn instructions(&self) -> Instructions {
+        self.instructions
+    }
+
+    /// Number of threads.
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Runs `work` on the device's own threads.
+    pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.pool.install(work)
+    }
+}
+
+/// An opened device. Cheap to clone.
+#[derive(Debug, Clone)]
+pub enum Device {
+    /// The client-blocked trainer.
+    Cpu(Cpu),
+    /// The stacked trainer.
+    #[cfg(feature = "gpu")]
+    Gpu(crate::stacked::Gpu),
+}
+
+impl Device {
+    /// Opens what was asked for. Nothing falls back silently: only `auto` chooses.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if the binary or the machine lacks the device.
+    pub fn open(request: DeviceRequest, threads: Option<usize>, instructions: Option<Instructions>) -> Result<Self, EngineError> {
+        match request {
+            DeviceRequest::Cpu => Cpu::new(threads, instructions).map(Self::Cpu),
+            #[cfg(feature = "gpu")]
+            DeviceRequest::Wgpu(_) | DeviceRequest::Cuda(_) => crate::stacked::Gpu::open(request).map(Self::Gpu),
+            #[cfg(not(feature = "gpu"))]
+            DeviceRequest::Wgpu(_) | DeviceRequest::Cuda(_) => Err(EngineError::Device {
+                device: request.to_string(),
+                reason: "this binary was built for the processor alone; build it with `--features gpu` \
+                         (or `vulkan`, `cuda`) to use a GPU"
+                    .to_owned(),
+            }),
+            #[cfg(feature = "gpu")]
+            DeviceRequest::Auto => match crate::stacked::Gpu::open(DeviceRequest::Wgpu(0)) {
+                Ok(gpu) if !gpu.is_software() => Ok(Self::Gpu(gpu)),
+                _ => Cpu::new(threads, instructions).map(Self::Cpu),
+            },
+            #[cfg(not(feature = "gpu"))]
+            DeviceRequest::Auto => Cpu::new(threads, instructions).map(Self::Cpu),
+        }
+    }
+
+    /// The processor with all its cores and its widest instruction set.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if the threads cannot be started.
+    pub fn cpu() -> Result<Self, EngineError> {
+        Cpu::new(None, None).map(Self::Cpu)
+    }
+
+    /// The device kind that results are bit-identical on, for example `cpu/avx512`.
+    pub fn kind(&self) -> String {
+        match self {
+            Self::Cpu(cpu) => format!("cpu/{}", cpu.instructions),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => gpu.kind(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn device_names_round_trip() {
+        for name in ["cpu", "auto", "wgpu:0", "wgpu:3", "cuda:1"] {
+            assert_eq!(name.parse::<DeviceRequest>().map(|device| device.to_string()).as_deref(), Ok(name));
+        }
+        assert!("gpu".parse::<DeviceRequest>().is_err());
+        assert!("wgpu:x".parse::<DeviceRequest>().is_err());
+    }
+}

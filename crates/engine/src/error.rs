@@ -1,0 +1,89 @@
+//! What can go wrong between a stack and its device.
+
+use thiserror::Error;
+
+/// A failed engine operation.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// The mixing matrix does not fit the stack.
+    #[error("mix: the matrix is {matrix_rows} x {matrix_columns} but the stack holds {rows} models")]
+    MixShape {
+        /// Rows of the matrix.
+        matrix_rows: usize,
+        /// Columns of the matrix.
+        matrix_columns: usize,
+        /// Rows of the stack.
+        rows: usize,
+    },
+    /// Two stacks that a verb combines have different rows or layouts.
+    #[error("{verb}: one stack is [{left_rows}, {left_width}], the other [{right_rows}, {right_width}]")]
+    StackShape {
+        /// The verb that was asked for.
+        verb: &'static str,
+        /// Rows of the first stack.
+        left_rows: usize,
+        /// Padded parameters per row of the first stack.
+        left_width: usize,
+        /// Rows of the second stack.
+        right_rows: usize,
+        /// Padded parameters per row of the second stack.
+        right_width: usize,
+    },
+    /// A per-row argument has the wrong length.
+    #[error("{verb}: {found} values for {rows} rows")]
+    RowCount {
+        /// The verb that was asked for.
+        verb: &'static str,
+        /// Values given.
+        found: usize,
+        /// Rows of the stack.
+        rows: usize,
+    },
+    /// A row index outside the stack, or a scatter target named twice.
+    #[error("{verb}: row {row} is out of range or repeated (the stack holds {rows} rows)")]
+    RowIndex {
+        /// The verb that was asked for.
+        verb: &'static str,
+        /// The offending row.
+        row: usize,
+        /// Rows of the stack.
+        rows: usize,
+    },
+    /// A row was given a client that does not exist or holds no examples.
+    #[error("train: row {row} works for client {client}, which {reason}")]
+    Client {
+        /// Row of the stack.
+        row: usize,
+        /// Client asked for.
+        client: usize,
+        /// Why it cannot train.
+        reason: &'static str,
+    },
+    /// A setting that the engine cannot work with.
+    #[error("{what}: {found}, but it must be {needed}")]
+    Setting {
+        /// Name of the setting.
+        what: &'static str,
+        /// The value found.
+        found: String,
+        /// The values that would do.
+        needed: &'static str,
+    },
+    /// A device was asked for that this binary cannot drive.
+    #[error("device {device}: {reason}")]
+    Device {
+        /// The device as it was asked for.
+        device: String,
+        /// Why it cannot be used and what to do.
+        reason: String,
+    },
+    /// A model stopped being finite.
+    #[error("the model of row {row} is not finite since round {round}")]
+    NonFinite {
+        /// First round in which the loss or the model was not finite.
+        round: usize,
+        /// Lowest row that was so in that round.
+        row: usize,
+    },
+}

@@ -1,0 +1,18 @@
+//! Host kernels. The only place in the workspace with `unsafe` code.
+//!
+//! Products are tiles of registers, written once over [`pulp`]'s vectors and compiled for each instruction set.
+//! Every output is one chain of fused multiply-adds in ascending order of the summed index, so its bits do not
+//! depend on tile shape, block size or threads.
+#![allow(unsafe_code)]
+
+mod affine;
+mod exp;
+pub(crate) mod host;
+mod instructions;
+mod outer;
+mod softmax;
+
+pub(crate) use affine::{Affine, transpose};
+pub use instructions::Instructions;
+pub(crate) use outer::{HeavyBall, Outer, Plain, Store, Update};
+pub(crate) use softmax::{Outcome, cross_entropy};

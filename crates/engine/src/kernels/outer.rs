@@ -1,0 +1,299 @@
+//! The weight gradient of a dense layer, `G = Xᵀ · D`, and what is done with it while it is in registers.
+
+use super::affine::{NARROW_ROWS, WIDE_ROWS, even_part, with_rows};
+use pulp::{MemMask, Simd, WithSimd};
+
+/// `g[k, j] = Σ_i x[i, k] · d[i, j]` over `i < rows`, each tile of `g` handed to `update`.
+///
+/// `x` is `[rows, inner]` with rows `x_stride` apart, `d` is `[rows, columns]` contiguous, `g` is `[inner, columns]`.
+#[derive(Debug)]
+pub(crate) struct Outer<'a, U> {
+    pub(crate) x: &'a [f32],
+    pub(crate) x_stride: usize,
+    pub(crate) d: &'a [f32],
+    pub(crate) rows: usize,
+    pub(crate) inner: usize,
+    pub(crate) columns: usize,
+    pub(crate) update: U,
+}
+
+/// What becomes of a gradient in registers.
+pub(crate) trait Update: Sized {
+    /// Cuts the targets in two at float `at`.
+    fn split(self, at: usize) -> (Self, Self);
+
+    /// Whether the targets hold `size` floats.
+    fn holds(&self, size: usize) -> bool;
+
+    /// Applies one vector of gradient at float `offset` of the block.
+    ///
+    /// # Safety
+    /// The lanes that `mask` names are within the targets (all lanes if `mask` is `None`).
+    unsafe fn apply<S: Simd>(&mut self, simd: S, offset: usize, mask: Option<MemMask<S::m32s>>, gradient: S::f32s);
+}
+
+/// Stores the gradient, or adds it to what is there.
+#[derive(Debug)]
+pub(crate) struct Store<'a> {
+    pub(crate) gradient: &'a mut [f32],
+    pub(crate) add: bool,
+}
+
+/// A step without momentum: `w <- w − rate · (g + decay · w)`.
+#[derive(Debug)]
+pub(crate) struct Plain<'a> {
+    pub(crate) weights: &'a mut [f32],
+    pub(crate) rate: f32,
+    pub(crate) decay: f32,
+}
+
+/// A heavy-ball step: `v <- momentum · v + g + decay · w`, `w <- w − rate · v`; a `fresh` velocity is taken as zero
+/// and not read.
+#[derive(Debug)]
+pub(crate) struct HeavyBall<'a> {
+    pub(crate) weights: &'a mut [f32],
+    pub(crate) velocity: &'a mut [f32],
+    pub(crate) rate: f32,
+    pub(crate) momentum: f32,
+    pub(crate) decay: f32,
+    pub(crate) fresh: bool,
+}
+
+#[inline(always)]
+unsafe fn load<S: Simd>(simd: S, pointer: *const f32, mask: Option<MemMask<S::m32s>>) -> S::f32s {
+    // SAFETY: the caller names the lanes that may be read.
+    unsafe {
+        match mask {
+            Some(mask) => simd.mask_load_ptr_f32s(mask, pointer),
+            None => pointer.cast::<S::f32s>().read_unaligned(),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn store<S: Simd>(simd: S, pointer: *mut f32, mask: Option<MemMask<S::m32s>>, value: S::f32s) {
+    // SAFETY: the caller names the lanes that may be written.
+    unsafe {
+        match mask {
+            Some(mask) => simd.mask_store_ptr_f32s(mask, pointer, value),
+            None => pointer.cast::<S::f32s>().write_unaligned(value),
+        }
+    }
+}
+
+impl Update for Store<'_> {
+    fn split(self, at: usize) -> (Self, Self) {
+        let (low, high) = self.gradient.split_at_mut(at);
+        (Store { gradient: low, ..self }, Store { gradient: high, ..self })
+    }
+
+    #[inline(always)]
+    fn holds(&self, size: usize) -> bool {
+        self.gradient.len() >= size
+    }
+
+    #[inline(always)]
+    unsafe fn apply<S: Simd>(&mut self, simd: S, offset: usize, mask: Option<MemMask<S::m32s>>, gradient: S::f32s) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let pointer = self.gradient.as_mut_ptr().add(offset);
+            let sum = if self.add { simd.add_f32s(load(simd, pointer, mask), gradient) } else { gradient };
+            store(simd, pointer, mask, sum);
+        }
+    }
+}
+
+impl Update for Plain<'_> {
+    fn split(self, at: usize) -> (Self, Self) {
+        let (low, high) = self.weights.split_at_mut(at);
+        (Plain { weights: low, ..self }, Plain { weights: high, ..self })
+    }
+
+    #[inline(always)]
+    fn holds(&self, size: usize) -> bool {
+        self.weights.len() >= size
+    }
+
+    #[inline(always)]
+    unsafe fn apply<S: Simd>(&mut self, simd: S, offset: usize, mask: Option<MemMask<S::m32s>>, gradient: S::f32s) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let pointer = self.weights.as_mut_ptr().add(offset);
+            let weights = load(simd, pointer, mask);
+            let step = simd.mul_add_e_f32s(simd.splat_f32s(self.decay), weights, gradient);
+            store(simd, pointer, mask, simd.mul_add_e_f32s(simd.splat_f32s(-self.rate), step, weights));
+        }
+    }
+}
+
+impl Update for HeavyBall<'_> {
+    fn split(self, at: usize) -> (Self, Self) {
+        let (low, high) = self.weights.split_at_mut(at);
+        let (low_velocity, high_velocity) = self.velocity.split_at_mut(at);
+        (
+            HeavyBall { weights: low, velocity: low_velocity, ..self },
+            HeavyBall { weights: high, velocity: high_velocity, ..self },
+        )
+    }
+
+    #[inline(always)]
+    fn holds(&self, size: usize) -> bool {
+        self.weights.len() >= size && self.velocity.len() >= size
+    }
+
+    #[inline(always)]
+    unsafe fn apply<S: Simd>(&mut self, simd: S, offset: usize, mask: Option<MemMask<S::m32s>>, gradient: S::f32s) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let (w, v) = (self.weights.as_mut_ptr().add(offset), self.velocity.as_mut_ptr().add(offset));
+            let weights = load(simd, w, mask);
+            let mut velocity = simd.mul_add_e_f32s(simd.splat_f32s(self.decay), weights, gradient);
+            if !self.fresh {
+                velocity = simd.mul_add_e_f32s(simd.splat_f32s(self.momentum), load(simd, v, mask), velocity);
+            }
+            store(simd, v, mask, velocity);
+            store(simd, w, mask, simd.mul_add_e_f32s(simd.splat_f32s(-self.rate), velocity, weights));
+        }
+    }
+}
+
+impl<U: Update> WithSimd for Outer<'_, U> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        if self.inner == 0 || self.columns == 0 {
+            return;
+        }
+        let reach = self.rows.saturating_sub(1) * self.x_stride + self.inner;
+        assert!(self.rows == 0 || self.x.len() >= reach, "x is too short");
+        assert!(self.d.len() >= self.rows * self.columns, "d is too short");
+        assert!(self.update.holds(self.inner * self.columns), "the target of the gradient is too short");
+        let lanes = S::F32_LANES;
+        let vectors = if S::REGISTER_COUNT >= 32 { 4 } else { 2 };
+        let wide_columns = self.columns - self.columns % (vectors * lanes);
+        let part = even_part(self.inner, WIDE_ROWS);
+        let mut k = 0;
+        while wide_columns > 0 && k < self.inner {
+            let tile_rows = part.min(self.inner - k);
+            for column in (0..wide_columns).step_by(vectors * lanes) {
+                let tile = Tile { k, column, width: vectors * lanes };
+                // SAFETY: the asserts above bound the tile.
+                unsafe {
+                    if vectors == 4 {
+                        with_rows!(tile_rows, [1 2 3 4 5 6], self.compute::<S, 4>(simd, &tile));
+                    } else {
+                        with_rows!(tile_rows, [1 2 3 4 5 6], self.compute::<S, 2>(simd, &tile));
+                    }
+                }
+            }
+            k += tile_rows;
+        }
+        let part = even_part(self.inner, NARROW_ROWS);
+        for column in (wide_columns..self.columns).step_by(lanes) {
+            let width = lanes.min(self.columns - column);
+            let mut k = 0;
+            while k < self.inner {
+                let tile_rows = part.min(self.inner - k);
+                let tile = Tile { k, column, width };
+                // SAFETY: the asserts above bound the tile.
+                unsafe { with_rows!(tile_rows, [1 2 3 4 5 6 7 8 9 10 11 12], self.compute::<S, 1>(simd, &tile)) }
+                k += tile_rows;
+            }
+        }
+    }
+}
+
+struct Tile {
+    k: usize,
+    column: usize,
+    width: usize,
+}
+
+impl<U: Update> Outer<'_, U> {
+/// One tile of the gradient: `R` rows from `tile.k`, `V` vectors from `tile.column`.
+#[inline(always)]
+unsafe fn compute<S: Simd, const R: usize, const V: usize>(&mut self, simd: S, tile: &Tile) {
+    let lanes = S::F32_LANES;
+    let mask = (V == 1 && tile.width < lanes).then(|| simd.mask_between_m32s(0, tile.width as u32));
+    let mut sums = [[simd.splat_f32s(0.0); V]; R];
+    for row in 0..self.rows {
+        // SAFETY: the caller bounds the tile within `x` and `d`.
+        unsafe {
+            let d = self.d.as_ptr().add(row * self.columns + tile.column);
+            let mut deltas = [simd.splat_f32s(0.0); V];
+            for (vector, delta) in deltas.iter_mut().enumerate() {
+                *delta = load(simd, d.add(vector * lanes), mask);
+            }
+            let x = self.x.as_ptr().add(row * self.x_stride + tile.k);
+            for (r, sums) in sums.iter_mut().enumerate() {
+                let x = simd.splat_f32s(*x.add(r));
+                for vector in 0..V {
+                    sums[vector] = simd.mul_add_e_f32s(x, deltas[vector], sums[vector]);
+                }
+            }
+        }
+    }
+    for (r, sums) in sums.iter().enumerate() {
+        for (vector, sum) in sums.iter().enumerate() {
+            let offset = (tile.k + r) * self.columns + tile.column + vector * lanes;
+            // SAFETY: the caller bounds the tile within the update's targets.
+            unsafe { self.update.apply(simd, offset, mask, *sum) }
+        }
+    }
+}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::Instructions;
+
+    fn numbers(count: usize, salt: usize) -> Vec<f32> {
+        (0..count).map(|i| ((i * 7919 + salt * 104_729) % 1000) as f32 / 500.0 - 1.0).collect()
+    }
+
+    fn expected(x: &[f32], d: &[f32], rows: usize, inner: usize, columns: usize) -> Vec<f64> {
+        (0..inner * columns)
+            .map(|at| {
+                let (k, j) = (at / columns, at % columns);
+                (0..rows).map(|i| f64::from(x[i * inner + k]) * f64::from(d[i * columns + j])).sum()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_update_equals_a_host_loop_on_odd_sizes() {
+        for (rows, inner, columns) in [(1, 1, 1), (5, 7, 3), (13, 31, 10), (20, 17, 200), (7, 9, 67), (2, 13, 64)] {
+            let (x, d) = (numbers(rows * inner, 1), numbers(rows * columns, 2));
+            let g = expected(&x, &d, rows, inner, columns);
+            let (w, v) = (numbers(inner * columns, 3), numbers(inner * columns, 4));
+            let (rate, momentum, decay) = (0.1, 0.9, 0.01);
+            for set in Instructions::available() {
+                let (x, d) = (x.as_slice(), d.as_slice());
+                let mut gradient = vec![f32::NAN; inner * columns];
+                set.run(Outer { x, x_stride: inner, d, rows, inner, columns, update: Store { gradient: &mut gradient, add: false } });
+                let mut plain = w.clone();
+                let update = Plain { weights: &mut plain, rate, decay };
+                set.run(Outer { x, x_stride: inner, d, rows, inner, columns, update });
+                for fresh in [false, true] {
+                    let (mut weights, mut velocity) = (w.clone(), v.clone());
+                    let update = HeavyBall { weights: &mut weights, velocity: &mut velocity, rate, momentum, decay, fresh };
+                    set.run(Outer { x, x_stride: inner, d, rows, inner, columns, update });
+                    for at in 0..g.len() {
+                        let old = if fresh { 0.0 } else { f64::from(momentum) * f64::from(v[at]) };
+                        let now = old + g[at] + f64::from(decay) * f64::from(w[at]);
+                        // f32 sums of up to 20 products of numbers below 1.
+                        assert!((f64::from(velocity[at]) - now).abs() < 1e-5, "{set}");
+                        assert!((f64::from(weights[at]) - (f64::from(w[at]) - f64::from(rate) * now)).abs() < 1e-5);
+                    }
+                }
+                for at in 0..g.len() {
+                    assert!((f64::from(gradient[at]) - g[at]).abs() < 1e-5, "{set}");
+                    let step = g[at] + f64::from(decay) * f64::from(w[at]);
+                    assert!((f64::from(plain[at]) - (f64::from(w[at]) - f64::from(rate) * step)).abs() < 1e-5);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! The learner: examples, their owners and the model, and the verbs that need all three.
+
+use crate::batches::{Pass, Position, RowKey};
+use crate::blocked::Blocked;
+use crate::device::Device;
+use crate::error::EngineError;
+use crate::kernels::Outcome;
+use crate::model::Network;
+use crate::stack::Stack;
+use crate::work::{Amount, BatchSize, LocalWork, RowWork, Sgd, Velocity};
+use meshfold_data::{Examples, Partition, Splits};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// From which model rows start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Start {
+    /// Every row from the same model.
+    #[default]
+    Same,
+    /// Each row from a draw of its own.
+    Independent,
+}
+
+/// Which examples models are judged on.
+#[derive(Debug, Clone, Copy)]
+pub enum Split<'a> {
+    /// The test set.
+    Test,
+    /// The whole training set.
+    Train,
+    /// For row `i` the training shard of client `clients[i]`.
+    Shards(&'a [u32]),
+}
+
+/// How well one model does.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Score {
+    /// Mean cross-entropy in nats.
+    pub loss: f64,
+    /// Share of examples whose largest logit is that of their label.
+    pub accuracy: f64,
+}
+
+impl Score {
+    pub(crate) fn of(outcomes: impl Iterator<Item = Outcome>, examples: usize) -> Self {
+        let (mut loss, mut correct) = (0.0, 0u64);
+        for outcome in outcomes {
+            loss += outcome.loss;
+            correct += u64::from(outcome.correct);
+        }
+        let examples = examples.max(1) as f64;
+        Self { loss: loss / examples, accuracy: correct as f64 / examples }
+    }
+}
+
+/// Work done so far, and the training loss since the tally was last taken.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Tally {
+    /// Local steps of all rows since the start of the run.
+    pub local_steps: u64,
+    /// Examples that those steps saw.
+    pub examples_seen: u64,
+    /// Mean over the rows that trained of their mini-batch losses since the last tally, in nats.
+    pub train_loss: Option<f64>,
+}
+
+/// Losses of some steps of one row.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct LossSum {
+    pub(crate) sum: f64,
+    pub(crate) steps: u64,
+    pub(crate) examples: u64,
+}
+
+impl LossSum {
+    pub(crate) fn add(&mut self, mean: f64, examples: usize) {
+        self.sum += mean;
+        self.steps += 1;
+        self.examples += examples as u64;
+    }
+}
+
+/// What is remembered of one row's training.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct RowTally {
+    /// Losses since the last tally.
+    recent: LossSum,
+    /// First round in which a loss or the model was not finite.
+    broken: Option<usize>,
+}
+
+impl RowTally {
+    pub(crate) fn add(&mut self, losses: LossSum, round: usize) {
+        self.recent.sum += losses.sum;
+        self.recent.steps += losses.steps;
+        self.recent.examples += losses.examples;
+        if !losses.sum.is_finite() {
+            self.mark_broken(round);
+        }
+    }
+
+    pub(crate) fn mark_broken(&mut self, round: usize) {
+        self.broken = Some(self.broken.map_or(round, |earlier| earlier.min(round)));
+    }
+}
+
+/// What a trainer is given by the learner, the same for all rows.
+#[derive(Clone, Copy)]
+pub(crate) struct Context<'a> {
+    pub(crate) network: &'a Network,
+    pub(crate) train: &'a Examples,
+    pub(crate) test: &'a Examples,
+    pub(crate) partition: &'a Partition,
+    pub(crate) seed: u64,
+}
+
+/// What a trainer is given row by row.
+pub(crate) struct RowStates<'a> {
+    pub(crate) passes: &'a mut [Pass],
+    pub(crate) tallies: &'a mut [RowTally],
+}
+
+#[derive(Debug)]
+enum Trainer {
+    Blocked(Blocked),
+    #[cfg(feature = "gpu")]
+    Stacked(crate::stacked::Stacked),
+}
+
+/// Everything that local work and evaluation need besides the models: one copy of the examples, who owns which, the
+/// network, and how far each row has come through its data.
+#[derive(Debug)]
+pub struct Learner {
+    device: Device,
+    network: Network,
+    splits: Splits,
+    partition: Arc<Partition>,
+    seed: u64,
+    passes: Vec<Pass>,
+    tallies: Vec<RowTally>,
+    local_steps: u64,
+    examples_seen: u64,
+    trainer: Trainer,
+}
+
+/// What a learner must be given to go on where another stopped.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LearnerState {
+    positions: Vec<Position>,
+    local_steps: u64,
+    examples_seen: u64,
+}
+
+impl Learner {
+    /// Brings the examples to `device`. `seed` keys the initial models and the batches.
+    ///
+    /// # Errors
+    /// [`EngineError::Setting`] if the network does not fit the examples.
+    pub fn upload(
+        device: &Device,
+        network: Network,
+        splits: Splits,
+        partition: Arc<Partition>,
+        seed: u64,
+    ) -> Result<Self, EngineError> {
+        for (found, needed) in [
+            (splits.train.width(), network.inputs()),
+            (splits.test.width(), network.inputs()),
+            (splits.train.classes(), network.classes()),
+            (splits.test.classes(), network.classes()),
+        ] {
+            if found != needed {
+                return Err(EngineError::Setting {
+                    what: "examples",
+                    found: format!("{found} features or classes where the network has {needed}"),
+                    needed: "of the network's shape",
+                });
+            }
+        }
+        let trainer = match device {
+            Device::Cpu(cpu) => Trainer::Blocked(Blocked::new(cpu)),
+            #[cfg(feature = "gpu")]
+            Device::Gpu(gpu) => Trainer::Stacked(crate::stacked::Stacked::upload(gpu, &network, &splits)?),
+        };
+        let device = device.clone();
+        let (passes, tallies) = (Vec::new(), Vec::new());
+        Ok(Self { device, network, splits, partition, seed, passes, tallies, local_steps: 0, examples_seen: 0, trainer })
+    }
+
+    /// The device that models must live on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The network that a row holds the parameters of.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// Who owns which training example.
+    pub fn partition(&self) -> &Partition {
+        &self.partition
+    }
+
+    /// The examples.
+    pub fn splits(&self) -> &Splits {
+        &self.splits
+    }
+
+    /// The first models of a run, `[rows, P]`.
+    ///
+    /// # Errors
+    /// Those of [`Stack::from_host`].
+    pub fn initial(&self, rows: usize, start: Start) -> Result<Stack, EngineError> {
+        let values = match start {
+            Start::Same => self.network.initialise(self.seed, 0).repeat(rows),
+            Start::Independent => (0..rows as u32).flat_map(|row| self.network.initialise(self.seed, row)).collect(),
+        };
+        Stack::from_host(&self.device, self.network.layout(), values)
+    }
+
+    /// Local steps that a row's work amounts to.
+    pub fn steps_of(&self, row: &RowWork, sgd: &Sgd) -> u32 {
+        sgd.steps_on(row.amount, self.partition.shard(row.client as usize).len())
+    }
+
+    /// Runs the local steps of every row on the device, without a read-back; `stack` and `velocity` are `[R, P]`.
+    ///
+    /// Rows that are idle or finished do not move, nor does their velocity. Returns the steps of each row.
+    ///
+    /// # Errors
+    /// [`EngineError::RowCount`], [`EngineError::StackShape`], [`EngineError::Client`] or [`EngineError::Setting`] if
+    /// the work does not fit the stack, the clients or the engine.
+    pub fn train(&mut self, stack: &mut Stack, velocity: Velocity<'_>, work: &LocalWork<'_>) -> Result<Vec<u32>, EngineError> {
+        let others = [work.correction, work.anchor.map(|anchor| anchor.models)];
+        self.check(stack, work, &others)?;
+        if let Velocity::Kept(kept) = &velocity {
+            self.check(stack, work, &[Some(kept)])?;
+        }
+        let steps = self.count(work, |learner, row| learner.steps_of(row, work.sgd));
+        let (context, states, trainer) = self.context(stack.rows());
+        match trainer {
+            Trainer::Blocked(trainer) => trainer.train(context, states, stack, velocity, work),
+            #[cfg(feature = "gpu")]
+            Trainer::Stacked(trainer) => trainer.train(context, states, stack, velocity, work)?,
+        }
+        Ok(steps)
+    }
+
+    /// The clipped mini-batch gradient of every row at its next batch, `[R, P]`; zero for idle rows.
+    ///
+    /// # Errors
+    /// As [`Learner::train`].
+    pub fn gradients(&mut self, stack: &Stack, work: &LocalWork<'_>) -> Result<Stack, EngineError> {
+        self.check(stack, work, &[])?;
+        self.count(work, |_, row| u32::from(row.amount != Amount::Idle));
+        let (context, states, trainer) = self.context(stack.rows());
+        match trainer {
+            Trainer::Blocked(trainer) => Ok(trainer.gradients(context, states, stack, work)),
+            #[cfg(feature = "gpu")]
+            Trainer::Stacked(trainer) => trainer.gradients(context, states, stack, work),
+        }
+    }
+
+    /// Judges every row on `split`, or on its examples `subset`. Waits for the device.
+    ///
+    /// # Errors
+    /// [`EngineError::RowCount`] if shards are asked for and not one client per row is named.
+    pub fn evaluate(&mut self, stack: &Stack, split: Split<'_>, subset: Option<&[u32]>) -> Result<Vec<Score>, EngineError> {
+        if let Split::Shards(clients) = split
+            && clients.len() != stack.rows()
+        {
+            return Err(EngineError::RowCount { verb: "evaluate", found: clients.len(), rows: stack.rows() });
+        }
+        let (context, _, trainer) = self.context(stack.rows());
+        match trainer {
+            Trainer::Blocked(trainer) => Ok(trainer.evaluate(context, stack, split, subset)),
+            #[cfg(feature = "gpu")]
+            Trainer::Stacked(trainer) => Ok(trainer.evaluate(context, stack, split, subset)),
+        }
+    }
+
+    /// Work done so far and the mean training loss since the last call. Waits for the device.
+    pub fn tally(&mut self) -> Tally {
+        #[cfg(feature = "gpu")]
+        self.collect();
+        let trained: Vec<f64> = self
+            .tallies
+            .iter_mut()
+            .map(|tally| std::mem::take(&mut tally.recent))
+            .filter(|recent| recent.steps > 0)
+            .map(|recent| recent.sum / recent.steps as f64)
+            .collect();
+        let train_loss = (!trained.is_empty()).then(|| trained.iter().sum::<f64>() / trained.len() as f64);
+        Tally { local_steps: self.local_steps, examples_seen: self.examples_seen, train_loss }
+    }
+
+    /// Fails if a loss or a model of a row that `alive` names was not finite, naming the first round and its lowest
+    /// row. Waits for the device.
+    ///
+    /// # Errors
+    /// [`EngineError::NonFinite`].
+    pub fn expect_finite(&mut self, stack: &Stack, alive: &[bool], round: usize) -> Result<(), EngineError> {
+        #[cfg(feature = "gpu")]
+        self.collect();
+        self.tallies.resize_with(self.tallies.len().max(stack.rows()), RowTally::default);
+        for (row, finite) in stack.finite_rows().into_iter().enumerate() {
+            if !finite && alive.get(row).copied().unwrap_or(true) {
+                self.tallies[row].mark_broken(round);
+            }
+        }
+        let first = self.tallies.iter().enumerate().filter_map(|(row, tally)| Some((tally.broken?, row))).min();
+        first.map_or(Ok(()), |(round, row)| Err(EngineError::NonFinite { round, row }))
+    }
+
+    /// What another learner needs to go on from here.
+    pub fn state(&self) -> LearnerState {
+        LearnerState {
+            positions: self.passes.iter().map(Pass::position).collect(),
+            local_steps: self.local_steps,
+            examples_seen: self.examples_seen,
+        }
+    }
+
+    /// Goes on from where another learner of the same run stopped.
+    pub fn resume(&mut self, state: &LearnerState) {
+        let (partition, seed) = (&self.partition, self.seed);
+        self.passes = (0u32..)
+            .zip(&state.positions)
+            .map(|(row, position)| {
+                Pass::resume(*position, RowKey { seed, row }, |client| partition.shard(client as usize).to_vec())
+            })
+            .collect();
+        self.tallies = vec![RowTally::default(); self.passes.len()];
+        (self.local_steps, self.examples_seen) = (state.local_steps, state.examples_seen);
+    }
+
+    #[cfg(feature = "gpu")]
+    fn collect(&mut self) {
+        if let Trainer::Stacked(trainer) = &mut self.trainer {
+            trainer.collect(&mut self.tallies);
+        }
+    }
+
+    fn context(&mut self, rows: usize) -> (Context<'_>, RowStates<'_>, &mut Trainer) {
+        if self.passes.len() < rows {
+            self.passes.resize_with(rows, Pass::default);
+            self.tallies.resize_with(rows, RowTally::default);
+        }
+        let context = Context {
+            network: &self.network,
+            train: &self.splits.train,
+            test: &self.splits.test,
+            partition: &self.partition,
+            seed: self.seed,
+        };
+        let states = RowStates { passes: &mut self.passes[..rows], tallies: &mut self.tallies[..rows] };
+        (context, states, &mut self.trainer)
+    }
+
+    /// Adds the work to the counts; returns the steps of each row.
+    fn count(&mut self, work: &LocalWork<'_>, steps: impl Fn(&Self, &RowWork) -> u32) -> Vec<u32> {
+        let counted: Vec<u32> = work.rows.iter().map(|row| steps(self, row)).collect();
+        for (row, steps) in work.rows.iter().zip(&counted) {
+            let shard = self.partition.shard(row.client as usize).len() as u64;
+            self.local_steps += u64::from(*steps);
+            self.examples_seen += match row.amount {
+                Amount::Idle => 0,
+                Amount::Epochs(epochs) if work.sgd.draw == crate::work::Draw::Shuffled => u64::from(epochs) * shard,
+                _ => u64::from(*steps) * work.sgd.batch_on(shard as usize) as u64,
+            };
+        }
+        counted
+    }
+
+    fn check(&self, stack: &Stack, work: &LocalWork<'_>, others: &[Option<&Stack>]) -> Result<(), EngineError> {
+        if work.rows.len() != stack.rows() {
+            return Err(EngineError::RowCount { verb: "train", found: work.rows.len(), rows: stack.rows() });
+        }
+        for other in others.iter().flatten() {
+            stack.expect_same("train", other)?;
+        }
+        if work.round == 0 || work.sgd.batch_size == BatchSize::Size(0) {
+            let (what, found) = if work.round == 0 { ("round", "0") } else { ("batch size", "0") };
+            return Err(EngineError::Setting { what, found: found.to_owned(), needed: "at least 1" });
+        }
+        for (row, task) in work.rows.iter().enumerate().filter(|(_, task)| task.amount != Amount::Idle) {
+            let client = task.client as usize;
+            let reason = if client >= self.partition.clients() {
+                "does not exist"
+            } else if self.partition.shard(client).is_empty() {
+                "holds no examples"
+            } else {
+                continue;
+            };
+            return Err(EngineError::Client { row, client, reason });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,38 @@
+//! The engine of Meshfold: every client's model in one stack, trained and mixed as one.
+//!
+//! A [`Stack`] holds all `R` model copies of a run as one `[R, P]` array on a [`Device`]. A [`Learner`] holds the
+//! examples, who owns which of them, and the model; its [`Learner::train`] runs the local steps of all rows without
+//! leaving the device, and [`Stack::mix`] averages rows over an overlay. On the processor the rows are trained in
+//! blocks that stay in cache; on a GPU (feature `gpu`) as batched products. Both give the same models within f32
+//! rounding, and the same bits for the same seed on one device kind.
+
+mod batches;
+mod blocked;
+mod device;
+mod error;
+mod kernels;
+mod layout;
+mod learner;
+mod mixing;
+mod model;
+pub mod oracle;
+mod quantiser;
+mod schedule;
+mod stack;
+#[cfg(feature = "gpu")]
+mod stacked;
+mod stream;
+mod work;
+
+pub use device::{Cpu, Device, DeviceRequest};
+pub use error::EngineError;
+pub use kernels::Instructions;
+pub use layout::{ALIGNMENT, Block, Layout};
+pub use learner::{Learner, LearnerState, Score, Split, Start, Tally};
+pub use mixing::Mixing;
+pub use model::{Mlp, Model, Network};
+pub use quantiser::{NormScope, Quantiser, uniform};
+pub use schedule::{Harmonic, InverseTime, LearningRate, Per, Power, Progress, Restart, Schedule, Step};
+pub use stack::Stack;
+pub use stream::{Key, Purpose, stream, threefry};
+pub use work::{Amount, Anchor, BatchSize, Draw, LocalWork, RowWork, Sgd, Velocity};

@@ -1,0 +1,227 @@
+//! Learning rates over time.
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// What a schedule counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Per {
+    /// Local steps of the row.
+    Step,
+    /// Passes of the row over its shard.
+    Epoch,
+    /// Communication rounds.
+    #[default]
+    Round,
+}
+
+/// When the count begins anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Restart {
+    /// Steps and epochs count over the whole run.
+    #[default]
+    Never,
+    /// Steps and epochs count from the start of each round.
+    Round,
+}
+
+/// A learning rate: a number, or a function of the steps, epochs or rounds done before.
+///
+/// Below, `t` counts from 0 and `k` from 1.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum LearningRate {
+    /// The same rate throughout.
+    Constant(f64),
+    /// A rate that changes.
+    Schedule(Schedule),
+}
+
+/// A learning rate that changes over time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Schedule {
+    /// `initial * factor^floor(t / every)`.
+    Step(Step),
+    /// `initial / (1 + t / scale)` (P-FedAvg, section VI).
+    InverseTime(InverseTime),
+    /// `1 / (r * k^q)` (DFedRW, section VI-B).
+    Power(Power),
+    /// `delta / (t + gamma)` (P-FedAvg, Theorem 1).
+    Harmonic(Harmonic),
+}
+
+macro_rules! schedule {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident),* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            $($(#[$field_doc])* pub $field: f64,)*
+            /// What is counted.
+            #[serde(default)]
+            pub per: Per,
+            /// When the count begins anew.
+            #[serde(default)]
+            pub restart: Restart,
+        }
+    };
+}
+schedule!(
+    /// Parameters of [`Schedule::Step`].
+    Step {
+        /// Rate at the start.
+        initial,
+        /// What the rate is multiplied by.
+        factor,
+        /// After how many counts.
+        every
+    }
+);
+schedule!(
+    /// Parameters of [`Schedule::InverseTime`].
+    InverseTime {
+        /// Rate at the start.
+        initial,
+        /// Counts after which the rate has halved.
+        scale
+    }
+);
+schedule!(
+    /// Parameters of [`Schedule::Power`].
+    Power {
+        /// Inverse of the first rate.
+        r,
+        /// Exponent of the count.
+        q
+    }
+);
+schedule!(
+    /// Parameters of [`Schedule::Harmonic`].
+    Harmonic {
+        /// Numerator.
+        delta,
+        /// Offset of the count.
+        gamma
+    }
+);
+
+/// How far a row has come; the position a schedule is asked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// Rounds done before this one.
+    pub rounds: u64,
+    /// Local steps done in the run and in this round.
+    pub steps: [u64; 2],
+    /// Epochs done in the run and in this round.
+    pub epochs: [u64; 2],
+}
+
+impl LearningRate {
+    /// The rate of the local step that follows `progress`.
+    pub fn at(&self, progress: &Progress) -> f64 {
+        let Self::Schedule(schedule) = self else {
+            let Self::Constant(rate) = self else { unreachable!("a rate is a number or a schedule") };
+            return *rate;
+        };
+        let count = |per, restart| {
+            let which = usize::from(restart == Restart::Round);
+            let count = match per {
+                Per::Step => progress.steps[which],
+                Per::Epoch => progress.epochs[which],
+                Per::Round if restart == Restart::Round => 0,
+                Per::Round => progress.rounds,
+            };
+            count as f64
+        };
+        match schedule {
+            Schedule::Step(s) => s.initial * s.factor.powf((count(s.per, s.restart) / s.every).floor()),
+            Schedule::InverseTime(s) => s.initial / (1.0 + count(s.per, s.restart) / s.scale),
+            Schedule::Power(s) => 1.0 / (s.r * (count(s.per, s.restart) + 1.0).powf(s.q)),
+            Schedule::Harmonic(s) => s.delta / (count(s.per, s.restart) + s.gamma),
+        }
+    }
+
+    /// What is wrong with the parameters, if anything is.
+    pub fn fault(&self) -> Option<&'static str> {
+        let positive = |value: f64| value > 0.0 && value.is_finite();
+        match self {
+            Self::Constant(rate) if !(*rate >= 0.0 && rate.is_finite()) => Some("must be finite and not negative"),
+            Self::Constant(_) => None,
+            Self::Schedule(Schedule::Step(s)) if !(positive(s.initial) && positive(s.factor) && s.every >= 1.0) => {
+                Some("step needs initial > 0, factor > 0 and every >= 1")
+            }
+            Self::Schedule(Schedule::InverseTime(s)) if !(positive(s.initial) && positive(s.scale)) => {
+                Some("inverse_time needs initial > 0 and scale > 0")
+            }
+            Self::Schedule(Schedule::Power(s)) if !(positive(s.r) && s.q >= 0.0) => Some("power needs r > 0 and q >= 0"),
+            Self::Schedule(Schedule::Harmonic(s)) if !(positive(s.delta) && positive(s.gamma)) => {
+                Some("harmonic needs delta > 0 and gamma > 0")
+            }
+            Self::Schedule(_) => None,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for LearningRate {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Rate;
+        impl<'de> Visitor<'de> for Rate {
+            type Value = LearningRate;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a number or a schedule: {step: ..}, {inverse_time: ..}, {power: ..} or {harmonic: ..}")
+            }
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<LearningRate, E> {
+                Ok(LearningRate::Constant(value))
+            }
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<LearningRate, E> {
+                Ok(LearningRate::Constant(value as f64))
+            }
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<LearningRate, E> {
+                Ok(LearningRate::Constant(value as f64))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<LearningRate, A::Error> {
+                Schedule::deserialize(MapAccessDeserializer::new(map)).map(LearningRate::Schedule)
+            }
+        }
+        deserializer.deserialize_any(Rate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rounds(rounds: u64) -> Progress {
+        Progress { rounds, ..Progress::default() }
+    }
+
+    #[test]
+    fn schedules_follow_their_formulas() {
+        let (per, restart) = (Per::Round, Restart::Never);
+        let step = LearningRate::Schedule(Schedule::Step(Step { initial: 0.1, factor: 0.2, every: 20.0, per, restart }));
+        assert!((step.at(&rounds(39)) - 0.02).abs() < 1e-12);
+        let inverse = LearningRate::Schedule(Schedule::InverseTime(InverseTime { initial: 1.0, scale: 10.0, per, restart }));
+        assert!((inverse.at(&rounds(10)) - 0.5).abs() < 1e-12);
+        let power = LearningRate::Schedule(Schedule::Power(Power { r: 2.0, q: 0.5, per, restart }));
+        assert!((power.at(&rounds(3)) - 0.25).abs() < 1e-12);
+        let harmonic = LearningRate::Schedule(Schedule::Harmonic(Harmonic { delta: 3.0, gamma: 2.0, per, restart }));
+        assert!((harmonic.at(&rounds(4)) - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_restarted_schedule_counts_within_the_round() {
+        let rate = LearningRate::Schedule(Schedule::Step(Step {
+            initial: 1.0,
+            factor: 0.5,
+            every: 1.0,
+            per: Per::Epoch,
+            restart: Restart::Round,
+        }));
+        let progress = Progress { rounds: 7, steps: [70, 10], epochs: [14, 2] };
+        assert!((rate.at(&progress) - 0.25).abs() < 1e-12);
+    }
+}
