@@ -20,6 +20,13 @@ pub(crate) struct Position {
     epochs: u64,
 }
 
+impl Position {
+    /// Where a schedule stands at the start of the round after `rounds` rounds.
+    pub(crate) fn progress(&self, rounds: u64) -> Progress {
+        Progress { rounds, steps: [self.steps, 0], epochs: [self.epochs, 0] }
+    }
+}
+
 /// A row's way through the shard it trains on.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pass {
@@ -121,11 +128,7 @@ impl<'a> Batches<'a> {
             let key_of_call = Key { round: pass.position.steps, row: key.row, step: 0, layer: 1 };
             stream(key.seed, Purpose::Batches, key_of_call)
         });
-        let done = Progress {
-            rounds,
-            steps: [pass.position.steps, 0],
-            epochs: [pass.position.epochs, 0],
-        };
+        let done = pass.position.progress(rounds);
         Self { left: sgd.steps_on(amount, shard.len()), pass, shard, sgd, key, rounds, done, replacement }
     }
 

@@ -227,6 +227,18 @@ impl Learner {
         sgd.steps_on(row.amount, self.partition.shard(row.client as usize).len())
     }
 
+    /// The learning rate of each row's next step; 0 for idle rows.
+    pub fn rates(&self, work: &LocalWork<'_>) -> Vec<f32> {
+        let rate = |(row, task): (usize, &RowWork)| match task.amount {
+            Amount::Idle => 0.0,
+            _ => {
+                let start = self.passes.get(row).map(Pass::position).unwrap_or_default();
+                work.sgd.learning_rate.at(&start.progress(work.round as u64 - 1)) as f32
+            }
+        };
+        work.rows.iter().enumerate().map(rate).collect()
+    }
+
     /// Runs the local steps of every row on the device, without a read-back; `stack` and `velocity` are `[R, P]`.
     ///
     /// Rows that are idle or finished do not move, nor does their velocity. Returns the steps of each row.

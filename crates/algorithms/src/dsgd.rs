@@ -1,0 +1,170 @@
+//! Decentralized stochastic gradient descent.
+
+use crate::alone::kept_velocity;
+use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting};
+use crate::training::{Local, Training, method_config};
+use crate::{AlgorithmError, Configured};
+use meshfold_engine::{Amount, Stack};
+use meshfold_topology::Overlay;
+use serde::{Deserialize, Serialize};
+
+/// Which comes first, the gradient step or the exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// `w_i <- w_i − η g(w_i)`, then `w <- W w` (D-Cliques, Fig. 2).
+    #[default]
+    StepThenMix,
+    /// `w <- W w − η g(w)`, the gradient being that before mixing (Lian et al.; DeceFL (1)).
+    MixThenStep,
+}
+
+method_config! {
+    /// Parameters of [`Method::Dsgd`](crate::Method::Dsgd).
+    ///
+    /// # Source
+    /// Lian et al., Can decentralized algorithms outperform centralized algorithms? (2017), Algorithm 1; D-Cliques
+    /// (Bellet et al.), Fig. 2.
+    ///
+    /// # Interpretation
+    /// Momentum, where it is used, is each client's own and kept between rounds. With `step_then_mix` a round may
+    /// have several local steps; the papers have one, the default.
+    pub struct Dsgd(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {
+        /// Which comes first.
+        #[serde(default)]
+        pub order: Order,
+    }
+}
+
+struct Running {
+    training: Training,
+    order: Order,
+    clients: usize,
+    model_bytes: u64,
+    velocity: Option<Stack>,
+}
+
+impl Configured for Dsgd {
+    fn training(&self) -> Training {
+        self.shared()
+    }
+
+    fn check_own(&self) -> Result<(), AlgorithmError> {
+        if self.order == Order::MixThenStep && self.local != Local::Steps(1) {
+            return Err(AlgorithmError::Setting {
+                key: "local",
+                found: format!("{:?}", self.local).to_lowercase(),
+                needed: "mix_then_step takes the one gradient before mixing: it must be {steps: 1}",
+            });
+        }
+        Ok(())
+    }
+
+    fn overlay_use(&self) -> OverlayUse {
+        OverlayUse::Required
+    }
+
+    fn rows(&self, clients: usize) -> Rows {
+        Rows {
+            kind: RowKind::Client,
+            count: clients,
+        }
+    }
+
+    fn working_rows(&self, clients: usize) -> usize {
+        let velocity = usize::from(self.momentum > 0.0 || self.order == Order::MixThenStep);
+        (velocity + usize::from(self.order == Order::MixThenStep)) * clients
+    }
+
+    fn forecast(
+        &self,
+        shard_sizes: &[usize],
+        overlay: Option<&Overlay>,
+        model_bytes: u64,
+    ) -> Forecast {
+        let training = self.shared();
+        let local_steps = shard_sizes
+            .iter()
+            .map(|shard| f64::from(training.steps_on(*shard)))
+            .sum();
+        Forecast {
+            local_steps,
+            bytes: gossip_bytes(overlay, model_bytes),
+        }
+    }
+
+    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(Running {
+            training: self.shared(),
+            order: self.order,
+            clients: setting.clients,
+            model_bytes: setting.model_bytes(),
+            velocity: None,
+        })
+    }
+}
+
+/// Bytes when every node sends its model to each neighbour.
+pub(crate) fn gossip_bytes(overlay: Option<&Overlay>, model_bytes: u64) -> u64 {
+    overlay.map_or(0, |overlay| 2 * overlay.edge_count() as u64 * model_bytes)
+}
+
+impl Algorithm for Running {
+    fn rows(&self) -> Rows {
+        Rows {
+            kind: RowKind::Client,
+            count: self.clients,
+        }
+    }
+
+    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        let rows = self.training.per_client(round.alive);
+        let work = round.work(&rows, &self.training);
+        match self.order {
+            Order::StepThenMix => {
+                let velocity = kept_velocity(&mut self.velocity, models, &self.training);
+                let steps = round.learner.train(models, velocity, &work)?; // D-Cliques Fig. 2, lines 3-4
+                round.traffic.compute(steps);
+                round.exchange_models(self.model_bytes);
+                models.mix(round.mixing())?; // line 5
+            }
+            Order::MixThenStep => {
+                let rates = round.learner.rates(&work);
+                let mut gradients = round.learner.gradients(models, &work)?; // Lian Algorithm 1, line 3
+                let decay = rows.iter().map(|row| {
+                    if row.amount == Amount::Idle {
+                        0.0
+                    } else {
+                        self.training.sgd.weight_decay
+                    }
+                });
+                gradients.add_scaled(models, &decay.collect::<Vec<_>>())?;
+                round.traffic.compute(
+                    rows.iter()
+                        .map(|row| u32::from(row.amount != Amount::Idle))
+                        .collect(),
+                );
+                round.exchange_models(self.model_bytes);
+                models.mix(round.mixing())?; // line 4
+                let velocity = self.velocity.get_or_insert_with(|| {
+                    Stack::zeros(models.device(), models.layout(), models.rows())
+                });
+                models.heavy_ball_step(velocity, &gradients, &rates, self.training.sgd.momentum)?; // line 5
+            }
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> Vec<(&'static str, &Stack)> {
+        self.velocity
+            .iter()
+            .map(|velocity| ("velocity", velocity))
+            .collect()
+    }
+
+    fn restore(&mut self, name: &str, stack: Stack) {
+        if name == "velocity" {
+            self.velocity = Some(stack);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! What can go wrong in a method.
+
+use meshfold_engine::EngineError;
+use meshfold_topology::TopologyError;
+use thiserror::Error;
+
+/// A failed check or round of a method.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum AlgorithmError {
+    /// A key of the method's configuration has a value that cannot work.
+    #[error("{key} is {found}, but {needed}")]
+    Setting {
+        /// The key within the method's configuration.
+        key: &'static str,
+        /// The value found.
+        found: String,
+        /// What would be right.
+        needed: &'static str,
+    },
+    /// The engine refused a verb.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A mixing matrix could not be made.
+    #[error(transparent)]
+    Topology(#[from] TopologyError),
+}

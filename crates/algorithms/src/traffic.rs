@@ -1,0 +1,152 @@
+//! What would cross the network in a round: phases in order, each of computing or of messages.
+
+/// One message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message {
+    /// Sending node: a client, or `N + s` for server `s`.
+    pub from: u32,
+    /// Receiving node.
+    pub to: u32,
+    /// Size of the message.
+    pub bytes: u64,
+}
+
+/// Messages that may travel at the same time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Exchange {
+    /// Messages one by one.
+    Messages(Vec<Message>),
+    /// Every node sends `bytes` to each of its `degrees[i]` neighbours and receives as much.
+    Neighbours {
+        /// Bytes of one message.
+        bytes: u64,
+        /// Neighbours of each node, `[N]`.
+        degrees: Vec<u32>,
+    },
+}
+
+/// One phase of a round; a barrier stands between phases.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    /// Local steps of each client, `[N]`.
+    Compute {
+        /// Steps of each client.
+        steps: Vec<u32>,
+    },
+    /// Messages.
+    Exchange(Exchange),
+}
+
+/// The phases of one round.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Traffic {
+    phases: Vec<Phase>,
+}
+
+impl Traffic {
+    /// The phases in order.
+    pub fn phases(&self) -> &[Phase] {
+        &self.phases
+    }
+
+    /// Forgets all phases.
+    pub fn clear(&mut self) {
+        self.phases.clear();
+    }
+
+    /// Adds a phase of computing.
+    pub fn compute(&mut self, steps: Vec<u32>) {
+        self.phases.push(Phase::Compute { steps });
+    }
+
+    /// Adds a phase of single messages.
+    pub fn messages(&mut self, messages: Vec<Message>) {
+        self.phases
+            .push(Phase::Exchange(Exchange::Messages(messages)));
+    }
+
+    /// Adds a phase in which every node sends `bytes` to each of its neighbours.
+    pub fn neighbours(&mut self, bytes: u64, degrees: Vec<u32>) {
+        self.phases
+            .push(Phase::Exchange(Exchange::Neighbours { bytes, degrees }));
+    }
+
+    /// Bytes of all messages, each counted once.
+    pub fn bytes_total(&self) -> u64 {
+        self.exchanges()
+            .map(|exchange| match exchange {
+                Exchange::Messages(messages) => {
+                    messages.iter().map(|message| message.bytes).sum::<u64>()
+                }
+                Exchange::Neighbours { bytes, degrees } => degrees
+                    .iter()
+                    .map(|degree| bytes * u64::from(*degree))
+                    .sum(),
+            })
+            .sum()
+    }
+
+    /// Largest number of bytes that one node sends and receives in the round.
+    pub fn bytes_busiest_node(&self) -> u64 {
+        let mut nodes: Vec<u64> = Vec::new();
+        let mut count = |node: usize, bytes: u64| {
+            if nodes.len() <= node {
+                nodes.resize(node + 1, 0);
+            }
+            nodes[node] += bytes;
+        };
+        for exchange in self.exchanges() {
+            match exchange {
+                Exchange::Messages(messages) => messages.iter().for_each(|message| {
+                    count(message.from as usize, message.bytes);
+                    count(message.to as usize, message.bytes);
+                }),
+                Exchange::Neighbours { bytes, degrees } => {
+                    degrees
+                        .iter()
+                        .enumerate()
+                        .for_each(|(node, degree)| count(node, 2 * bytes * u64::from(*degree)));
+                }
+            }
+        }
+        nodes.into_iter().max().unwrap_or(0)
+    }
+
+    fn exchanges(&self) -> impl Iterator<Item = &Exchange> {
+        self.phases.iter().filter_map(|phase| match phase {
+            Phase::Exchange(exchange) => Some(exchange),
+            Phase::Compute { .. } => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_counts_once_in_all_and_at_both_its_ends() {
+        let mut traffic = Traffic::default();
+        traffic.compute(vec![3, 3, 3]);
+        traffic.messages(vec![
+            Message {
+                from: 3,
+                to: 0,
+                bytes: 10,
+            },
+            Message {
+                from: 3,
+                to: 1,
+                bytes: 10,
+            },
+        ]);
+        traffic.neighbours(5, vec![1, 2, 1]);
+        assert_eq!(traffic.bytes_total(), 40);
+        assert_eq!(traffic.bytes_busiest_node(), 30);
+        traffic.clear();
+        assert_eq!(
+            (traffic.bytes_total(), traffic.bytes_busiest_node()),
+            (0, 0)
+        );
+    }
+}

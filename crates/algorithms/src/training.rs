@@ -1,0 +1,220 @@
+//! The keys that every method shares: how a client trains.
+
+use crate::error::AlgorithmError;
+use meshfold_engine::{Amount, BatchSize, RowWork, Sgd};
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Local work of one round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Local {
+    /// Passes over the shard.
+    Epochs(u32),
+    /// Mini-batch steps; the pass over the shard goes on over rounds.
+    Steps(u32),
+}
+
+impl Local {
+    /// The same as work of a row.
+    pub fn amount(self) -> Amount {
+        match self {
+            Self::Epochs(epochs) => Amount::Epochs(epochs),
+            Self::Steps(steps) => Amount::Steps(steps),
+        }
+    }
+}
+
+/// Examples of a mini-batch: a number, or `full` for the whole shard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchSetting(pub BatchSize);
+
+impl Serialize for BatchSetting {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            BatchSize::Full => serializer.serialize_str("full"),
+            BatchSize::Size(size) => serializer.serialize_u32(size),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for BatchSetting {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Batch;
+        impl Visitor<'_> for Batch {
+            type Value = BatchSetting;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a number of examples or `full`")
+            }
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<BatchSetting, E> {
+                let size = u32::try_from(value)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(value), &self))?;
+                Ok(BatchSetting(BatchSize::Size(size)))
+            }
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<BatchSetting, E> {
+                let size = u32::try_from(value)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(value), &self))?;
+                Ok(BatchSetting(BatchSize::Size(size)))
+            }
+            fn visit_str<E: de::Error>(self, value: &str) -> Result<BatchSetting, E> {
+                match value {
+                    "full" => Ok(BatchSetting(BatchSize::Full)),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(value), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(Batch)
+    }
+}
+
+/// How a client trains, whatever the method.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Training {
+    /// Work of one round.
+    pub local: Local,
+    /// The rest of it.
+    pub sgd: Sgd,
+}
+
+impl Training {
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// [`AlgorithmError::Setting`], naming the key.
+    pub fn check(&self) -> Result<(), AlgorithmError> {
+        let fault =
+            |key, found: String, needed| Err(AlgorithmError::Setting { key, found, needed });
+        let sgd = &self.sgd;
+        if matches!(self.local, Local::Epochs(0) | Local::Steps(0)) {
+            return fault(
+                "local",
+                "0".to_owned(),
+                "a client must do at least one step or epoch",
+            );
+        }
+        if sgd.batch_size == BatchSize::Size(0) {
+            return fault(
+                "batch_size",
+                "0".to_owned(),
+                "a batch has at least one example (or is `full`)",
+            );
+        }
+        if let Some(needed) = sgd.learning_rate.fault() {
+            return fault("learning_rate", format!("{:?}", sgd.learning_rate), needed);
+        }
+        if !(0.0..1.0).contains(&sgd.momentum) {
+            return fault(
+                "momentum",
+                sgd.momentum.to_string(),
+                "it must be at least 0 and below 1",
+            );
+        }
+        if !(sgd.weight_decay >= 0.0 && sgd.weight_decay.is_finite()) {
+            return fault(
+                "weight_decay",
+                sgd.weight_decay.to_string(),
+                "it must be finite and not negative",
+            );
+        }
+        match sgd.clip_norm {
+            Some(norm) if !(norm > 0.0 && norm.is_finite()) => fault(
+                "clip_norm",
+                norm.to_string(),
+                "it must be positive and finite, or left out",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Local steps of a client with `shard` examples in one round.
+    pub fn steps_on(&self, shard: usize) -> u32 {
+        self.sgd.steps_on(self.local.amount(), shard)
+    }
+
+    /// Row `i` works for client `i` if `alive[i]`.
+    pub fn per_client(&self, alive: &[bool]) -> Vec<RowWork> {
+        (0..)
+            .zip(alive)
+            .map(|(client, alive)| RowWork {
+                client,
+                amount: if *alive {
+                    self.local.amount()
+                } else {
+                    Amount::Idle
+                },
+            })
+            .collect()
+    }
+}
+
+pub(crate) fn one_epoch() -> Local {
+    Local::Epochs(1)
+}
+
+pub(crate) fn one_step() -> Local {
+    Local::Steps(1)
+}
+
+pub(crate) fn no_momentum() -> f32 {
+    0.0
+}
+
+pub(crate) fn heavy_momentum() -> f32 {
+    0.9
+}
+
+/// Declares a method's configuration: its own keys, and then those of [`Training`].
+///
+/// `local` and `momentum` name the functions that give their defaults. Flattening the shared keys instead would lose
+/// both the place of an error and the refusal of unknown keys.
+macro_rules! method_config {
+    (
+        $(#[$doc:meta])*
+        pub struct $name:ident (local = $local:literal, momentum = $momentum:literal) {
+            $($(#[$field_doc:meta])* pub $field:ident: $kind:ty,)*
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            $($(#[$field_doc])* pub $field: $kind,)*
+            /// Work of one round.
+            #[serde(default = $local)]
+            pub local: $crate::training::Local,
+            /// Examples of a mini-batch.
+            pub batch_size: $crate::training::BatchSetting,
+            /// How batches are drawn.
+            #[serde(default)]
+            pub draw: meshfold_engine::Draw,
+            /// A number or a schedule.
+            pub learning_rate: meshfold_engine::LearningRate,
+            /// Heavy-ball momentum in `[0, 1)`.
+            #[serde(default = $momentum)]
+            pub momentum: f32,
+            /// Weight decay.
+            #[serde(default)]
+            pub weight_decay: f32,
+            /// Largest norm of a mini-batch gradient.
+            #[serde(default)]
+            pub clip_norm: Option<f32>,
+        }
+
+        impl $name {
+            fn shared(&self) -> $crate::training::Training {
+                $crate::training::Training {
+                    local: self.local,
+                    sgd: meshfold_engine::Sgd {
+                        learning_rate: self.learning_rate.clone(),
+                        momentum: self.momentum,
+                        weight_decay: self.weight_decay,
+                        clip_norm: self.clip_norm,
+                        batch_size: self.batch_size.0,
+                        draw: self.draw,
+                    },
+                }
+            }
+        }
+    };
+}
+pub(crate) use method_config;
