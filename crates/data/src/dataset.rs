@@ -1,0 +1,142 @@
+//! The datasets by name, as a configuration file chooses them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::fashion_mnist::FashionMnist;
+use crate::glyphs::Glyphs;
+use crate::mnist::Mnist;
+use crate::{DataError, DataFolder, Splits};
+
+/// A dataset and its settings: `{mnist: {validation: 10000}}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DatasetConfig {
+    /// Digits drawn by the program.
+    Glyphs(Glyphs),
+    /// MNIST, from files.
+    Mnist(Mnist),
+    /// Fashion-MNIST, from files.
+    FashionMnist(FashionMnist),
+}
+
+/// The size of a dataset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dimensions {
+    /// Training examples, without validation images.
+    pub examples_train: usize,
+    /// Test examples.
+    pub examples_test: usize,
+    /// Features of one example, `D`.
+    pub features: usize,
+    /// Classes, `C`.
+    pub classes: usize,
+}
+
+impl DatasetConfig {
+    /// Loads and verifies the dataset; files are looked for in `folder`.
+    ///
+    /// # Errors
+    /// Those of [`validate`](Self::validate); [`DataError::Missing`] naming the command that
+    /// fetches the files; [`DataError::Malformed`] if a file is not what it should be;
+    /// [`DataError::Io`] if it cannot be read.
+    pub fn load(&self, folder: &DataFolder) -> Result<Splits, DataError> {
+        match self {
+            Self::Glyphs(glyphs) => glyphs.load(),
+            Self::Mnist(mnist) => mnist.layout().load(folder),
+            Self::FashionMnist(fashion) => fashion.layout().load(folder),
+        }
+    }
+
+    /// Checks the settings without touching a file.
+    ///
+    /// # Errors
+    /// [`DataError::ExampleCount`] or [`DataError::Validation`] if nothing is left to train on or to
+    /// test with.
+    pub fn validate(&self) -> Result<(), DataError> {
+        match self {
+            Self::Glyphs(glyphs) => glyphs.validate(),
+            Self::Mnist(mnist) => mnist.layout().validate(),
+            Self::FashionMnist(fashion) => fashion.layout().validate(),
+        }
+    }
+
+    /// The size that [`load`](Self::load) would return, without loading.
+    pub fn expected(&self) -> Dimensions {
+        match self {
+            Self::Glyphs(glyphs) => glyphs.expected(),
+            Self::Mnist(mnist) => mnist.layout().expected(),
+            Self::FashionMnist(fashion) => fashion.layout().expected(),
+        }
+    }
+
+    /// The name in a configuration file.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Glyphs(_) => "glyphs",
+            Self::Mnist(_) => "mnist",
+            Self::FashionMnist(_) => "fashion_mnist",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_by_name_and_unknown_keys_refused() {
+        let read = serde_json::from_str::<DatasetConfig>;
+        let mnist = read(r#"{"mnist": {"validation": 10000, "scale": "unit"}}"#).unwrap();
+        assert_eq!(mnist.expected().examples_train, 50_000);
+        assert_eq!(
+            read(r#"{"fashion_mnist": {}}"#).unwrap().name(),
+            "fashion_mnist"
+        );
+        assert!(read(r#"{"mnist": {"validations": 3}}"#).is_err());
+        let glyphs = read(r#"{"glyphs": {"train": 50}}"#).unwrap();
+        assert_eq!(glyphs.expected().examples_test, 10_000);
+    }
+
+    #[test]
+    fn nothing_left_to_train_on_is_refused_without_files() {
+        let mnist = DatasetConfig::Mnist(Mnist {
+            validation: 60_000,
+            ..Mnist::default()
+        });
+        assert_eq!(
+            mnist.validate().unwrap_err().to_string(),
+            "mnist: 60000 validation images asked for, at most 59999 of the 60000 training images \
+             can be kept apart"
+        );
+        let glyphs = DatasetConfig::Glyphs(Glyphs {
+            test: 0,
+            ..Glyphs::default()
+        });
+        assert!(matches!(
+            glyphs.validate(),
+            Err(DataError::ExampleCount { split: "test", .. })
+        ));
+    }
+
+    #[test]
+    fn missing_files_are_named_with_the_command_that_fetches_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let mnist = DatasetConfig::Mnist(Mnist::default());
+        let error = mnist
+            .load(&DataFolder::new(folder.path()))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("mnist: train-images-idx3-ubyte.gz not found"),
+            "{error}"
+        );
+        assert!(
+            error.contains(&folder.path().display().to_string()),
+            "{error}"
+        );
+        assert!(
+            error.ends_with("run `meshfold data fetch mnist`"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,156 @@
+//! What can go wrong between a dataset's name and its examples.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::FolderOrigin;
+
+/// A dataset that cannot be had, with the place and the remedy.
+#[derive(Debug, Error)]
+pub enum DataError {
+    /// Features and labels disagree in number.
+    #[error(
+        "examples: {bytes} feature bytes found but {examples} examples of {width} features need {}",
+        .examples * .width
+    )]
+    FeatureCount {
+        /// Length of the features.
+        bytes: usize,
+        /// Number of labels.
+        examples: usize,
+        /// Features per example.
+        width: usize,
+    },
+    /// A label names no class.
+    #[error(
+        "examples: label {label} of example {index} is not below the number of classes, {classes}"
+    )]
+    LabelRange {
+        /// Which example.
+        index: usize,
+        /// Its label.
+        label: u16,
+        /// Number of classes.
+        classes: usize,
+    },
+    /// A drawn dataset of an impossible size.
+    #[error("{dataset}: {asked} {split} examples asked for, between 1 and {most} needed")]
+    ExampleCount {
+        /// Name of the dataset.
+        dataset: &'static str,
+        /// `train` or `test`.
+        split: &'static str,
+        /// Examples asked for.
+        asked: usize,
+        /// The most there can be.
+        most: usize,
+    },
+    /// The validation images would leave nothing to train on.
+    #[error(
+        "{dataset}: {asked} validation images asked for, at most {} of the {available} training \
+         images can be kept apart",
+        .available - 1
+    )]
+    Validation {
+        /// Name of the dataset.
+        dataset: &'static str,
+        /// Validation images asked for.
+        asked: usize,
+        /// Training images there are.
+        available: usize,
+    },
+    /// No manifest has this name.
+    #[error(
+        "no dataset to fetch is called `{name}`, there are {known}{}",
+        .nearest.map(|n| format!("; did you mean `{n}`?")).unwrap_or_default()
+    )]
+    UnknownDataset {
+        /// The name asked for.
+        name: String,
+        /// The closest name that exists, if any is close.
+        nearest: Option<&'static str>,
+        /// All names, separated by commas.
+        known: String,
+    },
+    /// The platform has no data folder and none was given.
+    #[error(
+        "no folder for datasets: this account has no home folder; give one with --data-dir or MESHFOLD_DATA"
+    )]
+    NoFolder,
+    /// A file of a dataset is in none of the places looked at.
+    #[error(
+        "{dataset}: {file} not found; looked for {} ({origin}); run `meshfold data fetch {dataset}`",
+        .looked.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(" and ")
+    )]
+    Missing {
+        /// Name of the dataset.
+        dataset: String,
+        /// Name of the file.
+        file: String,
+        /// Every path that was tried.
+        looked: Vec<PathBuf>,
+        /// How the folder was chosen.
+        origin: FolderOrigin,
+    },
+    /// A file is not what its format or its dataset says.
+    #[error("{dataset}: {}: at byte {offset}: {reason}; `meshfold data fetch {dataset}` replaces the file", .path.display())]
+    Malformed {
+        /// Name of the dataset.
+        dataset: String,
+        /// The file.
+        path: PathBuf,
+        /// Where in the decompressed content the fault lies.
+        offset: u64,
+        /// What was found and what was needed.
+        reason: String,
+    },
+    /// The operating system refused.
+    #[error("cannot {action} {}: {source}", .path.display())]
+    Io {
+        /// What was tried, such as `read`.
+        action: &'static str,
+        /// On which file or folder.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// Every mirror of a file failed.
+    #[error(
+        "{dataset}: no mirror delivered {file}: {}",
+        .failures.iter().map(|f| format!("{}: {}", f.url, f.reason)).collect::<Vec<_>>().join("; ")
+    )]
+    Fetch {
+        /// Name of the dataset.
+        dataset: String,
+        /// Name of the file.
+        file: String,
+        /// What each mirror did, in the order tried.
+        failures: Vec<MirrorFailure>,
+    },
+}
+
+/// Why one mirror did not deliver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MirrorFailure {
+    /// The address tried.
+    pub url: String,
+    /// What went wrong.
+    pub reason: String,
+}
+
+impl DataError {
+    /// An [`DataError::Io`] on `path`, for `map_err`.
+    pub(crate) fn io(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io {
+            action,
+            path,
+            source,
+        }
+    }
+}

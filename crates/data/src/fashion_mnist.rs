@@ -1,0 +1,46 @@
+//! `fashion_mnist`: 60,000 + 10,000 pictures of clothes in MNIST's layout.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Scaling;
+use crate::mnist_layout::MnistLayout;
+
+/// Settings of Fashion-MNIST: 28 × 28 greyscale, 10 classes.
+///
+/// # Source
+/// H. Xiao, K. Rasul, R. Vollgraf, "Fashion-MNIST: a novel image dataset for benchmarking machine
+/// learning algorithms", arXiv:1708.07747 (2017). Mean 0.2860 and deviation 0.3530 are those of
+/// the 60,000 training images over 255.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FashionMnist {
+    /// The last so many training images are left out of training: 10000 leaves 50,000.
+    pub validation: usize,
+    /// How bytes become model input.
+    pub scale: Scaling,
+}
+
+/// The classes as the makers name them (README of the dataset, "Labels").
+const NAMES: [&str; 10] = [
+    "T-shirt/top",
+    "Trouser",
+    "Pullover",
+    "Dress",
+    "Coat",
+    "Sandal",
+    "Shirt",
+    "Sneaker",
+    "Bag",
+    "Ankle boot",
+];
+
+impl FashionMnist {
+    pub(crate) fn layout(&self) -> MnistLayout {
+        MnistLayout {
+            name: "fashion_mnist",
+            validation: self.validation,
+            scale: self.scale.of(0.2860, 0.3530),
+            label_names: &NAMES,
+        }
+    }
+}

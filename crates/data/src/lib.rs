@@ -1,0 +1,56 @@
+//! Datasets, and who owns which example of them.
+//!
+//! - [`DatasetConfig`] names a dataset and [`loads`](DatasetConfig::load) it into [`Splits`] of
+//!   [`Examples`]: `glyphs` is drawn by the program, `mnist` and `fashion_mnist` are read from a
+//!   [`DataFolder`] and verified.
+//! - [`manifests`] say which files those are; [`fetch()`] downloads and [`check()`] verifies them.
+//! - [`Partitioner`] deals the training examples to clients, giving a [`Partition`].
+//!
+//! The crate knows nothing of tensors or graphs.
+//!
+//! ```
+//! use meshfold_data::{DataFolder, DatasetConfig, Glyphs, Partitioner, Shards};
+//! use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+//!
+//! let dataset = DatasetConfig::Glyphs(Glyphs { train: 600, test: 100, ..Glyphs::default() });
+//! let splits = dataset.load(&DataFolder::new("unused"))?;
+//! let dealer = Partitioner::Shards(Shards { clients: 10, per_client: 2 });
+//! let mut rng = ChaCha8Rng::seed_from_u64(1);
+//! let partition = dealer.split(splits.train.labels(), splits.train.classes(), &mut rng)?;
+//! assert_eq!(partition.sizes(), [60; 10]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Dataset manifests
+#![doc = include_str!("../../../datasets/README.md")]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod check;
+mod dataset;
+mod error;
+mod examples;
+mod fashion_mnist;
+mod fetch;
+mod folder;
+mod glyphs;
+mod idx;
+mod manifest;
+mod mnist;
+mod mnist_layout;
+mod partition;
+mod payload;
+
+pub use self::check::{CheckReport, FileCheck, FileStatus, check};
+pub use self::dataset::{DatasetConfig, Dimensions};
+pub use self::error::{DataError, MirrorFailure};
+pub use self::examples::{Example, Examples, Scale, Scaling, Shape, Splits};
+pub use self::fashion_mnist::FashionMnist;
+pub use self::fetch::{FetchOptions, Fetched, FetchedFile, Progress, fetch};
+pub use self::folder::{DATA_FOLDER_VARIABLE, DataFolder, FolderOrigin};
+pub use self::glyphs::Glyphs;
+pub use self::manifest::{Manifest, ManifestFile, manifests};
+pub use self::mnist::Mnist;
+pub use self::partition::{
+    ClassSizes, Classes, Dirichlet, ExampleOrder, Explicit, Iid, OneLabel, Partition,
+    PartitionError, Partitioner, Quantity, Shards, Similarity, label_histogram,
+};

@@ -1,0 +1,32 @@
+//! `mnist`: 60,000 + 10,000 handwritten digits.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Scaling;
+use crate::mnist_layout::MnistLayout;
+
+/// Settings of MNIST: 28 × 28 greyscale, 10 classes.
+///
+/// # Source
+/// Y. LeCun, L. Bottou, Y. Bengio, P. Haffner, "Gradient-based learning applied to document
+/// recognition", Proc. IEEE 86 (1998). Mean 0.1307 and deviation 0.3081 are those of the 60,000
+/// training images over 255.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Mnist {
+    /// The last so many training images are left out of training: 10000 leaves 50,000.
+    pub validation: usize,
+    /// How bytes become model input.
+    pub scale: Scaling,
+}
+
+impl Mnist {
+    pub(crate) fn layout(&self) -> MnistLayout {
+        MnistLayout {
+            name: "mnist",
+            validation: self.validation,
+            scale: self.scale.of(0.1307, 0.3081),
+            label_names: &[],
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Loads MNIST and the datasets that keep its layout: four idx files, 28 × 28 greyscale.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::manifest::{Manifest, ManifestFile};
+use crate::{DataError, DataFolder, Dimensions, Examples, Scale, Shape, Splits, idx, payload};
+
+const SIDE: usize = 28;
+const CLASSES: usize = 10;
+/// Training images in the files.
+const TRAIN: usize = 60_000;
+/// Test images in the files.
+const TEST: usize = 10_000;
+
+/// A dataset in MNIST's layout and what was asked of it.
+pub(crate) struct MnistLayout {
+    /// Name of the dataset and of its manifest.
+    pub(crate) name: &'static str,
+    /// The last so many training images are left out of training.
+    pub(crate) validation: usize,
+    /// Map from bytes to model input.
+    pub(crate) scale: Scale,
+    /// Names of the classes, if they are more than the digit.
+    pub(crate) label_names: &'static [&'static str],
+}
+
+impl MnistLayout {
+    /// What [`load`](Self::load) returns, without reading a file.
+    pub(crate) fn expected(&self) -> Dimensions {
+        Dimensions {
+            examples_train: TRAIN.saturating_sub(self.validation),
+            examples_test: TEST,
+            features: SIDE * SIDE,
+            classes: CLASSES,
+        }
+    }
+
+    /// Checks that something is left to train on.
+    pub(crate) fn validate(&self) -> Result<(), DataError> {
+        if self.validation >= TRAIN {
+            return Err(DataError::Validation {
+                dataset: self.name,
+                asked: self.validation,
+                available: TRAIN,
+            });
+        }
+        Ok(())
+    }
+
+    /// Reads and verifies the four files: format, sizes, SHA-256 of the content.
+    pub(crate) fn load(&self, folder: &DataFolder) -> Result<Splits, DataError> {
+        self.validate()?;
+        let manifest = Manifest::by_name(self.name)?;
+        let read = |prefix: &str, count| self.read_split(manifest, folder, prefix, count);
+        let (train, test) = rayon::join(|| read("train", TRAIN), || read("t10k", TEST));
+        Ok(Splits {
+            train: Arc::new(train?.truncated(TRAIN - self.validation)),
+            test: Arc::new(test?),
+        })
+    }
+
+    fn read_split(
+        &self,
+        manifest: &Manifest,
+        folder: &DataFolder,
+        prefix: &str,
+        count: usize,
+    ) -> Result<Examples, DataError> {
+        let read = |kind: &str, dimensions: &[usize]| {
+            let name = format!("{prefix}-{kind}-ubyte.gz");
+            let file = manifest.file(&name);
+            let path = manifest.locate(file, folder)?;
+            read_idx(self.name, &path, file, dimensions)
+        };
+        let features = read("images-idx3", &[count, SIDE, SIDE])?;
+        let labels = read("labels-idx1", &[count])?
+            .into_iter()
+            .map(u16::from)
+            .collect();
+        let shape = Shape {
+            channels: 1,
+            height: SIDE,
+            width: SIDE,
+        };
+        let examples = Examples::new(features, labels, shape, CLASSES, self.scale)?;
+        Ok(examples.with_label_names(self.label_names))
+    }
+}
+
+/// The content of one idx file of the `needed` dimensions, verified against its manifest entry.
+fn read_idx(
+    dataset: &str,
+    path: &Path,
+    file: &ManifestFile,
+    needed: &[usize],
+) -> Result<Vec<u8>, DataError> {
+    let malformed = |offset: u64, reason: String| DataError::Malformed {
+        dataset: dataset.into(),
+        path: path.into(),
+        offset,
+        reason,
+    };
+    let mut content = payload::read(path, file.decompressed_bytes).map_err(|error| {
+        if is_damage(&error) {
+            return malformed(0, format!("damaged gzip data: {error}"));
+        }
+        DataError::io("read", path)(error)
+    })?;
+    let header = idx::parse(&content).map_err(|f| malformed(f.offset, f.reason))?;
+    if header.dimensions != needed {
+        let found = &header.dimensions;
+        return Err(malformed(
+            4,
+            format!("dimensions {found:?} found, {needed:?} needed"),
+        ));
+    }
+    let found = payload::sha256(&content);
+    if found != file.decompressed_sha256 {
+        let needed = &file.decompressed_sha256;
+        return Err(malformed(
+            0,
+            format!("content has SHA-256 {found}, {needed} needed"),
+        ));
+    }
+    content.drain(..header.length);
+    Ok(content)
+}
+
+/// Whether the file could be read but its compressed content is broken.
+fn is_damage(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)
+}

@@ -1,0 +1,242 @@
+//! `dirichlet`: label shares at random, more uneven the smaller α.
+
+use rand::seq::SliceRandom;
+use rand::{Rng, RngExt};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, Gamma, Open01};
+use serde::{Deserialize, Serialize};
+
+use super::label_groups::by_label;
+use super::{PartitionError, Strategy};
+
+/// For each label, the clients' shares of its examples are drawn from Dir(α, ..., α).
+///
+/// # Source
+/// T. Hsu, H. Qi, M. Brown, "Measuring the effects of non-identical data distribution for federated
+/// visual classification", arXiv:1909.06335; DFedRW, section VI-A, "probabilistic partitioning".
+///
+/// # Interpretation
+/// A draw that leaves a client with fewer than `min_examples` examples in all is repeated, at most
+/// 100 times. Shares become counts by rounding their cumulative sums down.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dirichlet {
+    /// Number of clients `N`.
+    pub clients: usize,
+    /// Concentration α, 1e-6 to 1e6: small is uneven, large is nearly iid.
+    pub alpha: f64,
+    /// The fewest examples that a client may end with.
+    #[serde(default = "one")]
+    pub min_examples: usize,
+}
+
+fn one() -> usize {
+    1
+}
+
+/// Draws before giving up.
+const DRAWS: usize = 100;
+/// Draws for each concentration that is tried as a suggestion.
+const TRIALS: usize = 10;
+
+impl Strategy for Dirichlet {
+    fn clients(&self) -> usize {
+        self.clients
+    }
+
+    fn label(&self) -> String {
+        format!("dirichlet, alpha {}", self.alpha)
+    }
+
+    fn check(&self, examples: usize, _classes: usize) -> Result<(), PartitionError> {
+        let setting = |setting, found: f64, needed: String| PartitionError::Setting {
+            setting,
+            found,
+            needed,
+        };
+        // Beyond these the draws are one client or equal parts, and their logarithms overflow.
+        if !(1e-6..=1e6).contains(&self.alpha) {
+            let needed = "0.000001 to 1000000".into();
+            return Err(setting("dirichlet.alpha", self.alpha, needed));
+        }
+        let most = examples / self.clients;
+        if self.min_examples == 0 || self.min_examples > most {
+            let needed = format!(
+                "1 to {most} ({examples} examples over {} clients)",
+                self.clients
+            );
+            let found = self.min_examples as f64;
+            return Err(setting("dirichlet.min_examples", found, needed));
+        }
+        Ok(())
+    }
+
+    fn deal(
+        &self,
+        labels: &[u16],
+        classes: usize,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+        let groups = by_label(labels, classes);
+        let totals: Vec<usize> = groups.iter().map(Vec::len).collect();
+        match self.draw(self.alpha, DRAWS, &totals, rng) {
+            Some(counts) => Ok(hand_out(groups, &counts, self.clients, rng)),
+            None => Err(PartitionError::Dirichlet {
+                alpha: self.alpha,
+                clients: self.clients,
+                min_examples: self.min_examples,
+                draws: DRAWS,
+                suggestion: self.suggestion(&totals, rng),
+            }),
+        }
+    }
+}
+
+impl Dirichlet {
+    /// Counts `[C][N]` of a draw that satisfies everyone, or none within `draws`.
+    fn draw(
+        &self,
+        alpha: f64,
+        draws: usize,
+        totals: &[usize],
+        rng: &mut ChaCha8Rng,
+    ) -> Option<Vec<Vec<usize>>> {
+        (0..draws).find_map(|_| {
+            let of = |&total: &usize| counts(total, &shares(alpha, self.clients, rng));
+            let counts: Vec<Vec<usize>> = totals.iter().map(of).collect();
+            let size = |client: usize| counts.iter().map(|label| label[client]).sum::<usize>();
+            let enough = (0..self.clients).all(|client| size(client) >= self.min_examples);
+            enough.then_some(counts)
+        })
+    }
+
+    /// The smallest round concentration above α for which draws succeed within a few trials, twice.
+    fn suggestion(&self, totals: &[usize], rng: &mut ChaCha8Rng) -> Option<f64> {
+        let decades = [1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4];
+        let mut ladder = decades.into_iter().flat_map(|d| [d, 2.0 * d, 5.0 * d]);
+        let mut works = |alpha| self.draw(alpha, TRIALS, totals, rng).is_some();
+        ladder.find(|&alpha| alpha > self.alpha && works(alpha) && works(alpha))
+    }
+}
+
+/// One draw from Dir(α, ..., α) over `clients`, as unnormalised shares whose largest is 1.
+///
+/// Gamma variables of small shape underflow, so their logarithms are drawn:
+/// `ln G(α) = ln G(α + 1) + ln(U) / α`.
+fn shares(alpha: f64, clients: usize, rng: &mut impl Rng) -> Vec<f64> {
+    let gamma = Gamma::new(alpha + 1.0, 1.0).expect("alpha is checked to be between 1e-6 and 1e6");
+    let mut logarithm = || {
+        let uniform: f64 = rng.sample(Open01);
+        gamma.sample(rng).ln() + uniform.ln() / alpha
+    };
+    let logarithms: Vec<f64> = (0..clients).map(|_| logarithm()).collect();
+    let largest = logarithms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    logarithms.iter().map(|l| (l - largest).exp()).collect()
+}
+
+/// Whole numbers in the proportions of `shares` that sum to `total`.
+fn counts(total: usize, shares: &[f64]) -> Vec<usize> {
+    let sum: f64 = shares.iter().sum();
+    let mut cumulative = 0.0;
+    let mut given = 0;
+    let mut counts: Vec<usize> = Vec::with_capacity(shares.len());
+    for share in shares {
+        cumulative += share;
+        let edge = ((total as f64 * (cumulative / sum)) as usize).clamp(given, total);
+        counts.push(edge - given);
+        given = edge;
+    }
+    assert_eq!(given, total, "the last cumulative share is exactly one");
+    counts
+}
+
+/// Deals each label's examples, shuffled, by `counts[label][client]`.
+fn hand_out(
+    groups: Vec<Vec<u32>>,
+    counts: &[Vec<usize>],
+    clients: usize,
+    rng: &mut ChaCha8Rng,
+) -> Vec<Vec<u32>> {
+    let mut shards = vec![Vec::new(); clients];
+    for (mut group, counts) in groups.into_iter().zip(counts) {
+        group.shuffle(rng);
+        let mut rest = group.as_slice();
+        for (shard, &count) in shards.iter_mut().zip(counts) {
+            let (part, others) = rest.split_at(count);
+            shard.extend_from_slice(part);
+            rest = others;
+        }
+    }
+    shards
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+
+    #[test]
+    fn shares_have_the_moments_of_the_dirichlet_distribution() {
+        let mut rng = ChaCha8Rng::seed_from_u64(11);
+        for alpha in [0.05, 0.5, 3.0] {
+            let (clients, draws) = (8, 20_000);
+            let mut first = Vec::new();
+            for _ in 0..draws {
+                let shares = shares(alpha, clients, &mut rng);
+                first.push(shares[0] / shares.iter().sum::<f64>());
+            }
+            let mean = first.iter().sum::<f64>() / f64::from(draws);
+            let variance = first.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / f64::from(draws);
+            let n = clients as f64;
+            let expected = (1.0 / n) * (1.0 - 1.0 / n) / (n * alpha + 1.0);
+            // Five standard errors of the mean; the variance of a skewed share needs 8 %.
+            assert!((mean - 1.0 / n).abs() < 5.0 * (expected / f64::from(draws)).sqrt());
+            assert!(
+                (variance / expected - 1.0).abs() < 0.08,
+                "{variance} {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn tiny_concentrations_neither_underflow_nor_lose_examples() {
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        let mut largest = 0;
+        for _ in 0..100 {
+            let counts = counts(1000, &shares(1e-6, 5, &mut rng));
+            assert_eq!(counts.iter().sum::<usize>(), 1000);
+            largest += counts.iter().max().unwrap();
+        }
+        assert!(
+            largest > 99_500,
+            "one client takes nearly all: {largest} of 100000"
+        );
+    }
+
+    #[test]
+    fn an_alpha_that_starves_clients_is_answered_with_one_that_does_not() {
+        let labels: Vec<u16> = (0..2000).map(|i| i % 10).collect();
+        let asked = |alpha| Dirichlet {
+            clients: 100,
+            alpha,
+            min_examples: 1,
+        };
+        let mut rng = ChaCha8Rng::seed_from_u64(4);
+        let error = asked(0.01).deal(&labels, 10, &mut rng).unwrap_err();
+        let PartitionError::Dirichlet {
+            suggestion: Some(enough),
+            ..
+        } = error
+        else {
+            panic!("{error}");
+        };
+        assert!(enough > 0.01);
+        assert!(
+            error
+                .to_string()
+                .ends_with(&format!("alpha {enough} would do")),
+            "{error}"
+        );
+        assert!(asked(enough).deal(&labels, 10, &mut rng).is_ok());
+    }
+}

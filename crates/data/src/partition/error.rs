@@ -1,0 +1,141 @@
+//! Settings of a partition that cannot be met.
+
+use thiserror::Error;
+
+/// Why the examples cannot be dealt as asked.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum PartitionError {
+    /// No client to deal to.
+    #[error("partition: 0 clients, at least 1 needed")]
+    NoClients,
+    /// Not every client could have an example.
+    #[error(
+        "partition: {clients} clients but only {examples} training examples; at most {examples} clients"
+    )]
+    TooManyClients {
+        /// Clients asked for.
+        clients: usize,
+        /// Examples there are.
+        examples: usize,
+    },
+    /// Not every shard could have an example.
+    #[error(
+        "partition: {clients} clients with {per_client} shards each make {} shards of only \
+         {examples} training examples",
+        .clients.saturating_mul(*.per_client)
+    )]
+    TooManyShards {
+        /// Clients asked for.
+        clients: usize,
+        /// Shards of each.
+        per_client: usize,
+        /// Examples there are.
+        examples: usize,
+    },
+    /// A setting is outside its range.
+    #[error("partition: {setting} is {found}, {needed} needed")]
+    Setting {
+        /// Name of the setting.
+        setting: &'static str,
+        /// Its value.
+        found: f64,
+        /// What it has to be.
+        needed: String,
+    },
+    /// More clients hold a label than it has examples.
+    #[error(
+        "partition: label {label} has {available} examples but {asked} are needed to give every client that holds it one"
+    )]
+    LabelTooSmall {
+        /// The label.
+        label: usize,
+        /// Examples needed.
+        asked: usize,
+        /// Examples there are.
+        available: usize,
+    },
+    /// More examples of a label are asked for than there are.
+    #[error(
+        "partition: {asked} examples of label {label} asked for over all clients, {available} there are"
+    )]
+    NotEnough {
+        /// The label.
+        label: usize,
+        /// Examples asked for.
+        asked: usize,
+        /// Examples there are.
+        available: usize,
+    },
+    /// Every draw left a client with too little.
+    #[error(
+        "partition: dirichlet with alpha {alpha} left a client with fewer than {min_examples} \
+         examples in each of {draws} draws over {clients} clients; {}",
+        match .suggestion {
+            Some(enough) => format!("alpha {enough} would do"),
+            None => "no alpha would do: take fewer clients or a smaller min_examples".to_owned(),
+        }
+    )]
+    Dirichlet {
+        /// The concentration asked for.
+        alpha: f64,
+        /// Clients asked for.
+        clients: usize,
+        /// The fewest examples a client may have.
+        min_examples: usize,
+        /// Draws made.
+        draws: usize,
+        /// The smallest of the concentrations 1, 2, 5, 10, ... times a power of ten that works.
+        suggestion: Option<f64>,
+    },
+    /// Neither counts nor sizes with ratios, or both.
+    #[error("partition: explicit needs either counts, or sizes and ratios")]
+    ExplicitForm,
+    /// A table has a row too many or too few.
+    #[error("partition: explicit {table} has {found} rows, {needed} needed, one per client")]
+    ExplicitRows {
+        /// Name of the table.
+        table: &'static str,
+        /// Rows found.
+        found: usize,
+        /// Rows needed.
+        needed: usize,
+    },
+    /// A row of a table has an entry too many or too few.
+    #[error(
+        "partition: explicit {table} of client {client} has {found} entries, {needed} needed, one per label"
+    )]
+    ExplicitColumns {
+        /// Name of the table.
+        table: &'static str,
+        /// The row.
+        client: usize,
+        /// Entries found.
+        found: usize,
+        /// Entries needed.
+        needed: usize,
+    },
+    /// A client got nothing.
+    #[error("partition: client {client} has no example")]
+    EmptyClient {
+        /// The client.
+        client: usize,
+    },
+    /// An index points past the examples.
+    #[error("partition: client {client} is given example {example} of {examples}")]
+    OutOfRange {
+        /// The client.
+        client: usize,
+        /// The index.
+        example: u32,
+        /// Examples there are.
+        examples: usize,
+    },
+    /// Two shards hold the same example, or one holds it twice.
+    #[error("partition: example {example} is given twice, the second time to client {client}")]
+    Shared {
+        /// The second owner.
+        client: usize,
+        /// The index.
+        example: u32,
+    },
+}

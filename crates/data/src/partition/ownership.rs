@@ -1,0 +1,141 @@
+//! The result of every way of dealing: example indices per client.
+
+use std::fmt::Write;
+
+use super::PartitionError;
+
+/// Example indices of each client; no example has two owners and no client is without any.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    shards: Vec<Vec<u32>>,
+}
+
+impl Partition {
+    /// Takes `shards[client]`, indices into `examples` training examples.
+    ///
+    /// # Errors
+    /// [`PartitionError::NoClients`], [`PartitionError::EmptyClient`],
+    /// [`PartitionError::OutOfRange`] or [`PartitionError::Shared`].
+    pub fn new(shards: Vec<Vec<u32>>, examples: usize) -> Result<Self, PartitionError> {
+        if shards.is_empty() {
+            return Err(PartitionError::NoClients);
+        }
+        let mut owned = vec![false; examples];
+        for (client, shard) in shards.iter().enumerate() {
+            if shard.is_empty() {
+                return Err(PartitionError::EmptyClient { client });
+            }
+            for &example in shard {
+                let Some(seen) = owned.get_mut(example as usize) else {
+                    return Err(PartitionError::OutOfRange {
+                        client,
+                        example,
+                        examples,
+                    });
+                };
+                if std::mem::replace(seen, true) {
+                    return Err(PartitionError::Shared { client, example });
+                }
+            }
+        }
+        Ok(Self { shards })
+    }
+
+    /// Number of clients `N`.
+    pub fn clients(&self) -> usize {
+        self.shards.len()
+    }
+
+    /// The example indices of `client`.
+    ///
+    /// # Panics
+    /// If `client` is not below [`clients`](Self::clients), as slices do.
+    pub fn shard(&self, client: usize) -> &[u32] {
+        &self.shards[client]
+    }
+
+    /// Number of examples of each client, `[N]`.
+    pub fn sizes(&self) -> Vec<usize> {
+        self.shards.iter().map(Vec::len).collect()
+    }
+
+    /// How many examples of each label each client has, `[N][C]`.
+    ///
+    /// # Panics
+    /// If `labels` are not those that were dealt.
+    pub fn histograms(&self, labels: &[u16], classes: usize) -> Vec<Vec<u32>> {
+        let of = |shard: &Vec<u32>| count(shard.iter().map(|&e| labels[e as usize]), classes);
+        self.shards.iter().map(of).collect()
+    }
+
+    /// Whether no example has two owners; [`new`](Self::new) accepts nothing else.
+    pub fn is_disjoint(&self) -> bool {
+        let mut all: Vec<u32> = self.shards.concat();
+        all.sort_unstable();
+        all.windows(2).all(|pair| pair[0] != pair[1])
+    }
+
+    /// A table `client,label,examples` with a line for every label that a client has.
+    ///
+    /// # Panics
+    /// If `labels` are not those that were dealt.
+    pub fn to_csv(&self, labels: &[u16], classes: usize) -> String {
+        let mut csv = String::from("client,label,examples\n");
+        for (client, histogram) in self.histograms(labels, classes).iter().enumerate() {
+            for (label, examples) in histogram.iter().enumerate().filter(|(_, n)| **n > 0) {
+                writeln!(csv, "{client},{label},{examples}").expect("a String takes any text");
+            }
+        }
+        csv
+    }
+}
+
+/// How many of `labels` there are of each class, `[C]`.
+///
+/// # Panics
+/// If a label is not below `classes`.
+pub fn label_histogram(labels: &[u16], classes: usize) -> Vec<u32> {
+    count(labels.iter().copied(), classes)
+}
+
+fn count(labels: impl Iterator<Item = u16>, classes: usize) -> Vec<u32> {
+    let mut counts = vec![0; classes];
+    for label in labels {
+        counts[usize::from(label)] += 1;
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_count_labels_per_client() {
+        let labels = [0, 1, 1, 2];
+        let partition = Partition::new(vec![vec![1, 2], vec![3, 0]], 4).unwrap();
+        assert_eq!(partition.histograms(&labels, 3), [[0, 2, 0], [1, 0, 1]]);
+        let csv = partition.to_csv(&labels, 3);
+        assert_eq!(csv, "client,label,examples\n0,1,2\n1,0,1\n1,2,1\n");
+        assert_eq!(label_histogram(&labels, 3), [1, 2, 1]);
+        assert!(partition.is_disjoint());
+    }
+
+    #[test]
+    fn what_is_no_partition_is_refused() {
+        let refusal = |shards: &[&[u32]]| {
+            let shards = shards.iter().map(|shard| shard.to_vec()).collect();
+            Partition::new(shards, 4).unwrap_err().to_string()
+        };
+        assert_eq!(refusal(&[]), "partition: 0 clients, at least 1 needed");
+        assert_eq!(refusal(&[&[1], &[]]), "partition: client 1 has no example");
+        assert_eq!(
+            refusal(&[&[1], &[4]]),
+            "partition: client 1 is given example 4 of 4"
+        );
+        assert_eq!(
+            refusal(&[&[1, 0], &[3, 0]]),
+            "partition: example 0 is given twice, the second time to client 1"
+        );
+    }
+}

@@ -1,0 +1,68 @@
+//! `quantity`: clients differ in how much they have, not in what.
+
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+use serde::{Deserialize, Serialize};
+
+use super::apportion::apportion;
+use super::{PartitionError, Strategy};
+
+/// All examples, shuffled and dealt in sizes proportional to `exp(sigma * z)`, z standard normal.
+///
+/// # Interpretation
+/// Every client gets at least one example; `sigma` 0 is `iid`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quantity {
+    /// Number of clients `N`.
+    pub clients: usize,
+    /// Standard deviation of the logarithm of the sizes.
+    pub sigma: f64,
+}
+
+impl Strategy for Quantity {
+    fn clients(&self) -> usize {
+        self.clients
+    }
+
+    fn label(&self) -> String {
+        format!("log-normal sizes, sigma {}", self.sigma)
+    }
+
+    fn check(&self, _examples: usize, _classes: usize) -> Result<(), PartitionError> {
+        if !(0.0..=20.0).contains(&self.sigma) {
+            return Err(PartitionError::Setting {
+                setting: "quantity.sigma",
+                found: self.sigma,
+                needed: "0 to 20".into(),
+            });
+        }
+        Ok(())
+    }
+
+    fn deal(
+        &self,
+        labels: &[u16],
+        _classes: usize,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+        let mut weight = || {
+            let z: f64 = StandardNormal.sample(rng);
+            (self.sigma * z).exp()
+        };
+        let weights: Vec<f64> = (0..self.clients).map(|_| weight()).collect();
+        let mut examples: Vec<u32> = (0..labels.len() as u32).collect();
+        examples.shuffle(rng);
+        let mut rest = examples.as_slice();
+        let mut take = |size: usize| {
+            let (part, others) = rest.split_at(size);
+            rest = others;
+            part.to_vec()
+        };
+        Ok(apportion(labels.len(), &weights, 1)
+            .into_iter()
+            .map(&mut take)
+            .collect())
+    }
+}

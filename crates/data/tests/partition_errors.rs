@@ -1,0 +1,142 @@
+//! Settings of a partition that cannot be met, and what the error says about them.
+
+#![allow(clippy::unwrap_used)]
+
+use meshfold_data::{
+    ClassSizes, Classes, Dirichlet, Explicit, Iid, OneLabel, PartitionError, Partitioner, Quantity,
+    Shards, Similarity,
+};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+
+const CLASSES: usize = 10;
+
+fn rng(seed: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed)
+}
+
+#[test]
+fn settings_that_cannot_be_met_are_named() {
+    let labels: Vec<u16> = (0..60).map(|i| i * i % 10).collect();
+    let refusal = |way: Partitioner| {
+        way.split(&labels, CLASSES, &mut rng(1))
+            .unwrap_err()
+            .to_string()
+    };
+    let clients = 100;
+    assert_eq!(
+        refusal(Partitioner::Iid(Iid { clients })),
+        "partition: 100 clients but only 60 training examples; at most 60 clients"
+    );
+    assert_eq!(
+        refusal(Partitioner::Iid(Iid { clients: 0 })),
+        "partition: 0 clients, at least 1 needed"
+    );
+    assert_eq!(
+        refusal(Partitioner::Shards(Shards {
+            clients: 40,
+            per_client: 2
+        })),
+        "partition: 40 clients with 2 shards each make 80 shards of only 60 training examples"
+    );
+    assert!(
+        refusal(Partitioner::OneLabel(OneLabel { clients: 60 }))
+            .contains("label 2 has 0 examples but 6 are needed")
+    );
+    let sizes = ClassSizes::Equal;
+    assert_eq!(
+        refusal(Partitioner::Classes(Classes {
+            clients: 5,
+            per_client: 11,
+            sizes
+        })),
+        "partition: classes.per_client is 11, 1 to 10, the number of classes, needed"
+    );
+    assert_eq!(
+        refusal(Partitioner::Dirichlet(Dirichlet {
+            clients: 5,
+            alpha: 0.0,
+            min_examples: 1
+        })),
+        "partition: dirichlet.alpha is 0, 0.000001 to 1000000 needed"
+    );
+    assert_eq!(
+        refusal(Partitioner::Dirichlet(Dirichlet {
+            clients: 5,
+            alpha: 1.0,
+            min_examples: 13
+        })),
+        "partition: dirichlet.min_examples is 13, 1 to 12 (60 examples over 5 clients) needed"
+    );
+    assert_eq!(
+        refusal(Partitioner::Similarity(Similarity {
+            clients: 5,
+            percent: 101.0,
+            shards_per_client: 2
+        })),
+        "partition: similarity.percent is 101, 0 to 100 needed"
+    );
+    assert!(
+        refusal(Partitioner::Similarity(Similarity {
+            clients: 4,
+            percent: 0.0,
+            shards_per_client: 2
+        }))
+        .contains("shards_per_client is 2, at least 3")
+    );
+    assert!(
+        refusal(Partitioner::Quantity(Quantity {
+            clients: 5,
+            sigma: -1.0
+        }))
+        .contains("0 to 20")
+    );
+}
+
+#[test]
+fn explicit_tables_that_do_not_fit_are_named() {
+    let labels: Vec<u16> = (0..10).map(|i| i % 2).collect();
+    let refusal = |explicit: Explicit| {
+        Partitioner::Explicit(explicit)
+            .split(&labels, 2, &mut rng(1))
+            .unwrap_err()
+    };
+    assert_eq!(refusal(Explicit::default()), PartitionError::ExplicitForm);
+    let counts = |rows: &[&[u32]]| Explicit {
+        counts: Some(rows.iter().map(|row| row.to_vec()).collect()),
+        ..Explicit::default()
+    };
+    assert_eq!(
+        refusal(counts(&[&[3, 1], &[3, 1]])).to_string(),
+        "partition: 6 examples of label 0 asked for over all clients, 5 there are"
+    );
+    assert_eq!(
+        refusal(counts(&[&[3, 1], &[3]])).to_string(),
+        "partition: explicit counts of client 1 has 1 entries, 2 needed, one per label"
+    );
+    assert_eq!(
+        refusal(counts(&[&[1, 1], &[0, 0]])),
+        PartitionError::EmptyClient { client: 1 }
+    );
+    let shares = |sizes: &[f64], ratios: &[&[f64]]| Explicit {
+        sizes: Some(sizes.to_vec()),
+        ratios: Some(ratios.iter().map(|row| row.to_vec()).collect()),
+        ..Explicit::default()
+    };
+    let refused = [
+        (shares(&[0.5], &[]), "explicit ratios has 0 rows, 1 needed"),
+        (
+            shares(&[0.5, 0.6], &[&[1.0, 1.0], &[1.0, 1.0]]),
+            "sum of explicit.sizes is 1.1",
+        ),
+        (
+            shares(&[0.5], &[&[0.0, 0.0]]),
+            "sum of a row of explicit.ratios is 0",
+        ),
+        (shares(&[0.5], &[&[-1.0, 2.0]]), "explicit.ratios is -1"),
+    ];
+    for (explicit, reason) in refused {
+        let error = refusal(explicit).to_string();
+        assert!(error.contains(reason), "{error}");
+    }
+}

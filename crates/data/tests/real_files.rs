@@ -1,0 +1,165 @@
+//! The published files of MNIST and Fashion-MNIST, where this machine has them.
+//!
+//! They are looked for in `MESHFOLD_DATA`, else in `shared/data` beside the workspace. Without
+//! them the tests say so and pass, except under `MESHFOLD_CI`, where they fail.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use meshfold_data::{
+    DataFolder, DatasetConfig, FashionMnist, Manifest, Mnist, Scaling, check, label_histogram,
+};
+
+/// The folder with `dataset`'s files, or `None` with a printed reason.
+fn data(dataset: &str) -> Option<DataFolder> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let path = std::env::var_os("MESHFOLD_DATA").map_or(beside, PathBuf::from);
+    if path.join(dataset).is_dir() {
+        return Some(DataFolder::new(path));
+    }
+    let reason = format!("no {dataset} in {}", path.display());
+    assert!(std::env::var_os("MESHFOLD_CI").is_none(), "{reason}");
+    println!("skipped: {reason}");
+    None
+}
+
+#[test]
+fn mnist_has_the_published_labels_and_statistics() {
+    let Some(folder) = data("mnist") else { return };
+    let mnist = DatasetConfig::Mnist(Mnist::default());
+    let splits = mnist.load(&folder).unwrap();
+    assert_eq!(
+        label_histogram(splits.train.labels(), 10),
+        [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+    );
+    assert_eq!(
+        label_histogram(splits.test.labels(), 10),
+        [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
+    );
+    assert_eq!(splits.train.labels()[..10], [5, 0, 4, 1, 9, 2, 1, 3, 1, 4]);
+    let expected = mnist.expected();
+    assert_eq!(splits.train.len(), expected.examples_train);
+    assert_eq!(splits.test.len(), expected.examples_test);
+    assert_eq!(splits.train.width(), expected.features);
+    let sum: f64 = splits.train.features().iter().map(|&b| f64::from(b)).sum();
+    let mean = sum / 255.0 / splits.train.features().len() as f64;
+    assert!((mean - 0.1307).abs() < 5e-5, "mean {mean}");
+}
+
+#[test]
+fn validation_images_are_the_last_of_the_training_images() {
+    let Some(folder) = data("mnist") else { return };
+    let load = |validation| {
+        let scale = Scaling::Unit;
+        DatasetConfig::Mnist(Mnist { validation, scale })
+            .load(&folder)
+            .unwrap()
+    };
+    let (all, most) = (load(0), load(10_000));
+    assert_eq!(most.train.len(), 50_000);
+    assert_eq!(most.train.labels(), &all.train.labels()[..50_000]);
+    assert_eq!(most.train.row(49_999), all.train.row(49_999));
+    assert_eq!(most.test, all.test);
+    assert_eq!(most.train.scale().apply(255), 1.0);
+}
+
+#[test]
+fn fashion_mnist_is_balanced_and_names_its_classes() {
+    let Some(folder) = data("fashion-mnist") else {
+        return;
+    };
+    let splits = DatasetConfig::FashionMnist(FashionMnist::default())
+        .load(&folder)
+        .unwrap();
+    assert_eq!(label_histogram(splits.train.labels(), 10), [6000; 10]);
+    assert_eq!(label_histogram(splits.test.labels(), 10), [1000; 10]);
+    assert_eq!(splits.train.label_names().unwrap()[9], "Ankle boot");
+}
+
+#[test]
+fn the_files_match_their_manifests() {
+    for (dataset, name) in [("mnist", "mnist"), ("fashion-mnist", "fashion_mnist")] {
+        let Some(folder) = data(dataset) else {
+            continue;
+        };
+        assert!(
+            check(Manifest::by_name(name).unwrap(), &folder).is_ok(),
+            "{name}"
+        );
+    }
+}
+
+/// Copies the labels of MNIST's test split and writes `images` beside them; the load error.
+fn load_with_images(folder: &DataFolder, name: &str, images: &[u8]) -> String {
+    let copy = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("mnist"), copy.path().join("mnist"));
+    fs::create_dir(&to).unwrap();
+    for file in [
+        "train-labels-idx1-ubyte.gz",
+        "t10k-labels-idx1-ubyte.gz",
+        "t10k-images-idx3-ubyte.gz",
+    ] {
+        fs::copy(from.join(file), to.join(file)).unwrap();
+    }
+    fs::write(to.join(name), images).unwrap();
+    let mnist = DatasetConfig::Mnist(Mnist::default());
+    mnist
+        .load(&DataFolder::new(copy.path()))
+        .unwrap_err()
+        .to_string()
+}
+
+#[test]
+fn damaged_files_are_refused_with_file_offset_and_remedy() {
+    let Some(folder) = data("mnist") else { return };
+    let packed = "train-images-idx3-ubyte.gz";
+    let whole = fs::read(folder.path().join("mnist").join(packed)).unwrap();
+    let cut = load_with_images(&folder, packed, &whole[..whole.len() / 2]);
+    assert!(
+        cut.contains("mnist/train-images-idx3-ubyte.gz: at byte 0: damaged gzip data"),
+        "{cut}"
+    );
+    assert!(
+        cut.ends_with("`meshfold data fetch mnist` replaces the file"),
+        "{cut}"
+    );
+
+    let raw = "train-images-idx3-ubyte";
+    let text = load_with_images(&folder, raw, b"<html>not found</html>");
+    assert!(
+        text.contains("at byte 0: magic number 3c68746d found"),
+        "{text}"
+    );
+    let mut header = vec![0, 0, 8, 3, 0, 0, 0xea, 0x60, 0, 0, 0, 28, 0, 0, 0, 28];
+    let short = load_with_images(&folder, raw, &header);
+    assert!(short.contains("at byte 16: the file ends here"), "{short}");
+    header.resize(16 + 60_000 * 28 * 28, 0);
+    let blank = load_with_images(&folder, raw, &header);
+    assert!(blank.contains("content has SHA-256"), "{blank}");
+    header.push(0);
+    let long = load_with_images(&folder, raw, &header);
+    assert!(long.contains("at byte 47040016: content goes on"), "{long}");
+}
+
+#[test]
+fn a_gzip_bomb_in_place_of_the_images_is_not_unpacked() {
+    let Some(folder) = data("mnist") else { return };
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder
+        .write_all(&[0, 0, 8, 3, 0, 0, 0xea, 0x60, 0, 0, 0, 28, 0, 0, 0, 28])
+        .unwrap();
+    for _ in 0..100 {
+        encoder.write_all(&vec![0; 1 << 20]).unwrap();
+    }
+    let bomb = encoder.finish().unwrap();
+    let error = load_with_images(&folder, "train-images-idx3-ubyte.gz", &bomb);
+    assert!(
+        error.contains("at byte 47040016: content goes on"),
+        "{error}"
+    );
+}
