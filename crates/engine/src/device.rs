@@ -132,6 +132,15 @@ impl Device {
         Cpu::new(None, None).map(Self::Cpu)
     }
 
+    /// Waits until all work given to the device is done; the processor's always is.
+    pub fn wait(&self) {
+        match self {
+            Self::Cpu(_) => {}
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => gpu.wait(),
+        }
+    }
+
     /// The device kind that results are bit-identical on, for example `cpu/avx512`.
     pub fn kind(&self) -> String {
         match self {

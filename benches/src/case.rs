@@ -1,0 +1,88 @@
+//! The workloads.
+
+use clap::ValueEnum;
+use meshfold_engine::{Mlp, Model};
+
+/// A workload by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Name {
+    /// Logistic regression of a thousand clients, mixing after each step.
+    W1,
+    /// A dense network of a hundred clients with 30 local steps and momentum.
+    W2,
+    /// A deeper network of 200 clients with 5 local steps.
+    W3,
+    /// Mixing alone.
+    W6,
+    /// A thousand logistic models judged on 10,000 images.
+    Eval1,
+    /// A hundred dense networks judged on 10,000 images.
+    Eval2,
+}
+
+/// Shapes and settings of a workload.
+#[derive(Debug, Clone)]
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) model: Model,
+    pub(crate) clients: usize,
+    pub(crate) batch: u32,
+    pub(crate) steps: u32,
+    pub(crate) degree: usize,
+    pub(crate) rate: f64,
+    pub(crate) momentum: f32,
+    pub(crate) rounds: usize,
+    /// Examples of each client.
+    pub(crate) samples: usize,
+    /// Row length of the mixing workload.
+    pub(crate) parameters: usize,
+}
+
+impl Case {
+    pub(crate) fn of(name: Name) -> Self {
+        let mlp = |hidden: &[usize]| Model::Mlp(Mlp { hidden: hidden.to_vec() });
+        let w1 = Self {
+            name: "w1",
+            model: Model::Logistic,
+            clients: 1000,
+            batch: 13,
+            steps: 1,
+            degree: 10,
+            rate: 0.1,
+            momentum: 0.0,
+            rounds: 20,
+            samples: 50,
+            parameters: 159_010,
+        };
+        match name {
+            Name::W1 => w1,
+            Name::Eval1 => Self { name: "eval1", ..w1 },
+            Name::W2 | Name::Eval2 => Self {
+                name: if name == Name::W2 { "w2" } else { "eval2" },
+                model: mlp(&[200]),
+                clients: 100,
+                batch: 20,
+                steps: 30,
+                degree: 3,
+                rate: 0.01,
+                momentum: 0.9,
+                rounds: 1,
+                samples: 600,
+                ..w1
+            },
+            Name::W3 => Self {
+                name: "w3",
+                model: mlp(&[200, 200]),
+                clients: 200,
+                batch: 50,
+                steps: 5,
+                degree: 5,
+                rate: 0.2,
+                rounds: 2,
+                samples: 300,
+                ..w1
+            },
+            Name::W6 => Self { name: "w6", rounds: 1, steps: 0, batch: 0, samples: 0, ..w1 },
+        }
+    }
+}
