@@ -1,0 +1,199 @@
+//! A small learning problem and a sequential transcription of local steps in double precision.
+#![allow(dead_code)]
+
+use meshfold_data::{Examples, Partition, Scale, Shape, Splits};
+use meshfold_engine::{
+    Amount, BatchSize, Cpu, Device, Draw, Instructions, Key, Learner, LearningRate, LocalWork, Mlp,
+    Model, Network, Purpose, RowWork, Sgd, oracle, stream,
+};
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::sync::Arc;
+
+pub const FEATURES: usize = 21;
+pub const CLASSES: usize = 3;
+pub const SEED: u64 = 5;
+
+/// Noisy prototypes of three classes, 3 x 7 pixels.
+pub fn examples(count: usize, salt: u64) -> Examples {
+    let mut rng = ChaCha8Rng::seed_from_u64(99);
+    let prototypes: Vec<i32> = (0..CLASSES * FEATURES)
+        .map(|_| rng.random_range(40..216))
+        .collect();
+    let mut rng = ChaCha8Rng::seed_from_u64(salt);
+    let (mut labels, mut pixels) = (Vec::new(), Vec::new());
+    for _ in 0..count {
+        let label = rng.random_range(0..CLASSES as u16);
+        let prototype = &prototypes[usize::from(label) * FEATURES..][..FEATURES];
+        pixels.extend(
+            prototype
+                .iter()
+                .map(|p| (p + rng.random_range(-60..=60)).clamp(0, 255) as u8),
+        );
+        labels.push(label);
+    }
+    let shape = Shape {
+        channels: 1,
+        height: 3,
+        width: 7,
+    };
+    Examples::new(
+        pixels,
+        labels,
+        shape,
+        CLASSES,
+        Scale {
+            multiply: 2.0 / 255.0,
+            add: -1.0,
+        },
+    )
+    .unwrap()
+}
+
+/// Shards of the given sizes, in order.
+pub fn partition(sizes: &[usize]) -> Partition {
+    let mut next = 0;
+    let shards = sizes
+        .iter()
+        .map(|size| {
+            let shard = (next..next + *size as u32).collect();
+            next += *size as u32;
+            shard
+        })
+        .collect();
+    Partition::new(shards, next as usize).unwrap()
+}
+
+pub fn mlp() -> Model {
+    Model::Mlp(Mlp {
+        hidden: vec![17, 5],
+    })
+}
+
+pub fn learner(device: &Device, model: &Model, sizes: &[usize]) -> Learner {
+    let train = Arc::new(examples(sizes.iter().sum(), 1));
+    let splits = Splits {
+        train,
+        test: Arc::new(examples(203, 2)),
+    };
+    let network = Network::new(model, FEATURES, CLASSES).unwrap();
+    Learner::upload(device, network, splits, Arc::new(partition(sizes)), SEED).unwrap()
+}
+
+pub fn cpu(threads: usize, instructions: Option<Instructions>) -> Device {
+    Device::Cpu(Cpu::new(Some(threads), instructions).unwrap())
+}
+
+pub fn sgd(batch: u32, momentum: f32) -> Sgd {
+    Sgd {
+        learning_rate: LearningRate::Constant(0.05),
+        momentum,
+        weight_decay: 0.0,
+        clip_norm: None,
+        batch_size: BatchSize::Size(batch),
+        draw: Draw::Shuffled,
+    }
+}
+
+pub fn rows(amounts: &[Amount]) -> Vec<RowWork> {
+    (0..)
+        .zip(amounts)
+        .map(|(client, amount)| RowWork {
+            client,
+            amount: *amount,
+        })
+        .collect()
+}
+
+pub fn work<'a>(round: usize, rows: &'a [RowWork], sgd: &'a Sgd) -> LocalWork<'a> {
+    LocalWork {
+        round,
+        rows,
+        sgd,
+        correction: None,
+        anchor: None,
+    }
+}
+
+/// One client trained by itself in double precision, batch by batch, as a paper's box would have it.
+pub struct Sequential<'a> {
+    pub learner: &'a Learner,
+    pub row: u32,
+    pub weights: Vec<f64>,
+    pub velocity: Vec<f64>,
+    passes: u32,
+}
+
+impl<'a> Sequential<'a> {
+    pub fn new(learner: &'a Learner, row: u32, weights: &[f32]) -> Self {
+        let weights: Vec<f64> = weights.iter().map(|w| f64::from(*w)).collect();
+        Self {
+            learner,
+            row,
+            velocity: vec![0.0; weights.len()],
+            weights,
+            passes: 0,
+        }
+    }
+
+    /// The batches of one epoch: a permutation of the shard from the row's own stream, cut up.
+    pub fn epoch(&mut self, batch: usize) -> Vec<Vec<u32>> {
+        let mut order = self.learner.partition().shard(self.row as usize).to_vec();
+        if batch < order.len() {
+            let key = Key {
+                row: self.row,
+                step: self.passes,
+                ..Key::default()
+            };
+            order.shuffle(&mut stream(SEED, Purpose::Batches, key));
+            self.passes += 1;
+        }
+        order.chunks(batch).map(<[u32]>::to_vec).collect()
+    }
+
+    pub fn gradient(&self, indices: &[u32]) -> Vec<f64> {
+        let train = &self.learner.splits().train;
+        let scale = train.scale();
+        let x: Vec<f64> = indices
+            .iter()
+            .flat_map(|index| train.row(*index as usize))
+            .map(|pixel| f64::from(*pixel) * f64::from(scale.multiply) + f64::from(scale.add))
+            .collect();
+        let labels: Vec<u16> = indices
+            .iter()
+            .map(|index| train.labels()[*index as usize])
+            .collect();
+        oracle::plain(self.learner.network(), &self.weights, &x, &labels).1
+    }
+
+    /// PyTorch's order: clip, weight decay, extra terms, momentum, step.
+    pub fn step(
+        &mut self,
+        indices: &[u32],
+        sgd: &Sgd,
+        rate: f64,
+        extra: &dyn Fn(usize, f64) -> f64,
+    ) {
+        let mut gradient = self.gradient(indices);
+        if let Some(clip) = sgd.clip_norm {
+            let norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
+            let scale = (f64::from(clip) / norm).min(1.0);
+            gradient.iter_mut().for_each(|g| *g *= scale);
+        }
+        for at in 0..gradient.len() {
+            let w = self.weights[at];
+            let g = gradient[at] + f64::from(sgd.weight_decay) * w + extra(at, w);
+            self.velocity[at] = f64::from(sgd.momentum) * self.velocity[at] + g;
+            self.weights[at] = w - rate * self.velocity[at];
+        }
+    }
+}
+
+/// Largest difference between an f32 row and its transcription.
+pub fn difference(row: &[f32], reference: &[f64]) -> f64 {
+    row.iter()
+        .zip(reference)
+        .map(|(a, b)| (f64::from(*a) - b).abs())
+        .fold(0.0, f64::max)
+}

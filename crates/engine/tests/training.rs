@@ -1,0 +1,385 @@
+//! Local steps of whole stacks against a sequential transcription in double precision, and their determinism.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use meshfold_engine::{
+    Amount, Anchor, Draw, EngineError, Instructions, LearningRate, LocalWork, Per, Restart,
+    RowWork, Schedule, Sgd, Split, Stack, Start, Step, Velocity,
+};
+use support::*;
+
+const SIZES: [usize; 4] = [23, 8, 3, 16];
+
+/// Two rounds of two epochs in the trainer and in the transcription; returns the largest difference of any row.
+fn compare(rule: &Sgd, keep: bool, correction: bool, anchor: bool) -> f64 {
+    let mut learner = learner(&cpu(2, None), &mlp(), &SIZES);
+    let mut stack = learner.initial(4, Start::Independent).unwrap();
+    let (layout, width) = (stack.layout().clone(), stack.layout().width());
+    let start = stack.to_host();
+    let extra = {
+        let mut extra = learner.initial(4, Start::Same).unwrap();
+        extra.scale_rows(&[0.1, 0.2, 0.3, 0.4]).unwrap();
+        extra
+    };
+    let extra_host = extra.to_host();
+    let amounts = rows(&[Amount::Epochs(2); 4]);
+    let mut kept = Stack::zeros(stack.device(), &layout, 4);
+    for round in 1..=2 {
+        let work = LocalWork {
+            correction: correction.then_some(&extra),
+            anchor: anchor.then_some(Anchor {
+                models: &extra,
+                mu: 0.3,
+            }),
+            ..work(round, &amounts, rule)
+        };
+        let velocity = if keep {
+            Velocity::Kept(&mut kept)
+        } else {
+            Velocity::Fresh
+        };
+        learner.train(&mut stack, velocity, &work).unwrap();
+    }
+    let values = stack.to_host();
+    (0..4u32)
+        .map(|row| {
+            let range = row as usize * width..(row as usize + 1) * width;
+            let mut client = Sequential::new(&learner, row, &start[range.clone()]);
+            let mut epochs = 0;
+            for _ in 0..2 {
+                if !keep {
+                    client.velocity.fill(0.0);
+                }
+                for _ in 0..2 {
+                    for batch in client.epoch(rule.batch_on(SIZES[row as usize])) {
+                        let rate = match &rule.learning_rate {
+                            LearningRate::Constant(rate) => *rate,
+                            LearningRate::Schedule(_) => 0.05 * 0.5f64.powi(epochs),
+                        };
+                        let extra = &extra_host[range.clone()];
+                        client.step(&batch, rule, rate, &|at, w| {
+                            f64::from(u8::from(correction)) * f64::from(extra[at])
+                                + f64::from(u8::from(anchor)) * 0.3 * (w - f64::from(extra[at]))
+                        });
+                    }
+                    epochs += 1;
+                }
+            }
+            difference(&values[range], &client.weights)
+        })
+        .fold(0.0, f64::max)
+}
+
+/// Some tens of f32 steps of size 0.05 on weights near 1.
+const TOLERANCE: f64 = 5e-6;
+
+#[test]
+fn local_epochs_follow_the_transcription() {
+    for momentum in [0.0, 0.9] {
+        for keep in [false, true] {
+            assert!(
+                compare(&sgd(5, momentum), keep, false, false) < TOLERANCE,
+                "{momentum} {keep}"
+            );
+        }
+    }
+}
+
+#[test]
+fn decay_clipping_correction_and_anchor_follow_the_transcription() {
+    let mut rule = sgd(5, 0.9);
+    rule.weight_decay = 0.01;
+    assert!(compare(&rule, false, false, false) < TOLERANCE);
+    rule.clip_norm = Some(0.5);
+    assert!(compare(&rule, true, false, false) < TOLERANCE);
+    assert!(compare(&rule, false, true, false) < TOLERANCE);
+    assert!(compare(&rule, false, false, true) < TOLERANCE);
+    assert!(compare(&rule, true, true, true) < TOLERANCE);
+}
+
+#[test]
+fn a_schedule_by_epochs_follows_the_transcription() {
+    let mut rule = sgd(5, 0.0);
+    let (per, restart) = (Per::Epoch, Restart::Never);
+    rule.learning_rate = LearningRate::Schedule(Schedule::Step(Step {
+        initial: 0.05,
+        factor: 0.5,
+        every: 1.0,
+        per,
+        restart,
+    }));
+    assert!(compare(&rule, false, false, false) < TOLERANCE);
+}
+
+#[test]
+fn idle_and_finished_rows_do_not_move_nor_does_their_velocity() {
+    let mut learner = learner(&cpu(2, None), &mlp(), &SIZES);
+    let mut stack = learner.initial(4, Start::Same).unwrap();
+    let width = stack.layout().width();
+    let before = stack.to_host();
+    let mut velocity = stack.duplicate();
+    let rows = rows(&[
+        Amount::Steps(3),
+        Amount::Idle,
+        Amount::Steps(0),
+        Amount::Epochs(1),
+    ]);
+    let rule = sgd(5, 0.9);
+    let steps = learner
+        .train(
+            &mut stack,
+            Velocity::Kept(&mut velocity),
+            &work(1, &rows, &rule),
+        )
+        .unwrap();
+    assert_eq!(steps, [3, 0, 0, 4]);
+    let (after, velocities) = (stack.to_host(), velocity.to_host());
+    for row in 0..4 {
+        let range = row * width..(row + 1) * width;
+        let still = row == 1 || row == 2;
+        assert_eq!(
+            after[range.clone()] == before[range.clone()],
+            still,
+            "row {row}"
+        );
+        assert_eq!(
+            velocities[range.clone()] == before[range],
+            still,
+            "row {row}"
+        );
+    }
+}
+
+fn bits(
+    threads: usize,
+    instructions: Option<Instructions>,
+    rows_in_stack: usize,
+    rule: &Sgd,
+) -> (Vec<u32>, Vec<u64>) {
+    let sizes: Vec<usize> = (0..rows_in_stack).map(|row| 5 + 7 * (row % 4)).collect();
+    let mut learner = learner(&cpu(threads, instructions), &mlp(), &sizes);
+    let mut stack = learner.initial(rows_in_stack, Start::Same).unwrap();
+    let amounts = rows(&vec![Amount::Steps(7); rows_in_stack]);
+    for round in 1..=3 {
+        learner
+            .train(&mut stack, Velocity::Fresh, &work(round, &amounts, rule))
+            .unwrap();
+    }
+    let scores = learner.evaluate(&stack, Split::Test, None).unwrap();
+    let first = stack.to_host()[..stack.layout().width()]
+        .iter()
+        .map(|w| w.to_bits())
+        .collect();
+    (
+        first,
+        vec![scores[0].loss.to_bits(), scores[0].accuracy.to_bits()],
+    )
+}
+
+#[test]
+fn bits_do_not_depend_on_threads_or_on_what_shares_the_stack() {
+    let mut clipped = sgd(4, 0.9);
+    clipped.clip_norm = Some(1.0);
+    let mut replaced = sgd(4, 0.0);
+    replaced.draw = Draw::WithReplacement;
+    for rule in [sgd(4, 0.9), clipped, replaced] {
+        let alone = bits(1, None, 1, &rule);
+        // One row on three threads shares its products; nine rows on two threads are trained in blocks.
+        for (threads, rows) in [(3, 1), (1, 9), (2, 9), (4, 2)] {
+            assert!(
+                alone == bits(threads, None, rows, &rule),
+                "{threads} threads, {rows} rows"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_instruction_set_learns_the_same_within_rounding() {
+    let rule = sgd(4, 0.9);
+    let reference = bits(1, None, 3, &rule).0;
+    for set in Instructions::available() {
+        let values = bits(1, Some(set), 3, &rule).0;
+        for (a, b) in reference.iter().zip(values) {
+            assert!(
+                (f32::from_bits(*a) - f32::from_bits(b)).abs() < 1e-5,
+                "{set}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_batch_larger_than_a_piece_gives_the_whole_gradient() {
+    let sizes = [1300];
+    let mut learner = learner(&cpu(2, None), &mlp(), &sizes);
+    let stack = learner.initial(1, Start::Same).unwrap();
+    let shard: Vec<u32> = (0..1300).collect();
+    let rows = rows(&[Amount::Steps(1)]);
+    let gradient = learner
+        .gradients(&stack, &work(1, &rows, &sgd(1300, 0.0)))
+        .unwrap()
+        .to_host();
+    let plain = Sequential::new(&learner, 0, &stack.to_host()).gradient(&shard);
+    // Sums over 1300 examples in f32.
+    assert!(difference(&gradient, &plain) < 2e-6);
+}
+
+#[test]
+fn evaluation_equals_a_plain_count() {
+    for (model, rows) in [(meshfold_engine::Model::Logistic, 35), (mlp(), 3)] {
+        let mut learner = learner(&cpu(2, None), &model, &[9, 9, 9]);
+        let stack = learner.initial(rows, Start::Independent).unwrap();
+        let width = stack.layout().width();
+        let values = stack.to_host();
+        let scores = learner.evaluate(&stack, Split::Test, None).unwrap();
+        let subset: Vec<u32> = (0..203).step_by(3).collect();
+        let part = learner
+            .evaluate(&stack, Split::Test, Some(&subset))
+            .unwrap();
+        let test = learner.splits().test.clone();
+        let x: Vec<f64> = test
+            .features()
+            .iter()
+            .map(|p| f64::from(*p) * f64::from(test.scale().multiply) - 1.0)
+            .collect();
+        for (row, score) in scores.iter().enumerate() {
+            let weights: Vec<f64> = values[row * width..][..width]
+                .iter()
+                .map(|w| f64::from(*w))
+                .collect();
+            let loss = |index: usize, label: u16| {
+                meshfold_engine::oracle::plain(
+                    learner.network(),
+                    &weights,
+                    &x[index * FEATURES..][..FEATURES],
+                    &[label],
+                )
+                .0
+            };
+            let mean = |indices: &mut dyn Iterator<Item = usize>| {
+                let losses: Vec<(f64, bool)> = indices
+                    .map(|index| {
+                        let of_label = loss(index, test.labels()[index]);
+                        let best = (0..CLASSES as u16).all(|label| loss(index, label) >= of_label);
+                        (of_label, best)
+                    })
+                    .collect();
+                let count = losses.len() as f64;
+                (
+                    losses.iter().map(|(loss, _)| loss).sum::<f64>() / count,
+                    losses.iter().filter(|(_, best)| *best).count() as f64 / count,
+                )
+            };
+            let (loss, accuracy) = mean(&mut (0..203));
+            assert!((score.loss - loss).abs() < 1e-5 && (score.accuracy - accuracy).abs() < 1e-12);
+            let (loss, accuracy) = mean(&mut subset.iter().map(|index| *index as usize));
+            assert!(
+                (part[row].loss - loss).abs() < 1e-5
+                    && (part[row].accuracy - accuracy).abs() < 1e-12
+            );
+        }
+        if rows == 3 {
+            let own = learner
+                .evaluate(&stack, Split::Shards(&[0, 1, 2]), None)
+                .unwrap();
+            let shard: Vec<u32> = learner.partition().shard(1).to_vec();
+            let all = learner
+                .evaluate(&stack, Split::Train, Some(&shard))
+                .unwrap();
+            assert_eq!(own[1], all[1]);
+        }
+    }
+}
+
+#[test]
+fn a_model_that_blows_up_is_named_with_round_and_row() {
+    let mut learner = learner(&cpu(2, None), &mlp(), &SIZES);
+    let mut stack = learner.initial(4, Start::Same).unwrap();
+    let mut rule = sgd(5, 0.0);
+    let train = |rate: f64,
+                 round: usize,
+                 learner: &mut meshfold_engine::Learner,
+                 stack: &mut Stack,
+                 rule: &mut Sgd| {
+        rule.learning_rate = LearningRate::Constant(rate);
+        let rows = rows(&[
+            Amount::Steps(1),
+            Amount::Steps(1),
+            Amount::Steps(4),
+            Amount::Steps(1),
+        ]);
+        learner
+            .train(stack, Velocity::Fresh, &work(round, &rows, rule))
+            .unwrap();
+    };
+    train(0.1, 1, &mut learner, &mut stack, &mut rule);
+    assert_eq!(learner.expect_finite(&stack, &[true; 4], 1), Ok(()));
+    train(1e30, 2, &mut learner, &mut stack, &mut rule);
+    train(0.1, 3, &mut learner, &mut stack, &mut rule);
+    assert_eq!(
+        learner.expect_finite(&stack, &[true; 4], 3),
+        Err(EngineError::NonFinite { round: 2, row: 2 })
+    );
+}
+
+#[test]
+fn a_resumed_learner_goes_on_with_the_same_bits() {
+    let rule = sgd(5, 0.9);
+    let amounts = rows(&[Amount::Steps(3); 4]);
+    let device = cpu(2, None);
+    let mut first = learner(&device, &mlp(), &SIZES);
+    let mut stack = first.initial(4, Start::Same).unwrap();
+    first
+        .train(&mut stack, Velocity::Fresh, &work(1, &amounts, &rule))
+        .unwrap();
+    let mut second = learner(&device, &mlp(), &SIZES);
+    second.resume(&first.state());
+    let mut copy = Stack::from_host(&device, stack.layout(), stack.to_host()).unwrap();
+    first
+        .train(&mut stack, Velocity::Fresh, &work(2, &amounts, &rule))
+        .unwrap();
+    second
+        .train(&mut copy, Velocity::Fresh, &work(2, &amounts, &rule))
+        .unwrap();
+    assert_eq!(stack.to_host(), copy.to_host());
+    assert_eq!(first.tally().local_steps, second.tally().local_steps);
+}
+
+#[test]
+fn work_that_does_not_fit_is_refused() {
+    let mut learner = learner(&cpu(1, None), &mlp(), &SIZES);
+    let mut stack = learner.initial(4, Start::Same).unwrap();
+    let rule = sgd(5, 0.0);
+    let short = rows(&[Amount::Steps(1); 3]);
+    assert!(matches!(
+        learner.train(&mut stack, Velocity::Fresh, &work(1, &short, &rule)),
+        Err(EngineError::RowCount {
+            found: 3,
+            rows: 4,
+            ..
+        })
+    ));
+    let mut wrong = rows(&[Amount::Steps(1); 4]);
+    wrong[2] = RowWork {
+        client: 9,
+        amount: Amount::Steps(1),
+    };
+    assert!(matches!(
+        learner.train(&mut stack, Velocity::Fresh, &work(1, &wrong, &rule)),
+        Err(EngineError::Client {
+            row: 2,
+            client: 9,
+            ..
+        })
+    ));
+    let fine = rows(&[Amount::Steps(1); 4]);
+    assert!(matches!(
+        learner.train(&mut stack, Velocity::Fresh, &work(1, &fine, &sgd(0, 0.0))),
+        Err(EngineError::Setting {
+            what: "batch size",
+            ..
+        })
+    ));
+}
