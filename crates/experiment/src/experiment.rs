@@ -1,0 +1,133 @@
+//! An experiment as its file says it, and the runs that it stands for.
+
+use crate::config::RunConfig;
+use crate::error::{ConfigError, Fault};
+use crate::label::labels;
+use crate::overrides;
+use crate::reader;
+use crate::source::{Place, Source};
+use crate::sweep::{self, Variation};
+use crate::tree::{Node, Value};
+use meshfold_topology::Weights;
+
+/// What an experiment's file and its overrides say: values with their places, not yet of any type.
+#[derive(Clone, Debug)]
+pub(crate) struct Experiment<'a> {
+    source: &'a Source,
+    base: Node,
+    variations: Vec<Variation>,
+}
+
+/// One run of an experiment: its values, where they were written, and what sets it apart.
+#[derive(Clone, Debug)]
+pub(crate) struct Resolved<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) tree: Node,
+    pub(crate) config: RunConfig,
+    pub(crate) variation: Vec<(String, String)>,
+}
+
+impl<'a> Experiment<'a> {
+    /// Reads the text of `source`, applies its overrides and expands its sweep.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if the text is no YAML, an override leads nowhere or the sweep has the wrong form.
+    pub(crate) fn read(source: &'a Source) -> Result<Self, ConfigError> {
+        let mut base = Node::read(source.text(), 0, 0)
+            .map_err(|unread| unread.fault.at(source, unread.place, ""))?;
+        if base.entries().is_none() {
+            let found = match base.value {
+                Value::Null => "an empty file".to_owned(),
+                _ => base.words(),
+            };
+            return Err(Fault::NoExperiment { found }.at(source, Some(base.place), ""));
+        }
+        let overridden = overrides::apply(&mut base, source)?;
+        let sweep = base.remove("sweep");
+        let variations = sweep::variations(sweep.as_ref(), source)?;
+        if let Some((swept, place)) = sweep::replaced(&overridden, &variations) {
+            return Err(Fault::Swept {
+                swept: swept.to_owned(),
+            }
+            .at(source, Some(place), ""));
+        }
+        Ok(Self {
+            source,
+            base,
+            variations,
+        })
+    }
+
+    /// All runs, in the order of the sweep.
+    ///
+    /// # Errors
+    /// [`ConfigError`] of the first run whose values do not have the right types.
+    pub(crate) fn runs(&self) -> Result<Vec<Resolved<'a>>, ConfigError> {
+        let mut runs = self
+            .variations
+            .iter()
+            .map(|variation| self.run(variation))
+            .collect::<Result<Vec<_>, _>>()?;
+        let configs: Vec<&RunConfig> = runs.iter().map(|run| &run.config).collect();
+        let labels = labels(&self.variations, &configs);
+        for (run, variation) in runs.iter_mut().zip(labels) {
+            run.variation = variation;
+        }
+        Ok(runs)
+    }
+
+    fn run(&self, variation: &Variation) -> Result<Resolved<'a>, ConfigError> {
+        let source = self.source;
+        let tree = sweep::run_of(&self.base, variation, source)?;
+        let mut config: RunConfig =
+            reader::read(&tree, source).map_err(ConfigError::knowing_sweeps)?;
+        if config.topology.is_some() {
+            config.weights.get_or_insert_with(Weights::default);
+        }
+        Ok(Resolved {
+            source,
+            tree,
+            config,
+            variation: Vec::new(),
+        })
+    }
+}
+
+impl Resolved<'_> {
+    /// `fault` of the value at the dotted `path`, or of what stands in its way.
+    pub(crate) fn error(&self, fault: impl Into<Fault>, path: &str) -> ConfigError {
+        fault
+            .into()
+            .at(self.source, self.place(path), "")
+            .in_run(&self.variation)
+    }
+
+    /// A value at `path` that is not what is `needed`.
+    pub(crate) fn wrong(
+        &self,
+        path: &str,
+        found: impl ToString,
+        needed: impl Into<String>,
+    ) -> ConfigError {
+        let fault = Fault::Value {
+            found: found.to_string(),
+            needed: needed.into(),
+        };
+        fault
+            .at(self.source, self.place(path), path)
+            .in_run(&self.variation)
+    }
+
+    fn place(&self, path: &str) -> Option<Place> {
+        self.tree.locate(path)
+    }
+
+    /// The variant that `key` chooses, such as `ring` for `topology`.
+    pub(crate) fn choice(&self, key: &str) -> &str {
+        match self.tree.entry(key).map(|entry| &entry.value.value) {
+            Some(Value::Text(name)) => name,
+            Some(Value::Map(entries)) => entries.first().map_or("", |entry| &entry.key),
+            _ => "",
+        }
+    }
+}

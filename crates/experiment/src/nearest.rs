@@ -1,0 +1,58 @@
+//! The name that was probably meant.
+
+/// The name in `known` closest to `found`, if one is close enough to be a slip of the finger or a shorter form.
+///
+/// Close is a Damerau-Levenshtein distance of at most a third of the longer name, or one name being the beginning of
+/// the other from three letters on. Of equals the one closest in length is taken, then the first.
+pub(crate) fn nearest<'a>(
+    found: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let found = found.to_lowercase().replace('-', "_");
+    let distance = |name: &str| {
+        let edits = strsim::damerau_levenshtein(&found, name);
+        let longer = found.chars().count().max(name.chars().count());
+        let begins = found.len().min(name.len()) >= 3
+            && (name.starts_with(&found) || found.starts_with(name));
+        let lengths = found.chars().count().abs_diff(name.chars().count());
+        (edits * 3 <= longer || begins).then_some((edits, lengths))
+    };
+    known
+        .into_iter()
+        .filter_map(|name| Some((distance(name)?, name)))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_short_forms_and_hyphens_are_recognised() {
+        let known = [
+            "ring",
+            "regular",
+            "erdos_renyi",
+            "ring_plus_matching",
+            "complete",
+        ];
+        for (found, meant) in [
+            ("rnig", "ring"),
+            ("Ring", "ring"),
+            ("reg", "regular"),
+            ("erdos-renyi", "erdos_renyi"),
+            ("completed", "complete"),
+            ("erdos_reny", "erdos_renyi"),
+        ] {
+            assert_eq!(nearest(found, known), Some(meant), "{found}");
+        }
+        assert_eq!(
+            nearest("dfedavgn", ["dfedavg", "dfedavgm"]),
+            Some("dfedavgm")
+        );
+        for found in ["hypercube", "xy", ""] {
+            assert_eq!(nearest(found, known), None, "{found}");
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! What is planned of an experiment that can be run.
+
+use meshfold_data::DataFolder;
+use meshfold_experiment::{RunConfig, RunPlan, Source, plan};
+
+const YAML: &str = "\
+name: tiny
+dataset: {glyphs: {train: 600, test: 100}}
+partition: {shards: {clients: 10}}
+topology: ring
+model: {mlp: {hidden: [20]}}
+algorithm: {dfedavgm: {local: {epochs: 2}, batch_size: 20, learning_rate: 0.05}}
+rounds: 5
+";
+
+fn plans(yaml: &str) -> Vec<RunPlan> {
+    plan(&Source::new("tiny.yaml", yaml), &DataFolder::new("nowhere"))
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn one(yaml: &str) -> RunPlan {
+    let mut plans = plans(yaml);
+    assert_eq!(plans.len(), 1);
+    plans.remove(0)
+}
+
+#[test]
+fn a_plan_counts_rows_parameters_steps_and_bytes() {
+    let plan = one(YAML);
+    assert_eq!((plan.clients, plan.rows.count), (10, 10));
+    assert_eq!(plan.parameters, 784 * 20 + 20 + 20 * 10 + 10);
+    // 60 examples each: 3 batches of 20, twice.
+    assert!((plan.local_steps_per_round - 60.0).abs() < 1e-12);
+    // 10 edges, both ways, 4 bytes a parameter.
+    assert_eq!(plan.bytes_per_round, 10 * 2 * 4 * plan.parameters as u64);
+    assert!(plan.memory_bytes > 3 * 10 * 4 * plan.parameters as u64);
+    assert!(plan.warnings.is_empty(), "{:?}", plan.warnings);
+    let summary = &plan.overlay.as_ref().unwrap().summary;
+    assert!((summary.kappa.unwrap() - 10.472).abs() < 1e-3);
+    assert_eq!(plan.label(), "tiny");
+}
+
+#[test]
+fn the_summary_has_exactly_the_keys_that_are_promised() {
+    let plan = one(YAML);
+    let json = serde_json::to_value(plan.summary()).unwrap();
+    let keys: Vec<&str> = json
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    let promised = [
+        "id",
+        "clients",
+        "rows",
+        "parameters",
+        "memory_bytes",
+        "local_steps_per_round",
+        "bytes_per_round",
+        "overlay",
+    ];
+    assert_eq!(keys, promised);
+    assert_eq!(json["overlay"]["edges"], 10);
+    let alone = one(&YAML
+        .replace("dfedavgm", "alone")
+        .replace("topology: ring\n", ""));
+    assert!(serde_json::to_value(alone.summary()).unwrap()["overlay"].is_null());
+    assert_eq!(alone.bytes_per_round, 0);
+}
+
+#[test]
+fn the_resolved_configuration_plans_the_same_run() {
+    let sweep = "sweep: {grid: {topology: [ring, {regular: {degree: 3}}], weights: [uniform, {laplacian: {}}]}}\n";
+    for first in plans(&format!("{YAML}{sweep}")) {
+        let yaml = first.config.to_yaml();
+        assert_eq!(
+            RunConfig::read(&Source::new("config.yaml", yaml.clone())).unwrap(),
+            first.config
+        );
+        let second = one(&yaml);
+        assert_eq!((&second.id, &second.config), (&first.id, &first.config));
+        assert_eq!(second.partition, first.partition);
+        let edges = |plan: &RunPlan| {
+            plan.overlay
+                .as_ref()
+                .unwrap()
+                .overlay
+                .edges()
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(edges(&second), edges(&first));
+    }
+}
+
+#[test]
+fn a_sweep_shares_what_its_runs_have_in_common() {
+    let sweep = "sweep: {grid: {topology: [ring, {regular: {degree: 4}}], seed: [1, 2]}}\n";
+    let plans = plans(&format!("{YAML}{sweep}"));
+    let labels: Vec<String> = plans.iter().map(RunPlan::label).collect();
+    let expected = [
+        "topology=ring, seed=1",
+        "topology=ring, seed=2",
+        "topology=4-regular, seed=1",
+        "topology=4-regular, seed=2",
+    ];
+    assert_eq!(labels, expected);
+    let overlay = |index: usize| plans[index].overlay.as_ref().unwrap();
+    assert!(
+        std::sync::Arc::ptr_eq(overlay(0), overlay(1)),
+        "a ring is the same for every seed"
+    );
+    assert_ne!(
+        overlay(2).overlay.edges().collect::<Vec<_>>(),
+        overlay(3).overlay.edges().collect::<Vec<_>>()
+    );
+    assert!(std::sync::Arc::ptr_eq(
+        &plans[0].partition,
+        &plans[2].partition
+    ));
+    assert_ne!(plans[0].partition, plans[1].partition);
+    let ids: std::collections::BTreeSet<&str> = plans.iter().map(|plan| plan.id.as_str()).collect();
+    assert_eq!(ids.len(), 4);
+}
+
+#[test]
+fn a_sweep_over_methods_sets_the_overlay_where_it_is_used() {
+    let cases = "sweep:\n  cases:\n    - {algorithm: {fedavg: {batch_size: 20, learning_rate: 0.1}}, topology: null}\n    \
+                 - {algorithm.dfedavgm.momentum: 0, topology: complete}\n";
+    let plans = plans(&format!("{YAML}{cases}"));
+    let labels: Vec<String> = plans.iter().map(RunPlan::label).collect();
+    assert_eq!(
+        labels,
+        [
+            "algorithm=fedavg, topology=none",
+            "momentum=0, topology=complete"
+        ]
+    );
+    assert!(plans[0].overlay.is_none() && plans[0].config.weights.is_none());
+    assert_eq!(plans[1].overlay.as_ref().unwrap().summary.edges, 45);
+}
+
+#[test]
+fn a_run_that_is_asked_for_twice_is_planned_once() {
+    let plans = plans(&format!("{YAML}sweep: {{grid: {{seed: [1, 2, 1]}}}}\n"));
+    assert_eq!(plans.len(), 2);
+    assert_eq!(
+        plans[0].warnings,
+        ["the sweep asks for this run again as seed=1; it is run once"]
+    );
+}
+
+#[test]
+fn weights_that_may_surprise_are_warned_of() {
+    let warnings = |topology: &str, weights: &str| {
+        one(&YAML.replace(
+            "topology: ring",
+            &format!("topology: {topology}\nweights: {weights}"),
+        ))
+        .warnings
+    };
+    let negative = warnings("star", "laplacian");
+    assert!(
+        negative
+            .iter()
+            .any(|warning| warning.contains("negative share")),
+        "{negative:?}"
+    );
+    let irregular = warnings("star", "uniform");
+    assert!(
+        irregular
+            .iter()
+            .any(|warning| warning.contains("do not preserve the plain mean")),
+        "{irregular:?}"
+    );
+    assert!(warnings("star", "metropolis_hastings").is_empty());
+}
+
+#[test]
+fn a_sweep_of_a_thousand_runs_is_planned_in_seconds() {
+    let seeds: Vec<String> = (0..500).map(|seed| seed.to_string()).collect();
+    let sweep = format!(
+        "sweep: {{grid: {{topology: [ring, complete], seed: [{}]}}}}\n",
+        seeds.join(", ")
+    );
+    let yaml = YAML
+        .replace("train: 600", "train: 6000")
+        .replace("clients: 10", "clients: 100");
+    let start = std::time::Instant::now();
+    assert_eq!(plans(&format!("{yaml}{sweep}")).len(), 1000);
+    let seconds = start.elapsed().as_secs_f64();
+    assert!(
+        seconds < 10.0,
+        "{seconds} s, where two cores alone took 0.06 s"
+    );
+}
