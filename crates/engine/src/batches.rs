@@ -23,7 +23,11 @@ pub(crate) struct Position {
 impl Position {
     /// Where a schedule stands at the start of the round after `rounds` rounds.
     pub(crate) fn progress(&self, rounds: u64) -> Progress {
-        Progress { rounds, steps: [self.steps, 0], epochs: [self.epochs, 0] }
+        Progress {
+            rounds,
+            steps: [self.steps, 0],
+            epochs: [self.epochs, 0],
+        }
     }
 }
 
@@ -87,11 +91,19 @@ impl Pass {
     }
 
     /// Goes on from a saved state; the order of the pass in progress is drawn again.
-    pub(crate) fn resume(position: Position, key: RowKey, shard: impl FnOnce(u32) -> Vec<u32>) -> Self {
-        let mut pass = Self { position, order: Vec::new() };
+    pub(crate) fn resume(
+        position: Position,
+        key: RowKey,
+        shard: impl FnOnce(u32) -> Vec<u32>,
+    ) -> Self {
+        let mut pass = Self {
+            position,
+            order: Vec::new(),
+        };
         if position.taken > 0 {
             pass.order = shard(position.client);
-            pass.order.shuffle(&mut order_stream(key, position.passes - 1));
+            pass.order
+                .shuffle(&mut order_stream(key, position.passes - 1));
         }
         pass
     }
@@ -99,14 +111,23 @@ impl Pass {
     fn begin(&mut self, shard: &[u32], key: RowKey) {
         self.order.clear();
         self.order.extend_from_slice(shard);
-        self.order.shuffle(&mut order_stream(key, self.position.passes));
+        self.order
+            .shuffle(&mut order_stream(key, self.position.passes));
         self.position.passes += 1;
         self.position.taken = 0;
     }
 }
 
 fn order_stream(key: RowKey, pass: u32) -> ChaCha8Rng {
-    stream(key.seed, Purpose::Batches, Key { row: key.row, step: pass, ..Key::default() })
+    stream(
+        key.seed,
+        Purpose::Batches,
+        Key {
+            row: key.row,
+            step: pass,
+            ..Key::default()
+        },
+    )
 }
 
 impl<'a> Batches<'a> {
@@ -125,11 +146,25 @@ impl<'a> Batches<'a> {
             pass.order.clear();
         }
         let replacement = (sgd.draw == Draw::WithReplacement).then(|| {
-            let key_of_call = Key { round: pass.position.steps, row: key.row, step: 0, layer: 1 };
+            let key_of_call = Key {
+                round: pass.position.steps,
+                row: key.row,
+                step: 0,
+                layer: 1,
+            };
             stream(key.seed, Purpose::Batches, key_of_call)
         });
         let done = pass.position.progress(rounds);
-        Self { left: sgd.steps_on(amount, shard.len()), pass, shard, sgd, key, rounds, done, replacement }
+        Self {
+            left: sgd.steps_on(amount, shard.len()),
+            pass,
+            shard,
+            sgd,
+            key,
+            rounds,
+            done,
+            replacement,
+        }
     }
 
     /// Draws the next batch into `indices`, or says that the row is finished.
@@ -203,8 +238,16 @@ mod tests {
     fn an_epoch_sees_every_example_once_and_ends_short() {
         let shard: Vec<u32> = (100..123).collect();
         let mut pass = Pass::default();
-        let batches = draw(&mut pass, &shard, &sgd(5, Draw::Shuffled), Amount::Epochs(2));
-        assert_eq!(batches.iter().map(Vec::len).collect::<Vec<_>>(), [5, 5, 5, 5, 3, 5, 5, 5, 5, 3]);
+        let batches = draw(
+            &mut pass,
+            &shard,
+            &sgd(5, Draw::Shuffled),
+            Amount::Epochs(2),
+        );
+        assert_eq!(
+            batches.iter().map(Vec::len).collect::<Vec<_>>(),
+            [5, 5, 5, 5, 3, 5, 5, 5, 5, 3]
+        );
         for epoch in batches.chunks(5) {
             let mut seen = epoch.concat();
             seen.sort_unstable();
@@ -219,7 +262,9 @@ mod tests {
         let shard: Vec<u32> = (0..10).collect();
         let rule = sgd(4, Draw::Shuffled);
         let mut pass = Pass::default();
-        let mut seen: Vec<u32> = (0..3).flat_map(|_| draw(&mut pass, &shard, &rule, Amount::Steps(1)).concat()).collect();
+        let mut seen: Vec<u32> = (0..3)
+            .flat_map(|_| draw(&mut pass, &shard, &rule, Amount::Steps(1)).concat())
+            .collect();
         seen.sort_unstable();
         assert_eq!(seen, shard);
     }
@@ -244,7 +289,13 @@ mod tests {
         let mut pass = Pass::default();
         let first = draw(&mut pass, &shard, &rule, Amount::Steps(2));
         let second = draw(&mut pass, &shard, &rule, Amount::Steps(2));
-        assert!(first.iter().chain(&second).flatten().all(|index| shard.contains(index)));
+        assert!(
+            first
+                .iter()
+                .chain(&second)
+                .flatten()
+                .all(|index| shard.contains(index))
+        );
         assert_ne!(first, second);
     }
 
@@ -262,6 +313,14 @@ mod tests {
     #[test]
     fn a_shard_smaller_than_the_batch_is_one_batch() {
         let mut pass = Pass::default();
-        assert_eq!(draw(&mut pass, &[7, 9], &sgd(5, Draw::Shuffled), Amount::Epochs(1)), [[7, 9]]);
+        assert_eq!(
+            draw(
+                &mut pass,
+                &[7, 9],
+                &sgd(5, Draw::Shuffled),
+                Amount::Epochs(1)
+            ),
+            [[7, 9]]
+        );
     }
 }

@@ -33,7 +33,8 @@ impl FromStr for DeviceRequest {
             ("cuda", Ok(index)) => Ok(Self::Cuda(index)),
             _ => Err(EngineError::Device {
                 device: text.to_owned(),
-                reason: "no such device; use cpu, wgpu, wgpu:INDEX, cuda, cuda:INDEX or auto".to_owned(),
+                reason: "no such device; use cpu, wgpu, wgpu:INDEX, cuda, cuda:INDEX or auto"
+                    .to_owned(),
             }),
         }
     }
@@ -62,13 +63,22 @@ impl Cpu {
     ///
     /// # Errors
     /// [`EngineError::Device`] if the threads cannot be started.
-    pub fn new(threads: Option<usize>, instructions: Option<Instructions>) -> Result<Self, EngineError> {
+    pub fn new(
+        threads: Option<usize>,
+        instructions: Option<Instructions>,
+    ) -> Result<Self, EngineError> {
         let pool = ThreadPoolBuilder::new()
             .num_threads(threads.unwrap_or(0))
             .thread_name(|index| format!("meshfold-{index}"))
             .build()
-            .map_err(|error| EngineError::Device { device: "cpu".to_owned(), reason: error.to_string() })?;
-        Ok(Self { instructions: instructions.unwrap_or_else(Instructions::detect), pool: Arc::new(pool) })
+            .map_err(|error| EngineError::Device {
+                device: "cpu".to_owned(),
+                reason: error.to_string(),
+            })?;
+        Ok(Self {
+            instructions: instructions.unwrap_or_else(Instructions::detect),
+            pool: Arc::new(pool),
+        })
     }
 
     /// The instruction set that kernels use.
@@ -102,17 +112,24 @@ impl Device {
     ///
     /// # Errors
     /// [`EngineError::Device`] if the binary or the machine lacks the device.
-    pub fn open(request: DeviceRequest, threads: Option<usize>, instructions: Option<Instructions>) -> Result<Self, EngineError> {
+    pub fn open(
+        request: DeviceRequest,
+        threads: Option<usize>,
+        instructions: Option<Instructions>,
+    ) -> Result<Self, EngineError> {
         match request {
             DeviceRequest::Cpu => Cpu::new(threads, instructions).map(Self::Cpu),
             #[cfg(feature = "gpu")]
-            DeviceRequest::Wgpu(_) | DeviceRequest::Cuda(_) => crate::stacked::Gpu::open(request).map(Self::Gpu),
+            DeviceRequest::Wgpu(_) | DeviceRequest::Cuda(_) => {
+                crate::stacked::Gpu::open(request).map(Self::Gpu)
+            }
             #[cfg(not(feature = "gpu"))]
             DeviceRequest::Wgpu(_) | DeviceRequest::Cuda(_) => Err(EngineError::Device {
                 device: request.to_string(),
-                reason: "this binary was built for the processor alone; build it with `--features gpu` \
+                reason:
+                    "this binary was built for the processor alone; build it with `--features gpu` \
                          (or `vulkan`, `cuda`) to use a GPU"
-                    .to_owned(),
+                        .to_owned(),
             }),
             #[cfg(feature = "gpu")]
             DeviceRequest::Auto => match crate::stacked::Gpu::open(DeviceRequest::Wgpu(0)) {
@@ -158,7 +175,12 @@ mod tests {
     #[test]
     fn device_names_round_trip() {
         for name in ["cpu", "auto", "wgpu:0", "wgpu:3", "cuda:1"] {
-            assert_eq!(name.parse::<DeviceRequest>().map(|device| device.to_string()).as_deref(), Ok(name));
+            assert_eq!(
+                name.parse::<DeviceRequest>()
+                    .map(|device| device.to_string())
+                    .as_deref(),
+                Ok(name)
+            );
         }
         assert!("gpu".parse::<DeviceRequest>().is_err());
         assert!("wgpu:x".parse::<DeviceRequest>().is_err());

@@ -7,7 +7,9 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum EngineError {
     /// The mixing matrix does not fit the stack.
-    #[error("mix: the matrix is {matrix_rows} x {matrix_columns} but the stack holds {rows} models")]
+    #[error(
+        "mix: the matrix is {matrix_rows} x {matrix_columns} but the stack holds {rows} models"
+    )]
     MixShape {
         /// Rows of the matrix.
         matrix_rows: usize,
@@ -17,7 +19,9 @@ pub enum EngineError {
         rows: usize,
     },
     /// Two stacks that a verb combines have different rows or layouts.
-    #[error("{verb}: one stack is [{left_rows}, {left_width}], the other [{right_rows}, {right_width}]")]
+    #[error(
+        "{verb}: one stack is [{left_rows}, {left_width}], the other [{right_rows}, {right_width}]"
+    )]
     StackShape {
         /// The verb that was asked for.
         verb: &'static str,

@@ -39,7 +39,12 @@ pub struct Layout {
 impl Layout {
     /// Appends a block and returns its index.
     pub fn push(&mut self, name: impl Into<String>, inputs: usize, outputs: usize) -> usize {
-        self.blocks.push(Block { name: name.into(), offset: self.width, inputs, outputs });
+        self.blocks.push(Block {
+            name: name.into(),
+            offset: self.width,
+            inputs,
+            outputs,
+        });
         self.width += (inputs * outputs).next_multiple_of(ALIGNMENT);
         self.blocks.len() - 1
     }
@@ -61,7 +66,10 @@ impl Layout {
 
     /// Copies the parameters of a padded row, block after block, without the padding: `[P]`.
     pub fn pack(&self, row: &[f32]) -> Vec<f32> {
-        self.blocks.iter().flat_map(|block| row[block.range()].iter().copied()).collect()
+        self.blocks
+            .iter()
+            .flat_map(|block| row[block.range()].iter().copied())
+            .collect()
     }
 }
 

@@ -51,7 +51,10 @@ impl Score {
             correct += u64::from(outcome.correct);
         }
         let examples = examples.max(1) as f64;
-        Self { loss: loss / examples, accuracy: correct as f64 / examples }
+        Self {
+            loss: loss / examples,
+            accuracy: correct as f64 / examples,
+        }
     }
 }
 
@@ -183,11 +186,24 @@ impl Learner {
         let trainer = match device {
             Device::Cpu(cpu) => Trainer::Blocked(Blocked::new(cpu)),
             #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => Trainer::Stacked(crate::stacked::Stacked::upload(gpu, &network, &splits)?),
+            Device::Gpu(gpu) => {
+                Trainer::Stacked(crate::stacked::Stacked::upload(gpu, &network, &splits)?)
+            }
         };
         let device = device.clone();
         let (passes, tallies) = (Vec::new(), Vec::new());
-        Ok(Self { device, network, splits, partition, seed, passes, tallies, local_steps: 0, examples_seen: 0, trainer })
+        Ok(Self {
+            device,
+            network,
+            splits,
+            partition,
+            seed,
+            passes,
+            tallies,
+            local_steps: 0,
+            examples_seen: 0,
+            trainer,
+        })
     }
 
     /// The device that models must live on.
@@ -217,7 +233,9 @@ impl Learner {
     pub fn initial(&self, rows: usize, start: Start) -> Result<Stack, EngineError> {
         let values = match start {
             Start::Same => self.network.initialise(self.seed, 0).repeat(rows),
-            Start::Independent => (0..rows as u32).flat_map(|row| self.network.initialise(self.seed, row)).collect(),
+            Start::Independent => (0..rows as u32)
+                .flat_map(|row| self.network.initialise(self.seed, row))
+                .collect(),
         };
         Stack::from_host(&self.device, self.network.layout(), values)
     }
@@ -233,7 +251,9 @@ impl Learner {
             Amount::Idle => 0.0,
             _ => {
                 let start = self.passes.get(row).map(Pass::position).unwrap_or_default();
-                work.sgd.learning_rate.at(&start.progress(work.round as u64 - 1)) as f32
+                work.sgd
+                    .learning_rate
+                    .at(&start.progress(work.round as u64 - 1)) as f32
             }
         };
         work.rows.iter().enumerate().map(rate).collect()
@@ -246,7 +266,12 @@ impl Learner {
     /// # Errors
     /// [`EngineError::RowCount`], [`EngineError::StackShape`], [`EngineError::Client`] or [`EngineError::Setting`] if
     /// the work does not fit the stack, the clients or the engine.
-    pub fn train(&mut self, stack: &mut Stack, velocity: Velocity<'_>, work: &LocalWork<'_>) -> Result<Vec<u32>, EngineError> {
+    pub fn train(
+        &mut self,
+        stack: &mut Stack,
+        velocity: Velocity<'_>,
+        work: &LocalWork<'_>,
+    ) -> Result<Vec<u32>, EngineError> {
         let others = [work.correction, work.anchor.map(|anchor| anchor.models)];
         self.check(stack, work, &others)?;
         if let Velocity::Kept(kept) = &velocity {
@@ -281,11 +306,20 @@ impl Learner {
     ///
     /// # Errors
     /// [`EngineError::RowCount`] if shards are asked for and not one client per row is named.
-    pub fn evaluate(&mut self, stack: &Stack, split: Split<'_>, subset: Option<&[u32]>) -> Result<Vec<Score>, EngineError> {
+    pub fn evaluate(
+        &mut self,
+        stack: &Stack,
+        split: Split<'_>,
+        subset: Option<&[u32]>,
+    ) -> Result<Vec<Score>, EngineError> {
         if let Split::Shards(clients) = split
             && clients.len() != stack.rows()
         {
-            return Err(EngineError::RowCount { verb: "evaluate", found: clients.len(), rows: stack.rows() });
+            return Err(EngineError::RowCount {
+                verb: "evaluate",
+                found: clients.len(),
+                rows: stack.rows(),
+            });
         }
         let (context, _, trainer) = self.context(stack.rows());
         match trainer {
@@ -306,8 +340,13 @@ impl Learner {
             .filter(|recent| recent.steps > 0)
             .map(|recent| recent.sum / recent.steps as f64)
             .collect();
-        let train_loss = (!trained.is_empty()).then(|| trained.iter().sum::<f64>() / trained.len() as f64);
-        Tally { local_steps: self.local_steps, examples_seen: self.examples_seen, train_loss }
+        let train_loss =
+            (!trained.is_empty()).then(|| trained.iter().sum::<f64>() / trained.len() as f64);
+        Tally {
+            local_steps: self.local_steps,
+            examples_seen: self.examples_seen,
+            train_loss,
+        }
     }
 
     /// Fails if a loss or a model of a row that `alive` names was not finite, naming the first round and its lowest
@@ -315,17 +354,30 @@ impl Learner {
     ///
     /// # Errors
     /// [`EngineError::NonFinite`].
-    pub fn expect_finite(&mut self, stack: &Stack, alive: &[bool], round: usize) -> Result<(), EngineError> {
+    pub fn expect_finite(
+        &mut self,
+        stack: &Stack,
+        alive: &[bool],
+        round: usize,
+    ) -> Result<(), EngineError> {
         #[cfg(feature = "gpu")]
         self.collect();
-        self.tallies.resize_with(self.tallies.len().max(stack.rows()), RowTally::default);
+        self.tallies
+            .resize_with(self.tallies.len().max(stack.rows()), RowTally::default);
         for (row, finite) in stack.finite_rows().into_iter().enumerate() {
             if !finite && alive.get(row).copied().unwrap_or(true) {
                 self.tallies[row].mark_broken(round);
             }
         }
-        let first = self.tallies.iter().enumerate().filter_map(|(row, tally)| Some((tally.broken?, row))).min();
-        first.map_or(Ok(()), |(round, row)| Err(EngineError::NonFinite { round, row }))
+        let first = self
+            .tallies
+            .iter()
+            .enumerate()
+            .filter_map(|(row, tally)| Some((tally.broken?, row)))
+            .min();
+        first.map_or(Ok(()), |(round, row)| {
+            Err(EngineError::NonFinite { round, row })
+        })
     }
 
     /// What another learner needs to go on from here.
@@ -343,7 +395,9 @@ impl Learner {
         self.passes = (0u32..)
             .zip(&state.positions)
             .map(|(row, position)| {
-                Pass::resume(*position, RowKey { seed, row }, |client| partition.shard(client as usize).to_vec())
+                Pass::resume(*position, RowKey { seed, row }, |client| {
+                    partition.shard(client as usize).to_vec()
+                })
             })
             .collect();
         self.tallies = vec![RowTally::default(); self.passes.len()];
@@ -369,7 +423,10 @@ impl Learner {
             partition: &self.partition,
             seed: self.seed,
         };
-        let states = RowStates { passes: &mut self.passes[..rows], tallies: &mut self.tallies[..rows] };
+        let states = RowStates {
+            passes: &mut self.passes[..rows],
+            tallies: &mut self.tallies[..rows],
+        };
         (context, states, &mut self.trainer)
     }
 
@@ -381,25 +438,49 @@ impl Learner {
             self.local_steps += u64::from(*steps);
             self.examples_seen += match row.amount {
                 Amount::Idle => 0,
-                Amount::Epochs(epochs) if work.sgd.draw == crate::work::Draw::Shuffled => u64::from(epochs) * shard,
+                Amount::Epochs(epochs) if work.sgd.draw == crate::work::Draw::Shuffled => {
+                    u64::from(epochs) * shard
+                }
                 _ => u64::from(*steps) * work.sgd.batch_on(shard as usize) as u64,
             };
         }
         counted
     }
 
-    fn check(&self, stack: &Stack, work: &LocalWork<'_>, others: &[Option<&Stack>]) -> Result<(), EngineError> {
+    fn check(
+        &self,
+        stack: &Stack,
+        work: &LocalWork<'_>,
+        others: &[Option<&Stack>],
+    ) -> Result<(), EngineError> {
         if work.rows.len() != stack.rows() {
-            return Err(EngineError::RowCount { verb: "train", found: work.rows.len(), rows: stack.rows() });
+            return Err(EngineError::RowCount {
+                verb: "train",
+                found: work.rows.len(),
+                rows: stack.rows(),
+            });
         }
         for other in others.iter().flatten() {
             stack.expect_same("train", other)?;
         }
         if work.round == 0 || work.sgd.batch_size == BatchSize::Size(0) {
-            let (what, found) = if work.round == 0 { ("round", "0") } else { ("batch size", "0") };
-            return Err(EngineError::Setting { what, found: found.to_owned(), needed: "at least 1" });
+            let (what, found) = if work.round == 0 {
+                ("round", "0")
+            } else {
+                ("batch size", "0")
+            };
+            return Err(EngineError::Setting {
+                what,
+                found: found.to_owned(),
+                needed: "at least 1",
+            });
         }
-        for (row, task) in work.rows.iter().enumerate().filter(|(_, task)| task.amount != Amount::Idle) {
+        for (row, task) in work
+            .rows
+            .iter()
+            .enumerate()
+            .filter(|(_, task)| task.amount != Amount::Idle)
+        {
             let client = task.client as usize;
             let reason = if client >= self.partition.clients() {
                 "does not exist"
@@ -408,7 +489,11 @@ impl Learner {
             } else {
                 continue;
             };
-            return Err(EngineError::Client { row, client, reason });
+            return Err(EngineError::Client {
+                row,
+                client,
+                reason,
+            });
         }
         Ok(())
     }

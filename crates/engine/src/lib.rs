@@ -32,7 +32,9 @@ pub use learner::{Learner, LearnerState, Score, Split, Start, Tally};
 pub use mixing::Mixing;
 pub use model::{Mlp, Model, Network};
 pub use quantiser::{NormScope, Quantiser, uniform};
-pub use schedule::{Harmonic, InverseTime, LearningRate, Per, Power, Progress, Restart, Schedule, Step};
+pub use schedule::{
+    Harmonic, InverseTime, LearningRate, Per, Power, Progress, Restart, Schedule, Step,
+};
 pub use stack::Stack;
 pub use stream::{Key, Purpose, stream, threefry};
 pub use work::{Amount, Anchor, BatchSize, Draw, LocalWork, RowWork, Sgd, Velocity};

@@ -20,7 +20,11 @@ pub struct Mixing {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum HostMixing {
     /// Compressed sparse rows, columns ascending.
-    Sparse { row_ptr: Vec<usize>, columns: Vec<u32>, weights: Vec<f32> },
+    Sparse {
+        row_ptr: Vec<usize>,
+        columns: Vec<u32>,
+        weights: Vec<f32>,
+    },
     /// Every row holds the same weights: a mean over all rows.
     Average { weights: Vec<f64> },
     /// No exchange.
@@ -31,8 +35,14 @@ impl Mixing {
     /// Prepares `matrix`; weights become f32.
     pub fn new(matrix: &MixingMatrix) -> Self {
         let host = match matrix.form() {
-            Form::Average(weights) => HostMixing::Average { weights: weights.to_vec() },
-            Form::Sparse { row_ptr, columns, weights } => HostMixing::Sparse {
+            Form::Average(weights) => HostMixing::Average {
+                weights: weights.to_vec(),
+            },
+            Form::Sparse {
+                row_ptr,
+                columns,
+                weights,
+            } => HostMixing::Sparse {
                 row_ptr: row_ptr.to_vec(),
                 columns: columns.to_vec(),
                 weights: weights.iter().map(|weight| *weight as f32).collect(),
@@ -77,7 +87,11 @@ impl Mixing {
 
     #[cfg(feature = "gpu")]
     pub(crate) fn gpu(&self, device: &Device) -> Result<&crate::stacked::GpuMixing, EngineError> {
-        let Device::Gpu(gpu) = device else { unreachable!("only stacks of a GPU ask for its matrix") };
-        Ok(self.gpu.get_or_init(|| crate::stacked::GpuMixing::upload(&self.host, self.rows, gpu)))
+        let Device::Gpu(gpu) = device else {
+            unreachable!("only stacks of a GPU ask for its matrix")
+        };
+        Ok(self
+            .gpu
+            .get_or_init(|| crate::stacked::GpuMixing::upload(&self.host, self.rows, gpu)))
     }
 }

@@ -54,7 +54,10 @@ impl Network {
             Model::Logistic => &[],
             Model::Mlp(mlp) => &mlp.hidden,
         };
-        let widths: Vec<usize> = std::iter::once(inputs).chain(hidden.iter().copied()).chain([classes]).collect();
+        let widths: Vec<usize> = std::iter::once(inputs)
+            .chain(hidden.iter().copied())
+            .chain([classes])
+            .collect();
         if widths.contains(&0) {
             return Err(EngineError::Setting {
                 what: "layer widths",
@@ -70,10 +73,18 @@ impl Network {
                 let weight = layout.push(format!("dense{index}.weight"), pair[0], pair[1]);
                 let bias = layout.push(format!("dense{index}.bias"), 1, pair[1]);
                 let blocks = layout.blocks();
-                Dense { inputs: pair[0], outputs: pair[1], weight: blocks[weight].range(), bias: blocks[bias].range() }
+                Dense {
+                    inputs: pair[0],
+                    outputs: pair[1],
+                    weight: blocks[weight].range(),
+                    bias: blocks[bias].range(),
+                }
             })
             .collect();
-        Ok(Self { layers, layout: Arc::new(layout) })
+        Ok(Self {
+            layers,
+            layout: Arc::new(layout),
+        })
     }
 
     /// How a row of the stack is laid out.
@@ -94,8 +105,12 @@ impl Network {
     /// Floating-point operations of one local step on `batch` examples: two per multiply-accumulate of the forward
     /// product, the weight gradient and, in all layers but the first, the input gradient.
     pub fn flop_per_step(&self, batch: usize) -> f64 {
-        let per_example: usize =
-            self.layers.iter().enumerate().map(|(index, layer)| layer.inputs * layer.outputs * if index == 0 { 4 } else { 6 }).sum();
+        let per_example: usize = self
+            .layers
+            .iter()
+            .enumerate()
+            .map(|(index, layer)| layer.inputs * layer.outputs * if index == 0 { 4 } else { 6 })
+            .sum();
         (batch * per_example) as f64
     }
 
@@ -107,7 +122,15 @@ impl Network {
     pub(crate) fn initialise(&self, seed: u64, row: u32) -> Vec<f32> {
         let mut values = vec![0.0; self.layout.width()];
         for (index, layer) in self.layers.iter().enumerate() {
-            let mut rng = stream(seed, Purpose::Initialisation, Key { row, layer: index as u32, ..Key::default() });
+            let mut rng = stream(
+                seed,
+                Purpose::Initialisation,
+                Key {
+                    row,
+                    layer: index as u32,
+                    ..Key::default()
+                },
+            );
             let bound = 1.0 / (layer.inputs as f32).sqrt();
             for at in layer.weight.clone().chain(layer.bias.clone()) {
                 values[at] = rng.random_range(-bound..bound);
@@ -126,12 +149,20 @@ mod tests {
         let count = |model: &Model| Network::new(model, 784, 10).unwrap().layout().parameters();
         assert_eq!(count(&Model::Logistic), 7_850);
         assert_eq!(count(&Model::Mlp(Mlp { hidden: vec![200] })), 159_010);
-        assert_eq!(count(&Model::Mlp(Mlp { hidden: vec![200, 200] })), 199_210);
+        assert_eq!(
+            count(&Model::Mlp(Mlp {
+                hidden: vec![200, 200]
+            })),
+            199_210
+        );
     }
 
     #[test]
     fn operations_are_counted_as_the_yardsticks_count_them() {
         let network = Network::new(&Model::Mlp(Mlp { hidden: vec![200] }), 784, 10).unwrap();
-        assert_eq!(network.flop_per_step(20), 20.0 * (4.0 * 784.0 * 200.0 + 6.0 * 200.0 * 10.0));
+        assert_eq!(
+            network.flop_per_step(20),
+            20.0 * (4.0 * 784.0 * 200.0 + 6.0 * 200.0 * 10.0)
+        );
     }
 }

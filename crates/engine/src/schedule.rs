@@ -124,7 +124,9 @@ impl LearningRate {
     /// The rate of the local step that follows `progress`.
     pub fn at(&self, progress: &Progress) -> f64 {
         let Self::Schedule(schedule) = self else {
-            let Self::Constant(rate) = self else { unreachable!("a rate is a number or a schedule") };
+            let Self::Constant(rate) = self else {
+                unreachable!("a rate is a number or a schedule")
+            };
             return *rate;
         };
         let count = |per, restart| {
@@ -138,7 +140,9 @@ impl LearningRate {
             count as f64
         };
         match schedule {
-            Schedule::Step(s) => s.initial * s.factor.powf((count(s.per, s.restart) / s.every).floor()),
+            Schedule::Step(s) => {
+                s.initial * s.factor.powf((count(s.per, s.restart) / s.every).floor())
+            }
             Schedule::InverseTime(s) => s.initial / (1.0 + count(s.per, s.restart) / s.scale),
             Schedule::Power(s) => 1.0 / (s.r * (count(s.per, s.restart) + 1.0).powf(s.q)),
             Schedule::Harmonic(s) => s.delta / (count(s.per, s.restart) + s.gamma),
@@ -149,15 +153,23 @@ impl LearningRate {
     pub fn fault(&self) -> Option<&'static str> {
         let positive = |value: f64| value > 0.0 && value.is_finite();
         match self {
-            Self::Constant(rate) if !(*rate >= 0.0 && rate.is_finite()) => Some("must be finite and not negative"),
+            Self::Constant(rate) if !(*rate >= 0.0 && rate.is_finite()) => {
+                Some("must be finite and not negative")
+            }
             Self::Constant(_) => None,
-            Self::Schedule(Schedule::Step(s)) if !(positive(s.initial) && positive(s.factor) && s.every >= 1.0) => {
+            Self::Schedule(Schedule::Step(s))
+                if !(positive(s.initial) && positive(s.factor) && s.every >= 1.0) =>
+            {
                 Some("step needs initial > 0, factor > 0 and every >= 1")
             }
-            Self::Schedule(Schedule::InverseTime(s)) if !(positive(s.initial) && positive(s.scale)) => {
+            Self::Schedule(Schedule::InverseTime(s))
+                if !(positive(s.initial) && positive(s.scale)) =>
+            {
                 Some("inverse_time needs initial > 0 and scale > 0")
             }
-            Self::Schedule(Schedule::Power(s)) if !(positive(s.r) && s.q >= 0.0) => Some("power needs r > 0 and q >= 0"),
+            Self::Schedule(Schedule::Power(s)) if !(positive(s.r) && s.q >= 0.0) => {
+                Some("power needs r > 0 and q >= 0")
+            }
             Self::Schedule(Schedule::Harmonic(s)) if !(positive(s.delta) && positive(s.gamma)) => {
                 Some("harmonic needs delta > 0 and gamma > 0")
             }
@@ -196,19 +208,43 @@ mod tests {
     use super::*;
 
     fn rounds(rounds: u64) -> Progress {
-        Progress { rounds, ..Progress::default() }
+        Progress {
+            rounds,
+            ..Progress::default()
+        }
     }
 
     #[test]
     fn schedules_follow_their_formulas() {
         let (per, restart) = (Per::Round, Restart::Never);
-        let step = LearningRate::Schedule(Schedule::Step(Step { initial: 0.1, factor: 0.2, every: 20.0, per, restart }));
+        let step = LearningRate::Schedule(Schedule::Step(Step {
+            initial: 0.1,
+            factor: 0.2,
+            every: 20.0,
+            per,
+            restart,
+        }));
         assert!((step.at(&rounds(39)) - 0.02).abs() < 1e-12);
-        let inverse = LearningRate::Schedule(Schedule::InverseTime(InverseTime { initial: 1.0, scale: 10.0, per, restart }));
+        let inverse = LearningRate::Schedule(Schedule::InverseTime(InverseTime {
+            initial: 1.0,
+            scale: 10.0,
+            per,
+            restart,
+        }));
         assert!((inverse.at(&rounds(10)) - 0.5).abs() < 1e-12);
-        let power = LearningRate::Schedule(Schedule::Power(Power { r: 2.0, q: 0.5, per, restart }));
+        let power = LearningRate::Schedule(Schedule::Power(Power {
+            r: 2.0,
+            q: 0.5,
+            per,
+            restart,
+        }));
         assert!((power.at(&rounds(3)) - 0.25).abs() < 1e-12);
-        let harmonic = LearningRate::Schedule(Schedule::Harmonic(Harmonic { delta: 3.0, gamma: 2.0, per, restart }));
+        let harmonic = LearningRate::Schedule(Schedule::Harmonic(Harmonic {
+            delta: 3.0,
+            gamma: 2.0,
+            per,
+            restart,
+        }));
         assert!((harmonic.at(&rounds(4)) - 0.5).abs() < 1e-12);
     }
 
@@ -221,7 +257,11 @@ mod tests {
             per: Per::Epoch,
             restart: Restart::Round,
         }));
-        let progress = Progress { rounds: 7, steps: [70, 10], epochs: [14, 2] };
+        let progress = Progress {
+            rounds: 7,
+            steps: [70, 10],
+            epochs: [14, 2],
+        };
         assert!((rate.at(&progress) - 0.25).abs() < 1e-12);
     }
 }

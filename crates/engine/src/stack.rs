@@ -54,18 +54,37 @@ impl Stack {
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Storage::Gpu(Tensor::zeros(shape, gpu.device())),
         };
-        Self { device: device.clone(), layout: layout.clone(), rows, storage, spare: None }
+        Self {
+            device: device.clone(),
+            layout: layout.clone(),
+            rows,
+            storage,
+            spare: None,
+        }
     }
 
     /// Uploads host values, `[rows, P_pad]` row-major, padding included.
     ///
     /// # Errors
-    /// [`EngineError::RowCount`] if `values` is not a whole number of rows.
-    pub fn from_host(device: &Device, layout: &Arc<Layout>, values: Vec<f32>) -> Result<Self, EngineError> {
+    /// [`EngineError::RowCount`] if `values` is not a whole number of rows, [`EngineError::Device`] if a kernel of the
+    /// device could not see them at once.
+    pub fn from_host(
+        device: &Device,
+        layout: &Arc<Layout>,
+        values: Vec<f32>,
+    ) -> Result<Self, EngineError> {
         let width = layout.width().max(1);
         let rows = values.len() / width;
         if rows * width != values.len() {
-            return Err(EngineError::RowCount { verb: "from_host", found: values.len(), rows });
+            return Err(EngineError::RowCount {
+                verb: "from_host",
+                found: values.len(),
+                rows,
+            });
+        }
+        #[cfg(feature = "gpu")]
+        if let Device::Gpu(gpu) = device {
+            gpu.expect_fit("a stack", rows, width)?;
         }
         let mut stack = Self::zeros(device, layout, 0);
         stack.rows = rows;
@@ -77,9 +96,10 @@ impl Stack {
                 DType::F32,
             )),
             #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => {
-                Storage::Gpu(Tensor::from_data(burn::tensor::TensorData::new(values, shape), gpu.device()))
-            }
+            Device::Gpu(gpu) => Storage::Gpu(Tensor::from_data(
+                burn::tensor::TensorData::new(values, shape),
+                gpu.device(),
+            )),
         };
         Ok(stack)
     }
@@ -185,7 +205,13 @@ impl Stack {
         let width = self.layout.width();
         match (&self.device, &self.storage, &mut out) {
             (Device::Cpu(cpu), Storage::Host(tensor), Storage::Host(target)) => {
-                host::mix(cpu, mixing.host(), tensor.storage::<f32>(), width, target.storage_mut::<f32>());
+                host::mix(
+                    cpu,
+                    mixing.host(),
+                    tensor.storage::<f32>(),
+                    width,
+                    target.storage_mut::<f32>(),
+                );
             }
             #[cfg(feature = "gpu")]
             (Device::Gpu(_), Storage::Gpu(tensor), Storage::Gpu(target)) => {
@@ -207,7 +233,11 @@ impl Stack {
     /// [`EngineError::RowIndex`] if a row is out of range.
     pub fn gather(&self, rows: &[u32]) -> Result<Self, EngineError> {
         if let Some(row) = rows.iter().find(|row| **row as usize >= self.rows) {
-            return Err(EngineError::RowIndex { verb: "gather", row: *row as usize, rows: self.rows });
+            return Err(EngineError::RowIndex {
+                verb: "gather",
+                row: *row as usize,
+                rows: self.rows,
+            });
         }
         let mut out = Self::zeros(&self.device, &self.layout, rows.len());
         let width = self.layout.width();
@@ -219,7 +249,9 @@ impl Stack {
                 }
             }
             #[cfg(feature = "gpu")]
-            (Storage::Gpu(from), Storage::Gpu(to)) => *to = stacked::gather_rows(from.clone(), rows),
+            (Storage::Gpu(from), Storage::Gpu(to)) => {
+                *to = stacked::gather_rows(from.clone(), rows)
+            }
             #[cfg(feature = "gpu")]
             _ => unreachable!("both stacks were made for the same device"),
         }
@@ -233,12 +265,20 @@ impl Stack {
     /// not as many targets as source rows.
     pub fn scatter(&mut self, rows: &[u32], source: &Self) -> Result<(), EngineError> {
         if rows.len() != source.rows {
-            return Err(EngineError::RowCount { verb: "scatter", found: rows.len(), rows: source.rows });
+            return Err(EngineError::RowCount {
+                verb: "scatter",
+                found: rows.len(),
+                rows: source.rows,
+            });
         }
         let mut seen = vec![false; self.rows];
         for row in rows.iter().map(|row| *row as usize) {
             if row >= self.rows || std::mem::replace(&mut seen[row], true) {
-                return Err(EngineError::RowIndex { verb: "scatter", row, rows: self.rows });
+                return Err(EngineError::RowIndex {
+                    verb: "scatter",
+                    row,
+                    rows: self.rows,
+                });
             }
         }
         let width = self.layout.width();
@@ -270,7 +310,13 @@ impl Stack {
         let width = self.layout.width();
         match (&self.device, &mut self.storage, &other.storage) {
             (Device::Cpu(cpu), Storage::Host(to), Storage::Host(from)) => {
-                host::add_scaled(cpu, to.storage_mut::<f32>(), from.storage::<f32>(), scales, width);
+                host::add_scaled(
+                    cpu,
+                    to.storage_mut::<f32>(),
+                    from.storage::<f32>(),
+                    scales,
+                    width,
+                );
             }
             #[cfg(feature = "gpu")]
             (_, Storage::Gpu(to), Storage::Gpu(from)) => {
@@ -291,7 +337,9 @@ impl Stack {
         self.expect_per_row("scale_rows", scales.len())?;
         let width = self.layout.width();
         match (&self.device, &mut self.storage) {
-            (Device::Cpu(cpu), Storage::Host(to)) => host::scale_rows(cpu, to.storage_mut::<f32>(), scales, width),
+            (Device::Cpu(cpu), Storage::Host(to)) => {
+                host::scale_rows(cpu, to.storage_mut::<f32>(), scales, width)
+            }
             #[cfg(feature = "gpu")]
             (_, Storage::Gpu(to)) => {
                 let placeholder = Tensor::zeros([1, 1], &to.device());
@@ -318,7 +366,12 @@ impl Stack {
         self.expect_same("heavy_ball_step", gradients)?;
         self.expect_per_row("heavy_ball_step", rates.len())?;
         let width = self.layout.width();
-        match (&self.device, &mut self.storage, &mut velocity.storage, &gradients.storage) {
+        match (
+            &self.device,
+            &mut self.storage,
+            &mut velocity.storage,
+            &gradients.storage,
+        ) {
             (Device::Cpu(cpu), Storage::Host(w), Storage::Host(v), Storage::Host(g)) => {
                 let (w, v) = (w.storage_mut::<f32>(), v.storage_mut::<f32>());
                 host::heavy_ball(cpu, w, v, g.storage::<f32>(), rates, momentum, width);
@@ -326,7 +379,10 @@ impl Stack {
             #[cfg(feature = "gpu")]
             (_, Storage::Gpu(w), Storage::Gpu(v), Storage::Gpu(g)) => {
                 let placeholder = || Tensor::zeros([1, 1], &g.device());
-                let (models, velocities) = (std::mem::replace(w, placeholder()), std::mem::replace(v, placeholder()));
+                let (models, velocities) = (
+                    std::mem::replace(w, placeholder()),
+                    std::mem::replace(v, placeholder()),
+                );
                 (*w, *v) = stacked::heavy_ball(models, velocities, g.clone(), rates, momentum);
             }
             #[cfg(feature = "gpu")]
@@ -342,7 +398,9 @@ impl Stack {
     pub fn quantize(&mut self, quantiser: &Quantiser) {
         let layout = self.layout.clone();
         match (&self.device, &mut self.storage) {
-            (Device::Cpu(cpu), Storage::Host(to)) => host::quantize(cpu, to.storage_mut::<f32>(), &layout, quantiser),
+            (Device::Cpu(cpu), Storage::Host(to)) => {
+                host::quantize(cpu, to.storage_mut::<f32>(), &layout, quantiser)
+            }
             #[cfg(feature = "gpu")]
             (_, Storage::Gpu(to)) => {
                 let placeholder = Tensor::zeros([1, 1], &to.device());
@@ -356,14 +414,24 @@ impl Stack {
     /// The mean over the rows that `alive` names: a stack of one row.
     pub fn mean_row(&self, alive: &[bool]) -> Self {
         let count = alive.iter().filter(|alive| **alive).count().max(1) as f64;
-        let weights: Vec<f64> = alive.iter().map(|alive| if *alive { 1.0 / count } else { 0.0 }).collect();
+        let weights: Vec<f64> = alive
+            .iter()
+            .map(|alive| if *alive { 1.0 / count } else { 0.0 })
+            .collect();
         let mut out = Self::zeros(&self.device, &self.layout, 1);
         match (&self.device, &self.storage, &mut out.storage) {
             (Device::Cpu(cpu), Storage::Host(from), Storage::Host(to)) => {
-                host::mean(cpu, from.storage::<f32>(), &weights, to.storage_mut::<f32>());
+                host::mean(
+                    cpu,
+                    from.storage::<f32>(),
+                    &weights,
+                    to.storage_mut::<f32>(),
+                );
             }
             #[cfg(feature = "gpu")]
-            (_, Storage::Gpu(from), Storage::Gpu(to)) => *to = stacked::mean(from.clone(), &weights),
+            (_, Storage::Gpu(from), Storage::Gpu(to)) => {
+                *to = stacked::mean(from.clone(), &weights)
+            }
             #[cfg(feature = "gpu")]
             _ => unreachable!("both stacks were made for the same device"),
         }
@@ -379,11 +447,17 @@ impl Stack {
                 host::squared_distances(cpu, rows.storage::<f32>(), mean.storage::<f32>(), width)
             }
             #[cfg(feature = "gpu")]
-            (_, Storage::Gpu(rows), Storage::Gpu(mean)) => stacked::squared_distances(rows.clone(), mean.clone()),
+            (_, Storage::Gpu(rows), Storage::Gpu(mean)) => {
+                stacked::squared_distances(rows.clone(), mean.clone())
+            }
             #[cfg(feature = "gpu")]
             _ => unreachable!("both stacks were made for the same device"),
         };
-        let living = squares.iter().zip(alive).filter(|(_, alive)| **alive).map(|(square, _)| *square);
+        let living = squares
+            .iter()
+            .zip(alive)
+            .filter(|(_, alive)| **alive)
+            .map(|(square, _)| *square);
         let count = alive.iter().filter(|alive| **alive).count().max(1) as f64;
         (living.sum::<f64>() / count).sqrt()
     }
@@ -392,7 +466,9 @@ impl Stack {
     pub(crate) fn finite_rows(&self) -> Vec<bool> {
         let width = self.layout.width();
         match (&self.device, &self.storage) {
-            (Device::Cpu(cpu), Storage::Host(rows)) => host::finite_rows(cpu, rows.storage::<f32>(), width),
+            (Device::Cpu(cpu), Storage::Host(rows)) => {
+                host::finite_rows(cpu, rows.storage::<f32>(), width)
+            }
             #[cfg(feature = "gpu")]
             (_, Storage::Gpu(rows)) => stacked::finite_rows(rows.clone()),
             #[cfg(feature = "gpu")]
@@ -402,11 +478,23 @@ impl Stack {
 
     pub(crate) fn expect_same(&self, verb: &'static str, other: &Self) -> Result<(), EngineError> {
         let same = self.rows == other.rows && self.layout.width() == other.layout.width();
-        if same { Ok(()) } else { Err(self.mismatch(verb, other)) }
+        if same {
+            Ok(())
+        } else {
+            Err(self.mismatch(verb, other))
+        }
     }
 
     fn expect_per_row(&self, verb: &'static str, found: usize) -> Result<(), EngineError> {
-        if found == self.rows { Ok(()) } else { Err(EngineError::RowCount { verb, found, rows: self.rows }) }
+        if found == self.rows {
+            Ok(())
+        } else {
+            Err(EngineError::RowCount {
+                verb,
+                found,
+                rows: self.rows,
+            })
+        }
     }
 
     fn mismatch(&self, verb: &'static str, other: &Self) -> EngineError {

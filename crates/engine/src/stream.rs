@@ -62,7 +62,10 @@ pub fn stream(seed: u64, purpose: Purpose, key: Key) -> ChaCha8Rng {
 pub fn threefry(key: [u32; 2], counter: [u32; 2]) -> [u32; 2] {
     const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
     let parity = [key[0], key[1], 0x1BD1_1BDA ^ key[0] ^ key[1]];
-    let mut x = [counter[0].wrapping_add(key[0]), counter[1].wrapping_add(key[1])];
+    let mut x = [
+        counter[0].wrapping_add(key[0]),
+        counter[1].wrapping_add(key[1]),
+    ];
     for block in 0..5u32 {
         for rotation in ROTATIONS[block as usize % 2] {
             x[0] = x[0].wrapping_add(x[1]);
@@ -70,7 +73,9 @@ pub fn threefry(key: [u32; 2], counter: [u32; 2]) -> [u32; 2] {
         }
         let next = block as usize + 1;
         x[0] = x[0].wrapping_add(parity[next % 3]);
-        x[1] = x[1].wrapping_add(parity[(next + 1) % 3]).wrapping_add(block + 1);
+        x[1] = x[1]
+            .wrapping_add(parity[(next + 1) % 3])
+            .wrapping_add(block + 1);
     }
     x
 }
@@ -100,7 +105,13 @@ mod tests {
     #[test]
     fn threefry_gives_its_known_answers() {
         assert_eq!(threefry([0, 0], [0, 0]), [0x6b20_0159, 0x99ba_4efe]);
-        assert_eq!(threefry([u32::MAX; 2], [u32::MAX; 2]), [0x1cb9_96fc, 0xbb00_2be7]);
-        assert_eq!(threefry([0x13198a2e, 0x03707344], [0x243f6a88, 0x85a308d3]), [0xc492_3a9c, 0x483d_f7a0]);
+        assert_eq!(
+            threefry([u32::MAX; 2], [u32::MAX; 2]),
+            [0x1cb9_96fc, 0xbb00_2be7]
+        );
+        assert_eq!(
+            threefry([0x13198a2e, 0x03707344], [0x243f6a88, 0x85a308d3]),
+            [0xc492_3a9c, 0x483d_f7a0]
+        );
     }
 }

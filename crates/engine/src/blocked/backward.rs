@@ -10,11 +10,26 @@ use std::ops::Range;
 #[derive(Debug)]
 pub(super) enum Sink<'a> {
     /// Straight into the weights, without momentum.
-    Plain { weights: &'a mut [f32], rate: f32, decay: f32 },
+    Plain {
+        weights: &'a mut [f32],
+        rate: f32,
+        decay: f32,
+    },
     /// Straight into velocity and weights.
-    HeavyBall { weights: &'a mut [f32], velocity: &'a mut [f32], rate: f32, momentum: f32, decay: f32, fresh: bool },
+    HeavyBall {
+        weights: &'a mut [f32],
+        velocity: &'a mut [f32],
+        rate: f32,
+        momentum: f32,
+        decay: f32,
+        fresh: bool,
+    },
     /// Into a buffer, added to what it holds if `add`.
-    Gradient { weights: &'a [f32], gradient: &'a mut [f32], add: bool },
+    Gradient {
+        weights: &'a [f32],
+        gradient: &'a mut [f32],
+        add: bool,
+    },
 }
 
 /// One product of the backward pass, `xᵀ · d`.
@@ -36,11 +51,26 @@ impl Sink<'_> {
 
     fn accept(&mut self, cpu: &Cpu, product: &Product<'_>, range: Range<usize>, pieces: usize) {
         match self {
-            Self::Plain { weights, rate, decay } => {
-                let update = Plain { weights: &mut weights[range], rate: *rate, decay: *decay };
+            Self::Plain {
+                weights,
+                rate,
+                decay,
+            } => {
+                let update = Plain {
+                    weights: &mut weights[range],
+                    rate: *rate,
+                    decay: *decay,
+                };
                 run(cpu, product, 0..product.inner, update, pieces);
             }
-            Self::HeavyBall { weights, velocity, rate, momentum, decay, fresh } => {
+            Self::HeavyBall {
+                weights,
+                velocity,
+                rate,
+                momentum,
+                decay,
+                fresh,
+            } => {
                 let update = HeavyBall {
                     weights: &mut weights[range.clone()],
                     velocity: &mut velocity[range],
@@ -52,7 +82,10 @@ impl Sink<'_> {
                 run(cpu, product, 0..product.inner, update, pieces);
             }
             Self::Gradient { gradient, add, .. } => {
-                let update = Store { gradient: &mut gradient[range], add: *add };
+                let update = Store {
+                    gradient: &mut gradient[range],
+                    add: *add,
+                };
                 run(cpu, product, 0..product.inner, update, pieces);
             }
         }
@@ -60,7 +93,13 @@ impl Sink<'_> {
 }
 
 /// Computes rows `range` of the gradient, cut into `pieces` that threads share.
-fn run<U: Update + Send>(cpu: &Cpu, product: &Product<'_>, range: Range<usize>, update: U, pieces: usize) {
+fn run<U: Update + Send>(
+    cpu: &Cpu,
+    product: &Product<'_>,
+    range: Range<usize>,
+    update: U,
+    pieces: usize,
+) {
     if pieces > 1 && range.len() > 1 {
         let middle = range.start + range.len() / 2;
         let (low, high) = update.split((middle - range.start) * product.columns);
@@ -82,16 +121,32 @@ fn run<U: Update + Send>(cpu: &Cpu, product: &Product<'_>, range: Range<usize>, 
 }
 
 /// Carries the loss's gradient by the logits, in the last output, back through the network.
-pub(super) fn backward(cpu: &Cpu, network: &Network, scratch: &mut Scratch, batch: usize, sink: &mut Sink<'_>, share: bool) {
+pub(super) fn backward(
+    cpu: &Cpu,
+    network: &Network,
+    scratch: &mut Scratch,
+    batch: usize,
+    sink: &mut Sink<'_>,
+    share: bool,
+) {
     let pieces = if share { cpu.threads() } else { 1 };
     for (index, layer) in network.layers().iter().enumerate().rev() {
         let (below, above) = scratch.deltas.split_at_mut(index);
         let d = &above.first().unwrap_or(&scratch.outputs[index])[..batch * layer.outputs];
-        let x = if index > 0 { &scratch.outputs[index - 1] } else { &scratch.input };
+        let x = if index > 0 {
+            &scratch.outputs[index - 1]
+        } else {
+            &scratch.input
+        };
         let x = &x[..batch * layer.inputs];
         if index > 0 {
             let transposed = &mut scratch.transposed[..layer.inputs * layer.outputs];
-            transpose(&sink.weights()[layer.weight.clone()], layer.inputs, layer.outputs, transposed);
+            transpose(
+                &sink.weights()[layer.weight.clone()],
+                layer.inputs,
+                layer.outputs,
+                transposed,
+            );
             let below = &mut below[index - 1][..batch * layer.inputs];
             cpu.instructions().run(Affine {
                 x: d,
@@ -111,9 +166,21 @@ pub(super) fn backward(cpu: &Cpu, network: &Network, scratch: &mut Scratch, batc
                 }
             });
         }
-        let weight = Product { x, inner: layer.inputs, d, columns: layer.outputs, rows: batch };
+        let weight = Product {
+            x,
+            inner: layer.inputs,
+            d,
+            columns: layer.outputs,
+            rows: batch,
+        };
         sink.accept(cpu, &weight, layer.weight.clone(), pieces);
-        let bias = Product { x: &scratch.ones[..batch], inner: 1, d, columns: layer.outputs, rows: batch };
+        let bias = Product {
+            x: &scratch.ones[..batch],
+            inner: 1,
+            d,
+            columns: layer.outputs,
+            rows: batch,
+        };
         sink.accept(cpu, &bias, layer.bias.clone(), 1);
     }
 }

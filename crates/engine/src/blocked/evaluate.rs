@@ -29,7 +29,11 @@ impl Blocked {
         if let Split::Shards(clients) = split {
             return self.evaluate_shards(context, stack, clients);
         }
-        let examples = if matches!(split, Split::Test) { context.test } else { context.train };
+        let examples = if matches!(split, Split::Test) {
+            context.test
+        } else {
+            context.train
+        };
         let all: Vec<u32>;
         let indices = match subset {
             Some(subset) => subset,
@@ -38,7 +42,10 @@ impl Blocked {
                 &all
             }
         };
-        let labels: Vec<u16> = indices.iter().map(|index| examples.labels()[*index as usize]).collect();
+        let labels: Vec<u16> = indices
+            .iter()
+            .map(|index| examples.labels()[*index as usize])
+            .collect();
         let whole_test = matches!(split, Split::Test) && subset.is_none();
         let x = match self.tests.take().filter(|_| whole_test) {
             Some(tests) => tests,
@@ -55,12 +62,14 @@ impl Blocked {
         let width = examples.width();
         let mut x = vec![0.0; indices.len() * width];
         self.cpu.install(|| {
-            x.par_chunks_mut(CHUNK * width).zip(indices.par_chunks(CHUNK)).for_each(|(x, indices)| {
-                self.cpu.instructions().vectorize(
-                    #[inline(always)]
-                    || gather(examples, indices, x),
-                );
-            });
+            x.par_chunks_mut(CHUNK * width)
+                .zip(indices.par_chunks(CHUNK))
+                .for_each(|(x, indices)| {
+                    self.cpu.instructions().vectorize(
+                        #[inline(always)]
+                        || gather(examples, indices, x),
+                    );
+                });
         });
         x
     }
@@ -69,7 +78,11 @@ impl Blocked {
     fn judge(&self, network: &Network, stack: &Stack, x: &[f32], labels: &[u16]) -> Vec<Score> {
         let width = network.layout().width();
         let models = stack.host().unwrap_or_default();
-        let group = if network.layers().len() == 1 { GROUP } else { 1 };
+        let group = if network.layers().len() == 1 {
+            GROUP
+        } else {
+            1
+        };
         let parts = labels.len().div_ceil(TASK);
         let groups: Vec<&[f32]> = models.chunks(group * width).collect();
         let outcomes: Vec<Vec<Outcome>> = self.cpu.install(|| {
@@ -94,19 +107,35 @@ impl Blocked {
         (0..stack.rows())
             .map(|row| {
                 let tasks = &outcomes[row / group * parts..][..parts];
-                Score::of(tasks.iter().map(|outcomes| outcomes[row % group]), labels.len())
+                Score::of(
+                    tasks.iter().map(|outcomes| outcomes[row % group]),
+                    labels.len(),
+                )
             })
             .collect()
     }
 
     /// Rows of a model with one layer, `rows` `[G, P_pad]`, in one product with `G · C` columns.
-    fn judge_group(&self, network: &Network, rows: &[f32], x: &[f32], labels: &[u16], scratch: &mut Scratch) -> Vec<Outcome> {
-        let (layer, width, classes) = (&network.layers()[0], network.layout().width(), network.classes());
+    fn judge_group(
+        &self,
+        network: &Network,
+        rows: &[f32],
+        x: &[f32],
+        labels: &[u16],
+        scratch: &mut Scratch,
+    ) -> Vec<Outcome> {
+        let (layer, width, classes) = (
+            &network.layers()[0],
+            network.layout().width(),
+            network.classes(),
+        );
         let count = rows.len() / width;
         let columns = count * classes;
         let mut panel = vec![0.0; (layer.inputs + 1) * columns];
         for (index, row) in rows.chunks_exact(width).enumerate() {
-            let sources = row[layer.weight.clone()].chunks_exact(classes).chain([&row[layer.bias.clone()]]);
+            let sources = row[layer.weight.clone()]
+                .chunks_exact(classes)
+                .chain([&row[layer.bias.clone()]]);
             for (source, target) in sources.zip(panel.chunks_exact_mut(columns)) {
                 target[index * classes..][..classes].copy_from_slice(source);
             }
@@ -133,8 +162,14 @@ impl Blocked {
                 #[inline(always)]
                 || {
                     for (logits, label) in y.chunks_exact_mut(columns).zip(labels) {
-                        for (logits, outcome) in logits.chunks_exact_mut(classes).zip(&mut outcomes) {
-                            outcome.add(cross_entropy(logits, std::slice::from_ref(label), classes, None));
+                        for (logits, outcome) in logits.chunks_exact_mut(classes).zip(&mut outcomes)
+                        {
+                            outcome.add(cross_entropy(
+                                logits,
+                                std::slice::from_ref(label),
+                                classes,
+                                None,
+                            ));
                         }
                     }
                 },
@@ -144,7 +179,14 @@ impl Blocked {
     }
 
     /// One row of any model.
-    fn judge_row(&self, network: &Network, row: &[f32], x: &[f32], labels: &[u16], scratch: &mut Scratch) -> Outcome {
+    fn judge_row(
+        &self,
+        network: &Network,
+        row: &[f32],
+        x: &[f32],
+        labels: &[u16],
+        scratch: &mut Scratch,
+    ) -> Outcome {
         let classes = network.classes();
         let mut outcome = Outcome::default();
         scratch.fit(network, CHUNK.min(labels.len()));
@@ -171,7 +213,10 @@ impl Blocked {
                     let shard = context.partition.shard(*client as usize);
                     let mut scratch = self.scratches.take();
                     let parts = shard.chunks(CHUNK).map(|part| {
-                        let labels: Vec<u16> = part.iter().map(|index| context.train.labels()[*index as usize]).collect();
+                        let labels: Vec<u16> = part
+                            .iter()
+                            .map(|index| context.train.labels()[*index as usize])
+                            .collect();
                         let mut x = vec![0.0; part.len() * context.network.inputs()];
                         gather(context.train, part, &mut x);
                         self.judge_row(context.network, row, &x, &labels, &mut scratch)

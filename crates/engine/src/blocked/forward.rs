@@ -9,7 +9,14 @@ use rayon::prelude::*;
 /// the last one the logits.
 ///
 /// With `share` the threads divide the examples among them.
-pub(super) fn forward(cpu: &Cpu, network: &Network, weights: &[f32], input: &[f32], outputs: &mut [Vec<f32>], share: bool) {
+pub(super) fn forward(
+    cpu: &Cpu,
+    network: &Network,
+    weights: &[f32],
+    input: &[f32],
+    outputs: &mut [Vec<f32>],
+    share: bool,
+) {
     let last = network.layers().len() - 1;
     let batch = input.len() / network.inputs();
     for (index, layer) in network.layers().iter().enumerate() {

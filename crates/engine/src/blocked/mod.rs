@@ -49,7 +49,11 @@ fn gather(examples: &Examples, indices: &[u32], x: &mut [f32]) {
 
 impl Blocked {
     pub(crate) fn new(cpu: &Cpu) -> Self {
-        Self { cpu: cpu.clone(), scratches: Scratches::default(), tests: None }
+        Self {
+            cpu: cpu.clone(),
+            scratches: Scratches::default(),
+            tests: None,
+        }
     }
 
     /// Runs all local steps of all rows.
@@ -62,7 +66,10 @@ impl Blocked {
         work: &LocalWork<'_>,
     ) {
         let width = stack.layout().width();
-        let (correction, anchor) = (host(work.correction), host(work.anchor.map(|anchor| anchor.models)));
+        let (correction, anchor) = (
+            host(work.correction),
+            host(work.anchor.map(|anchor| anchor.models)),
+        );
         let velocities: Vec<Option<&mut [f32]>> = match velocity {
             Velocity::Kept(kept) => rows_of(kept, width).map(Some).collect(),
             Velocity::Fresh => (0..stack.rows()).map(|_| None).collect(),
@@ -81,7 +88,9 @@ impl Blocked {
             let mut batches = context.batches(job.pass, job.work, work, job.row);
             let extras = Extras {
                 correction: correction.map(|all| &all[job.row * width..][..width]),
-                anchor: anchor.zip(work.anchor).map(|(all, anchor)| (&all[job.row * width..][..width], anchor.mu)),
+                anchor: anchor
+                    .zip(work.anchor)
+                    .map(|(all, anchor)| (&all[job.row * width..][..width], anchor.mu)),
             };
             let mut scratch = self.scratches.take();
             let loss = trainer.train(job.target, job.velocity, extras, &mut batches, &mut scratch);
@@ -120,7 +129,10 @@ impl Blocked {
         };
         self.cpu.install(|| {
             jobs.into_par_iter().for_each(|job| {
-                let task = RowWork { client: job.work.client, amount: Amount::Steps(1) };
+                let task = RowWork {
+                    client: job.work.client,
+                    amount: Amount::Steps(1),
+                };
                 let mut batches = context.batches(job.pass, &task, work, job.row);
                 let mut scratch = self.scratches.take();
                 let model = &models[job.row * width..][..width];
@@ -141,21 +153,48 @@ fn jobs<'a>(
     velocities: Vec<Option<&'a mut [f32]>>,
     work: &'a [RowWork],
 ) -> Vec<Job<'a>> {
-    let rows = targets.zip(velocities).zip(states.passes).zip(states.tallies).zip(work).enumerate();
+    let rows = targets
+        .zip(velocities)
+        .zip(states.passes)
+        .zip(states.tallies)
+        .zip(work)
+        .enumerate();
     rows.filter(|(_, (_, work))| work.amount != Amount::Idle)
-        .map(|(row, ((((target, velocity), pass), tally), work))| Job { row, target, velocity, pass, tally, work })
+        .map(|(row, ((((target, velocity), pass), tally), work))| Job {
+            row,
+            target,
+            velocity,
+            pass,
+            tally,
+            work,
+        })
         .collect()
 }
 
 impl<'a> Context<'a> {
     /// The batches of one row in one call.
-    pub(crate) fn batches<'b>(&self, pass: &'b mut Pass, row: &RowWork, work: &LocalWork<'b>, index: usize) -> Batches<'b>
+    pub(crate) fn batches<'b>(
+        &self,
+        pass: &'b mut Pass,
+        row: &RowWork,
+        work: &LocalWork<'b>,
+        index: usize,
+    ) -> Batches<'b>
     where
         'a: 'b,
     {
-        let key = RowKey { seed: self.seed, row: index as u32 };
+        let key = RowKey {
+            seed: self.seed,
+            row: index as u32,
+        };
         let shard = (row.client, self.partition.shard(row.client as usize));
-        Batches::new(pass, shard, work.sgd, key, (work.round as u64 - 1, row.amount))
+        Batches::new(
+            pass,
+            shard,
+            work.sgd,
+            key,
+            (work.round as u64 - 1, row.amount),
+        )
     }
 }
 

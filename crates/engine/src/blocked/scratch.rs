@@ -57,10 +57,17 @@ pub(super) struct Scratches(Mutex<Vec<Scratch>>);
 
 impl Scratches {
     pub(super) fn take(&self) -> Scratch {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop()
+            .unwrap_or_default()
     }
 
     pub(super) fn put(&self, scratch: Scratch) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(scratch);
     }
 }

@@ -52,18 +52,37 @@ impl Trainer<'_> {
                 &mut own[..]
             }
         };
-        let fused = self.sgd.clip_norm.is_none() && extras.correction.is_none() && extras.anchor.is_none();
+        let fused =
+            self.sgd.clip_norm.is_none() && extras.correction.is_none() && extras.anchor.is_none();
         while let Some(plan) = batches.next(&mut scratch.indices) {
             let count = scratch.indices.len();
             let (rate, momentum, decay) = (plan.rate, self.sgd.momentum, self.sgd.weight_decay);
             let loss = if fused && count <= PIECE {
                 let loss = self.forward(weights, scratch, 0..count, count);
                 let mut sink = if momentum == 0.0 {
-                    Sink::Plain { weights, rate, decay }
+                    Sink::Plain {
+                        weights,
+                        rate,
+                        decay,
+                    }
                 } else {
-                    Sink::HeavyBall { weights, velocity, rate, momentum, decay, fresh }
+                    Sink::HeavyBall {
+                        weights,
+                        velocity,
+                        rate,
+                        momentum,
+                        decay,
+                        fresh,
+                    }
                 };
-                backward(self.cpu, self.network, scratch, count, &mut sink, self.share_rows);
+                backward(
+                    self.cpu,
+                    self.network,
+                    scratch,
+                    count,
+                    &mut sink,
+                    self.share_rows,
+                );
                 loss
             } else {
                 let loss = self.accumulate(weights, scratch);
@@ -78,7 +97,12 @@ impl Trainer<'_> {
     }
 
     /// Leaves the mean gradient of the next batch, clipped, in `scratch.gradient`.
-    pub(super) fn gradient(&self, weights: &[f32], batches: &mut Batches<'_>, scratch: &mut Scratch) -> LossSum {
+    pub(super) fn gradient(
+        &self,
+        weights: &[f32],
+        batches: &mut Batches<'_>,
+        scratch: &mut Scratch,
+    ) -> LossSum {
         let mut losses = LossSum::default();
         if batches.next(&mut scratch.indices).is_some() {
             let count = scratch.indices.len();
@@ -93,19 +117,34 @@ impl Trainer<'_> {
     }
 
     /// Forward pass and loss of `part` of the batch; leaves the gradient by the logits, of a mean over `count`.
-    fn forward(&self, weights: &[f32], scratch: &mut Scratch, part: std::ops::Range<usize>, count: usize) -> f64 {
+    fn forward(
+        &self,
+        weights: &[f32],
+        scratch: &mut Scratch,
+        part: std::ops::Range<usize>,
+        count: usize,
+    ) -> f64 {
         let (cpu, network, batch) = (self.cpu, self.network, part.len());
         scratch.fit(network, batch);
         let indices = &scratch.indices[part];
         let labels = self.examples.labels();
         scratch.labels.clear();
-        scratch.labels.extend(indices.iter().map(|index| labels[*index as usize]));
+        scratch
+            .labels
+            .extend(indices.iter().map(|index| labels[*index as usize]));
         let x = &mut scratch.input[..batch * network.inputs()];
         cpu.instructions().vectorize(
             #[inline(always)]
             || gather(self.examples, indices, x),
         );
-        forward(cpu, network, weights, x, &mut scratch.outputs, self.share_rows);
+        forward(
+            cpu,
+            network,
+            weights,
+            x,
+            &mut scratch.outputs,
+            self.share_rows,
+        );
         let classes = network.classes();
         let logits = &mut scratch.outputs[network.layers().len() - 1][..batch * classes];
         let labels = &scratch.labels;
@@ -125,8 +164,19 @@ impl Trainer<'_> {
         for first in (0..count).step_by(PIECE) {
             let part = first..(first + PIECE).min(count);
             loss += self.forward(weights, scratch, part.clone(), count);
-            let mut sink = Sink::Gradient { weights, gradient: &mut gradient, add: first > 0 };
-            backward(self.cpu, self.network, scratch, part.len(), &mut sink, self.share_rows);
+            let mut sink = Sink::Gradient {
+                weights,
+                gradient: &mut gradient,
+                add: first > 0,
+            };
+            backward(
+                self.cpu,
+                self.network,
+                scratch,
+                part.len(),
+                &mut sink,
+                self.share_rows,
+            );
         }
         scratch.gradient = gradient;
         loss
@@ -134,15 +184,31 @@ impl Trainer<'_> {
 
     /// What a gradient is multiplied by to bring its norm down to `clip_norm`.
     fn clip_scale(&self, gradient: &[f32]) -> f32 {
-        let Some(largest) = self.sgd.clip_norm else { return 1.0 };
-        let norm = gradient.iter().map(|g| f64::from(*g) * f64::from(*g)).sum::<f64>().sqrt() as f32;
+        let Some(largest) = self.sgd.clip_norm else {
+            return 1.0;
+        };
+        let norm = gradient
+            .iter()
+            .map(|g| f64::from(*g) * f64::from(*g))
+            .sum::<f64>()
+            .sqrt() as f32;
         if norm > largest { largest / norm } else { 1.0 }
     }
 
     /// Clip, weight decay, correction, anchor, momentum, step: one pass over the row.
-    fn apply(&self, weights: &mut [f32], velocity: &mut [f32], extras: Extras<'_>, scratch: &Scratch, (rate, fresh): (f32, bool)) {
+    fn apply(
+        &self,
+        weights: &mut [f32],
+        velocity: &mut [f32],
+        extras: Extras<'_>,
+        scratch: &Scratch,
+        (rate, fresh): (f32, bool),
+    ) {
         let scale = self.clip_scale(&scratch.gradient);
-        let (decay, momentum) = (self.sgd.weight_decay, if fresh { 0.0 } else { self.sgd.momentum });
+        let (decay, momentum) = (
+            self.sgd.weight_decay,
+            if fresh { 0.0 } else { self.sgd.momentum },
+        );
         self.cpu.instructions().vectorize(
             #[inline(always)]
             || {

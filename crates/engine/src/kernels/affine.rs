@@ -50,10 +50,19 @@ impl WithSimd for Affine<'_> {
         if self.rows == 0 || self.columns == 0 {
             return;
         }
-        assert!(self.x.len() >= (self.rows - 1) * self.x_stride + self.inner, "x is too short");
+        assert!(
+            self.x.len() >= (self.rows - 1) * self.x_stride + self.inner,
+            "x is too short"
+        );
         assert!(self.w.len() >= self.inner * self.columns, "w is too short");
-        assert!(self.bias.is_none_or(|bias| bias.len() >= self.columns), "bias is too short");
-        assert!(self.y.len() >= (self.rows - 1) * self.y_stride + self.columns, "y is too short");
+        assert!(
+            self.bias.is_none_or(|bias| bias.len() >= self.columns),
+            "bias is too short"
+        );
+        assert!(
+            self.y.len() >= (self.rows - 1) * self.y_stride + self.columns,
+            "y is too short"
+        );
         let lanes = S::F32_LANES;
         let vectors = if S::REGISTER_COUNT >= 32 { 4 } else { 2 };
         let mut column = 0;
@@ -61,7 +70,11 @@ impl WithSimd for Affine<'_> {
             let left = self.columns - column;
             let wide = left >= vectors * lanes;
             let part = even_part(self.rows, if wide { WIDE_ROWS } else { NARROW_ROWS });
-            let width = if wide { vectors * lanes } else { left.min(lanes) };
+            let width = if wide {
+                vectors * lanes
+            } else {
+                left.min(lanes)
+            };
             let mut row = 0;
             while row < self.rows {
                 let rows = part.min(self.rows - row);
@@ -110,51 +123,66 @@ struct Tile {
 }
 
 impl Tile {
-/// One tile of `R` rows and `V` vectors; a tile of one vector may be narrower than the vector.
-#[inline(always)]
-unsafe fn compute<S: Simd, const R: usize, const V: usize>(&self, simd: S) {
-    let lanes = S::F32_LANES;
-    let last = if V == 1 { self.width } else { lanes };
-    let mask = simd.mask_between_m32s(0, last as u32);
-    let load = |pointer: *const f32, vector: usize| {
-        // SAFETY: the caller keeps `width` columns readable; lanes beyond them are masked.
-        unsafe {
-            if V > 1 { pointer.add(vector * lanes).cast::<S::f32s>().read_unaligned() } else { simd.mask_load_ptr_f32s(mask, pointer) }
-        }
-    };
-    let mut sums = [[simd.splat_f32s(0.0); V]; R];
-    if let Some(bias) = self.bias {
-        for sums in &mut sums {
-            for (vector, sum) in sums.iter_mut().enumerate() {
-                *sum = load(bias, vector);
-            }
-        }
-    }
-    for k in 0..self.inner {
-        let mut weights = [simd.splat_f32s(0.0); V];
-        for (vector, weight) in weights.iter_mut().enumerate() {
-            // SAFETY: `k < inner`.
-            *weight = load(unsafe { self.w.add(k * self.columns) }, vector);
-        }
-        for (row, sums) in sums.iter_mut().enumerate() {
-            // SAFETY: row and k are within `x`.
-            let x = simd.splat_f32s(unsafe { *self.x.add(row * self.x_stride + k) });
-            for vector in 0..V {
-                sums[vector] = simd.mul_add_e_f32s(x, weights[vector], sums[vector]);
-            }
-        }
-    }
-    for (row, sums) in sums.iter().enumerate() {
-        for (vector, sum) in sums.iter().enumerate() {
-            let value = if self.relu { simd.max_f32s(*sum, simd.splat_f32s(0.0)) } else { *sum };
-            // SAFETY: the caller keeps `width` columns of each row writable.
+    /// One tile of `R` rows and `V` vectors; a tile of one vector may be narrower than the vector.
+    #[inline(always)]
+    unsafe fn compute<S: Simd, const R: usize, const V: usize>(&self, simd: S) {
+        let lanes = S::F32_LANES;
+        let last = if V == 1 { self.width } else { lanes };
+        let mask = simd.mask_between_m32s(0, last as u32);
+        let load = |pointer: *const f32, vector: usize| {
+            // SAFETY: the caller keeps `width` columns readable; lanes beyond them are masked.
             unsafe {
-                let target = self.y.add(row * self.y_stride + vector * lanes);
-                if V > 1 { target.cast::<S::f32s>().write_unaligned(value) } else { simd.mask_store_ptr_f32s(mask, target, value) }
+                if V > 1 {
+                    pointer
+                        .add(vector * lanes)
+                        .cast::<S::f32s>()
+                        .read_unaligned()
+                } else {
+                    simd.mask_load_ptr_f32s(mask, pointer)
+                }
+            }
+        };
+        let mut sums = [[simd.splat_f32s(0.0); V]; R];
+        if let Some(bias) = self.bias {
+            for sums in &mut sums {
+                for (vector, sum) in sums.iter_mut().enumerate() {
+                    *sum = load(bias, vector);
+                }
+            }
+        }
+        for k in 0..self.inner {
+            let mut weights = [simd.splat_f32s(0.0); V];
+            for (vector, weight) in weights.iter_mut().enumerate() {
+                // SAFETY: `k < inner`.
+                *weight = load(unsafe { self.w.add(k * self.columns) }, vector);
+            }
+            for (row, sums) in sums.iter_mut().enumerate() {
+                // SAFETY: row and k are within `x`.
+                let x = simd.splat_f32s(unsafe { *self.x.add(row * self.x_stride + k) });
+                for vector in 0..V {
+                    sums[vector] = simd.mul_add_e_f32s(x, weights[vector], sums[vector]);
+                }
+            }
+        }
+        for (row, sums) in sums.iter().enumerate() {
+            for (vector, sum) in sums.iter().enumerate() {
+                let value = if self.relu {
+                    simd.max_f32s(*sum, simd.splat_f32s(0.0))
+                } else {
+                    *sum
+                };
+                // SAFETY: the caller keeps `width` columns of each row writable.
+                unsafe {
+                    let target = self.y.add(row * self.y_stride + vector * lanes);
+                    if V > 1 {
+                        target.cast::<S::f32s>().write_unaligned(value)
+                    } else {
+                        simd.mask_store_ptr_f32s(mask, target, value)
+                    }
+                }
             }
         }
     }
-}
 }
 
 /// `to[j, i] = from[i, j]` for `from` of `[rows, columns]`.
@@ -176,18 +204,33 @@ mod tests {
     use crate::kernels::Instructions;
 
     fn numbers(count: usize, salt: usize) -> Vec<f32> {
-        (0..count).map(|i| ((i * 7919 + salt * 104_729) % 1000) as f32 / 500.0 - 1.0).collect()
+        (0..count)
+            .map(|i| ((i * 7919 + salt * 104_729) % 1000) as f32 / 500.0 - 1.0)
+            .collect()
     }
 
     #[test]
     fn affine_equals_a_host_loop_on_odd_sizes() {
-        for (rows, inner, columns) in [(1, 1, 1), (5, 7, 3), (13, 31, 10), (20, 17, 200), (7, 9, 67), (3, 0, 4)] {
-            let (x, w, bias) = (numbers(rows * inner, 1), numbers(inner * columns, 2), numbers(columns, 3));
+        for (rows, inner, columns) in [
+            (1, 1, 1),
+            (5, 7, 3),
+            (13, 31, 10),
+            (20, 17, 200),
+            (7, 9, 67),
+            (3, 0, 4),
+        ] {
+            let (x, w, bias) = (
+                numbers(rows * inner, 1),
+                numbers(inner * columns, 2),
+                numbers(columns, 3),
+            );
             for relu in [false, true] {
                 let expected: Vec<f64> = (0..rows * columns)
                     .map(|at| {
                         let (i, j) = (at / columns, at % columns);
-                        let sum: f64 = (0..inner).map(|k| f64::from(x[i * inner + k]) * f64::from(w[k * columns + j])).sum();
+                        let sum: f64 = (0..inner)
+                            .map(|k| f64::from(x[i * inner + k]) * f64::from(w[k * columns + j]))
+                            .sum();
                         let value = sum + f64::from(bias[j]);
                         if relu { value.max(0.0) } else { value }
                     })
@@ -208,7 +251,10 @@ mod tests {
                     });
                     // f32 sums of up to 31 products of numbers below 1: a few units in 2^-24 times the length.
                     for (got, want) in y.iter().zip(&expected) {
-                        assert!((f64::from(*got) - want).abs() < 1e-5, "{set} {rows}x{inner}x{columns}: {got} {want}");
+                        assert!(
+                            (f64::from(*got) - want).abs() < 1e-5,
+                            "{set} {rows}x{inner}x{columns}: {got} {want}"
+                        );
                     }
                 }
             }

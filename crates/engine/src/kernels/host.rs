@@ -34,20 +34,46 @@ impl Shared {
 pub(crate) fn mix(cpu: &Cpu, mixing: &HostMixing, from: &[f32], width: usize, to: &mut [f32]) {
     match mixing {
         HostMixing::Identity => to.copy_from_slice(from),
-        HostMixing::Sparse { row_ptr, columns, weights } => mix_sparse(cpu, (row_ptr, columns, weights), from, width, to),
+        HostMixing::Sparse {
+            row_ptr,
+            columns,
+            weights,
+        } => mix_sparse(cpu, (row_ptr, columns, weights), from, width, to),
         HostMixing::Average { weights } => {
             let (first, rest) = to.split_at_mut(width);
             mean(cpu, from, weights, first);
-            cpu.install(|| rest.par_chunks_exact_mut(width).for_each(|row| row.copy_from_slice(first)));
+            cpu.install(|| {
+                rest.par_chunks_exact_mut(width)
+                    .for_each(|row| row.copy_from_slice(first))
+            });
         }
     }
 }
 
-fn mix_sparse(cpu: &Cpu, (row_ptr, columns, weights): (&[usize], &[u32], &[f32]), from: &[f32], width: usize, to: &mut [f32]) {
+fn mix_sparse(
+    cpu: &Cpu,
+    (row_ptr, columns, weights): (&[usize], &[u32], &[f32]),
+    from: &[f32],
+    width: usize,
+    to: &mut [f32],
+) {
     let rows = row_ptr.len() - 1;
-    assert_eq!(to.len(), rows * width, "the target of a mixing has one row per row of the matrix");
-    assert!(columns.iter().all(|column| (*column as usize + 1) * width <= from.len()), "a column is out of range");
-    assert_eq!(width % LANES, 0, "rows are padded to the alignment of a layout");
+    assert_eq!(
+        to.len(),
+        rows * width,
+        "the target of a mixing has one row per row of the matrix"
+    );
+    assert!(
+        columns
+            .iter()
+            .all(|column| (*column as usize + 1) * width <= from.len()),
+        "a column is out of range"
+    );
+    assert_eq!(
+        width % LANES,
+        0,
+        "rows are padded to the alignment of a layout"
+    );
     let target = Shared(to.as_mut_ptr());
     let blocks = width.div_ceil(BLOCK);
     cpu.install(|| {
@@ -60,7 +86,10 @@ fn mix_sparse(cpu: &Cpu, (row_ptr, columns, weights): (&[usize], &[u32], &[f32])
                         let entries = row_ptr[row]..row_ptr[row + 1];
                         for start in range.clone().step_by(LANES) {
                             let mut sums = [0f32; LANES];
-                            for (column, weight) in columns[entries.clone()].iter().zip(&weights[entries.clone()]) {
+                            for (column, weight) in columns[entries.clone()]
+                                .iter()
+                                .zip(&weights[entries.clone()])
+                            {
                                 let at = *column as usize * width + start;
                                 // SAFETY: every column was checked above, and `start + LANES <= width`.
                                 let values = unsafe { from.get_unchecked(at..at + LANES) };
@@ -69,7 +98,8 @@ fn mix_sparse(cpu: &Cpu, (row_ptr, columns, weights): (&[usize], &[u32], &[f32])
                                 }
                             }
                             // SAFETY: this thread alone writes this block of columns.
-                            unsafe { target.slice(row * width + start, LANES) }.copy_from_slice(&sums);
+                            unsafe { target.slice(row * width + start, LANES) }
+                                .copy_from_slice(&sums);
                         }
                     }
                 },
@@ -83,23 +113,29 @@ pub(crate) fn mean(cpu: &Cpu, from: &[f32], weights: &[f64], to: &mut [f32]) {
     let width = to.len();
     assert_eq!(from.len(), weights.len() * width, "one weight per row");
     cpu.install(|| {
-        to.par_chunks_mut(BLOCK).enumerate().for_each(|(block, to)| {
-            cpu.instructions().vectorize(
-                #[inline(always)]
-                || {
-                    let mut sums = [0f64; BLOCK];
-                    for (row, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
-                        let values = &from[row * width + block * BLOCK..][..to.len()];
-                        for (sum, value) in sums.iter_mut().zip(values) {
-                            *sum += weight * f64::from(*value);
+        to.par_chunks_mut(BLOCK)
+            .enumerate()
+            .for_each(|(block, to)| {
+                cpu.instructions().vectorize(
+                    #[inline(always)]
+                    || {
+                        let mut sums = [0f64; BLOCK];
+                        for (row, weight) in weights
+                            .iter()
+                            .enumerate()
+                            .filter(|(_, weight)| **weight != 0.0)
+                        {
+                            let values = &from[row * width + block * BLOCK..][..to.len()];
+                            for (sum, value) in sums.iter_mut().zip(values) {
+                                *sum += weight * f64::from(*value);
+                            }
                         }
-                    }
-                    for (to, sum) in to.iter_mut().zip(sums) {
-                        *to = sum as f32;
-                    }
-                },
-            );
-        });
+                        for (to, sum) in to.iter_mut().zip(sums) {
+                            *to = sum as f32;
+                        }
+                    },
+                );
+            });
     });
 }
 
@@ -130,7 +166,12 @@ pub(crate) fn squared_distances(cpu: &Cpu, rows: &[f32], mean: &[f32], width: us
 pub(crate) fn finite_rows(cpu: &Cpu, rows: &[f32], width: usize) -> Vec<bool> {
     cpu.install(|| {
         rows.par_chunks_exact(width)
-            .map(|row| cpu.instructions().vectorize(|| row.iter().fold(true, |finite, value| finite & value.is_finite())))
+            .map(|row| {
+                cpu.instructions().vectorize(|| {
+                    row.iter()
+                        .fold(true, |finite, value| finite & value.is_finite())
+                })
+            })
             .collect()
     })
 }
@@ -138,25 +179,46 @@ pub(crate) fn finite_rows(cpu: &Cpu, rows: &[f32], width: usize) -> Vec<bool> {
 /// `to_i += scales[i] · from_i`.
 pub(crate) fn add_scaled(cpu: &Cpu, to: &mut [f32], from: &[f32], scales: &[f32], width: usize) {
     cpu.install(|| {
-        to.par_chunks_exact_mut(width).zip(from.par_chunks_exact(width)).zip(scales).for_each(|((to, from), scale)| {
-            cpu.instructions().vectorize(|| to.iter_mut().zip(from).for_each(|(to, from)| *to += scale * from));
-        });
+        to.par_chunks_exact_mut(width)
+            .zip(from.par_chunks_exact(width))
+            .zip(scales)
+            .for_each(|((to, from), scale)| {
+                cpu.instructions().vectorize(|| {
+                    to.iter_mut()
+                        .zip(from)
+                        .for_each(|(to, from)| *to += scale * from)
+                });
+            });
     });
 }
 
 /// `to_i *= scales[i]`.
 pub(crate) fn scale_rows(cpu: &Cpu, to: &mut [f32], scales: &[f32], width: usize) {
     cpu.install(|| {
-        to.par_chunks_exact_mut(width).zip(scales).for_each(|(to, scale)| {
-            cpu.instructions().vectorize(|| to.iter_mut().for_each(|to| *to *= scale));
-        });
+        to.par_chunks_exact_mut(width)
+            .zip(scales)
+            .for_each(|(to, scale)| {
+                cpu.instructions()
+                    .vectorize(|| to.iter_mut().for_each(|to| *to *= scale));
+            });
     });
 }
 
 /// `v <- momentum · v + g`, `w <- w − rates[i] · v`.
-pub(crate) fn heavy_ball(cpu: &Cpu, w: &mut [f32], v: &mut [f32], g: &[f32], rates: &[f32], momentum: f32, width: usize) {
+pub(crate) fn heavy_ball(
+    cpu: &Cpu,
+    w: &mut [f32],
+    v: &mut [f32],
+    g: &[f32],
+    rates: &[f32],
+    momentum: f32,
+    width: usize,
+) {
     cpu.install(|| {
-        let rows = w.par_chunks_exact_mut(width).zip(v.par_chunks_exact_mut(width)).zip(g.par_chunks_exact(width));
+        let rows = w
+            .par_chunks_exact_mut(width)
+            .zip(v.par_chunks_exact_mut(width))
+            .zip(g.par_chunks_exact(width));
         rows.zip(rates).for_each(|(((w, v), g), rate)| {
             cpu.instructions().vectorize(|| {
                 for ((w, v), g) in w.iter_mut().zip(v).zip(g) {
@@ -171,22 +233,28 @@ pub(crate) fn heavy_ball(cpu: &Cpu, w: &mut [f32], v: &mut [f32], g: &[f32], rat
 /// Replaces each row by its quantised form.
 pub(crate) fn quantize(cpu: &Cpu, rows: &mut [f32], layout: &Layout, quantiser: &Quantiser) {
     cpu.install(|| {
-        rows.par_chunks_exact_mut(layout.width()).zip(&quantiser.keys).for_each(|(row, key)| {
-            // Padding is zero and adds nothing to the norm of a whole row.
-            let scopes = match quantiser.norm {
-                NormScope::Model => vec![0..layout.width()],
-                NormScope::Layer => layout.blocks().iter().map(|block| block.range()).collect(),
-            };
-            for scope in scopes {
-                let first = scope.start;
-                quantize_scope(&mut row[scope], first, quantiser.levels(), *key);
-            }
-        });
+        rows.par_chunks_exact_mut(layout.width())
+            .zip(&quantiser.keys)
+            .for_each(|(row, key)| {
+                // Padding is zero and adds nothing to the norm of a whole row.
+                let scopes = match quantiser.norm {
+                    NormScope::Model => vec![0..layout.width()],
+                    NormScope::Layer => layout.blocks().iter().map(|block| block.range()).collect(),
+                };
+                for scope in scopes {
+                    let first = scope.start;
+                    quantize_scope(&mut row[scope], first, quantiser.levels(), *key);
+                }
+            });
     });
 }
 
 fn quantize_scope(values: &mut [f32], first: usize, levels: f32, key: [u32; 2]) {
-    let norm = values.iter().map(|value| f64::from(*value) * f64::from(*value)).sum::<f64>().sqrt() as f32;
+    let norm = values
+        .iter()
+        .map(|value| f64::from(*value) * f64::from(*value))
+        .sum::<f64>()
+        .sqrt() as f32;
     if norm == 0.0 || !norm.is_finite() {
         return;
     }

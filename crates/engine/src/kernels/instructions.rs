@@ -107,13 +107,20 @@ impl FromStr for Instructions {
 
     /// Reads `avx512`, `avx2`, `neon` or `portable`; a set that the processor lacks is an error.
     fn from_str(text: &str) -> Result<Self, EngineError> {
-        Self::available().into_iter().find(|set| set.0.name() == text).ok_or_else(|| EngineError::Setting {
-            what: "instruction set",
-            found: format!(
-                "{text} (this processor has {})",
-                Self::available().iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-            ),
-            needed: "one of avx512, avx2, neon, portable that the processor has",
-        })
+        Self::available()
+            .into_iter()
+            .find(|set| set.0.name() == text)
+            .ok_or_else(|| EngineError::Setting {
+                what: "instruction set",
+                found: format!(
+                    "{text} (this processor has {})",
+                    Self::available()
+                        .iter()
+                        .map(ToString::to_string)
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                ),
+                needed: "one of avx512, avx2, neon, portable that the processor has",
+            })
     }
 }

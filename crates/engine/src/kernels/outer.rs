@@ -29,7 +29,13 @@ pub(crate) trait Update: Sized {
     ///
     /// # Safety
     /// The lanes that `mask` names are within the targets (all lanes if `mask` is `None`).
-    unsafe fn apply<S: Simd>(&mut self, simd: S, offset: usize, mask: Option<MemMask<S::m32s>>, gradient: S::f32s);
+    unsafe fn apply<S: Simd>(
+        &mut self,
+        simd: S,
+        offset: usize,
+        mask: Option<MemMask<S::m32s>>,
+        gradient: S::f32s,
+    );
 }
 
 /// Stores the gradient, or adds it to what is there.
@@ -71,7 +77,12 @@ unsafe fn load<S: Simd>(simd: S, pointer: *const f32, mask: Option<MemMask<S::m3
 }
 
 #[inline(always)]
-unsafe fn store<S: Simd>(simd: S, pointer: *mut f32, mask: Option<MemMask<S::m32s>>, value: S::f32s) {
+unsafe fn store<S: Simd>(
+    simd: S,
+    pointer: *mut f32,
+    mask: Option<MemMask<S::m32s>>,
+    value: S::f32s,
+) {
     // SAFETY: the caller names the lanes that may be written.
     unsafe {
         match mask {
@@ -84,7 +95,16 @@ unsafe fn store<S: Simd>(simd: S, pointer: *mut f32, mask: Option<MemMask<S::m32
 impl Update for Store<'_> {
     fn split(self, at: usize) -> (Self, Self) {
         let (low, high) = self.gradient.split_at_mut(at);
-        (Store { gradient: low, ..self }, Store { gradient: high, ..self })
+        (
+            Store {
+                gradient: low,
+                ..self
+            },
+            Store {
+                gradient: high,
+                ..self
+            },
+        )
     }
 
     #[inline(always)]
@@ -93,11 +113,21 @@ impl Update for Store<'_> {
     }
 
     #[inline(always)]
-    unsafe fn apply<S: Simd>(&mut self, simd: S, offset: usize, mask: Option<MemMask<S::m32s>>, gradient: S::f32s) {
+    unsafe fn apply<S: Simd>(
+        &mut self,
+        simd: S,
+        offset: usize,
+        mask: Option<MemMask<S::m32s>>,
+        gradient: S::f32s,
+    ) {
         // SAFETY: the caller's promise.
         unsafe {
             let pointer = self.gradient.as_mut_ptr().add(offset);
-            let sum = if self.add { simd.add_f32s(load(simd, pointer, mask), gradient) } else { gradient };
+            let sum = if self.add {
+                simd.add_f32s(load(simd, pointer, mask), gradient)
+            } else {
+                gradient
+            };
             store(simd, pointer, mask, sum);
         }
     }
@@ -106,7 +136,16 @@ impl Update for Store<'_> {
 impl Update for Plain<'_> {
     fn split(self, at: usize) -> (Self, Self) {
         let (low, high) = self.weights.split_at_mut(at);
-        (Plain { weights: low, ..self }, Plain { weights: high, ..self })
+        (
+            Plain {
+                weights: low,
+                ..self
+            },
+            Plain {
+                weights: high,
+                ..self
+            },
+        )
     }
 
     #[inline(always)]
@@ -115,13 +154,24 @@ impl Update for Plain<'_> {
     }
 
     #[inline(always)]
-    unsafe fn apply<S: Simd>(&mut self, simd: S, offset: usize, mask: Option<MemMask<S::m32s>>, gradient: S::f32s) {
+    unsafe fn apply<S: Simd>(
+        &mut self,
+        simd: S,
+        offset: usize,
+        mask: Option<MemMask<S::m32s>>,
+        gradient: S::f32s,
+    ) {
         // SAFETY: the caller's promise.
         unsafe {
             let pointer = self.weights.as_mut_ptr().add(offset);
             let weights = load(simd, pointer, mask);
             let step = simd.mul_add_e_f32s(simd.splat_f32s(self.decay), weights, gradient);
-            store(simd, pointer, mask, simd.mul_add_e_f32s(simd.splat_f32s(-self.rate), step, weights));
+            store(
+                simd,
+                pointer,
+                mask,
+                simd.mul_add_e_f32s(simd.splat_f32s(-self.rate), step, weights),
+            );
         }
     }
 }
@@ -131,8 +181,16 @@ impl Update for HeavyBall<'_> {
         let (low, high) = self.weights.split_at_mut(at);
         let (low_velocity, high_velocity) = self.velocity.split_at_mut(at);
         (
-            HeavyBall { weights: low, velocity: low_velocity, ..self },
-            HeavyBall { weights: high, velocity: high_velocity, ..self },
+            HeavyBall {
+                weights: low,
+                velocity: low_velocity,
+                ..self
+            },
+            HeavyBall {
+                weights: high,
+                velocity: high_velocity,
+                ..self
+            },
         )
     }
 
@@ -142,17 +200,35 @@ impl Update for HeavyBall<'_> {
     }
 
     #[inline(always)]
-    unsafe fn apply<S: Simd>(&mut self, simd: S, offset: usize, mask: Option<MemMask<S::m32s>>, gradient: S::f32s) {
+    unsafe fn apply<S: Simd>(
+        &mut self,
+        simd: S,
+        offset: usize,
+        mask: Option<MemMask<S::m32s>>,
+        gradient: S::f32s,
+    ) {
         // SAFETY: the caller's promise.
         unsafe {
-            let (w, v) = (self.weights.as_mut_ptr().add(offset), self.velocity.as_mut_ptr().add(offset));
+            let (w, v) = (
+                self.weights.as_mut_ptr().add(offset),
+                self.velocity.as_mut_ptr().add(offset),
+            );
             let weights = load(simd, w, mask);
             let mut velocity = simd.mul_add_e_f32s(simd.splat_f32s(self.decay), weights, gradient);
             if !self.fresh {
-                velocity = simd.mul_add_e_f32s(simd.splat_f32s(self.momentum), load(simd, v, mask), velocity);
+                velocity = simd.mul_add_e_f32s(
+                    simd.splat_f32s(self.momentum),
+                    load(simd, v, mask),
+                    velocity,
+                );
             }
             store(simd, v, mask, velocity);
-            store(simd, w, mask, simd.mul_add_e_f32s(simd.splat_f32s(-self.rate), velocity, weights));
+            store(
+                simd,
+                w,
+                mask,
+                simd.mul_add_e_f32s(simd.splat_f32s(-self.rate), velocity, weights),
+            );
         }
     }
 }
@@ -168,7 +244,10 @@ impl<U: Update> WithSimd for Outer<'_, U> {
         let reach = self.rows.saturating_sub(1) * self.x_stride + self.inner;
         assert!(self.rows == 0 || self.x.len() >= reach, "x is too short");
         assert!(self.d.len() >= self.rows * self.columns, "d is too short");
-        assert!(self.update.holds(self.inner * self.columns), "the target of the gradient is too short");
+        assert!(
+            self.update.holds(self.inner * self.columns),
+            "the target of the gradient is too short"
+        );
         let lanes = S::F32_LANES;
         let vectors = if S::REGISTER_COUNT >= 32 { 4 } else { 2 };
         let wide_columns = self.columns - self.columns % (vectors * lanes);
@@ -177,7 +256,11 @@ impl<U: Update> WithSimd for Outer<'_, U> {
         while wide_columns > 0 && k < self.inner {
             let tile_rows = part.min(self.inner - k);
             for column in (0..wide_columns).step_by(vectors * lanes) {
-                let tile = Tile { k, column, width: vectors * lanes };
+                let tile = Tile {
+                    k,
+                    column,
+                    width: vectors * lanes,
+                };
                 // SAFETY: the asserts above bound the tile.
                 unsafe {
                     if vectors == 4 {
@@ -197,7 +280,9 @@ impl<U: Update> WithSimd for Outer<'_, U> {
                 let tile_rows = part.min(self.inner - k);
                 let tile = Tile { k, column, width };
                 // SAFETY: the asserts above bound the tile.
-                unsafe { with_rows!(tile_rows, [1 2 3 4 5 6 7 8 9 10 11 12], self.compute::<S, 1>(simd, &tile)) }
+                unsafe {
+                    with_rows!(tile_rows, [1 2 3 4 5 6 7 8 9 10 11 12], self.compute::<S, 1>(simd, &tile))
+                }
                 k += tile_rows;
             }
         }
@@ -211,37 +296,38 @@ struct Tile {
 }
 
 impl<U: Update> Outer<'_, U> {
-/// One tile of the gradient: `R` rows from `tile.k`, `V` vectors from `tile.column`.
-#[inline(always)]
-unsafe fn compute<S: Simd, const R: usize, const V: usize>(&mut self, simd: S, tile: &Tile) {
-    let lanes = S::F32_LANES;
-    let mask = (V == 1 && tile.width < lanes).then(|| simd.mask_between_m32s(0, tile.width as u32));
-    let mut sums = [[simd.splat_f32s(0.0); V]; R];
-    for row in 0..self.rows {
-        // SAFETY: the caller bounds the tile within `x` and `d`.
-        unsafe {
-            let d = self.d.as_ptr().add(row * self.columns + tile.column);
-            let mut deltas = [simd.splat_f32s(0.0); V];
-            for (vector, delta) in deltas.iter_mut().enumerate() {
-                *delta = load(simd, d.add(vector * lanes), mask);
-            }
-            let x = self.x.as_ptr().add(row * self.x_stride + tile.k);
-            for (r, sums) in sums.iter_mut().enumerate() {
-                let x = simd.splat_f32s(*x.add(r));
-                for vector in 0..V {
-                    sums[vector] = simd.mul_add_e_f32s(x, deltas[vector], sums[vector]);
+    /// One tile of the gradient: `R` rows from `tile.k`, `V` vectors from `tile.column`.
+    #[inline(always)]
+    unsafe fn compute<S: Simd, const R: usize, const V: usize>(&mut self, simd: S, tile: &Tile) {
+        let lanes = S::F32_LANES;
+        let mask =
+            (V == 1 && tile.width < lanes).then(|| simd.mask_between_m32s(0, tile.width as u32));
+        let mut sums = [[simd.splat_f32s(0.0); V]; R];
+        for row in 0..self.rows {
+            // SAFETY: the caller bounds the tile within `x` and `d`.
+            unsafe {
+                let d = self.d.as_ptr().add(row * self.columns + tile.column);
+                let mut deltas = [simd.splat_f32s(0.0); V];
+                for (vector, delta) in deltas.iter_mut().enumerate() {
+                    *delta = load(simd, d.add(vector * lanes), mask);
+                }
+                let x = self.x.as_ptr().add(row * self.x_stride + tile.k);
+                for (r, sums) in sums.iter_mut().enumerate() {
+                    let x = simd.splat_f32s(*x.add(r));
+                    for vector in 0..V {
+                        sums[vector] = simd.mul_add_e_f32s(x, deltas[vector], sums[vector]);
+                    }
                 }
             }
         }
-    }
-    for (r, sums) in sums.iter().enumerate() {
-        for (vector, sum) in sums.iter().enumerate() {
-            let offset = (tile.k + r) * self.columns + tile.column + vector * lanes;
-            // SAFETY: the caller bounds the tile within the update's targets.
-            unsafe { self.update.apply(simd, offset, mask, *sum) }
+        for (r, sums) in sums.iter().enumerate() {
+            for (vector, sum) in sums.iter().enumerate() {
+                let offset = (tile.k + r) * self.columns + tile.column + vector * lanes;
+                // SAFETY: the caller bounds the tile within the update's targets.
+                unsafe { self.update.apply(simd, offset, mask, *sum) }
+            }
         }
     }
-}
 }
 
 #[cfg(test)]
@@ -250,21 +336,32 @@ mod tests {
     use crate::kernels::Instructions;
 
     fn numbers(count: usize, salt: usize) -> Vec<f32> {
-        (0..count).map(|i| ((i * 7919 + salt * 104_729) % 1000) as f32 / 500.0 - 1.0).collect()
+        (0..count)
+            .map(|i| ((i * 7919 + salt * 104_729) % 1000) as f32 / 500.0 - 1.0)
+            .collect()
     }
 
     fn expected(x: &[f32], d: &[f32], rows: usize, inner: usize, columns: usize) -> Vec<f64> {
         (0..inner * columns)
             .map(|at| {
                 let (k, j) = (at / columns, at % columns);
-                (0..rows).map(|i| f64::from(x[i * inner + k]) * f64::from(d[i * columns + j])).sum()
+                (0..rows)
+                    .map(|i| f64::from(x[i * inner + k]) * f64::from(d[i * columns + j]))
+                    .sum()
             })
             .collect()
     }
 
     #[test]
     fn every_update_equals_a_host_loop_on_odd_sizes() {
-        for (rows, inner, columns) in [(1, 1, 1), (5, 7, 3), (13, 31, 10), (20, 17, 200), (7, 9, 67), (2, 13, 64)] {
+        for (rows, inner, columns) in [
+            (1, 1, 1),
+            (5, 7, 3),
+            (13, 31, 10),
+            (20, 17, 200),
+            (7, 9, 67),
+            (2, 13, 64),
+        ] {
             let (x, d) = (numbers(rows * inner, 1), numbers(rows * columns, 2));
             let g = expected(&x, &d, rows, inner, columns);
             let (w, v) = (numbers(inner * columns, 3), numbers(inner * columns, 4));
@@ -272,26 +369,75 @@ mod tests {
             for set in Instructions::available() {
                 let (x, d) = (x.as_slice(), d.as_slice());
                 let mut gradient = vec![f32::NAN; inner * columns];
-                set.run(Outer { x, x_stride: inner, d, rows, inner, columns, update: Store { gradient: &mut gradient, add: false } });
+                set.run(Outer {
+                    x,
+                    x_stride: inner,
+                    d,
+                    rows,
+                    inner,
+                    columns,
+                    update: Store {
+                        gradient: &mut gradient,
+                        add: false,
+                    },
+                });
                 let mut plain = w.clone();
-                let update = Plain { weights: &mut plain, rate, decay };
-                set.run(Outer { x, x_stride: inner, d, rows, inner, columns, update });
+                let update = Plain {
+                    weights: &mut plain,
+                    rate,
+                    decay,
+                };
+                set.run(Outer {
+                    x,
+                    x_stride: inner,
+                    d,
+                    rows,
+                    inner,
+                    columns,
+                    update,
+                });
                 for fresh in [false, true] {
                     let (mut weights, mut velocity) = (w.clone(), v.clone());
-                    let update = HeavyBall { weights: &mut weights, velocity: &mut velocity, rate, momentum, decay, fresh };
-                    set.run(Outer { x, x_stride: inner, d, rows, inner, columns, update });
+                    let update = HeavyBall {
+                        weights: &mut weights,
+                        velocity: &mut velocity,
+                        rate,
+                        momentum,
+                        decay,
+                        fresh,
+                    };
+                    set.run(Outer {
+                        x,
+                        x_stride: inner,
+                        d,
+                        rows,
+                        inner,
+                        columns,
+                        update,
+                    });
                     for at in 0..g.len() {
-                        let old = if fresh { 0.0 } else { f64::from(momentum) * f64::from(v[at]) };
+                        let old = if fresh {
+                            0.0
+                        } else {
+                            f64::from(momentum) * f64::from(v[at])
+                        };
                         let now = old + g[at] + f64::from(decay) * f64::from(w[at]);
                         // f32 sums of up to 20 products of numbers below 1.
                         assert!((f64::from(velocity[at]) - now).abs() < 1e-5, "{set}");
-                        assert!((f64::from(weights[at]) - (f64::from(w[at]) - f64::from(rate) * now)).abs() < 1e-5);
+                        assert!(
+                            (f64::from(weights[at]) - (f64::from(w[at]) - f64::from(rate) * now))
+                                .abs()
+                                < 1e-5
+                        );
                     }
                 }
                 for at in 0..g.len() {
                     assert!((f64::from(gradient[at]) - g[at]).abs() < 1e-5, "{set}");
                     let step = g[at] + f64::from(decay) * f64::from(w[at]);
-                    assert!((f64::from(plain[at]) - (f64::from(w[at]) - f64::from(rate) * step)).abs() < 1e-5);
+                    assert!(
+                        (f64::from(plain[at]) - (f64::from(w[at]) - f64::from(rate) * step)).abs()
+                            < 1e-5
+                    );
                 }
             }
         }

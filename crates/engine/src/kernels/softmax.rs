@@ -23,7 +23,12 @@ impl Outcome {
 /// Judges `logits` `[rows, classes]` against `labels` `[rows]`; with a `scale` the logits become the gradient
 /// `(softmax − onehot) · scale`.
 #[inline(always)]
-pub(crate) fn cross_entropy(logits: &mut [f32], labels: &[u16], classes: usize, scale: Option<f32>) -> Outcome {
+pub(crate) fn cross_entropy(
+    logits: &mut [f32],
+    labels: &[u16],
+    classes: usize,
+    scale: Option<f32>,
+) -> Outcome {
     let mut outcome = Outcome::default();
     for (row, label) in logits.chunks_exact_mut(classes).zip(labels) {
         let label = usize::from(*label);

@@ -1,0 +1,147 @@
+//! The loss's gradient by a layer's input: `δx = (δy · Wᵀ) ⊙ [x > 0]`.
+
+use super::launch::{line, vector_size};
+use super::layer::{self, LayerAt};
+use super::part::{Part, Slot, examples_of};
+use crate::model::Dense;
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// Examples whose sums a unit keeps in registers.
+const TILE: usize = 4;
+
+/// Each unit holds `tile` examples by one input. Lanes of the vectors over the outputs are added in order at the end.
+#[cube(launch)]
+fn delta_kernel<N: Size>(
+    models: &[Vector<f32, N>],
+    above: &[Vector<f32, N>],
+    activations: &[f32],
+    counts: &[u32],
+    below: &mut [f32],
+    slot: Slot,
+    layer: LayerAt,
+    #[comptime] tile: usize,
+) {
+    let tiles = (slot.examples + tile - 1) / tile;
+    let input = ABSOLUTE_POS % layer.inputs;
+    let rest = ABSOLUTE_POS / layer.inputs;
+    let row = rest / tiles;
+    let first = rest % tiles * tile;
+    if row >= slot.rows {
+        terminate!();
+    }
+    let count = examples_of(&slot, counts, row);
+    if first >= count {
+        terminate!();
+    }
+    let weights = (slot.first_row + row) * layer.width + layer.weight + input * layer.columns;
+    let mut sums = Array::<Vector<f32, N>>::new(tile);
+    let mut places = Array::<usize>::new(tile);
+    #[unroll]
+    for i in 0..tile {
+        sums[i] = Vector::new(0.0f32);
+        places[i] = row * slot.examples + select(first + i < count, first + i, count - 1);
+    }
+    for j in 0..layer.columns {
+        let w = models[weights + j];
+        #[unroll]
+        for i in 0..tile {
+            sums[i] += above[places[i] * layer.columns + j] * w;
+        }
+    }
+    #[unroll]
+    for i in 0..tile {
+        if first + i < count {
+            let place = places[i] * layer.inputs + input;
+            let mut sum = 0.0f32;
+            #[unroll]
+            for n in 0..N::value() {
+                sum += sums[i].extract(n);
+            }
+            below[place] = select(activations[place] > 0.0f32, sum, 0.0f32);
+        }
+    }
+}
+
+/// Writes `below` `[rows, examples, inputs]` from `above` `[rows, examples, outputs]` and what the layer was given,
+/// `activations` `[rows, examples, inputs]`.
+pub(super) fn delta(
+    (models, width): (&CubeTensor, usize),
+    layer: &Dense,
+    (above, activations, counts): (&CubeTensor, &CubeTensor, &CubeTensor),
+    below: &CubeTensor,
+    part: &Part,
+) {
+    let n = vector_size(layer.outputs);
+    let tile = TILE.min(part.examples.next_power_of_two());
+    let (count, dim) = line(
+        &models.client,
+        part.rows * part.examples.div_ceil(tile) * layer.inputs,
+    );
+    delta_kernel::launch(
+        &models.client,
+        count,
+        dim,
+        n,
+        models.clone().into_buffer_arg(),
+        above.clone().into_buffer_arg(),
+        activations.clone().into_buffer_arg(),
+        counts.clone().into_buffer_arg(),
+        below.clone().into_buffer_arg(),
+        part.argument(),
+        layer::argument(layer, width, n),
+        tile,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacked::memory::{cube, download};
+    use crate::stacked::test_device::{Batch, expect_close, gpu, layer_of, numbers, stacked};
+
+    #[test]
+    fn the_gradient_by_the_input_is_that_of_a_plain_loop() {
+        let Some(gpu) = gpu() else { return };
+        for (inputs, outputs, examples) in
+            [(200, 10, 20), (12, 8, 5), (7, 3, 13), (1, 1, 1), (5, 33, 2)]
+        {
+            let (layer, width) = layer_of(inputs, outputs);
+            let batch = Batch::uneven(examples, 1);
+            let all = 1 + batch.rows();
+            let models = numbers(all * width, 5);
+            let above = numbers(batch.rows() * examples * outputs, 6);
+            let activations = numbers(batch.rows() * examples * inputs, 7);
+            let mut oracle = vec![0.0; activations.len()];
+            for (row, count) in batch.counts.iter().enumerate() {
+                let model = &models[(1 + row) * width..][..width];
+                for place in (0..*count as usize).map(|example| row * examples + example) {
+                    for input in
+                        (0..inputs).filter(|input| activations[place * inputs + input] > 0.0)
+                    {
+                        let weights = &model[layer.weight.start + input * outputs..][..outputs];
+                        let terms = weights
+                            .iter()
+                            .zip(&above[place * outputs..])
+                            .map(|(w, d)| w * d);
+                        oracle[place * inputs + input] = terms.sum();
+                    }
+                }
+            }
+            let memory = gpu.memory();
+            let below = memory.upload_floats(&vec![0.0; oracle.len()]);
+            let [above, activations] =
+                [above, activations].map(|values| memory.upload_floats(&values));
+            let counts = memory.upload_words(&batch.counts);
+            let arena = cube(stacked(&gpu, &models, all));
+            delta(
+                (&arena, width),
+                &layer,
+                (&above, &activations, &counts),
+                &below,
+                &batch.part(),
+            );
+            expect_close(&download::<f32>(below), &oracle, 1e-5);
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Opening a GPU. The one door where drivers can fail.
+
+use super::memory::Memory;
+use crate::device::DeviceRequest;
+use crate::error::EngineError;
+use burn::tensor::Device;
+use burn_wgpu::graphics::AutoGraphicsApi;
+use burn_wgpu::{RuntimeOptions, WgpuDevice, WgpuSetup, try_init_setup, wgpu};
+use cubecl::device::WgpuDeviceKind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, PoisonError};
+
+/// An opened GPU. Cheap to clone; a GPU is opened once per process.
+#[derive(Debug, Clone)]
+pub struct Gpu {
+    device: Device,
+    memory: Memory,
+    kind: String,
+    software: bool,
+}
+
+/// GPUs opened so far: the runtime allows each adapter to be set up once.
+static OPENED: Mutex<Vec<(DeviceRequest, Gpu)>> = Mutex::new(Vec::new());
+
+impl Gpu {
+    /// Opens the adapter that `request` names: `wgpu:0` is the first real GPU, software adapters come last.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if this binary or machine lacks it.
+    pub(crate) fn open(request: DeviceRequest) -> Result<Self, EngineError> {
+        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, gpu)) = opened.iter().find(|(earlier, _)| *earlier == request) {
+            return Ok(gpu.clone());
+        }
+        let fail = |reason: String| EngineError::Device {
+            device: request.to_string(),
+            reason,
+        };
+        // Drivers and their loaders are the one place where a third party may panic on us.
+        let found = catch_unwind(AssertUnwindSafe(|| match request {
+            DeviceRequest::Wgpu(index) => open_wgpu(index),
+            DeviceRequest::Cuda(index) => open_cuda(index),
+            DeviceRequest::Cpu | DeviceRequest::Auto => Err("it is no GPU".to_owned()),
+        }));
+        let gpu = found
+            .unwrap_or_else(|_| Err("its driver failed while it was opened".to_owned()))
+            .map_err(fail)?;
+        opened.push((request, gpu.clone()));
+        Ok(gpu)
+    }
+
+    /// The device that burn's tensors are made on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// What results are bit-identical on: `wgpu/<adapter>/<graphics interface>`.
+    pub fn kind(&self) -> String {
+        self.kind.clone()
+    }
+
+    /// Whether the adapter is a program that plays a GPU on the processor.
+    pub fn is_software(&self) -> bool {
+        self.software
+    }
+
+    /// Waits until all work given to the device is done. A lost device says so where results are read.
+    pub(crate) fn wait(&self) {
+        let _ = self.device.sync();
+    }
+
+    /// The device's memory.
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Fails if an array of `rows` rows of `width` floats is more than the device lets a kernel see at once.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] with both figures.
+    pub(crate) fn expect_fit(
+        &self,
+        what: &str,
+        rows: usize,
+        width: usize,
+    ) -> Result<(), EngineError> {
+        let (needed, limit) = (rows as u64 * width as u64 * 4, self.memory.largest_buffer());
+        if needed <= limit {
+            return Ok(());
+        }
+        let mebibytes = |bytes: u64| bytes as f64 / (1 << 20) as f64;
+        Err(EngineError::Device {
+            device: self.kind(),
+            reason: format!(
+                "{what} of [{rows}, {width}] takes {:.1} MiB but this device binds at most {:.1} MiB at once; \
+                 use fewer rows, a smaller model or `--device cpu`",
+                mebibytes(needed),
+                mebibytes(limit)
+            ),
+        })
+    }
+}
+
+fn open_wgpu(index: usize) -> Result<Gpu, String> {
+    let wgpu_of = |device| match device {
+        cubecl::Device::Wgpu(adapter) => Some(adapter),
+        _ => None,
+    };
+    let mut adapters: Vec<WgpuDevice> = cubecl::Device::enumerate_all()
+        .into_iter()
+        .filter_map(wgpu_of)
+        .collect();
+    adapters.sort_by_key(|adapter| match adapter.kind {
+        WgpuDeviceKind::DiscreteGpu(_) => 0,
+        WgpuDeviceKind::IntegratedGpu(_) => 1,
+        WgpuDeviceKind::VirtualGpu(_) => 2,
+        WgpuDeviceKind::Cpu => 4,
+        _ => 3,
+    });
+    let Some(adapter) = adapters.get(index) else {
+        return Err(match adapters.len() {
+            0 => "wgpu finds no adapter; install a Vulkan driver for the GPU (or Mesa's lavapipe, which runs on the \
+                  processor) and check with `vulkaninfo`, or use `--device cpu`"
+                .to_owned(),
+            1 => "there is one adapter, wgpu:0".to_owned(),
+            count => format!("there are {count} adapters, wgpu:0 to wgpu:{}", count - 1),
+        });
+    };
+    if adapter.kind == WgpuDeviceKind::Cpu && cfg!(feature = "vulkan") {
+        return Err("the adapter is a software one, and this binary compiles kernels to SPIR-V, which crashes it; \
+                    build with `--features gpu` alone to use it"
+            .to_owned());
+    }
+    let options = RuntimeOptions::try_default().map_err(|error| error.to_string())?;
+    let setup: WgpuSetup =
+        try_init_setup::<AutoGraphicsApi>(adapter, options).map_err(|error| error.to_string())?;
+    let info = setup.adapter.get_info();
+    Ok(Gpu {
+        device: Device::from(adapter.clone()),
+        memory: Memory::new(cubecl::Device::Wgpu(adapter.clone())),
+        kind: format!("wgpu/{}/{:?}", info.name, info.backend).to_lowercase(),
+        software: info.device_type == wgpu::DeviceType::Cpu,
+    })
+}
+
+#[cfg(feature = "cuda")]
+fn open_cuda(index: usize) -> Result<Gpu, String> {
+    let device = cubecl::device::CudaDevice::new(index);
+    let memory = Memory::new(cubecl::Device::Cuda(device.clone()));
+    let kind = format!("cuda/{}", memory.device_name()).to_lowercase();
+    Ok(Gpu {
+        device: Device::from(device),
+        memory,
+        kind,
+        software: false,
+    })
+}
+
+#[cfg(not(feature = "cuda"))]
+fn open_cuda(_: usize) -> Result<Gpu, String> {
+    Err(
+        "this binary was built without CUDA; build it with `--features cuda`, or use `wgpu`"
+            .to_owned(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacked::test_device::gpu;
+
+    #[test]
+    fn an_adapter_that_is_not_there_is_an_error_that_says_what_is() {
+        let error = Gpu::open(DeviceRequest::Wgpu(1_000))
+            .unwrap_err()
+            .to_string();
+        assert!(error.starts_with("device wgpu:1000: "), "{error}");
+        assert!(error.contains("adapter"), "{error}");
+    }
+
+    #[cfg(not(feature = "cuda"))]
+    #[test]
+    fn a_binary_without_cuda_says_so() {
+        let error = Gpu::open(DeviceRequest::Cuda(0)).unwrap_err().to_string();
+        assert!(error.contains("--features cuda"), "{error}");
+    }
+
+    #[test]
+    fn what_does_not_fit_one_binding_is_refused_with_its_size() {
+        let Some(gpu) = gpu() else { return };
+        assert!(gpu.kind().starts_with("wgpu/"));
+        let rows = gpu.memory().largest_buffer() as usize / 4 / 1024;
+        assert_eq!(gpu.expect_fit("a stack", rows, 1024), Ok(()));
+        let error = gpu
+            .expect_fit("a stack", rows + 1, 1024)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("MiB"), "{error}");
+    }
+}

@@ -1,0 +1,30 @@
+//! Where a dense layer lies in the arena, for kernels.
+
+use crate::model::Dense;
+use cubecl::prelude::*;
+
+/// A dense layer in vectors of `outputs`' vector size.
+#[derive(CubeType, CubeLaunch, Clone, Copy)]
+pub(super) struct LayerAt {
+    /// Vectors per row of the arena.
+    pub(super) width: usize,
+    /// First vector of the weight `[inputs, outputs]`.
+    pub(super) weight: usize,
+    /// First vector of the bias `[outputs]`.
+    pub(super) bias: usize,
+    /// Rows of the weight.
+    pub(super) inputs: usize,
+    /// Vectors per row of the weight.
+    pub(super) columns: usize,
+}
+
+/// The argument of a launch over vectors of `vector` floats; `width` floats make a row of the arena.
+pub(super) fn argument(layer: &Dense, width: usize, vector: usize) -> LayerAtLaunch {
+    LayerAtLaunch::new(
+        width / vector,
+        layer.weight.start / vector,
+        layer.bias.start / vector,
+        layer.inputs,
+        layer.outputs / vector,
+    )
+}

@@ -1,0 +1,163 @@
+//! Buffers on the device.
+
+use burn::tensor::{DType, Shape, Tensor};
+use burn_cubecl::{CubeBackend, CubeDevice, tensor::CubeTensor};
+use cubecl::client::Client;
+use cubecl::prelude::CubeElement;
+
+/// Where buffers are made.
+#[derive(Debug, Clone)]
+pub(crate) struct Memory {
+    device: CubeDevice,
+}
+
+impl Memory {
+    pub(super) fn new(device: CubeDevice) -> Self {
+        Self { device }
+    }
+
+    /// The memory that `tensor` lies in.
+    pub(super) fn of(tensor: &CubeTensor) -> Self {
+        Self::new(tensor.device.clone())
+    }
+
+    /// Most bytes that a kernel can see of one buffer.
+    pub(super) fn largest_buffer(&self) -> u64 {
+        self.client().properties().memory.max_page_size
+    }
+
+    #[cfg(feature = "cuda")]
+    pub(super) fn device_name(&self) -> String {
+        self.client().properties().identity.name.clone()
+    }
+
+    fn client(&self) -> Client {
+        self.device.client()
+    }
+
+    fn wrap(
+        &self,
+        client: Client,
+        handle: cubecl::server::Handle,
+        shape: &[usize],
+        dtype: DType,
+    ) -> CubeTensor {
+        CubeTensor::new_contiguous(
+            client,
+            self.device.clone(),
+            Shape::from(shape.to_vec()),
+            handle,
+            dtype,
+        )
+    }
+
+    /// Floats that nothing has been written to.
+    pub(super) fn floats(&self, shape: &[usize]) -> CubeTensor {
+        let client = self.client();
+        let handle = client.empty(size_of::<f32>() * shape.iter().product::<usize>().max(1));
+        self.wrap(client, handle, shape, DType::F32)
+    }
+
+    /// Words that nothing has been written to.
+    pub(super) fn words(&self, shape: &[usize]) -> CubeTensor {
+        let client = self.client();
+        let handle = client.empty(size_of::<u32>() * shape.iter().product::<usize>().max(1));
+        self.wrap(client, handle, shape, DType::U32)
+    }
+
+    /// Floats that are zero.
+    pub(super) fn zeros(&self, rows: usize, width: usize) -> CubeTensor {
+        burn_cubecl::ops::numeric::zeros(
+            self.device.clone(),
+            Shape::from(vec![rows, width]),
+            DType::F32,
+        )
+    }
+
+    /// Copies floats to the device. An empty slice becomes one zero: kernels refuse empty buffers.
+    pub(super) fn upload_floats(&self, values: &[f32]) -> CubeTensor {
+        self.upload(if values.is_empty() { &[0.0] } else { values }, DType::F32)
+    }
+
+    /// Copies words to the device. An empty slice becomes one zero.
+    pub(super) fn upload_words(&self, values: &[u32]) -> CubeTensor {
+        self.upload(if values.is_empty() { &[0] } else { values }, DType::U32)
+    }
+
+    fn upload<E: CubeElement>(&self, values: &[E], dtype: DType) -> CubeTensor {
+        let client = self.client();
+        let handle = client.create_from_slice(E::as_bytes(values));
+        self.wrap(client, handle, &[values.len()], dtype)
+    }
+}
+
+/// The device's own tensor behind one of burn's.
+pub(super) fn cube(tensor: Tensor<2>) -> CubeTensor {
+    let cube = tensor
+        .try_into_primitive::<CubeBackend>()
+        .expect("a stack of a GPU is a tensor of CubeCL");
+    burn_cubecl::kernel::into_contiguous(cube)
+}
+
+/// As [`cube`], with memory that no other tensor shares, to be written to.
+pub(super) fn cube_mut(tensor: Tensor<2>) -> CubeTensor {
+    let cube = cube(tensor);
+    if cube.can_mut() { cube } else { cube.copy() }
+}
+
+/// One of burn's tensors over the device's own.
+pub(super) fn tensor(cube: CubeTensor) -> Tensor<2> {
+    Tensor::from_primitive::<CubeBackend>(cube)
+}
+
+/// Reads values back, row-major. Waits for the device.
+///
+/// # Panics
+/// If the device was lost.
+pub(super) fn download<E: CubeElement>(tensor: CubeTensor) -> Vec<E> {
+    let count = tensor.meta.num_elements();
+    let bytes = tensor
+        .client
+        .read_one(tensor.handle.clone())
+        .expect("the device answers until it is lost");
+    E::from_bytes(&bytes)[..count].to_vec()
+}
+
+/// Reads a tensor back, row-major. Waits for the device.
+pub(crate) fn read(tensor: Tensor<2>) -> Vec<f32> {
+    download(cube(tensor))
+}
+
+/// A copy with memory of its own.
+pub(crate) fn copy(source: Tensor<2>) -> Tensor<2> {
+    tensor(cube(source).copy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacked::test_device::{gpu, stacked};
+
+    #[test]
+    fn values_come_back_as_they_went() {
+        let Some(gpu) = gpu() else { return };
+        let floats = [1.5, -2.0, f32::MAX];
+        assert_eq!(download::<f32>(gpu.memory().upload_floats(&floats)), floats);
+        assert_eq!(
+            download::<u32>(gpu.memory().upload_words(&[7, u32::MAX])),
+            [7, u32::MAX]
+        );
+    }
+
+    #[test]
+    fn a_copy_is_not_changed_with_its_source() {
+        let Some(gpu) = gpu() else { return };
+        let source = stacked(&gpu, &[1.0, 2.0], 1);
+        let shared = copy(source.clone());
+        let doubled = crate::stacked::scale_rows(source.clone(), &[2.0]);
+        assert_eq!(
+            (read(shared), read(source), read(doubled)),
+            (vec![1.0, 2.0], vec![1.0, 2.0], vec![2.0, 4.0])
+        );
+    }
+}

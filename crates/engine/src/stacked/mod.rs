@@ -1,0 +1,48 @@
+//! The trainer of GPUs: stacked. All rows step together, as batched products over the arena `[R, P_pad]`.
+//!
+//! Every kernel has a file of its own with the plain loop that it must agree with. A kernel takes the whole arena and
+//! the offset of the block it works on, so that no view need be aligned. Each of its outputs is one chain of
+//! multiplications and additions in ascending order of the summed index: the bits depend neither on how rows are cut
+//! into blocks nor on what else the stack holds. There are no atomics, and no kernel is chosen by timing.
+
+mod affine;
+mod average;
+mod cross_entropy;
+mod delta;
+mod distances;
+mod draws;
+mod evaluate;
+mod examples;
+mod finite;
+mod gather;
+mod gpu;
+mod heavy_ball;
+mod launch;
+mod layer;
+mod memory;
+mod mix;
+mod norms;
+mod outer;
+mod part;
+mod passes;
+mod quantize;
+mod rows;
+mod scaled;
+mod scores;
+mod sgd;
+mod tallies;
+#[cfg(test)]
+mod test_device;
+mod trainer;
+
+pub(crate) use average::mean;
+pub(crate) use distances::squared_distances;
+pub(crate) use finite::finite_rows;
+pub(crate) use gpu::Gpu;
+pub(crate) use heavy_ball::heavy_ball;
+pub(crate) use memory::{copy, read};
+pub(crate) use mix::{GpuMixing, mix};
+pub(crate) use quantize::quantize;
+pub(crate) use rows::{gather_rows, scatter_rows};
+pub(crate) use scaled::{add_scaled, scale_rows};
+pub(crate) use trainer::Stacked;

@@ -1,0 +1,161 @@
+//! A layer's gradient: `∂W = xᵀ · δ` and `∂b = Σ δ`, straight into the arena of gradients.
+
+use super::launch::{line, vector_size};
+use super::layer::{self, LayerAt};
+use super::part::{Part, Slot, examples_of};
+use crate::model::Dense;
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// Each unit holds one vector of inputs by one vector of outputs; the last unit of a column holds the bias, whose input
+/// is always one. With `add` the chain over the examples goes on from what is there.
+#[cube(launch)]
+fn outer_kernel<N: Size, M: Size>(
+    inputs: &[Vector<f32, M>],
+    deltas: &[Vector<f32, N>],
+    counts: &[u32],
+    gradients: &mut [Vector<f32, N>],
+    slot: Slot,
+    layer: LayerAt,
+    #[comptime] add: bool,
+) {
+    let inner = layer.inputs / M::value();
+    let column = ABSOLUTE_POS % layer.columns;
+    let rest = ABSOLUTE_POS / layer.columns;
+    let row = rest / (inner + 1);
+    let input = rest % (inner + 1);
+    if row >= slot.rows {
+        terminate!();
+    }
+    let count = examples_of(&slot, counts, row);
+    if count == 0 {
+        terminate!();
+    }
+    let model = (slot.first_row + row) * layer.width;
+    if input == inner {
+        let place = model + layer.bias + column;
+        let mut sum = Vector::new(0.0f32);
+        if comptime!(add) {
+            sum = gradients[place];
+        }
+        for example in 0..count {
+            sum += deltas[(row * slot.examples + example) * layer.columns + column];
+        }
+        gradients[place] = sum;
+    } else {
+        let first = model + layer.weight + input * M::value() * layer.columns + column;
+        let mut sums = Array::<Vector<f32, N>>::new(M::value());
+        #[unroll]
+        for m in 0..M::value() {
+            sums[m] = Vector::new(0.0f32);
+            if comptime!(add) {
+                sums[m] = gradients[first + m * layer.columns];
+            }
+        }
+        for example in 0..count {
+            let place = row * slot.examples + example;
+            let x = inputs[place * inner + input];
+            let d = deltas[place * layer.columns + column];
+            #[unroll]
+            for m in 0..M::value() {
+                sums[m] += Vector::new(x.extract(m)) * d;
+            }
+        }
+        #[unroll]
+        for m in 0..M::value() {
+            gradients[first + m * layer.columns] = sums[m];
+        }
+    }
+}
+
+/// Writes the blocks of `layer` in `gradients` `[R, width]` from what the layer was given, `inputs`
+/// `[rows, examples, inputs]`, and `deltas` `[rows, examples, outputs]`.
+pub(super) fn outer(
+    layer: &Dense,
+    (inputs, deltas, counts): (&CubeTensor, &CubeTensor, &CubeTensor),
+    (gradients, width): (&CubeTensor, usize),
+    part: &Part,
+    add: bool,
+) {
+    let (n, m) = (vector_size(layer.outputs), vector_size(layer.inputs));
+    let (count, dim) = line(
+        &gradients.client,
+        part.rows * (layer.inputs / m + 1) * (layer.outputs / n),
+    );
+    outer_kernel::launch(
+        &gradients.client,
+        count,
+        dim,
+        n,
+        m,
+        inputs.clone().into_buffer_arg(),
+        deltas.clone().into_buffer_arg(),
+        counts.clone().into_buffer_arg(),
+        gradients.clone().into_buffer_arg(),
+        part.argument(),
+        layer::argument(layer, width, n),
+        add,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacked::memory::{cube, download};
+    use crate::stacked::test_device::{Batch, expect_close, gpu, layer_of, numbers, stacked};
+
+    #[test]
+    fn the_gradient_is_that_of_a_plain_loop() {
+        let Some(gpu) = gpu() else { return };
+        for (inputs, outputs, examples, add) in [
+            (784, 10, 20, false),
+            (12, 8, 5, true),
+            (7, 3, 13, false),
+            (1, 1, 1, true),
+            (6, 5, 2, false),
+        ] {
+            let (layer, width) = layer_of(inputs, outputs);
+            let batch = Batch::uneven(examples, 1);
+            let all = 1 + batch.rows();
+            let before = numbers(all * width, 8);
+            let x = numbers(batch.rows() * examples * inputs, 9);
+            let deltas = numbers(batch.rows() * examples * outputs, 10);
+            let mut oracle = before.clone();
+            // Rows without examples, rows of other blocks and padding are left alone.
+            for (row, count) in batch
+                .counts
+                .iter()
+                .enumerate()
+                .filter(|(_, count)| **count > 0)
+            {
+                let model = &mut oracle[(1 + row) * width..][..width];
+                if !add {
+                    model[layer.weight.clone()].fill(0.0);
+                    model[layer.bias.clone()].fill(0.0);
+                }
+                for place in (0..*count as usize).map(|example| row * examples + example) {
+                    for output in 0..outputs {
+                        let d = deltas[place * outputs + output];
+                        for input in 0..inputs {
+                            model[layer.weight.start + input * outputs + output] +=
+                                x[place * inputs + input] * d;
+                        }
+                        model[layer.bias.start + output] += d;
+                    }
+                }
+            }
+            let memory = gpu.memory();
+            let [x, deltas] = [x, deltas].map(|values| memory.upload_floats(&values));
+            let counts = memory.upload_words(&batch.counts);
+            let gradients = cube(stacked(&gpu, &before, all));
+            outer(
+                &layer,
+                (&x, &deltas, &counts),
+                (&gradients, width),
+                &batch.part(),
+                add,
+            );
+            expect_close(&download::<f32>(gradients), &oracle, 1e-5);
+        }
+    }
+}

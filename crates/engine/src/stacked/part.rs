@@ -1,0 +1,78 @@
+//! The rows and examples that one launch works on.
+
+use cubecl::prelude::*;
+use std::ops::Range;
+
+/// A block of rows of the stack, at one step, and a piece of each row's batch.
+///
+/// A step's batches are a table: row `i` of the block has its examples' indices at `(entry + i · own) · table`, and how
+/// many there are at `counts[entry + i · own]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Part {
+    /// First row of the block in the stack.
+    pub(super) first_row: usize,
+    /// Rows of the block.
+    pub(super) rows: usize,
+    /// The block's first entry in the table.
+    pub(super) entry: usize,
+    /// Whether every row has an entry of its own; if not, all share one batch.
+    pub(super) own: bool,
+    /// Indices per entry.
+    pub(super) table: usize,
+    /// First example of the piece.
+    pub(super) first_example: usize,
+    /// Most examples that the piece has of a row.
+    pub(super) examples: usize,
+}
+
+/// A [`Part`] as kernels see it.
+#[derive(CubeType, CubeLaunch, Clone, Copy)]
+pub(super) struct Slot {
+    pub(super) first_row: usize,
+    pub(super) rows: usize,
+    pub(super) entry: usize,
+    pub(super) own: usize,
+    pub(super) table: usize,
+    pub(super) first_example: usize,
+    pub(super) examples: usize,
+}
+
+impl Part {
+    /// The block's rows in the stack.
+    pub(super) fn stack_rows(&self) -> Range<usize> {
+        self.first_row..self.first_row + self.rows
+    }
+
+    /// The argument of a launch.
+    pub(super) fn argument(&self) -> SlotLaunch {
+        SlotLaunch::new(
+            self.first_row,
+            self.rows,
+            self.entry,
+            usize::from(self.own),
+            self.table,
+            self.first_example,
+            self.examples,
+        )
+    }
+}
+
+/// Examples of the piece that row `row` of the block really has.
+#[cube]
+pub(super) fn examples_of(slot: &Slot, counts: &[u32], row: usize) -> usize {
+    let count = counts[slot.entry + row * slot.own] as usize;
+    let mut left = 0usize;
+    if count > slot.first_example {
+        left = count - slot.first_example;
+    }
+    if left > slot.examples {
+        left = slot.examples;
+    }
+    left
+}
+
+/// Where the index of example `example` of the piece stands in the table.
+#[cube]
+pub(super) fn place_of(slot: &Slot, row: usize, example: usize) -> usize {
+    (slot.entry + row * slot.own) * slot.table + slot.first_example + example
+}

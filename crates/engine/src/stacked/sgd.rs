@@ -1,0 +1,234 @@
+//! The update of a local step: one launch over the arena.
+
+use super::draws::Table;
+use super::launch::line;
+use super::memory::Memory;
+use super::part::{Part, Slot};
+use crate::work::Sgd;
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// Each unit moves one vector of one row that has a step to do: clip, weight decay, correction, anchor, momentum, step.
+#[cube(launch)]
+fn sgd_kernel<N: Size>(
+    models: &mut [Vector<f32, N>],
+    velocities: &mut [Vector<f32, N>],
+    gradients: &[Vector<f32, N>],
+    corrections: &[Vector<f32, N>],
+    anchors: &[Vector<f32, N>],
+    scales: &[f32],
+    steps: &[f32],
+    slot: Slot,
+    width: usize,
+    momentum: f32,
+    decay: f32,
+    mu: f32,
+    #[comptime] clipped: bool,
+    #[comptime] corrected: bool,
+    #[comptime] anchored: bool,
+    #[comptime] momentum_from: MomentumFrom,
+) {
+    let row = ABSOLUTE_POS / width;
+    if row >= slot.rows {
+        terminate!();
+    }
+    let entry = 2 * (slot.entry + row);
+    if steps[entry + 1] == 0.0f32 {
+        terminate!();
+    }
+    let place = slot.first_row * width + ABSOLUTE_POS;
+    let model = models[place];
+    let mut step = gradients[place];
+    if comptime!(clipped) {
+        step *= Vector::new(scales[row]);
+    }
+    step += Vector::new(decay) * model;
+    if comptime!(corrected) {
+        step += corrections[place];
+    }
+    if comptime!(anchored) {
+        step += Vector::new(mu) * (model - anchors[place]);
+    }
+    if comptime!(momentum_from == MomentumFrom::Velocity) {
+        step += Vector::new(momentum) * velocities[place];
+    }
+    if comptime!(momentum_from != MomentumFrom::Nothing) {
+        velocities[place] = step;
+    }
+    models[place] = model - Vector::new(steps[entry]) * step;
+}
+
+/// Where the velocity of a step comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum MomentumFrom {
+    /// There is no momentum, and no velocity is kept.
+    Nothing,
+    /// The velocity was zero.
+    Zero,
+    /// The velocity of the step before.
+    Velocity,
+}
+
+/// An update to launch. Arenas are `[R, width]`.
+pub(super) struct Update<'a> {
+    pub(super) sgd: &'a Sgd,
+    pub(super) gradients: &'a CubeTensor,
+    pub(super) width: usize,
+    /// What each row of the block has its gradient multiplied by.
+    pub(super) scales: Option<&'a CubeTensor>,
+    pub(super) correction: Option<&'a CubeTensor>,
+    pub(super) anchor: Option<(&'a CubeTensor, f32)>,
+    pub(super) momentum_from: MomentumFrom,
+}
+
+impl Update<'_> {
+    /// Moves `models` and `velocities`, of the rows of `part` that have a step to do in `table`.
+    pub(super) fn launch(
+        &self,
+        models: &CubeTensor,
+        velocities: Option<&CubeTensor>,
+        table: &Table,
+        part: &Part,
+    ) {
+        // What a variant does not use is stood in for by a vector of its own: a buffer that a kernel writes to must
+        // not be bound twice.
+        let memory = Memory::of(models);
+        let or_nothing = |tensor: Option<&CubeTensor>| {
+            tensor
+                .cloned()
+                .unwrap_or_else(|| memory.floats(&[4]))
+                .into_buffer_arg()
+        };
+        let (count, dim) = line(&models.client, part.rows * self.width / 4);
+        sgd_kernel::launch(
+            &models.client,
+            count,
+            dim,
+            4,
+            models.clone().into_buffer_arg(),
+            or_nothing(velocities),
+            self.gradients.clone().into_buffer_arg(),
+            or_nothing(self.correction),
+            or_nothing(self.anchor.map(|anchor| anchor.0)),
+            or_nothing(self.scales),
+            table.scalars.clone().into_buffer_arg(),
+            part.argument(),
+            self.width / 4,
+            self.sgd.momentum,
+            self.sgd.weight_decay,
+            self.anchor.map_or(0.0, |anchor| anchor.1),
+            self.scales.is_some(),
+            self.correction.is_some(),
+            self.anchor.is_some(),
+            self.momentum_from,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::LearningRate;
+    use crate::stacked::memory::{cube, download};
+    use crate::stacked::test_device::{Batch, expect_close, gpu, numbers, stacked};
+    use crate::work::{BatchSize, Draw};
+
+    const WIDTH: usize = 192;
+    const ROWS: usize = 4;
+
+    /// The variants of one update.
+    #[derive(Debug, Clone, Copy)]
+    struct Variant {
+        clipped: bool,
+        corrected: bool,
+        anchored: bool,
+        momentum_from: MomentumFrom,
+    }
+
+    #[test]
+    fn an_update_is_that_of_a_plain_loop() {
+        let Some(gpu) = gpu() else { return };
+        for bits in 0..8 {
+            for momentum_from in [
+                MomentumFrom::Nothing,
+                MomentumFrom::Zero,
+                MomentumFrom::Velocity,
+            ] {
+                let [clipped, corrected, anchored] = [1, 2, 4].map(|bit| bits & bit > 0);
+                compare(
+                    &gpu,
+                    Variant {
+                        clipped,
+                        corrected,
+                        anchored,
+                        momentum_from,
+                    },
+                );
+            }
+        }
+    }
+
+    fn compare(gpu: &crate::stacked::Gpu, variant: Variant) {
+        let sgd = Sgd {
+            learning_rate: LearningRate::Constant(0.1),
+            momentum: 0.9,
+            weight_decay: 0.01,
+            clip_norm: None,
+            batch_size: BatchSize::Full,
+            draw: Draw::Shuffled,
+        };
+        // The block is rows 1 to 3, of which row 2 has nothing to do.
+        let batch = Batch {
+            counts: vec![3, 0, 2],
+            examples: 3,
+            first_row: 1,
+        };
+        let (rates, scales, mu) = ([0.1, 0.2, 0.3], [0.5, 0.6, 0.7], 0.05);
+        let [models, velocities, gradients, correction, anchor] =
+            [1, 2, 3, 4, 5].map(|seed| numbers(ROWS * WIDTH, seed));
+        let (mut host, mut host_velocities) = (models.clone(), velocities.clone());
+        for row in [0, 2] {
+            for place in (1 + row) * WIDTH..(2 + row) * WIDTH {
+                let mut step = gradients[place];
+                step *= if variant.clipped { scales[row] } else { 1.0 };
+                step += sgd.weight_decay * models[place];
+                step += if variant.corrected {
+                    correction[place]
+                } else {
+                    0.0
+                };
+                step += if variant.anchored {
+                    mu * (models[place] - anchor[place])
+                } else {
+                    0.0
+                };
+                if variant.momentum_from == MomentumFrom::Velocity {
+                    step += sgd.momentum * velocities[place];
+                }
+                if variant.momentum_from != MomentumFrom::Nothing {
+                    host_velocities[place] = step;
+                }
+                host[place] -= rates[row] * step;
+            }
+        }
+        let [models, velocities, gradients, correction, anchor] =
+            [models, velocities, gradients, correction, anchor]
+                .map(|values| cube(stacked(gpu, &values, ROWS)));
+        let scales = gpu.memory().upload_floats(&scales);
+        let update = Update {
+            sgd: &sgd,
+            gradients: &gradients,
+            width: WIDTH,
+            scales: variant.clipped.then_some(&scales),
+            correction: variant.corrected.then_some(&correction),
+            anchor: variant.anchored.then_some((&anchor, mu)),
+            momentum_from: variant.momentum_from,
+        };
+        let scalars = [rates[0], 1.0, rates[1], 0.0, rates[2], 1.0];
+        let table = Table::of_one_step(gpu.memory(), &batch.counts, &scalars);
+        let kept = (variant.momentum_from != MomentumFrom::Nothing).then_some(&velocities);
+        update.launch(&models, kept, &table, &batch.part());
+        expect_close(&download::<f32>(models), &host, 1e-6);
+        expect_close(&download::<f32>(velocities), &host_velocities, 1e-6);
+    }
+}

@@ -1,0 +1,173 @@
+//! Losses of training, kept on the device until they are asked for.
+
+use super::draws::Table;
+use super::finite::is_finite;
+use super::launch::line;
+use super::memory::{Memory, download};
+use super::part::{Part, Slot, examples_of};
+use crate::learner::{LossSum, RowTally};
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// Stands for no round.
+const NEVER: u32 = u32::MAX;
+
+/// Each unit adds the mean loss of one row's batch to the row's sum, and notes the first round in which it was not
+/// finite.
+#[cube(launch)]
+fn tally_kernel(
+    losses: &[f32],
+    counts: &[u32],
+    sums: &mut [f32],
+    broken: &mut [u32],
+    slot: Slot,
+    round: u32,
+) {
+    let row = ABSOLUTE_POS;
+    if row >= slot.rows {
+        terminate!();
+    }
+    let count = examples_of(&slot, counts, row);
+    if count == 0 {
+        terminate!();
+    }
+    let mut sum = 0.0f32;
+    for example in 0..count {
+        sum += losses[row * slot.table + example];
+    }
+    let mean = sum / f32::cast_from(count as u32);
+    let place = slot.first_row + row;
+    sums[place] = sums[place] + mean;
+    if !is_finite(mean) && round < broken[place] {
+        broken[place] = round;
+    }
+}
+
+/// Sums of losses since they were last collected.
+#[derive(Debug)]
+pub(super) struct Tallies {
+    sums: CubeTensor,
+    broken: CubeTensor,
+    /// Steps and examples of each row, known to the host.
+    seen: Vec<(u64, u64)>,
+    /// The last round that was trained in.
+    round: usize,
+}
+
+impl Tallies {
+    /// No losses, of `rows` rows.
+    pub(super) fn new(memory: &Memory, rows: usize) -> Self {
+        Self {
+            sums: memory.upload_floats(&vec![0.0; rows]),
+            broken: memory.upload_words(&vec![NEVER; rows]),
+            seen: vec![(0, 0); rows],
+            round: 0,
+        }
+    }
+
+    /// Rows that there is room for.
+    pub(super) fn rows(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// Counts the steps of `table`.
+    pub(super) fn count(&mut self, table: &Table, round: usize) {
+        self.round = round;
+        for step in 0..table.steps {
+            for (seen, count) in self
+                .seen
+                .iter_mut()
+                .zip(table.counts_of(step))
+                .filter(|(_, count)| **count > 0)
+            {
+                *seen = (seen.0 + 1, seen.1 + u64::from(*count));
+            }
+        }
+    }
+
+    /// Adds the losses `[rows, table]` of the batches of `part`.
+    pub(super) fn add(&self, losses: &CubeTensor, counts: &CubeTensor, part: &Part, round: usize) {
+        let (count, dim) = line(&losses.client, part.rows);
+        tally_kernel::launch(
+            &losses.client,
+            count,
+            dim,
+            losses.clone().into_buffer_arg(),
+            counts.clone().into_buffer_arg(),
+            self.sums.clone().into_buffer_arg(),
+            self.broken.clone().into_buffer_arg(),
+            Part {
+                first_example: 0,
+                examples: part.table,
+                ..*part
+            }
+            .argument(),
+            u32::try_from(round).unwrap_or(NEVER - 1),
+        );
+    }
+
+    /// Moves everything to `tallies`. Waits for the device.
+    pub(super) fn collect(self, tallies: &mut [RowTally]) {
+        if self.seen.iter().all(|seen| seen.0 == 0) {
+            return;
+        }
+        let (sums, broken) = (download::<f32>(self.sums), download::<u32>(self.broken));
+        for (row, tally) in tallies.iter_mut().enumerate().take(self.seen.len()) {
+            let (steps, examples) = self.seen[row];
+            if steps > 0 {
+                let round = if broken[row] == NEVER {
+                    self.round
+                } else {
+                    broken[row] as usize
+                };
+                tally.add(
+                    LossSum {
+                        sum: f64::from(sums[row]),
+                        steps,
+                        examples,
+                    },
+                    round,
+                );
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacked::test_device::{Batch, gpu};
+
+    #[test]
+    fn losses_are_summed_and_the_first_bad_round_is_kept() {
+        let Some(gpu) = gpu() else { return };
+        let memory = gpu.memory();
+        let mut tallies = Tallies::new(memory, 4);
+        let batch = Batch {
+            counts: vec![2, 0, 1],
+            examples: 2,
+            first_row: 1,
+        };
+        let table = Table::of_one_step(memory, &[0, 2, 0, 1], &[]);
+        let counts = memory.upload_words(&batch.counts);
+        for (round, last) in [(3, 4.0), (4, f32::NAN), (5, f32::INFINITY)] {
+            tallies.count(&table, round);
+            let losses = memory.upload_floats(&[1.0, 2.0, 9.0, 9.0, last, f32::NAN]);
+            tallies.add(&losses, &counts, &batch.part(), round);
+        }
+        let mut found = vec![RowTally::default(); 4];
+        tallies.collect(&mut found);
+        let mut oracle = vec![RowTally::default(); 4];
+        oracle[1].add(
+            LossSum {
+                sum: 4.5,
+                steps: 3,
+                examples: 6,
+            },
+            5,
+        );
+        assert_eq!(found[..3], oracle[..3]);
+        let broken = format!("{:?}", found[3]);
+        assert!(broken.contains("broken: Some(4)"), "{broken}");
+    }
+}

@@ -1,0 +1,448 @@
+//! The stacked trainer: local steps and gradients of all rows.
+
+use super::cross_entropy::Judgement;
+use super::draws::{Draws, Table};
+use super::examples::DeviceExamples;
+use super::gather::gather;
+use super::gpu::Gpu;
+use super::memory::{cube, cube_mut, tensor};
+use super::norms::clip_scales;
+use super::part::Part;
+use super::passes::{Workspace, block};
+use super::scaled::scale_by;
+use super::sgd::{MomentumFrom, Update};
+use super::tallies::Tallies;
+use crate::error::EngineError;
+use crate::learner::{Context, RowStates, RowTally};
+use crate::model::Network;
+use crate::stack::Stack;
+use crate::work::{Amount, LocalWork, RowWork, Velocity};
+use burn_cubecl::tensor::CubeTensor;
+use meshfold_data::Splits;
+
+/// Bytes of the largest buffer of activations, where the device allows as much: more would not make it busier.
+const WORKSPACE: usize = 256 << 20;
+
+/// The stacked trainer: the examples on its device, and memory that is used again from call to call.
+#[derive(Debug)]
+pub(crate) struct Stacked {
+    pub(super) gpu: Gpu,
+    pub(super) train: DeviceExamples,
+    pub(super) test: DeviceExamples,
+    /// Most bytes of a buffer of activations.
+    pub(super) workspace_bytes: usize,
+    tallies: Option<Tallies>,
+    scratch: Option<Scratch>,
+}
+
+/// Memory of one call, kept for the next.
+#[derive(Debug)]
+struct Scratch {
+    rows: usize,
+    table: usize,
+    workspace: Workspace,
+    /// `[rows, table]`.
+    losses: CubeTensor,
+    /// What training does not count.
+    hits: CubeTensor,
+    /// `[R, P_pad]`; padding stays zero.
+    gradients: CubeTensor,
+    /// `[R, P_pad]`, once momentum that starts anew was asked for.
+    velocities: Option<CubeTensor>,
+}
+
+/// What the steps of one table have in common.
+struct Steps<'a> {
+    network: &'a Network,
+    examples: &'a DeviceExamples,
+    table: &'a Table,
+    models: &'a CubeTensor,
+    gradients: &'a CubeTensor,
+    scratch: &'a Scratch,
+    tallies: &'a Tallies,
+    round: usize,
+    /// Rows of a block, and examples of a piece of their batches.
+    block: (usize, usize),
+}
+
+impl Stacked {
+    /// Copies the examples to `gpu`.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if they, or one model, are more than a kernel can see at once.
+    pub(crate) fn upload(
+        gpu: &Gpu,
+        network: &Network,
+        splits: &Splits,
+    ) -> Result<Self, EngineError> {
+        gpu.expect_fit("a model", 1, network.layout().width())?;
+        Ok(Self {
+            gpu: gpu.clone(),
+            train: DeviceExamples::upload(gpu, &splits.train)?,
+            test: DeviceExamples::upload(gpu, &splits.test)?,
+            workspace_bytes: WORKSPACE.min(gpu.memory().largest_buffer() as usize),
+            tallies: None,
+            scratch: None,
+        })
+    }
+
+    /// Runs all local steps of all rows.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if the stack is more than a kernel can see at once.
+    pub(crate) fn train(
+        &mut self,
+        context: Context<'_>,
+        states: RowStates<'_>,
+        stack: &mut Stack,
+        velocity: Velocity<'_>,
+        work: &LocalWork<'_>,
+    ) -> Result<(), EngineError> {
+        let (rows, width) = (stack.rows(), stack.layout().width());
+        self.gpu.expect_fit("a stack", rows, width)?;
+        let mut draws = Draws::new(context, states.passes, work, work.rows);
+        let (mut scratch, mut tallies) =
+            self.prepare(context.network, rows, draws.width(), states.tallies);
+        let memory = self.gpu.memory();
+        let correction = work.correction.map(|stack| cube(stack.tensor()));
+        let anchor = work
+            .anchor
+            .map(|anchor| (cube(anchor.models.tensor()), anchor.mu));
+        let models = cube_mut(stack.take_tensor());
+        let (own, kept) = match velocity {
+            Velocity::Fresh if work.sgd.momentum == 0.0 => (None, None),
+            Velocity::Fresh => (
+                Some(
+                    scratch
+                        .velocities
+                        .take()
+                        .unwrap_or_else(|| memory.zeros(rows, width)),
+                ),
+                None,
+            ),
+            Velocity::Kept(kept) => (None, Some((cube_mut(kept.take_tensor()), kept))),
+        };
+        let velocities = own.as_ref().or(kept.as_ref().map(|kept| &kept.0));
+        let mut fresh = own.is_some();
+        while let Some(table) = draws.next(memory) {
+            tallies.count(&table, work.round);
+            let steps = Steps {
+                network: context.network,
+                examples: &self.train,
+                table: &table,
+                models: &models,
+                gradients: &scratch.gradients,
+                scratch: &scratch,
+                tallies: &tallies,
+                round: work.round,
+                block: self.block(context.network, rows, &table),
+            };
+            steps.each(|part| {
+                steps.gradient(part);
+                let scales = work
+                    .sgd
+                    .clip_norm
+                    .map(|largest| clip_scales(steps.gradients, part.stack_rows(), width, largest));
+                let update = Update {
+                    sgd: work.sgd,
+                    gradients: steps.gradients,
+                    width,
+                    scales: scales.as_ref(),
+                    correction: correction.as_ref(),
+                    anchor: anchor.as_ref().map(|(models, mu)| (models, *mu)),
+                    momentum_from: match work.sgd.momentum {
+                        0.0 => MomentumFrom::Nothing,
+                        _ if fresh && part.entry < rows => MomentumFrom::Zero,
+                        _ => MomentumFrom::Velocity,
+                    },
+                };
+                update.launch(&models, velocities, &table, part);
+            });
+            fresh = false;
+        }
+        if let Some((velocities, stack)) = kept {
+            stack.put_tensor(tensor(velocities));
+        }
+        stack.put_tensor(tensor(models));
+        scratch.velocities = own.or(scratch.velocities);
+        (self.scratch, self.tallies) = (Some(scratch), Some(tallies));
+        Ok(())
+    }
+
+    /// The mini-batch gradient of every row at its next batch, `[R, P]`; zero for idle rows.
+    ///
+    /// # Errors
+    /// As [`Stacked::train`].
+    pub(crate) fn gradients(
+        &mut self,
+        context: Context<'_>,
+        states: RowStates<'_>,
+        stack: &Stack,
+        work: &LocalWork<'_>,
+    ) -> Result<Stack, EngineError> {
+        let (rows, width) = (stack.rows(), stack.layout().width());
+        self.gpu.expect_fit("a stack", rows, width)?;
+        let once = |row: &RowWork| match row.amount {
+            Amount::Idle => *row,
+            _ => RowWork {
+                client: row.client,
+                amount: Amount::Steps(1),
+            },
+        };
+        let tasks: Vec<RowWork> = work.rows.iter().map(once).collect();
+        let mut draws = Draws::new(context, states.passes, work, &tasks);
+        let (scratch, mut tallies) =
+            self.prepare(context.network, rows, draws.width(), states.tallies);
+        let models = cube(stack.tensor());
+        let mut out = Stack::zeros(stack.device(), stack.layout(), rows);
+        let gradients = cube_mut(out.take_tensor());
+        while let Some(table) = draws.next(self.gpu.memory()) {
+            tallies.count(&table, work.round);
+            let steps = Steps {
+                network: context.network,
+                examples: &self.train,
+                table: &table,
+                models: &models,
+                gradients: &gradients,
+                scratch: &scratch,
+                tallies: &tallies,
+                round: work.round,
+                block: self.block(context.network, rows, &table),
+            };
+            steps.each(|part| {
+                steps.gradient(part);
+                if let Some(largest) = work.sgd.clip_norm {
+                    let scales = clip_scales(&gradients, part.stack_rows(), width, largest);
+                    scale_by(&gradients, &scales, part.stack_rows(), width);
+                }
+            });
+        }
+        out.put_tensor(tensor(gradients));
+        (self.scratch, self.tallies) = (Some(scratch), Some(tallies));
+        Ok(out)
+    }
+
+    /// Moves the losses seen so far to `tallies`. Waits for the device.
+    pub(crate) fn collect(&mut self, tallies: &mut [RowTally]) {
+        if let Some(own) = self.tallies.take() {
+            own.collect(tallies);
+        }
+    }
+
+    fn block(&self, network: &Network, rows: usize, table: &Table) -> (usize, usize) {
+        block(network, rows, table.width, self.workspace_bytes)
+    }
+
+    /// Takes out memory for `rows` rows with batches of up to `table` examples; it is to be put back.
+    fn prepare(
+        &mut self,
+        network: &Network,
+        rows: usize,
+        table: usize,
+        tallies: &mut [RowTally],
+    ) -> (Scratch, Tallies) {
+        if self.tallies.as_ref().is_some_and(|own| own.rows() < rows) {
+            self.collect(tallies);
+        }
+        let memory = self.gpu.memory();
+        let shape = block(network, rows, table, self.workspace_bytes);
+        let fits =
+            |old: &Scratch| old.rows == rows && old.table >= table && old.workspace.fits(shape);
+        let scratch = self.scratch.take().filter(fits).unwrap_or_else(|| Scratch {
+            rows,
+            table,
+            workspace: Workspace::new(memory, network, shape, false, true),
+            losses: memory.floats(&[rows, table]),
+            hits: memory.words(&[1]),
+            gradients: memory.zeros(rows, network.layout().width()),
+            velocities: None,
+        });
+        let tallies = self
+            .tallies
+            .take()
+            .unwrap_or_else(|| Tallies::new(memory, rows));
+        (scratch, tallies)
+    }
+}
+
+impl Steps<'_> {
+    /// Runs `work` on every block of rows and step in which a row of the block has something to do.
+    fn each(&self, mut work: impl FnMut(&Part)) {
+        let all = self.table.rows;
+        for first_row in (0..all).step_by(self.block.0) {
+            let rows = self.block.0.min(all - first_row);
+            for step in 0..self.table.steps {
+                if self.table.counts_of(step)[first_row..][..rows]
+                    .iter()
+                    .any(|count| *count > 0)
+                {
+                    work(&Part {
+                        first_row,
+                        rows,
+                        entry: step * all + first_row,
+                        own: true,
+                        table: self.table.width,
+                        first_example: 0,
+                        examples: self.block.1,
+                    });
+                }
+            }
+        }
+    }
+
+    /// The mean gradient of each row's batch, a piece of the batch after the other; adds the losses to the tallies.
+    fn gradient(&self, part: &Part) {
+        let (table, scratch, workspace) = (self.table, self.scratch, &self.scratch.workspace);
+        for first_example in (0..table.width).step_by(self.block.1) {
+            let piece = Part {
+                first_example,
+                ..*part
+            };
+            gather(
+                self.examples,
+                (&table.indices, &table.counts),
+                &workspace.input,
+                &piece,
+            );
+            workspace.forward(self.network, self.models, &table.counts, &piece);
+            let judgement = Judgement {
+                labels: &self.examples.labels,
+                indices: &table.indices,
+                counts: &table.counts,
+                losses: &scratch.losses,
+                hits: &scratch.hits,
+                backward: true,
+            };
+            judgement.launch(workspace.logits(), self.network.classes(), &piece);
+            let add = first_example > 0;
+            workspace.backward(
+                self.network,
+                (self.models, self.gradients),
+                &table.counts,
+                &piece,
+                add,
+            );
+        }
+        self.tallies
+            .add(&scratch.losses, &table.counts, part, self.round);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batches::Pass;
+    use crate::device::Device;
+    use crate::learner::{Score, Split};
+    use crate::model::{Mlp, Model};
+    use crate::schedule::LearningRate;
+    use crate::stacked::test_device::{gpu, numbers};
+    use crate::work::{BatchSize, Draw, Sgd};
+    use meshfold_data::{Examples, Partition, Scale, Shape};
+    use std::sync::Arc;
+
+    const SHARDS: [u32; 5] = [19, 4, 33, 12, 20];
+
+    /// Models, gradients and scores after an epoch of every row but one, with at most `bytes` of activations a buffer.
+    fn run(gpu: &Gpu, bytes: usize) -> (Vec<f32>, Vec<f32>, Vec<Score>) {
+        let total: u32 = SHARDS.iter().sum();
+        let features: Vec<u8> = numbers(total as usize * 18, 1)
+            .iter()
+            .map(|value| (value * 127.0 + 127.0) as u8)
+            .collect();
+        let labels = features
+            .chunks_exact(18)
+            .map(|row| u16::from(row[0] / 86))
+            .collect();
+        let shape = Shape {
+            channels: 1,
+            height: 3,
+            width: 6,
+        };
+        let examples = Arc::new(Examples::new(features, labels, shape, 3, Scale::UNIT).unwrap());
+        let mut next = 0..total;
+        let shards = SHARDS.map(|size| next.by_ref().take(size as usize).collect());
+        let partition = Partition::new(shards.to_vec(), total as usize).unwrap();
+        let network = Network::new(
+            &Model::Mlp(Mlp {
+                hidden: vec![24, 7],
+            }),
+            18,
+            3,
+        )
+        .unwrap();
+        let splits = Splits {
+            train: examples.clone(),
+            test: examples,
+        };
+        let mut trainer = Stacked {
+            workspace_bytes: bytes,
+            ..Stacked::upload(gpu, &network, &splits).unwrap()
+        };
+        let context = Context {
+            network: &network,
+            train: &splits.train,
+            test: &splits.test,
+            partition: &partition,
+            seed: 3,
+        };
+        let sgd = Sgd {
+            learning_rate: LearningRate::Constant(0.1),
+            momentum: 0.9,
+            weight_decay: 0.01,
+            clip_norm: Some(0.8),
+            batch_size: BatchSize::Size(8),
+            draw: Draw::Shuffled,
+        };
+        let rows: Vec<RowWork> = (0..5)
+            .map(|client| RowWork {
+                client,
+                amount: if client == 1 {
+                    Amount::Idle
+                } else {
+                    Amount::Epochs(1)
+                },
+            })
+            .collect();
+        let work = LocalWork {
+            round: 1,
+            rows: &rows,
+            sgd: &sgd,
+            correction: None,
+            anchor: None,
+        };
+        let initial: Vec<f32> = (0..5).flat_map(|row| network.initialise(1, row)).collect();
+        let mut stack =
+            Stack::from_host(&Device::Gpu(gpu.clone()), network.layout(), initial).unwrap();
+        let (mut passes, mut tallies) = (vec![Pass::default(); 5], vec![RowTally::default(); 5]);
+        let states = RowStates {
+            passes: &mut passes,
+            tallies: &mut tallies,
+        };
+        trainer
+            .train(context, states, &mut stack, Velocity::Fresh, &work)
+            .unwrap();
+        let states = RowStates {
+            passes: &mut passes,
+            tallies: &mut tallies,
+        };
+        let gradients = trainer.gradients(context, states, &stack, &work).unwrap();
+        let scores = trainer.evaluate(context, &stack, Split::Test, None);
+        (stack.to_host(), gradients.to_host(), scores)
+    }
+
+    #[test]
+    fn blocks_of_rows_and_pieces_of_batches_do_not_change_a_bit() {
+        let Some(gpu) = gpu() else { return };
+        let whole = run(&gpu, 1 << 20);
+        // Rows are 24 floats an example: two rows of a whole batch, one row of a whole batch, three examples of one.
+        for bytes in [2 * 8 * 24 * 4, 8 * 24 * 4, 3 * 24 * 4] {
+            let cut = run(&gpu, bytes);
+            assert_eq!((&cut.0, &cut.1), (&whole.0, &whole.1));
+            for (cut, whole) in cut.2.iter().zip(&whole.2) {
+                // Losses are summed chunk by chunk.
+                assert!((cut.loss - whole.loss).abs() < 1e-6 && cut.accuracy == whole.accuracy);
+            }
+        }
+    }
+}
