@@ -1,0 +1,75 @@
+//! The evaluations of one run, as `metrics.jsonl` has them.
+//!
+//! They are read more leniently than by a run that goes on: a run of another version, or with figures that are not
+//! finite, can still be reported.
+
+use serde::Deserialize;
+
+/// One line of `metrics.jsonl`. A figure is absent if it was not measured or is not finite.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Evaluation {
+    pub(super) round: usize,
+    pub(super) test_accuracy: Spread,
+    pub(super) test_loss: Spread,
+    pub(super) mean_model_accuracy: Option<f64>,
+    pub(super) consensus_distance: Option<f64>,
+    pub(super) bytes_total: Option<f64>,
+    pub(super) bytes_busiest_node: Option<f64>,
+    pub(super) simulated_seconds: Option<f64>,
+    pub(super) wall_seconds: Option<f64>,
+    pub(super) alive: Option<usize>,
+}
+
+/// A figure over the models that were evaluated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct Spread {
+    pub(super) mean: Option<f64>,
+    pub(super) min: Option<f64>,
+    pub(super) max: Option<f64>,
+}
+
+/// Reads the lines in order.
+///
+/// A last line without a line break that cannot be read was torn by an interruption and is left out.
+///
+/// # Errors
+/// The number of the first other line that cannot be read, from 1, and why.
+pub(super) fn parse(text: &str) -> Result<Vec<Evaluation>, String> {
+    let mut evaluations = Vec::new();
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        match serde_json::from_str(line) {
+            Ok(evaluation) => evaluations.push(evaluation),
+            Err(_) if line.trim().is_empty() || !line.ends_with('\n') => {}
+            Err(error) => return Err(format!("line {}: {error}", index + 1)),
+        }
+    }
+    Ok(evaluations)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torn_last_line_is_left_out_and_a_broken_one_is_named() {
+        let whole =
+            "{\"round\":0,\"test_accuracy\":{\"mean\":0.1,\"min\":0.0,\"max\":0.2,\"std\":0.1}}\n";
+        let torn = format!("{whole}{{\"round\":1,\"test_acc");
+        let evaluations = parse(&torn).unwrap();
+        assert_eq!(evaluations.len(), 1);
+        assert_eq!(evaluations[0].test_accuracy.max, Some(0.2));
+        let broken = format!("{whole}{{\"round\":}}\n{whole}");
+        assert!(parse(&broken).unwrap_err().starts_with("line 2: "));
+    }
+
+    #[test]
+    fn figures_that_are_missing_or_null_are_absent() {
+        let line = "{\"round\":3,\"simulated_seconds\":null,\"test_loss\":{\"mean\":null}}\n";
+        let evaluations = parse(line).unwrap();
+        assert_eq!(evaluations[0].round, 3);
+        assert_eq!(evaluations[0].simulated_seconds, None);
+        assert_eq!(evaluations[0].test_loss, Spread::default());
+    }
+}

@@ -1,0 +1,105 @@
+//! Examples per client and label, from `partition.csv`.
+
+/// How many examples of each label each client owns.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct LabelCounts {
+    /// `[C][N]`: row per label, column per client.
+    pub(super) counts: Vec<Vec<u32>>,
+    /// `N`.
+    pub(super) clients: usize,
+}
+
+impl LabelCounts {
+    /// Reads `client,label,examples` lines. Clients without examples do not appear in the file: `clients` is the least
+    /// number of them.
+    ///
+    /// # Errors
+    /// The number of the first line that cannot be read, from 1, and what stands there.
+    pub(super) fn parse(csv: &str, clients: usize) -> Result<Self, String> {
+        let mut lines = csv.lines().enumerate();
+        match lines.next() {
+            Some((_, "client,label,examples")) => {}
+            other => {
+                let found = other.map_or("", |(_, line)| line);
+                return Err(format!(
+                    "line 1: found \"{found}\", needed \"client,label,examples\""
+                ));
+            }
+        }
+        let mut entries = Vec::new();
+        for (index, line) in lines {
+            let entry = parse_line(line);
+            entries.push(entry.ok_or_else(|| {
+                format!("line {}: found \"{line}\", needed three numbers", index + 1)
+            })?);
+        }
+        let clients = entries
+            .iter()
+            .map(|entry| entry.0 + 1)
+            .max()
+            .unwrap_or(0)
+            .max(clients);
+        let classes = entries.iter().map(|entry| entry.1 + 1).max().unwrap_or(0);
+        let mut counts = vec![vec![0; clients]; classes];
+        for (client, label, examples) in entries {
+            counts[label][client] += examples;
+        }
+        Ok(Self { counts, clients })
+    }
+
+    /// Number of labels `C`.
+    pub(super) fn classes(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// `[N]`: examples of each client.
+    pub(super) fn examples(&self) -> Vec<u32> {
+        (0..self.clients)
+            .map(|client| self.counts.iter().map(|row| row[client]).sum())
+            .collect()
+    }
+
+    /// `[N]`: labels of which each client has at least one example.
+    pub(super) fn labels_held(&self) -> Vec<usize> {
+        (0..self.clients)
+            .map(|client| self.counts.iter().filter(|row| row[client] > 0).count())
+            .collect()
+    }
+}
+
+/// Most clients and labels that a line may name, so that a damaged file cannot ask for all memory.
+const LIMIT: usize = 10_000_000;
+
+fn parse_line(line: &str) -> Option<(usize, usize, u32)> {
+    let mut fields = line.split(',').map(str::trim);
+    let client: usize = fields.next()?.parse().ok()?;
+    let label: usize = fields.next()?.parse().ok()?;
+    let examples = fields.next()?.parse().ok()?;
+    let fits = client < LIMIT && label <= usize::from(u16::MAX) && fields.next().is_none();
+    fits.then_some((client, label, examples))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_stand_by_label_and_client() {
+        let counts = LabelCounts::parse("client,label,examples\n0,1,2\n1,0,1\n1,2,1\n", 3).unwrap();
+        assert_eq!(counts.counts, [[0, 1, 0], [2, 0, 0], [0, 1, 0]]);
+        assert_eq!(counts.examples(), [2, 2, 0]);
+        assert_eq!(counts.labels_held(), [1, 2, 0]);
+    }
+
+    #[test]
+    fn a_bad_line_is_named() {
+        let error = LabelCounts::parse("client,label,examples\n0,1,2\n0,x,1\n", 1).unwrap_err();
+        assert_eq!(error, "line 3: found \"0,x,1\", needed three numbers");
+        assert!(
+            LabelCounts::parse("", 1)
+                .unwrap_err()
+                .starts_with("line 1: ")
+        );
+        assert!(LabelCounts::parse("client,label,examples\n99999999999,0,1\n", 1).is_err());
+    }
+}

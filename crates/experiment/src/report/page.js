@@ -1,0 +1,218 @@
+"use strict";
+(async () => {
+  const page = JSON.parse(document.getElementById("report-data").textContent);
+  const narrow = matchMedia("(max-width: 46rem)");
+  const state = { axis: 0, hidden: new Set(), meanModel: page.groups.length === 1 };
+  const followsAxis = ["accuracy", "loss", "consensus"];
+  const buttons = { rounds: "rounds", bytes: "bytes", seconds: "seconds", simulated: "simulated s" };
+  const config = {
+    responsive: true,
+    displaylogo: false,
+    displayModeBar: narrow.matches ? false : "hover",
+    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+  };
+
+  const colours = () => {
+    const style = getComputedStyle(document.documentElement);
+    return (name) => style.getPropertyValue(`--${name}`).trim();
+  };
+  const faded = (hex, opacity) => {
+    const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+    return `rgba(${r},${g},${b},${opacity})`;
+  };
+  const groupOf = (trace) => (trace.legendgroup ? Number(trace.legendgroup.slice(1)) : null);
+
+  // The unpacked script defines Plotly; it is the only thing that is slow here.
+  const unpack = async () => {
+    const packed = document.getElementById("plotly-packed").textContent.trim();
+    const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const script = document.createElement("script");
+    script.textContent = await new Response(stream).text();
+    document.head.append(script);
+  };
+
+  const themedTrace = (trace, id, colour) => {
+    const group = groupOf(trace);
+    if (group === null) {
+      if (trace.type === "heatmap") {
+        trace.colorscale = [0, 1, 2, 3].map((step) => [[0, 0.15, 0.55, 1][step], colour(`heat-${step}`)]);
+        trace.showscale = !narrow.matches;
+        trace.colorbar = { ...trace.colorbar, tickfont: { color: colour("soft") }, title: { ...trace.colorbar.title, font: { color: colour("soft") } } };
+      } else {
+        trace.marker.color = colour("totals");
+      }
+      return trace;
+    }
+    const own = colour(`series-${page.groups[group].series}`);
+    if (trace.line) trace.line.color = own;
+    if (trace.marker) trace.marker.color = own;
+    if (trace.fill) trace.fillcolor = faded(own, id === "spread" ? 0.35 : page.groups.length > 4 ? 0.07 : 0.13);
+    if (state.hidden.has(group)) trace.visible = false;
+    else if (trace.meta === "mean_model") trace.visible = state.meanModel;
+    if (followsAxis.includes(id)) {
+      const { log, values } = page.axes[state.axis];
+      // On a logarithmic axis the start, at which nothing is sent, has no place.
+      trace.x = log ? values[group].map((x) => (x > 0 ? x : null)) : values[group];
+      if (log) trace.y = trace.y.map((y, at) => (trace.x[at] === null ? null : y));
+    }
+    return trace;
+  };
+
+  const themedAxis = (axis, colour) => ({
+    ...axis,
+    automargin: true,
+    title: { ...axis.title, font: { size: 13, color: colour("soft") }, standoff: 10 },
+    gridcolor: colour("grid"),
+    zerolinecolor: colour("line"),
+    linecolor: colour("line"),
+    tickfont: { color: colour("soft"), size: 12 },
+  });
+
+  const logarithmicTicks = ({ values, unit }) => {
+    const positive = values.flat().filter((value) => value > 0);
+    const [low, high] = [Math.floor(Math.log10(Math.min(...positive))), Math.ceil(Math.log10(Math.max(...positive)))];
+    const steps = high - low <= 4 && !narrow.matches ? [1, 2, 5] : [1];
+    const tickvals = [];
+    for (let power = low; power <= high; power++) tickvals.push(...steps.map((step) => step * 10 ** power));
+    const prefixed = (value) => {
+      const at = Math.max(0, Math.min(5, Math.floor(Math.log10(value) / 3 + 1e-9)));
+      return `${Number((value / 1000 ** at).toPrecision(3))} ${["", "k", "M", "G", "T", "P"][at]}${unit}`;
+    };
+    const ticktext = tickvals.map((value) => (unit === "B" ? prefixed(value) : `${Number(value.toPrecision(3))} ${unit}`));
+    return { tickvals, ticktext };
+  };
+
+  const themedLayout = (layout, id, colour) => {
+    const themed = { ...layout };
+    for (const key of Object.keys(layout).filter((key) => /^[xy]axis/.test(key))) {
+      themed[key] = themedAxis(layout[key], colour);
+    }
+    if (followsAxis.includes(id)) {
+      const axis = page.axes[state.axis];
+      const type = axis.log ? "log" : "linear";
+      const units = axis.unit === "B" ? { tickformat: "~s", ticksuffix: "B" } : axis.unit ? { tickformat: "~g", ticksuffix: " s" } : {};
+      if (axis.log) Object.assign(units, logarithmicTicks(axis));
+      const title = { ...themed.xaxis.title, text: axis.title + (axis.log ? " (logarithmic)" : "") };
+      themed.xaxis = { ...themed.xaxis, ...units, type, title };
+      themed.xaxis.hoverformat = axis.unit === "B" ? ".3s" : axis.unit ? ".3~f" : "";
+      themed.hovermode = axis.key === "rounds" ? "x unified" : "closest";
+    }
+    themed.paper_bgcolor = themed.plot_bgcolor = "rgba(0,0,0,0)";
+    themed.font = { family: getComputedStyle(document.body).fontFamily, size: 13, color: colour("ink") };
+    themed.hoverlabel = { bgcolor: colour("sheet"), bordercolor: colour("line"), font: { color: colour("ink") } };
+    themed.modebar = { bgcolor: "rgba(0,0,0,0)", color: colour("soft"), activecolor: colour("ink") };
+    themed.margin = { l: 56, r: 16, t: 14, b: 48 };
+    themed.dragmode = narrow.matches ? false : "zoom";
+    if (labelled(id)) Object.assign(themed.margin, { r: labelMargin(), t: 34 });
+    return themed;
+  };
+
+  // The accuracy chart names its lines at their ends where there is room for it; the legend above names them everywhere.
+  const labelled = (id) => id === "accuracy" && !narrow.matches && page.groups.length <= 9;
+  const shortened = (text) => (text.length > 30 ? `${text.slice(0, 29)}…` : text);
+  const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const labelMargin = () => {
+    const longest = Math.max(...page.groups.map((group) => Math.max(shortened(group.label).length, group.note.length)));
+    return Math.min(260, 26 + 7.2 * longest);
+  };
+
+  const ends = (div, colour) => {
+    const { xaxis, yaxis } = div._fullLayout;
+    const edge = xaxis.type === "log" ? 10 ** xaxis.range[1] : xaxis.range[1];
+    const found = [];
+    for (const trace of div.data) {
+      const group = groupOf(trace);
+      if (!trace.hovertext || trace.visible === false || state.hidden.has(group)) continue;
+      const last = trace.y.reduce((best, value, at) => (value === null ? best : at), -1);
+      if (last >= 0) found.push({ group, x: trace.x[last], y: trace.y[last], at: yaxis.l2p(trace.y[last]), edge, colour: colour(`series-${page.groups[group].series}`) });
+    }
+    return found;
+  };
+
+  const spaced = (labels, gap, height) => {
+    labels.sort((a, b) => a.at - b.at);
+    let floor = -Infinity;
+    for (const label of labels) floor = label.to = Math.max(label.at, floor + gap);
+    let ceiling = height - gap / 4;
+    for (const label of [...labels].reverse()) {
+      label.to = Math.min(label.to, ceiling);
+      ceiling = label.to - gap;
+    }
+    return labels;
+  };
+
+  const nameLines = (div, colour) => {
+    const labels = spaced(ends(div, colour), 38, div._fullLayout.yaxis._length);
+    const annotations = labels.map(({ group, y, at, to, colour }) => ({
+      xref: "paper", x: 1, xanchor: "left", xshift: 10, yref: "y", y, yanchor: "middle", yshift: at - to, align: "left", showarrow: false,
+      text: `<b>${escaped(shortened(page.groups[group].label))}</b><br>${page.groups[group].note}`,
+      font: { color: colour, size: 13 },
+    }));
+    const shapes = labels.filter(({ x, edge }) => x < edge).map(({ x, y, edge, colour }) => ({
+      type: "line", x0: x, x1: edge, y0: y, y1: y, line: { color: colour, width: 1, dash: "dot" }, opacity: 0.6,
+    }));
+    return Plotly.relayout(div, { annotations, shapes });
+  };
+
+  const draw = async (id) => {
+    const div = document.getElementById(`chart-${id}`);
+    const colour = colours();
+    const chart = structuredClone(page.charts[id]);
+    const data = chart.data.map((trace) => themedTrace(trace, id, colour));
+    await Plotly.react(div, data, themedLayout(chart.layout, id, colour), config);
+    if (labelled(id)) await nameLines(div, colour);
+  };
+  const drawAll = (ids) => Promise.all(ids.map(draw));
+  const all = Object.keys(page.charts);
+
+  const press = (button, pressed) => button.setAttribute("aria-pressed", String(pressed));
+  const connect = () => {
+    const axes = document.getElementById("axes");
+    page.axes.forEach((axis, index) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = buttons[axis.key];
+      press(button, index === state.axis);
+      button.addEventListener("click", () => {
+        state.axis = index;
+        [...axes.children].forEach((other, at) => press(other, at === index));
+        drawAll(followsAxis);
+      });
+      axes.append(button);
+    });
+    for (const chip of document.querySelectorAll(".chip")) {
+      const group = Number(chip.dataset.group);
+      chip.addEventListener("click", () => {
+        if (!state.hidden.delete(group)) state.hidden.add(group);
+        press(chip, !state.hidden.has(group));
+        drawAll(all);
+      });
+    }
+    const meanModel = document.getElementById("mean-model");
+    meanModel.checked = state.meanModel;
+    meanModel.addEventListener("change", () => {
+      state.meanModel = meanModel.checked;
+      draw("accuracy");
+    });
+    narrow.addEventListener("change", () => drawAll(all));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll(all));
+  };
+
+  try {
+    await unpack();
+    if (page.axes.length === 0) page.axes.push({ key: "rounds", title: "communication round", unit: "", log: false, values: page.groups.map(() => []) });
+    connect();
+    await drawAll(all);
+    document.documentElement.dataset.drawn = "true";
+  } catch (error) {
+    console.error(error);
+    for (const id of all) {
+      const div = document.getElementById(`chart-${id}`);
+      const message = document.createElement("p");
+      message.className = "failure";
+      message.textContent = `This plot could not be drawn: ${error.message}. It needs a browser of 2023 or later.`;
+      div.replaceChildren(message);
+    }
+  }
+})();

@@ -1,0 +1,303 @@
+//! The page: its sections in order, with style, script and data inside.
+
+use super::axes::axes;
+use super::chart::Chart;
+use super::configuration;
+use super::curve_charts;
+use super::error::ReportError;
+use super::escape::{html, json_in_script};
+use super::group::Group;
+use super::headline;
+use super::overlay_section;
+use super::palette::{self, SERIES};
+use super::partition_section;
+use super::plotly_script;
+use super::quantity_text::{lambda_range, percent};
+use super::run_folder::RunFolder;
+use super::spread_chart;
+use super::summary_table;
+use serde_json::{Map, Value, json};
+
+/// Refuses every request that would leave the page, whatever else stands in it.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
+
+/// A part of the page under its own heading, and the plots that its body has boxes for.
+pub(super) struct Section {
+    pub(super) id: &'static str,
+    pub(super) heading: &'static str,
+    /// One or two sentences on how to read it, HTML.
+    pub(super) lead: String,
+    pub(super) body: String,
+    pub(super) charts: Vec<Chart>,
+}
+
+impl Section {
+    fn element(&self) -> String {
+        let Self {
+            id,
+            heading,
+            lead,
+            body,
+            ..
+        } = self;
+        format!(
+            "<section id=\"{id}\"><h2>{heading}</h2><p class=\"lead\">{lead}</p>{body}</section>"
+        )
+    }
+}
+
+/// The whole page about these runs, at least one, as HTML.
+///
+/// # Errors
+/// [`ReportError::Read`] and [`ReportError::Content`] for files that are read only where they are shown.
+pub(super) fn render(runs: &[RunFolder]) -> Result<String, ReportError> {
+    let groups = Group::all(runs);
+    let charted = &groups[..groups.len().min(SERIES)];
+    let mut sections = vec![glance(charted)];
+    sections.extend(overlay_section::cards(charted)?);
+    sections.push(table(&groups));
+    sections.push(course(charted));
+    sections.extend(clients(charted));
+    sections.extend(overlay_section::structure(charted)?);
+    sections.extend(partition_section::section(charted)?);
+    sections.push(configurations(&groups));
+    let title = title(runs);
+    let body: String = sections.iter().map(Section::element).collect();
+    let head = format!(
+        "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\
+         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
+         <meta name=\"color-scheme\" content=\"light dark\">\
+         <title>{} · Meshfold</title><style>{}{}</style></head>",
+        html(&title),
+        palette::style(),
+        include_str!("page.css"),
+    );
+    let header = format!(
+        "<header><p class=\"kicker\">Meshfold report</p><h1>{}</h1><p class=\"headline\">{}</p>{}{}</header>",
+        html(&title),
+        html(&headline::sentences(&groups)),
+        configuration::shared(&groups),
+        notices(runs, &groups, charted.len()),
+    );
+    let data = json_in_script(&data(charted, &sections).to_string());
+    Ok(format!(
+        "{head}<body>{header}{}<main>{body}</main>{}\
+         <script type=\"application/json\" id=\"report-data\">{data}</script>\
+         <script type=\"text/plain\" id=\"plotly-packed\">{}</script><script>{}</script></body></html>\n",
+        toolbar(charted),
+        footer(runs),
+        plotly_script::packed(),
+        include_str!("page.js"),
+    ))
+}
+
+fn glance(groups: &[Group<'_>]) -> Section {
+    let chart = curve_charts::accuracy(groups);
+    let lead = "Mean test accuracy of all clients' models (line), from the lowest to the highest client (band); \
+                dotted, if asked for, the average of all models taken as one.";
+    Section {
+        id: "accuracy",
+        heading: "Accuracy",
+        lead: lead.to_owned(),
+        body: chart.element(),
+        charts: vec![chart],
+    }
+}
+
+fn table(groups: &[Group<'_>]) -> Section {
+    let lead = "Figures of the last evaluation; of several seeds the mean, lowest and highest are over all of them.";
+    let body = summary_table::table(groups);
+    Section {
+        id: "table",
+        heading: "Runs in figures",
+        lead: lead.to_owned(),
+        body,
+        charts: Vec::new(),
+    }
+}
+
+fn course(groups: &[Group<'_>]) -> Section {
+    let charts = vec![curve_charts::loss(groups), curve_charts::consensus(groups)];
+    let exact = curve_charts::in_exact_agreement(groups);
+    let agreement = match exact.as_slice() {
+        [] => String::new(),
+        [one] => format!(
+            " After every round the models of {} are equal: that distance of 0 is below the axis.",
+            html(one)
+        ),
+        _ => format!(
+            " After every round the models of {} are equal: those distances of 0 are below the axis.",
+            html(&exact.join(", "))
+        ),
+    };
+    let lead = format!(
+        "Test loss with its band, and the consensus distance: how far, in the root mean square, the models are from \
+         their mean.{agreement}"
+    );
+    Section {
+        id: "course",
+        heading: "Loss and consensus",
+        lead,
+        body: columns(&charts),
+        charts,
+    }
+}
+
+fn clients(groups: &[Group<'_>]) -> Option<Section> {
+    let chart = spread_chart::chart(groups)?;
+    let lead = "How the final test accuracy is spread over the clients: each row is a histogram, the diamonds below \
+                it are the lowest client, the mean and the highest.";
+    Some(Section {
+        id: "clients",
+        heading: "Client by client",
+        lead: lead.to_owned(),
+        body: chart.element(),
+        charts: vec![chart],
+    })
+}
+
+fn configurations(groups: &[Group<'_>]) -> Section {
+    let lead = "Every setting as it was resolved, defaults included. A file with this text runs the same \
+                experiment again.";
+    let body = configuration::resolved(groups);
+    Section {
+        id: "configuration",
+        heading: "Configuration",
+        lead: lead.to_owned(),
+        body,
+        charts: Vec::new(),
+    }
+}
+
+/// Boxes of charts that stand side by side where there is room.
+pub(super) fn columns(charts: &[Chart]) -> String {
+    let elements: String = charts.iter().map(Chart::element).collect();
+    format!("<div class=\"columns\">{elements}</div>")
+}
+
+fn title(runs: &[RunFolder]) -> String {
+    let mut names: Vec<&str> = runs.iter().map(|run| run.settings.name()).collect();
+    names.dedup();
+    match names.as_slice() {
+        [] => "nothing".to_owned(),
+        [name] => (*name).to_owned(),
+        [first, second] => format!("{first} and {second}"),
+        [first, second, rest @ ..] => format!("{first}, {second} and {} more", rest.len()),
+    }
+}
+
+fn notices(runs: &[RunFolder], groups: &[Group<'_>], charted: usize) -> String {
+    let mut items = Vec::new();
+    for group in groups {
+        for run in &group.runs {
+            let seed = run
+                .settings
+                .seed()
+                .map_or_else(String::new, |seed| format!(", seed {seed}"));
+            let left_out = !group
+                .averaged
+                .iter()
+                .any(|averaged| std::ptr::eq(*averaged, *run))
+                && !group.averaged.is_empty();
+            let mut notes = run.notices.clone();
+            if left_out {
+                notes.push(
+                    "it is left out of the means, which are over the runs that came further"
+                        .to_owned(),
+                );
+            }
+            if !notes.is_empty() {
+                items.push(format!(
+                    "<strong>{}{}</strong>: {}.",
+                    html(&group.label),
+                    html(&seed),
+                    html(&notes.join("; "))
+                ));
+            }
+        }
+    }
+    if charted < groups.len() {
+        items.push(format!(
+            "The plots show the first {charted} of {} kinds of runs; the table has all.",
+            groups.len()
+        ));
+    }
+    if runs
+        .iter()
+        .any(|run| run.evaluations.len() > super::curves::POINTS)
+    {
+        items.push(format!(
+            "Lines are drawn through {} of the evaluations, evenly chosen.",
+            super::curves::POINTS
+        ));
+    }
+    let items: String = items
+        .iter()
+        .map(|item| format!("<li>{item}</li>"))
+        .collect();
+    if items.is_empty() {
+        String::new()
+    } else {
+        format!("<ul class=\"notices\">{items}</ul>")
+    }
+}
+
+/// Legend and axis switch, in reach while the page scrolls.
+fn toolbar(groups: &[Group<'_>]) -> String {
+    let mut chips = String::new();
+    for (index, group) in groups.iter().enumerate() {
+        let lambda = group.lambda().map_or_else(String::new, |range| {
+            format!(" <small>λ {}</small>", lambda_range(Some(range)))
+        });
+        chips.push_str(&format!(
+            "<button type=\"button\" class=\"chip\" data-group=\"{index}\" aria-pressed=\"true\">\
+             <i class=\"swatch\" style=\"background:var(--series-{})\"></i>{}{lambda}</button>",
+            palette::series(index),
+            html(&group.label)
+        ));
+    }
+    format!(
+        "<nav class=\"toolbar\" aria-label=\"runs and axis\"><div class=\"chips\">{chips}</div>\
+         <div class=\"switches\"><label class=\"toggle\"><input type=\"checkbox\" id=\"mean-model\"> mean model</label>\
+         <div class=\"segments\" id=\"axes\" role=\"group\" aria-label=\"horizontal axis\"></div></div></nav>"
+    )
+}
+
+fn footer(runs: &[RunFolder]) -> String {
+    let ids: Vec<&str> = runs.iter().map(|run| run.id.as_str()).take(24).collect();
+    let more = if runs.len() > ids.len() {
+        format!(" and {} more", runs.len() - ids.len())
+    } else {
+        String::new()
+    };
+    let plural = if runs.len() == 1 { "" } else { "s" };
+    format!(
+        "<footer><p>Written by Meshfold {} from the records of run{plural} {}{more}. This page is complete in \
+         itself and asks nothing of the network. Plots by plotly.js, which is under the MIT licence.</p></footer>",
+        env!("CARGO_PKG_VERSION"),
+        html(&ids.join(", "))
+    )
+}
+
+/// What the page's script draws from.
+fn data(groups: &[Group<'_>], sections: &[Section]) -> Value {
+    let note = |group: &Group<'_>| {
+        let accuracy = percent(group.final_accuracy().mean);
+        group.lambda().map_or_else(
+            || accuracy.clone(),
+            |range| format!("{accuracy} · λ {}", lambda_range(Some(range))),
+        )
+    };
+    let groups_data: Vec<Value> = groups
+        .iter()
+        .enumerate()
+        .map(|(index, group)| json!({ "label": group.label, "note": note(group), "series": palette::series(index) }))
+        .collect();
+    let charts: Map<String, Value> = sections
+        .iter()
+        .flat_map(|section| &section.charts)
+        .map(|chart| (chart.id.clone(), chart.json()))
+        .collect();
+    json!({ "groups": groups_data, "axes": axes(groups), "charts": charts })
+}
