@@ -1,0 +1,278 @@
+//! What can be wrong with an overlay, its weights or its spectrum.
+
+/// A fact about why an overlay, a mixing matrix or a spectrum could not be made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TopologyError {
+    /// An overlay without nodes was asked for.
+    #[error("an overlay needs at least 1 node, found 0")]
+    NoNodes,
+    /// Node indices are 32 bit.
+    #[error("an overlay has at most {limit} nodes, found {found}")]
+    TooManyNodes {
+        /// Nodes asked for.
+        found: usize,
+        /// Most nodes that an overlay may have.
+        limit: usize,
+    },
+    /// An edge names a node that does not exist.
+    #[error("edge {a}-{b} leaves the overlay, whose {nodes} nodes are numbered from 0")]
+    NodeOutOfRange {
+        /// One end.
+        a: u32,
+        /// The other end.
+        b: u32,
+        /// Nodes of the overlay.
+        nodes: usize,
+    },
+    /// An edge joins a node to itself.
+    #[error(
+        "edge {node}-{node} is a self-loop; mixing weights give every node its own share without one"
+    )]
+    SelfLoop {
+        /// The node.
+        node: u32,
+    },
+    /// A line of an edge list cannot be read.
+    #[error("line {line}: expected two node numbers as \"a b\" or \"a,b\", found \"{text}\"")]
+    EdgeLine {
+        /// Line number, from 1.
+        line: usize,
+        /// The line as it stands in the file.
+        text: String,
+    },
+    /// A line of an edge list joins a node to itself.
+    #[error("line {line}: edge {node}-{node} is a self-loop; an edge joins two different nodes")]
+    EdgeLineSelfLoop {
+        /// Line number, from 1.
+        line: usize,
+        /// The node.
+        node: u32,
+    },
+    /// The pairs of an edge list were never read from its file.
+    #[error("edges: nothing was read from {file}; {nodes} nodes need at least {} edges to be connected", nodes - 1)]
+    NoEdges {
+        /// The file named by the configuration.
+        file: String,
+        /// Nodes of the overlay.
+        nodes: usize,
+    },
+    /// The overlay falls apart.
+    #[error(
+        "{topology}: {nodes} nodes fall into {components} components, an overlay must be connected"
+    )]
+    Disconnected {
+        /// Label of the topology.
+        topology: String,
+        /// Nodes asked for.
+        nodes: usize,
+        /// Connected components found.
+        components: usize,
+    },
+    /// No Erdős–Rényi draw was connected.
+    #[error(
+        "erdos_renyi: none of {draws} draws with p = {p} connected {nodes} nodes; \
+         p should exceed ln N / N = {threshold:.4}"
+    )]
+    ErdosRenyiNeverConnected {
+        /// Edge probability.
+        p: f64,
+        /// Nodes asked for.
+        nodes: usize,
+        /// Draws made.
+        draws: usize,
+        /// ln N / N, above which draws tend to be connected.
+        threshold: f64,
+    },
+    /// No other random draw was connected.
+    #[error(
+        "{topology}: none of {draws} draws connected {nodes} nodes; take more neighbours per node"
+    )]
+    NeverConnected {
+        /// Label of the topology.
+        topology: String,
+        /// Nodes asked for.
+        nodes: usize,
+        /// Draws made.
+        draws: usize,
+    },
+    /// A ring's hops are none, or pass its antipode.
+    #[error("ring: hops = {hops} must lie in 1..={} for {nodes} nodes", (nodes / 2).max(1))]
+    RingHops {
+        /// Hops asked for.
+        hops: usize,
+        /// Nodes asked for.
+        nodes: usize,
+    },
+    /// A rectangle's rows do not divide the nodes.
+    #[error(
+        "{topology}: {nodes} nodes do not fill {rows} rows of equal length; rows must divide {nodes}"
+    )]
+    Rows {
+        /// `grid` or `torus`.
+        topology: &'static str,
+        /// Rows asked for.
+        rows: usize,
+        /// Nodes asked for.
+        nodes: usize,
+    },
+    /// A prime number of nodes fills no rectangle.
+    #[error(
+        "{topology}: {nodes} nodes is prime and fills only a single row; \
+         use {} or {} nodes, or say rows: 1", nodes - 1, nodes + 1
+    )]
+    PrimeRectangle {
+        /// `grid` or `torus`.
+        topology: &'static str,
+        /// Nodes asked for.
+        nodes: usize,
+    },
+    /// A tree without branches.
+    #[error("balanced_tree: branching must be at least 1, found 0")]
+    Branching,
+    /// A barbell's parts do not add up.
+    #[error(
+        "barbell: two cliques of m1 = {m1} and a path of m2 = {m2} need 2*m1 + m2 nodes with m1 >= 1, found {nodes}"
+    )]
+    BarbellNodes {
+        /// Nodes per clique.
+        m1: usize,
+        /// Nodes on the path between the cliques.
+        m2: usize,
+        /// Nodes asked for.
+        nodes: usize,
+    },
+    /// A probability outside 0..=1.
+    #[error("{topology}: {field} = {found} is not a probability in 0..=1")]
+    Probability {
+        /// Name of the topology.
+        topology: &'static str,
+        /// Name of the field.
+        field: &'static str,
+        /// Value found.
+        found: f64,
+    },
+    /// Odd degree times odd nodes: the degrees cannot sum to twice the edges.
+    #[error(
+        "regular: degree {degree} on {nodes} nodes gives half an edge; \
+         one of them must be even, such as degree {}", degree.saturating_sub(1).max(2)
+    )]
+    OddRegular {
+        /// Degree asked for.
+        degree: usize,
+        /// Nodes asked for.
+        nodes: usize,
+    },
+    /// A degree that no connected simple graph of this size has.
+    #[error(
+        "regular: degree {degree} is impossible in a connected overlay of {nodes} nodes; it must lie in {least}..={most}"
+    )]
+    RegularDegree {
+        /// Degree asked for.
+        degree: usize,
+        /// Nodes asked for.
+        nodes: usize,
+        /// Smallest degree possible.
+        least: usize,
+        /// Largest degree possible.
+        most: usize,
+    },
+    /// A perfect matching that avoids the ring needs an even number of nodes, at least 4.
+    #[error(
+        "ring_plus_matching: {nodes} nodes cannot be matched in pairs that are no ring neighbours; use an even number from 4 on"
+    )]
+    MatchingNodes {
+        /// Nodes asked for.
+        nodes: usize,
+    },
+    /// Ring spaces that ask for more neighbours than there are nodes.
+    #[error("virtual_rings: {spaces} spaces give up to {} neighbours; {nodes} nodes allow 1..={} spaces", 2 * spaces, nodes.saturating_sub(1) / 2)]
+    Spaces {
+        /// Ring spaces asked for.
+        spaces: usize,
+        /// Nodes asked for.
+        nodes: usize,
+    },
+    /// A ring lattice that cannot be built.
+    #[error(
+        "watts_strogatz: neighbours = {neighbours} must be even, at least 2 and below the {nodes} nodes"
+    )]
+    LatticeNeighbours {
+        /// Neighbours per node asked for.
+        neighbours: usize,
+        /// Nodes asked for.
+        nodes: usize,
+    },
+    /// θ outside the interval for which the matrix mixes.
+    #[error("laplacian: theta = {theta} must lie in 0..=1")]
+    Theta {
+        /// Value found.
+        theta: f64,
+    },
+    /// Groups that are no partition of the nodes.
+    #[error(
+        "groups: node {node} appears {times} times; every one of the {nodes} nodes must be in exactly one group"
+    )]
+    Groups {
+        /// The node.
+        node: usize,
+        /// How often it appears.
+        times: usize,
+        /// Nodes of the overlay.
+        nodes: usize,
+    },
+    /// A weight stands in a column that does not exist.
+    #[error(
+        "mixing matrix: row {row} has a weight in column {column}, but there are {columns} columns"
+    )]
+    ColumnOutOfRange {
+        /// Row of the weight.
+        row: usize,
+        /// Its column.
+        column: u32,
+        /// Columns of the matrix.
+        columns: usize,
+    },
+    /// A row names a column twice.
+    #[error("mixing matrix: row {row} gives column {column} two weights")]
+    DuplicateColumn {
+        /// Row of the weight.
+        row: usize,
+        /// Its column.
+        column: u32,
+    },
+    /// A weight that is infinite or not a number.
+    #[error("mixing matrix: the weight {weight} in row {row}, column {column} is not finite")]
+    NotFinite {
+        /// Row of the weight; 0 where all rows are the same.
+        row: usize,
+        /// Its column.
+        column: usize,
+        /// The weight.
+        weight: f64,
+    },
+    /// A spectrum of a matrix that does not belong to the overlay.
+    #[error("spectrum: the mixing matrix is {rows} x {columns} but the overlay has {nodes} nodes")]
+    SpectrumShape {
+        /// Rows of the matrix.
+        rows: usize,
+        /// Columns of the matrix.
+        columns: usize,
+        /// Nodes of the overlay.
+        nodes: usize,
+    },
+    /// A matrix that is neither similar to a symmetric one nor doubly stochastic.
+    #[error(
+        "spectrum: the {nodes} x {nodes} mixing matrix is neither reversible nor doubly stochastic, so lambda is not defined"
+    )]
+    NoLambda {
+        /// Nodes of the overlay.
+        nodes: usize,
+    },
+    /// The dense eigenvalue solver gave up.
+    #[error("spectrum: the eigenvalue iteration of a {nodes} x {nodes} matrix did not converge")]
+    Eigenvalues {
+        /// Nodes of the overlay.
+        nodes: usize,
+    },
+}

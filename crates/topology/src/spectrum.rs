@@ -1,0 +1,281 @@
+//! How fast an overlay mixes under its weights.
+
+use crate::{Form, MixingMatrix, Overlay, TopologyError, Weights};
+use symmetric::{Extremes, Symmetric};
+
+mod dense;
+mod lanczos;
+mod shift_invert;
+mod symmetric;
+
+/// Up to this many nodes all eigenvalues are computed, densely; above, only the extreme ones, by Lanczos iterations.
+pub const DENSE_NODES: usize = 2000;
+
+/// Asymmetry up to which a matrix counts as symmetric, and distance from one up to which sums count as one.
+pub(crate) const ROUNDING: f64 = 1e-10;
+
+/// The spectrum of a mixing matrix W on an overlay of N nodes, and what the papers derive from it.
+///
+/// # Source
+/// Hua et al., Sections 2 and 3; P-FedAvg (Liu et al.), Assumption 5 and Theorem 4.
+///
+/// # Interpretation
+/// Eigenvalues of a W that is not symmetric but reversible (`uniform` on an irregular overlay) are those of the
+/// symmetric matrix similar to it. If W is only doubly stochastic, λ is `‖W - 11ᵀ/N‖₂`. A single node has `λ = 0` and
+/// `κ = 1`. A disconnected overlay has `λ = 1` and infinite κ. NaN stands for what is not defined or not computed: see
+/// each field.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spectrum {
+    /// λ2, the second largest eigenvalue of W. NaN if W is not reversible.
+    pub lambda2: f64,
+    /// λN, the smallest eigenvalue of W. NaN if W is not reversible.
+    pub lambda_n: f64,
+    /// `λ = max(|λ2|, |λN|)`, by which disagreement shrinks per exchange in the long run.
+    pub lambda: f64,
+    /// Spectral gap `1 - λ`.
+    pub gap: f64,
+    /// Reduced condition number `κ = λN(L) / λ2(L)` of the overlay's Laplacian (Hua (3.1)).
+    pub kappa: f64,
+    /// Expected consensus rate `p = 1 - ‖W - 11ᵀ/N‖₂²` (P-FedAvg, Theorem 4); may be negative if W is not symmetric.
+    pub p: f64,
+    /// Steady disagreement `Σ λi² / (1 - λi²)` over i ≥ 2 under independent noise of unit variance per node and exchange.
+    /// It needs all eigenvalues: NaN above [`DENSE_NODES`] nodes.
+    pub disagreement: f64,
+    /// `θ* = 1/κ`, the best θ for `laplacian` weights.
+    pub theta: f64,
+    /// `C_λ = 2λ² + 4λ² ln(1/λ) + 2λ + 2 / ln(1/λ)`, 0 at λ = 0 (Hua, Theorem 2.5).
+    pub c_lambda: f64,
+    /// `(λ + 1) / 2`, the λ_P of a random walk by W (DFedRW, Section III, before Lemma 2).
+    pub lambda_walk: f64,
+    /// All eigenvalues of W, descending; absent above [`DENSE_NODES`] nodes or if W is not reversible.
+    pub eigenvalues: Option<Vec<f64>>,
+}
+
+impl Spectrum {
+    /// The spectrum of `matrix`, which `weights` made on `overlay`.
+    ///
+    /// # Errors
+    /// [`TopologyError::SpectrumShape`] if the matrix is not N x N; [`TopologyError::NoLambda`] if it is neither
+    /// reversible with the stationary distribution of `weights` nor doubly stochastic; [`TopologyError::Eigenvalues`].
+    ///
+    /// # Complexity
+    /// O(N³) up to [`DENSE_NODES`] nodes. Above, some hundred products with W, each O(N + edges), to a relative accuracy
+    /// of 1e-9 in `1 - λ2`, `1 - λN` and κ; if the iteration stalls, as on long paths, a sparse factorisation takes over.
+    /// Values that neither of them reaches are NaN.
+    pub fn of(
+        overlay: &Overlay,
+        weights: &Weights,
+        matrix: &MixingMatrix,
+    ) -> Result<Self, TopologyError> {
+        let (rows, columns, nodes) = (matrix.rows(), matrix.columns(), overlay.nodes());
+        if rows != nodes || columns != nodes {
+            return Err(TopologyError::SpectrumShape {
+                rows,
+                columns,
+                nodes,
+            });
+        }
+        let kappa = kappa(overlay)?;
+        let mixing = Mixing::of(overlay, weights, matrix)?;
+        let lambda = mixing.lambda;
+        Ok(Self {
+            lambda2: mixing.lambda2,
+            lambda_n: mixing.lambda_n,
+            lambda,
+            gap: 1.0 - lambda,
+            kappa,
+            p: 1.0 - mixing.norm * mixing.norm,
+            disagreement: disagreement(nodes, mixing.eigenvalues.as_deref()),
+            theta: 1.0 / kappa,
+            c_lambda: c_lambda(lambda),
+            lambda_walk: (lambda + 1.0) / 2.0,
+            eigenvalues: mixing.eigenvalues,
+        })
+    }
+}
+
+/// Smallest non-zero and largest eigenvalue of an overlay's Laplacian `L = D - A`.
+///
+/// The smallest is 0 if the overlay is disconnected.
+///
+/// # Errors
+/// [`TopologyError::Eigenvalues`] if neither Lanczos nor a sparse factorisation found them.
+pub(crate) fn laplacian_extremes(overlay: &Overlay) -> Result<Extremes, TopologyError> {
+    let nodes = overlay.nodes();
+    if overlay.is_complete() {
+        return Ok(Extremes {
+            smallest: nodes as f64,
+            largest: nodes as f64,
+        });
+    }
+    let extremes = Symmetric::laplacian(overlay).extremes(overlay.is_connected())?;
+    if extremes.smallest.is_nan() || extremes.largest.is_nan() {
+        return Err(TopologyError::Eigenvalues { nodes });
+    }
+    Ok(extremes)
+}
+
+fn kappa(overlay: &Overlay) -> Result<f64, TopologyError> {
+    match laplacian_extremes(overlay) {
+        _ if overlay.nodes() == 1 => Ok(1.0),
+        Ok(extremes) if extremes.smallest == 0.0 => Ok(f64::INFINITY),
+        Ok(extremes) => Ok(extremes.largest / extremes.smallest),
+        Err(TopologyError::Eigenvalues { nodes }) if nodes > DENSE_NODES => Ok(f64::NAN),
+        Err(error) => Err(error),
+    }
+}
+
+/// Hua et al., Theorem 2.5.
+fn c_lambda(lambda: f64) -> f64 {
+    if lambda == 0.0 {
+        return 0.0;
+    }
+    let log = (1.0 / lambda).ln();
+    2.0 * lambda * lambda * (1.0 + 2.0 * log) + 2.0 * lambda + 2.0 / log
+}
+
+fn disagreement(nodes: usize, eigenvalues: Option<&[f64]>) -> f64 {
+    match eigenvalues {
+        None => f64::NAN,
+        Some(_) if nodes == 1 => 0.0,
+        Some(values) => values[1..]
+            .iter()
+            .map(|value| value * value / (1.0 - value * value))
+            .sum(),
+    }
+}
+
+/// What is known of W's own spectrum.
+struct Mixing {
+    lambda2: f64,
+    lambda_n: f64,
+    lambda: f64,
+    /// `‖W - 11ᵀ/N‖₂`.
+    norm: f64,
+    eigenvalues: Option<Vec<f64>>,
+}
+
+impl Mixing {
+    fn of(
+        overlay: &Overlay,
+        weights: &Weights,
+        matrix: &MixingMatrix,
+    ) -> Result<Self, TopologyError> {
+        if let Form::Average(shared) = matrix.form() {
+            return Ok(Self::of_average(shared));
+        }
+        let symmetric = matrix.is_symmetric(ROUNDING);
+        let doubly_stochastic = matrix.is_doubly_stochastic(ROUNDING);
+        let nodes = overlay.nodes();
+        let stationary = if symmetric {
+            vec![1.0 / nodes as f64; nodes]
+        } else {
+            weights.stationary(overlay)
+        };
+        let Some(deficit) = Symmetric::deficit(matrix, &stationary) else {
+            if !doubly_stochastic {
+                return Err(TopologyError::NoLambda { nodes });
+            }
+            let norm = distance_from_mean(matrix);
+            return Ok(Self {
+                lambda2: f64::NAN,
+                lambda_n: f64::NAN,
+                lambda: norm,
+                norm,
+                eigenvalues: None,
+            });
+        };
+        let connected = overlay.is_connected();
+        let eigenvalues = match nodes <= DENSE_NODES {
+            true => Some(eigenvalues_of_mixing(&deficit, connected)?),
+            false => None,
+        };
+        let (lambda2, lambda_n) = match eigenvalues.as_deref() {
+            Some([_, second, .., last]) => (*second, *last),
+            Some([_, second]) => (*second, *second),
+            Some(_) => (0.0, 0.0),
+            None => {
+                let extremes = deficit.extremes(connected)?;
+                (1.0 - extremes.smallest, 1.0 - extremes.largest)
+            }
+        };
+        // f64::max would drop a NaN, and with it the fact that the value is unknown.
+        let lambda = if lambda2.is_nan() || lambda_n.is_nan() {
+            f64::NAN
+        } else {
+            lambda2.abs().max(lambda_n.abs())
+        };
+        let norm = if symmetric && doubly_stochastic {
+            lambda
+        } else {
+            distance_from_mean(matrix)
+        };
+        Ok(Self {
+            lambda2,
+            lambda_n,
+            lambda,
+            norm,
+            eigenvalues,
+        })
+    }
+
+    /// `W = 1 pᵀ` takes everything to one value at once; only p can be away from the mean.
+    fn of_average(shared: &[f64]) -> Self {
+        let nodes = shared.len() as f64;
+        let mean = 1.0 / nodes;
+        let squares: f64 = shared.iter().map(|weight| (weight - mean).powi(2)).sum();
+        let eigenvalues = (shared.len() <= DENSE_NODES).then(|| {
+            let mut values = vec![0.0; shared.len()];
+            let sum: f64 = shared.iter().sum();
+            values[0] = if (sum - 1.0).abs() <= ROUNDING {
+                1.0
+            } else {
+                sum
+            };
+            values
+        });
+        Self {
+            lambda2: 0.0,
+            lambda_n: 0.0,
+            lambda: 0.0,
+            norm: (nodes * squares).sqrt(),
+            eigenvalues,
+        }
+    }
+}
+
+/// All eigenvalues of W, descending, from those of `I - W`; what rounding leaves of the exact 0 and 1 is removed.
+fn eigenvalues_of_mixing(deficit: &Symmetric, connected: bool) -> Result<Vec<f64>, TopologyError> {
+    let deficits = dense::eigenvalues(deficit)?;
+    let rounding = 1e-14 * deficits.len() as f64;
+    let snap = |value: f64| if value.abs() < rounding { 0.0 } else { value };
+    let mut values: Vec<f64> = deficits
+        .into_iter()
+        .map(|value| snap(1.0 - snap(value)))
+        .collect();
+    if !connected && values.len() > 1 {
+        values[1] = 1.0;
+    }
+    Ok(values)
+}
+
+/// `‖W - 11ᵀ/N‖₂`, by Lanczos iterations on `(W - 11ᵀ/N)ᵀ (W - 11ᵀ/N)`; NaN if they stall.
+fn distance_from_mean(matrix: &MixingMatrix) -> f64 {
+    let nodes = matrix.rows();
+    let product = |x: &[f64], out: &mut [f64]| {
+        let mean = x.iter().sum::<f64>() / nodes as f64;
+        let mut mixed = matrix.apply(x);
+        mixed.iter_mut().for_each(|value| *value -= mean);
+        matrix.apply_transposed(&mixed, out);
+        let total = mixed.iter().sum::<f64>() / nodes as f64;
+        out.iter_mut().for_each(|value| *value -= total);
+    };
+    let ritz = lanczos::run(nodes, None, product, |ritz| {
+        ritz.largest_error <= 1e-10 * ritz.largest.abs()
+    });
+    if ritz.largest_error <= 1e-10 * ritz.largest.abs() {
+        ritz.largest.max(0.0).sqrt()
+    } else {
+        f64::NAN
+    }
+}

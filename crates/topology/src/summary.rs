@@ -1,0 +1,98 @@
+//! What is written of an overlay and its weights.
+
+use crate::spectrum::ROUNDING;
+use crate::{MixingMatrix, Overlay, Spectrum, TopologyError, Weights};
+use serde::{Deserialize, Serialize};
+
+/// The figures of an overlay under its weights, in the order in which `overlay.json` lists them.
+///
+/// Values that are infinite, undefined or not computed are absent, see [`Spectrum`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OverlaySummary {
+    /// Number of nodes.
+    pub nodes: usize,
+    /// Number of undirected edges.
+    pub edges: usize,
+    /// Whether every node can reach every other.
+    pub connected: bool,
+    /// Neighbours per node.
+    pub degree: DegreeSummary,
+    /// See [`Spectrum::lambda2`].
+    pub lambda2: Option<f64>,
+    /// See [`Spectrum::lambda_n`].
+    pub lambda_n: Option<f64>,
+    /// See [`Spectrum::lambda`].
+    pub lambda: Option<f64>,
+    /// See [`Spectrum::gap`].
+    pub gap: Option<f64>,
+    /// See [`Spectrum::kappa`].
+    pub kappa: Option<f64>,
+    /// See [`Spectrum::p`].
+    pub p: Option<f64>,
+    /// See [`Spectrum::disagreement`].
+    pub disagreement: Option<f64>,
+    /// See [`Spectrum::theta`].
+    pub theta: Option<f64>,
+    /// See [`Spectrum::c_lambda`].
+    pub c_lambda: Option<f64>,
+    /// See [`Spectrum::lambda_walk`].
+    pub lambda_walk: Option<f64>,
+    /// Whether rows and columns sum to one.
+    pub doubly_stochastic: bool,
+    /// Smallest weight on the diagonal.
+    pub min_self_weight: f64,
+    /// See [`Overlay::edge_connectivity`].
+    pub edge_connectivity: usize,
+}
+
+/// Neighbours per node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DegreeSummary {
+    /// Fewest.
+    pub min: usize,
+    /// Mean, twice the edges over the nodes.
+    pub mean: f64,
+    /// Most.
+    pub max: usize,
+}
+
+impl OverlaySummary {
+    /// The figures, and the spectrum that they come from.
+    ///
+    /// # Errors
+    /// Those of [`Spectrum::of`].
+    pub fn new(
+        overlay: &Overlay,
+        weights: &Weights,
+        matrix: &MixingMatrix,
+    ) -> Result<(Self, Spectrum), TopologyError> {
+        let spectrum = Spectrum::of(overlay, weights, matrix)?;
+        let known = |value: f64| value.is_finite().then_some(value);
+        let degrees = || (0..overlay.nodes()).map(|node| overlay.degree(node));
+        let degree = DegreeSummary {
+            min: degrees().min().unwrap_or(0),
+            mean: 2.0 * overlay.edge_count() as f64 / overlay.nodes() as f64,
+            max: degrees().max().unwrap_or(0),
+        };
+        let summary = Self {
+            nodes: overlay.nodes(),
+            edges: overlay.edge_count(),
+            connected: overlay.is_connected(),
+            degree,
+            lambda2: known(spectrum.lambda2),
+            lambda_n: known(spectrum.lambda_n),
+            lambda: known(spectrum.lambda),
+            gap: known(spectrum.gap),
+            kappa: known(spectrum.kappa),
+            p: known(spectrum.p),
+            disagreement: known(spectrum.disagreement),
+            theta: known(spectrum.theta),
+            c_lambda: known(spectrum.c_lambda),
+            lambda_walk: known(spectrum.lambda_walk),
+            doubly_stochastic: matrix.is_doubly_stochastic(ROUNDING),
+            min_self_weight: matrix.min_self_weight(),
+            edge_connectivity: overlay.edge_connectivity(),
+        };
+        Ok((summary, spectrum))
+    }
+}

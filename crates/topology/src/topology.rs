@@ -1,0 +1,140 @@
+//! Overlays as a configuration names them.
+//!
+//! A new overlay is one file below `topology/` and three lines here: `mod`, variant and match arm.
+
+use crate::{Overlay, TopologyError};
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+mod balanced_tree;
+mod barbell;
+mod complete;
+mod edges;
+mod erdos_renyi;
+mod exponential;
+mod grid;
+mod path;
+mod rectangle;
+mod regular;
+mod ring;
+mod ring_plus_matching;
+mod star;
+mod torus;
+mod virtual_rings;
+mod watts_strogatz;
+
+pub use balanced_tree::BalancedTree;
+pub use barbell::Barbell;
+pub use complete::Complete;
+pub use edges::{Edges, parse_edge_list};
+pub use erdos_renyi::{ErdosRenyi, Probability};
+pub use exponential::Exponential;
+pub use grid::Grid;
+pub use path::Path;
+pub use regular::Regular;
+pub use ring::Ring;
+pub use ring_plus_matching::RingPlusMatching;
+pub use star::Star;
+pub use torus::Torus;
+pub use virtual_rings::VirtualRings;
+pub use watts_strogatz::WattsStrogatz;
+
+/// The overlays that can be asked for by name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Topology {
+    /// A line of nodes.
+    Path(Path),
+    /// A cycle, each node linked some hops both ways.
+    Ring(Ring),
+    /// A rectangle of nodes.
+    Grid(Grid),
+    /// A rectangle whose opposite sides meet.
+    Torus(Torus),
+    /// Every two nodes linked.
+    Complete(Complete),
+    /// All nodes linked to node 0.
+    Star(Star),
+    /// A tree filled level by level.
+    BalancedTree(BalancedTree),
+    /// Two cliques joined by a path.
+    Barbell(Barbell),
+    /// Every edge with the same probability.
+    ErdosRenyi(ErdosRenyi),
+    /// Uniformly random among graphs of one degree.
+    Regular(Regular),
+    /// A ring and a random perfect matching.
+    RingPlusMatching(RingPlusMatching),
+    /// Neighbours on several randomly ordered rings.
+    VirtualRings(VirtualRings),
+    /// Neighbours at powers of two.
+    Exponential(Exponential),
+    /// A ring lattice with some edges rewired at random.
+    WattsStrogatz(WattsStrogatz),
+    /// Edges read from a file.
+    Edges(Edges),
+}
+
+impl Topology {
+    /// Builds a connected overlay of `nodes` nodes.
+    ///
+    /// Only the random topologies draw from `rng`. Where a draw may come out disconnected, draws are repeated until one
+    /// is connected, so the result is a draw of the named distribution given that it is connected.
+    ///
+    /// # Errors
+    /// Parameters that do not fit `nodes`, see each topology; [`TopologyError::Disconnected`] if the given edges
+    /// do not connect the nodes.
+    pub fn build(&self, nodes: usize, rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
+        if nodes == 0 {
+            return Err(TopologyError::NoNodes);
+        }
+        let overlay = match self {
+            Self::Path(path) => path.build(nodes),
+            Self::Ring(ring) => ring.build(nodes),
+            Self::Grid(grid) => grid.build(nodes),
+            Self::Torus(torus) => torus.build(nodes),
+            Self::Complete(complete) => complete.build(nodes),
+            Self::Star(star) => star.build(nodes),
+            Self::BalancedTree(tree) => tree.build(nodes),
+            Self::Barbell(barbell) => barbell.build(nodes),
+            Self::ErdosRenyi(erdos_renyi) => erdos_renyi.build(nodes, rng),
+            Self::Regular(regular) => regular.build(nodes, rng),
+            Self::RingPlusMatching(matching) => matching.build(nodes, rng),
+            Self::VirtualRings(rings) => rings.build(nodes, rng),
+            Self::Exponential(exponential) => exponential.build(nodes),
+            Self::WattsStrogatz(watts_strogatz) => watts_strogatz.build(nodes, rng),
+            Self::Edges(edges) => edges.build(nodes),
+        }?;
+        match overlay.components().len() {
+            1 => Ok(overlay),
+            components => Err(TopologyError::Disconnected {
+                topology: self.label(),
+                nodes,
+                components,
+            }),
+        }
+    }
+
+    /// A short name for tables and legends, with the parameters that are not the default.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match self {
+            Self::Path(_) => "path".to_owned(),
+            Self::Ring(ring) => ring.label(),
+            Self::Grid(grid) => rectangle::label("grid", grid.rows),
+            Self::Torus(torus) => rectangle::label("torus", torus.rows),
+            Self::Complete(_) => "complete".to_owned(),
+            Self::Star(_) => "star".to_owned(),
+            Self::BalancedTree(tree) => format!("balanced_tree branching={}", tree.branching),
+            Self::Barbell(barbell) => format!("barbell m1={} m2={}", barbell.m1, barbell.m2),
+            Self::ErdosRenyi(erdos_renyi) => format!("erdos_renyi p={}", erdos_renyi.p),
+            Self::Regular(regular) => format!("{}-regular", regular.degree),
+            Self::RingPlusMatching(_) => "ring_plus_matching".to_owned(),
+            Self::VirtualRings(rings) => format!("virtual_rings spaces={}", rings.spaces),
+            Self::Exponential(_) => "exponential".to_owned(),
+            Self::WattsStrogatz(watts_strogatz) => watts_strogatz.label(),
+            Self::Edges(edges) => edges.label(),
+        }
+    }
+}

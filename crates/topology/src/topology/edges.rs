@@ -1,0 +1,140 @@
+//! Edges read from a file.
+
+use crate::{Overlay, TopologyError};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// An overlay given edge by edge.
+///
+/// This crate reads no files: whoever has read the configuration reads `file`, checks it against `sha256` if that is
+/// given, and fills `pairs` through [`parse_edge_list`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Edges {
+    /// The edge list, one pair of node numbers per line.
+    pub file: PathBuf,
+    /// SHA-256 of the file in lower-case hexadecimal, part of a resolved configuration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// The edges read from the file.
+    #[serde(skip)]
+    pub pairs: Vec<(u32, u32)>,
+}
+
+impl Edges {
+    /// Links the pairs.
+    ///
+    /// # Errors
+    /// [`TopologyError::NoEdges`] if there are no pairs for several nodes, and those of [`Overlay::from_edges`].
+    pub(super) fn build(&self, nodes: usize) -> Result<Overlay, TopologyError> {
+        if self.pairs.is_empty() && nodes > 1 {
+            return Err(TopologyError::NoEdges {
+                file: self.file.display().to_string(),
+                nodes,
+            });
+        }
+        Overlay::from_edges(nodes, self.pairs.iter().copied())
+    }
+
+    /// `edges` and the file's name.
+    pub(super) fn label(&self) -> String {
+        match self.file.file_name() {
+            Some(name) => format!("edges {}", name.to_string_lossy()),
+            None => "edges".to_owned(),
+        }
+    }
+}
+
+/// Reads an edge list: one edge `a b` or `a,b` per line; `#` starts a comment; blank lines are skipped.
+///
+/// # Errors
+/// [`TopologyError::EdgeLine`] for any other line and [`TopologyError::EdgeLineSelfLoop`] for an edge from a node to
+/// itself, both with the line's number. Nodes out of range are found by [`Overlay::from_edges`], which knows how many
+/// nodes there are.
+pub fn parse_edge_list(text: &str) -> Result<Vec<(u32, u32)>, TopologyError> {
+    let mut pairs = Vec::new();
+    for (index, full) in text.lines().enumerate() {
+        let line = index + 1;
+        let content = full.split('#').next().unwrap_or_default().trim();
+        if content.is_empty() {
+            continue;
+        }
+        match parse_pair(content) {
+            Some((a, b)) if a == b => {
+                return Err(TopologyError::EdgeLineSelfLoop { line, node: a });
+            }
+            Some(pair) => pairs.push(pair),
+            None => {
+                return Err(TopologyError::EdgeLine {
+                    line,
+                    text: full.trim().chars().take(80).collect(),
+                });
+            }
+        }
+    }
+    Ok(pairs)
+}
+
+fn parse_pair(content: &str) -> Option<(u32, u32)> {
+    let (a, b) = content
+        .split_once(',')
+        .or_else(|| content.split_once(char::is_whitespace))?;
+    Some((a.trim().parse().ok()?, b.trim().parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spaces_commas_and_comments_are_read() {
+        let text = "# a path\n0 1\n\n1,2 # the middle\r\n  2 ,\t3\n3\t4\n";
+        assert_eq!(
+            parse_edge_list(text),
+            Ok(vec![(0, 1), (1, 2), (2, 3), (3, 4)])
+        );
+    }
+
+    #[test]
+    fn errors_carry_the_line() {
+        let message = |text: &str| parse_edge_list(text).unwrap_err().to_string();
+        assert_eq!(
+            message("0 1\n1 x"),
+            "line 2: expected two node numbers as \"a b\" or \"a,b\", found \"1 x\""
+        );
+        assert_eq!(
+            message("#\n\n4,4"),
+            "line 3: edge 4-4 is a self-loop; an edge joins two different nodes"
+        );
+        for bad in ["1", "1 2 3", "-1 2", "1,", "1.0 2", "99999999999 1"] {
+            assert!(parse_edge_list(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_edge_list_builds_its_overlay() {
+        let edges = Edges {
+            file: "lists/tree.edges".into(),
+            sha256: None,
+            pairs: vec![(0, 1), (2, 1)],
+        };
+        assert_eq!(edges.build(3).unwrap().neighbours(1), [0, 2]);
+        assert_eq!(edges.label(), "edges tree.edges");
+        assert_eq!(
+            edges.build(2).unwrap_err(),
+            TopologyError::NodeOutOfRange {
+                a: 2,
+                b: 1,
+                nodes: 2
+            }
+        );
+        let unread = Edges {
+            pairs: Vec::new(),
+            ..edges
+        };
+        assert!(matches!(
+            unread.build(3),
+            Err(TopologyError::NoEdges { .. })
+        ));
+    }
+}

@@ -1,0 +1,204 @@
+//! Every edge with the same probability.
+
+use crate::{Overlay, TopologyError};
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::Geometric;
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+/// Draws after which a connected overlay is taken to be out of reach.
+const DRAWS: usize = 1000;
+
+/// Every two nodes are linked with probability `p`, independently, given that the overlay is connected.
+///
+/// # Source
+/// Hua et al., Section 5.1, with p = ln N / N; DeceFL (Yuan et al.), with p = 0.3 and 0.5.
+///
+/// # Interpretation
+/// Draws are repeated until one is connected, at most 1,000 times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ErdosRenyi {
+    /// Probability of each edge.
+    pub p: Probability,
+}
+
+/// An edge probability: a number, or `log` for ln N / N.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Probability {
+    /// This probability.
+    Fixed(f64),
+    /// ln N / N, at which draws begin to be connected.
+    Log,
+}
+
+impl ErdosRenyi {
+    /// Draws until connected.
+    ///
+    /// # Errors
+    /// [`TopologyError::Probability`] if `p` is no probability; [`TopologyError::ErdosRenyiNeverConnected`] if it is
+    /// too small to connect the nodes.
+    pub(super) fn build(
+        &self,
+        nodes: usize,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Overlay, TopologyError> {
+        let threshold = (nodes as f64).ln() / nodes as f64;
+        let p = match self.p {
+            Probability::Fixed(p) if (0.0..=1.0).contains(&p) => p,
+            Probability::Fixed(found) => {
+                return Err(TopologyError::Probability {
+                    topology: "erdos_renyi",
+                    field: "p",
+                    found,
+                });
+            }
+            Probability::Log => threshold,
+        };
+        for _ in 0..DRAWS {
+            let overlay = Overlay::from_edges(nodes, draw(nodes, p, rng))?;
+            if overlay.is_connected() {
+                return Ok(overlay);
+            }
+        }
+        Err(TopologyError::ErdosRenyiNeverConnected {
+            p,
+            nodes,
+            draws: DRAWS,
+            threshold,
+        })
+    }
+}
+
+/// One G(n, p), by skipping from edge to edge: the pairs between two edges are geometrically many.
+///
+/// # Source
+/// Batagelj and Brandes, *Efficient generation of large random networks* (2005); O(n + edges).
+fn draw(nodes: usize, p: f64, rng: &mut ChaCha8Rng) -> Vec<(u32, u32)> {
+    let gaps = Geometric::new(p).expect("p was checked to be a probability");
+    let mut edges = Vec::new();
+    let (mut row, mut column) = (1_u64, rng.sample(gaps));
+    while row < nodes as u64 {
+        if column < row {
+            edges.push((column as u32, row as u32));
+            column = column.saturating_add(rng.sample(gaps)).saturating_add(1);
+        } else {
+            column -= row;
+            row += 1;
+        }
+    }
+    edges
+}
+
+impl fmt::Display for Probability {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fixed(p) => p.fmt(formatter),
+            Self::Log => formatter.write_str("log"),
+        }
+    }
+}
+
+impl Serialize for Probability {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Fixed(p) => serializer.serialize_f64(*p),
+            Self::Log => serializer.serialize_str("log"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Probability {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NumberOrLog)
+    }
+}
+
+/// Reads a number or the word `log`, without the buffering by which an untagged enum would lose the place in the file.
+struct NumberOrLog;
+
+impl Visitor<'_> for NumberOrLog {
+    type Value = Probability;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a probability in 0..=1 or `log` for ln N / N")
+    }
+
+    fn visit_f64<E: Error>(self, p: f64) -> Result<Probability, E> {
+        Ok(Probability::Fixed(p))
+    }
+
+    fn visit_u64<E: Error>(self, p: u64) -> Result<Probability, E> {
+        Ok(Probability::Fixed(p as f64))
+    }
+
+    fn visit_i64<E: Error>(self, p: i64) -> Result<Probability, E> {
+        Ok(Probability::Fixed(p as f64))
+    }
+
+    fn visit_str<E: Error>(self, word: &str) -> Result<Probability, E> {
+        match word {
+            "log" => Ok(Probability::Log),
+            _ => Err(E::invalid_value(Unexpected::Str(word), &self)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+
+    #[test]
+    fn certain_and_impossible_edges_are_the_extremes() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        assert_eq!(draw(20, 1.0, &mut rng).len(), 190);
+        assert!(draw(20, 0.0, &mut rng).is_empty());
+        let single = ErdosRenyi {
+            p: Probability::Log,
+        }
+        .build(1, &mut rng)
+        .unwrap();
+        assert_eq!(single.edge_count(), 0);
+    }
+
+    #[test]
+    fn an_unreachable_connection_names_the_threshold() {
+        let error = ErdosRenyi {
+            p: Probability::Fixed(0.01),
+        }
+        .build(50, &mut ChaCha8Rng::seed_from_u64(1))
+        .unwrap_err();
+        let expected = "erdos_renyi: none of 1000 draws with p = 0.01 connected 50 nodes; p should exceed ln N / N = 0.0782";
+        assert_eq!(error.to_string(), expected);
+        let error = ErdosRenyi {
+            p: Probability::Fixed(1.5),
+        }
+        .build(50, &mut ChaCha8Rng::seed_from_u64(1))
+        .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "erdos_renyi: p = 1.5 is not a probability in 0..=1"
+        );
+    }
+
+    #[test]
+    fn every_pair_is_linked_equally_often() {
+        let (mut rng, nodes, p, draws) = (ChaCha8Rng::seed_from_u64(2), 10, 0.3, 4000);
+        let mut counts = vec![0; 45];
+        for _ in 0..draws {
+            for (a, b) in draw(nodes, p, &mut rng) {
+                counts[(b * (b - 1) / 2 + a) as usize] += 1;
+            }
+        }
+        let expected = p * draws as f64;
+        let chi_squared: f64 = counts
+            .iter()
+            .map(|&count| (count as f64 - expected).powi(2) / (expected * (1.0 - p)))
+            .sum();
+        // 45 degrees of freedom: a fair draw stays below 80.1 in 999 of 1,000 cases.
+        assert!(chi_squared < 80.1, "{chi_squared}");
+    }
+}

@@ -1,0 +1,46 @@
+//! A rectangle of nodes.
+
+use super::rectangle;
+use crate::{Overlay, TopologyError};
+use serde::{Deserialize, Serialize};
+
+/// Nodes in rows and columns, numbered row by row, each linked to those beside, above and below it.
+///
+/// # Interpretation
+/// The rectangle is as square as the number of nodes allows. A prime number of nodes above 3 is an error unless
+/// `rows` is 1, because a grid of one row is a path.
+///
+/// # Source
+/// D-Cliques (Bellet et al.), Section III-A and Fig. 3.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Grid {
+    /// Number of rows, a divisor of the nodes; the nearest pair of factors if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows: Option<usize>,
+}
+
+impl Grid {
+    /// Links the nodes of the rectangle.
+    pub(super) fn build(&self, nodes: usize) -> Result<Overlay, TopologyError> {
+        let (_, columns) = rectangle::sides("grid", self.rows, nodes)?;
+        let right = (0..nodes)
+            .filter(|node| node % columns + 1 < columns)
+            .map(|node| (node as u32, node as u32 + 1));
+        let below = (columns..nodes).map(|node| ((node - columns) as u32, node as u32));
+        Overlay::from_edges(nodes, right.chain(below))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn corners_sides_and_middle_have_two_three_and_four_neighbours() {
+        let overlay = Grid::default().build(12).unwrap();
+        assert_eq!(overlay.degree_histogram(), [0, 0, 4, 6, 2]);
+        assert_eq!(overlay.neighbours(5), [1, 4, 6, 9]);
+        assert_eq!(overlay.edge_connectivity(), 2);
+    }
+}

@@ -1,0 +1,85 @@
+//! A cycle of nodes.
+
+use crate::{Overlay, TopologyError};
+use serde::{Deserialize, Serialize};
+
+/// The nodes `0, 1, ..., n-1` around a circle, each linked to the `hops` nearest on either side.
+///
+/// Two nodes are a single edge, one node is a ring without edges.
+///
+/// # Source
+/// Hua et al., Section 3.1 and Fig. 1(b), for one hop.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Ring {
+    /// How many nodes each node is linked to on either side, from 1 to half of the nodes.
+    pub hops: usize,
+}
+
+impl Default for Ring {
+    fn default() -> Self {
+        Self { hops: 1 }
+    }
+}
+
+impl Ring {
+    /// Links each node to the next `hops` nodes around the circle.
+    ///
+    /// # Errors
+    /// [`TopologyError::RingHops`] if `hops` is 0 or passes the opposite node.
+    pub(super) fn build(&self, nodes: usize) -> Result<Overlay, TopologyError> {
+        if self.hops == 0 || self.hops > (nodes / 2).max(1) {
+            return Err(TopologyError::RingHops {
+                hops: self.hops,
+                nodes,
+            });
+        }
+        Overlay::from_edges(nodes, self.edges(nodes))
+    }
+
+    /// Every node's links forward; none if there is one node.
+    pub(super) fn edges(&self, nodes: usize) -> impl Iterator<Item = (u32, u32)> + use<> {
+        let hops = self.hops.min(nodes - 1);
+        (0..nodes).flat_map(move |node| {
+            (1..=hops).map(move |hop| (node as u32, ((node + hop) % nodes) as u32))
+        })
+    }
+
+    /// `ring`, with its hops if there are several.
+    pub(super) fn label(&self) -> String {
+        match self.hops {
+            1 => "ring".to_owned(),
+            hops => format!("ring hops={hops}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hops_give_twice_as_many_neighbours() {
+        let overlay = Ring { hops: 2 }.build(7).unwrap();
+        assert_eq!(overlay.neighbours(0), [1, 2, 5, 6]);
+        assert_eq!(overlay.degree_histogram(), [0, 0, 0, 0, 7]);
+        assert_eq!(overlay.edge_connectivity(), 4);
+    }
+
+    #[test]
+    fn small_rings_are_an_edge_and_a_node() {
+        assert_eq!(Ring::default().build(2).unwrap().edge_count(), 1);
+        assert_eq!(Ring::default().build(1).unwrap().edge_count(), 0);
+        assert_eq!(Ring { hops: 3 }.build(6).unwrap().edge_count(), 15);
+    }
+
+    #[test]
+    fn hops_beyond_the_antipode_are_refused() {
+        let error = Ring { hops: 4 }.build(7).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "ring: hops = 4 must lie in 1..=3 for 7 nodes"
+        );
+        assert!(Ring { hops: 0 }.build(7).is_err());
+    }
+}

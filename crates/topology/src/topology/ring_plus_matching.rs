@@ -1,0 +1,63 @@
+//! A ring and a random perfect matching.
+
+use super::Ring;
+use crate::{Overlay, TopologyError};
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+/// The ring `0, 1, ..., n-1` and a perfect matching, uniformly random among those that share no edge with the ring:
+/// three neighbours each.
+///
+/// # Source
+/// Hua et al., Section 5.1: the 3-regular overlay made by extra edges on top of the ring.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RingPlusMatching {}
+
+impl RingPlusMatching {
+    /// Draws matchings until one avoids the ring, which about e^-1 of them do.
+    ///
+    /// # Errors
+    /// [`TopologyError::MatchingNodes`] unless `nodes` is even and at least 4.
+    pub(super) fn build(
+        &self,
+        nodes: usize,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Overlay, TopologyError> {
+        if !nodes.is_multiple_of(2) || nodes < 4 {
+            return Err(TopologyError::MatchingNodes { nodes });
+        }
+        let mut order: Vec<u32> = (0..nodes as u32).collect();
+        let adjacent = |a: u32, b: u32| matches!(a.abs_diff(b) as usize, distance if distance == 1 || distance == nodes - 1);
+        loop {
+            order.shuffle(rng);
+            if order.chunks(2).all(|pair| !adjacent(pair[0], pair[1])) {
+                break;
+            }
+        }
+        let matching = order.chunks(2).map(|pair| (pair[0], pair[1]));
+        Overlay::from_edges(nodes, Ring::default().edges(nodes).chain(matching))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+
+    #[test]
+    fn every_node_has_three_neighbours() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        for nodes in [4, 6, 10, 100] {
+            let overlay = RingPlusMatching {}.build(nodes, &mut rng).unwrap();
+            assert_eq!(overlay.degree_histogram(), [0, 0, 0, nodes]);
+        }
+        for nodes in [2, 3, 7] {
+            assert_eq!(
+                RingPlusMatching {}.build(nodes, &mut rng).unwrap_err(),
+                TopologyError::MatchingNodes { nodes }
+            );
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Neighbours on several randomly ordered rings.
+
+use super::Ring;
+use crate::{Overlay, TopologyError};
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Every node has a random coordinate on each of L rings and is linked to its two neighbours on every ring: up to 2L
+/// neighbours.
+///
+/// # Source
+/// Hua et al., Section 4 and Fig. 3.
+///
+/// # Interpretation
+/// Two nodes that meet on several rings are linked once, which leaves both short of 2L neighbours. Such nodes are paired
+/// with each other, each time uniformly among the unlinked pairs of them; when none is left, who still is short keeps
+/// a lower degree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VirtualRings {
+    /// Number of rings L, from 1 to (n-1)/2.
+    pub spaces: usize,
+}
+
+impl VirtualRings {
+    /// Draws the coordinates, links ring neighbours and pairs up the nodes left short.
+    ///
+    /// # Errors
+    /// [`TopologyError::Spaces`] if there are no rings, or too many for 2L different neighbours.
+    pub(super) fn build(
+        &self,
+        nodes: usize,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Overlay, TopologyError> {
+        if self.spaces == 0 || self.spaces > nodes.saturating_sub(1) / 2 {
+            return Err(TopologyError::Spaces {
+                spaces: self.spaces,
+                nodes,
+            });
+        }
+        let mut links = BTreeSet::new();
+        for _ in 0..self.spaces {
+            let order = random_order(nodes, rng);
+            let on_ring = Ring::default().edges(nodes);
+            links.extend(on_ring.map(|(a, b)| ordered(order[a as usize], order[b as usize])));
+        }
+        self.pair_up(nodes, &mut links, rng);
+        Overlay::from_edges(nodes, links)
+    }
+
+    /// Links nodes with fewer than 2L neighbours to each other.
+    fn pair_up(&self, nodes: usize, links: &mut BTreeSet<(u32, u32)>, rng: &mut ChaCha8Rng) {
+        let mut missing = vec![2 * self.spaces; nodes];
+        for &(a, b) in links.iter() {
+            missing[a as usize] -= 1;
+            missing[b as usize] -= 1;
+        }
+        let short: Vec<u32> = (0..nodes as u32)
+            .filter(|&node| missing[node as usize] > 0)
+            .collect();
+        let pairs = short
+            .iter()
+            .enumerate()
+            .flat_map(|(index, &a)| short[index + 1..].iter().map(move |&b| (a, b)));
+        let mut unlinked: Vec<_> = pairs.filter(|pair| !links.contains(pair)).collect();
+        while !unlinked.is_empty() {
+            let (a, b) = unlinked[rng.random_range(0..unlinked.len())];
+            links.insert((a, b));
+            missing[a as usize] -= 1;
+            missing[b as usize] -= 1;
+            let open = |node: u32| missing[node as usize] > 0;
+            unlinked.retain(|&pair| pair != (a, b) && open(pair.0) && open(pair.1));
+        }
+    }
+}
+
+/// The nodes by ascending random coordinate in 0..1; equal coordinates stand in order of the nodes.
+fn random_order(nodes: usize, rng: &mut ChaCha8Rng) -> Vec<u32> {
+    let coordinates: Vec<f64> = (0..nodes).map(|_| rng.random()).collect();
+    let mut order: Vec<u32> = (0..nodes as u32).collect();
+    order.sort_by(|&a, &b| coordinates[a as usize].total_cmp(&coordinates[b as usize]));
+    order
+}
+
+fn ordered(a: u32, b: u32) -> (u32, u32) {
+    (a.min(b), a.max(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+
+    #[test]
+    fn nodes_have_twice_as_many_neighbours_as_rings() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        for (nodes, spaces) in [(10, 1), (50, 2), (200, 5), (1000, 3)] {
+            let overlay = VirtualRings { spaces }.build(nodes, &mut rng).unwrap();
+            let histogram = overlay.degree_histogram();
+            assert_eq!(histogram.len(), 2 * spaces + 1);
+            let full = histogram[2 * spaces];
+            assert!(
+                full + 2 >= nodes,
+                "{spaces} spaces: only {full} of {nodes} nodes are full"
+            );
+            assert!(overlay.is_connected());
+        }
+    }
+
+    #[test]
+    fn who_stays_short_has_no_unlinked_partner() {
+        for seed in 0..200 {
+            let overlay = VirtualRings { spaces: 2 }
+                .build(6, &mut ChaCha8Rng::seed_from_u64(seed))
+                .unwrap();
+            let short: Vec<usize> = (0..6).filter(|&node| overlay.degree(node) < 4).collect();
+            for &a in &short {
+                let linked = |&b: &usize| a == b || overlay.neighbours(a).contains(&(b as u32));
+                assert!(short.iter().all(linked), "seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn too_many_rings_are_refused() {
+        let error = VirtualRings { spaces: 5 }
+            .build(10, &mut ChaCha8Rng::seed_from_u64(1))
+            .unwrap_err();
+        let expected =
+            "virtual_rings: 5 spaces give up to 10 neighbours; 10 nodes allow 1..=4 spaces";
+        assert_eq!(error.to_string(), expected);
+    }
+}

@@ -1,0 +1,146 @@
+//! Mixing weights as a configuration names them.
+//!
+//! New weights are one file below `weights/` and three lines here: `mod`, variant and match arm.
+
+use crate::{MixingMatrix, Overlay, TopologyError};
+use serde::{Deserialize, Serialize};
+
+mod laplacian;
+mod max_degree;
+mod metropolis_hastings;
+mod uniform;
+
+pub use laplacian::Laplacian;
+pub use max_degree::MaxDegree;
+pub use metropolis_hastings::MetropolisHastings;
+pub use uniform::Uniform;
+
+/// How much each node's row counts with its neighbours.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Weights {
+    /// Pairs weigh each other by the larger of their degrees.
+    MetropolisHastings(MetropolisHastings),
+    /// Every edge weighs the same, by the largest degree.
+    MaxDegree(MaxDegree),
+    /// Every edge weighs the same, by the Laplacian's spectrum.
+    Laplacian(Laplacian),
+    /// A node takes the plain mean of itself and its neighbours.
+    Uniform(Uniform),
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self::MetropolisHastings(MetropolisHastings {})
+    }
+}
+
+impl Weights {
+    /// The N x N mixing matrix of an overlay of N nodes.
+    ///
+    /// Where all weights are equal (a complete overlay under all but a chosen θ), it has the form
+    /// [`Form::Average`](crate::Form::Average).
+    ///
+    /// # Errors
+    /// [`TopologyError::Theta`] and [`TopologyError::Eigenvalues`], from `laplacian`.
+    pub fn matrix(&self, overlay: &Overlay) -> Result<MixingMatrix, TopologyError> {
+        match self {
+            Self::MetropolisHastings(metropolis_hastings) => metropolis_hastings.matrix(overlay),
+            Self::MaxDegree(max_degree) => max_degree.matrix(overlay),
+            Self::Laplacian(laplacian) => laplacian.matrix(overlay),
+            Self::Uniform(uniform) => uniform.matrix(overlay),
+        }
+    }
+
+    /// A short name for tables and legends, with the parameters that are not the default.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match self {
+            Self::MetropolisHastings(_) => "metropolis_hastings".to_owned(),
+            Self::MaxDegree(_) => "max_degree".to_owned(),
+            Self::Laplacian(laplacian) => laplacian.label(),
+            Self::Uniform(_) => "uniform".to_owned(),
+        }
+    }
+
+    /// The distribution π over the nodes that mixing preserves, `πᵀ W = πᵀ`: `Σ π_i w_i` is the same before and after.
+    ///
+    /// It also makes W similar to the symmetric `Π^{1/2} W Π^{-1/2}`, by which its eigenvalues are found.
+    #[must_use]
+    pub fn stationary(&self, overlay: &Overlay) -> Vec<f64> {
+        match self {
+            Self::MetropolisHastings(_) | Self::MaxDegree(_) | Self::Laplacian(_) => {
+                vec![1.0 / overlay.nodes() as f64; overlay.nodes()]
+            }
+            Self::Uniform(uniform) => uniform.stationary(overlay),
+        }
+    }
+}
+
+/// The matrix in which every node of an overlay has the same weight 1/N.
+fn equal(overlay: &Overlay) -> Result<MixingMatrix, TopologyError> {
+    let nodes = overlay.nodes();
+    MixingMatrix::average(nodes, vec![1.0 / nodes as f64; nodes])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Form;
+
+    #[test]
+    fn a_complete_overlay_has_equal_weights_in_one_row() {
+        let complete =
+            Overlay::from_edges(4, [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]).unwrap();
+        let theta_star = Laplacian { theta: None };
+        for weights in [
+            Weights::default(),
+            Weights::MaxDegree(MaxDegree {}),
+            Weights::Laplacian(theta_star),
+            Weights::Uniform(Uniform {}),
+        ] {
+            assert_eq!(
+                weights.matrix(&complete).unwrap().form(),
+                Form::Average(&[0.25; 4]),
+                "{}",
+                weights.label()
+            );
+        }
+    }
+
+    #[test]
+    fn weights_of_a_star_are_as_defined() {
+        let star = Overlay::from_edges(3, [(0, 1), (0, 2)]).unwrap();
+        let rows = |weights: Weights| -> Vec<Vec<f64>> {
+            let matrix = weights.matrix(&star).unwrap();
+            (0..3)
+                .map(|i| (0..3).map(|j| matrix.weight(i, j)).collect())
+                .collect()
+        };
+        let third = 1.0 / 3.0;
+        let close = |found: Vec<Vec<f64>>, expected: [[f64; 3]; 3]| {
+            let pairs = found.iter().flatten().zip(expected.iter().flatten());
+            assert!(
+                pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-14),
+                "{found:?}"
+            );
+        };
+        let mh = [
+            [third; 3],
+            [third, 2.0 * third, 0.0],
+            [third, 0.0, 2.0 * third],
+        ];
+        close(rows(Weights::default()), mh);
+        close(rows(Weights::MaxDegree(MaxDegree {})), mh);
+        close(
+            rows(Weights::Uniform(Uniform {})),
+            [[third; 3], [0.5, 0.5, 0.0], [0.5, 0.0, 0.5]],
+        );
+        // The Laplacian of the star of 3 has eigenvalues 0, 1, 3: θ* = 1/3 and I - L/2.
+        close(
+            rows(Weights::Laplacian(Laplacian { theta: None })),
+            [[0.0, 0.5, 0.5], [0.5, 0.5, 0.0], [0.5, 0.0, 0.5]],
+        );
+    }
+}

@@ -1,0 +1,30 @@
+//! Metropolis-Hastings weights.
+
+use super::equal;
+use crate::{MixingMatrix, Overlay, TopologyError};
+use serde::{Deserialize, Serialize};
+
+/// `w_ij = 1 / (max(d_i, d_j) + 1)` for neighbours, the rest of each row on the diagonal: symmetric and doubly
+/// stochastic, each node needing only its neighbours' degrees.
+///
+/// # Source
+/// D-Cliques (Bellet et al.), (2); P-FedAvg (Liu et al.), Section VI-B; DFedRW (Wang et al.), (7), whose degrees count
+/// the node itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MetropolisHastings {}
+
+impl MetropolisHastings {
+    /// The weights of an overlay.
+    pub(super) fn matrix(&self, overlay: &Overlay) -> Result<MixingMatrix, TopologyError> {
+        if overlay.is_complete() {
+            return equal(overlay);
+        }
+        let weight = |i, j| 1.0 / (overlay.degree(i).max(overlay.degree(j)) + 1) as f64;
+        Ok(MixingMatrix::over_neighbours(
+            overlay,
+            weight,
+            |_, neighbours| 1.0 - neighbours,
+        ))
+    }
+}

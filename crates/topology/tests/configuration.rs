@@ -1,0 +1,170 @@
+//! How overlays and weights stand in a configuration file.
+
+use meshfold_topology::{
+    Edges, ErdosRenyi, Grid, Laplacian, Overlay, OverlaySummary, Probability, Ring, Topology,
+    Weights,
+};
+
+fn topology(text: &str) -> Result<Topology, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+#[test]
+fn every_topology_is_read_by_its_name() {
+    for (text, label) in [
+        (r#"{"path": {}}"#, "path"),
+        (r#"{"ring": {}}"#, "ring"),
+        (r#"{"ring": {"hops": 2}}"#, "ring hops=2"),
+        (r#"{"grid": {}}"#, "grid"),
+        (r#"{"grid": {"rows": 2}}"#, "grid rows=2"),
+        (r#"{"torus": {}}"#, "torus"),
+        (r#"{"complete": {}}"#, "complete"),
+        (r#"{"star": {}}"#, "star"),
+        (r#"{"balanced_tree": {}}"#, "balanced_tree branching=2"),
+        (r#"{"barbell": {"m1": 3, "m2": 3}}"#, "barbell m1=3 m2=3"),
+        (r#"{"erdos_renyi": {"p": 0.5}}"#, "erdos_renyi p=0.5"),
+        (r#"{"erdos_renyi": {"p": 1}}"#, "erdos_renyi p=1"),
+        (r#"{"erdos_renyi": {"p": "log"}}"#, "erdos_renyi p=log"),
+        (r#"{"regular": {"degree": 3}}"#, "3-regular"),
+        (r#"{"ring_plus_matching": {}}"#, "ring_plus_matching"),
+        (
+            r#"{"virtual_rings": {"spaces": 2}}"#,
+            "virtual_rings spaces=2",
+        ),
+        (r#"{"exponential": {}}"#, "exponential"),
+        (
+            r#"{"watts_strogatz": {"neighbours": 4, "rewire": 0.1}}"#,
+            "watts_strogatz neighbours=4 rewire=0.1",
+        ),
+        (r#"{"edges": {"file": "lists/w1.edges"}}"#, "edges w1.edges"),
+    ] {
+        let read = topology(text).unwrap();
+        assert_eq!(read.label(), label);
+        let written = serde_json::to_string(&read).unwrap();
+        assert_eq!(topology(&written).unwrap(), read, "{written}");
+    }
+}
+
+#[test]
+fn absent_options_are_not_written() {
+    let write = |topology: Topology| serde_json::to_string(&topology).unwrap();
+    assert_eq!(
+        write(Topology::Ring(Ring::default())),
+        r#"{"ring":{"hops":1}}"#
+    );
+    assert_eq!(write(Topology::Grid(Grid::default())), r#"{"grid":{}}"#);
+    let erdos_renyi = ErdosRenyi {
+        p: Probability::Log,
+    };
+    assert_eq!(
+        write(Topology::ErdosRenyi(erdos_renyi)),
+        r#"{"erdos_renyi":{"p":"log"}}"#
+    );
+    let edges = Edges {
+        file: "a.edges".into(),
+        sha256: None,
+        pairs: vec![(0, 1)],
+    };
+    assert_eq!(
+        write(Topology::Edges(edges)),
+        r#"{"edges":{"file":"a.edges"}}"#
+    );
+}
+
+#[test]
+fn unknown_names_and_fields_are_refused() {
+    assert!(
+        topology(r#"{"rings": {}}"#)
+            .unwrap_err()
+            .contains("unknown variant `rings`")
+    );
+    assert!(
+        topology(r#"{"ring": {"hop": 2}}"#)
+            .unwrap_err()
+            .contains("unknown field `hop`, expected `hops`")
+    );
+    assert!(
+        topology(r#"{"path": {"hops": 2}}"#)
+            .unwrap_err()
+            .contains("unknown field `hops`")
+    );
+    assert!(
+        topology(r#"{"regular": {}}"#)
+            .unwrap_err()
+            .contains("missing field `degree`")
+    );
+    assert!(
+        topology(r#"{"edges": {"file": "a", "pairs": []}}"#)
+            .unwrap_err()
+            .contains("unknown field `pairs`")
+    );
+    let wrong = topology(r#"{"erdos_renyi": {"p": "ln"}}"#).unwrap_err();
+    assert!(
+        wrong.contains("expected a probability in 0..=1 or `log` for ln N / N"),
+        "{wrong}"
+    );
+}
+
+#[test]
+fn weights_are_read_by_their_names() {
+    for (text, label) in [
+        (r#"{"metropolis_hastings": {}}"#, "metropolis_hastings"),
+        (r#"{"max_degree": {}}"#, "max_degree"),
+        (r#"{"laplacian": {}}"#, "laplacian"),
+        (r#"{"laplacian": {"theta": 0.25}}"#, "laplacian theta=0.25"),
+        (r#"{"uniform": {}}"#, "uniform"),
+    ] {
+        let read: Weights = serde_json::from_str(text).unwrap();
+        assert_eq!(read.label(), label);
+        assert_eq!(
+            serde_json::to_string(&read).unwrap(),
+            text.replace(": ", ":")
+        );
+    }
+    assert_eq!(Weights::default().label(), "metropolis_hastings");
+}
+
+#[test]
+fn the_summary_has_the_keys_of_overlay_json_in_order() {
+    let path = Overlay::from_edges(3, [(0, 1), (1, 2)]).unwrap();
+    let weights = Weights::Laplacian(Laplacian::default());
+    let matrix = weights.matrix(&path).unwrap();
+    let (summary, _) = OverlaySummary::new(&path, &weights, &matrix).unwrap();
+    let value = serde_json::to_value(&summary).unwrap();
+    let keys: Vec<&str> = value
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    let expected = "nodes edges connected degree lambda2 lambda_n lambda gap kappa p disagreement theta c_lambda \
+                    lambda_walk doubly_stochastic min_self_weight edge_connectivity";
+    assert_eq!(keys, expected.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(
+        serde_json::to_string(&value["degree"]).unwrap(),
+        r#"{"min":1,"mean":1.3333333333333333,"max":2}"#
+    );
+    assert_eq!(
+        (
+            value["edge_connectivity"].as_u64(),
+            value["doubly_stochastic"].as_bool()
+        ),
+        (Some(1), Some(true))
+    );
+    assert_eq!(
+        serde_json::from_value::<OverlaySummary>(value).unwrap(),
+        summary
+    );
+}
+
+#[test]
+fn undefined_figures_are_null() {
+    let apart = Overlay::from_edges(3, [(0, 1)]).unwrap();
+    let matrix = Weights::default().matrix(&apart).unwrap();
+    let (summary, _) = OverlaySummary::new(&apart, &Weights::default(), &matrix).unwrap();
+    let value = serde_json::to_value(&summary).unwrap();
+    assert!(
+        value["kappa"].is_null() && value["c_lambda"].is_null() && value["disagreement"].is_null()
+    );
+    assert_eq!(value["lambda"], 1.0);
+}
