@@ -129,7 +129,7 @@ pub(crate) struct RowStates<'a> {
 enum Trainer {
     Blocked(Blocked),
     #[cfg(feature = "gpu")]
-    Stacked(crate::stacked::Stacked),
+    Stacked(Box<crate::stacked::Stacked>),
 }
 
 /// Everything that local work and evaluation need besides the models: one copy of the examples, who owns which, the
@@ -186,9 +186,9 @@ impl Learner {
         let trainer = match device {
             Device::Cpu(cpu) => Trainer::Blocked(Blocked::new(cpu)),
             #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => {
-                Trainer::Stacked(crate::stacked::Stacked::upload(gpu, &network, &splits)?)
-            }
+            Device::Gpu(gpu) => Trainer::Stacked(Box::new(crate::stacked::Stacked::upload(
+                gpu, &network, &splits,
+            )?)),
         };
         let device = device.clone();
         let (passes, tallies) = (Vec::new(), Vec::new());

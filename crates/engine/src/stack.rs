@@ -28,6 +28,13 @@ pub struct Stack {
 }
 
 #[derive(Debug, Clone)]
+#[cfg_attr(
+    feature = "gpu",
+    allow(
+        clippy::large_enum_variant,
+        reason = "a run holds a few stacks, whose rows lie elsewhere"
+    )
+)]
 pub(crate) enum Storage {
     Host(FlexTensor),
     #[cfg(feature = "gpu")]

@@ -237,8 +237,8 @@ pub(crate) fn quantize(cpu: &Cpu, rows: &mut [f32], layout: &Layout, quantiser: 
             .zip(&quantiser.keys)
             .for_each(|(row, key)| {
                 // Padding is zero and adds nothing to the norm of a whole row.
-                let scopes = match quantiser.norm {
-                    NormScope::Model => vec![0..layout.width()],
+                let scopes: Vec<std::ops::Range<usize>> = match quantiser.norm {
+                    NormScope::Model => std::iter::once(0..layout.width()).collect(),
                     NormScope::Layer => layout.blocks().iter().map(|block| block.range()).collect(),
                 };
                 for scope in scopes {

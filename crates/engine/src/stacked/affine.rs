@@ -23,7 +23,7 @@ fn affine_kernel<N: Size, M: Size>(
     #[comptime] tile: usize,
     #[comptime] relu: bool,
 ) {
-    let tiles = (slot.examples + tile - 1) / tile;
+    let tiles = slot.examples.div_ceil(tile);
     let column = ABSOLUTE_POS % layer.columns;
     let rest = ABSOLUTE_POS / layer.columns;
     let row = rest / tiles;

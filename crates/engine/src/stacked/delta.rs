@@ -22,7 +22,7 @@ fn delta_kernel<N: Size>(
     layer: LayerAt,
     #[comptime] tile: usize,
 ) {
-    let tiles = (slot.examples + tile - 1) / tile;
+    let tiles = slot.examples.div_ceil(tile);
     let input = ABSOLUTE_POS % layer.inputs;
     let rest = ABSOLUTE_POS / layer.inputs;
     let row = rest / tiles;

@@ -21,7 +21,7 @@ fn heavy_ball_kernel<N: Size>(
     }
     let velocity = Vector::new(momentum) * velocities[ABSOLUTE_POS] + gradients[ABSOLUTE_POS];
     velocities[ABSOLUTE_POS] = velocity;
-    models[ABSOLUTE_POS] = models[ABSOLUTE_POS] - Vector::new(rates[row]) * velocity;
+    models[ABSOLUTE_POS] -= Vector::new(rates[row]) * velocity;
 }
 
 /// `v_i <- momentum · v_i + g_i`, `w_i <- w_i − rates[i] · v_i`; returns models and velocities.

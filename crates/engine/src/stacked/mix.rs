@@ -39,6 +39,10 @@ fn mix_kernel<N: Size>(
 
 /// A mixing matrix on the device.
 #[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there are a few matrices to a run, each behind a reference"
+)]
 pub(crate) enum GpuMixing {
     /// Compressed sparse rows.
     Sparse {

@@ -30,6 +30,7 @@ mod rows;
 mod scaled;
 mod scores;
 mod sgd;
+mod steps;
 mod tallies;
 #[cfg(test)]
 mod test_device;

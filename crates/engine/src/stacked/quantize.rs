@@ -8,6 +8,7 @@ use crate::layout::Layout;
 use crate::quantiser::{NormScope, Quantiser};
 use burn::tensor::Tensor;
 use cubecl::prelude::*;
+use std::ops::Range;
 
 /// Four rounds of Threefry-2x32 by `rotations`, after which the key words `first` and `second` and the count of the
 /// block are injected.
@@ -91,8 +92,8 @@ pub(crate) fn quantize(models: Tensor<2>, layout: &Layout, quantiser: &Quantiser
     let models = cube_mut(models);
     let keys = Memory::of(&models).upload_words(&quantiser.keys.concat());
     // Padding is zero and adds nothing to the norm of a whole row.
-    let scopes = match quantiser.norm {
-        NormScope::Model => vec![0..width],
+    let scopes: Vec<Range<usize>> = match quantiser.norm {
+        NormScope::Model => std::iter::once(0..width).collect(),
         NormScope::Layer => layout.blocks().iter().map(|block| block.range()).collect(),
     };
     for scope in scopes {

@@ -17,7 +17,7 @@ fn add_scaled_kernel<N: Size>(
 ) {
     let row = ABSOLUTE_POS / width;
     if row < rows {
-        to[ABSOLUTE_POS] = to[ABSOLUTE_POS] + Vector::new(scales[row]) * from[ABSOLUTE_POS];
+        to[ABSOLUTE_POS] += Vector::new(scales[row]) * from[ABSOLUTE_POS];
     }
 }
 
@@ -32,7 +32,7 @@ fn scale_rows_kernel<N: Size>(
     let row = ABSOLUTE_POS / width;
     if row < rows {
         let place = first * width + ABSOLUTE_POS;
-        to[place] = to[place] * Vector::new(scales[row]);
+        to[place] *= Vector::new(scales[row]);
     }
 }
 

@@ -37,7 +37,7 @@ fn tally_kernel(
     }
     let mean = sum / f32::cast_from(count as u32);
     let place = slot.first_row + row;
-    sums[place] = sums[place] + mean;
+    sums[place] += mean;
     if !is_finite(mean) && round < broken[place] {
         broken[place] = round;
     }
@@ -157,7 +157,7 @@ mod tests {
         }
         let mut found = vec![RowTally::default(); 4];
         tallies.collect(&mut found);
-        let mut oracle = vec![RowTally::default(); 4];
+        let mut oracle = [RowTally::default(); 4];
         oracle[1].add(
             LossSum {
                 sum: 4.5,

@@ -1,23 +1,20 @@
 //! The stacked trainer: local steps and gradients of all rows.
 
-use super::cross_entropy::Judgement;
 use super::draws::{Draws, Table};
 use super::examples::DeviceExamples;
-use super::gather::gather;
 use super::gpu::Gpu;
 use super::memory::{cube, cube_mut, tensor};
 use super::norms::clip_scales;
-use super::part::Part;
 use super::passes::{Workspace, block};
 use super::scaled::scale_by;
 use super::sgd::{MomentumFrom, Update};
+use super::steps::{Scratch, Steps};
 use super::tallies::Tallies;
 use crate::error::EngineError;
 use crate::learner::{Context, RowStates, RowTally};
 use crate::model::Network;
 use crate::stack::Stack;
 use crate::work::{Amount, LocalWork, RowWork, Velocity};
-use burn_cubecl::tensor::CubeTensor;
 use meshfold_data::Splits;
 
 /// Bytes of the largest buffer of activations, where the device allows as much: more would not make it busier.
@@ -33,36 +30,6 @@ pub(crate) struct Stacked {
     pub(super) workspace_bytes: usize,
     tallies: Option<Tallies>,
     scratch: Option<Scratch>,
-}
-
-/// Memory of one call, kept for the next.
-#[derive(Debug)]
-struct Scratch {
-    rows: usize,
-    table: usize,
-    workspace: Workspace,
-    /// `[rows, table]`.
-    losses: CubeTensor,
-    /// What training does not count.
-    hits: CubeTensor,
-    /// `[R, P_pad]`; padding stays zero.
-    gradients: CubeTensor,
-    /// `[R, P_pad]`, once momentum that starts anew was asked for.
-    velocities: Option<CubeTensor>,
-}
-
-/// What the steps of one table have in common.
-struct Steps<'a> {
-    network: &'a Network,
-    examples: &'a DeviceExamples,
-    table: &'a Table,
-    models: &'a CubeTensor,
-    gradients: &'a CubeTensor,
-    scratch: &'a Scratch,
-    tallies: &'a Tallies,
-    round: usize,
-    /// Rows of a block, and examples of a piece of their batches.
-    block: (usize, usize),
 }
 
 impl Stacked {
@@ -262,69 +229,6 @@ impl Stacked {
             .take()
             .unwrap_or_else(|| Tallies::new(memory, rows));
         (scratch, tallies)
-    }
-}
-
-impl Steps<'_> {
-    /// Runs `work` on every block of rows and step in which a row of the block has something to do.
-    fn each(&self, mut work: impl FnMut(&Part)) {
-        let all = self.table.rows;
-        for first_row in (0..all).step_by(self.block.0) {
-            let rows = self.block.0.min(all - first_row);
-            for step in 0..self.table.steps {
-                if self.table.counts_of(step)[first_row..][..rows]
-                    .iter()
-                    .any(|count| *count > 0)
-                {
-                    work(&Part {
-                        first_row,
-                        rows,
-                        entry: step * all + first_row,
-                        own: true,
-                        table: self.table.width,
-                        first_example: 0,
-                        examples: self.block.1,
-                    });
-                }
-            }
-        }
-    }
-
-    /// The mean gradient of each row's batch, a piece of the batch after the other; adds the losses to the tallies.
-    fn gradient(&self, part: &Part) {
-        let (table, scratch, workspace) = (self.table, self.scratch, &self.scratch.workspace);
-        for first_example in (0..table.width).step_by(self.block.1) {
-            let piece = Part {
-                first_example,
-                ..*part
-            };
-            gather(
-                self.examples,
-                (&table.indices, &table.counts),
-                &workspace.input,
-                &piece,
-            );
-            workspace.forward(self.network, self.models, &table.counts, &piece);
-            let judgement = Judgement {
-                labels: &self.examples.labels,
-                indices: &table.indices,
-                counts: &table.counts,
-                losses: &scratch.losses,
-                hits: &scratch.hits,
-                backward: true,
-            };
-            judgement.launch(workspace.logits(), self.network.classes(), &piece);
-            let add = first_example > 0;
-            workspace.backward(
-                self.network,
-                (self.models, self.gradients),
-                &table.counts,
-                &piece,
-                add,
-            );
-        }
-        self.tallies
-            .add(&scratch.losses, &table.counts, part, self.round);
     }
 }
 

@@ -1,0 +1,104 @@
+//! The steps of one table of batches, up to the gradients.
+
+use super::cross_entropy::Judgement;
+use super::draws::Table;
+use super::examples::DeviceExamples;
+use super::gather::gather;
+use super::part::Part;
+use super::passes::Workspace;
+use super::tallies::Tallies;
+use crate::model::Network;
+use burn_cubecl::tensor::CubeTensor;
+
+/// Memory of one call, kept for the next.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    pub(super) rows: usize,
+    pub(super) table: usize,
+    pub(super) workspace: Workspace,
+    /// `[rows, table]`.
+    pub(super) losses: CubeTensor,
+    /// What training does not count.
+    pub(super) hits: CubeTensor,
+    /// `[R, P_pad]`; padding stays zero.
+    pub(super) gradients: CubeTensor,
+    /// `[R, P_pad]`, once momentum that starts anew was asked for.
+    pub(super) velocities: Option<CubeTensor>,
+}
+
+/// What the steps of one table have in common.
+pub(super) struct Steps<'a> {
+    pub(super) network: &'a Network,
+    pub(super) examples: &'a DeviceExamples,
+    pub(super) table: &'a Table,
+    pub(super) models: &'a CubeTensor,
+    pub(super) gradients: &'a CubeTensor,
+    pub(super) scratch: &'a Scratch,
+    pub(super) tallies: &'a Tallies,
+    pub(super) round: usize,
+    /// Rows of a block, and examples of a piece of their batches.
+    pub(super) block: (usize, usize),
+}
+
+impl Steps<'_> {
+    /// Runs `work` on every block of rows and step in which a row of the block has something to do.
+    pub(super) fn each(&self, mut work: impl FnMut(&Part)) {
+        let all = self.table.rows;
+        for first_row in (0..all).step_by(self.block.0) {
+            let rows = self.block.0.min(all - first_row);
+            for step in 0..self.table.steps {
+                if self.table.counts_of(step)[first_row..][..rows]
+                    .iter()
+                    .any(|count| *count > 0)
+                {
+                    work(&Part {
+                        first_row,
+                        rows,
+                        entry: step * all + first_row,
+                        own: true,
+                        table: self.table.width,
+                        first_example: 0,
+                        examples: self.block.1,
+                    });
+                }
+            }
+        }
+    }
+
+    /// The mean gradient of each row's batch, a piece of the batch after the other; adds the losses to the tallies.
+    pub(super) fn gradient(&self, part: &Part) {
+        let (table, scratch, workspace) = (self.table, self.scratch, &self.scratch.workspace);
+        for first_example in (0..table.width).step_by(self.block.1) {
+            let piece = Part {
+                first_example,
+                ..*part
+            };
+            gather(
+                self.examples,
+                (&table.indices, &table.counts),
+                &workspace.input,
+                &piece,
+            );
+            workspace.forward(self.network, self.models, &table.counts, &piece);
+            let judgement = Judgement {
+                labels: &self.examples.labels,
+                indices: &table.indices,
+                counts: &table.counts,
+                losses: &scratch.losses,
+                hits: &scratch.hits,
+                backward: true,
+            };
+            judgement.launch(workspace.logits(), self.network.classes(), &piece);
+            let add = first_example > 0;
+            workspace.backward(
+                self.network,
+                (self.models, self.gradients),
+                &table.counts,
+                &piece,
+                add,
+            );
+        }
+        self.tallies
+            .add(&scratch.losses, &table.counts, part, self.round);
+    }
+}

@@ -1,0 +1,168 @@
+//! The verbs on stacks: the GPU against the processor.
+#![cfg(feature = "gpu")]
+
+use meshfold_engine::{Device, DeviceRequest, Layout, Mixing, NormScope, Quantiser, Stack};
+use meshfold_topology::MixingMatrix;
+use std::sync::Arc;
+
+/// The first adapter. Where `MESHFOLD_CI` is set there must be one.
+fn gpu() -> Option<Device> {
+    match Device::open(DeviceRequest::Wgpu(0), None, None) {
+        Ok(device) => Some(device),
+        Err(error) if std::env::var_os("MESHFOLD_CI").is_some() => {
+            panic!("MESHFOLD_CI asks for a GPU: {error}")
+        }
+        Err(error) => {
+            println!("skipped: {error}");
+            None
+        }
+    }
+}
+
+fn stack(device: &Device, rows: usize, seed: u32) -> Stack {
+    let mut layout = Layout::default();
+    layout.push("weight", 23, 11);
+    layout.push("bias", 1, 11);
+    let mut values = vec![0.0; rows * layout.width()];
+    for (row, values) in (0..).zip(values.chunks_exact_mut(layout.width())) {
+        for at in layout.blocks().iter().flat_map(|block| block.range()) {
+            values[at] = meshfold_engine::uniform([seed, row], at as u32) - 0.5;
+        }
+    }
+    Stack::from_host(device, &Arc::new(layout), values).unwrap()
+}
+
+/// Runs `verbs` on both devices and compares what they return.
+fn compare(verbs: impl Fn(&Device) -> Vec<f32>) {
+    let Some(gpu) = gpu() else { return };
+    let (found, oracle) = (verbs(&gpu), verbs(&Device::cpu().unwrap()));
+    assert_eq!(found.len(), oracle.len());
+    for (index, (found, oracle)) in found.iter().zip(&oracle).enumerate() {
+        assert!(
+            (found - oracle).abs() < 1e-6,
+            "value {index}: gpu {found}, cpu {oracle}"
+        );
+    }
+}
+
+#[test]
+fn mixing_twice_over_a_ring_agrees() {
+    compare(|device| {
+        let row = |i: u32| {
+            let mut row = vec![(i, 0.5), ((i + 1) % 9, 0.25), ((i + 8) % 9, 0.25)];
+            row.sort_by_key(|entry| entry.0);
+            row
+        };
+        let matrix = Mixing::new(&MixingMatrix::from_rows(9, (0..9).map(row).collect()).unwrap());
+        let mut models = stack(device, 9, 1);
+        models.mix(&matrix).unwrap();
+        models.mix(&matrix).unwrap();
+        models.to_host()
+    });
+}
+
+#[test]
+fn a_node_alone_keeps_its_model_and_an_average_reaches_all() {
+    compare(|device| {
+        let rows = vec![
+            vec![(0, 1.0)],
+            vec![(1, 0.5), (2, 0.5)],
+            vec![(1, 0.5), (2, 0.5)],
+        ];
+        let mut models = stack(device, 3, 2);
+        models
+            .mix(&Mixing::new(&MixingMatrix::from_rows(3, rows).unwrap()))
+            .unwrap();
+        let alone = models.to_host();
+        models
+            .mix(&Mixing::new(
+                &MixingMatrix::average(3, vec![0.2, 0.3, 0.5]).unwrap(),
+            ))
+            .unwrap();
+        [alone, models.to_host()].concat()
+    });
+}
+
+#[test]
+fn a_view_taken_before_mixing_keeps_its_values() {
+    let Some(gpu) = gpu() else { return };
+    let mut models = stack(&gpu, 2, 3);
+    let before = models.to_host();
+    let view = models.tensor();
+    let matrix = Mixing::new(&MixingMatrix::average(2, vec![0.5, 0.5]).unwrap());
+    for _ in 0..3 {
+        models.mix(&matrix).unwrap();
+    }
+    assert_eq!(view.into_data().try_to_vec::<f32>().unwrap(), before);
+}
+
+#[test]
+fn rows_go_and_come_back() {
+    compare(|device| {
+        let mut models = stack(device, 6, 4);
+        let walkers = models.gather(&[5, 1, 5]).unwrap();
+        let mut copy = walkers.duplicate();
+        copy.add_scaled(&walkers, &[0.5, -1.0, 2.0]).unwrap();
+        copy.scale_rows(&[2.0, 1.0, 0.25]).unwrap();
+        models.scatter(&[0, 3, 4], &copy).unwrap();
+        [models.to_host(), walkers.to_host()].concat()
+    });
+}
+
+#[test]
+fn heavy_ball_steps_agree() {
+    compare(|device| {
+        let (mut models, mut velocity) = (stack(device, 4, 5), stack(device, 4, 6));
+        let gradients = stack(device, 4, 7);
+        for _ in 0..3 {
+            models
+                .heavy_ball_step(&mut velocity, &gradients, &[0.1, 0.0, 0.2, 0.3], 0.9)
+                .unwrap();
+        }
+        [models.to_host(), velocity.to_host()].concat()
+    });
+}
+
+#[test]
+fn means_and_distances_agree() {
+    compare(|device| {
+        let models = stack(device, 7, 8);
+        let alive = [true, true, false, true, true, false, true];
+        let mut values = models.mean_row(&alive).to_host();
+        values.push(models.consensus_distance(&alive) as f32);
+        values
+    });
+}
+
+#[test]
+fn quantised_models_agree() {
+    for norm in [NormScope::Model, NormScope::Layer] {
+        let Some(gpu) = gpu() else { return };
+        let quantised = |device: &Device| {
+            let mut models = stack(device, 5, 9);
+            models.quantize(&Quantiser {
+                bits: 8,
+                norm,
+                keys: (0..5).map(|row| [9, row]).collect(),
+            });
+            models.to_host()
+        };
+        let (found, oracle) = (quantised(&gpu), quantised(&Device::cpu().unwrap()));
+        // Norms may differ in the last bit, and then a value near a boundary rounds the other way.
+        let apart = found
+            .iter()
+            .zip(&oracle)
+            .filter(|(a, b)| (**a - **b).abs() > 1e-5)
+            .count();
+        assert!(apart <= 2, "{apart} of {} values differ", oracle.len());
+    }
+}
+
+#[test]
+fn clearing_sets_everything_to_zero() {
+    compare(|device| {
+        let mut models = stack(device, 3, 10);
+        models.clear();
+        models.to_host()
+    });
+}
