@@ -107,9 +107,10 @@ mod tests {
         let slots = batch.rows() * examples;
         let labels: Vec<u32> = (0..17).map(|at| at % classes as u32).collect();
         let indices: Vec<u32> = (0..slots as u32).map(|at| at * 5 % 17).collect();
+        // Whole numbers, so that classes tie and the lowest must win.
         let logits: Vec<f32> = numbers(slots * classes, 11)
             .iter()
-            .map(|value| 9.0 * value)
+            .map(|value| (4.0 * value).round())
             .collect();
         let (mut host, mut losses, mut hits) = (logits.clone(), vec![0.0; slots], vec![0; slots]);
         for (row, count) in batch.counts.iter().enumerate() {
