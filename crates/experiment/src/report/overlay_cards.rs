@@ -66,16 +66,15 @@ fn card(index: usize, group: &Group<'_>, overlay: Option<&Overlay>, picture: Pic
     }
     card.push_str("<div class=\"figures\">");
     if accuracy.mean.is_some() {
-        let (mean, low, high) = (
-            percent(accuracy.mean),
-            percent(accuracy.min),
-            percent(accuracy.max),
-        );
+        let (low, high) = (percent(accuracy.min), percent(accuracy.max));
+        let range = match low == high {
+            true => "every model alike".to_owned(),
+            false => format!("models from {low} to {high}"),
+        };
+        let mean = percent(accuracy.mean);
         add(
             &mut card,
-            format_args!(
-                "<p class=\"accuracy\">{mean}</p><p class=\"range\">clients from {low} to {high}</p>"
-            ),
+            format_args!("<p class=\"accuracy\">{mean}</p><p class=\"range\">{range}</p>"),
         );
     }
     card.push_str("<dl>");

@@ -37,9 +37,10 @@ pub(super) fn keys_of<'a>(all: &[&'a Settings]) -> Vec<&'a str> {
 /// A setting in words: `shards (clients 100, per_client 2)`.
 pub(super) fn text(value: &Value) -> String {
     if let Some((name, content)) = variant(value) {
-        return match inner(content) {
-            content if content.is_empty() => name.to_owned(),
-            content => format!("{name} ({content})"),
+        return match (inner(content), content) {
+            (text, _) if text.is_empty() => name.to_owned(),
+            (text, Value::Object(_)) => format!("{name} ({text})"),
+            (text, _) => format!("{name} {text}"),
         };
     }
     inner(value)
@@ -217,5 +218,9 @@ mod tests {
             "shards (clients 100, per_client 2)"
         );
         assert_eq!(text(partition.get("absent")), "");
+        assert_eq!(
+            text(settings("local: {epochs: 3}").get("local")),
+            "epochs 3"
+        );
     }
 }
