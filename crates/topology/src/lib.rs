@@ -18,6 +18,8 @@
 //! # Ok::<(), meshfold_topology::TopologyError>(())
 //! ```
 
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 mod edge_connectivity;
 mod error;
 mod mixing_matrix;

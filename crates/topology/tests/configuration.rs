@@ -1,5 +1,7 @@
 //! How overlays and weights stand in a configuration file.
 
+#![allow(clippy::unwrap_used)]
+
 use meshfold_topology::{
     Edges, ErdosRenyi, Grid, Laplacian, Overlay, OverlaySummary, Probability, Ring, Topology,
     Weights,

@@ -1,5 +1,7 @@
 //! Spectra against closed forms and against the values that the papers and the design give.
 
+#![allow(clippy::unwrap_used)]
+
 use meshfold_topology::{
     BalancedTree, Barbell, Complete, Edges, ErdosRenyi, Laplacian, MaxDegree, MixingMatrix,
     Overlay, OverlaySummary, Path, Probability, Regular, Ring, Spectrum, Star, Topology,

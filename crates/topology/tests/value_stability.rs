@@ -1,5 +1,7 @@
 //! Random overlays from a fixed seed. A change here changes every experiment: mark it "value-breaking" in the CHANGELOG.
 
+#![allow(clippy::unwrap_used)]
+
 use meshfold_topology::{
     ErdosRenyi, Probability, Regular, RingPlusMatching, Topology, VirtualRings, WattsStrogatz,
 };

@@ -1,5 +1,7 @@
 //! What must hold for every overlay under every weights.
 
+#![allow(clippy::unwrap_used)]
+
 use meshfold_topology::{
     BalancedTree, Barbell, Complete, Edges, ErdosRenyi, Exponential, Grid, Laplacian, MaxDegree,
     MetropolisHastings, Path, Probability, Regular, Ring, RingPlusMatching, Spectrum, Star,

@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn every_pair_is_linked_equally_often() {
         let (mut rng, nodes, p, draws) = (ChaCha8Rng::seed_from_u64(2), 10, 0.3, 4000);
-        let mut counts = vec![0; 45];
+        let mut counts = [0; 45];
         for _ in 0..draws {
             for (a, b) in draw(nodes, p, &mut rng) {
                 counts[(b * (b - 1) / 2 + a) as usize] += 1;

@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn switches_link_every_pair_equally_often() {
         let (mut rng, nodes, degree, draws) = (ChaCha8Rng::seed_from_u64(13), 14_u32, 5, 4000);
-        let mut counts = vec![0; 91];
+        let mut counts = [0; 91];
         for _ in 0..draws {
             for (a, b) in draw(nodes as usize, degree, &mut rng) {
                 let (low, high) = (a.min(b), a.max(b));
