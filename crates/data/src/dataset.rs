@@ -47,6 +47,19 @@ impl DatasetConfig {
         }
     }
 
+    /// The labels `[M]` of the training examples that [`load`](Self::load) would return, without their features:
+    /// nothing is drawn, and of files only that of the labels is read.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn labels(&self, folder: &DataFolder) -> Result<Vec<u16>, DataError> {
+        match self {
+            Self::Glyphs(glyphs) => glyphs.labels(),
+            Self::Mnist(mnist) => mnist.layout().labels(folder),
+            Self::FashionMnist(fashion) => fashion.layout().labels(folder),
+        }
+    }
+
     /// Checks the settings without touching a file.
     ///
     /// # Errors
@@ -95,6 +108,19 @@ mod tests {
         assert!(read(r#"{"mnist": {"validations": 3}}"#).is_err());
         let glyphs = read(r#"{"glyphs": {"train": 50}}"#).unwrap();
         assert_eq!(glyphs.expected().examples_test, 10_000);
+    }
+
+    #[test]
+    fn labels_are_those_of_the_examples() {
+        let glyphs = DatasetConfig::Glyphs(Glyphs {
+            train: 300,
+            test: 10,
+            seed: 5,
+            ..Glyphs::default()
+        });
+        let folder = DataFolder::new("unused");
+        let loaded = glyphs.load(&folder).unwrap();
+        assert_eq!(glyphs.labels(&folder).unwrap(), loaded.train.labels());
     }
 
     #[test]

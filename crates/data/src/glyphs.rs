@@ -101,6 +101,20 @@ impl Glyphs {
         })
     }
 
+    /// The labels of the training examples that [`load`](Self::load) draws.
+    pub(crate) fn labels(&self) -> Result<Vec<u16>, DataError> {
+        self.validate()?;
+        let digit = |index| draw_digit(&mut self.example_stream(TRAIN, index)) as u16;
+        Ok((0..self.train).into_par_iter().map(digit).collect())
+    }
+
+    /// The stream that example `index` of a split is drawn from, its digit first.
+    fn example_stream(&self, split: u64, index: usize) -> ChaCha8Rng {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        rng.set_stream(split | index as u64);
+        rng
+    }
+
     /// Draws `count` examples by the writers `first..first + PEOPLE`.
     fn split(&self, count: usize, stream: u64, first: u32) -> Result<Examples, DataError> {
         let people: Vec<Writer> = (0..PEOPLE)
@@ -112,9 +126,8 @@ impl Glyphs {
             .par_chunks_mut(SIDE * SIDE)
             .enumerate()
             .map(|(index, pixels)| {
-                let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-                rng.set_stream(stream | index as u64);
-                let digit = rng.random_range(0..CLASSES);
+                let mut rng = self.example_stream(stream, index);
+                let digit = draw_digit(&mut rng);
                 let writer = rng.random_range(0..PEOPLE);
                 pen::write(digit, &people[writer as usize], &mut rng, pixels);
                 (digit as u16, first + writer)
@@ -129,6 +142,10 @@ impl Glyphs {
         let scale = self.scale.of(MEAN, DEVIATION);
         Ok(Examples::new(features, labels, shape, CLASSES, scale)?.with_writers(writers))
     }
+}
+
+fn draw_digit(rng: &mut ChaCha8Rng) -> usize {
+    rng.random_range(0..CLASSES)
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use crate::{DataError, DataFolder, Dimensions, Examples, Scale, Shape, Splits, i
 
 const SIDE: usize = 28;
 const CLASSES: usize = 10;
+const IMAGES: &str = "images-idx3";
+const LABELS: &str = "labels-idx1";
 /// Training images in the files.
 const TRAIN: usize = 60_000;
 /// Test images in the files.
@@ -60,6 +62,18 @@ impl MnistLayout {
         })
     }
 
+    /// Reads and verifies the labels of the training examples; the other files need only be there.
+    pub(crate) fn labels(&self, folder: &DataFolder) -> Result<Vec<u16>, DataError> {
+        self.validate()?;
+        let manifest = Manifest::by_name(self.name)?;
+        for (prefix, kind) in [("train", IMAGES), ("t10k", IMAGES), ("t10k", LABELS)] {
+            manifest.locate(manifest.file(&file_name(prefix, kind)), folder)?;
+        }
+        let mut labels = self.read_labels(manifest, folder, "train", TRAIN)?;
+        labels.truncate(TRAIN - self.validation);
+        Ok(labels)
+    }
+
     fn read_split(
         &self,
         manifest: &Manifest,
@@ -67,17 +81,10 @@ impl MnistLayout {
         prefix: &str,
         count: usize,
     ) -> Result<Examples, DataError> {
-        let read = |kind: &str, dimensions: &[usize]| {
-            let name = format!("{prefix}-{kind}-ubyte.gz");
-            let file = manifest.file(&name);
-            let path = manifest.locate(file, folder)?;
-            read_idx(self.name, &path, file, dimensions)
-        };
-        let features = read("images-idx3", &[count, SIDE, SIDE])?;
-        let labels = read("labels-idx1", &[count])?
-            .into_iter()
-            .map(u16::from)
-            .collect();
+        let images = manifest.file(&file_name(prefix, IMAGES));
+        let path = manifest.locate(images, folder)?;
+        let features = read_idx(self.name, &path, images, &[count, SIDE, SIDE])?;
+        let labels = self.read_labels(manifest, folder, prefix, count)?;
         let shape = Shape {
             channels: 1,
             height: SIDE,
@@ -86,6 +93,23 @@ impl MnistLayout {
         let examples = Examples::new(features, labels, shape, CLASSES, self.scale)?;
         Ok(examples.with_label_names(self.label_names))
     }
+
+    fn read_labels(
+        &self,
+        manifest: &Manifest,
+        folder: &DataFolder,
+        prefix: &str,
+        count: usize,
+    ) -> Result<Vec<u16>, DataError> {
+        let file = manifest.file(&file_name(prefix, LABELS));
+        let path = manifest.locate(file, folder)?;
+        let bytes = read_idx(self.name, &path, file, &[count])?;
+        Ok(bytes.into_iter().map(u16::from).collect())
+    }
+}
+
+fn file_name(prefix: &str, kind: &str) -> String {
+    format!("{prefix}-{kind}-ubyte.gz")
 }
 
 /// The content of one idx file of the `needed` dimensions, verified against its manifest entry.

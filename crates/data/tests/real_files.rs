@@ -42,6 +42,7 @@ fn mnist_has_the_published_labels_and_statistics() {
         [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
     );
     assert_eq!(splits.train.labels()[..10], [5, 0, 4, 1, 9, 2, 1, 3, 1, 4]);
+    assert_eq!(mnist.labels(&folder).unwrap(), splits.train.labels());
     let expected = mnist.expected();
     assert_eq!(splits.train.len(), expected.examples_train);
     assert_eq!(splits.test.len(), expected.examples_test);
