@@ -1,0 +1,7 @@
+//! Whole runs on a tiny dataset: what they write, and that breaking off, resuming and repeating change nothing.
+
+#![allow(clippy::unwrap_used)]
+
+mod breaking_off;
+mod tiny;
+mod what_is_written;

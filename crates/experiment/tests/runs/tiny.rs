@@ -1,0 +1,138 @@
+//! A tiny experiment, and what is looked at of its runs.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use meshfold_data::{DataFolder, Splits};
+use meshfold_engine::{Device, DeviceRequest};
+use meshfold_experiment::{
+    Observer, Record, RoundProgress, RunOptions, RunPlan, RunReport, Source, plan, read_records,
+    run,
+};
+use tempfile::TempDir;
+
+const YAML: &str = "
+name: tiny
+dataset: {glyphs: {train: 240, test: 60}}
+partition: {shards: {clients: 6}}
+topology: ring
+model: {mlp: {hidden: [8]}}
+algorithm: {dfedavgm: {local: {steps: 3}, batch_size: 7, learning_rate: 0.1}}
+rounds: 7
+evaluate: {targets: [0.01, 1.0]}
+";
+
+/// The settings of a test: YAML with overrides, and where it writes.
+pub(crate) struct Case {
+    pub(crate) plan: RunPlan,
+    pub(crate) data: Splits,
+    pub(crate) results: TempDir,
+}
+
+impl Case {
+    pub(crate) fn new(overrides: &[&str]) -> Self {
+        let folder = DataFolder::new("unused");
+        let source = Source::new("tiny.yaml", YAML).with_overrides(overrides.iter().copied());
+        let plan = plan(&source, &folder).unwrap().remove(0);
+        let data = plan.config.dataset.load(&folder).unwrap();
+        Self {
+            plan,
+            data,
+            results: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub(crate) fn options(&self) -> RunOptions {
+        RunOptions {
+            device: Device::open(DeviceRequest::Cpu, Some(1), None).unwrap(),
+            results: self.results.path().to_owned(),
+            again: false,
+            commit: Some("0123abcd".to_owned()),
+        }
+    }
+
+    pub(crate) fn run_with(&self, options: &RunOptions) -> RunReport {
+        run(
+            &self.plan,
+            &self.data,
+            options,
+            &AtomicBool::new(false),
+            &mut (),
+        )
+        .unwrap()
+    }
+
+    pub(crate) fn run(&self) -> RunReport {
+        self.run_with(&self.options())
+    }
+
+    /// Runs until `round` is done and then asks to stop.
+    pub(crate) fn run_until(&self, round: usize) -> RunReport {
+        let stop = AtomicBool::new(false);
+        let mut stopper = Stopper { round, stop: &stop };
+        run(&self.plan, &self.data, &self.options(), &stop, &mut stopper).unwrap()
+    }
+}
+
+struct Stopper<'a> {
+    round: usize,
+    stop: &'a AtomicBool,
+}
+
+impl Observer for Stopper<'_> {
+    fn round(&mut self, progress: &RoundProgress) {
+        self.stop
+            .store(progress.round >= self.round, Ordering::Relaxed);
+    }
+}
+
+/// Notes what it is told.
+#[derive(Default)]
+pub(crate) struct Notes(pub(crate) Vec<String>);
+
+impl Observer for Notes {
+    fn started(&mut self, plan: &RunPlan) {
+        self.0.push(format!("started {}", plan.label()));
+    }
+    fn resumed(&mut self, round: usize) {
+        self.0.push(format!("resumed {round}"));
+    }
+    fn round(&mut self, progress: &RoundProgress) {
+        self.0.push(format!(
+            "round {} of {}, {} steps",
+            progress.round, progress.rounds, progress.local_steps
+        ));
+    }
+    fn record(&mut self, record: &Record) {
+        self.0.push(format!("record {}", record.round));
+    }
+}
+
+pub(crate) fn records(report: &RunReport) -> Vec<Record> {
+    read_records(&report.folder.join("metrics.jsonl")).unwrap()
+}
+
+/// The records' lines without the one figure that is measured.
+pub(crate) fn timeless(report: &RunReport) -> Vec<String> {
+    let timeless = |record| Record {
+        wall_seconds: 0.0,
+        ..record
+    };
+    records(report)
+        .into_iter()
+        .map(|record| serde_json::to_string(&timeless(record)).unwrap())
+        .collect()
+}
+
+pub(crate) fn files(folder: &Path) -> BTreeSet<String> {
+    let names = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name());
+    names.map(|name| name.into_string().unwrap()).collect()
+}
+
+pub(crate) fn rounds(report: &RunReport) -> Vec<usize> {
+    records(report).iter().map(|record| record.round).collect()
+}

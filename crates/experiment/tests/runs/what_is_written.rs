@@ -1,0 +1,114 @@
+//! What a run that goes through leaves behind.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use meshfold_engine::{Device, DeviceRequest};
+use meshfold_experiment::{Ending, RunOptions, RunReport, Status, Summary};
+
+use crate::tiny::{Case, files, records, rounds, timeless};
+
+#[test]
+fn a_finished_run_leaves_every_documented_file_and_nothing_else() {
+    let case = Case::new(&[]);
+    let report = case.run();
+    assert!(matches!(report.ending, Ending::Finished));
+    let expected = "DONE clients.parquet config.yaml environment.json metrics.jsonl overlay.edges overlay.json \
+                    partition.csv summary.json";
+    let expected: BTreeSet<String> = expected.split_whitespace().map(str::to_owned).collect();
+    assert_eq!(files(&report.folder), expected);
+    let place = case.results.path().join("tiny").join(&case.plan.id);
+    assert_eq!(report.folder, place);
+    let read = |name: &str| fs::read_to_string(place.join(name)).unwrap();
+    assert_eq!(read("config.yaml"), case.plan.config.to_yaml());
+    assert_eq!(
+        read("overlay.edges"),
+        "0 1\n0 5\n1 2\n2 3\n3 4\n4 5\n",
+        "one edge per line"
+    );
+    assert!(read("partition.csv").starts_with("client,label,examples\n"));
+    assert!(read("environment.json").contains("0123abcd"));
+    assert!(read("DONE").contains("cpu/"));
+}
+
+#[test]
+fn records_count_what_the_method_does() {
+    let case = Case::new(&["evaluate.train=true"]);
+    let report = case.run();
+    let records = records(&report);
+    assert_eq!(rounds(&report), [0, 1, 2, 3, 4, 5, 6, 7]);
+    let (first, last) = (&records[0], &records[7]);
+    assert_eq!(
+        (first.local_steps, first.bytes_total, first.train_loss),
+        (0, 0, None)
+    );
+    assert_eq!(
+        first.consensus_distance, 0.0,
+        "all rows start from one model"
+    );
+    assert_eq!(first.mean_model_accuracy, first.test_accuracy.mean);
+    assert_eq!(last.local_steps, 7 * 6 * 3);
+    let model_bytes = 4 * case.plan.parameters as u64;
+    assert_eq!(last.bytes_total, 7 * 12 * model_bytes);
+    assert_eq!(last.bytes_busiest_node, 7 * 4 * model_bytes);
+    assert_eq!((last.alive, last.simulated_seconds), (6, None));
+    assert!(last.consensus_distance > 0.0 && last.train_loss.is_some());
+    let accuracy = last.test_accuracy;
+    assert!(accuracy.min <= accuracy.mean && accuracy.mean <= accuracy.max && accuracy.max <= 1.0);
+    let on_shards = (
+        first.train_shard_loss.unwrap(),
+        last.train_shard_loss.unwrap(),
+    );
+    assert!(
+        on_shards.1.mean < on_shards.0.mean,
+        "clients learn their shards"
+    );
+    assert_eq!(report.last.as_ref(), Some(last));
+}
+
+#[test]
+fn the_summary_names_when_a_target_was_reached() {
+    let case = Case::new(&[]);
+    let report = case.run();
+    let text = fs::read(report.folder.join("summary.json")).unwrap();
+    let summary: Summary = serde_json::from_slice(&text).unwrap();
+    assert_eq!(Some(&summary), report.summary.as_ref());
+    assert_eq!(
+        (summary.status, summary.rounds, summary.rows),
+        (Status::Finished, 7, 6)
+    );
+    assert_eq!(summary.last.unwrap().round, 7);
+    assert_eq!(summary.targets[0].reached.as_ref().unwrap().round, 0);
+    assert_eq!(summary.targets[1].reached, None);
+    assert!(summary.overlay.unwrap().lambda.unwrap() < 1.0);
+}
+
+#[test]
+fn evaluations_come_every_few_rounds_and_at_the_end() {
+    let case = Case::new(&["evaluate.every=3", "evaluate.examples=20"]);
+    let report = case.run();
+    assert_eq!(rounds(&report), [0, 3, 6, 7]);
+    for record in records(&report) {
+        let hits = record.test_accuracy.max * 20.0;
+        assert!(
+            (hits - hits.round()).abs() < 1e-9,
+            "a share of twenty examples"
+        );
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_whatever_the_threads() {
+    let (one, two) = (Case::new(&[]), Case::new(&[]));
+    let threads = Device::open(DeviceRequest::Cpu, Some(2), None).unwrap();
+    let on_two = RunOptions {
+        device: threads,
+        ..two.options()
+    };
+    let (first, second) = (one.run(), two.run_with(&on_two));
+    assert_eq!(timeless(&first), timeless(&second));
+    let table = |report: &RunReport| fs::read(report.folder.join("clients.parquet")).unwrap();
+    assert_eq!(table(&first), table(&second));
+    let other = Case::new(&["seed=2"]);
+    assert_ne!(timeless(&first), timeless(&other.run()));
+}
