@@ -34,7 +34,7 @@ pub struct Record {
     pub bytes_busiest_node: u64,
     /// Simulated seconds since the start, where a network is described.
     pub simulated_seconds: Option<f64>,
-    /// Seconds that this program has worked on the run.
+    /// Seconds that this program has worked on the run, without work that was lost and done again.
     pub wall_seconds: f64,
     /// Clients alive.
     pub alive: usize,
