@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 use crate::error::ConfigError;
+use crate::fault::Fault;
 use crate::reader;
 use crate::source::Source;
 use crate::tree::Node;
@@ -156,7 +157,7 @@ impl RunConfig {
     /// [`ConfigError`], pointing into the text.
     pub fn read(source: &Source) -> Result<Self, ConfigError> {
         let tree = Node::read(source.text(), 0, 0)
-            .map_err(|unread| unread.fault.at(source, unread.place, ""))?;
+            .map_err(|unread| Fault::Syntax(unread.message).at(source, unread.place, ""))?;
         reader::read(&tree, source)
     }
 

@@ -2,7 +2,7 @@
 
 use meshfold_topology::{Edges, Overlay, TopologyError, parse_edge_list};
 
-use crate::error::Fault;
+use crate::fault::Fault;
 use crate::id::sha256;
 use crate::source::{Source, read_text};
 

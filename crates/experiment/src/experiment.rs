@@ -1,7 +1,8 @@
 //! An experiment as its file says it, and the runs that it stands for.
 
 use crate::config::RunConfig;
-use crate::error::{ConfigError, Fault};
+use crate::error::ConfigError;
+use crate::fault::Fault;
 use crate::label::labels;
 use crate::overrides;
 use crate::reader;
@@ -34,7 +35,7 @@ impl<'a> Experiment<'a> {
     /// [`ConfigError`] if the text is no YAML, an override leads nowhere or the sweep has the wrong form.
     pub(crate) fn read(source: &'a Source) -> Result<Self, ConfigError> {
         let mut base = Node::read(source.text(), 0, 0)
-            .map_err(|unread| unread.fault.at(source, unread.place, ""))?;
+            .map_err(|unread| Fault::Syntax(unread.message).at(source, unread.place, ""))?;
         if base.entries().is_none() {
             let found = match base.value {
                 Value::Null => "an empty file".to_owned(),

@@ -1,6 +1,7 @@
 //! `--set a.b=c`: overrides of single values of an experiment.
 
-use crate::error::{ConfigError, Fault};
+use crate::error::ConfigError;
+use crate::fault::Fault;
 use crate::source::{Place, Source};
 use crate::tree::{Entry, Node, Value};
 
@@ -37,7 +38,7 @@ pub(crate) fn apply(tree: &mut Node, source: &Source) -> Result<Vec<(String, Pla
                 start,
                 length: yaml.len(),
             });
-            unread.fault.at(source, Some(place), path)
+            Fault::Syntax(unread.message).at(source, Some(place), path)
         })?;
         let path_place = Place {
             text: index,

@@ -5,7 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::{ConfigError, Fault};
+use crate::error::ConfigError;
+use crate::fault::Fault;
 
 /// The most bytes that an experiment's file may have.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;

@@ -6,7 +6,8 @@
 
 use serde::Deserialize;
 
-use crate::error::{ConfigError, Fault};
+use crate::error::ConfigError;
+use crate::fault::Fault;
 use crate::overrides::{parts, set};
 use crate::source::{Place, Source};
 use crate::tree::{Entry, Node, Value};

@@ -7,7 +7,6 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_yaml::{Location, MessageFormatter, Spanned, UserMessageFormatter};
 use std::fmt;
 
-use crate::error::Fault;
 use crate::source::Place;
 
 /// A value and where it was written.
@@ -41,7 +40,7 @@ pub(crate) struct Entry {
 /// YAML that cannot be read, and where.
 #[derive(Debug)]
 pub(crate) struct Unread {
-    pub(crate) fault: Fault,
+    pub(crate) message: String,
     pub(crate) place: Option<Place>,
 }
 
@@ -57,7 +56,7 @@ impl Node {
                 let error = error.without_snippet();
                 let message = UserMessageFormatter.format_message(error).into_owned();
                 Err(Unread {
-                    fault: Fault::Syntax(message),
+                    message,
                     place: error.location().map(place),
                 })
             }
@@ -206,7 +205,7 @@ fn placed(location: Location, yaml: &str, text: usize, start: usize) -> Place {
     };
     let first = span
         .byte_offset()
-        .map_or_else(|| byte_of(span.offset().into()), |byte| byte as usize);
+        .map_or_else(|| byte_of(span.offset()), |byte| byte as usize);
     let length = span.byte_len().unwrap_or(0) as usize;
     Place {
         text,
@@ -327,7 +326,7 @@ mod tests {
     fn what_is_no_yaml_is_marked() {
         let unread = Node::read("ä: 1\na: b: c", 0, 0).unwrap_err();
         assert_eq!(
-            unread.fault.to_string(),
+            unread.message,
             "mapping values are not allowed in this context"
         );
         assert_eq!(

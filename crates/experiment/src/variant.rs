@@ -5,10 +5,11 @@ use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, VariantAccess, Visitor,
 };
 
-use crate::error::Fault;
-use crate::reader::{Entries, Unfit, owned};
+use crate::fault::Fault;
+use crate::reader::Entries;
 use crate::source::Place;
 use crate::tree::{Node, Value};
+use crate::unfit::{Unfit, owned};
 
 /// The one variant that a value chooses.
 pub(crate) struct Choice<'de> {
@@ -248,7 +249,7 @@ mod tests {
                 "found the number 7, needed one of flat, ring, regular, share",
                 Some("7"),
             ),
-            ("{}", "found none, needed one choice", None),
+            ("{}", "found none, needed one choice", Some("{")),
         ] {
             let error = parse::<Shape>(yaml).unwrap_err();
             assert_eq!(

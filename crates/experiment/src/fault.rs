@@ -1,0 +1,293 @@
+//! What can be wrong with an experiment, and what would be right.
+
+use std::io;
+use std::path::PathBuf;
+
+use meshfold_algorithms::AlgorithmError;
+use meshfold_data::{DataError, PartitionError};
+use meshfold_engine::EngineError;
+use meshfold_topology::TopologyError;
+use thiserror::Error;
+
+use crate::nearest::nearest;
+
+/// What is wrong with an experiment.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The text is no YAML.
+    #[error("{0}")]
+    Syntax(String),
+    /// The text holds no keys.
+    #[error("found {found}, needed the keys of an experiment")]
+    NoExperiment {
+        /// What it holds instead.
+        found: String,
+    },
+    /// A key that nothing reads.
+    #[error("unknown key `{key}`")]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// The keys that are read here.
+        known: Vec<String>,
+    },
+    /// A variant that does not exist.
+    #[error("unknown choice `{found}`")]
+    UnknownChoice {
+        /// The name found.
+        found: String,
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// Several variants where one is needed, or none.
+    #[error("found {}, needed one choice", count(found))]
+    OneChoice {
+        /// The names found.
+        found: Vec<String>,
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// A key that has no default is not there.
+    #[error("missing key `{key}`")]
+    MissingKey {
+        /// The key.
+        key: String,
+    },
+    /// A value of another type or out of the range of its type.
+    #[error("found {found}, needed {needed}")]
+    WrongType {
+        /// The value found.
+        found: String,
+        /// What is needed.
+        needed: String,
+    },
+    /// A value that cannot work.
+    #[error("found {found}, needed {needed}")]
+    Value {
+        /// The value found.
+        found: String,
+        /// What is needed.
+        needed: String,
+    },
+    /// What a value's own reader said of it.
+    #[error("{0}")]
+    Refused(String),
+    /// An override without a path or a value.
+    #[error("found the override `{0}`, needed a dotted path, `=` and a value")]
+    OverrideForm(String),
+    /// A path leads into a value that has no keys.
+    #[error("found {found}, which has no key `{key}`")]
+    NoKeysHere {
+        /// The value that stands there.
+        found: String,
+        /// The next part of the path.
+        key: String,
+    },
+    /// A path leads past the end of a list.
+    #[error("found a list of {length}, which has no entry `{index}`")]
+    NoEntryHere {
+        /// Entries of the list.
+        length: usize,
+        /// The next part of the path.
+        index: String,
+    },
+    /// An override of what the sweep sets anyway.
+    #[error("the sweep sets `{swept}` in every run, so this override would change nothing")]
+    Swept {
+        /// The path in the sweep.
+        swept: String,
+    },
+    /// A sweep of too many runs.
+    #[error("the sweep asks for {runs} runs, at most {most} are possible")]
+    TooManyRuns {
+        /// Runs asked for.
+        runs: u128,
+        /// The most there may be.
+        most: usize,
+    },
+    /// A topology for a method that exchanges over none.
+    #[error("{method} does not exchange over an overlay, but one is given")]
+    OverlayRefused {
+        /// The method.
+        method: &'static str,
+    },
+    /// No topology for a method that needs one.
+    #[error("{method} exchanges over an overlay, but none is given")]
+    OverlayNeeded {
+        /// The method.
+        method: &'static str,
+    },
+    /// Mixing weights without an overlay.
+    #[error("weights are given for an overlay that is not there")]
+    WeightsWithoutOverlay,
+    /// The dataset cannot be had.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The examples cannot be dealt.
+    #[error(transparent)]
+    Partition(#[from] PartitionError),
+    /// The overlay or its weights cannot be made.
+    #[error(transparent)]
+    Topology(#[from] TopologyError),
+    /// An edge list cannot be used.
+    #[error("{}: {message}", file.display())]
+    EdgeList {
+        /// The file of the edges.
+        file: PathBuf,
+        /// What is wrong with it, beginning with the line where there is one.
+        message: String,
+    },
+    /// The method's settings cannot work.
+    #[error(transparent)]
+    Algorithm(#[from] AlgorithmError),
+    /// The model cannot be built.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The run is larger than the machine.
+    #[error(
+        "a run of {rows} rows with {parameters} parameters needs about {}, {} are available",
+        bytes(*needed), bytes(*available)
+    )]
+    Memory {
+        /// Rows of the stack.
+        rows: usize,
+        /// Parameters of a model.
+        parameters: usize,
+        /// Estimate in bytes.
+        needed: u64,
+        /// Bytes that the machine has left.
+        available: u64,
+    },
+}
+
+impl Fault {
+    /// What would be right, if more can be said than that the value should change.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::UnknownKey { key, known } => Some(suggestion(key, known, "keys here")),
+            Self::UnknownChoice { found, known } => Some(suggestion(found, known, "choices")),
+            Self::OneChoice { known, .. } if known.is_empty() => {
+                Some("keep one of them".to_owned())
+            }
+            Self::OneChoice { known, .. } => Some(format!("choices: {}", known.join(", "))),
+            Self::MissingKey { key } => Some(format!("add `{key}: ..`")),
+            Self::WrongType { found, needed } => correction(found, needed).map(str::to_owned),
+            Self::OverrideForm(_) => {
+                Some("such as --set seed=2 or --set topology.regular.degree=4".to_owned())
+            }
+            Self::Swept { swept } => Some(format!(
+                "change the sweep's own values with --set 'sweep.grid.{swept}=[..]', or drop it with --set sweep=null"
+            )),
+            Self::OverlayRefused { .. } => Some(
+                "leave `topology` out, or choose a method that uses it, such as dsgd or dfedavgm"
+                    .to_owned(),
+            ),
+            Self::OverlayNeeded { .. } => {
+                Some("add a topology, such as `topology: ring`".to_owned())
+            }
+            Self::WeightsWithoutOverlay => {
+                Some("leave `weights` out, or add a topology".to_owned())
+            }
+            Self::Memory { .. } => Some("take fewer clients or a smaller model".to_owned()),
+            Self::NoExperiment { .. } => Some(
+                "an experiment has at least name, dataset, partition, model, algorithm and rounds"
+                    .to_owned(),
+            ),
+            _ => None,
+        }
+    }
+
+    /// The words beside the marked place.
+    pub(crate) fn label(&self) -> &'static str {
+        match self {
+            Self::Syntax(_) => "here",
+            Self::UnknownKey { .. } | Self::UnknownChoice { .. } => "not known",
+            Self::OneChoice { .. } => "one of these",
+            Self::MissingKey { .. } => "in here",
+            Self::WrongType { .. } | Self::Value { .. } | Self::Refused(_) => "this value",
+            Self::NoKeysHere { .. } | Self::NoEntryHere { .. } => "this part",
+            Self::Swept { .. } => "this override",
+            Self::Memory { .. } | Self::Data(_) => "asked for here",
+            _ => "set here",
+        }
+    }
+}
+
+/// How to write a single value as what is needed.
+fn correction(found: &str, needed: &str) -> Option<&'static str> {
+    let single = !matches!(found, "nothing" | "a list" | "a map");
+    match needed {
+        "text" if single => Some("write it in quotes"),
+        "a list" if single => Some("write it in brackets, such as [20]"),
+        _ => None,
+    }
+}
+
+/// `did you mean ..`, if one name is near, and the names there are.
+fn suggestion(found: &str, known: &[String], what: &str) -> String {
+    let all = format!("{what}: {}", known.join(", "));
+    match nearest(found, known.iter().map(String::as_str)) {
+        Some(name) => format!("did you mean `{name}`? {all}"),
+        None => all,
+    }
+}
+
+fn count(found: &[String]) -> String {
+    match found {
+        [] => "none".to_owned(),
+        _ => format!("{} (`{}`)", found.len(), found.join("`, `")),
+    }
+}
+
+/// Bytes in the largest binary unit that leaves a number of at least 1.
+pub(crate) fn bytes(count: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = count as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let digits = usize::from(unit > 0 && value < 100.0);
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_names_the_nearest_and_the_rest() {
+        let known = vec!["ring".to_owned(), "path".to_owned()];
+        let near = Fault::UnknownChoice {
+            found: "rign".to_owned(),
+            known: known.clone(),
+        };
+        assert_eq!(
+            near.help().as_deref(),
+            Some("did you mean `ring`? choices: ring, path")
+        );
+        let far = Fault::UnknownKey {
+            key: "weights".to_owned(),
+            known,
+        };
+        assert_eq!(far.help().as_deref(), Some("keys here: ring, path"));
+    }
+
+    #[test]
+    fn bytes_are_rounded_to_a_readable_unit() {
+        assert_eq!(
+            [0, 1023, 1536, 200 << 20, 3 << 39].map(bytes),
+            ["0 B", "1023 B", "1.5 KiB", "200 MiB", "1.5 TiB"]
+        );
+    }
+}

@@ -1,0 +1,90 @@
+//! Experiments: from a YAML file to runs, and from runs to records.
+//!
+//! A [`Source`] is the text of an experiment with its overrides. [`plan()`] checks every value, expands the sweep and
+//! returns one [`RunPlan`] per run; whatever is wrong is a [`ConfigError`] that points at the line where it was
+//! written and says what would be right.
+//!
+//! ```
+//! use meshfold_data::DataFolder;
+//! use meshfold_experiment::{Source, plan};
+//!
+//! let yaml = "
+//! name: example
+//! dataset: {glyphs: {train: 600, test: 100}}
+//! partition: {shards: {clients: 10}}
+//! topology: ring
+//! model: logistic
+//! algorithm: {dsgd: {batch_size: 20, learning_rate: 0.1}}
+//! rounds: 5
+//! sweep: {grid: {topology: [ring, complete]}}
+//! ";
+//! let folder = DataFolder::new("unused");
+//! let plans = plan(&Source::new("example.yaml", yaml), &folder)?;
+//! let labels: Vec<String> = plans.iter().map(|plan| plan.label()).collect();
+//! assert_eq!(labels, ["topology=ring", "topology=complete"]);
+//!
+//! let misspelt = Source::new("example.yaml", yaml.replace("[ring,", "[rnig,"));
+//! let error = plan(&misspelt, &folder).unwrap_err();
+//! assert_eq!(error.to_string(), "topology: unknown choice `rnig`");
+//! assert_eq!(error.line(), Some(9));
+//! # Ok::<(), meshfold_experiment::ConfigError>(())
+//! ```
+
+// Configuration and plan.
+mod checks;
+mod config;
+mod edge_list;
+mod error;
+mod experiment;
+mod fault;
+mod fault_path;
+mod id;
+mod label;
+mod memory;
+mod nearest;
+mod overrides;
+mod plan;
+mod planned_overlay;
+mod planner;
+mod reader;
+mod source;
+mod sweep;
+mod tree;
+mod unfit;
+mod variant;
+
+pub use config::{Checkpoint, Evaluate, RunConfig, TestExamples};
+pub use error::ConfigError;
+pub use fault::Fault;
+pub use plan::{PlanSummary, RunPlan, plan};
+pub use planned_overlay::PlannedOverlay;
+pub use source::Source;
+
+// Runs and their records.
+mod checkpoint;
+mod clients;
+mod course;
+mod ending;
+mod environment;
+mod evaluation;
+mod journal;
+mod observer;
+mod records;
+mod results;
+mod run;
+mod run_error;
+mod summary;
+
+pub use ending::{Ending, RunReport};
+pub use environment::{Environment, VERSION};
+pub use observer::{Observer, RoundProgress};
+pub use records::{Record, Spread, read_records};
+pub use results::Done;
+pub use run::{RunOptions, finished, run};
+pub use run_error::RunError;
+pub use summary::{Milestone, Status, Summary, Target};
+
+// The report.
+mod report;
+
+pub use report::{ReportError, write_report};

@@ -1,0 +1,116 @@
+//! Every experiment that cannot be run is refused with its line and with what would be right.
+
+mod overlays;
+mod overrides;
+mod settings;
+mod text;
+
+use meshfold_data::DataFolder;
+use meshfold_experiment::{ConfigError, Source, plan};
+use miette::Diagnostic;
+
+const YAML: &str = "\
+name: tiny
+dataset: {glyphs: {train: 600, test: 100}}
+partition: {shards: {clients: 10}}
+topology: ring
+model: {mlp: {hidden: [20]}}
+algorithm:
+  dfedavgm:
+    local: {epochs: 1}
+    batch_size: 20
+    learning_rate: 0.05
+rounds: 5
+evaluate: {every: 1, targets: [0.5]}
+";
+
+/// What a person sees of an error.
+#[derive(Debug, PartialEq)]
+struct Seen {
+    message: String,
+    file: String,
+    line: usize,
+    marked: String,
+    help: String,
+}
+
+fn seen(error: &ConfigError) -> Seen {
+    Seen {
+        message: error.to_string(),
+        file: error.file().unwrap_or_default().to_owned(),
+        line: error.line().unwrap_or_default(),
+        marked: error.marked().unwrap_or_default().to_owned(),
+        help: error
+            .help()
+            .map(|help| help.to_string())
+            .unwrap_or_default(),
+    }
+}
+
+fn refused(source: &Source) -> Seen {
+    match plan(source, &DataFolder::new("nowhere")) {
+        Err(error) => seen(&error),
+        Ok(plans) => panic!("{} runs were planned of\n{}", plans.len(), source.text()),
+    }
+}
+
+/// Plans the experiment with the line that starts with `key` replaced, and `more` at its end.
+fn with(key: &str, line: &str) -> Source {
+    assert!(
+        YAML.lines()
+            .any(|found| found.trim_start().starts_with(key)),
+        "{key}"
+    );
+    let replaced = |found: &str| {
+        if found.trim_start().starts_with(key) {
+            line.to_owned()
+        } else {
+            found.to_owned()
+        }
+    };
+    let lines: Vec<String> = YAML.lines().map(replaced).collect();
+    Source::new("tiny.yaml", lines.join("\n"))
+}
+
+/// Asserts message, line, marked text and the beginning of the help.
+fn expect(source: &Source, message: &str, line: usize, marked: &str, help: &str) {
+    let seen = refused(source);
+    assert_eq!(
+        (seen.message.as_str(), seen.line, seen.marked.as_str()),
+        (message, line, marked)
+    );
+    assert!(
+        seen.help.starts_with(help) && (help.is_empty() == seen.help.is_empty()),
+        "{seen:?}"
+    );
+}
+
+#[test]
+fn the_experiment_itself_is_planned() {
+    assert_eq!(
+        plan(&Source::new("tiny.yaml", YAML), &DataFolder::new("nowhere"))
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn errors_are_drawn_with_their_line() {
+    let error = plan(
+        &with("topology", "topology: rnig"),
+        &DataFolder::new("nowhere"),
+    )
+    .unwrap_err();
+    let handler =
+        miette::GraphicalReportHandler::new_themed(miette::GraphicalTheme::unicode_nocolor());
+    let mut drawn = String::new();
+    handler.render_report(&mut drawn, &error).unwrap();
+    for part in [
+        "tiny.yaml:4:11",
+        "4 │ topology: rnig",
+        "help: did you mean `ring`?",
+    ] {
+        assert!(drawn.contains(part), "{drawn}");
+    }
+}

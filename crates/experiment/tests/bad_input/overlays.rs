@@ -1,0 +1,147 @@
+//! Overlays that cannot be built, or not be used.
+
+use std::fs;
+
+use meshfold_data::DataFolder;
+use meshfold_experiment::{Source, plan};
+
+use crate::{YAML, expect, refused, with};
+
+#[test]
+fn overlays_that_cannot_be_built_point_at_their_setting() {
+    let odd = YAML
+        .replace("clients: 10", "clients: 9")
+        .replace("topology: ring", "topology: {regular: {degree: 3}}");
+    let seen = refused(&Source::new("tiny.yaml", odd));
+    assert_eq!((seen.line, seen.marked.as_str()), (4, "3"), "{seen:?}");
+    assert!(
+        seen.message
+            .starts_with("regular: degree 3 on 9 nodes gives half an edge"),
+        "{seen:?}"
+    );
+    for (line, marked, message) in [
+        (
+            "topology: {ring: {hops: 6}}",
+            "6",
+            "ring: hops = 6 must lie in 1..=5 for 10 nodes",
+        ),
+        (
+            "topology: {erdos_renyi: {p: 0.01}}",
+            "0.01",
+            "erdos_renyi: none of 1000 draws",
+        ),
+        (
+            "topology: {erdos_renyi: {p: 2}}",
+            "2",
+            "erdos_renyi: p = 2 is not a probability",
+        ),
+        (
+            "topology: {watts_strogatz: {neighbours: 3, rewire: 0.1}}",
+            "3",
+            "watts_strogatz: neighbours = 3 must be even",
+        ),
+        (
+            "topology: {grid: {rows: 3}}",
+            "3",
+            "grid: 10 nodes do not fill 3 rows",
+        ),
+        (
+            "topology: ring\nweights: {laplacian: {theta: 2}}",
+            "2",
+            "laplacian: theta = 2 must lie in 0..=1",
+        ),
+    ] {
+        let seen = refused(&with("topology", line));
+        assert_eq!(seen.marked, marked, "{seen:?}");
+        assert!(seen.message.starts_with(message), "{seen:?}");
+    }
+}
+
+#[test]
+fn edge_lists_name_their_line_and_the_experiments_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("e.yaml");
+    let text = YAML.replace("topology: ring", "topology: {edges: {file: w.edges}}");
+    let source = Source::new(&path, text);
+    let ring: String = (0..10)
+        .map(|node| format!("{node} {}\n", (node + 1) % 10))
+        .collect();
+    let list = |text: &str| fs::write(folder.path().join("w.edges"), text).unwrap();
+
+    let seen = refused(&source);
+    assert!(seen.message.contains("w.edges: "), "{seen:?}");
+    for (edges, message) in [
+        (
+            format!("{ring}3 10\n"),
+            "w.edges: line 11: edge 3-10 leaves the overlay, whose 10 nodes are numbered from 0",
+        ),
+        (
+            format!("# ring\n{ring}4 4\n"),
+            "w.edges: line 12: edge 4-4 is a self-loop",
+        ),
+        (
+            "0 1 2\n".to_owned(),
+            "w.edges: line 1: expected two node numbers",
+        ),
+        (
+            "0 1\n".to_owned(),
+            "edges w.edges: 10 nodes fall into 9 components, an overlay must be connected",
+        ),
+        (
+            "# none\n".to_owned(),
+            "edges: nothing was read from w.edges",
+        ),
+    ] {
+        list(&edges);
+        let seen = refused(&source);
+        assert!(seen.message.contains(message), "{seen:?}");
+        assert_eq!(
+            (seen.line, seen.marked.as_str()),
+            (4, "w.edges"),
+            "{seen:?}"
+        );
+    }
+    list(&ring);
+    let plans = plan(&source, &DataFolder::new("nowhere")).unwrap();
+    assert_eq!(plans[0].overlay.as_ref().unwrap().overlay.edge_count(), 10);
+    let yaml = plans[0].config.to_yaml();
+    assert!(
+        yaml.contains("sha256: ") && yaml.contains("file: w.edges"),
+        "{yaml}"
+    );
+}
+
+#[test]
+fn overlay_and_method_must_fit_each_other() {
+    let fedavg = |rest: &str| {
+        let text = YAML
+            .replace("dfedavgm", "fedavg")
+            .replace("topology: ring\n", rest);
+        Source::new("tiny.yaml", text)
+    };
+    let refused_overlay = "fedavg does not exchange over an overlay, but one is given";
+    expect(
+        &fedavg("topology: ring\n"),
+        refused_overlay,
+        4,
+        "ring",
+        "leave `topology` out",
+    );
+    let weights = "weights are given for an overlay that is not there";
+    expect(
+        &fedavg("weights: uniform\n"),
+        weights,
+        4,
+        "uniform",
+        "leave `weights` out",
+    );
+    assert_eq!(
+        plan(&fedavg(""), &DataFolder::new("nowhere")).unwrap()[0]
+            .rows
+            .count,
+        1
+    );
+    let source = Source::new("tiny.yaml", YAML.replace("topology: ring\n", ""));
+    let needed = "dfedavgm exchanges over an overlay, but none is given";
+    expect(&source, needed, 5, "algorithm", "add a topology");
+}

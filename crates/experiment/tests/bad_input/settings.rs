@@ -1,0 +1,182 @@
+//! Values that are of the right type and cannot work.
+
+use std::path::Path;
+
+use crate::{expect, refused, with};
+
+#[test]
+fn settings_of_the_method_are_checked() {
+    for (key, line, message, number, marked) in [
+        (
+            "batch_size",
+            "    batch_size: 0",
+            "batch_size is 0, but ",
+            9,
+            "0",
+        ),
+        (
+            "local",
+            "    local: {steps: 0}",
+            "local is {steps: 0}, but ",
+            8,
+            "local",
+        ),
+        (
+            "learning_rate",
+            "    learning_rate: -0.1",
+            "learning_rate is -0.1, but ",
+            10,
+            "-0.1",
+        ),
+        (
+            "learning_rate",
+            "    learning_rate: 0.1\n    momentum: 1",
+            "momentum is 1, but ",
+            11,
+            "1",
+        ),
+        (
+            "learning_rate",
+            "    learning_rate: 0.1\n    clip_norm: 0",
+            "clip_norm is 0, but ",
+            11,
+            "0",
+        ),
+        (
+            "learning_rate",
+            "    learning_rate: 0.1\n    weight_decay: -1",
+            "weight_decay is -1, but ",
+            11,
+            "-1",
+        ),
+    ] {
+        let seen = refused(&with(key, line));
+        assert!(seen.message.starts_with(message), "{seen:?}");
+        assert_eq!(
+            (seen.line, seen.marked.as_str()),
+            (number, marked),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn numbers_that_stand_for_themselves_are_checked() {
+    expect(
+        &with("rounds", "rounds: 0"),
+        "rounds: found 0, needed at least 1",
+        11,
+        "0",
+        "",
+    );
+    let every = "evaluate.every: found 0, needed at least 1 round from one evaluation to the next";
+    expect(
+        &with("evaluate", "evaluate: {every: 0}"),
+        every,
+        12,
+        "0",
+        "",
+    );
+    let examples = "evaluate.examples: found 101, needed 1 to 100, the test examples, or `all`";
+    expect(
+        &with("evaluate", "evaluate: {examples: 101}"),
+        examples,
+        12,
+        "101",
+        "",
+    );
+    let target =
+        "evaluate.targets.1: found 65, needed an accuracy as a fraction, above 0 and up to 1";
+    expect(
+        &with("evaluate", "evaluate: {targets: [0.5, 65]}"),
+        target,
+        12,
+        "65",
+        "",
+    );
+    let checkpoint =
+        "checkpoint.every: found 0, needed at least 1 round from one checkpoint to the next";
+    expect(
+        &with("evaluate", "checkpoint: {every: 0}"),
+        checkpoint,
+        12,
+        "0",
+        "",
+    );
+    let name = "name: found the text \"../up\", needed the name of a folder: without `/`, `\\` or control characters, \
+                not starting with a dot";
+    expect(&with("name", "name: ../up"), name, 1, "../up", "");
+    let wide =
+        "model.mlp.hidden.1: found 1000000000000000000, needed at most 16777216 units in a layer";
+    let source = with("model", "model: {mlp: {hidden: [20, 1000000000000000000]}}");
+    expect(&source, wide, 5, "1000000000000000000", "");
+    let seen = refused(&with("model", "model: {mlp: {hidden: [20, 0]}}"));
+    assert_eq!((seen.line, seen.marked.as_str()), (5, "hidden"), "{seen:?}");
+    assert!(
+        seen.message.contains("at least one unit in every layer"),
+        "{seen:?}"
+    );
+}
+
+#[test]
+fn partitions_that_cannot_be_dealt_point_at_their_setting() {
+    let many = "partition: 601 clients but only 600 training examples; at most 600 clients";
+    expect(
+        &with("partition", "partition: {iid: {clients: 601}}"),
+        many,
+        3,
+        "601",
+        "",
+    );
+    let seen = refused(&with(
+        "partition",
+        "partition: {shards: {clients: 10, per_client: 61}}",
+    ));
+    assert_eq!((seen.line, seen.marked.as_str()), (3, "61"), "{seen:?}");
+    let seen = refused(&with(
+        "partition",
+        "partition: {dirichlet: {clients: 100, alpha: 0.01}}",
+    ));
+    assert_eq!((seen.line, seen.marked.as_str()), (3, "0.01"), "{seen:?}");
+    assert!(
+        seen.message
+            .contains("left a client with fewer than 1 examples"),
+        "{seen:?}"
+    );
+    assert!(seen.message.contains("would do"), "{seen:?}");
+    let seen = refused(&with(
+        "partition",
+        "partition: {dirichlet: {clients: 10, alpha: -1}}",
+    ));
+    assert_eq!((seen.line, seen.marked.as_str()), (3, "-1"), "{seen:?}");
+    let seen = refused(&with(
+        "partition",
+        "partition:\n  explicit:\n    counts: [[1, 1]]",
+    ));
+    assert_eq!(
+        (seen.line, seen.file.as_str()),
+        (5, "tiny.yaml"),
+        "{seen:?}"
+    );
+    let none = "partition: 0 clients, at least 1 needed";
+    expect(
+        &with("partition", "partition: {iid: {clients: 0}}"),
+        none,
+        3,
+        "0",
+        "",
+    );
+    let seen = refused(&with("dataset", "dataset: {glyphs: {train: 0}}"));
+    assert_eq!((seen.line, seen.marked.as_str()), (2, "0"), "{seen:?}");
+}
+
+#[test]
+fn missing_dataset_files_say_where_they_were_looked_for_and_what_fetches_them() {
+    let seen = refused(&with("dataset", "dataset: mnist"));
+    assert_eq!((seen.line, seen.marked.as_str()), (2, "mnist"), "{seen:?}");
+    let looked = Path::new("nowhere").join("mnist").display().to_string();
+    assert!(
+        seen.message.contains(&looked) && seen.message.contains("`meshfold data fetch mnist`"),
+        "{seen:?}"
+    );
+}
