@@ -92,7 +92,10 @@ impl ConfigError {
 impl ConfigError {
     /// The error is met in the run that `variation` sets apart.
     pub(crate) fn in_run(mut self, variation: &[(String, String)]) -> Self {
-        self.0.run = joined(variation);
+        // Files of a dataset are missing for all runs that use it, not for the first of them.
+        if !matches!(self.0.fault, Fault::Data(_)) {
+            self.0.run = joined(variation);
+        }
         self
     }
 

@@ -172,7 +172,9 @@ fn partitions_that_cannot_be_dealt_point_at_their_setting() {
 
 #[test]
 fn missing_dataset_files_say_where_they_were_looked_for_and_what_fetches_them() {
-    let seen = refused(&with("dataset", "dataset: mnist"));
+    let sweep = "dataset: mnist\nsweep: {grid: {seed: [1, 2]}}";
+    let seen = refused(&with("dataset", sweep));
+    assert_eq!(seen.help, "", "it is missing for every run");
     assert_eq!((seen.line, seen.marked.as_str()), (2, "mnist"), "{seen:?}");
     let looked = Path::new("nowhere").join("mnist").display().to_string();
     assert!(
