@@ -40,7 +40,11 @@ pub(crate) struct Case {
 
 impl Case {
     pub(crate) fn of(name: Name) -> Self {
-        let mlp = |hidden: &[usize]| Model::Mlp(Mlp { hidden: hidden.to_vec() });
+        let mlp = |hidden: &[usize]| {
+            Model::Mlp(Mlp {
+                hidden: hidden.to_vec(),
+            })
+        };
         let w1 = Self {
             name: "w1",
             model: Model::Logistic,
@@ -56,7 +60,10 @@ impl Case {
         };
         match name {
             Name::W1 => w1,
-            Name::Eval1 => Self { name: "eval1", ..w1 },
+            Name::Eval1 => Self {
+                name: "eval1",
+                ..w1
+            },
             Name::W2 | Name::Eval2 => Self {
                 name: if name == Name::W2 { "w2" } else { "eval2" },
                 model: mlp(&[200]),
@@ -82,7 +89,14 @@ impl Case {
                 samples: 300,
                 ..w1
             },
-            Name::W6 => Self { name: "w6", rounds: 1, steps: 0, batch: 0, samples: 0, ..w1 },
+            Name::W6 => Self {
+                name: "w6",
+                rounds: 1,
+                steps: 0,
+                batch: 0,
+                samples: 0,
+                ..w1
+            },
         }
     }
 }

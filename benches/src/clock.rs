@@ -41,7 +41,11 @@ impl Timing {
     /// Median, least and most seconds.
     pub(crate) fn spread(&self) -> [f64; 3] {
         let count = self.seconds.len();
-        [self.seconds[count / 2], self.seconds[0], self.seconds[count - 1]]
+        [
+            self.seconds[count / 2],
+            self.seconds[0],
+            self.seconds[count - 1],
+        ]
     }
 }
 
@@ -55,12 +59,20 @@ fn cpu_seconds() -> f64 {
     // Fields 14 and 15 of the line, counted from 1, in ticks of which Linux has 100 a second.
     let line = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after = line.rsplit(')').next().unwrap_or_default();
-    after.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
+    after
+        .split_whitespace()
+        .skip(11)
+        .take(2)
+        .filter_map(|ticks| ticks.parse::<f64>().ok())
+        .sum::<f64>()
+        / 100.0
 }
 
 /// Most memory that the process has held, in MiB.
 pub(crate) fn peak_rss_mib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) / 1024
+    line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok())
+        .unwrap_or(0)
+        / 1024
 }

@@ -66,13 +66,13 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            tracing_free_error(&error);
+            tell(&error);
             ExitCode::FAILURE
         }
     }
 }
 
-fn tracing_free_error(error: &BenchError) {
+fn tell(error: &BenchError) {
     use std::io::Write;
     // Nothing is left to do if the error cannot be written.
     let _ = writeln!(std::io::stderr(), "error: {error}");
@@ -101,12 +101,17 @@ fn measure(arguments: &Arguments) -> Result<serde_json::Value, BenchError> {
     case.rounds = arguments.rounds.unwrap_or(case.rounds);
     let threads = (arguments.threads > 0).then_some(arguments.threads);
     let device = Device::open(arguments.device, threads, arguments.cpu)?;
-    let protocol = clock::Protocol { repeat: arguments.repeat, warmup: arguments.warmup };
+    let protocol = clock::Protocol {
+        repeat: arguments.repeat,
+        warmup: arguments.warmup,
+    };
     let mut record = match arguments.case {
         case::Name::W6 => mixing::run(&case, &device, protocol)?,
         case::Name::Eval1 | case::Name::Eval2 => training::evaluate(&case, &device, protocol)?,
         _ => training::run(&case, &device, protocol)?,
     };
-    record["threads"] = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)).into();
+    record["threads"] = threads
+        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+        .into();
     Ok(record)
 }

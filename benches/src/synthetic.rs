@@ -14,16 +14,31 @@ const CLASSES: usize = 10;
 /// `clients * samples` training images and `tests` test images, and who holds which.
 pub(crate) fn splits(case: &Case, tests: usize) -> Result<(Splits, Partition), BenchError> {
     let mut rng = ChaCha8Rng::seed_from_u64(0);
-    let prototypes: Vec<i16> = (0..CLASSES * FEATURES).map(|_| rng.random_range(40..216)).collect();
+    let prototypes: Vec<i16> = (0..CLASSES * FEATURES)
+        .map(|_| rng.random_range(40..216))
+        .collect();
     let mut draw = |count: usize| {
-        let labels: Vec<u16> = (0..count).map(|_| rng.random_range(0..CLASSES as u16)).collect();
+        let labels: Vec<u16> = (0..count)
+            .map(|_| rng.random_range(0..CLASSES as u16))
+            .collect();
         let mut pixels = Vec::with_capacity(count * FEATURES);
         for label in &labels {
             let prototype = &prototypes[usize::from(*label) * FEATURES..][..FEATURES];
-            pixels.extend(prototype.iter().map(|p| (p / 2 + 64 + rng.random_range(-100..=100)).clamp(0, 255) as u8));
+            pixels.extend(
+                prototype
+                    .iter()
+                    .map(|p| (p / 2 + 64 + rng.random_range(-100..=100)).clamp(0, 255) as u8),
+            );
         }
-        let shape = Shape { channels: 1, height: 28, width: 28 };
-        let scale = Scale { multiply: 2.0 / 255.0, add: -1.0 };
+        let shape = Shape {
+            channels: 1,
+            height: 28,
+            width: 28,
+        };
+        let scale = Scale {
+            multiply: 2.0 / 255.0,
+            add: -1.0,
+        };
         Examples::new(pixels, labels, shape, CLASSES, scale)
     };
     let count = case.clients * case.samples;

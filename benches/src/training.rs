@@ -5,8 +5,8 @@ use crate::case::Case;
 use crate::clock::{Protocol, Timing, peak_rss_mib, rounded};
 use crate::synthetic;
 use meshfold_engine::{
-    Amount, BatchSize, Device, Draw, Learner, LearningRate, LocalWork, Mixing, Network, RowWork, Sgd, Split, Start,
-    Velocity,
+    Amount, BatchSize, Device, Draw, Learner, LearningRate, LocalWork, Mixing, Network, RowWork,
+    Sgd, Split, Start, Velocity,
 };
 use meshfold_topology::{MetropolisHastings, Regular, Topology, Weights};
 use rand::SeedableRng;
@@ -18,13 +18,21 @@ use std::sync::Arc;
 pub(crate) fn regular_mixing(nodes: usize, degree: usize) -> Result<Mixing, BenchError> {
     let mut rng = ChaCha8Rng::seed_from_u64(0);
     let overlay = Topology::Regular(Regular { degree }).build(nodes, &mut rng)?;
-    Ok(Mixing::new(&Weights::MetropolisHastings(MetropolisHastings {}).matrix(&overlay)?))
+    Ok(Mixing::new(
+        &Weights::MetropolisHastings(MetropolisHastings {}).matrix(&overlay)?,
+    ))
 }
 
 fn learner(case: &Case, device: &Device, tests: usize) -> Result<Learner, BenchError> {
     let (splits, partition) = synthetic::splits(case, tests)?;
     let network = Network::new(&case.model, splits.train.width(), splits.train.classes())?;
-    Ok(Learner::upload(device, network, splits, Arc::new(partition), 0)?)
+    Ok(Learner::upload(
+        device,
+        network,
+        splits,
+        Arc::new(partition),
+        0,
+    )?)
 }
 
 /// Times a training workload.
@@ -40,13 +48,23 @@ pub(crate) fn run(case: &Case, device: &Device, protocol: Protocol) -> Result<Va
         batch_size: BatchSize::Size(case.batch),
         draw: Draw::WithReplacement,
     };
-    let rows: Vec<RowWork> =
-        (0..case.clients as u32).map(|client| RowWork { client, amount: Amount::Steps(case.steps) }).collect();
+    let rows: Vec<RowWork> = (0..case.clients as u32)
+        .map(|client| RowWork {
+            client,
+            amount: Amount::Steps(case.steps),
+        })
+        .collect();
     let mut round = 0;
     let timing = protocol.time(|| {
         for _ in 0..case.rounds {
             round += 1;
-            let work = LocalWork { round, rows: &rows, sgd: &sgd, correction: None, anchor: None };
+            let work = LocalWork {
+                round,
+                rows: &rows,
+                sgd: &sgd,
+                correction: None,
+                anchor: None,
+            };
             learner.train(&mut models, Velocity::Fresh, &work)?;
             models.mix(&mixing)?;
         }
@@ -55,7 +73,13 @@ pub(crate) fn run(case: &Case, device: &Device, protocol: Protocol) -> Result<Va
     })?;
     let flop = learner.network().flop_per_step(case.batch as usize);
     let count = (case.clients * case.steps as usize * case.rounds) as f64;
-    let mut record = record(case, device, &timing, learner.network().layout().parameters(), count);
+    let mut record = record(
+        case,
+        device,
+        &timing,
+        learner.network().layout().parameters(),
+        count,
+    );
     let [median, _, _] = timing.spread();
     record["samples_per_s"] = rounded(count * f64::from(case.batch) / median).into();
     record["gflop_per_client_step"] = rounded(flop / 1e9).into();
@@ -66,24 +90,43 @@ pub(crate) fn run(case: &Case, device: &Device, protocol: Protocol) -> Result<Va
 }
 
 /// Times the judging of every client's model on 10,000 images.
-pub(crate) fn evaluate(case: &Case, device: &Device, protocol: Protocol) -> Result<Value, BenchError> {
+pub(crate) fn evaluate(
+    case: &Case,
+    device: &Device,
+    protocol: Protocol,
+) -> Result<Value, BenchError> {
     const TESTS: usize = 10_000;
     let mut learner = learner(case, device, TESTS)?;
     let models = learner.initial(case.clients, Start::Independent)?;
     let timing = protocol.time(|| {
         let scores = learner.evaluate(&models, Split::Test, None)?;
-        Ok::<f64, BenchError>(scores.iter().map(|score| score.loss).sum::<f64>() / scores.len() as f64)
+        Ok::<f64, BenchError>(
+            scores.iter().map(|score| score.loss).sum::<f64>() / scores.len() as f64,
+        )
     })?;
     let parameters = learner.network().layout().parameters();
     let mut record = record(case, device, &timing, parameters, 0.0);
-    let flop: usize = learner.network().layout().blocks().iter().filter(|b| b.inputs > 1).map(|b| 2 * b.size()).sum();
+    let flop: usize = learner
+        .network()
+        .layout()
+        .blocks()
+        .iter()
+        .filter(|b| b.inputs > 1)
+        .map(|b| 2 * b.size())
+        .sum();
     let [median, _, _] = timing.spread();
     record["gflops"] = rounded((case.clients * TESTS * flop) as f64 / median / 1e9).into();
     Ok(record)
 }
 
 /// The keys that all records share.
-pub(crate) fn record(case: &Case, device: &Device, timing: &Timing, parameters: usize, count: f64) -> Value {
+pub(crate) fn record(
+    case: &Case,
+    device: &Device,
+    timing: &Timing,
+    parameters: usize,
+    count: f64,
+) -> Value {
     let [median, least, most] = timing.spread();
     let mut record = json!({
         "case": case.name, "impl": "meshfold", "framework": "meshfold", "version": env!("CARGO_PKG_VERSION"),

@@ -1,11 +1,9 @@
 //! Decentralized federated averaging, with and without momentum.
 
-use crate::dsgd::gossip_bytes;
-use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting};
+use crate::round::{Algorithm, OverlayUse, Round, RowKind, Rows, Setting};
 use crate::training::{Training, method_config};
 use crate::{AlgorithmError, Configured};
 use meshfold_engine::{Stack, Velocity};
-use meshfold_topology::Overlay;
 
 method_config! {
     /// Parameters of [`Method::Dfedavg`](crate::Method::Dfedavg): [`Dfedavgm`] without momentum.
@@ -28,71 +26,55 @@ struct Running {
     model_bytes: u64,
 }
 
-macro_rules! configured {
-    ($config:ident, $check:expr) => {
-        impl Configured for $config {
-            fn training(&self) -> Training {
-                self.shared()
-            }
-
-            fn check_own(&self) -> Result<(), AlgorithmError> {
-                let check: fn(&Self) -> Result<(), AlgorithmError> = $check;
-                check(self)
-            }
-
-            fn overlay_use(&self) -> OverlayUse {
-                OverlayUse::Required
-            }
-
-            fn rows(&self, clients: usize) -> Rows {
-                Rows {
-                    kind: RowKind::Client,
-                    count: clients,
-                }
-            }
-
-            fn working_rows(&self, _clients: usize) -> usize {
-                0
-            }
-
-            fn forecast(
-                &self,
-                shard_sizes: &[usize],
-                overlay: Option<&Overlay>,
-                model_bytes: u64,
-            ) -> Forecast {
-                let training = self.shared();
-                let local_steps = shard_sizes
-                    .iter()
-                    .map(|shard| f64::from(training.steps_on(*shard)))
-                    .sum();
-                Forecast {
-                    local_steps,
-                    bytes: gossip_bytes(overlay, model_bytes),
-                }
-            }
-
-            fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-                let (clients, model_bytes) = (setting.clients, setting.model_bytes());
-                Box::new(Running {
-                    training: self.shared(),
-                    clients,
-                    model_bytes,
-                })
-            }
-        }
-    };
+impl Running {
+    fn new(training: Training, setting: &Setting) -> Box<dyn Algorithm> {
+        let (clients, model_bytes) = (setting.clients, setting.model_bytes());
+        Box::new(Self {
+            training,
+            clients,
+            model_bytes,
+        })
+    }
 }
 
-configured!(Dfedavg, |config| match config.momentum {
-    0.0 => Ok(()),
-    momentum => Err(AlgorithmError::Setting {
-        key: "momentum",
-        found: momentum.to_string(),
-        needed: "dfedavg has none: use dfedavgm",
-    }),
-});
-configured!(Dfedavgm, |_| Ok(()));
+impl Configured for Dfedavg {
+    fn training(&self) -> Training {
+        self.shared()
+    }
+
+    fn check_own(&self) -> Result<(), AlgorithmError> {
+        match self.momentum {
+            0.0 => Ok(()),
+            momentum => Err(AlgorithmError::Setting {
+                key: "momentum",
+                found: momentum.to_string(),
+                needed: "dfedavg has none: use dfedavgm",
+            }),
+        }
+    }
+
+    fn overlay_use(&self) -> OverlayUse {
+        OverlayUse::Required
+    }
+
+    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Running::new(self.shared(), setting)
+    }
+}
+
+impl Configured for Dfedavgm {
+    fn training(&self) -> Training {
+        self.shared()
+    }
+
+    fn overlay_use(&self) -> OverlayUse {
+        OverlayUse::Required
+    }
+
+    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Running::new(self.shared(), setting)
+    }
+}
 
 impl Algorithm for Running {
     fn rows(&self) -> Rows {

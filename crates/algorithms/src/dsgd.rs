@@ -1,11 +1,10 @@
 //! Decentralized stochastic gradient descent.
 
-use crate::alone::kept_velocity;
-use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting};
+use crate::round::{Algorithm, OverlayUse, Round, RowKind, Rows, Setting};
 use crate::training::{Local, Training, method_config};
+use crate::velocity::KeptVelocity;
 use crate::{AlgorithmError, Configured};
 use meshfold_engine::{Amount, Stack};
-use meshfold_topology::Overlay;
 use serde::{Deserialize, Serialize};
 
 /// Which comes first, the gradient step or the exchange.
@@ -41,7 +40,7 @@ struct Running {
     order: Order,
     clients: usize,
     model_bytes: u64,
-    velocity: Option<Stack>,
+    velocity: KeptVelocity,
 }
 
 impl Configured for Dsgd {
@@ -64,33 +63,9 @@ impl Configured for Dsgd {
         OverlayUse::Required
     }
 
-    fn rows(&self, clients: usize) -> Rows {
-        Rows {
-            kind: RowKind::Client,
-            count: clients,
-        }
-    }
-
     fn working_rows(&self, clients: usize) -> usize {
         let velocity = usize::from(self.momentum > 0.0 || self.order == Order::MixThenStep);
         (velocity + usize::from(self.order == Order::MixThenStep)) * clients
-    }
-
-    fn forecast(
-        &self,
-        shard_sizes: &[usize],
-        overlay: Option<&Overlay>,
-        model_bytes: u64,
-    ) -> Forecast {
-        let training = self.shared();
-        let local_steps = shard_sizes
-            .iter()
-            .map(|shard| f64::from(training.steps_on(*shard)))
-            .sum();
-        Forecast {
-            local_steps,
-            bytes: gossip_bytes(overlay, model_bytes),
-        }
     }
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
@@ -99,14 +74,9 @@ impl Configured for Dsgd {
             order: self.order,
             clients: setting.clients,
             model_bytes: setting.model_bytes(),
-            velocity: None,
+            velocity: KeptVelocity::default(),
         })
     }
-}
-
-/// Bytes when every node sends its model to each neighbour.
-pub(crate) fn gossip_bytes(overlay: Option<&Overlay>, model_bytes: u64) -> u64 {
-    overlay.map_or(0, |overlay| 2 * overlay.edge_count() as u64 * model_bytes)
 }
 
 impl Algorithm for Running {
@@ -122,7 +92,7 @@ impl Algorithm for Running {
         let work = round.work(&rows, &self.training);
         match self.order {
             Order::StepThenMix => {
-                let velocity = kept_velocity(&mut self.velocity, models, &self.training);
+                let velocity = self.velocity.of_training(models, &self.training);
                 let steps = round.learner.train(models, velocity, &work)?; // D-Cliques Fig. 2, lines 3-4
                 round.traffic.compute(steps);
                 round.exchange_models(self.model_bytes);
@@ -146,9 +116,7 @@ impl Algorithm for Running {
                 );
                 round.exchange_models(self.model_bytes);
                 models.mix(round.mixing())?; // line 4
-                let velocity = self.velocity.get_or_insert_with(|| {
-                    Stack::zeros(models.device(), models.layout(), models.rows())
-                });
+                let velocity = self.velocity.like(models);
                 models.heavy_ball_step(velocity, &gradients, &rates, self.training.sgd.momentum)?; // line 5
             }
         }
@@ -156,15 +124,10 @@ impl Algorithm for Running {
     }
 
     fn state(&self) -> Vec<(&'static str, &Stack)> {
-        self.velocity
-            .iter()
-            .map(|velocity| ("velocity", velocity))
-            .collect()
+        self.velocity.state()
     }
 
     fn restore(&mut self, name: &str, stack: Stack) {
-        if name == "velocity" {
-            self.velocity = Some(stack);
-        }
+        self.velocity.restore(name, stack);
     }
 }

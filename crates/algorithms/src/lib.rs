@@ -12,6 +12,7 @@ mod fedavg;
 mod round;
 mod traffic;
 mod training;
+mod velocity;
 
 pub use alone::Alone;
 pub use dfedavg::{Dfedavg, Dfedavgm};
@@ -51,17 +52,39 @@ pub(crate) trait Configured {
     }
     /// Whether rows exchange over an overlay.
     fn overlay_use(&self) -> OverlayUse;
-    /// The models that exist between rounds.
-    fn rows(&self, clients: usize) -> Rows;
+    /// The models that exist between rounds: one for each client unless the method says otherwise.
+    fn rows(&self, clients: usize) -> Rows {
+        Rows {
+            kind: RowKind::Client,
+            count: clients,
+        }
+    }
     /// Further rows that the method holds, velocities included.
-    fn working_rows(&self, clients: usize) -> usize;
-    /// Expected work and traffic of one round in which all clients are alive.
+    fn working_rows(&self, _clients: usize) -> usize {
+        0
+    }
+    /// Expected work and traffic of one round in which all clients are alive: all of them train, and with an overlay
+    /// each sends its model to every neighbour, unless the method says otherwise.
     fn forecast(
         &self,
         shard_sizes: &[usize],
         overlay: Option<&Overlay>,
         model_bytes: u64,
-    ) -> Forecast;
+    ) -> Forecast {
+        let training = self.training();
+        let local_steps = shard_sizes
+            .iter()
+            .map(|shard| f64::from(training.steps_on(*shard)))
+            .sum();
+        let messages = match self.overlay_use() {
+            OverlayUse::Required => overlay.map_or(0, |overlay| 2 * overlay.edge_count() as u64),
+            OverlayUse::Refused => 0,
+        };
+        Forecast {
+            local_steps,
+            bytes: messages * model_bytes,
+        }
+    }
     /// Builds the running method.
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm>;
 }

@@ -22,6 +22,7 @@ mod stack;
 #[cfg(feature = "gpu")]
 mod stacked;
 mod stream;
+mod verbs;
 mod work;
 
 pub use device::{Cpu, Device, DeviceRequest};

@@ -1,5 +1,5 @@
 //! A small learning problem and a sequential transcription of local steps in double precision.
-#![allow(dead_code)]
+#![allow(dead_code, missing_docs, unreachable_pub)]
 
 use meshfold_data::{Examples, Partition, Scale, Shape, Splits};
 use meshfold_engine::{
