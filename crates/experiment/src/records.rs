@@ -71,17 +71,19 @@ impl Spread {
             "a spread is taken over at least one model"
         );
         let count = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / count;
-        let variance = values
-            .iter()
-            .map(|value| (value - mean).powi(2))
-            .sum::<f64>()
-            / count;
         let (min, max) = values
             .iter()
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
                 (low.min(*value), high.max(*value))
             });
+        let mean = values.iter().sum::<f64>() / count;
+        // The sum is rounded: the mean of equal values could lie beside them.
+        let mean = if mean.is_finite() { mean.clamp(min, max) } else { mean };
+        let variance = values
+            .iter()
+            .map(|value| (value - mean).powi(2))
+            .sum::<f64>()
+            / count;
         Self {
             mean,
             min,
@@ -243,6 +245,8 @@ mod tests {
     fn the_deviation_is_that_of_the_population() {
         let spread = Spread::of(&[1.0, 3.0, 5.0, 7.0]);
         assert_eq!((spread.mean, spread.min, spread.max), (4.0, 1.0, 7.0));
+        let equal = Spread::of(&[0.9825; 10]);
+        assert_eq!((equal.mean, equal.std), (0.9825, 0.0));
         assert!((spread.std - 5.0_f64.sqrt()).abs() < 1e-15);
     }
 
