@@ -27,7 +27,7 @@ struct Running {
 }
 
 impl Running {
-    fn new(training: Training, setting: &Setting) -> Box<dyn Algorithm> {
+    fn boxed(training: Training, setting: &Setting) -> Box<dyn Algorithm> {
         let (clients, model_bytes) = (setting.clients, setting.model_bytes());
         Box::new(Self {
             training,
@@ -58,7 +58,7 @@ impl Configured for Dfedavg {
     }
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        Running::new(self.shared(), setting)
+        Running::boxed(self.shared(), setting)
     }
 }
 
@@ -72,7 +72,7 @@ impl Configured for Dfedavgm {
     }
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        Running::new(self.shared(), setting)
+        Running::boxed(self.shared(), setting)
     }
 }
 

@@ -78,7 +78,11 @@ impl Spread {
             });
         let mean = values.iter().sum::<f64>() / count;
         // The sum is rounded: the mean of equal values could lie beside them.
-        let mean = if mean.is_finite() { mean.clamp(min, max) } else { mean };
+        let mean = if mean.is_finite() {
+            mean.clamp(min, max)
+        } else {
+            mean
+        };
         let variance = values
             .iter()
             .map(|value| (value - mean).powi(2))
