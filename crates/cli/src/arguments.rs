@@ -1,0 +1,263 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, value_parser};
+use clap_complete::Shell;
+use meshfold_data::DataFolder;
+use meshfold_engine::{Device, DeviceRequest, Instructions};
+use meshfold_experiment::{ConfigError, Source};
+
+use crate::failure::Failure;
+
+/// Decentralized federated learning: a thousand clients in one kernel.
+#[derive(Debug, Parser)]
+#[command(version, propagate_version = true, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Say more of what happens; twice for everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run an experiment, or all runs of its sweep; finished runs are skipped, broken ones resumed
+    Run(RunArguments),
+    /// Show what an experiment would do: runs, rows, parameters, memory, steps and bytes per round
+    Plan(PlanArguments),
+    /// Show an overlay's figures: degrees, spectrum, how fast it mixes
+    Overlay(OverlayArguments),
+    /// Show who owns how many training examples of which label
+    Partition(PartitionArguments),
+    /// List, fetch and check datasets
+    #[command(subcommand)]
+    Data(DataCommand),
+    /// List the devices that this program can run on here
+    Devices(DevicesArguments),
+    /// Write one HTML report about one run or several
+    Report(ReportArguments),
+    /// Print a completion script for a shell
+    Completions(CompletionsArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) experiment: ExperimentArguments,
+    #[command(flatten)]
+    pub(crate) device: DeviceArguments,
+    /// Folder of all results
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub(crate) results: PathBuf,
+    /// Run again what is finished
+    #[arg(long)]
+    pub(crate) again: bool,
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Print one JSON object per run, one a line, in place of the table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArguments {
+    #[command(flatten)]
+    pub(crate) experiment: ExperimentArguments,
+    /// Print one JSON object per run, one a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PartitionArguments {
+    #[command(flatten)]
+    pub(crate) experiment: ExperimentArguments,
+    /// Print one JSON object per run, one a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print client,label,examples
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  meshfold overlay experiments/quickstart.yaml
+  meshfold overlay --topology '{regular: {degree: 3}}' --nodes 100 --weights laplacian")]
+pub(crate) struct OverlayArguments {
+    /// The experiment's YAML file
+    #[arg(required_unless_present = "topology", conflicts_with_all = ["topology", "nodes", "weights", "seed"])]
+    pub(crate) file: Option<PathBuf>,
+    /// Override a value of the experiment; repeatable
+    #[arg(long = "set", value_name = "A.B=C", requires = "file")]
+    pub(crate) overrides: Vec<String>,
+    #[command(flatten)]
+    pub(crate) data: DataArguments,
+    /// In place of a file: a topology, as a file would give it
+    #[arg(long, value_name = "YAML", requires = "nodes")]
+    pub(crate) topology: Option<String>,
+    /// Nodes of that topology
+    #[arg(long, requires = "topology", value_parser = value_parser!(u32).range(1..))]
+    pub(crate) nodes: Option<u32>,
+    /// Mixing weights on it [default: metropolis_hastings]
+    #[arg(long, value_name = "YAML", requires = "topology")]
+    pub(crate) weights: Option<String>,
+    /// Seed of random topologies
+    #[arg(long, default_value_t = 1, requires = "topology")]
+    pub(crate) seed: u64,
+    /// Print one JSON object per run, one a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DataCommand {
+    /// List the datasets and what is there of them
+    List(DataListArguments),
+    /// Download a dataset, verified before it is put in place
+    Fetch(DatasetArguments),
+    /// Compare a dataset's files with their published sizes and SHA-256
+    Check(DatasetArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DataListArguments {
+    #[command(flatten)]
+    pub(crate) data: DataArguments,
+    /// Print one JSON object per dataset, one a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DatasetArguments {
+    /// The dataset's name, as `meshfold data list` shows it
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) data: DataArguments,
+    /// Print one JSON object per file, one a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DevicesArguments {
+    /// Print one JSON object per device, one a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArguments {
+    /// Folders of runs, or folders that hold runs
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) folders: Vec<PathBuf>,
+    /// The page to write [default: report.html, in DIR if there is one only]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    pub(crate) shell: Shell,
+}
+
+/// An experiment and what is changed of it.
+#[derive(Debug, Args)]
+pub(crate) struct ExperimentArguments {
+    /// The experiment's YAML file
+    file: PathBuf,
+    /// Override a value of the experiment, such as topology.regular.degree=4; repeatable
+    #[arg(long = "set", value_name = "A.B=C")]
+    overrides: Vec<String>,
+    #[command(flatten)]
+    pub(crate) data: DataArguments,
+}
+
+impl ExperimentArguments {
+    /// The text of the file with the overrides.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if the file cannot be read.
+    pub(crate) fn source(&self) -> Result<Source, ConfigError> {
+        Ok(Source::read(&self.file)?.with_overrides(self.overrides.iter().cloned()))
+    }
+}
+
+/// Where datasets are.
+#[derive(Debug, Args)]
+pub(crate) struct DataArguments {
+    /// Folder of the datasets [default: MESHFOLD_DATA, else the platform's folder]
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+}
+
+impl DataArguments {
+    /// The folder of the datasets.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] if none is given and the platform has none.
+    pub(crate) fn folder(&self) -> Result<DataFolder, Failure> {
+        Ok(DataFolder::resolve(self.data_dir.as_deref())?)
+    }
+}
+
+/// What to compute on.
+#[derive(Debug, Args)]
+pub(crate) struct DeviceArguments {
+    /// cpu, wgpu, wgpu:INDEX, cuda, cuda:INDEX or auto
+    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    device: DeviceRequest,
+    /// Threads of the processor [default: all cores]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// Instruction set of the processor, for the same bits on every machine that has it: avx512, avx2, neon or portable
+    /// [default: the widest]
+    #[arg(long, value_name = "SET")]
+    cpu: Option<Instructions>,
+}
+
+impl DeviceArguments {
+    /// Opens the device.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] if the program or the machine lacks it.
+    pub(crate) fn open(&self) -> Result<Device, Failure> {
+        let threads = self.threads.map(usize::from);
+        if let Some(threads) = threads {
+            // Datasets are drawn on the global threads. Were they started already, they would stay as they are.
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build_global()
+                .ok();
+        }
+        Ok(Device::open(self.device, threads, self.cpu)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn an_overlay_comes_from_a_file_or_from_the_command_line() {
+        let read = |line: &str| Arguments::try_parse_from(line.split(' ')).is_ok();
+        assert!(read("meshfold overlay a.yaml --set seed=3"));
+        assert!(read("meshfold overlay --topology ring --nodes 10 --seed 4"));
+        assert!(!read("meshfold overlay"));
+        assert!(!read("meshfold overlay --topology ring"));
+        assert!(!read("meshfold overlay a.yaml --topology ring --nodes 10"));
+        assert!(!read("meshfold overlay --topology ring --nodes 0"));
+    }
+}

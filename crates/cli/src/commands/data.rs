@@ -1,0 +1,272 @@
+//! `meshfold data list | fetch | check`.
+
+use std::io::Write;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use meshfold_data::{
+    DataFolder, FetchOptions, FileStatus, Manifest, Progress, check, fetch, manifests,
+};
+use serde::Serialize;
+
+use crate::arguments::{DataCommand, DataListArguments, DatasetArguments};
+use crate::failure::Failure;
+use crate::figures::bytes;
+use crate::json_lines;
+use crate::table::{Column, Table};
+use crate::terminal;
+
+/// Lists, fetches or checks datasets.
+///
+/// # Errors
+/// [`Failure::Refused`] for unknown names and for files that are missing or wrong, [`Failure::Broken`] if a download
+/// fails.
+pub(crate) fn data(command: &DataCommand) -> Result<(), Failure> {
+    match command {
+        DataCommand::List(arguments) => list(arguments),
+        DataCommand::Fetch(arguments) => bring(arguments),
+        DataCommand::Check(arguments) => compare(arguments),
+    }
+}
+
+/// A dataset in the list.
+#[derive(Serialize)]
+struct Listed<'a> {
+    name: &'a str,
+    title: &'a str,
+    /// Files that there are to be, and those that are there; `check` says whether they are right.
+    files: usize,
+    files_present: usize,
+    /// Bytes to fetch when nothing is there.
+    bytes: u64,
+    folder: Option<String>,
+    homepage: Option<&'a str>,
+    licence: Option<&'a str>,
+    citation: Option<&'a str>,
+}
+
+fn list(arguments: &DataListArguments) -> Result<(), Failure> {
+    let folder = arguments.data.folder()?;
+    let drawn = Listed {
+        name: "glyphs",
+        title: "digits that the program draws itself, 60,000 + 10,000 images of 28 x 28 by default",
+        files: 0,
+        files_present: 0,
+        bytes: 0,
+        folder: None,
+        homepage: None,
+        licence: None,
+        citation: None,
+    };
+    let listed: Vec<Listed<'_>> = std::iter::once(drawn)
+        .chain(
+            manifests()
+                .iter()
+                .map(|manifest| from_files(manifest, &folder)),
+        )
+        .collect();
+    if arguments.json {
+        return Ok(json_lines::print(&listed)?);
+    }
+    let columns = [
+        Column::Text("name"),
+        Column::Text("what"),
+        Column::Figure("size"),
+        Column::Text("here"),
+    ];
+    let mut table = Table::new(&columns);
+    for dataset in &listed {
+        let here = match (dataset.files, dataset.files_present) {
+            (0, _) => "always".to_owned(),
+            (files, present) if files == present => "yes".to_owned(),
+            (_, 0) => format!("no: meshfold data fetch {}", dataset.name),
+            (files, present) => format!(
+                "{present} of {files} files: meshfold data fetch {}",
+                dataset.name
+            ),
+        };
+        let size = if dataset.files == 0 {
+            String::new()
+        } else {
+            bytes(dataset.bytes)
+        };
+        table.row([
+            dataset.name.to_owned(),
+            dataset.title.to_owned(),
+            size,
+            here,
+        ]);
+    }
+    table.print()?;
+    writeln!(
+        std::io::stdout().lock(),
+        "in {} ({})",
+        folder.path().display(),
+        folder.origin()
+    )?;
+    Ok(())
+}
+
+fn from_files<'a>(manifest: &'a Manifest, folder: &DataFolder) -> Listed<'a> {
+    let home = manifest.folder(folder);
+    let is_there = |name: &str| {
+        let packed = home.join(name);
+        packed.is_file() || packed.with_extension("").is_file()
+    };
+    Listed {
+        name: &manifest.name,
+        title: &manifest.title,
+        files: manifest.files.len(),
+        files_present: manifest
+            .files
+            .iter()
+            .filter(|file| is_there(&file.name))
+            .count(),
+        bytes: manifest.bytes(),
+        folder: Some(home.display().to_string()),
+        homepage: Some(&manifest.homepage),
+        licence: Some(&manifest.licence),
+        citation: Some(&manifest.citation),
+    }
+}
+
+/// A file and what was done or found.
+#[derive(Serialize)]
+struct File<'a> {
+    dataset: &'a str,
+    path: String,
+    /// `ok`, `missing`, `wrong_size`, `wrong_checksum` or `unreadable`.
+    status: &'static str,
+    /// The mirror that delivered it, if it was fetched just now.
+    url: Option<String>,
+}
+
+fn bring(arguments: &DatasetArguments) -> Result<(), Failure> {
+    let manifest = Manifest::by_name(&arguments.name)?;
+    let folder = arguments.data.folder()?;
+    let mut bars = Bars::default();
+    let fetched = fetch(
+        manifest,
+        &folder,
+        &FetchOptions::default(),
+        &mut |progress| bars.show(&progress),
+    );
+    bars.end();
+    let fetched = fetched?;
+    if arguments.json {
+        let file = |file: &meshfold_data::FetchedFile| File {
+            dataset: &manifest.name,
+            path: file.path.display().to_string(),
+            status: "ok",
+            url: file.url.clone(),
+        };
+        return Ok(json_lines::print(fetched.files.iter().map(file))?);
+    }
+    let mut table = Table::new(&[Column::Text("file"), Column::Text("from")]);
+    for file in &fetched.files {
+        let from = file
+            .url
+            .clone()
+            .unwrap_or_else(|| "was there already".to_owned());
+        table.row([file.path.display().to_string(), from]);
+    }
+    table.print()?;
+    writeln!(
+        std::io::stdout().lock(),
+        "{}\nlicence: {}",
+        manifest.title,
+        manifest.licence
+    )?;
+    Ok(())
+}
+
+/// The bar of the file that is being downloaded.
+#[derive(Default)]
+struct Bars {
+    file: String,
+    url: String,
+    bar: Option<ProgressBar>,
+}
+
+impl Bars {
+    fn show(&mut self, progress: &Progress<'_>) {
+        if self.file != progress.file || self.url != progress.url {
+            self.end();
+            (self.file, self.url) = (progress.file.to_owned(), progress.url.to_owned());
+            if terminal::is_watched() {
+                let template = "{prefix} {bar:24} {decimal_bytes}/{decimal_total_bytes}  {decimal_bytes_per_sec}, {eta} left";
+                let style = ProgressStyle::with_template(template).expect("the template is valid");
+                let bar = ProgressBar::new(progress.total)
+                    .with_style(style)
+                    .with_prefix(self.file.clone());
+                self.bar = Some(terminal::show(bar));
+            } else {
+                terminal::line(&format!(
+                    "{} from {}, {}",
+                    progress.file,
+                    progress.url,
+                    bytes(progress.total)
+                ));
+            }
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_position(progress.received);
+        }
+    }
+
+    fn end(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn compare(arguments: &DatasetArguments) -> Result<(), Failure> {
+    let manifest = Manifest::by_name(&arguments.name)?;
+    let folder = arguments.data.folder()?;
+    let report = check(manifest, &folder);
+    if arguments.json {
+        let file = |file: &meshfold_data::FileCheck| File {
+            dataset: &report.dataset,
+            path: file.path.display().to_string(),
+            status: name(&file.status),
+            url: None,
+        };
+        json_lines::print(report.files.iter().map(file))?;
+    } else {
+        let mut table = Table::new(&[Column::Text("file"), Column::Text("found")]);
+        for file in &report.files {
+            table.row([file.path.display().to_string(), words(&file.status)]);
+        }
+        table.print()?;
+    }
+    if report.is_ok() {
+        return Ok(());
+    }
+    Err(Failure::refused(format_args!(
+        "{}: files in {} are missing or wrong ({}); run `meshfold data fetch {}`",
+        manifest.name,
+        manifest.folder(&folder).display(),
+        folder.origin(),
+        manifest.name
+    )))
+}
+
+fn name(status: &FileStatus) -> &'static str {
+    match status {
+        FileStatus::Ok => "ok",
+        FileStatus::Missing => "missing",
+        FileStatus::WrongSize { .. } => "wrong_size",
+        FileStatus::WrongChecksum { .. } => "wrong_checksum",
+        FileStatus::Unreadable { .. } => "unreadable",
+    }
+}
+
+fn words(status: &FileStatus) -> String {
+    match status {
+        FileStatus::Ok => "as published".to_owned(),
+        FileStatus::Missing => "missing".to_owned(),
+        FileStatus::WrongSize { found, needed } => format!("{found} bytes, {needed} needed"),
+        FileStatus::WrongChecksum { found, needed } => format!("SHA-256 {found}, {needed} needed"),
+        FileStatus::Unreadable { reason } => format!("cannot be read: {reason}"),
+    }
+}

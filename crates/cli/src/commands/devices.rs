@@ -1,0 +1,100 @@
+//! `meshfold devices`.
+
+use meshfold_engine::{Cpu, Device, DeviceRequest, Instructions};
+use serde::Serialize;
+
+use crate::arguments::DevicesArguments;
+use crate::failure::Failure;
+use crate::json_lines;
+use crate::table::{Column, Table};
+
+/// GPUs that are looked for.
+const MOST_GPUS: usize = 16;
+
+/// A device as `--device` names it.
+#[derive(Serialize)]
+struct Listed {
+    device: String,
+    /// On one kind, the same configuration gives the same bits.
+    kind: Option<String>,
+    threads: Option<usize>,
+    /// Instruction sets that `--cpu` can pin, the widest first.
+    instructions: Vec<String>,
+    /// Why it cannot be used, if it cannot.
+    error: Option<String>,
+}
+
+/// Prints the devices that can be used here, and why others cannot.
+///
+/// # Errors
+/// [`Failure::Unread`] if nobody reads it.
+pub(crate) fn devices(arguments: &DevicesArguments) -> Result<(), Failure> {
+    let listed: Vec<Listed> = std::iter::once(processor())
+        .chain(gpus(DeviceRequest::Wgpu))
+        .chain(gpus(DeviceRequest::Cuda))
+        .collect();
+    if arguments.json {
+        return Ok(json_lines::print(&listed)?);
+    }
+    let columns = [
+        Column::Text("device"),
+        Column::Text("kind"),
+        Column::Text(""),
+    ];
+    let mut table = Table::new(&columns);
+    for device in listed {
+        let kind = device.kind.unwrap_or_else(|| "-".to_owned());
+        let threads = device.threads.map(|threads| {
+            format!(
+                "{threads} threads; --cpu {}",
+                device.instructions.join(", ")
+            )
+        });
+        table.row([
+            device.device,
+            kind,
+            device.error.or(threads).unwrap_or_default(),
+        ]);
+    }
+    Ok(table.print()?)
+}
+
+fn processor() -> Listed {
+    let (cpu, error) = match Cpu::new(None, None) {
+        Ok(cpu) => (Some(cpu), None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    Listed {
+        device: DeviceRequest::Cpu.to_string(),
+        threads: cpu.as_ref().map(Cpu::threads),
+        kind: cpu.map(|cpu| Device::Cpu(cpu).kind()),
+        instructions: Instructions::available()
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+        error,
+    }
+}
+
+/// The GPUs of one kind; if there is none, the reason why.
+fn gpus(request: fn(usize) -> DeviceRequest) -> Vec<Listed> {
+    let mut listed: Vec<Listed> = (0..MOST_GPUS)
+        .map(|index| gpu(request(index)))
+        .take_while(|gpu| gpu.error.is_none())
+        .collect();
+    if listed.is_empty() {
+        listed.push(gpu(request(0)));
+    }
+    listed
+}
+
+fn gpu(request: DeviceRequest) -> Listed {
+    let opened = Device::open(request, None, None);
+    Listed {
+        device: request.to_string(),
+        kind: opened.as_ref().ok().map(Device::kind),
+        threads: None,
+        instructions: Vec::new(),
+        error: opened.err().map(|error| error.to_string()),
+    }
+}

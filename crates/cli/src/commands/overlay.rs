@@ -1,0 +1,165 @@
+//! `meshfold overlay FILE`, and the same for a topology given on the command line.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use meshfold_engine::{Key, Purpose, stream};
+use meshfold_experiment::{PlannedOverlay, RunConfig, Source, plan};
+use meshfold_topology::{Edges, OverlaySummary, Topology, parse_edge_list};
+
+use crate::arguments::OverlayArguments;
+use crate::failure::Failure;
+use crate::figures::{count, decimal};
+use crate::json_lines;
+use crate::table::{Column, Table};
+
+/// Prints the figures of the overlays.
+///
+/// # Errors
+/// [`Failure::Refused`] if they cannot be built, or if no run exchanges over one.
+pub(crate) fn overlay(arguments: &OverlayArguments) -> Result<(), Failure> {
+    match (&arguments.file, &arguments.topology, arguments.nodes) {
+        (_, Some(topology), Some(nodes)) => {
+            let (label, summary) = given(topology, nodes as usize, arguments)?;
+            if arguments.json {
+                return Ok(json_lines::print([&summary])?);
+            }
+            print(&[(label, &summary)])
+        }
+        (Some(file), ..) => {
+            let source = Source::read(file)?.with_overrides(arguments.overrides.iter().cloned());
+            of_experiment(&source, arguments)
+        }
+        _ => Err(Failure::refused(
+            "found neither a file nor a topology with its nodes, needed one of them",
+        )),
+    }
+}
+
+/// The overlays of the runs of an experiment.
+fn of_experiment(source: &Source, arguments: &OverlayArguments) -> Result<(), Failure> {
+    let plans = plan(source, &arguments.data.folder()?)?;
+    if plans.iter().all(|plan| plan.overlay.is_none()) {
+        return Err(Failure::refused(
+            "found no overlay: the method exchanges over none",
+        ));
+    }
+    if arguments.json {
+        // Runs without an overlay keep their line, so that lines are those of `plan --json`.
+        let summaries = plans
+            .iter()
+            .map(|plan| plan.overlay.as_ref().map(|planned| &planned.summary));
+        return Ok(json_lines::print(summaries)?);
+    }
+    let mut different: Vec<(String, &Arc<PlannedOverlay>)> = Vec::new();
+    for plan in &plans {
+        let Some(planned) = &plan.overlay else {
+            continue;
+        };
+        if !different
+            .iter()
+            .any(|(_, other)| Arc::ptr_eq(other, planned))
+        {
+            different.push((plan.label(), planned));
+        }
+    }
+    let shown: Vec<_> = different
+        .into_iter()
+        .map(|(label, planned)| (label, &planned.summary))
+        .collect();
+    print(&shown)
+}
+
+/// The overlay of a topology that is given as a file would give it, and its label.
+fn given(
+    topology: &str,
+    nodes: usize,
+    arguments: &OverlayArguments,
+) -> Result<(String, OverlaySummary), Failure> {
+    // The keys that say nothing about overlays are there because a configuration has them.
+    let text = "name: overlay\ndataset: glyphs\npartition: {iid: {clients: 1}}\nmodel: logistic\n\
+                algorithm: {dsgd: {batch_size: 1, learning_rate: 1}}\nrounds: 1\n";
+    let weights = arguments
+        .weights
+        .as_deref()
+        .unwrap_or("metropolis_hastings");
+    let source = Source::new(
+        "--topology and --weights",
+        format!("topology: {topology}\nweights: {weights}\n{text}"),
+    );
+    let config = RunConfig::read(&source)?;
+    let (Some(topology), Some(weights)) = (config.topology, config.weights) else {
+        return Err(Failure::refused(
+            "found null, needed a topology and weights",
+        ));
+    };
+    let topology = with_edges(topology)?;
+    let built = topology.build(
+        nodes,
+        &mut stream(arguments.seed, Purpose::Overlay, Key::default()),
+    )?;
+    let matrix = weights.matrix(&built)?;
+    let (summary, _) = OverlaySummary::new(&built, &weights, &matrix)?;
+    Ok((topology.label(), summary))
+}
+
+/// Reads the file of an edge list, which is given from the working folder.
+fn with_edges(topology: Topology) -> Result<Topology, Failure> {
+    let Topology::Edges(edges) = topology else {
+        return Ok(topology);
+    };
+    let refused = |error: &dyn std::fmt::Display| {
+        Failure::refused(format_args!("{}: {error}", edges.file.display()))
+    };
+    let text = std::fs::read_to_string(&edges.file).map_err(|error| refused(&error))?;
+    let pairs = parse_edge_list(&text).map_err(|error| refused(&error))?;
+    Ok(Topology::Edges(Edges { pairs, ..edges }))
+}
+
+/// A table with a column for each overlay.
+fn print(overlays: &[(String, &OverlaySummary)]) -> Result<(), Failure> {
+    let titles = overlays.iter().map(|(label, _)| Column::Figure(label));
+    let mut table = Table::new(
+        &[Column::Text("")]
+            .into_iter()
+            .chain(titles)
+            .collect::<Vec<_>>(),
+    );
+    let mut row = |name: &str, figure: &dyn Fn(&OverlaySummary) -> String| {
+        let figures = overlays.iter().map(|(_, summary)| figure(summary));
+        table.row(std::iter::once(name.to_owned()).chain(figures));
+    };
+    row("nodes", &|summary| count(summary.nodes as u64));
+    row("edges", &|summary| count(summary.edges as u64));
+    row("degree, least", &|summary| summary.degree.min.to_string());
+    row("degree, mean", &|summary| {
+        format!("{:.2}", summary.degree.mean)
+    });
+    row("degree, most", &|summary| summary.degree.max.to_string());
+    row("λ2", &|summary| decimal(summary.lambda2));
+    row("λN", &|summary| decimal(summary.lambda_n));
+    row("λ", &|summary| decimal(summary.lambda));
+    row("gap 1 − λ", &|summary| decimal(summary.gap));
+    row("κ of the Laplacian", &|summary| decimal(summary.kappa));
+    row("p", &|summary| decimal(summary.p));
+    row("disagreement", &|summary| decimal(summary.disagreement));
+    row("θ", &|summary| decimal(summary.theta));
+    row("C_λ", &|summary| decimal(summary.c_lambda));
+    row("λ of the walk", &|summary| decimal(summary.lambda_walk));
+    row("doubly stochastic", &|summary| {
+        yes(summary.doubly_stochastic)
+    });
+    row("least self weight", &|summary| {
+        decimal(Some(summary.min_self_weight))
+    });
+    row("edge connectivity", &|summary| {
+        summary.edge_connectivity.to_string()
+    });
+    table.print()?;
+    std::io::stdout().lock().flush()?;
+    Ok(())
+}
+
+fn yes(fact: bool) -> String {
+    if fact { "yes" } else { "no" }.to_owned()
+}

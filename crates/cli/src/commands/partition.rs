@@ -1,0 +1,134 @@
+//! `meshfold partition FILE`.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use meshfold_experiment::{RunPlan, plan};
+use serde::Serialize;
+
+use crate::arguments::PartitionArguments;
+use crate::failure::Failure;
+use crate::figures::count;
+use crate::json_lines;
+use crate::table::{Column, Table};
+
+/// The partition of one run.
+#[derive(Serialize)]
+struct Shares {
+    id: String,
+    label: String,
+    clients: usize,
+    classes: usize,
+    examples: usize,
+    /// Examples of each client, `[N]`.
+    sizes: Vec<usize>,
+    /// Examples of each label that each client has, `[N][C]`.
+    histograms: Vec<Vec<u32>>,
+}
+
+/// Prints how many examples of which label each client has.
+///
+/// # Errors
+/// [`Failure::Refused`] if the experiment cannot be planned, or if several partitions are asked for as one CSV.
+pub(crate) fn partition(arguments: &PartitionArguments) -> Result<(), Failure> {
+    let folder = arguments.experiment.data.folder()?;
+    let plans = plan(&arguments.experiment.source()?, &folder)?;
+    let labels_of = |plan: &RunPlan| plan.config.dataset.labels(&folder);
+    let shares =
+        |plan: &RunPlan| -> Result<Shares, Failure> { Ok(Shares::of(plan, &labels_of(plan)?)) };
+    if arguments.json {
+        let shares: Vec<Shares> = plans.iter().map(shares).collect::<Result<_, _>>()?;
+        return Ok(json_lines::print(&shares)?);
+    }
+    let different = different(&plans);
+    if arguments.csv {
+        let [only] = different.as_slice() else {
+            let count = different.len();
+            return Err(Failure::refused(format_args!(
+                "found {count} different partitions in the sweep, a CSV holds one; choose with --set sweep=null"
+            )));
+        };
+        let csv = only
+            .partition
+            .to_csv(&labels_of(only)?, only.config.dataset.expected().classes);
+        return Ok(std::io::stdout().lock().write_all(csv.as_bytes())?);
+    }
+    for plan in &different {
+        if different.len() > 1 {
+            writeln!(std::io::stdout().lock(), "{}", plan.label())?;
+        }
+        shares(plan)?.print(&plan.config.partition.label())?;
+    }
+    Ok(())
+}
+
+/// The first run with each partition.
+fn different(plans: &[RunPlan]) -> Vec<&RunPlan> {
+    let mut different: Vec<&RunPlan> = Vec::new();
+    for plan in plans {
+        if !different
+            .iter()
+            .any(|other| Arc::ptr_eq(&other.partition, &plan.partition))
+        {
+            different.push(plan);
+        }
+    }
+    different
+}
+
+impl Shares {
+    fn of(plan: &RunPlan, labels: &[u16]) -> Self {
+        let classes = plan.config.dataset.expected().classes;
+        let sizes = plan.partition.sizes();
+        Self {
+            id: plan.id.clone(),
+            label: plan.label(),
+            clients: plan.clients,
+            classes,
+            examples: sizes.iter().sum(),
+            histograms: plan.partition.histograms(labels, classes),
+            sizes,
+        }
+    }
+
+    /// A table of clients and labels, and a line about all of them.
+    fn print(&self, label: &str) -> Result<(), Failure> {
+        let classes: Vec<String> = (0..self.classes).map(|class| class.to_string()).collect();
+        let columns = ["client", "examples"]
+            .into_iter()
+            .chain(classes.iter().map(String::as_str));
+        let columns: Vec<Column<'_>> = columns.map(Column::Figure).collect();
+        let mut table = Table::new(&columns);
+        for (client, (size, histogram)) in self.sizes.iter().zip(&self.histograms).enumerate() {
+            let shown = |examples: &u32| {
+                if *examples == 0 {
+                    String::new()
+                } else {
+                    count(u64::from(*examples))
+                }
+            };
+            table.row(
+                [client.to_string(), count(*size as u64)]
+                    .into_iter()
+                    .chain(histogram.iter().map(shown)),
+            );
+        }
+        table.print()?;
+        let labels = self
+            .histograms
+            .iter()
+            .map(|histogram| histogram.iter().filter(|examples| **examples > 0).count());
+        let labels = labels.sum::<usize>() as f64 / self.clients as f64;
+        let (least, most) = (
+            self.sizes.iter().min().unwrap_or(&0),
+            self.sizes.iter().max().unwrap_or(&0),
+        );
+        writeln!(
+            std::io::stdout().lock(),
+            "{label}: {} clients, {} examples, {least} to {most} each, {labels:.1} labels each on average",
+            self.clients,
+            count(self.examples as u64)
+        )?;
+        Ok(())
+    }
+}

@@ -1,0 +1,82 @@
+//! `meshfold plan FILE`.
+
+use std::io::Write;
+
+use meshfold_experiment::{RunPlan, plan as planned};
+
+use crate::arguments::PlanArguments;
+use crate::failure::Failure;
+use crate::figures::{bytes, count, decimal};
+use crate::json_lines;
+use crate::table::{Column, Table};
+use crate::terminal;
+
+const COLUMNS: [Column<'_>; 9] = [
+    Column::Text("run"),
+    Column::Text("id"),
+    Column::Figure("clients"),
+    Column::Figure("rows"),
+    Column::Figure("parameters"),
+    Column::Figure("memory"),
+    Column::Figure("steps/round"),
+    Column::Figure("bytes/round"),
+    Column::Figure("λ"),
+];
+
+/// Prints what each run would do, and the resolved configuration of the first.
+///
+/// # Errors
+/// [`Failure::Refused`] if the experiment cannot be planned.
+pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
+    let folder = arguments.experiment.data.folder()?;
+    let plans = planned(&arguments.experiment.source()?, &folder)?;
+    warn(&plans);
+    if arguments.json {
+        return Ok(json_lines::print(plans.iter().map(RunPlan::summary))?);
+    }
+    let mut table = Table::new(&COLUMNS);
+    for plan in &plans {
+        table.row(row(plan));
+    }
+    table.print()?;
+    if let Some(first) = plans.first() {
+        let which = if plans.len() > 1 {
+            "the first run"
+        } else {
+            "the run"
+        };
+        write!(
+            std::io::stdout().lock(),
+            "\n# config.yaml of {which}\n{}",
+            first.config.to_yaml()
+        )?;
+    }
+    Ok(())
+}
+
+/// Says what will work but may not be meant.
+pub(crate) fn warn(plans: &[RunPlan]) {
+    for plan in plans {
+        for warning in &plan.warnings {
+            terminal::line(&format!("warning: {}: {warning}", plan.label()));
+        }
+    }
+}
+
+fn row(plan: &RunPlan) -> [String; 9] {
+    [
+        plan.label(),
+        plan.id.clone(),
+        count(plan.clients as u64),
+        count(plan.rows.count as u64),
+        count(plan.parameters as u64),
+        bytes(plan.memory_bytes),
+        count(plan.local_steps_per_round.round() as u64),
+        bytes(plan.bytes_per_round),
+        decimal(
+            plan.overlay
+                .as_ref()
+                .and_then(|planned| planned.summary.lambda),
+        ),
+    ]
+}

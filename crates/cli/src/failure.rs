@@ -1,0 +1,110 @@
+//! How the program ends when not all went well: what is told, and the exit code.
+
+use std::fmt::Display;
+use std::io;
+use std::process::ExitCode;
+
+use meshfold_data::DataError;
+use meshfold_engine::EngineError;
+use meshfold_experiment::{ConfigError, ReportError, RunError};
+use meshfold_topology::TopologyError;
+use miette::Report;
+
+use crate::terminal;
+
+/// Why a command did not do all that it was asked for.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// What was asked for cannot be done; nothing was begun.
+    Refused(Report),
+    /// What was begun went wrong.
+    Broken(Report),
+    /// Part of the work failed and has been told of already.
+    Incomplete,
+    /// The user asked to stop.
+    Interrupted,
+    /// Nobody reads what is printed any more, as after `| head`.
+    Unread,
+}
+
+impl Failure {
+    /// What was asked for cannot be done, because of `reason`.
+    pub(crate) fn refused(reason: impl Display) -> Self {
+        Self::Refused(Report::msg(reason.to_string()))
+    }
+
+    /// What was begun went wrong, because of `reason`.
+    pub(crate) fn broken(reason: impl Display) -> Self {
+        Self::Broken(Report::msg(reason.to_string()))
+    }
+
+    /// Says what is wrong on standard error and returns the exit code.
+    pub(crate) fn tell(&self) -> ExitCode {
+        if let Self::Refused(report) | Self::Broken(report) = self {
+            terminal::line(&format!("{report:?}"));
+        }
+        ExitCode::from(match self {
+            Self::Refused(_) => 2,
+            Self::Broken(_) | Self::Incomplete => 1,
+            Self::Interrupted => 130,
+            Self::Unread => 0,
+        })
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::Refused(Report::new(error))
+    }
+}
+
+impl From<DataError> for Failure {
+    fn from(error: DataError) -> Self {
+        match error {
+            DataError::Fetch { .. } => Self::broken(error),
+            _ => Self::refused(error),
+        }
+    }
+}
+
+impl From<TopologyError> for Failure {
+    fn from(error: TopologyError) -> Self {
+        Self::refused(error)
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        Self::refused(error)
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Read { .. } | RunError::Write { .. } => Self::broken(error),
+            _ => Self::refused(error),
+        }
+    }
+}
+
+impl From<ReportError> for Failure {
+    fn from(error: ReportError) -> Self {
+        match error {
+            ReportError::NoRuns | ReportError::NotARun { .. } => Self::refused(error),
+            _ => Self::broken(error),
+        }
+    }
+}
+
+/// Standard output is the only stream whose errors are not named by those who write to it.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::Unread,
+            _ => Self::broken(format_args!(
+                "standard output cannot be written to: {error}"
+            )),
+        }
+    }
+}

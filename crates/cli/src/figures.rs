@@ -1,0 +1,58 @@
+//! Figures as a person reads them.
+
+use std::time::Duration;
+
+use indicatif::{DecimalBytes, HumanCount};
+
+/// `61.2 %` for 0.612.
+pub(crate) fn percent(fraction: f64) -> String {
+    format!("{:.1} %", 100.0 * fraction)
+}
+
+/// `12,345`.
+pub(crate) fn count(value: u64) -> String {
+    HumanCount(value).to_string()
+}
+
+/// `1.27 GB`.
+pub(crate) fn bytes(value: u64) -> String {
+    DecimalBytes(value).to_string()
+}
+
+/// Four decimals, or a dash for a value that is not there.
+pub(crate) fn decimal(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"))
+}
+
+/// `9.4 s`, `41 s`, `3 min 20 s` or `2 h 5 min`.
+pub(crate) fn duration(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0..10 => format!("{:.1} s", duration.as_secs_f64()),
+        10..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_short_and_have_units() {
+        assert_eq!(percent(0.98765), "98.8 %");
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(bytes(1_272_080_000), "1.27 GB");
+        assert_eq!([decimal(Some(1.0 / 3.0)), decimal(None)], ["0.3333", "-"]);
+    }
+
+    #[test]
+    fn durations_are_given_to_a_precision_that_matters() {
+        let text = |seconds| duration(Duration::from_secs_f64(seconds));
+        assert_eq!(
+            [9.44, 41.9, 200.0, 7_512.0].map(text),
+            ["9.4 s", "41 s", "3 min 20 s", "2 h 5 min"]
+        );
+    }
+}

@@ -1,0 +1,44 @@
+//! The program `meshfold`: decentralized federated learning from a YAML file to accuracy curves.
+//!
+//! Each command is a function in its own file under `commands`. What it prints for people goes to standard output as a
+//! table, or with `--json` as one object per line; progress and errors go to standard error. Exit codes: 0 done, 1 a run
+//! or a download failed, 2 what was asked for cannot be done, 130 interrupted.
+
+mod arguments;
+mod commands;
+mod failure;
+mod figures;
+mod interruption;
+mod json_lines;
+mod progress;
+mod table;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::arguments::{Arguments, Command};
+use crate::commands::{completions, data, devices, overlay, partition, plan, report, run};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    terminal::prepare(arguments.verbose);
+    let done = match &arguments.command {
+        Command::Run(arguments) => run::run(arguments),
+        Command::Plan(arguments) => plan::plan(arguments),
+        Command::Overlay(arguments) => overlay::overlay(arguments),
+        Command::Partition(arguments) => partition::partition(arguments),
+        Command::Data(command) => data::data(command),
+        Command::Devices(arguments) => devices::devices(arguments),
+        Command::Report(arguments) => report::report(arguments),
+        Command::Completions(arguments) => completions::completions(arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.tell(),
+    }
+}

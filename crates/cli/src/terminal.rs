@@ -1,0 +1,100 @@
+//! Standard error as a person sees it: lines, and progress bars below them.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::LazyLock;
+
+use indicatif::{MultiProgress, ProgressBar};
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::prelude::*;
+
+/// All bars of the program, so that lines can be written above them.
+static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
+
+/// Whether a person may be watching standard error.
+pub(crate) fn is_watched() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// Writes a line, above the bars if there are any. If nobody reads standard error, nothing happens.
+pub(crate) fn line(text: &str) {
+    write(format!("{}\n", text.trim_end_matches('\n')).as_bytes());
+}
+
+fn write(text: &[u8]) {
+    // There is nowhere left to say that standard error cannot be written to.
+    BARS.suspend(|| io::stderr().lock().write_all(text).ok());
+}
+
+/// Shows `bar` below the lines; it stays hidden where standard error is no terminal.
+pub(crate) fn show(bar: ProgressBar) -> ProgressBar {
+    BARS.add(bar)
+}
+
+/// Sets up how errors, warnings and internal errors look; `verbose` is how often `-v` was given.
+pub(crate) fn prepare(verbose: u8) {
+    let watched = is_watched();
+    let handler = move |_: &_| {
+        let options = miette::MietteHandlerOpts::new().without_cause_chain();
+        // Text that goes to a file is kept in whole lines, so that it can be searched.
+        Box::new(options.wrap_lines(watched).build()) as Box<dyn miette::ReportHandler>
+    };
+    miette::set_hook(Box::new(handler)).expect("it is set once, before any error");
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic
+            .location()
+            .map(|place| format!(" at {}:{}", place.file(), place.line()));
+        let reason = panic.payload_as_str().unwrap_or("unknown reason");
+        let version = env!("CARGO_PKG_VERSION");
+        line(&format!(
+            "meshfold {version} met a bug{}: {reason}\nplease report it, with the command and the experiment's file",
+            place.unwrap_or_default()
+        ));
+    }));
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(Lines)
+        .with_ansi(watched)
+        .without_time()
+        .with_target(verbose > 1);
+    tracing_subscriber::registry()
+        .with(lines.with_filter(levels(verbose)))
+        .init();
+}
+
+/// What is logged of whom.
+fn levels(verbose: u8) -> Targets {
+    let (ours, others) = match verbose {
+        0 => (LevelFilter::WARN, LevelFilter::WARN),
+        1 => (LevelFilter::INFO, LevelFilter::WARN),
+        _ => (LevelFilter::DEBUG, LevelFilter::INFO),
+    };
+    // Drivers warn of what they lack at every start, used or not.
+    let drivers = ["wgpu_hal", "wgpu_core", "naga"].map(|name| (name, LevelFilter::ERROR));
+    Targets::new()
+        .with_default(others)
+        .with_target("meshfold", ours)
+        .with_targets(drivers)
+}
+
+/// Takes the lines of the log.
+#[derive(Clone, Copy)]
+struct Lines;
+
+impl Write for Lines {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        write(text);
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Lines {
+    type Writer = Self;
+
+    fn make_writer(&self) -> Self {
+        Self
+    }
+}

@@ -1,0 +1,283 @@
+//! What the commands print that run nothing.
+
+use crate::sandbox::{Sandbox, keys};
+
+const OVERLAY: [&str; 17] = [
+    "nodes",
+    "edges",
+    "connected",
+    "degree",
+    "lambda2",
+    "lambda_n",
+    "lambda",
+    "gap",
+    "kappa",
+    "p",
+    "disagreement",
+    "theta",
+    "c_lambda",
+    "lambda_walk",
+    "doubly_stochastic",
+    "min_self_weight",
+    "edge_connectivity",
+];
+
+#[test]
+fn a_plan_has_one_object_for_each_run() {
+    let sandbox = Sandbox::new();
+    let grid = "sweep={grid: {topology: [ring, complete], seed: [1, 2]}}";
+    let said = sandbox
+        .meshfold(&["plan", "tiny.yaml", "--json", "--set", grid])
+        .ended_with(0);
+    let plans = said.json();
+    assert_eq!(plans.len(), 4);
+    let expected = [
+        "id",
+        "clients",
+        "rows",
+        "parameters",
+        "memory_bytes",
+        "local_steps_per_round",
+        "bytes_per_round",
+        "overlay",
+    ];
+    for plan in &plans {
+        assert_eq!(keys(plan), expected);
+        assert_eq!(keys(&plan["overlay"]), OVERLAY);
+        assert_eq!(
+            (&plan["clients"], &plan["parameters"]),
+            (&10.into(), &7_850.into())
+        );
+        assert_eq!(plan["local_steps_per_round"].as_f64(), Some(30.0));
+    }
+    assert_eq!(plans[0]["bytes_per_round"], 20 * 4 * 7_850);
+    assert_eq!(plans[2]["bytes_per_round"], 90 * 4 * 7_850);
+    assert!(!sandbox.path("runs").exists());
+}
+
+#[test]
+fn a_plan_for_people_shows_every_value_that_is_not_written() {
+    let sandbox = Sandbox::new();
+    let out = sandbox.says("plan tiny.yaml").ended_with(0).out;
+    for part in [
+        "steps/round",
+        "λ",
+        "7,850",
+        "628.00 kB",
+        "momentum: 0.9",
+        "metropolis_hastings",
+        "every: 1",
+    ] {
+        assert!(out.contains(part), "{part} is not in\n{out}");
+    }
+    let warned = sandbox
+        .meshfold(&[
+            "plan",
+            "tiny.yaml",
+            "--set",
+            "weights={laplacian: {theta: 0}}",
+        ])
+        .ended_with(0);
+    assert!(warned.err.contains("warning"), "{}", warned.err);
+}
+
+#[test]
+fn an_overlay_is_shown_from_a_file_and_from_the_command_line() {
+    let sandbox = Sandbox::new();
+    let of_file = sandbox
+        .says("overlay tiny.yaml --json")
+        .ended_with(0)
+        .json();
+    assert_eq!(of_file.len(), 1);
+    assert_eq!(keys(&of_file[0]), OVERLAY);
+    let given = sandbox
+        .says("overlay --topology ring --nodes 10 --weights laplacian --json")
+        .ended_with(0)
+        .json();
+    assert_eq!(keys(&given[0]), OVERLAY);
+    assert!((given[0]["kappa"].as_f64().unwrap() - 10.472).abs() < 1e-3);
+    assert!((given[0]["lambda"].as_f64().unwrap() - 0.8257).abs() < 1e-4);
+    let table = sandbox
+        .says("overlay --topology ring --nodes 10")
+        .ended_with(0)
+        .out;
+    assert!(
+        table.contains("10.4721") && table.contains("edge connectivity"),
+        "{table}"
+    );
+    sandbox.write("square.edges", "0 1\n1 2\n2 3\n3 0\n");
+    let square = sandbox.meshfold(&[
+        "overlay",
+        "--topology",
+        "{edges: {file: square.edges}}",
+        "--nodes",
+        "4",
+        "--json",
+    ]);
+    assert_eq!(square.ended_with(0).json()[0]["edges"], 4);
+    let random = |seed: &str| {
+        let topology = "{erdos_renyi: {p: 0.3}}";
+        let line = [
+            "overlay",
+            "--topology",
+            topology,
+            "--nodes",
+            "40",
+            "--seed",
+            seed,
+            "--json",
+        ];
+        sandbox.meshfold(&line).ended_with(0).out
+    };
+    assert_eq!(random("3"), random("3"));
+    assert_ne!(random("3"), random("4"));
+}
+
+#[test]
+fn an_overlay_that_cannot_be_is_refused() {
+    let sandbox = Sandbox::new();
+    let regular = [
+        "overlay",
+        "--nodes",
+        "9",
+        "--topology",
+        "{regular: {degree: 3}}",
+    ];
+    sandbox
+        .meshfold(&regular)
+        .ended_with(2)
+        .complained_of(&["9", "3"]);
+    sandbox
+        .says("overlay --nodes 9 --topology rnig")
+        .ended_with(2)
+        .complained_of(&["did you mean `ring`?"]);
+    let server = "algorithm={fedavg: {batch_size: 20, learning_rate: 0.1}}";
+    let line = [
+        "overlay",
+        "tiny.yaml",
+        "--set",
+        "topology=null",
+        "--set",
+        server,
+    ];
+    sandbox
+        .meshfold(&line)
+        .ended_with(2)
+        .complained_of(&["exchanges over none"]);
+}
+
+#[test]
+fn a_partition_is_printed_three_ways_that_agree() {
+    let sandbox = Sandbox::new();
+    let json = sandbox
+        .says("partition tiny.yaml --json")
+        .ended_with(0)
+        .json();
+    assert_eq!(
+        keys(&json[0]),
+        [
+            "id",
+            "label",
+            "clients",
+            "classes",
+            "examples",
+            "sizes",
+            "histograms"
+        ]
+    );
+    assert_eq!(
+        json[0]["sizes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|size| **size == 60)
+            .count(),
+        10
+    );
+    let csv = sandbox.says("partition tiny.yaml --csv").ended_with(0).out;
+    let mut lines = csv.lines();
+    assert_eq!(lines.next(), Some("client,label,examples"));
+    for line in lines {
+        let fields: Vec<usize> = line
+            .split(',')
+            .map(|field| field.parse().unwrap())
+            .collect();
+        assert_eq!(json[0]["histograms"][fields[0]][fields[1]], fields[2]);
+    }
+    let table = sandbox.says("partition tiny.yaml").ended_with(0).out;
+    assert!(
+        table.contains("10 clients, 600 examples, 60 to 60 each"),
+        "{table}"
+    );
+    let two = [
+        "partition",
+        "tiny.yaml",
+        "--csv",
+        "--set",
+        "sweep={grid: {seed: [1, 2]}}",
+    ];
+    sandbox
+        .meshfold(&two)
+        .ended_with(2)
+        .complained_of(&["2 different partitions"]);
+}
+
+#[test]
+fn a_report_can_be_written_again_and_over_several_runs() {
+    let sandbox = Sandbox::new();
+    sandbox.says("run tiny.yaml -q").ended_with(0);
+    sandbox
+        .says("run tiny.yaml -q --set topology=complete")
+        .ended_with(0);
+    let [one, two] = sandbox.runs("tiny").try_into().unwrap();
+    std::fs::remove_file(sandbox.path(&format!("{one}/report.html"))).unwrap();
+    sandbox.says(&format!("report {one}")).ended_with(0);
+    assert!(sandbox.path(&format!("{one}/report.html")).exists());
+    sandbox
+        .says(&format!("report {one} {two} --out both.html"))
+        .ended_with(0);
+    assert!(sandbox.read("both.html").contains("complete"));
+    sandbox.write("empty/nothing", "");
+    sandbox
+        .says("report empty")
+        .ended_with(2)
+        .complained_of(&["empty", "runs/<name>/<id>"]);
+    assert!(!sandbox.path("empty/report.html").exists());
+}
+
+#[test]
+fn completions_know_the_commands() {
+    let sandbox = Sandbox::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = sandbox
+            .says(&format!("completions {shell}"))
+            .ended_with(0)
+            .out;
+        assert!(
+            script.contains("partition") && script.contains("data-dir"),
+            "{shell}"
+        );
+    }
+}
+
+#[test]
+fn output_that_nobody_reads_is_no_error() {
+    let sandbox = Sandbox::new();
+    for line in [
+        "partition tiny.yaml --csv",
+        "plan tiny.yaml",
+        "completions bash",
+        "devices --json",
+        "--help",
+    ] {
+        let mut child = sandbox.start(line);
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            (output.status.code(), said.as_str()),
+            (Some(0), ""),
+            "{line}"
+        );
+    }
+}

@@ -1,0 +1,222 @@
+//! Runs and sweeps: what they write, and when they are skipped.
+
+use std::fs;
+
+use crate::sandbox::{Sandbox, keys};
+
+const RECORD: &str = "round local_steps examples_seen train_loss test_accuracy test_loss mean_model_accuracy \
+                      consensus_distance bytes_total bytes_busiest_node simulated_seconds wall_seconds alive";
+
+#[test]
+fn a_run_writes_all_that_belongs_to_it() {
+    let sandbox = Sandbox::new();
+    let said = sandbox.says("run tiny.yaml").ended_with(0);
+    let [folder] = sandbox.runs("tiny").try_into().unwrap();
+    let files = "DONE clients.parquet config.yaml environment.json metrics.jsonl overlay.edges overlay.json \
+                 partition.csv report.html summary.json";
+    let mut found: Vec<String> = fs::read_dir(sandbox.path(&folder))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    found.sort();
+    assert_eq!(found, files.split_whitespace().collect::<Vec<_>>());
+
+    let records = sandbox.records(&folder);
+    assert_eq!(records.len(), 5, "the start and four rounds");
+    for (round, record) in records.iter().enumerate() {
+        assert_eq!(keys(record), RECORD.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(record["round"], round);
+        assert_eq!(record["local_steps"], 30 * round);
+        // Ten clients send 7,850 floats to two neighbours each.
+        assert_eq!(record["bytes_total"], 20 * 4 * 7_850 * round);
+        assert_eq!(
+            keys(&record["test_accuracy"]),
+            ["mean", "min", "max", "std"]
+        );
+    }
+    let first = records[0]["test_accuracy"]["mean"].as_f64().unwrap();
+    let last = records[4]["test_accuracy"]["mean"].as_f64().unwrap();
+    assert!(last > first + 0.1, "{first} {last}");
+
+    let summary = sandbox.json(&format!("{folder}/summary.json"));
+    assert_eq!(summary["status"], "finished");
+    assert_eq!(
+        summary["last"]["test_accuracy"]["mean"].as_f64(),
+        Some(last)
+    );
+    assert!(
+        sandbox
+            .read(&format!("{folder}/report.html"))
+            .contains("</html>")
+    );
+    assert!(
+        fs::read(sandbox.path(&format!("{folder}/clients.parquet")))
+            .unwrap()
+            .starts_with(b"PAR1")
+    );
+    assert!(
+        said.out.contains("mean accuracy")
+            && said.out.contains(&format!("report: {folder}/report.html"))
+    );
+    assert!(
+        said.out.contains(&format!("{:.1} %", 100.0 * last)),
+        "{}",
+        said.out
+    );
+}
+
+#[test]
+fn the_configuration_that_a_run_writes_is_the_same_run() {
+    let sandbox = Sandbox::new();
+    sandbox.says("run tiny.yaml --set seed=7 -q").ended_with(0);
+    let [folder] = sandbox.runs("tiny").try_into().unwrap();
+    assert!(
+        sandbox
+            .read(&format!("{folder}/config.yaml"))
+            .contains("seed: 7")
+    );
+    let again = sandbox
+        .meshfold(&["plan", &format!("{folder}/config.yaml"), "--json"])
+        .ended_with(0);
+    assert!(folder.ends_with(again.json()[0]["id"].as_str().unwrap()));
+}
+
+#[test]
+fn a_sweep_runs_each_of_its_runs_once_and_compares_them() {
+    let sandbox = Sandbox::new();
+    let tiny = sandbox.read("tiny.yaml");
+    sandbox.write(
+        "sweep.yaml",
+        &format!("{tiny}sweep: {{grid: {{topology: [ring, complete]}}}}\n"),
+    );
+    let first = sandbox.says("run sweep.yaml --json").ended_with(0);
+    let lines = first.json();
+    let labels: Vec<_> = lines
+        .iter()
+        .map(|line| line["label"].as_str().unwrap())
+        .collect();
+    assert_eq!(labels, ["topology=ring", "topology=complete"]);
+    let expected = [
+        "id", "label", "ending", "error", "folder", "report", "summary",
+    ];
+    assert!(
+        lines
+            .iter()
+            .all(|line| keys(line) == expected && line["ending"] == "finished")
+    );
+    assert_eq!(sandbox.runs("tiny").len(), 2);
+    let page = sandbox.read("runs/tiny/report.html");
+    assert!(page.contains("ring") && page.contains("complete"));
+    // The complete overlay mixes to the mean in one round.
+    let distance = |line: usize| {
+        let records = sandbox.records(lines[line]["folder"].as_str().unwrap());
+        records.last().unwrap()["consensus_distance"]
+            .as_f64()
+            .unwrap()
+    };
+    assert!(
+        distance(1) < 1e-3 * distance(0),
+        "{} {}",
+        distance(1),
+        distance(0)
+    );
+
+    let environment = || {
+        let folder = lines[0]["folder"].as_str().unwrap();
+        fs::metadata(sandbox.path(&format!("{folder}/environment.json")))
+            .unwrap()
+            .modified()
+            .unwrap()
+    };
+    let written = environment();
+    let second = sandbox
+        .says("run sweep.yaml")
+        .ended_with(0)
+        .complained_of(&["skipped", "--again"]);
+    assert_eq!(second.out.matches("skipped").count(), 2);
+    assert_eq!(environment(), written);
+    let third = sandbox.says("run sweep.yaml --again --json").ended_with(0);
+    assert!(third.json().iter().all(|line| line["ending"] == "finished"));
+    assert_ne!(environment(), written);
+}
+
+#[test]
+fn an_override_changes_the_run_and_its_id() {
+    let sandbox = Sandbox::new();
+    sandbox.says("run tiny.yaml -q").ended_with(0);
+    let wider = [
+        "run",
+        "tiny.yaml",
+        "-q",
+        "--set",
+        "topology={regular: {degree: 4}}",
+        "--set",
+        "rounds=2",
+    ];
+    sandbox.meshfold(&wider).ended_with(0);
+    let runs = sandbox.runs("tiny");
+    assert_eq!(runs.len(), 2);
+    let mut edges: Vec<usize> = runs
+        .iter()
+        .map(|run| {
+            sandbox
+                .read(&format!("{run}/overlay.edges"))
+                .lines()
+                .count()
+        })
+        .collect();
+    edges.sort_unstable();
+    assert_eq!(edges, [10, 20]);
+}
+
+#[test]
+fn a_run_has_the_same_bits_with_one_and_two_threads() {
+    let sandbox = Sandbox::new();
+    let results = |threads: &str| {
+        let folder = format!("threads-{threads}");
+        let model = "model={mlp: {hidden: [30]}}";
+        let line = [
+            "run",
+            "tiny.yaml",
+            "--threads",
+            threads,
+            "--results",
+            &folder,
+            "--json",
+            "--set",
+            model,
+        ];
+        let said = sandbox.meshfold(&line).ended_with(0);
+        sandbox.results(said.json()[0]["folder"].as_str().unwrap())
+    };
+    let one = results("1");
+    assert!(one.len() == 5 && one == results("2"));
+}
+
+#[test]
+fn every_method_runs() {
+    let sandbox = Sandbox::new();
+    let settings = "{batch_size: 20, learning_rate: 0.05}";
+    for method in ["alone", "dsgd", "dfedavg", "fedavg"] {
+        let algorithm = format!("algorithm={{{method}: {settings}}}");
+        let overlay = if method.starts_with('d') {
+            "topology=ring"
+        } else {
+            "topology=null"
+        };
+        let arguments = [
+            "run",
+            "tiny.yaml",
+            "-q",
+            "--set",
+            &algorithm,
+            "--set",
+            overlay,
+            "--set",
+            "rounds=1",
+        ];
+        let said = sandbox.meshfold(&arguments);
+        assert_eq!(said.code, Some(0), "{method}: {}", said.err);
+    }
+    assert_eq!(sandbox.runs("tiny").len(), 4);
+}
