@@ -1,4 +1,5 @@
 //! The verbs on stacks: the GPU against the processor.
+#![allow(clippy::unwrap_used)]
 #![cfg(feature = "gpu")]
 
 use meshfold_engine::{Device, DeviceRequest, Layout, Mixing, NormScope, Quantiser, Stack};

@@ -1,4 +1,5 @@
 //! The stacked trainer against the client-blocked one, through the public verbs.
+#![allow(clippy::unwrap_used)]
 #![cfg(feature = "gpu")]
 
 use meshfold_data::{Examples, Partition, Scale, Shape, Splits};

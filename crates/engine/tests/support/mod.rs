@@ -181,11 +181,11 @@ impl<'a> Sequential<'a> {
             let scale = (f64::from(clip) / norm).min(1.0);
             gradient.iter_mut().for_each(|g| *g *= scale);
         }
-        for at in 0..gradient.len() {
-            let w = self.weights[at];
-            let g = gradient[at] + f64::from(sgd.weight_decay) * w + extra(at, w);
-            self.velocity[at] = f64::from(sgd.momentum) * self.velocity[at] + g;
-            self.weights[at] = w - rate * self.velocity[at];
+        let states = self.weights.iter_mut().zip(&mut self.velocity);
+        for (at, ((w, v), g)) in states.zip(gradient).enumerate() {
+            let g = g + f64::from(sgd.weight_decay) * *w + extra(at, *w);
+            *v = f64::from(sgd.momentum) * *v + g;
+            *w -= rate * *v;
         }
     }
 }
