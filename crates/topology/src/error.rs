@@ -221,6 +221,14 @@ pub enum TopologyError {
         /// Nodes of the overlay.
         nodes: usize,
     },
+    /// Numbers of examples that are not one for each node.
+    #[error("examples: {found} numbers are given for {nodes} nodes")]
+    Examples {
+        /// Numbers given.
+        found: usize,
+        /// Nodes of the overlay.
+        nodes: usize,
+    },
     /// A weight stands in a column that does not exist.
     #[error(
         "mixing matrix: row {row} has a weight in column {column}, but there are {columns} columns"

@@ -23,6 +23,7 @@
 mod edge_connectivity;
 mod error;
 mod mixing_matrix;
+mod nodes;
 mod overlay;
 mod spectrum;
 mod summary;
@@ -31,6 +32,7 @@ mod weights;
 
 pub use error::TopologyError;
 pub use mixing_matrix::{Form, MixingMatrix};
+pub use nodes::Nodes;
 pub use overlay::Overlay;
 pub use spectrum::{DENSE_NODES, Spectrum};
 pub use summary::{DegreeSummary, OverlaySummary};

@@ -13,6 +13,7 @@ use petgraph::unionfind::UnionFind;
 pub struct Overlay {
     graph: Csr<(), (), Directed, u32>,
     groups: Option<Vec<Vec<u32>>>,
+    examples: Option<Vec<u64>>,
 }
 
 impl Overlay {
@@ -59,6 +60,7 @@ impl Overlay {
         Ok(Self {
             graph,
             groups: None,
+            examples: None,
         })
     }
 
@@ -90,6 +92,27 @@ impl Overlay {
         }
         self.groups = Some(groups);
         Ok(self)
+    }
+
+    /// Says how many training examples each node holds, `[N]`, for weights that go by them.
+    ///
+    /// # Errors
+    /// [`TopologyError::Examples`] unless there is one number for each node.
+    pub fn with_examples(mut self, examples: Vec<u64>) -> Result<Self, TopologyError> {
+        if examples.len() != self.nodes() {
+            return Err(TopologyError::Examples {
+                found: examples.len(),
+                nodes: self.nodes(),
+            });
+        }
+        self.examples = Some(examples);
+        Ok(self)
+    }
+
+    /// Training examples of each node, `[N]`, if they are known.
+    #[must_use]
+    pub fn examples(&self) -> Option<&[u64]> {
+        self.examples.as_deref()
     }
 
     /// Number of nodes.

@@ -2,7 +2,7 @@
 //!
 //! A new overlay is one file below `topology/` and three lines here: `mod`, variant and match arm.
 
-use crate::{Overlay, TopologyError};
+use crate::{Nodes, Overlay, TopologyError};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
@@ -85,7 +85,12 @@ impl Topology {
     /// # Errors
     /// Parameters that do not fit `nodes`, see each topology; [`TopologyError::Disconnected`] if the given edges
     /// do not connect the nodes.
-    pub fn build(&self, nodes: usize, rng: &mut ChaCha8Rng) -> Result<Overlay, TopologyError> {
+    pub fn build<'a>(
+        &self,
+        nodes: impl Into<Nodes<'a>>,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Overlay, TopologyError> {
+        let Nodes { count: nodes, .. } = nodes.into();
         if nodes == 0 {
             return Err(TopologyError::NoNodes);
         }

@@ -3,6 +3,8 @@
 //! New weights are one file below `weights/` and three lines here: `mod`, variant and match arm.
 
 use crate::{MixingMatrix, Overlay, TopologyError};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 mod laplacian;
@@ -45,6 +47,18 @@ impl Weights {
     /// # Errors
     /// [`TopologyError::Theta`] and [`TopologyError::Eigenvalues`], from `laplacian`.
     pub fn matrix(&self, overlay: &Overlay) -> Result<MixingMatrix, TopologyError> {
+        self.draw(overlay, &mut ChaCha8Rng::seed_from_u64(0))
+    }
+
+    /// [`Weights::matrix`] with a stream for weights that are drawn; the others leave `rng` alone.
+    ///
+    /// # Errors
+    /// As [`Weights::matrix`].
+    pub fn draw(
+        &self,
+        overlay: &Overlay,
+        _rng: &mut ChaCha8Rng,
+    ) -> Result<MixingMatrix, TopologyError> {
         match self {
             Self::MetropolisHastings(metropolis_hastings) => metropolis_hastings.matrix(overlay),
             Self::MaxDegree(max_degree) => max_degree.matrix(overlay),
