@@ -64,6 +64,7 @@ pub(crate) fn run(case: &Case, device: &Device, protocol: Protocol) -> Result<Va
                 sgd: &sgd,
                 correction: None,
                 anchor: None,
+                rate_scales: None,
             };
             learner.train(&mut models, Velocity::Fresh, &work)?;
             models.mix(&mixing)?;

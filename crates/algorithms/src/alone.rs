@@ -51,11 +51,11 @@ impl Algorithm for Running {
     }
 
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
-        let rows = self.training.per_client(round.alive);
+        let rows = round.client_rows(&self.training);
         let work = round.work(&rows, &self.training);
         let velocity = self.velocity.of_training(models, &self.training);
         let steps = round.learner.train(models, velocity, &work)?;
-        round.traffic.compute(steps);
+        round.count_steps(&rows, &steps);
         Ok(())
     }
 

@@ -1,78 +1,188 @@
-//! Decentralized federated averaging, with and without momentum.
+//! Decentralized federated averaging, with and without momentum, whole or quantised.
 
-use crate::round::{Algorithm, OverlayUse, Round, RowKind, Rows, Setting};
+use crate::aggregation::{PartialAggregation, exchange};
+use crate::quantise::{Aggregate, Quantise};
+use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting, messages_over};
 use crate::training::{Training, method_config};
 use crate::{AlgorithmError, Configured};
 use meshfold_engine::{Stack, Velocity};
+use meshfold_topology::Overlay;
 
 method_config! {
     /// Parameters of [`Method::Dfedavg`](crate::Method::Dfedavg): [`Dfedavgm`] without momentum.
-    pub struct Dfedavg(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {}
+    pub struct Dfedavg(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
+        /// Averages over some neighbours only, weighted by examples, in place of the mixing matrix.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub aggregation: Option<PartialAggregation>,
+        /// Sends quantised differences in place of models.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub quantise: Option<Quantise>,
+    }
 }
 
 method_config! {
     /// Parameters of [`Method::Dfedavgm`](crate::Method::Dfedavgm).
     ///
     /// # Source
-    /// Hua et al., (2.1); Sun et al., Decentralized federated averaging (2021), Algorithm 1. `K` local steps of heavy
-    /// ball `v <- βv + g`, `w <- w − ηv` with `v = 0` at the start of each round (`w^{t,−1} = w^{t,0}`), then
-    /// `w <- M w`.
-    pub struct Dfedavgm(local = "crate::training::one_epoch", momentum = "crate::training::heavy_momentum") {}
+    /// Hua et al., (2.1); Sun et al., Decentralized federated averaging (2021), Algorithm 1, and with `quantise`
+    /// Algorithm 2 (QDFedAvg in DFedRW's Fig. 9). `K` local steps of heavy ball `v <- βv + g`, `w <- w − ηv` with
+    /// `v = 0` at the start of each round (`w^{t,−1} = w^{t,0}`), then `w <- M w`.
+    pub struct Dfedavgm(local = "crate::training::one_epoch", momentum = "crate::training::heavy_momentum") {
+        /// Averages over some neighbours only, weighted by examples, in place of the mixing matrix.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub aggregation: Option<PartialAggregation>,
+        /// Sends quantised differences in place of models.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub quantise: Option<Quantise>,
+    }
+}
+
+/// What both forms have in common.
+#[derive(Clone, Copy)]
+struct Exchange {
+    aggregation: Option<PartialAggregation>,
+    quantise: Option<Quantise>,
 }
 
 struct Running {
     training: Training,
-    clients: usize,
-    model_bytes: u64,
+    exchange: Exchange,
+    setting: Setting,
 }
 
-impl Running {
-    fn boxed(training: Training, setting: &Setting) -> Box<dyn Algorithm> {
-        let (clients, model_bytes) = (setting.clients, setting.model_bytes());
-        Box::new(Self {
+impl Exchange {
+    fn check(self) -> Result<(), AlgorithmError> {
+        self.aggregation.map_or(Ok(()), PartialAggregation::check)?;
+        self.quantise.map_or(Ok(()), Quantise::check)
+    }
+
+    fn working_rows(self, clients: usize) -> usize {
+        if self.quantise.is_some() {
+            3 * clients
+        } else {
+            0
+        }
+    }
+
+    fn forecast(
+        self,
+        training: &Training,
+        setting: &Setting,
+        overlay: Option<&Overlay>,
+    ) -> Forecast {
+        let messages = overlay.map_or(0, |overlay| match self.aggregation {
+            Some(aggregation) => aggregation.messages(overlay),
+            None => messages_over(overlay),
+        });
+        Forecast {
+            local_steps: training.steps_of_all(setting),
+            bytes: messages * self.message_bytes(setting),
+        }
+    }
+
+    fn message_bytes(self, setting: &Setting) -> u64 {
+        self.quantise.map_or(setting.model_bytes(), |quantise| {
+            quantise.message_bytes(setting.parameters, setting.blocks)
+        })
+    }
+
+    fn build(self, training: Training, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(Running {
             training,
-            clients,
-            model_bytes,
+            exchange: self,
+            setting: setting.clone(),
         })
     }
 }
 
-impl Configured for Dfedavg {
-    fn training(&self) -> Training {
-        self.shared()
-    }
-
-    fn check_own(&self) -> Result<(), AlgorithmError> {
-        match self.momentum {
-            0.0 => Ok(()),
-            momentum => Err(AlgorithmError::Setting {
-                key: "momentum",
-                found: momentum.to_string(),
-                needed: "dfedavg has none: use dfedavgm",
-            }),
+macro_rules! configured {
+    ($name:ident, $check:expr) => {
+        impl $name {
+            fn exchange(&self) -> Exchange {
+                Exchange {
+                    aggregation: self.aggregation,
+                    quantise: self.quantise,
+                }
+            }
         }
-    }
 
-    fn overlay_use(&self) -> OverlayUse {
-        OverlayUse::Required
-    }
+        impl Configured for $name {
+            fn training(&self) -> Training {
+                self.shared()
+            }
 
-    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        Running::boxed(self.shared(), setting)
-    }
+            fn check_own(&self) -> Result<(), AlgorithmError> {
+                let check: fn(&Self) -> Result<(), AlgorithmError> = $check;
+                check(self)?;
+                self.exchange().check()
+            }
+
+            fn overlay_use(&self) -> OverlayUse {
+                OverlayUse::Clients
+            }
+
+            fn working_rows(&self, clients: usize) -> usize {
+                self.exchange().working_rows(clients)
+            }
+
+            fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
+                self.exchange().forecast(&self.shared(), setting, overlay)
+            }
+
+            fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
+                self.exchange().build(self.shared(), setting)
+            }
+        }
+    };
 }
+configured!(Dfedavg, |config| match config.momentum {
+    0.0 => Ok(()),
+    momentum => Err(AlgorithmError::Setting {
+        key: "momentum",
+        found: momentum.to_string(),
+        needed: "dfedavg has none: use dfedavgm",
+    }),
+});
+configured!(Dfedavgm, |_| Ok(()));
 
-impl Configured for Dfedavgm {
-    fn training(&self) -> Training {
-        self.shared()
-    }
-
-    fn overlay_use(&self) -> OverlayUse {
-        OverlayUse::Required
-    }
-
-    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        Running::boxed(self.shared(), setting)
+impl Running {
+    /// Sun et al., Algorithm 2: clients send `Q(w^{t,K} − w^t)`, and mix what receivers then know.
+    ///
+    /// # Interpretation
+    /// Under `replica` receivers know the sender's `w^t` and mix `w^t + Q`; under `printed` they add the mean of the
+    /// differences to their own `w^t`.
+    fn quantised(
+        &self,
+        quantise: Quantise,
+        before: &Stack,
+        models: &mut Stack,
+        round: &mut Round<'_>,
+    ) -> Result<(), AlgorithmError> {
+        let mut sent = quantise.difference(models, before, round, 0)?; // q^t
+        let ones = vec![1.0; models.rows()];
+        let bytes = self.exchange.message_bytes(&self.setting);
+        let drawn = match self.exchange.aggregation {
+            Some(aggregation) => Some(aggregation.draw(round, &self.setting.shard_sizes, bytes)?),
+            None => None,
+        };
+        if quantise.aggregate == Aggregate::Replica {
+            sent.add_scaled(before, &ones)?;
+        }
+        match drawn {
+            Some((mixing, messages)) => {
+                round.traffic.messages(messages);
+                sent.mix(&mixing)?;
+            }
+            None => {
+                round.exchange_models(bytes);
+                sent.mix(round.mixing())?;
+            }
+        }
+        if quantise.aggregate == Aggregate::Printed {
+            sent.add_scaled(before, &ones)?;
+        }
+        *models = sent;
+        Ok(())
     }
 }
 
@@ -80,17 +190,19 @@ impl Algorithm for Running {
     fn rows(&self) -> Rows {
         Rows {
             kind: RowKind::Client,
-            count: self.clients,
+            count: self.setting.clients,
         }
     }
 
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
-        let rows = self.training.per_client(round.alive);
+        let rows = round.client_rows(&self.training);
         let work = round.work(&rows, &self.training);
+        let before = self.exchange.quantise.map(|_| models.duplicate());
         let steps = round.learner.train(models, Velocity::Fresh, &work)?; // (2.1), first line, k = 0..K−1
-        round.traffic.compute(steps);
-        round.exchange_models(self.model_bytes);
-        models.mix(round.mixing())?; // (2.1), second line
-        Ok(())
+        round.count_steps(&rows, &steps);
+        match (self.exchange.quantise, before) {
+            (Some(quantise), Some(before)) => self.quantised(quantise, &before, models, round),
+            _ => exchange(models, round, self.exchange.aggregation, &self.setting), // (2.1), second line
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! Decentralized stochastic gradient descent.
 
+use crate::aggregation::{PartialAggregation, exchange};
 use crate::round::{Algorithm, OverlayUse, Round, RowKind, Rows, Setting};
 use crate::training::{Local, Training, method_config};
-use crate::velocity::KeptVelocity;
+use crate::velocity::{KeptVelocity, decayed_gradients};
 use crate::{AlgorithmError, Configured};
-use meshfold_engine::{Amount, Stack};
+use meshfold_engine::Stack;
 use serde::{Deserialize, Serialize};
 
 /// Which comes first, the gradient step or the exchange.
@@ -32,15 +33,25 @@ method_config! {
         /// Which comes first.
         #[serde(default)]
         pub order: Order,
+        /// Averages over some neighbours only, weighted by examples, in place of the mixing matrix.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub aggregation: Option<PartialAggregation>,
     }
 }
 
 struct Running {
     training: Training,
     order: Order,
-    clients: usize,
-    model_bytes: u64,
+    aggregation: Option<PartialAggregation>,
+    setting: Setting,
     velocity: KeptVelocity,
+}
+
+impl Running {
+    /// `w <- W w`, or the mean over some neighbours.
+    fn exchange(&self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        exchange(models, round, self.aggregation, &self.setting)
+    }
 }
 
 impl Configured for Dsgd {
@@ -56,11 +67,11 @@ impl Configured for Dsgd {
                 needed: "mix_then_step takes the one gradient before mixing: it must be {steps: 1}",
             });
         }
-        Ok(())
+        self.aggregation.map_or(Ok(()), PartialAggregation::check)
     }
 
     fn overlay_use(&self) -> OverlayUse {
-        OverlayUse::Required
+        OverlayUse::Clients
     }
 
     fn working_rows(&self, clients: usize) -> usize {
@@ -72,8 +83,8 @@ impl Configured for Dsgd {
         Box::new(Running {
             training: self.shared(),
             order: self.order,
-            clients: setting.clients,
-            model_bytes: setting.model_bytes(),
+            aggregation: self.aggregation,
+            setting: setting.clone(),
             velocity: KeptVelocity::default(),
         })
     }
@@ -83,41 +94,27 @@ impl Algorithm for Running {
     fn rows(&self) -> Rows {
         Rows {
             kind: RowKind::Client,
-            count: self.clients,
+            count: self.setting.clients,
         }
     }
 
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
-        let rows = self.training.per_client(round.alive);
-        let work = round.work(&rows, &self.training);
+        let rows = round.client_rows(&self.training);
         match self.order {
             Order::StepThenMix => {
+                let work = round.work(&rows, &self.training);
                 let velocity = self.velocity.of_training(models, &self.training);
                 let steps = round.learner.train(models, velocity, &work)?; // D-Cliques Fig. 2, lines 3-4
-                round.traffic.compute(steps);
-                round.exchange_models(self.model_bytes);
-                models.mix(round.mixing())?; // line 5
+                round.count_steps(&rows, &steps);
+                self.exchange(models, round)?; // line 5
             }
             Order::MixThenStep => {
-                let rates = round.learner.rates(&work);
-                let mut gradients = round.learner.gradients(models, &work)?; // Lian Algorithm 1, line 3
-                let decay = rows.iter().map(|row| {
-                    if row.amount == Amount::Idle {
-                        0.0
-                    } else {
-                        self.training.sgd.weight_decay
-                    }
-                });
-                gradients.add_scaled(models, &decay.collect::<Vec<_>>())?;
-                round.traffic.compute(
-                    rows.iter()
-                        .map(|row| u32::from(row.amount != Amount::Idle))
-                        .collect(),
-                );
-                round.exchange_models(self.model_bytes);
-                models.mix(round.mixing())?; // line 4
-                let velocity = self.velocity.like(models);
-                models.heavy_ball_step(velocity, &gradients, &rates, self.training.sgd.momentum)?; // line 5
+                let (mut gradients, rates) =
+                    decayed_gradients(models, round, &rows, &self.training)?; // Lian Algorithm 1, line 3
+                self.exchange(models, round)?; // line 4
+                let momentum = self.training.sgd.momentum;
+                self.velocity
+                    .step(models, &mut gradients, (&rates, &rows), momentum)?; // line 5
             }
         }
         Ok(())

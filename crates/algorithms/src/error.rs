@@ -18,6 +18,26 @@ pub enum AlgorithmError {
         /// What would be right.
         needed: &'static str,
     },
+    /// A key has a value that this method has no meaning for.
+    #[error("{method} cannot have {key} {found}: {needed}")]
+    Unsuited {
+        /// The method.
+        method: &'static str,
+        /// The key within the method's configuration.
+        key: &'static str,
+        /// The value found.
+        found: String,
+        /// What would be right.
+        needed: &'static str,
+    },
+    /// The overlay is none that the method can use.
+    #[error("{method} needs {needed}")]
+    Overlay {
+        /// The method.
+        method: &'static str,
+        /// What it needs.
+        needed: String,
+    },
     /// The engine refused a verb.
     #[error(transparent)]
     Engine(#[from] EngineError),

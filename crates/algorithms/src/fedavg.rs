@@ -1,40 +1,11 @@
 //! Federated averaging with one server.
 
+use crate::participation::{Participation, Weighting, down, up};
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting};
-use crate::traffic::Message;
 use crate::training::{Training, method_config};
-use crate::{AlgorithmError, Configured};
-use meshfold_engine::{Key, Mixing, Purpose, RowWork, Stack, Velocity, stream};
+use crate::{AlgorithmError, Configured, Lagging};
+use meshfold_engine::{Anchor, Mixing, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
-use rand::seq::index;
-use serde::{Deserialize, Serialize};
-
-/// How many clients take part in a round.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Participation {
-    /// So many, drawn without replacement.
-    Clients(usize),
-    /// This share of the clients, at least one, rounded to the nearest.
-    Share(f64),
-}
-
-impl Default for Participation {
-    fn default() -> Self {
-        Self::Share(1.0)
-    }
-}
-
-/// What the server's mean is weighted by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Weighting {
-    /// Examples of the participants.
-    #[default]
-    Examples,
-    /// All participants alike.
-    Uniform,
-}
 
 method_config! {
     /// Parameters of [`Method::Fedavg`](crate::Method::Fedavg).
@@ -54,22 +25,19 @@ method_config! {
     }
 }
 
-impl Participation {
-    fn count(self, clients: usize) -> usize {
-        match self {
-            Self::Clients(count) => count.min(clients),
-            Self::Share(share) => {
-                ((share * clients as f64).round() as usize).clamp(1, clients.max(1))
-            }
-        }
-    }
-}
+/// The rows of a method whose only lasting model is the server's.
+pub(crate) const ONE_SERVER: Rows = Rows {
+    kind: RowKind::Server,
+    count: 1,
+};
 
-struct Running {
-    training: Training,
-    participation: Participation,
-    weighting: Weighting,
-    setting: Setting,
+/// A round of FedAvg, with FedProx's pull towards the server's model if `mu` is not 0.
+pub(crate) struct Running {
+    pub(crate) training: Training,
+    pub(crate) participation: Participation,
+    pub(crate) weighting: Weighting,
+    pub(crate) mu: f32,
+    pub(crate) setting: Setting,
 }
 
 impl Configured for Fedavg {
@@ -78,51 +46,27 @@ impl Configured for Fedavg {
     }
 
     fn check_own(&self) -> Result<(), AlgorithmError> {
-        let valid = match self.participation {
-            Participation::Clients(count) => count > 0,
-            Participation::Share(share) => share > 0.0 && share <= 1.0,
-        };
-        if valid {
-            return Ok(());
-        }
-        Err(AlgorithmError::Setting {
-            key: "participation",
-            found: format!("{:?}", self.participation).to_lowercase(),
-            needed: "at least one client, or a share above 0 and up to 1, must take part",
-        })
+        self.participation.check()
     }
 
     fn overlay_use(&self) -> OverlayUse {
         OverlayUse::Refused
     }
 
+    fn lagging(&self) -> Lagging {
+        Lagging::Participants
+    }
+
     fn rows(&self, _clients: usize) -> Rows {
-        Rows {
-            kind: RowKind::Server,
-            count: 1,
-        }
+        ONE_SERVER
     }
 
     fn working_rows(&self, clients: usize) -> usize {
         self.participation.count(clients)
     }
 
-    fn forecast(
-        &self,
-        shard_sizes: &[usize],
-        _overlay: Option<&Overlay>,
-        model_bytes: u64,
-    ) -> Forecast {
-        let (training, count) = (self.shared(), self.participation.count(shard_sizes.len()));
-        let all: f64 = shard_sizes
-            .iter()
-            .map(|shard| f64::from(training.steps_on(*shard)))
-            .sum();
-        let local_steps = all * count as f64 / shard_sizes.len().max(1) as f64;
-        Forecast {
-            local_steps,
-            bytes: 2 * count as u64 * model_bytes,
-        }
+    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
+        self.participation.forecast(&self.shared(), setting, 2)
     }
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
@@ -130,102 +74,36 @@ impl Configured for Fedavg {
             training: self.shared(),
             participation: self.participation,
             weighting: self.weighting,
+            mu: 0.0,
             setting: setting.clone(),
         })
     }
 }
 
-impl Running {
-    /// The round's participants, ascending.
-    fn participants(&self, round: &Round<'_>) -> Vec<u32> {
-        let alive: Vec<u32> = (0..)
-            .zip(round.alive)
-            .filter(|(_, alive)| **alive)
-            .map(|(client, _)| client)
-            .collect();
-        let count = self
-            .participation
-            .count(self.setting.clients)
-            .min(alive.len());
-        let key = Key {
-            round: round.number as u64,
-            ..Key::default()
-        };
-        let mut rng = stream(round.seed, Purpose::Participation, key);
-        let mut chosen: Vec<u32> = index::sample(&mut rng, alive.len(), count)
-            .iter()
-            .map(|at| alive[at])
-            .collect();
-        chosen.sort_unstable();
-        chosen
-    }
-
-    /// `n_k / n` of the participants.
-    fn weights(&self, participants: &[u32]) -> Vec<f64> {
-        let examples = |client: &u32| match self.weighting {
-            Weighting::Examples => self.setting.shard_sizes[*client as usize] as f64,
-            Weighting::Uniform => 1.0,
-        };
-        let all: f64 = participants.iter().map(examples).sum();
-        participants
-            .iter()
-            .map(|client| examples(client) / all)
-            .collect()
-    }
-}
-
 impl Algorithm for Running {
     fn rows(&self) -> Rows {
-        Rows {
-            kind: RowKind::Server,
-            count: 1,
-        }
+        ONE_SERVER
     }
 
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
-        let participants = self.participants(round); // Algorithm 1, S_t
-        if participants.is_empty() {
+        let rows = self.participation.rows(round, &self.training); // Algorithm 1, S_t
+        if rows.is_empty() {
             return Ok(());
         }
-        let bytes = self.setting.model_bytes();
-        let server = self.setting.clients as u32;
-        round.traffic.messages(
-            participants
-                .iter()
-                .map(|to| Message {
-                    from: server,
-                    to: *to,
-                    bytes,
-                })
-                .collect(),
-        );
-        let mut slots = models.gather(&vec![0; participants.len()])?; // w_t to every k in S_t
-        let amount = self.training.local.amount();
-        let rows: Vec<RowWork> = participants
-            .iter()
-            .map(|client| RowWork {
-                client: *client,
-                amount,
-            })
-            .collect();
-        let work = round.work(&rows, &self.training);
+        let (server, bytes) = (self.setting.clients as u32, self.setting.model_bytes());
+        round.traffic.messages(down(server, &rows, bytes));
+        let mut slots = models.gather(&vec![0; rows.len()])?; // w_t to every k in S_t
+        let start = (self.mu > 0.0).then(|| slots.duplicate());
+        let mut work = round.work(&rows, &self.training);
+        work.anchor = start.as_ref().map(|models| Anchor {
+            models,
+            mu: self.mu,
+        });
         let steps = round.learner.train(&mut slots, Velocity::Fresh, &work)?; // ClientUpdate
-        let mut per_client = vec![0; self.setting.clients];
-        for (client, steps) in participants.iter().zip(steps) {
-            per_client[*client as usize] = steps;
-        }
-        round.traffic.compute(per_client);
-        round.traffic.messages(
-            participants
-                .iter()
-                .map(|from| Message {
-                    from: *from,
-                    to: server,
-                    bytes,
-                })
-                .collect(),
-        );
-        let mean = MixingMatrix::average(1, self.weights(&participants))?;
+        round.count_steps(&rows, &steps);
+        round.traffic.messages(up(server, &rows, bytes));
+        let shares = self.weighting.shares(&rows, &self.setting);
+        let mean = MixingMatrix::average(1, shares)?;
         slots.mix(&Mixing::new(&mean))?; // w_{t+1} <- Σ n_k/n w_k
         *models = slots;
         Ok(())

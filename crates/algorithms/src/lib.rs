@@ -4,26 +4,68 @@
 //! [`Algorithm::round`] advances all models by one communication round and reports the [`Traffic`] it would cause.
 //! Adding a method is one file and one line in each of the three places below.
 
-mod alone;
-mod dfedavg;
-mod dsgd;
+mod aggregation;
 mod error;
-mod fedavg;
+mod participation;
+mod quantise;
 mod round;
+mod servers;
+mod stragglers;
 mod traffic;
 mod training;
 mod velocity;
+mod walk;
 
+// A further method is one file and three lines: here, in the enum, and in `Method::configured`.
+mod alone;
+mod centralised;
+mod d2;
+mod d_cliques;
+mod decefl;
+mod dfedavg;
+mod dfedrw;
+mod dsgd;
+mod fedavg;
+mod fedprox;
+mod gradient_tracking;
+mod hierfavg;
+mod one_peer;
+mod p_fedavg;
+mod push_sum;
+mod qg_dsgdm;
+mod scaffold;
+mod swarm;
+
+pub use aggregation::PartialAggregation;
 pub use alone::Alone;
+pub use centralised::Centralised;
+pub use d_cliques::DCliques;
+pub use d2::{D2, ExactDiffusion};
+pub use decefl::{Decefl, GradientWeight};
 pub use dfedavg::{Dfedavg, Dfedavgm};
+pub use dfedrw::Dfedrw;
 pub use dsgd::{Dsgd, Order};
 pub use error::AlgorithmError;
-pub use fedavg::{Fedavg, Participation, Weighting};
+pub use fedavg::Fedavg;
+pub use fedprox::Fedprox;
+pub use gradient_tracking::GradientTracking;
+pub use hierfavg::Hierfavg;
+pub use one_peer::OnePeer;
+pub use p_fedavg::PFedavg;
+pub use participation::{Participation, Weighting};
+pub use push_sum::PushSum;
+pub use qg_dsgdm::QgDsgdm;
+pub use quantise::{Aggregate, Quantise};
 pub use round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting};
+pub use scaffold::Scaffold;
+pub use servers::{Assign, PerServer, Servers};
+pub use stragglers::{Fate, Lag, PartialWork, Policy, Stragglers, Work};
+pub use swarm::Swarm;
 pub use traffic::{Exchange, Message, Phase, Traffic};
 pub use training::{BatchSetting, Local, Training};
+pub use walk::{Aggregators, Restart, Source, WalkRows};
 
-use meshfold_topology::Overlay;
+use meshfold_topology::{Overlay, OverlaySummary};
 use serde::{Deserialize, Serialize};
 
 /// A learning method as a configuration names it.
@@ -40,6 +82,47 @@ pub enum Method {
     Dfedavgm(Dfedavgm),
     /// Federated averaging with one server (McMahan et al.).
     Fedavg(Fedavg),
+    /// Federated averaging with edge servers beneath one root (Liu et al., 2020).
+    Hierfavg(Hierfavg),
+    /// Federated averaging in which a random client leads each round (DeceFL, SI 4.2).
+    Swarm(Swarm),
+    /// Federated averaging with servers that mix over an overlay (Liu et al., P-FedAvg).
+    PFedavg(PFedavg),
+    /// D-SGD with gradients averaged within cliques (Bellet et al.).
+    DCliques(DCliques),
+    /// Averaging by random walks (Wang et al.).
+    Dfedrw(Dfedrw),
+    /// Mixing and a step against the own local work (Yuan et al.).
+    Decefl(Decefl),
+    /// One model on all data.
+    Centralised(Centralised),
+    /// Gradient tracking (Nedić et al.; Xu et al.).
+    GradientTracking(GradientTracking),
+    /// D² (Tang et al.).
+    D2(D2),
+    /// Exact diffusion (Yuan et al., 2019).
+    ExactDiffusion(ExactDiffusion),
+    /// Quasi-global momentum (Lin et al.).
+    QgDsgdm(QgDsgdm),
+    /// FedProx (Li et al.).
+    Fedprox(Fedprox),
+    /// SCAFFOLD (Karimireddy et al.).
+    Scaffold(Scaffold),
+    /// Stochastic gradient push (Assran et al.).
+    PushSum(PushSum),
+    /// One-peer exponential gossip (Ying et al.).
+    OnePeer(OnePeer),
+}
+
+/// What stragglers are a share of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lagging {
+    /// The clients alive, each of which trains its own row.
+    Clients,
+    /// Those that the method draws for a round.
+    Participants,
+    /// The walks.
+    Walks,
 }
 
 /// What a method's configuration must say of itself.
@@ -63,26 +146,44 @@ pub(crate) trait Configured {
     fn working_rows(&self, _clients: usize) -> usize {
         0
     }
+    /// Whether the clients of the partition are made one.
+    fn merges_clients(&self) -> bool {
+        false
+    }
+    /// Checks the values that depend on the number of clients.
+    fn check_clients(&self, _clients: usize) -> Result<(), AlgorithmError> {
+        Ok(())
+    }
+    /// Refuses an overlay that the method cannot use; returns warnings.
+    fn check_overlay(
+        &self,
+        _overlay: &Overlay,
+        _summary: &OverlaySummary,
+    ) -> Result<Vec<String>, AlgorithmError> {
+        Ok(Vec::new())
+    }
+    /// The clients behind each node of the overlay, if its nodes are not the clients.
+    fn overlay_groups(&self, _setting: &Setting) -> Option<Vec<Vec<u32>>> {
+        None
+    }
+    /// What stragglers are a share of.
+    fn lagging(&self) -> Lagging {
+        Lagging::Clients
+    }
+    /// What becomes of stragglers where nothing is said.
+    fn policy(&self) -> Policy {
+        Policy::Isolate
+    }
     /// Expected work and traffic of one round in which all clients are alive: all of them train, and with an overlay
     /// each sends its model to every neighbour, unless the method says otherwise.
-    fn forecast(
-        &self,
-        shard_sizes: &[usize],
-        overlay: Option<&Overlay>,
-        model_bytes: u64,
-    ) -> Forecast {
-        let training = self.training();
-        let local_steps = shard_sizes
-            .iter()
-            .map(|shard| f64::from(training.steps_on(*shard)))
-            .sum();
+    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
         let messages = match self.overlay_use() {
-            OverlayUse::Required => overlay.map_or(0, |overlay| 2 * overlay.edge_count() as u64),
             OverlayUse::Refused => 0,
+            _ => overlay.map_or(0, round::messages_over),
         };
         Forecast {
-            local_steps,
-            bytes: messages * model_bytes,
+            local_steps: self.training().steps_of_all(setting),
+            bytes: messages * setting.model_bytes(),
         }
     }
     /// Builds the running method.
@@ -97,6 +198,21 @@ impl Method {
             Self::Dfedavg(config) => ("dfedavg", config),
             Self::Dfedavgm(config) => ("dfedavgm", config),
             Self::Fedavg(config) => ("fedavg", config),
+            Self::Hierfavg(config) => ("hierfavg", config),
+            Self::Swarm(config) => ("swarm", config),
+            Self::PFedavg(config) => ("p_fedavg", config),
+            Self::DCliques(config) => ("d_cliques", config),
+            Self::Dfedrw(config) => ("dfedrw", config),
+            Self::Decefl(config) => ("decefl", config),
+            Self::Centralised(config) => ("centralised", config),
+            Self::GradientTracking(config) => ("gradient_tracking", config),
+            Self::D2(config) => ("d2", config),
+            Self::ExactDiffusion(config) => ("exact_diffusion", config),
+            Self::QgDsgdm(config) => ("qg_dsgdm", config),
+            Self::Fedprox(config) => ("fedprox", config),
+            Self::Scaffold(config) => ("scaffold", config),
+            Self::PushSum(config) => ("push_sum", config),
+            Self::OnePeer(config) => ("one_peer", config),
         }
     }
 
@@ -134,16 +250,49 @@ impl Method {
         self.configured().1.working_rows(clients)
     }
 
-    /// Expected work and traffic of one round in which all clients are alive; a model has `model_bytes` bytes.
-    pub fn forecast(
+    /// Whether the clients of the partition are made one that holds all examples.
+    pub fn merges_clients(&self) -> bool {
+        self.configured().1.merges_clients()
+    }
+
+    /// Checks the values that depend on the number of clients.
+    ///
+    /// # Errors
+    /// [`AlgorithmError::Setting`], naming the key.
+    pub fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
+        self.configured().1.check_clients(clients)
+    }
+
+    /// Refuses an overlay that the method cannot use; returns what will work but may not be meant.
+    ///
+    /// # Errors
+    /// [`AlgorithmError::Overlay`].
+    pub fn check_overlay(
         &self,
-        shard_sizes: &[usize],
-        overlay: Option<&Overlay>,
-        model_bytes: u64,
-    ) -> Forecast {
-        self.configured()
-            .1
-            .forecast(shard_sizes, overlay, model_bytes)
+        overlay: &Overlay,
+        summary: &OverlaySummary,
+    ) -> Result<Vec<String>, AlgorithmError> {
+        self.configured().1.check_overlay(overlay, summary)
+    }
+
+    /// The clients behind each node of the overlay; `None` if its nodes are the clients.
+    pub fn overlay_groups(&self, setting: &Setting) -> Option<Vec<Vec<u32>>> {
+        self.configured().1.overlay_groups(setting)
+    }
+
+    /// What stragglers are a share of.
+    pub fn lagging(&self) -> Lagging {
+        self.configured().1.lagging()
+    }
+
+    /// What becomes of stragglers where nothing is said.
+    pub fn policy(&self) -> Policy {
+        self.configured().1.policy()
+    }
+
+    /// Expected work and traffic of one round in which all clients are alive.
+    pub fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
+        self.configured().1.forecast(setting, overlay)
     }
 
     /// Builds the running method.
@@ -152,6 +301,7 @@ impl Method {
     /// As [`Method::check`], and [`AlgorithmError::Setting`] if a value does not fit the number of clients.
     pub fn build(&self, setting: &Setting) -> Result<Box<dyn Algorithm>, AlgorithmError> {
         self.check()?;
+        self.check_clients(setting.clients)?;
         Ok(self.configured().1.build(setting))
     }
 }

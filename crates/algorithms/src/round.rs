@@ -1,8 +1,10 @@
 //! What a method is given each round, and what it must be able to do.
 
 use crate::error::AlgorithmError;
-use crate::traffic::Traffic;
-use meshfold_engine::{Learner, LocalWork, Mixing, RowWork, Stack};
+use crate::stragglers::{Fate, Lag, Work};
+use crate::traffic::{Message, Traffic};
+use crate::training::Training;
+use meshfold_engine::{Amount, Learner, LocalWork, Mixing, RowWork, Stack};
 use meshfold_topology::Overlay;
 
 /// What the rows of a stack stand for.
@@ -36,11 +38,13 @@ pub struct Rows {
     pub count: usize,
 }
 
-/// Whether a method exchanges over an overlay.
+/// Whether a method exchanges over an overlay, and what its nodes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverlayUse {
-    /// It needs one.
-    Required,
+    /// It needs one over the clients.
+    Clients,
+    /// It needs one over so many servers.
+    Servers(usize),
     /// It has no use for one.
     Refused,
 }
@@ -61,10 +65,14 @@ pub struct Setting {
     pub clients: usize,
     /// Examples of each client, `[N]`.
     pub shard_sizes: Vec<usize>,
+    /// Label of each client's first example, `[N]`.
+    pub first_labels: Vec<u16>,
     /// Seed of the run.
     pub seed: u64,
     /// Parameters of a model, `P`.
     pub parameters: usize,
+    /// Blocks of parameters of a model: weights and biases of its layers.
+    pub blocks: usize,
 }
 
 impl Setting {
@@ -72,6 +80,17 @@ impl Setting {
     pub fn model_bytes(&self) -> u64 {
         4 * self.parameters as u64
     }
+
+    /// Examples of all clients.
+    pub fn examples(&self) -> usize {
+        self.shard_sizes.iter().sum()
+    }
+}
+
+/// Messages of one exchange in which every node sends to all that listen to it.
+pub(crate) fn messages_over(overlay: &Overlay) -> u64 {
+    let directions = if overlay.is_directed() { 1 } else { 2 };
+    directions * overlay.edge_count() as u64
 }
 
 /// One communication round.
@@ -81,12 +100,14 @@ pub struct Round<'a> {
     pub number: usize,
     /// Local steps and gradients.
     pub learner: &'a mut Learner,
-    /// The overlay of this round, if the method uses one.
+    /// The overlay of this round, if the method uses one: among whom is alive, dropped stragglers left out.
     pub overlay: Option<&'a Overlay>,
     /// Its mixing matrix.
     pub mixing: Option<&'a Mixing>,
     /// Which clients take part at all, `[N]`.
     pub alive: &'a [bool],
+    /// Who falls behind, if anyone does.
+    pub lag: Option<Lag<'a>>,
     /// Seed of the run.
     pub seed: u64,
     /// Where the round's messages are counted.
@@ -100,38 +121,117 @@ impl Round<'_> {
             .expect("a method that requires an overlay is only run with one")
     }
 
-    /// Counts one exchange of models with all alive neighbours.
+    /// The overlay of a method that requires one.
+    pub(crate) fn overlay(&self) -> &Overlay {
+        self.overlay
+            .expect("a method that requires an overlay is only run with one")
+    }
+
+    /// Counts one exchange of models with all neighbours.
     pub(crate) fn exchange_models(&mut self, model_bytes: u64) {
-        let overlay = self
-            .overlay
-            .expect("a method that requires an overlay is only run with one");
-        let alive = |node: usize| self.alive.get(node).copied().unwrap_or(true);
-        let degree = |node: usize| {
-            overlay
-                .neighbours(node)
-                .iter()
-                .filter(|other| alive(**other as usize))
-                .count() as u32
-        };
+        let overlay = self.overlay();
+        if overlay.is_directed() {
+            let messages = overlay
+                .edges()
+                .map(|(from, to)| Message {
+                    from,
+                    to,
+                    bytes: model_bytes,
+                })
+                .collect();
+            self.traffic.messages(messages);
+            return;
+        }
         let degrees = (0..overlay.nodes())
-            .map(|node| if alive(node) { degree(node) } else { 0 })
+            .map(|node| overlay.degree(node) as u32)
             .collect();
         self.traffic.neighbours(model_bytes, degrees);
     }
 
-    /// Local work in this round.
-    pub(crate) fn work<'b>(
+    /// What each client does in a method in which every client alive trains its own row, `[N]`.
+    pub fn client_rows(&self, training: &Training) -> Vec<RowWork> {
+        let amount = training.local.amount();
+        let rows = (0..).zip(self.alive).map(|(client, alive)| RowWork {
+            client,
+            amount: if *alive { amount } else { Amount::Idle },
+        });
+        self.in_time(rows.collect(), training)
+    }
+
+    /// `rows` without what stragglers do not manage to do.
+    pub(crate) fn in_time(&self, mut rows: Vec<RowWork>, training: &Training) -> Vec<RowWork> {
+        let Some(lag) = &self.lag else {
+            return rows;
+        };
+        let busy: Vec<usize> = (0..rows.len())
+            .filter(|row| rows[*row].amount != Amount::Idle)
+            .collect();
+        let work: Vec<Work> = busy
+            .iter()
+            .map(|row| Work {
+                client: rows[*row].client,
+                whole: training.local.count(),
+                steps: self.learner.steps_of(&rows[*row], &training.sgd),
+            })
+            .collect();
+        for (row, fate) in busy.into_iter().zip(lag.fates(&work)) {
+            rows[row].amount = fate.of(rows[row].amount);
+        }
+        rows
+    }
+
+    /// Which of `rows` are left to do something, by [`Round::in_time`]; the others are dropped.
+    pub(crate) fn participants_in_time(
         &self,
-        rows: &'b [RowWork],
-        training: &'b crate::Training,
-    ) -> LocalWork<'b> {
+        rows: Vec<RowWork>,
+        training: &Training,
+    ) -> Vec<RowWork> {
+        let mut rows = self.in_time(rows, training);
+        rows.retain(|row| row.amount != Amount::Idle);
+        rows
+    }
+
+    /// What becomes of walks of `whole` visits that begin at `starts`.
+    pub(crate) fn walk_fates(&self, starts: &[u32], whole: u32, training: &Training) -> Vec<Fate> {
+        let Some(lag) = &self.lag else {
+            return vec![Fate::InTime; starts.len()];
+        };
+        let work: Vec<Work> = starts
+            .iter()
+            .map(|client| {
+                let row = RowWork {
+                    client: *client,
+                    amount: training.local.amount(),
+                };
+                Work {
+                    client: *client,
+                    whole,
+                    steps: whole * self.learner.steps_of(&row, &training.sgd),
+                }
+            })
+            .collect();
+        lag.fates(&work)
+    }
+
+    /// Local work in this round.
+    pub(crate) fn work<'b>(&self, rows: &'b [RowWork], training: &'b Training) -> LocalWork<'b> {
         LocalWork {
             round: self.number,
             rows,
             sgd: &training.sgd,
             correction: None,
             anchor: None,
+            rate_scales: None,
         }
+    }
+
+    /// Counts the local steps of rows that work for clients: `steps[i]` on the data of `rows[i]`'s.
+    pub(crate) fn count_steps(&mut self, rows: &[RowWork], steps: &[u32]) {
+        let mut per_client = vec![0; self.alive.len()];
+        for (row, steps) in rows.iter().zip(steps) {
+            per_client[row.client as usize] += steps;
+        }
+        self.traffic.compute(per_client);
     }
 }
 
@@ -158,4 +258,12 @@ pub trait Algorithm: Send {
 
     /// Takes back a stack that [`Algorithm::state`] named; an unknown name is ignored.
     fn restore(&mut self, _name: &str, _stack: Stack) {}
+
+    /// Numbers that the method keeps on the host from round to round, by name, for checkpoints.
+    fn numbers(&self) -> Vec<(&'static str, Vec<f64>)> {
+        Vec::new()
+    }
+
+    /// Takes back numbers that [`Algorithm::numbers`] named; an unknown name is ignored.
+    fn restore_numbers(&mut self, _name: &str, _numbers: Vec<f64>) {}
 }

@@ -1,7 +1,7 @@
 //! The keys that every method shares: how a client trains.
 
 use crate::error::AlgorithmError;
-use meshfold_engine::{Amount, BatchSize, RowWork, Sgd};
+use meshfold_engine::{Amount, BatchSize, Sgd};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -16,6 +16,13 @@ pub enum Local {
 }
 
 impl Local {
+    /// How many epochs or steps.
+    pub fn count(self) -> u32 {
+        match self {
+            Self::Epochs(count) | Self::Steps(count) => count,
+        }
+    }
+
     /// The same as work of a row.
     pub fn amount(self) -> Amount {
         match self {
@@ -126,24 +133,15 @@ impl Training {
         }
     }
 
+    /// Local steps of one round in which all clients train.
+    pub(crate) fn steps_of_all(&self, setting: &crate::Setting) -> f64 {
+        let steps = |shard: &usize| f64::from(self.steps_on(*shard));
+        setting.shard_sizes.iter().map(steps).sum()
+    }
+
     /// Local steps of a client with `shard` examples in one round.
     pub fn steps_on(&self, shard: usize) -> u32 {
         self.sgd.steps_on(self.local.amount(), shard)
-    }
-
-    /// Row `i` works for client `i` if `alive[i]`.
-    pub fn per_client(&self, alive: &[bool]) -> Vec<RowWork> {
-        (0..)
-            .zip(alive)
-            .map(|(client, alive)| RowWork {
-                client,
-                amount: if *alive {
-                    self.local.amount()
-                } else {
-                    Amount::Idle
-                },
-            })
-            .collect()
     }
 }
 

@@ -1,7 +1,9 @@
 //! Momentum that a method keeps from round to round.
 
+use crate::error::AlgorithmError;
+use crate::round::Round;
 use crate::training::Training;
-use meshfold_engine::{Stack, Velocity};
+use meshfold_engine::{Amount, RowWork, Stack, Velocity};
 
 /// The velocity of every row, zero at first; none is held without momentum.
 #[derive(Debug, Default)]
@@ -16,8 +18,26 @@ impl KeptVelocity {
         Velocity::Kept(self.like(models))
     }
 
+    /// `v <- βv + g`, `w <- w − ηv` for gradients that were exchanged or are of an earlier model; rows that idle keep
+    /// both.
+    pub(crate) fn step(
+        &mut self,
+        models: &mut Stack,
+        gradients: &mut Stack,
+        (rates, rows): (&[f32], &[RowWork]),
+        momentum: f32,
+    ) -> Result<(), AlgorithmError> {
+        let velocity = self.like(models);
+        if rows.iter().any(is_idle) {
+            let rest = |row| if is_idle(row) { 1.0 - momentum } else { 0.0 };
+            gradients.add_scaled(velocity, &rows.iter().map(rest).collect::<Vec<_>>())?;
+        }
+        models.heavy_ball_step(velocity, gradients, rates, momentum)?;
+        Ok(())
+    }
+
     /// The velocity itself, of the shape of `models`.
-    pub(crate) fn like(&mut self, models: &Stack) -> &mut Stack {
+    fn like(&mut self, models: &Stack) -> &mut Stack {
         self.0
             .get_or_insert_with(|| Stack::zeros(models.device(), models.layout(), models.rows()))
     }
@@ -36,4 +56,35 @@ impl KeptVelocity {
             self.0 = Some(stack);
         }
     }
+}
+
+/// Mean gradients of the rows' next batches with weight decay, the rates of those steps, and one step counted for each
+/// row that does not idle.
+pub(crate) fn decayed_gradients(
+    models: &Stack,
+    round: &mut Round<'_>,
+    rows: &[RowWork],
+    training: &Training,
+) -> Result<(Stack, Vec<f32>), AlgorithmError> {
+    let work = round.work(rows, training);
+    let rates = round.learner.rates(&work);
+    let mut gradients = round.learner.gradients(models, &work)?;
+    if training.sgd.weight_decay > 0.0 {
+        let decay = |row| {
+            if is_idle(row) {
+                0.0
+            } else {
+                training.sgd.weight_decay
+            }
+        };
+        gradients.add_scaled(models, &rows.iter().map(decay).collect::<Vec<_>>())?;
+    }
+    let steps: Vec<u32> = rows.iter().map(|row| u32::from(!is_idle(row))).collect();
+    round.count_steps(rows, &steps);
+    Ok((gradients, rates))
+}
+
+/// Whether a row has nothing to do.
+pub(crate) fn is_idle(row: &RowWork) -> bool {
+    row.amount == Amount::Idle
 }

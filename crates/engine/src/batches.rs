@@ -54,6 +54,7 @@ pub(crate) struct Batches<'a> {
     key: RowKey,
     rounds: u64,
     left: u32,
+    rate_scale: f32,
     done: Progress,
     replacement: Option<ChaCha8Rng>,
 }
@@ -157,6 +158,7 @@ impl<'a> Batches<'a> {
         let done = pass.position.progress(rounds);
         Self {
             left: sgd.steps_on(amount, shard.len()),
+            rate_scale: 1.0,
             pass,
             shard,
             sgd,
@@ -167,10 +169,18 @@ impl<'a> Batches<'a> {
         }
     }
 
+    /// The same with every rate multiplied by `scale`.
+    pub(crate) fn scaled(self, scale: f32) -> Self {
+        Self {
+            rate_scale: scale,
+            ..self
+        }
+    }
+
     /// Draws the next batch into `indices`, or says that the row is finished.
     pub(crate) fn next(&mut self, indices: &mut Vec<u32>) -> Option<StepPlan> {
         self.left = self.left.checked_sub(1)?;
-        let rate = self.sgd.learning_rate.at(&self.done) as f32;
+        let rate = self.rate_scale * self.sgd.learning_rate.at(&self.done) as f32;
         let size = self.sgd.batch_on(self.shard.len());
         indices.clear();
         let ends_epoch = if size == self.shard.len() && self.replacement.is_none() {

@@ -251,9 +251,8 @@ impl Learner {
             Amount::Idle => 0.0,
             _ => {
                 let start = self.passes.get(row).map(Pass::position).unwrap_or_default();
-                work.sgd
-                    .learning_rate
-                    .at(&start.progress(work.round as u64 - 1)) as f32
+                let progress = start.progress(work.round as u64 - 1);
+                work.rate_scale(row) * work.sgd.learning_rate.at(&progress) as f32
             }
         };
         work.rows.iter().enumerate().map(rate).collect()
@@ -459,6 +458,9 @@ impl Learner {
                 found: work.rows.len(),
                 rows: stack.rows(),
             });
+        }
+        if let Some(scales) = work.rate_scales {
+            stack.expect_per_row("train", scales.len())?;
         }
         for other in others.iter().flatten() {
             stack.expect_same("train", other)?;

@@ -149,6 +149,19 @@ impl LearningRate {
         }
     }
 
+    /// What the rate is a function of; `None` if it is constant.
+    pub fn per(&self) -> Option<Per> {
+        let Self::Schedule(schedule) = self else {
+            return None;
+        };
+        Some(match schedule {
+            Schedule::Step(s) => s.per,
+            Schedule::InverseTime(s) => s.per,
+            Schedule::Power(s) => s.per,
+            Schedule::Harmonic(s) => s.per,
+        })
+    }
+
     /// What is wrong with the parameters, if anything is.
     pub fn fault(&self) -> Option<&'static str> {
         let positive = |value: f64| value > 0.0 && value.is_finite();

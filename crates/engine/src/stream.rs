@@ -25,6 +25,14 @@ pub enum Purpose {
     Failure = 8,
     /// Steps of a random walk.
     Walk = 9,
+    /// Which participants fall behind in a round.
+    Stragglers = 10,
+    /// Which models a client averages.
+    Aggregation = 11,
+    /// Which clients belong to which server.
+    Assignment = 12,
+    /// Weights of a mixing matrix that are drawn.
+    Weights = 13,
 }
 
 /// Coordinates of one stream beneath a seed and a purpose; unused ones stay zero.

@@ -317,7 +317,11 @@ impl Stack {
         }
     }
 
-    fn expect_per_row(&self, verb: &'static str, found: usize) -> Result<(), EngineError> {
+    pub(crate) fn expect_per_row(
+        &self,
+        verb: &'static str,
+        found: usize,
+    ) -> Result<(), EngineError> {
         if found == self.rows {
             Ok(())
         } else {

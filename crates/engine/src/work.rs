@@ -84,6 +84,15 @@ pub struct LocalWork<'a> {
     pub correction: Option<&'a Stack>,
     /// A pull towards given models (FedProx).
     pub anchor: Option<Anchor<'a>>,
+    /// What each row's learning rate is multiplied by, `[R]`; 1 if absent (P-FedAvg, the weighted losses of (2)).
+    pub rate_scales: Option<&'a [f32]>,
+}
+
+impl LocalWork<'_> {
+    /// What the learning rate of row `row` is multiplied by.
+    pub(crate) fn rate_scale(&self, row: usize) -> f32 {
+        self.rate_scales.map_or(1.0, |scales| scales[row])
+    }
 }
 
 /// Where the momentum of local steps lives.

@@ -360,6 +360,7 @@ fn gradients_are_those_of_the_processor() {
                     sgd: &sgd,
                     correction: None,
                     anchor: None,
+                    rate_scales: None,
                 };
                 let gradients = learner.gradients(&stack, &work).unwrap();
                 (gradients.to_host(), learner.tally())
@@ -435,6 +436,7 @@ fn a_model_that_diverges_names_its_first_round_and_row() {
             sgd: &sgd,
             correction: None,
             anchor: None,
+            rate_scales: None,
         };
         learner.train(&mut stack, Velocity::Fresh, &work).unwrap();
     }

@@ -195,6 +195,7 @@ impl<'a> Context<'a> {
             key,
             (work.round as u64 - 1, row.amount),
         )
+        .scaled(work.rate_scale(index))
     }
 }
 

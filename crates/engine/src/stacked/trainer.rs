@@ -314,6 +314,7 @@ mod tests {
             sgd: &sgd,
             correction: None,
             anchor: None,
+            rate_scales: None,
         };
         let initial: Vec<f32> = (0..5).flat_map(|row| network.initialise(1, row)).collect();
         let mut stack =

@@ -113,6 +113,7 @@ pub fn work<'a>(round: usize, rows: &'a [RowWork], sgd: &'a Sgd) -> LocalWork<'a
         sgd,
         correction: None,
         anchor: None,
+        rate_scales: None,
     }
 }
 

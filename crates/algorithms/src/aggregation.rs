@@ -1,0 +1,157 @@
+//! Averages over some of a client's neighbours.
+
+use crate::error::AlgorithmError;
+use crate::round::{Round, Setting};
+use crate::traffic::Message;
+use meshfold_engine::{Key, Mixing, Purpose, Stack, stream};
+use meshfold_topology::{MixingMatrix, Overlay};
+use rand::seq::index;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+/// Aggregation over a random subset of each client's neighbours, weighted by examples.
+///
+/// # Source
+/// DFedRW (Wang et al.), (9) and Section VI-B: the baselines aggregate 25 % of the devices.
+///
+/// # Interpretation
+/// The subset is drawn uniformly anew for each client and round; the client itself is among those that may be drawn if
+/// `include_self`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartialAggregation {
+    /// Most models that a client averages, `|N_A(i)|`.
+    pub neighbours: usize,
+    /// Whether its own model may be among them.
+    #[serde(default = "yes")]
+    pub include_self: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl PartialAggregation {
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// [`AlgorithmError::Setting`].
+    pub(crate) fn check(self) -> Result<(), AlgorithmError> {
+        if self.neighbours > 0 {
+            return Ok(());
+        }
+        Err(AlgorithmError::Setting {
+            key: "aggregation.neighbours",
+            found: "0".to_owned(),
+            needed: "a client averages at least one model",
+        })
+    }
+
+    /// Largest number of messages in a round.
+    pub(crate) fn messages(self, overlay: &Overlay) -> u64 {
+        (0..overlay.nodes())
+            .map(|node| overlay.degree(node).min(self.neighbours) as u64)
+            .sum()
+    }
+
+    /// The aggregation of this round, `N x N`, and its messages of `bytes` each.
+    pub(crate) fn draw(
+        self,
+        round: &Round<'_>,
+        examples: &[usize],
+        bytes: u64,
+    ) -> Result<(Mixing, Vec<Message>), AlgorithmError> {
+        let overlay = round.overlay();
+        let mut subsets = Vec::with_capacity(overlay.nodes());
+        for node in 0..overlay.nodes() {
+            let mut candidates = overlay.neighbours(node).to_vec();
+            if self.include_self || candidates.is_empty() {
+                candidates.push(node as u32);
+            }
+            let mut rng = aggregation_stream(round, node as u32);
+            subsets.push(subset(&mut candidates, Some(self.neighbours), &mut rng));
+        }
+        Ok((
+            Mixing::new(&weighted_means(&subsets, examples)?),
+            messages_of(&subsets, bytes),
+        ))
+    }
+}
+
+/// `w <- W w`, or with `aggregation` the mean over some neighbours; counts the messages.
+pub(crate) fn exchange(
+    models: &mut Stack,
+    round: &mut Round<'_>,
+    aggregation: Option<PartialAggregation>,
+    setting: &Setting,
+) -> Result<(), AlgorithmError> {
+    let Some(aggregation) = aggregation else {
+        round.exchange_models(setting.model_bytes());
+        return Ok(models.mix(round.mixing())?);
+    };
+    let (mixing, messages) =
+        aggregation.draw(round, &setting.shard_sizes, setting.model_bytes())?;
+    round.traffic.messages(messages);
+    Ok(models.mix(&mixing)?)
+}
+
+/// The stream that client `client` draws the models of its average from.
+pub(crate) fn aggregation_stream(round: &Round<'_>, client: u32) -> ChaCha8Rng {
+    let key = Key {
+        round: round.number as u64,
+        row: client,
+        ..Key::default()
+    };
+    stream(round.seed, Purpose::Aggregation, key)
+}
+
+/// At most `most` of `candidates`, drawn without replacement, ascending.
+pub(crate) fn subset(
+    candidates: &mut Vec<u32>,
+    most: Option<usize>,
+    rng: &mut ChaCha8Rng,
+) -> Vec<u32> {
+    candidates.sort_unstable();
+    let most = most.unwrap_or(candidates.len());
+    if most >= candidates.len() {
+        return std::mem::take(candidates);
+    }
+    let mut drawn: Vec<u32> = index::sample(rng, candidates.len(), most)
+        .iter()
+        .map(|at| candidates[at])
+        .collect();
+    drawn.sort_unstable();
+    drawn
+}
+
+/// Row `i` is the mean over the models `subsets[i]` weighted by `examples` (9).
+pub(crate) fn weighted_means(
+    subsets: &[Vec<u32>],
+    examples: &[usize],
+) -> Result<MixingMatrix, AlgorithmError> {
+    let rows = subsets.iter().map(|subset| {
+        let all: usize = subset.iter().map(|client| examples[*client as usize]).sum();
+        subset
+            .iter()
+            .map(|client| (*client, examples[*client as usize] as f64 / all as f64))
+            .collect()
+    });
+    Ok(MixingMatrix::from_rows(examples.len(), rows.collect())?)
+}
+
+/// A message of `bytes` from each member of `subsets[i]` other than `i` to `i`.
+pub(crate) fn messages_of(subsets: &[Vec<u32>], bytes: u64) -> Vec<Message> {
+    (0..)
+        .zip(subsets)
+        .flat_map(|(to, subset)| {
+            subset
+                .iter()
+                .filter(move |from| **from != to)
+                .map(move |from| Message {
+                    from: *from,
+                    to,
+                    bytes,
+                })
+        })
+        .collect()
+}

@@ -1,0 +1,174 @@
+//! D² and exact diffusion: decentralized SGD that corrects for the difference of the clients' losses.
+
+use crate::gradient_tracking::one_plain_step;
+use crate::round::{Algorithm, OverlayUse, Round, RowKind, Rows, Setting};
+use crate::training::{Training, method_config};
+use crate::velocity::is_idle;
+use crate::{AlgorithmError, Configured};
+use meshfold_engine::{Stack, Velocity};
+use meshfold_topology::{Overlay, OverlaySummary};
+
+method_config! {
+    /// Parameters of [`Method::D2`](crate::Method::D2): `w^{t+1} = W (2 w^t − w^{t−1} − η g^t + η g^{t−1})`, and
+    /// `w^1 = W (w^0 − η g^0)`.
+    ///
+    /// # Source
+    /// Tang et al., D²: decentralized training over decentralized data (2018), Algorithm 1; it needs a symmetric W with
+    /// `λ_N(W) > −1/3`.
+    pub struct D2(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
+}
+
+method_config! {
+    /// Parameters of [`Method::ExactDiffusion`](crate::Method::ExactDiffusion): `ψ^{t+1} = w^t − η g^t`,
+    /// `φ^{t+1} = ψ^{t+1} + w^t − ψ^t`, `w^{t+1} = (I + W)/2 φ^{t+1}`: D² on `(I + W)/2`, for any symmetric W.
+    ///
+    /// # Source
+    /// Yuan, Ying, Zhao, Sayed, Exact diffusion for distributed optimization and learning (2019), Algorithm 1.
+    pub struct ExactDiffusion(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
+}
+
+struct Running {
+    training: Training,
+    /// Whether models are mixed by `(I + W)/2`.
+    halved: bool,
+    setting: Setting,
+    /// `ψ^t`, `[N, P]`.
+    adapted: Option<Stack>,
+}
+
+impl Running {
+    fn boxed(training: Training, halved: bool, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(Self {
+            training,
+            halved,
+            setting: setting.clone(),
+            adapted: None,
+        })
+    }
+}
+
+impl Configured for D2 {
+    fn training(&self) -> Training {
+        self.shared()
+    }
+
+    fn check_own(&self) -> Result<(), AlgorithmError> {
+        one_plain_step("d2", self.local, self.momentum)
+    }
+
+    fn overlay_use(&self) -> OverlayUse {
+        OverlayUse::Clients
+    }
+
+    fn check_overlay(
+        &self,
+        _overlay: &Overlay,
+        summary: &OverlaySummary,
+    ) -> Result<Vec<String>, AlgorithmError> {
+        match summary.lambda_n {
+            Some(lambda_n) if lambda_n <= -1.0 / 3.0 => Err(AlgorithmError::Overlay {
+                method: "d2",
+                needed: format!(
+                    "weights with λ_N above -1/3, these have {lambda_n:.4}: exact_diffusion has no such limit"
+                ),
+            }),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn working_rows(&self, clients: usize) -> usize {
+        2 * clients
+    }
+
+    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Running::boxed(self.shared(), false, setting)
+    }
+}
+
+impl Configured for ExactDiffusion {
+    fn training(&self) -> Training {
+        self.shared()
+    }
+
+    fn check_own(&self) -> Result<(), AlgorithmError> {
+        one_plain_step("exact_diffusion", self.local, self.momentum)
+    }
+
+    fn overlay_use(&self) -> OverlayUse {
+        OverlayUse::Clients
+    }
+
+    fn working_rows(&self, clients: usize) -> usize {
+        3 * clients
+    }
+
+    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Running::boxed(self.shared(), true, setting)
+    }
+}
+
+impl Algorithm for Running {
+    fn rows(&self) -> Rows {
+        Rows {
+            kind: RowKind::Client,
+            count: self.setting.clients,
+        }
+    }
+
+    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        let rows = round.client_rows(&self.training);
+        let work = round.work(&rows, &self.training);
+        let moving: Vec<f32> = rows.iter().map(|row| f32::from(!is_idle(row))).collect();
+        let mut corrected = models.duplicate();
+        let steps = round
+            .learner
+            .train(&mut corrected, Velocity::Fresh, &work)?; // ψ^{t+1}
+        round.count_steps(&rows, &steps);
+        let adapted = corrected.duplicate();
+        if let Some(before) = self.adapted.replace(adapted) {
+            corrected.add_scaled(models, &moving)?;
+            let minus: Vec<f32> = moving.iter().map(|one| -one).collect();
+            corrected.add_scaled(&before, &minus)?; // φ^{t+1}
+            self.keep_idle(&before, &moving)?;
+        }
+        round.exchange_models(self.setting.model_bytes());
+        if self.halved {
+            *models = corrected.duplicate();
+            models.scale_rows(&vec![0.5; models.rows()])?;
+            corrected.mix(round.mixing())?;
+            models.add_scaled(&corrected, &vec![0.5; models.rows()])?;
+        } else {
+            corrected.mix(round.mixing())?;
+            *models = corrected;
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> Vec<(&'static str, &Stack)> {
+        self.adapted
+            .iter()
+            .map(|stack| ("adapted", stack))
+            .collect()
+    }
+
+    fn restore(&mut self, name: &str, stack: Stack) {
+        if name == "adapted" {
+            self.adapted = Some(stack);
+        }
+    }
+}
+
+impl Running {
+    /// Rows that idled keep the `ψ` that they had.
+    fn keep_idle(&mut self, before: &Stack, moving: &[f32]) -> Result<(), AlgorithmError> {
+        let idle: Vec<u32> = (0..)
+            .zip(moving)
+            .filter(|(_, moving)| **moving == 0.0)
+            .map(|(row, _)| row)
+            .collect();
+        if let (Some(adapted), false) = (&mut self.adapted, idle.is_empty()) {
+            adapted.scatter(&idle, &before.gather(&idle)?)?;
+        }
+        Ok(())
+    }
+}

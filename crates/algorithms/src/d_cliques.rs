@@ -1,0 +1,185 @@
+//! D-SGD over D-Cliques, with clique averaging.
+
+use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting, messages_over};
+use crate::traffic::Message;
+use crate::training::{Local, Training, method_config};
+use crate::velocity::{KeptVelocity, decayed_gradients};
+use crate::{AlgorithmError, Configured};
+use meshfold_engine::{Mixing, Stack};
+use meshfold_topology::{MixingMatrix, Overlay, OverlaySummary};
+
+method_config! {
+    /// Parameters of [`Method::DCliques`](crate::Method::DCliques).
+    ///
+    /// # Source
+    /// Bellet et al., Figs. 4 and 7, (4) and (5): `g_i` is the mean of the gradients of `i` and the members of its
+    /// clique; `v_i <- β v_i + g_i`, `w_i <- w_i − η v_i`, then `w <- W w`. Momentum is kept between rounds.
+    ///
+    /// # Interpretation
+    /// Averaged are the gradients of the clique members that `i` is linked to: where edges inside cliques were removed
+    /// or members have failed, those are fewer than the clique. Weight decay is of a client's own model. Without
+    /// `clique_averaging` it is D-SGD.
+    pub struct DCliques(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {
+        /// Whether gradients are averaged within cliques.
+        #[serde(default = "yes")]
+        pub clique_averaging: bool,
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+struct Running {
+    training: Training,
+    clique_averaging: bool,
+    setting: Setting,
+    velocity: KeptVelocity,
+}
+
+impl Configured for DCliques {
+    fn training(&self) -> Training {
+        self.shared()
+    }
+
+    fn check_own(&self) -> Result<(), AlgorithmError> {
+        if self.local == Local::Steps(1) {
+            return Ok(());
+        }
+        Err(AlgorithmError::Setting {
+            key: "local",
+            found: format!("{:?}", self.local).to_lowercase(),
+            needed: "d_cliques exchanges after every step: it must be {steps: 1}",
+        })
+    }
+
+    fn overlay_use(&self) -> OverlayUse {
+        OverlayUse::Clients
+    }
+
+    fn check_overlay(
+        &self,
+        overlay: &Overlay,
+        _summary: &OverlaySummary,
+    ) -> Result<Vec<String>, AlgorithmError> {
+        match overlay.groups() {
+            Some(_) => Ok(Vec::new()),
+            None => Err(AlgorithmError::Overlay {
+                method: "d_cliques",
+                needed: "a topology with cliques, such as d_cliques".to_owned(),
+            }),
+        }
+    }
+
+    fn working_rows(&self, clients: usize) -> usize {
+        3 * clients
+    }
+
+    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
+        let links = overlay.map_or(0, |overlay| {
+            let inside = if self.clique_averaging {
+                clique_links(overlay)
+                    .iter()
+                    .map(|links| links.len() as u64)
+                    .sum()
+            } else {
+                0
+            };
+            messages_over(overlay) + inside
+        });
+        Forecast {
+            local_steps: setting.clients as f64,
+            bytes: links * setting.model_bytes(),
+        }
+    }
+
+    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(Running {
+            training: self.shared(),
+            clique_averaging: self.clique_averaging,
+            setting: setting.clone(),
+            velocity: KeptVelocity::default(),
+        })
+    }
+}
+
+/// For each node its neighbours within its own clique, ascending.
+fn clique_links(overlay: &Overlay) -> Vec<Vec<u32>> {
+    let mut clique_of = vec![u32::MAX; overlay.nodes()];
+    for (clique, members) in (0..).zip(overlay.groups().unwrap_or_default()) {
+        for member in members {
+            clique_of[*member as usize] = clique;
+        }
+    }
+    let inside = |node: usize| {
+        let same = |other: &&u32| clique_of[**other as usize] == clique_of[node];
+        overlay
+            .neighbours(node)
+            .iter()
+            .filter(same)
+            .copied()
+            .collect()
+    };
+    (0..overlay.nodes()).map(inside).collect()
+}
+
+/// Row `i` is the mean over `i` and `links[i]`.
+fn clique_means(links: &[Vec<u32>]) -> Result<Mixing, AlgorithmError> {
+    let row = |(node, others): (u32, &Vec<u32>)| {
+        let share = 1.0 / (others.len() + 1) as f64;
+        others
+            .iter()
+            .copied()
+            .chain([node])
+            .map(|j| (j, share))
+            .collect()
+    };
+    let rows = (0..).zip(links).map(row).collect();
+    Ok(Mixing::new(&MixingMatrix::from_rows(links.len(), rows)?))
+}
+
+impl Algorithm for Running {
+    fn rows(&self) -> Rows {
+        Rows {
+            kind: RowKind::Client,
+            count: self.setting.clients,
+        }
+    }
+
+    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        let rows = round.client_rows(&self.training);
+        let momentum = self.training.sgd.momentum;
+        let (mut gradients, rates) = decayed_gradients(models, round, &rows, &self.training)?; // Fig. 4, line 3
+        if self.clique_averaging {
+            let links = clique_links(round.overlay());
+            let bytes = self.setting.model_bytes();
+            let message = |to, from: &u32| Message {
+                from: *from,
+                to,
+                bytes,
+            };
+            let to_each = |(to, from): (u32, &Vec<u32>)| {
+                from.iter()
+                    .map(|from| message(to, from))
+                    .collect::<Vec<_>>()
+            };
+            round
+                .traffic
+                .messages((0..).zip(&links).flat_map(to_each).collect());
+            gradients.mix(&clique_means(&links)?)?; // line 4
+        }
+        self.velocity
+            .step(models, &mut gradients, (&rates, &rows), momentum)?; // line 5; (4), (5)
+        round.exchange_models(self.setting.model_bytes());
+        models.mix(round.mixing())?; // line 6
+        Ok(())
+    }
+
+    fn state(&self) -> Vec<(&'static str, &Stack)> {
+        self.velocity.state()
+    }
+
+    fn restore(&mut self, name: &str, stack: Stack) {
+        self.velocity.restore(name, stack);
+    }
+}

@@ -1,0 +1,524 @@
+//! Decentralized federated averaging via random walk, whole or quantised.
+
+use crate::aggregation::{aggregation_stream, messages_of, subset, weighted_means};
+use crate::participation::alive;
+use crate::quantise::{Aggregate, Quantise};
+use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting};
+use crate::stragglers::{Fate, Policy};
+use crate::training::{Training, method_config};
+use crate::walk::{Aggregators, Restart, Source, WalkRows, next_client, starts};
+use crate::{AlgorithmError, Configured, Lagging};
+use meshfold_engine::{Amount, LearningRate, Mixing, Per, Progress, RowWork, Stack, Velocity};
+use meshfold_topology::Overlay;
+
+method_config! {
+    /// Parameters of [`Method::Dfedrw`](crate::Method::Dfedrw).
+    ///
+    /// `M` walkers start at clients with those clients' models; at each of `K` visits a walker trains on the data of
+    /// the client where it is, leaves the result there as that client's `last`, and moves to a neighbour with the
+    /// probabilities of (7). Then clients average the `last` of some others, weighted by examples (11).
+    ///
+    /// # Source
+    /// Wang et al., Algorithm 1, (7), (10), (11); with `quantise` Algorithm 2, (12)-(14); Section VI-F for walkers
+    /// among many clients.
+    ///
+    /// # Interpretation
+    /// The degree in (7) counts the self-loop, so the walk follows the Metropolis-Hastings matrix. A client that no
+    /// walker visits has its current model as `last`; of two walkers on one client at one visit the higher one leaves
+    /// its result. A walker whose client dies waits there untrained. There is no projection. The learning rate counts
+    /// visits as epochs: `k = (t − 1) K + visit`.
+    pub struct Dfedrw(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
+        /// Walkers, `M`.
+        pub walkers: usize,
+        /// Visits of a walker in a round, `K`.
+        pub hops: u32,
+        /// Where walks begin in a round.
+        #[serde(default)]
+        pub restart: Restart,
+        /// Which clients average.
+        #[serde(default)]
+        pub aggregators: Aggregators,
+        /// Whose models they average.
+        #[serde(default)]
+        pub from: Source,
+        /// Most models that a client averages, `|N_A(i)|`; all by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub neighbours: Option<usize>,
+        /// Whether a client's own model may be among them.
+        #[serde(default = "yes")]
+        pub include_self: bool,
+        /// Which models exist between rounds: those of all clients, or of the walkers alone.
+        #[serde(default)]
+        pub rows: WalkRows,
+        /// Sends quantised differences in place of models.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub quantise: Option<Quantise>,
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+struct Running {
+    config: Dfedrw,
+    training: Training,
+    setting: Setting,
+    /// Where each walker is, once it has walked, `[M]`.
+    at: Vec<u32>,
+}
+
+/// A round's walks.
+struct Walks {
+    /// Where each walker is, `[M]`.
+    at: Vec<u32>,
+    /// The walkers' models, `[M, P]`.
+    models: Stack,
+    /// What every client was left with, `[N, P]`; absent if only walkers hold rows.
+    last: Option<Stack>,
+    /// Clients that were trained on, ascending.
+    visited: Vec<u32>,
+}
+
+impl Configured for Dfedrw {
+    fn training(&self) -> Training {
+        self.shared()
+    }
+
+    fn check_own(&self) -> Result<(), AlgorithmError> {
+        let fault = |key, found: &str, needed| {
+            Err(AlgorithmError::Setting {
+                key,
+                found: found.to_owned(),
+                needed,
+            })
+        };
+        if self.walkers == 0 {
+            return fault("walkers", "0", "there must be at least one walker");
+        }
+        if self.hops == 0 {
+            return fault("hops", "0", "a walk has at least one visit");
+        }
+        if self.neighbours == Some(0) {
+            return fault("neighbours", "0", "a client averages at least one model");
+        }
+        if let Aggregators::Share(share) = self.aggregators
+            && !(share > 0.0 && share <= 1.0)
+        {
+            return fault(
+                "aggregators",
+                &format!("a share of {share}"),
+                "it must be above 0 and up to 1",
+            );
+        }
+        if self.rows == WalkRows::Walkers {
+            if self.aggregators != Aggregators::WalkEnds || self.from != Source::WalkEnds {
+                let needed =
+                    "where only walkers hold models, `aggregators` and `from` must be walk_ends";
+                return fault("rows", "walkers", needed);
+            }
+            if self
+                .quantise
+                .is_some_and(|quantise| quantise.aggregate == Aggregate::Printed)
+            {
+                let needed =
+                    "the printed form adds differences to models of clients, which hold none here";
+                return fault("quantise.aggregate", "printed", needed);
+            }
+        }
+        self.quantise.map_or(Ok(()), Quantise::check)
+    }
+
+    fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
+        if self.walkers <= clients {
+            return Ok(());
+        }
+        Err(AlgorithmError::Setting {
+            key: "walkers",
+            found: format!("{} for {clients} clients", self.walkers),
+            needed: "walks begin at distinct clients",
+        })
+    }
+
+    fn overlay_use(&self) -> OverlayUse {
+        OverlayUse::Clients
+    }
+
+    fn lagging(&self) -> Lagging {
+        Lagging::Walks
+    }
+
+    fn policy(&self) -> Policy {
+        Policy::Partial
+    }
+
+    fn rows(&self, clients: usize) -> Rows {
+        match self.rows {
+            WalkRows::Clients => Rows {
+                kind: RowKind::Client,
+                count: clients,
+            },
+            WalkRows::Walkers => Rows {
+                kind: RowKind::Walker,
+                count: self.walkers,
+            },
+        }
+    }
+
+    fn working_rows(&self, clients: usize) -> usize {
+        let (copies, last) = match (self.rows, self.quantise) {
+            (WalkRows::Clients, None) => (2, clients),
+            (WalkRows::Clients, Some(_)) => (4, 2 * clients),
+            (WalkRows::Walkers, None) => (1, 0),
+            (WalkRows::Walkers, Some(_)) => (3, 0),
+        };
+        copies * self.walkers + last
+    }
+
+    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
+        let visits = self.walkers as f64 * f64::from(self.hops);
+        let clients = setting.clients.max(1) as f64;
+        let local_steps = visits * self.shared().steps_of_all(setting) / clients;
+        let degree = overlay.map_or(0.0, |overlay| 2.0 * overlay.edge_count() as f64 / clients);
+        // A walk stays with the weight that the matrix of (7) leaves to the self-loop, about 1 in degree + 1.
+        let moving = degree / (degree + 1.0);
+        let hops = self.walkers as f64 * f64::from(self.hops - 1) * moving;
+        let sources = match self.from {
+            Source::Neighbours => degree,
+            Source::Visited => visits.min(clients),
+            Source::WalkEnds => self.walkers as f64,
+        };
+        let averaged = self
+            .neighbours
+            .map_or(sources, |most| sources.min(most as f64));
+        let aggregating = match self.aggregators {
+            Aggregators::All => clients,
+            Aggregators::Share(share) => share * clients,
+            Aggregators::WalkEnds => self.walkers as f64,
+        };
+        Forecast {
+            local_steps,
+            bytes: ((hops + aggregating * averaged) * self.message_bytes(setting) as f64) as u64,
+        }
+    }
+
+    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(Running {
+            config: self.clone(),
+            training: self.shared(),
+            setting: setting.clone(),
+            at: Vec::new(),
+        })
+    }
+}
+
+impl Dfedrw {
+    /// Bytes of one message.
+    fn message_bytes(&self, setting: &Setting) -> u64 {
+        self.quantise.map_or(setting.model_bytes(), |quantise| {
+            quantise.message_bytes(setting.parameters, setting.blocks)
+        })
+    }
+}
+
+impl Running {
+    /// How a walker trains at visit `visit`, counted from 1: at the rate of epoch `(t − 1) K + visit`.
+    fn training_at(&self, round: &Round<'_>, visit: u32) -> Training {
+        let mut training = self.training.clone();
+        if matches!(
+            training.sgd.learning_rate.per(),
+            Some(Per::Epoch | Per::Round)
+        ) {
+            let rounds = round.number as u64 - 1;
+            let within = u64::from(visit) - 1;
+            let done = rounds * u64::from(self.config.hops) + within;
+            let rate = training.sgd.learning_rate.at(&Progress {
+                rounds,
+                steps: [done, within],
+                epochs: [done, within],
+            });
+            training.sgd.learning_rate = LearningRate::Constant(rate);
+        }
+        training
+    }
+
+    /// Lines 3-9: all walks of a round.
+    fn walk(&self, models: &Stack, round: &mut Round<'_>) -> Result<Walks, AlgorithmError> {
+        let at = starts(self.config.restart, &self.at, self.config.walkers, round); // line 3
+        let fates = round.walk_fates(&at, self.config.hops, &self.training);
+        let (walking, last) = match self.config.rows {
+            WalkRows::Clients => (models.gather(&at)?, Some(models.duplicate())),
+            WalkRows::Walkers => {
+                let rows: Vec<u32> = (0..at.len() as u32).collect();
+                (models.gather(&rows)?, None)
+            }
+        };
+        let mut walks = Walks {
+            at,
+            models: walking,
+            last,
+            visited: Vec::new(),
+        };
+        for visit in 1..=self.config.hops {
+            let goes_on = |fate: &Fate| match fate {
+                Fate::InTime => true,
+                Fate::Cut(visits) => visit <= *visits,
+                Fate::Dropped => false,
+            };
+            let walking: Vec<bool> = fates.iter().map(goes_on).collect();
+            if !walking.contains(&true) {
+                break;
+            }
+            let before = self.config.quantise.map(|_| walks.models.duplicate());
+            self.visit(&mut walks, &walking, round, visit)?; // lines 6-7
+            let moves: Vec<bool> = fates
+                .iter()
+                .map(|fate| match fate {
+                    Fate::InTime => visit < self.config.hops,
+                    Fate::Cut(visits) => visit < *visits,
+                    Fate::Dropped => false,
+                })
+                .collect();
+            self.hop(&mut walks, &moves, before.as_ref(), round, visit)?;
+        }
+        walks.visited.sort_unstable();
+        walks.visited.dedup();
+        Ok(walks)
+    }
+
+    /// Every walker still walking trains where it is and leaves the result there.
+    fn visit(
+        &self,
+        walks: &mut Walks,
+        walking: &[bool],
+        round: &mut Round<'_>,
+        visit: u32,
+    ) -> Result<(), AlgorithmError> {
+        let training = self.training_at(round, visit);
+        let row = |(client, walking): (&u32, &bool)| RowWork {
+            client: *client,
+            amount: if *walking && round.alive[*client as usize] {
+                training.local.amount()
+            } else {
+                Amount::Idle
+            },
+        };
+        let rows: Vec<RowWork> = walks.at.iter().zip(walking).map(row).collect();
+        let work = round.work(&rows, &training);
+        let steps = round
+            .learner
+            .train(&mut walks.models, Velocity::Fresh, &work)?; // (10)
+        round.count_steps(&rows, &steps);
+        let (mut clients, mut walkers) = (Vec::new(), Vec::new());
+        for (walker, row) in rows.iter().enumerate().rev() {
+            if row.amount != Amount::Idle && !clients.contains(&row.client) {
+                clients.push(row.client);
+                walkers.push(walker as u32);
+            }
+        }
+        if let Some(last) = &mut walks.last {
+            last.scatter(&clients, &walks.models.gather(&walkers)?)?;
+        }
+        walks.visited.extend(clients);
+        Ok(())
+    }
+
+    /// Every walker that goes on moves by (7), and takes its model along.
+    fn hop(
+        &self,
+        walks: &mut Walks,
+        moves: &[bool],
+        before: Option<&Stack>,
+        round: &mut Round<'_>,
+        visit: u32,
+    ) -> Result<(), AlgorithmError> {
+        let bytes = self.config.message_bytes(&self.setting);
+        let mut messages = Vec::new();
+        let mut moved = Vec::new();
+        for (walker, goes) in (0..).zip(moves) {
+            let from = walks.at[walker as usize];
+            if !goes || !round.alive[from as usize] {
+                continue;
+            }
+            let to = next_client(round, walker, from, visit);
+            if to != from {
+                messages.push(crate::traffic::Message { from, to, bytes });
+                moved.push(walker);
+                walks.at[walker as usize] = to;
+            }
+        }
+        round.traffic.messages(messages);
+        let (Some(quantise), Some(before)) = (self.config.quantise, before) else {
+            return Ok(());
+        };
+        if moved.is_empty() {
+            return Ok(());
+        }
+        let mut arrived = quantise.difference(&walks.models, before, round, visit)?;
+        arrived = arrived.gather(&moved)?;
+        let base = match (&walks.last, quantise.aggregate) {
+            (Some(last), Aggregate::Printed) => {
+                let at: Vec<u32> = moved
+                    .iter()
+                    .map(|walker| walks.at[*walker as usize])
+                    .collect();
+                last.gather(&at)? // (13): the receiver's own model
+            }
+            _ => before.gather(&moved)?,
+        };
+        arrived.add_scaled(&base, &vec![1.0; moved.len()])?;
+        walks.models.scatter(&moved, &arrived)?;
+        Ok(())
+    }
+
+    /// The models that each client averages, `[N]`; a client that does not keeps its own.
+    fn subsets(&self, walks: &Walks, round: &Round<'_>) -> Vec<Vec<u32>> {
+        let (config, clients) = (&self.config, self.setting.clients);
+        let mut ends = walks.at.clone();
+        ends.sort_unstable();
+        ends.dedup();
+        let aggregating = config.aggregators.chosen(clients, &ends, round);
+        let subset_of = |client: u32| {
+            if !aggregating[client as usize] {
+                return vec![client];
+            }
+            let mut candidates = match config.from {
+                Source::Neighbours => {
+                    let mut around = round.overlay().neighbours(client as usize).to_vec();
+                    around.extend(config.include_self.then_some(client));
+                    around
+                }
+                Source::Visited => walks.visited.clone(),
+                Source::WalkEnds => ends.clone(),
+            };
+            if config.from != Source::Neighbours && !config.include_self {
+                candidates.retain(|other| *other != client);
+            }
+            let mut rng = aggregation_stream(round, client);
+            let drawn = subset(&mut candidates, config.neighbours, &mut rng);
+            if drawn.is_empty() {
+                vec![client]
+            } else {
+                drawn
+            }
+        };
+        (0..clients as u32).map(subset_of).collect()
+    }
+
+    /// (11), or (14) with quantised differences.
+    fn aggregate(
+        &self,
+        models: &mut Stack,
+        walks: Walks,
+        round: &mut Round<'_>,
+    ) -> Result<(), AlgorithmError> {
+        let subsets = self.subsets(&walks, round);
+        let bytes = self.config.message_bytes(&self.setting);
+        round.traffic.messages(messages_of(&subsets, bytes));
+        let mixing = Mixing::new(&weighted_means(&subsets, &self.setting.shard_sizes)?);
+        let Some(mut last) = walks.last else {
+            unreachable!("clients that hold rows are left with models")
+        };
+        if let Some(quantise) = self.config.quantise {
+            let ones = vec![1.0; last.rows()];
+            let mut sent = quantise.difference(&last, models, round, 0)?; // Q^t(l)
+            if quantise.aggregate == Aggregate::Replica {
+                sent.add_scaled(models, &ones)?;
+            }
+            sent.mix(&mixing)?;
+            if quantise.aggregate == Aggregate::Printed {
+                sent.add_scaled(models, &ones)?; // (14)
+            }
+            // A client that averages nobody's but its own has sent nothing.
+            let alone: Vec<u32> = (0..)
+                .zip(&subsets)
+                .filter(|(client, subset)| subset.as_slice() == [*client])
+                .map(|(client, _)| client)
+                .collect();
+            sent.scatter(&alone, &last.gather(&alone)?)?;
+            *models = sent;
+            return Ok(());
+        }
+        last.mix(&mixing)?; // (11)
+        *models = last;
+        Ok(())
+    }
+
+    /// Section VI-F: every walk end averages the models of the others.
+    fn aggregate_walkers(
+        &self,
+        models: &mut Stack,
+        mut walks: Walks,
+        round: &mut Round<'_>,
+    ) -> Result<(), AlgorithmError> {
+        let walkers = walks.at.len() as u32;
+        if let Some(quantise) = self.config.quantise {
+            let mut sent = quantise.difference(&walks.models, models, round, 0)?;
+            sent.add_scaled(models, &vec![1.0; models.rows()])?;
+            walks.models = sent;
+        }
+        let subset_of = |walker: u32| {
+            let own = self.config.include_self;
+            let mut others: Vec<u32> = (0..walkers)
+                .filter(|other| own || *other != walker)
+                .collect();
+            let mut rng = aggregation_stream(round, walker);
+            let drawn = subset(&mut others, self.config.neighbours, &mut rng);
+            if drawn.is_empty() {
+                vec![walker]
+            } else {
+                drawn
+            }
+        };
+        let subsets: Vec<Vec<u32>> = (0..walkers).map(subset_of).collect();
+        let bytes = self.config.message_bytes(&self.setting);
+        let mut messages = messages_of(&subsets, bytes);
+        for message in &mut messages {
+            message.from = walks.at[message.from as usize];
+            message.to = walks.at[message.to as usize];
+        }
+        messages.retain(|message| message.from != message.to);
+        round.traffic.messages(messages);
+        let examples: Vec<usize> = walks
+            .at
+            .iter()
+            .map(|client| self.setting.shard_sizes[*client as usize])
+            .collect();
+        walks
+            .models
+            .mix(&Mixing::new(&weighted_means(&subsets, &examples)?))?;
+        *models = walks.models;
+        Ok(())
+    }
+}
+
+impl Algorithm for Running {
+    fn rows(&self) -> Rows {
+        Configured::rows(&self.config, self.setting.clients)
+    }
+
+    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        if alive(round).count() < self.config.walkers && self.config.rows == WalkRows::Walkers {
+            return Ok(());
+        }
+        let walks = self.walk(models, round)?;
+        self.at.clone_from(&walks.at);
+        match self.config.rows {
+            WalkRows::Clients => self.aggregate(models, walks, round),
+            WalkRows::Walkers => self.aggregate_walkers(models, walks, round),
+        } // line 10
+    }
+
+    fn numbers(&self) -> Vec<(&'static str, Vec<f64>)> {
+        vec![(
+            "at",
+            self.at.iter().map(|client| f64::from(*client)).collect(),
+        )]
+    }
+
+    fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {
+        if name == "at" {
+            self.at = numbers.into_iter().map(|client| client as u32).collect();
+        }
+    }
+}

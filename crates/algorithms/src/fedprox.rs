@@ -1,0 +1,76 @@
+//! Federated averaging with a pull towards the server's model.
+
+use crate::fedavg::{ONE_SERVER, Running};
+use crate::participation::{Participation, Weighting};
+use crate::round::{Algorithm, Forecast, OverlayUse, Rows, Setting};
+use crate::training::{Training, method_config};
+use crate::{AlgorithmError, Configured, Lagging};
+use meshfold_topology::Overlay;
+
+method_config! {
+    /// Parameters of [`Method::Fedprox`](crate::Method::Fedprox): every local gradient gets `μ (w − w_t)` added.
+    ///
+    /// # Source
+    /// Li et al., Federated optimization in heterogeneous networks (2020), Algorithm 2.
+    ///
+    /// # Interpretation
+    /// The mean is weighted by examples as FedAvg's unless `weighting: uniform` asks for the paper's plain mean, which
+    /// goes with its participants drawn by size. With `stragglers: {policy: partial}` partial work counts, as there.
+    pub struct Fedprox(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
+        /// Strength of the pull, μ; with 0 it is FedAvg.
+        pub mu: f32,
+        /// How many clients take part in a round; all by default.
+        #[serde(default)]
+        pub participation: Participation,
+        /// What the server's mean is weighted by.
+        #[serde(default)]
+        pub weighting: Weighting,
+    }
+}
+
+impl Configured for Fedprox {
+    fn training(&self) -> Training {
+        self.shared()
+    }
+
+    fn check_own(&self) -> Result<(), AlgorithmError> {
+        if !(self.mu >= 0.0 && self.mu.is_finite()) {
+            return Err(AlgorithmError::Setting {
+                key: "mu",
+                found: self.mu.to_string(),
+                needed: "it must be finite and not negative",
+            });
+        }
+        self.participation.check()
+    }
+
+    fn overlay_use(&self) -> OverlayUse {
+        OverlayUse::Refused
+    }
+
+    fn lagging(&self) -> Lagging {
+        Lagging::Participants
+    }
+
+    fn rows(&self, _clients: usize) -> Rows {
+        ONE_SERVER
+    }
+
+    fn working_rows(&self, clients: usize) -> usize {
+        2 * self.participation.count(clients)
+    }
+
+    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
+        self.participation.forecast(&self.shared(), setting, 2)
+    }
+
+    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(Running {
+            training: self.shared(),
+            participation: self.participation,
+            weighting: self.weighting,
+            mu: self.mu,
+            setting: setting.clone(),
+        })
+    }
+}

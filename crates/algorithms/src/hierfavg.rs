@@ -1,0 +1,218 @@
+//! Hierarchical federated averaging: edge servers beneath one root.
+
+use crate::fedavg::ONE_SERVER;
+use crate::participation::Weighting;
+use crate::round::{Algorithm, Forecast, OverlayUse, Round, Rows, Setting};
+use crate::servers::{PerServer, Servers};
+use crate::traffic::Message;
+use crate::training::{Training, method_config};
+use crate::{AlgorithmError, Configured, Lagging};
+use meshfold_engine::{Mixing, RowWork, Stack, Velocity};
+use meshfold_topology::{MixingMatrix, Overlay};
+
+method_config! {
+    /// Parameters of [`Method::Hierfavg`](crate::Method::Hierfavg).
+    ///
+    /// # Source
+    /// Liu et al., Client-edge-cloud hierarchical federated learning (2020), Algorithm 1; the rival in P-FedAvg's
+    /// Section VI.
+    ///
+    /// # Interpretation
+    /// A round is one aggregation at the root, after `edge_rounds` at the edge servers, each after the `local` work
+    /// (κ1). The clients that an edge server chose stay through all of these; their momentum starts anew at each.
+    /// Means are weighted by the examples of the clients that took part.
+    pub struct Hierfavg(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
+        /// The edge servers and their clients.
+        pub servers: Servers,
+        /// How many clients each edge server chooses in a round; all by default.
+        #[serde(default)]
+        pub participation: PerServer,
+        /// Aggregations at the edge before one at the root, κ2.
+        pub edge_rounds: u32,
+        /// What the means are weighted by.
+        #[serde(default)]
+        pub weighting: Weighting,
+    }
+}
+
+struct Running {
+    training: Training,
+    participation: PerServer,
+    edge_rounds: u32,
+    weighting: Weighting,
+    groups: Vec<Vec<u32>>,
+    setting: Setting,
+}
+
+impl Configured for Hierfavg {
+    fn training(&self) -> Training {
+        self.shared()
+    }
+
+    fn check_own(&self) -> Result<(), AlgorithmError> {
+        if self.edge_rounds == 0 {
+            return Err(AlgorithmError::Setting {
+                key: "edge_rounds",
+                found: "0".to_owned(),
+                needed: "the edge servers aggregate at least once before the root",
+            });
+        }
+        self.servers.check()?;
+        self.participation.check()
+    }
+
+    fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
+        self.servers.check_clients(clients)
+    }
+
+    fn overlay_use(&self) -> OverlayUse {
+        OverlayUse::Refused
+    }
+
+    fn lagging(&self) -> Lagging {
+        Lagging::Participants
+    }
+
+    fn rows(&self, _clients: usize) -> Rows {
+        ONE_SERVER
+    }
+
+    fn working_rows(&self, clients: usize) -> usize {
+        self.participation
+            .per_server
+            .map_or(clients, |count| count * self.servers.count)
+    }
+
+    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
+        let training = self.shared();
+        let (mut local_steps, mut slots) = (0.0, 0);
+        for group in self.servers.clients(setting) {
+            let chosen = self.participation.count(group.len());
+            let all: f64 = group
+                .iter()
+                .map(|client| f64::from(training.steps_on(setting.shard_sizes[*client as usize])))
+                .sum();
+            local_steps += all * chosen as f64 / group.len() as f64;
+            slots += chosen as u64;
+        }
+        let edge = 2 * slots * u64::from(self.edge_rounds);
+        let root = 2 * self.servers.count as u64;
+        Forecast {
+            local_steps: local_steps * f64::from(self.edge_rounds),
+            bytes: (edge + root) * setting.model_bytes(),
+        }
+    }
+
+    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(Running {
+            training: self.shared(),
+            participation: self.participation,
+            edge_rounds: self.edge_rounds,
+            weighting: self.weighting,
+            groups: self.servers.clients(setting),
+            setting: setting.clone(),
+        })
+    }
+}
+
+impl Running {
+    /// What each slot counts.
+    fn weight(&self, row: &RowWork) -> f64 {
+        match self.weighting {
+            Weighting::Examples => self.setting.shard_sizes[row.client as usize] as f64,
+            Weighting::Uniform => 1.0,
+        }
+    }
+
+    /// Every slot takes the mean of its edge server's slots.
+    fn edge_means(&self, rows: &[RowWork], servers: &[u32]) -> Result<Mixing, AlgorithmError> {
+        let mut slots_of = vec![Vec::new(); self.groups.len()];
+        for (slot, server) in (0u32..).zip(servers) {
+            slots_of[*server as usize].push(slot);
+        }
+        let mean = |server: &u32| -> Vec<(u32, f64)> {
+            let slots = &slots_of[*server as usize];
+            let weight = |slot: &u32| self.weight(&rows[*slot as usize]);
+            let all: f64 = slots.iter().map(weight).sum();
+            slots
+                .iter()
+                .map(|slot| (*slot, weight(slot) / all))
+                .collect()
+        };
+        let means = servers.iter().map(mean).collect();
+        Ok(Mixing::new(&MixingMatrix::from_rows(rows.len(), means)?))
+    }
+
+    /// Models between the edge servers that are busy and the root, node `N + M`.
+    fn root_messages(&self, servers: &[u32], up: bool) -> Vec<Message> {
+        let (clients, root) = (
+            self.setting.clients as u32,
+            (self.setting.clients + self.groups.len()) as u32,
+        );
+        let mut busy = servers.to_vec();
+        busy.dedup();
+        let message = |server| {
+            let (from, to) = if up {
+                (clients + server, root)
+            } else {
+                (root, clients + server)
+            };
+            Message {
+                from,
+                to,
+                bytes: self.setting.model_bytes(),
+            }
+        };
+        busy.into_iter().map(message).collect()
+    }
+
+    /// Models between the slots' clients and their edge servers.
+    fn edge_messages(&self, rows: &[RowWork], servers: &[u32], up: bool) -> Vec<Message> {
+        let clients = self.setting.clients as u32;
+        let message = |(row, server): (&RowWork, &u32)| {
+            let ends = (clients + server, row.client);
+            let (from, to) = if up { (ends.1, ends.0) } else { ends };
+            Message {
+                from,
+                to,
+                bytes: self.setting.model_bytes(),
+            }
+        };
+        rows.iter().zip(servers).map(message).collect()
+    }
+}
+
+impl Algorithm for Running {
+    fn rows(&self) -> Rows {
+        ONE_SERVER
+    }
+
+    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        let (rows, servers) = self
+            .participation
+            .slots(&self.groups, round, &self.training);
+        if rows.is_empty() {
+            return Ok(());
+        }
+        round.traffic.messages(self.root_messages(&servers, false));
+        let mut slots = models.gather(&vec![0; rows.len()])?;
+        let edge_means = self.edge_means(&rows, &servers)?;
+        for _ in 0..self.edge_rounds {
+            round
+                .traffic
+                .messages(self.edge_messages(&rows, &servers, false));
+            let work = round.work(&rows, &self.training);
+            let steps = round.learner.train(&mut slots, Velocity::Fresh, &work)?; // Algorithm 1, line 5
+            round.count_steps(&rows, &steps);
+            round
+                .traffic
+                .messages(self.edge_messages(&rows, &servers, true));
+            slots.mix(&edge_means)?; // EdgeAggregation, line 9
+        }
+        round.traffic.messages(self.root_messages(&servers, true));
+        let shares = self.weighting.shares(&rows, &self.setting);
+        slots.mix(&Mixing::new(&MixingMatrix::average(1, shares)?))?; // CloudAggregation, line 16
+        *models = slots;
+        Ok(())
+    }
+}

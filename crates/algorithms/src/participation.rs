@@ -1,0 +1,141 @@
+//! Which clients take part in a round with a server, and how much each counts.
+
+use crate::error::AlgorithmError;
+use crate::round::{Forecast, Round, Setting};
+use crate::traffic::Message;
+use crate::training::Training;
+use meshfold_engine::{Key, Purpose, RowWork, stream};
+use rand::seq::index;
+use serde::{Deserialize, Serialize};
+
+/// How many clients take part in a round.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Participation {
+    /// So many, drawn without replacement.
+    Clients(usize),
+    /// This share of the clients, at least one, rounded to the nearest.
+    Share(f64),
+}
+
+impl Default for Participation {
+    fn default() -> Self {
+        Self::Share(1.0)
+    }
+}
+
+/// What the server's mean is weighted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weighting {
+    /// Examples of the participants.
+    #[default]
+    Examples,
+    /// All participants alike.
+    Uniform,
+}
+
+impl Participation {
+    /// Checks the value.
+    ///
+    /// # Errors
+    /// [`AlgorithmError::Setting`].
+    pub(crate) fn check(self) -> Result<(), AlgorithmError> {
+        let valid = match self {
+            Self::Clients(count) => count > 0,
+            Self::Share(share) => share > 0.0 && share <= 1.0,
+        };
+        if valid {
+            return Ok(());
+        }
+        Err(AlgorithmError::Setting {
+            key: "participation",
+            found: format!("{self:?}").to_lowercase(),
+            needed: "at least one client, or a share above 0 and up to 1, must take part",
+        })
+    }
+
+    /// How many of `clients` take part.
+    pub(crate) fn count(self, clients: usize) -> usize {
+        match self {
+            Self::Clients(count) => count.min(clients),
+            Self::Share(share) => {
+                ((share * clients as f64).round() as usize).clamp(1, clients.max(1))
+            }
+        }
+    }
+
+    /// The work of the round's participants, by ascending client; stragglers that are dropped are left out.
+    pub(crate) fn rows(self, round: &Round<'_>, training: &Training) -> Vec<RowWork> {
+        let alive: Vec<u32> = alive(round).collect();
+        let count = self.count(round.alive.len()).min(alive.len());
+        let key = Key {
+            round: round.number as u64,
+            ..Key::default()
+        };
+        let mut rng = stream(round.seed, Purpose::Participation, key);
+        let mut chosen: Vec<u32> = index::sample(&mut rng, alive.len(), count)
+            .iter()
+            .map(|at| alive[at])
+            .collect();
+        chosen.sort_unstable();
+        let amount = training.local.amount();
+        let rows = chosen.into_iter().map(|client| RowWork { client, amount });
+        round.participants_in_time(rows.collect(), training)
+    }
+
+    /// Work and traffic of a round in which `messages` models cross the network for each participant.
+    pub(crate) fn forecast(
+        self,
+        training: &Training,
+        setting: &Setting,
+        messages: u64,
+    ) -> Forecast {
+        let count = self.count(setting.clients);
+        let share = count as f64 / setting.clients.max(1) as f64;
+        Forecast {
+            local_steps: training.steps_of_all(setting) * share,
+            bytes: messages * count as u64 * setting.model_bytes(),
+        }
+    }
+}
+
+impl Weighting {
+    /// `n_k / n` of the participants.
+    pub(crate) fn shares(self, rows: &[RowWork], setting: &Setting) -> Vec<f64> {
+        let examples = |row: &RowWork| match self {
+            Self::Examples => setting.shard_sizes[row.client as usize] as f64,
+            Self::Uniform => 1.0,
+        };
+        let all: f64 = rows.iter().map(examples).sum();
+        rows.iter().map(|row| examples(row) / all).collect()
+    }
+}
+
+/// The clients alive, ascending.
+pub(crate) fn alive(round: &Round<'_>) -> impl Iterator<Item = u32> {
+    (0..)
+        .zip(round.alive)
+        .filter(|(_, alive)| **alive)
+        .map(|(client, _)| client)
+}
+
+/// A model of `bytes` from `server` to the client of each row.
+pub(crate) fn down(server: u32, rows: &[RowWork], bytes: u64) -> Vec<Message> {
+    let message = |row: &RowWork| Message {
+        from: server,
+        to: row.client,
+        bytes,
+    };
+    rows.iter().map(message).collect()
+}
+
+/// A model of `bytes` from the client of each row to `server`.
+pub(crate) fn up(server: u32, rows: &[RowWork], bytes: u64) -> Vec<Message> {
+    let message = |row: &RowWork| Message {
+        from: row.client,
+        to: server,
+        bytes,
+    };
+    rows.iter().map(message).collect()
+}

@@ -1,0 +1,114 @@
+//! Stochastic gradient push: averages over directed overlays.
+
+use crate::round::{Algorithm, OverlayUse, Round, RowKind, Rows, Setting};
+use crate::training::{Training, method_config};
+use crate::{AlgorithmError, Configured};
+use meshfold_engine::{Mixing, Stack, Velocity};
+use meshfold_topology::{Form, MixingMatrix, column_stochastic};
+
+method_config! {
+    /// Parameters of [`Method::PushSum`](crate::Method::PushSum).
+    ///
+    /// With column-stochastic `P`: `x <- P (x − η g(z))`, `ω <- P ω`, `z = x / ω`. On overlays in which a node hears
+    /// from others than it sends to, `z` still tends to the plain mean.
+    ///
+    /// # Source
+    /// Assran et al., Stochastic gradient push for distributed deep learning (2019), Algorithm 1; Nedić, Olshevsky
+    /// (2016).
+    ///
+    /// # Interpretation
+    /// A node sends equal shares to itself and to all that it sends to, in place of the configured weights. Rows hold
+    /// `z`; local work may have several steps. Momentum starts anew each round.
+    pub struct PushSum(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
+}
+
+struct Running {
+    training: Training,
+    setting: Setting,
+    /// `ω`, `[N]`.
+    weights: Vec<f64>,
+}
+
+impl Configured for PushSum {
+    fn training(&self) -> Training {
+        self.shared()
+    }
+
+    fn overlay_use(&self) -> OverlayUse {
+        OverlayUse::Clients
+    }
+
+    fn working_rows(&self, clients: usize) -> usize {
+        clients
+    }
+
+    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(Running {
+            training: self.shared(),
+            setting: setting.clone(),
+            weights: vec![1.0; setting.clients],
+        })
+    }
+}
+
+/// `matrix · weights`.
+fn push(matrix: &MixingMatrix, weights: &[f64]) -> Vec<f64> {
+    match matrix.form() {
+        Form::Average(shares) => {
+            let sum = shares.iter().zip(weights).map(|(a, b)| a * b).sum();
+            vec![sum; matrix.rows()]
+        }
+        Form::Sparse { .. } => (0..matrix.rows())
+            .map(|row| {
+                matrix
+                    .row(row)
+                    .map(|(j, share)| share * weights[j as usize])
+                    .sum()
+            })
+            .collect(),
+    }
+}
+
+impl Algorithm for Running {
+    fn rows(&self) -> Rows {
+        Rows {
+            kind: RowKind::Client,
+            count: self.setting.clients,
+        }
+    }
+
+    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        let rows = round.client_rows(&self.training);
+        let work = round.work(&rows, &self.training);
+        let before = models.duplicate();
+        let steps = round.learner.train(models, Velocity::Fresh, &work)?; // Algorithm 1, lines 2-3
+        round.count_steps(&rows, &steps);
+        let less: Vec<f32> = self
+            .weights
+            .iter()
+            .map(|weight| (*weight - 1.0) as f32)
+            .collect();
+        models.add_scaled(&before, &less)?; // x − η g = ω z − η g
+        let matrix = column_stochastic(round.overlay());
+        round.exchange_models(self.setting.model_bytes());
+        models.mix(&Mixing::new(&matrix))?; // line 5
+        self.weights = push(&matrix, &self.weights); // line 6
+        let shares: Vec<f32> = self
+            .weights
+            .iter()
+            .map(|weight| (1.0 / weight) as f32)
+            .collect();
+        models.scale_rows(&shares)?; // line 7
+        Ok(())
+    }
+
+    fn numbers(&self) -> Vec<(&'static str, Vec<f64>)> {
+        vec![("weights", self.weights.clone())]
+    }
+
+    fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {
+        if name == "weights" {
+            self.weights = numbers;
+        }
+    }
+}

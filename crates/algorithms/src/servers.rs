@@ -1,0 +1,285 @@
+//! Clients that belong to several servers.
+
+use crate::error::AlgorithmError;
+use crate::round::{Round, Setting};
+use crate::training::Training;
+use meshfold_engine::{Key, Purpose, RowWork, stream};
+use rand::RngExt;
+use rand::seq::{SliceRandom, index};
+use serde::{Deserialize, Serialize};
+
+/// The servers and their clients.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Servers {
+    /// Number of servers `M`.
+    pub count: usize,
+    /// Which clients belong to which.
+    #[serde(default)]
+    pub assign: Assign,
+}
+
+/// Which clients belong to which server.
+///
+/// # Interpretation
+/// P-FedAvg does not say how clients are assigned. It decides whether the overlay matters: with clients dealt at random
+/// every server sees all labels.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Assign {
+    /// At random, in groups of equal size (within one).
+    #[default]
+    Random,
+    /// Clients sorted by the label of their first example and cut into groups of equal size (within one), the groups
+    /// dealt to the servers at random.
+    ByLabel,
+    /// The server of each client, `[N]`.
+    List(Vec<usize>),
+}
+
+/// How many of its clients a server chooses each round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PerServer {
+    /// So many, `K_i`; all if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_server: Option<usize>,
+    /// Whether a client may be drawn again.
+    #[serde(default)]
+    pub replacement: bool,
+}
+
+impl Servers {
+    /// Checks the values that stand for themselves.
+    ///
+    /// # Errors
+    /// [`AlgorithmError::Setting`].
+    pub(crate) fn check(&self) -> Result<(), AlgorithmError> {
+        if self.count == 0 {
+            return Err(AlgorithmError::Setting {
+                key: "servers.count",
+                found: "0".to_owned(),
+                needed: "there must be at least one server",
+            });
+        }
+        match &self.assign {
+            Assign::List(list) => match list.iter().find(|server| **server >= self.count) {
+                Some(server) => Err(AlgorithmError::Setting {
+                    key: "servers.assign",
+                    found: format!("server {server}"),
+                    needed: "servers are numbered from 0 to count - 1",
+                }),
+                None => Ok(()),
+            },
+            Assign::Random | Assign::ByLabel => Ok(()),
+        }
+    }
+
+    /// Checks that the clients are enough for the servers.
+    ///
+    /// # Errors
+    /// [`AlgorithmError::Setting`] if there are more servers than clients, a list has another length, or it leaves a
+    /// server without clients.
+    pub(crate) fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
+        let fault =
+            |key, found: String, needed| Err(AlgorithmError::Setting { key, found, needed });
+        if self.count > clients {
+            let found = format!("{} for {clients} clients", self.count);
+            return fault("servers.count", found, "every server needs a client");
+        }
+        let Assign::List(list) = &self.assign else {
+            return Ok(());
+        };
+        if list.len() != clients {
+            let found = format!("a list of {} for {clients} clients", list.len());
+            return fault("servers.assign", found, "every client needs its server");
+        }
+        match (0..self.count).find(|server| !list.contains(server)) {
+            Some(server) => {
+                let found = format!("a list without server {server}");
+                fault("servers.assign", found, "every server needs a client")
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The clients of each server, ascending, `[M]`.
+    pub(crate) fn clients(&self, setting: &Setting) -> Vec<Vec<u32>> {
+        let mut groups = vec![Vec::new(); self.count];
+        if let Assign::List(list) = &self.assign {
+            for (client, server) in (0..).zip(list) {
+                groups[*server].push(client);
+            }
+            return groups;
+        }
+        let mut rng = stream(setting.seed, Purpose::Assignment, Key::default());
+        let mut clients: Vec<u32> = (0..setting.clients as u32).collect();
+        if self.assign == Assign::Random {
+            clients.shuffle(&mut rng);
+        } else {
+            clients.sort_by_key(|client| (setting.first_labels[*client as usize], *client));
+        }
+        for (server, group) in groups.iter_mut().enumerate() {
+            let cut = |server: usize| server * clients.len() / self.count;
+            group.extend_from_slice(&clients[cut(server)..cut(server + 1)]);
+            group.sort_unstable();
+        }
+        groups.shuffle(&mut rng);
+        groups
+    }
+}
+
+impl PerServer {
+    /// Checks the value.
+    ///
+    /// # Errors
+    /// [`AlgorithmError::Setting`].
+    pub(crate) fn check(self) -> Result<(), AlgorithmError> {
+        if self.per_server != Some(0) {
+            return Ok(());
+        }
+        Err(AlgorithmError::Setting {
+            key: "participation.per_server",
+            found: "0".to_owned(),
+            needed: "a server chooses at least one client",
+        })
+    }
+
+    /// How many a server with `clients` clients chooses.
+    pub(crate) fn count(self, clients: usize) -> usize {
+        match self.per_server {
+            Some(count) if self.replacement => count,
+            Some(count) => count.min(clients),
+            None => clients,
+        }
+    }
+
+    /// The slots of a round: work of the chosen clients by server, and how many slots each server has.
+    pub(crate) fn slots(
+        self,
+        groups: &[Vec<u32>],
+        round: &Round<'_>,
+        training: &Training,
+    ) -> (Vec<RowWork>, Vec<u32>) {
+        let amount = training.local.amount();
+        let (mut rows, mut servers) = (Vec::new(), Vec::new());
+        for (server, group) in (0..).zip(groups) {
+            let chosen = self.chosen(group, server, round);
+            servers.extend(chosen.iter().map(|_| server));
+            rows.extend(chosen.into_iter().map(|client| RowWork { client, amount }));
+        }
+        let rows = round.in_time(rows, training);
+        let kept: Vec<bool> = rows
+            .iter()
+            .map(|row| row.amount != meshfold_engine::Amount::Idle)
+            .collect();
+        let keep = |at: &usize| kept[*at];
+        (
+            (0..rows.len()).filter(keep).map(|at| rows[at]).collect(),
+            (0..rows.len()).filter(keep).map(|at| servers[at]).collect(),
+        )
+    }
+
+    /// The clients alive that `server` chooses, ascending.
+    fn chosen(self, group: &[u32], server: u32, round: &Round<'_>) -> Vec<u32> {
+        let alive: Vec<u32> = group
+            .iter()
+            .copied()
+            .filter(|client| round.alive[*client as usize])
+            .collect();
+        if alive.is_empty() {
+            return alive;
+        }
+        let key = Key {
+            round: round.number as u64,
+            row: server,
+            ..Key::default()
+        };
+        let mut rng = stream(round.seed, Purpose::Participation, key);
+        let count = self.count(alive.len());
+        let mut chosen: Vec<u32> = if self.replacement {
+            (0..count)
+                .map(|_| alive[rng.random_range(0..alive.len())])
+                .collect()
+        } else {
+            index::sample(&mut rng, alive.len(), count)
+                .iter()
+                .map(|at| alive[at])
+                .collect()
+        };
+        chosen.sort_unstable();
+        chosen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setting(first_labels: Vec<u16>) -> Setting {
+        Setting {
+            clients: first_labels.len(),
+            shard_sizes: vec![1; first_labels.len()],
+            first_labels,
+            seed: 5,
+            parameters: 1,
+            blocks: 1,
+        }
+    }
+
+    fn servers(count: usize, assign: Assign) -> Servers {
+        Servers { count, assign }
+    }
+
+    #[test]
+    fn every_client_has_one_server_and_the_groups_are_of_one_size() {
+        let setting = setting((0..103).map(|client| client % 10).collect());
+        for assign in [Assign::Random, Assign::ByLabel] {
+            let groups = servers(9, assign).clients(&setting);
+            assert!(groups.iter().all(|group| (11..=12).contains(&group.len())));
+            let mut all = groups.concat();
+            all.sort_unstable();
+            assert_eq!(all, (0..103).collect::<Vec<u32>>());
+        }
+    }
+
+    #[test]
+    fn by_label_a_server_has_few_labels_and_at_random_many() {
+        let setting = setting((0..1000).map(|client| client % 10).collect());
+        let labels = |assign| -> Vec<usize> {
+            let groups = servers(10, assign).clients(&setting);
+            let mut kinds = Vec::new();
+            for group in groups {
+                let mut labels: Vec<u32> = group.iter().map(|client| client % 10).collect();
+                labels.sort_unstable();
+                labels.dedup();
+                kinds.push(labels.len());
+            }
+            kinds
+        };
+        assert_eq!(labels(Assign::ByLabel), [1; 10]);
+        assert!(labels(Assign::Random).iter().all(|kinds| *kinds == 10));
+    }
+
+    #[test]
+    fn more_servers_than_clients_and_servers_without_one_are_refused() {
+        assert!(servers(0, Assign::Random).check().is_err());
+        assert!(servers(4, Assign::Random).check_clients(3).is_err());
+        assert!(servers(2, Assign::List(vec![0, 2])).check().is_err());
+        assert!(
+            servers(2, Assign::List(vec![0, 0, 0]))
+                .check_clients(3)
+                .is_err()
+        );
+        assert!(
+            servers(2, Assign::List(vec![0, 1]))
+                .check_clients(3)
+                .is_err()
+        );
+        assert!(
+            servers(2, Assign::List(vec![1, 0, 1]))
+                .check_clients(3)
+                .is_ok()
+        );
+    }
+}

@@ -1,0 +1,109 @@
+//! Swarm learning: federated averaging without a fixed server.
+
+use crate::fedavg::ONE_SERVER;
+use crate::participation::{Participation, Weighting, alive, down, up};
+use crate::round::{Algorithm, Forecast, OverlayUse, Round, Rows, Setting};
+use crate::traffic::Message;
+use crate::training::{Training, method_config};
+use crate::{AlgorithmError, Configured, Lagging};
+use meshfold_engine::{Key, Mixing, Purpose, Stack, Velocity, stream};
+use meshfold_topology::{MixingMatrix, Overlay};
+use rand::RngExt;
+
+method_config! {
+    /// Parameters of [`Method::Swarm`](crate::Method::Swarm).
+    ///
+    /// # Source
+    /// DeceFL (Yuan et al.), SI 4.2, `w(t+1) = Σ_j p_j (w_j(t) − η ∇f_j)`; Warnat-Herresthal et al., Swarm learning
+    /// for decentralized and confidential clinical machine learning (2021).
+    ///
+    /// # Interpretation
+    /// All clients take part, weighted by their shares of the examples. Each round a client alive is drawn as the
+    /// leader: it gathers the models and sends the mean back, so that all hold the same model between rounds.
+    pub struct Swarm(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {}
+}
+
+struct Running {
+    training: Training,
+    setting: Setting,
+}
+
+impl Configured for Swarm {
+    fn training(&self) -> Training {
+        self.shared()
+    }
+
+    fn overlay_use(&self) -> OverlayUse {
+        OverlayUse::Refused
+    }
+
+    fn lagging(&self) -> Lagging {
+        Lagging::Participants
+    }
+
+    fn rows(&self, _clients: usize) -> Rows {
+        ONE_SERVER
+    }
+
+    fn working_rows(&self, clients: usize) -> usize {
+        clients
+    }
+
+    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
+        let whole = Participation::default().forecast(&self.shared(), setting, 2);
+        Forecast {
+            // The leader sends nothing to itself.
+            bytes: whole.bytes - 2 * setting.model_bytes(),
+            ..whole
+        }
+    }
+
+    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(Running {
+            training: self.shared(),
+            setting: setting.clone(),
+        })
+    }
+}
+
+impl Running {
+    /// The client that gathers the models in this round.
+    fn leader(round: &Round<'_>) -> Option<u32> {
+        let alive: Vec<u32> = alive(round).collect();
+        let key = Key {
+            round: round.number as u64,
+            row: 1,
+            ..Key::default()
+        };
+        let mut rng = stream(round.seed, Purpose::Participation, key);
+        (!alive.is_empty()).then(|| alive[rng.random_range(0..alive.len())])
+    }
+}
+
+impl Algorithm for Running {
+    fn rows(&self) -> Rows {
+        ONE_SERVER
+    }
+
+    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        let rows = Participation::default().rows(round, &self.training);
+        let Some(leader) = Self::leader(round).filter(|_| !rows.is_empty()) else {
+            return Ok(());
+        };
+        let bytes = self.setting.model_bytes();
+        let abroad = |mut messages: Vec<Message>| {
+            messages.retain(|message| message.from != message.to);
+            messages
+        };
+        let mut slots = models.gather(&vec![0; rows.len()])?;
+        let work = round.work(&rows, &self.training);
+        let steps = round.learner.train(&mut slots, Velocity::Fresh, &work)?;
+        round.count_steps(&rows, &steps);
+        round.traffic.messages(abroad(up(leader, &rows, bytes)));
+        let shares = Weighting::Examples.shares(&rows, &self.setting);
+        slots.mix(&Mixing::new(&MixingMatrix::average(1, shares)?))?; // Σ p_j w_j
+        round.traffic.messages(abroad(down(leader, &rows, bytes)));
+        *models = slots;
+        Ok(())
+    }
+}
