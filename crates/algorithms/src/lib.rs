@@ -10,6 +10,7 @@ mod dsgd;
 mod error;
 mod fedavg;
 mod round;
+pub mod theory;
 mod traffic;
 mod training;
 mod velocity;
