@@ -158,8 +158,8 @@ impl DeceflRate {
 
 /// The largest μ for which `w_k <- Σ_j W_kj w_j − μ(w_k − w_k^local)` is stable: `(1 + λ_N(W)) / (1 − ρ)`.
 ///
-/// `contraction` is ρ, by which local work shrinks the distance from its fixed point: 0 where it reaches the optimum, near
-/// 1 where it hardly moves. Infinite at ρ = 1.
+/// `contraction` is ρ, by which local work shrinks the distance from its fixed point: 0 where it reaches the optimum,
+/// near 1 where it hardly moves. Infinite at ρ = 1.
 ///
 /// # Source
 /// DeceFL (Yuan et al.), (1), with local epochs in place of the gradient step.

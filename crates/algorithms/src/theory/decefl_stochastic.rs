@@ -128,10 +128,10 @@ impl StochasticDecefl {
     /// DeceFL (Yuan et al.), Supplementary Information, Theorems 1, 2 (B = 1) and 3.
     ///
     /// # Interpretation
-    /// In ζ_B's numerator Theorem 3 and the proofs read λ² where Theorem 1 reads χ². With λ² it would be zero at λ = 0 and
-    /// free of the gradients; (45) and (56) lead to χ², which is used. Theorem 1 has ζ̃ within ζ̃, where the proof has ζ.
-    /// The induction over windows begins after the first B iterations and supposes, without a word, that those keep the
-    /// bound.
+    /// In ζ_B's numerator Theorem 3 and the proofs read λ² where Theorem 1 reads χ². With λ² it would be zero at λ = 0
+    /// and free of the gradients; (45) and (56) lead to χ², which is used. Theorem 1 has ζ̃ within ζ̃, where the proof
+    /// has ζ. The induction over windows begins after the first B iterations and supposes, without a word, that those
+    /// keep the bound.
     ///
     /// # Errors
     /// As [`StochasticDecefl::check_rate`], and if a value of `start` is negative or not finite.
@@ -167,9 +167,9 @@ impl StochasticDecefl {
     /// DeceFL (Yuan et al.), Supplementary Information, Proposition 1, (10).
     ///
     /// # Interpretation
-    /// (10) prints the factor `1 − μη/m`; its proof has `1 − μη/(2m)` throughout, which is the larger bound and is used.
-    /// The `η²L²μ` and `2με` come from (52), which bounds `‖∇F_k‖²` by `2μ_k(F_k − F_k*)`: smoothness gives `2L_k`, strong
-    /// convexity the reverse inequality. They are kept as printed.
+    /// (10) prints the factor `1 − μη/m`; its proof has `1 − μη/(2m)` throughout, which is the larger bound and is
+    /// used. The `η²L²μ` and `2με` come from (52), which bounds `‖∇F_k‖²` by `2μ_k(F_k − F_k*)`: smoothness gives
+    /// `2L_k`, strong convexity the reverse inequality. They are kept as printed.
     ///
     /// # Errors
     /// [`BoundError`] if a constant is out of its range, B is not 1, or η is not in `(0, K/(2mL)]`.

@@ -177,7 +177,8 @@ impl DfedavgmStability {
     /// # Interpretation
     /// `cK + 2C_λ` adds c, which has the unit of a learning rate, to a bare number: Lemma A.4 sums `η_t ≤ c/t` and
     /// leaves out the c. The bound is evaluated as printed; passing `c · C_λ` gives the form with consistent units. The
-    /// momentum does not occur. "c small enough" is taken as the proof uses it: `t0 ≤ n`, see [`DfedavgmStability::first_use`].
+    /// momentum does not occur. "c small enough" is taken as the proof uses it: `t0 ≤ n`, see
+    /// [`DfedavgmStability::first_use`].
     ///
     /// # Errors
     /// [`BoundError`] if a constant is out of its range, C_λ is negative or infinite, or c is too large for T and n.

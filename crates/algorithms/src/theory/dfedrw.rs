@@ -79,9 +79,9 @@ impl RandomWalk {
     /// DFedRW (Wang et al.), Theorem 1, (15); with `quantisation` Theorem 2, (16).
     ///
     /// # Interpretation
-    /// All sums run from 1 to k, although ψ(n, λ_P) prints them to infinity: the bound is on the iterate after k visits,
-    /// to which later steps add nothing. That sum starts at K̄, which the text does not define; its terms are not
-    /// negative, so starting at 1 gives the largest value that any K̄ does.
+    /// All sums run from 1 to k, although ψ(n, λ_P) prints them to infinity: the bound is on the iterate after k
+    /// visits, to which later steps add nothing. That sum starts at K̄, which the text does not define; its terms are
+    /// not negative, so starting at 1 gives the largest value that any K̄ does.
     ///
     /// # Errors
     /// [`BoundError`] if there is no device, visit or parameter, a norm or s is negative, `δ² < 1`, γ̂ is not in
@@ -201,8 +201,8 @@ impl WalkTerms {
     /// DFedRW (Wang et al.), (15) and (16).
     ///
     /// # Interpretation
-    /// `k^{1−q}` is the order of `Σ η^k ≈ k^{1−q} / (r(1−q))`, by which the proof divides. So this is the bound up to the
-    /// factor `r(1−q)`, and below what is proven where that exceeds 1; see [`WalkTerms::bound_by_step_sum`].
+    /// `k^{1−q}` is the order of `Σ η^k ≈ k^{1−q} / (r(1−q))`, by which the proof divides. So this is the bound up to
+    /// the factor `r(1−q)`, and below what is proven where that exceeds 1; see [`WalkTerms::bound_by_step_sum`].
     ///
     /// # Errors
     /// [`BoundError`] unless `1/2 < q < 1`, the theorems' condition (Section VI-B's own q = 0.499 misses it).

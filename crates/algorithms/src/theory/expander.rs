@@ -42,9 +42,10 @@ fn ramanujan_edge(degree: u64) -> Result<f64, BoundError> {
 /// Hua et al., Section 3, before (3.2).
 ///
 /// # Interpretation
-/// The text calls λ₂(A) the first nontrivial eigenvalue of the adjacency matrix. Since `κ = (d − λ_N(A)) / (d − λ₂(A))`,
-/// the bound needs `|λ_N(A)| ≤ λ₂(A)`; the Petersen graph (1 and −2, κ = 2.5) breaks it with λ₂(A) = 1. So `second` is
-/// the second largest *magnitude*, and a bipartite graph, where that is d, is refused.
+/// The text calls λ₂(A) the first nontrivial eigenvalue of the adjacency matrix. Since
+/// `κ = (d − λ_N(A)) / (d − λ₂(A))`, the bound needs `|λ_N(A)| ≤ λ₂(A)`; the Petersen graph (1 and −2, κ = 2.5) breaks
+/// it with λ₂(A) = 1. So `second` is the second largest *magnitude*, and a bipartite graph, where that is d, is
+/// refused.
 ///
 /// # Errors
 /// [`BoundError`] unless `0 ≤ second < degree`.

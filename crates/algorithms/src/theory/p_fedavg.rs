@@ -80,7 +80,8 @@ impl PFedavg {
     /// P-FedAvg (Liu et al.), Theorem 2, (11).
     ///
     /// # Interpretation
-    /// (11) prints `‖x̄(0) − x*‖` without its square, which (10) has; the square is meant, by its unit and by the proof.
+    /// (11) prints `‖x̄(0) − x*‖` without its square, which (10) has; the square is meant, by its unit and by the
+    /// proof.
     ///
     /// # Errors
     /// As [`PFedavg::full_participation`], and if there is no server or a server draws no client.
@@ -153,7 +154,8 @@ impl PFedavg {
 /// What rounding leaves below zero counts as zero.
 ///
 /// # Errors
-/// [`BoundError`] if there is no server, a server has no client, or Γ is negative: then the given values are not minima.
+/// [`BoundError`] if there is no server, a server has no client, or Γ is negative: then the given values are not
+/// minima.
 pub fn non_iid_degree(minimum: f64, client_minima: &[Vec<f64>]) -> Result<f64, BoundError> {
     let mean = mean_over_servers(client_minima, |minimum| *minimum)?;
     let scale = mean_over_servers(client_minima, |minimum| minimum.abs())?.max(minimum.abs());
