@@ -11,6 +11,7 @@ mod quantise;
 mod round;
 mod servers;
 mod stragglers;
+pub mod theory;
 mod traffic;
 mod training;
 mod velocity;
