@@ -3,6 +3,8 @@
 //! The crate knows nodes, edges and weights; it knows nothing of tensors, datasets or files. A [`Topology`] describes
 //! an overlay as a configuration file does and builds an [`Overlay`]; [`Weights`] turn an overlay into a
 //! [`MixingMatrix`]; [`Spectrum`] says how fast that matrix mixes and [`OverlaySummary`] is what is written of it.
+//! Where overlays change over time, a [`Stretch`] of rounds builds a [`Snapshot`]; [`Failures`] say what is
+//! [`Broken`] in a round.
 //!
 //! ```
 //! use meshfold_topology::{OverlaySummary, Ring, Topology, Weights};

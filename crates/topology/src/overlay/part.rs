@@ -14,22 +14,22 @@ impl Overlay {
     /// Unless there is one entry of `alive` for each node.
     ///
     /// # Complexity
-    /// O(n + m log l) for l lost edges.
+    /// O(n + m + l log l) for l lost edges.
     #[must_use]
     pub fn surviving(&self, alive: &[bool], lost: &[(u32, u32)]) -> Self {
         assert_eq!(alive.len(), self.nodes(), "one entry of alive per node");
-        let mut lost = lost.to_vec();
-        if !self.is_directed() {
-            let reversed: Vec<_> = lost.iter().map(|&(a, b)| (b, a)).collect();
-            lost.extend(reversed);
-        }
-        lost.sort_unstable();
-        let works = |from: u32, to: u32| {
-            alive[from as usize] && alive[to as usize] && lost.binary_search(&(from, to)).is_err()
+        let reversed = || lost.iter().map(|&(a, b)| (b, a));
+        let (lost_out, lost_in) = match self.is_directed() {
+            true => (lost.to_vec(), reversed().collect()),
+            false => {
+                let both: Vec<_> = lost.iter().copied().chain(reversed()).collect();
+                (both.clone(), both)
+            }
         };
+        let listeners = self.listeners.as_ref();
         Self {
-            graph: filtered(&self.graph, |node, heard| works(heard, node)),
-            listeners: self.listeners.as_ref().map(|graph| filtered(graph, works)),
+            graph: without(&self.graph, alive, lost_in),
+            listeners: listeners.map(|graph| without(graph, alive, lost_out)),
             groups: self.groups.clone(),
             examples: self.examples.clone(),
         }
@@ -61,14 +61,21 @@ impl Overlay {
     }
 }
 
-/// The arcs of `graph` that are kept.
-fn filtered(graph: &Graph, keep: impl Fn(u32, u32) -> bool) -> Graph {
-    let nodes = graph.node_count();
-    let arcs = (0..nodes as u32).flat_map(|node| {
-        let row = graph.neighbors_slice(node).iter();
-        row.map(move |&other| (node, other))
-    });
-    rows(nodes, arcs.filter(|&(a, b)| keep(a, b)).collect())
+/// `graph` without the arcs of dead nodes and those in `lost`.
+fn without(graph: &Graph, alive: &[bool], mut lost: Vec<(u32, u32)>) -> Graph {
+    lost.sort_unstable();
+    let mut lost = lost.into_iter().peekable();
+    let mut arcs = Vec::with_capacity(graph.edge_count());
+    for node in (0..graph.node_count() as u32).filter(|&node| alive[node as usize]) {
+        for &other in graph.neighbors_slice(node) {
+            // Arcs ascend like the lost ones, so both are walked once.
+            while lost.next_if(|&arc| arc < (node, other)).is_some() {}
+            if alive[other as usize] && lost.peek() != Some(&(node, other)) {
+                arcs.push((node, other));
+            }
+        }
+    }
+    rows(graph.node_count(), arcs)
 }
 
 #[cfg(test)]

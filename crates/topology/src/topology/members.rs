@@ -32,49 +32,31 @@ pub enum Outside {
 }
 
 impl Members {
+    /// Whether at least one node is named, and only nodes that exist, none twice.
+    ///
     /// # Errors
-    /// [`TopologyError::Setting`] below `setting` unless it names at least one and only existing nodes, none twice.
+    /// [`TopologyError::Setting`] below `setting`.
     pub(super) fn check(&self, nodes: usize, setting: &str) -> Result<(), TopologyError> {
-        let wrong = |below: &str, found: String, needed: String| {
-            Err(TopologyError::Setting {
-                setting: format!("{setting}.{below}"),
-                found,
-                needed,
-            })
+        let (below, found, needed) = match self {
+            Self::First(count) if *count == 0 || *count > nodes => {
+                let needed = format!("a number in 1..={nodes}");
+                ("first", count.to_string(), needed)
+            }
+            Self::Share(share) if !(*share > 0.0 && *share <= 1.0) => {
+                let needed = "a share above 0 and up to 1".to_owned();
+                ("share", share.to_string(), needed)
+            }
+            Self::List(list) => match wrong_list(list, nodes) {
+                Some((found, needed)) => ("list", found, needed),
+                None => return Ok(()),
+            },
+            _ => return Ok(()),
         };
-        match self {
-            Self::First(count) if *count == 0 || *count > nodes => wrong(
-                "first",
-                count.to_string(),
-                format!("a number in 1..={nodes}"),
-            ),
-            Self::Share(share) if !(*share > 0.0 && *share <= 1.0) => wrong(
-                "share",
-                share.to_string(),
-                "a share above 0 and up to 1".to_owned(),
-            ),
-            Self::List(list) if list.is_empty() => {
-                wrong("list", "none".to_owned(), "at least one node".to_owned())
-            }
-            Self::List(list) => {
-                let mut sorted = list.clone();
-                sorted.sort_unstable();
-                let twice = sorted.windows(2).find(|pair| pair[0] == pair[1]);
-                if let Some(pair) = twice {
-                    let found = format!("node {} twice", pair[0]);
-                    return wrong("list", found, "every node at most once".to_owned());
-                }
-                match sorted.last() {
-                    Some(&last) if last as usize >= nodes => wrong(
-                        "list",
-                        format!("node {last}"),
-                        format!("nodes in 0..={}", nodes - 1),
-                    ),
-                    _ => Ok(()),
-                }
-            }
-            _ => Ok(()),
-        }
+        Err(TopologyError::Setting {
+            setting: format!("{setting}.{below}"),
+            found,
+            needed,
+        })
     }
 
     /// The nodes by number, ascending unless they were listed; `None` for all.
@@ -143,6 +125,28 @@ impl Outside {
     }
 }
 
+/// What is wrong with a list of nodes: what it has and what it needs.
+fn wrong_list(list: &[u32], nodes: usize) -> Option<(String, String)> {
+    let mut sorted = list.to_vec();
+    sorted.sort_unstable();
+    let Some(&last) = sorted.last() else {
+        return Some(("none".to_owned(), "at least one node".to_owned()));
+    };
+    if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        let found = format!("node {} twice", pair[0]);
+        return Some((found, "every node at most once".to_owned()));
+    }
+    let outside = last as usize >= nodes;
+    outside.then(|| {
+        (
+            format!("node {last}"),
+            format!("nodes in 0..={}", nodes - 1),
+        )
+    })
+}
+
+/// Whether `of` is one overlay for all rounds.
+///
 /// # Errors
 /// [`TopologyError::Setting`] if `of`, at `setting`, itself changes over time.
 pub(super) fn check_fixed(of: &Topology, setting: String) -> Result<(), TopologyError> {

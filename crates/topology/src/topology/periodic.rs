@@ -30,6 +30,8 @@ impl From<Listed<Topology>> for Periodic {
 }
 
 impl Periodic {
+    /// Whether there is an overlay in each turn, and together they connect the nodes.
+    ///
     /// # Errors
     /// [`TopologyError::Setting`]; [`TopologyError::Disconnected`] if the union of edge lists is not connected.
     pub(super) fn check(&self, nodes: usize) -> Result<(), TopologyError> {

@@ -53,6 +53,8 @@ impl Phases {
         place.unwrap_or(self.list.len().saturating_sub(1))
     }
 
+    /// Whether phases have rounds, nodes and overlays that can be.
+    ///
     /// # Errors
     /// [`TopologyError::Setting`].
     pub(super) fn check(&self, nodes: usize) -> Result<(), TopologyError> {

@@ -36,6 +36,8 @@ impl Redraw {
         round.saturating_sub(1) / self.every.max(1)
     }
 
+    /// Whether draws last a while, and link nodes that exist.
+    ///
     /// # Errors
     /// [`TopologyError::Setting`].
     pub(super) fn check(&self, nodes: usize) -> Result<(), TopologyError> {
