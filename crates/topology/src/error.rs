@@ -283,4 +283,43 @@ pub enum TopologyError {
         /// Nodes of the overlay.
         nodes: usize,
     },
+    /// Weights that are the same both ways on an overlay that is not.
+    #[error(
+        "{weights}: these weights need undirected edges, the overlay is directed; uniform weights work on it"
+    )]
+    Directed {
+        /// Label of the weights.
+        weights: String,
+    },
+    /// A value of a configuration that cannot be.
+    #[error("{setting}: found {found}, needed {needed}")]
+    Setting {
+        /// Dotted path of the value below `topology` or `failures`, such as `phases.1.rounds` or `0.clients.share`.
+        setting: String,
+        /// The value.
+        found: String,
+        /// What it must be.
+        needed: String,
+    },
+    /// An overlay that is part of a schedule could not be made.
+    #[error("{setting}: {source}")]
+    Within {
+        /// Dotted path of the overlay below `topology`, such as `phases.1.of`.
+        setting: String,
+        /// Why.
+        source: Box<TopologyError>,
+    },
+    /// An overlay after failures has an edge that the whole one has not, and so a weight is missing.
+    #[error(
+        "weights: edge {a}-{b} is not in the overlay before the failures, so it has no weight to keep"
+    )]
+    NewEdge {
+        /// One end.
+        a: u32,
+        /// The other end.
+        b: u32,
+    },
+    /// The joint λ of no matrices.
+    #[error("joint lambda: no mixing matrix was given")]
+    NoMatrices,
 }

@@ -3,6 +3,8 @@
 //! The crate knows nodes, edges and weights; it knows nothing of tensors, datasets or files. A [`Topology`] describes
 //! an overlay as a configuration file does and builds an [`Overlay`]; [`Weights`] turn an overlay into a
 //! [`MixingMatrix`]; [`Spectrum`] says how fast that matrix mixes and [`OverlaySummary`] is what is written of it.
+//! Where overlays change over time, a [`Stretch`] of rounds builds a [`Snapshot`]; [`Failures`] say what is
+//! [`Broken`] in a round.
 //!
 //! ```
 //! use meshfold_topology::{OverlaySummary, Ring, Topology, Weights};
@@ -22,6 +24,8 @@
 
 mod edge_connectivity;
 mod error;
+mod failures;
+mod joint_connectivity;
 mod mixing_matrix;
 mod nodes;
 mod overlay;
@@ -31,14 +35,16 @@ mod topology;
 mod weights;
 
 pub use error::TopologyError;
+pub use failures::{Broken, Failure, FailureRedraw, Failures, Repair, Target};
+pub use joint_connectivity::{rounds_to_connect, union_connects};
 pub use mixing_matrix::{Form, MixingMatrix};
 pub use nodes::Nodes;
 pub use overlay::Overlay;
-pub use spectrum::{DENSE_NODES, Spectrum};
+pub use spectrum::{DENSE_NODES, Spectrum, joint_lambda};
 pub use summary::{DegreeSummary, OverlaySummary};
 pub use topology::{
-    BalancedTree, Barbell, Complete, Edges, ErdosRenyi, Exponential, Grid, Path, Probability,
-    Regular, Ring, RingPlusMatching, Star, Topology, Torus, VirtualRings, WattsStrogatz,
-    parse_edge_list,
+    BalancedTree, Barbell, Complete, Edges, ErdosRenyi, Exponential, Grid, Members, OnePeer,
+    Outside, Path, Periodic, Phase, Phases, Probability, Redraw, Regular, Ring, RingPlusMatching,
+    Snapshot, Star, Stretch, Topology, Torus, VirtualRings, WattsStrogatz, parse_edge_list,
 };
-pub use weights::{Laplacian, MaxDegree, MetropolisHastings, Uniform, Weights};
+pub use weights::{Laplacian, MaxDegree, MetropolisHastings, Uniform, Weights, column_stochastic};

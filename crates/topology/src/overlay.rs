@@ -5,13 +5,19 @@ use petgraph::Directed;
 use petgraph::csr::Csr;
 use petgraph::unionfind::UnionFind;
 
-/// A simple undirected graph on the nodes `0..n`, in compressed sparse rows with ascending neighbours.
+mod directed;
+mod part;
+
+/// A simple graph on the nodes `0..n`, in compressed sparse rows with ascending neighbours; undirected, unless
+/// [`Overlay::directed`] made it.
 ///
-/// The graph inside is petgraph's [`Csr`], which keeps neighbours as one slice per node; every edge is stored in both
-/// directions. Overlays are built once and do not change.
+/// The graph inside is petgraph's [`Csr`], which keeps neighbours as one slice per node; every undirected edge is stored
+/// in both directions. Overlays are built once and do not change.
 #[derive(Clone, Debug)]
 pub struct Overlay {
-    graph: Csr<(), (), Directed, u32>,
+    graph: Graph,
+    /// Whom each node sends to, where that is not whom it hears.
+    listeners: Option<Graph>,
     groups: Option<Vec<Vec<u32>>>,
     examples: Option<Vec<u64>>,
 }
@@ -29,36 +35,11 @@ impl Overlay {
         nodes: usize,
         edges: impl IntoIterator<Item = (u32, u32)>,
     ) -> Result<Self, TopologyError> {
-        let limit = i32::MAX as usize;
-        if nodes == 0 {
-            return Err(TopologyError::NoNodes);
-        }
-        if nodes > limit {
-            return Err(TopologyError::TooManyNodes {
-                found: nodes,
-                limit,
-            });
-        }
-        let mut arcs = Vec::new();
-        for (a, b) in edges {
-            if a.max(b) as usize >= nodes {
-                return Err(TopologyError::NodeOutOfRange { a, b, nodes });
-            }
-            if a == b {
-                return Err(TopologyError::SelfLoop { node: a });
-            }
-            arcs.push((a, b));
-            arcs.push((b, a));
-        }
-        arcs.sort_unstable();
-        arcs.dedup();
-        let mut graph = Csr::from_sorted_edges(&arcs)
-            .expect("the arcs were sorted and their repetitions removed");
-        while graph.node_count() < nodes {
-            graph.add_node(());
-        }
+        let edges = checked(nodes, edges)?;
+        let arcs = edges.into_iter().flat_map(|(a, b)| [(a, b), (b, a)]);
         Ok(Self {
-            graph,
+            graph: rows(nodes, arcs.collect()),
+            listeners: None,
             groups: None,
             examples: None,
         })
@@ -121,23 +102,27 @@ impl Overlay {
         self.graph.node_count()
     }
 
-    /// Number of undirected edges.
+    /// Number of edges; of a directed overlay, of arcs.
     #[must_use]
     pub fn edge_count(&self) -> usize {
-        self.graph.edge_count() / 2
+        match self.is_directed() {
+            true => self.graph.edge_count(),
+            false => self.graph.edge_count() / 2,
+        }
     }
 
-    /// Every edge once, as `(a, b)` with `a < b`, ascending.
+    /// Every edge once, as `(a, b)` with `a < b`, ascending; of a directed overlay, every arc as `(from, to)`.
     pub fn edges(&self) -> impl Iterator<Item = (u32, u32)> {
-        (0..self.nodes() as u32).flat_map(|a| {
-            let row = self.graph.neighbors_slice(a);
-            row[row.partition_point(|&b| b < a)..]
-                .iter()
-                .map(move |&b| (a, b))
+        let graph = self.listeners.as_ref().unwrap_or(&self.graph);
+        let directed = self.is_directed();
+        (0..self.nodes() as u32).flat_map(move |a| {
+            let row = graph.neighbors_slice(a);
+            let first = row.partition_point(|&b| !directed && b < a);
+            row[first..].iter().map(move |&b| (a, b))
         })
     }
 
-    /// Neighbours of a node, ascending.
+    /// Neighbours of a node, ascending: the nodes whose models it mixes. See [`Overlay::listeners`].
     ///
     /// # Panics
     /// If `node` is not a node of the overlay.
@@ -169,7 +154,7 @@ impl Overlay {
         histogram
     }
 
-    /// Connected components, each ascending, ordered by their smallest node.
+    /// Connected components, each ascending, ordered by their smallest node; directions do not matter.
     #[must_use]
     pub fn components(&self) -> Vec<Vec<u32>> {
         let mut sets = UnionFind::<u32>::new(self.nodes());
@@ -189,21 +174,22 @@ impl Overlay {
         components
     }
 
-    /// Whether every node can reach every other.
+    /// Whether every node can reach every other, directions aside: see [`Overlay::is_strongly_connected`].
     #[must_use]
     pub fn is_connected(&self) -> bool {
         self.components().len() == 1
     }
 
-    /// Whether every two nodes are neighbours.
+    /// Whether every two nodes are neighbours, both ways in a directed overlay.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.edge_count() == self.nodes() * (self.nodes() - 1) / 2
+        self.graph.edge_count() == self.nodes() * (self.nodes() - 1)
     }
 
     /// Fewest edges whose loss disconnects the overlay: 0 if it is disconnected or a single node.
     ///
-    /// P-FedAvg calls it disconnection tolerance. Exact: the smallest of some maximum flows.
+    /// P-FedAvg calls it disconnection tolerance. Exact: the smallest of some maximum flows. A directed overlay has that
+    /// of [`Overlay::undirected`].
     ///
     /// # Source
     /// P-FedAvg (Liu et al.), Table III; Matula (1987) for the method.
@@ -212,7 +198,10 @@ impl Overlay {
     /// O(n m) at worst, seconds for a million edges in the overlays met here, whose nodes are near each other.
     #[must_use]
     pub fn edge_connectivity(&self) -> usize {
-        edge_connectivity::of(self)
+        match self.is_directed() {
+            true => edge_connectivity::of(&self.undirected()),
+            false => edge_connectivity::of(self),
+        }
     }
 
     /// Groups of nodes, ascending in the order they were given, if the overlay is made of groups.
@@ -221,11 +210,52 @@ impl Overlay {
         self.groups.as_deref()
     }
 
-    /// The graph as petgraph has it, every edge in both directions.
+    /// The graph as petgraph has it: from each node to its neighbours, so undirected edges stand in both directions.
     #[must_use]
     pub fn graph(&self) -> &Csr<(), (), Directed, u32> {
         &self.graph
     }
+}
+
+type Graph = Csr<(), (), Directed, u32>;
+
+/// The edges, if they are edges between `nodes` nodes.
+fn checked(
+    nodes: usize,
+    edges: impl IntoIterator<Item = (u32, u32)>,
+) -> Result<Vec<(u32, u32)>, TopologyError> {
+    let limit = i32::MAX as usize;
+    if nodes == 0 {
+        return Err(TopologyError::NoNodes);
+    }
+    if nodes > limit {
+        return Err(TopologyError::TooManyNodes {
+            found: nodes,
+            limit,
+        });
+    }
+    let check = |(a, b): (u32, u32)| {
+        if a.max(b) as usize >= nodes {
+            return Err(TopologyError::NodeOutOfRange { a, b, nodes });
+        }
+        match a == b {
+            true => Err(TopologyError::SelfLoop { node: a }),
+            false => Ok((a, b)),
+        }
+    };
+    edges.into_iter().map(check).collect()
+}
+
+/// The graph with these arcs, in any order; repeated ones are merged.
+fn rows(nodes: usize, mut arcs: Vec<(u32, u32)>) -> Graph {
+    arcs.sort_unstable();
+    arcs.dedup();
+    let mut graph =
+        Csr::from_sorted_edges(&arcs).expect("the arcs were sorted and their repetitions removed");
+    while graph.node_count() < nodes {
+        graph.add_node(());
+    }
+    graph
 }
 
 #[cfg(test)]

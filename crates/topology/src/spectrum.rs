@@ -1,12 +1,16 @@
 //! How fast an overlay mixes under its weights.
 
 use crate::{Form, MixingMatrix, Overlay, TopologyError, Weights};
+use distance_from_mean::distance_from_mean;
 use symmetric::{Extremes, Symmetric};
 
 mod dense;
+mod distance_from_mean;
 mod lanczos;
 mod shift_invert;
 mod symmetric;
+
+pub use distance_from_mean::joint_lambda;
 
 /// Up to this many nodes all eigenvalues are computed, densely; above, only the extreme ones, by Lanczos iterations.
 pub const DENSE_NODES: usize = 2000;
@@ -21,7 +25,8 @@ pub(crate) const ROUNDING: f64 = 1e-10;
 ///
 /// # Interpretation
 /// Eigenvalues of a W that is not symmetric but reversible (`uniform` on an irregular overlay) are those of the
-/// symmetric matrix similar to it. If W is only doubly stochastic, λ is `‖W - 11ᵀ/N‖₂`. A single node has `λ = 0` and
+/// symmetric matrix similar to it. If W is only doubly stochastic, or the overlay directed, λ is `‖W - 11ᵀ/N‖₂`, and
+/// of a directed overlay κ and θ are not defined. A single node has `λ = 0` and
 /// `κ = 1`. A disconnected overlay has `λ = 1` and infinite κ. NaN stands for what is not defined or not computed: see
 /// each field.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,6 +121,9 @@ pub(crate) fn laplacian_extremes(overlay: &Overlay) -> Result<Extremes, Topology
 }
 
 fn kappa(overlay: &Overlay) -> Result<f64, TopologyError> {
+    if overlay.is_directed() {
+        return Ok(f64::NAN);
+    }
     match laplacian_extremes(overlay) {
         _ if overlay.nodes() == 1 => Ok(1.0),
         Ok(extremes) if extremes.smallest == 0.0 => Ok(f64::INFINITY),
@@ -125,10 +133,13 @@ fn kappa(overlay: &Overlay) -> Result<f64, TopologyError> {
     }
 }
 
-/// Hua et al., Theorem 2.5.
+/// Hua et al., Theorem 2.5; infinite where λ does not contract.
 fn c_lambda(lambda: f64) -> f64 {
     if lambda == 0.0 {
         return 0.0;
+    }
+    if lambda >= 1.0 {
+        return f64::INFINITY;
     }
     let log = (1.0 / lambda).ln();
     2.0 * lambda * lambda * (1.0 + 2.0 * log) + 2.0 * lambda + 2.0 / log
@@ -164,6 +175,9 @@ impl Mixing {
         if let Form::Average(shared) = matrix.form() {
             return Ok(Self::of_average(shared));
         }
+        if overlay.is_directed() {
+            return Ok(Self::of_norm(distance_from_mean(&[matrix])));
+        }
         let symmetric = matrix.is_symmetric(ROUNDING);
         let doubly_stochastic = matrix.is_doubly_stochastic(ROUNDING);
         let nodes = overlay.nodes();
@@ -176,14 +190,7 @@ impl Mixing {
             if !doubly_stochastic {
                 return Err(TopologyError::NoLambda { nodes });
             }
-            let norm = distance_from_mean(matrix);
-            return Ok(Self {
-                lambda2: f64::NAN,
-                lambda_n: f64::NAN,
-                lambda: norm,
-                norm,
-                eigenvalues: None,
-            });
+            return Ok(Self::of_norm(distance_from_mean(&[matrix])));
         };
         let connected = overlay.is_connected();
         let eigenvalues = match nodes <= DENSE_NODES {
@@ -208,7 +215,7 @@ impl Mixing {
         let norm = if symmetric && doubly_stochastic {
             lambda
         } else {
-            distance_from_mean(matrix)
+            distance_from_mean(&[matrix])
         };
         Ok(Self {
             lambda2,
@@ -217,6 +224,17 @@ impl Mixing {
             norm,
             eigenvalues,
         })
+    }
+
+    /// Of a W that has no real eigenvalues to speak of.
+    fn of_norm(norm: f64) -> Self {
+        Self {
+            lambda2: f64::NAN,
+            lambda_n: f64::NAN,
+            lambda: norm,
+            norm,
+            eigenvalues: None,
+        }
     }
 
     /// `W = 1 pᵀ` takes everything to one value at once; only p can be away from the mean.
@@ -257,25 +275,4 @@ fn eigenvalues_of_mixing(deficit: &Symmetric, connected: bool) -> Result<Vec<f64
         values[1] = 1.0;
     }
     Ok(values)
-}
-
-/// `‖W - 11ᵀ/N‖₂`, by Lanczos iterations on `(W - 11ᵀ/N)ᵀ (W - 11ᵀ/N)`; NaN if they stall.
-fn distance_from_mean(matrix: &MixingMatrix) -> f64 {
-    let nodes = matrix.rows();
-    let product = |x: &[f64], out: &mut [f64]| {
-        let mean = x.iter().sum::<f64>() / nodes as f64;
-        let mut mixed = matrix.apply(x);
-        mixed.iter_mut().for_each(|value| *value -= mean);
-        matrix.apply_transposed(&mixed, out);
-        let total = mixed.iter().sum::<f64>() / nodes as f64;
-        out.iter_mut().for_each(|value| *value -= total);
-    };
-    let ritz = lanczos::run(nodes, None, product, |ritz| {
-        ritz.largest_error <= 1e-10 * ritz.largest.abs()
-    });
-    if ritz.largest_error <= 1e-10 * ritz.largest.abs() {
-        ritz.largest.max(0.0).sqrt()
-    } else {
-        f64::NAN
-    }
 }

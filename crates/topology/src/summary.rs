@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 pub struct OverlaySummary {
     /// Number of nodes.
     pub nodes: usize,
-    /// Number of undirected edges.
+    /// Number of edges; of a directed overlay, of arcs.
     pub edges: usize,
-    /// Whether every node can reach every other.
+    /// See [`Overlay::is_connected`].
     pub connected: bool,
     /// Neighbours per node.
     pub degree: DegreeSummary,
@@ -50,7 +50,7 @@ pub struct OverlaySummary {
 pub struct DegreeSummary {
     /// Fewest.
     pub min: usize,
-    /// Mean, twice the edges over the nodes.
+    /// Mean.
     pub mean: f64,
     /// Most.
     pub max: usize,
@@ -71,7 +71,7 @@ impl OverlaySummary {
         let degrees = || (0..overlay.nodes()).map(|node| overlay.degree(node));
         let degree = DegreeSummary {
             min: degrees().min().unwrap_or(0),
-            mean: 2.0 * overlay.edge_count() as f64 / overlay.nodes() as f64,
+            mean: degrees().sum::<usize>() as f64 / overlay.nodes() as f64,
             max: degrees().max().unwrap_or(0),
         };
         let summary = Self {

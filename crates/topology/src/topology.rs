@@ -13,12 +13,19 @@ mod edges;
 mod erdos_renyi;
 mod exponential;
 mod grid;
+mod listed;
+mod members;
+mod one_peer;
 mod path;
+mod periodic;
+mod phases;
 mod rectangle;
+mod redraw;
 mod regular;
 mod ring;
 mod ring_plus_matching;
 mod star;
+mod stretch;
 mod torus;
 mod virtual_rings;
 mod watts_strogatz;
@@ -30,11 +37,17 @@ pub use edges::{Edges, parse_edge_list};
 pub use erdos_renyi::{ErdosRenyi, Probability};
 pub use exponential::Exponential;
 pub use grid::Grid;
+pub use members::{Members, Outside};
+pub use one_peer::OnePeer;
 pub use path::Path;
+pub use periodic::Periodic;
+pub use phases::{Phase, Phases};
+pub use redraw::Redraw;
 pub use regular::Regular;
 pub use ring::Ring;
 pub use ring_plus_matching::RingPlusMatching;
 pub use star::Star;
+pub use stretch::{Snapshot, Stretch};
 pub use torus::Torus;
 pub use virtual_rings::VirtualRings;
 pub use watts_strogatz::WattsStrogatz;
@@ -74,10 +87,19 @@ pub enum Topology {
     WattsStrogatz(WattsStrogatz),
     /// Edges read from a file.
     Edges(Edges),
+    /// One overlay after another.
+    Phases(Phases),
+    /// Overlays that take turns.
+    Periodic(Periodic),
+    /// A fresh overlay every so many rounds.
+    Redraw(Redraw),
+    /// One listener at a time, at powers of two.
+    OnePeer(OnePeer),
 }
 
 impl Topology {
-    /// Builds a connected overlay of `nodes` nodes.
+    /// Builds a connected overlay of `nodes` nodes; of one that changes over time, that of the first round, see
+    /// [`Topology::stretch`].
     ///
     /// Only the random topologies draw from `rng`. Where a draw may come out disconnected, draws are repeated until one
     /// is connected, so the result is a draw of the named distribution given that it is connected.
@@ -90,7 +112,8 @@ impl Topology {
         nodes: impl Into<Nodes<'a>>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Overlay, TopologyError> {
-        let Nodes { count: nodes, .. } = nodes.into();
+        let given = nodes.into();
+        let nodes = given.count;
         if nodes == 0 {
             return Err(TopologyError::NoNodes);
         }
@@ -110,6 +133,9 @@ impl Topology {
             Self::Exponential(exponential) => exponential.build(nodes),
             Self::WattsStrogatz(watts_strogatz) => watts_strogatz.build(nodes, rng),
             Self::Edges(edges) => edges.build(nodes),
+            Self::Phases(_) | Self::Periodic(_) | Self::Redraw(_) | Self::OnePeer(_) => {
+                return Ok(self.stretch(1, nodes).build(given, rng)?.overlay);
+            }
         }?;
         match overlay.components().len() {
             1 => Ok(overlay),
@@ -140,6 +166,10 @@ impl Topology {
             Self::Exponential(_) => "exponential".to_owned(),
             Self::WattsStrogatz(watts_strogatz) => watts_strogatz.label(),
             Self::Edges(edges) => edges.label(),
+            Self::Phases(phases) => phases.label(),
+            Self::Periodic(periodic) => periodic.label(),
+            Self::Redraw(redraw) => redraw.label(),
+            Self::OnePeer(_) => "one_peer".to_owned(),
         }
     }
 }

@@ -7,11 +7,14 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
+mod column_stochastic;
 mod laplacian;
 mod max_degree;
 mod metropolis_hastings;
+mod surviving;
 mod uniform;
 
+pub use column_stochastic::column_stochastic;
 pub use laplacian::Laplacian;
 pub use max_degree::MaxDegree;
 pub use metropolis_hastings::MetropolisHastings;
@@ -45,7 +48,8 @@ impl Weights {
     /// [`Form::Average`](crate::Form::Average).
     ///
     /// # Errors
-    /// [`TopologyError::Theta`] and [`TopologyError::Eigenvalues`], from `laplacian`.
+    /// [`TopologyError::Theta`] and [`TopologyError::Eigenvalues`], from `laplacian`; [`TopologyError::Directed`] if the
+    /// overlay is directed and the weights are not `uniform`.
     pub fn matrix(&self, overlay: &Overlay) -> Result<MixingMatrix, TopologyError> {
         self.draw(overlay, &mut ChaCha8Rng::seed_from_u64(0))
     }
@@ -59,6 +63,11 @@ impl Weights {
         overlay: &Overlay,
         _rng: &mut ChaCha8Rng,
     ) -> Result<MixingMatrix, TopologyError> {
+        if overlay.is_directed() && !matches!(self, Self::Uniform(_)) {
+            return Err(TopologyError::Directed {
+                weights: self.label(),
+            });
+        }
         match self {
             Self::MetropolisHastings(metropolis_hastings) => metropolis_hastings.matrix(overlay),
             Self::MaxDegree(max_degree) => max_degree.matrix(overlay),
@@ -80,7 +89,8 @@ impl Weights {
 
     /// The distribution π over the nodes that mixing preserves, `πᵀ W = πᵀ`: `Σ π_i w_i` is the same before and after.
     ///
-    /// It also makes W similar to the symmetric `Π^{1/2} W Π^{-1/2}`, by which its eigenvalues are found.
+    /// It also makes W similar to the symmetric `Π^{1/2} W Π^{-1/2}`, by which its eigenvalues are found. For undirected
+    /// overlays.
     #[must_use]
     pub fn stationary(&self, overlay: &Overlay) -> Vec<f64> {
         match self {

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use meshfold_topology::{
-    Edges, ErdosRenyi, Grid, Laplacian, Overlay, OverlaySummary, Probability, Ring, Topology,
-    Weights,
+    Edges, ErdosRenyi, FailureRedraw, Failures, Grid, Laplacian, Overlay, OverlaySummary,
+    Probability, Repair, Ring, Target, Topology, Weights,
 };
 
 fn topology(text: &str) -> Result<Topology, String> {
@@ -39,6 +39,31 @@ fn every_topology_is_read_by_its_name() {
             "watts_strogatz neighbours=4 rewire=0.1",
         ),
         (r#"{"edges": {"file": "lists/w1.edges"}}"#, "edges w1.edges"),
+        (r#"{"one_peer": {}}"#, "one_peer"),
+        (
+            r#"{"phases": [{"rounds": 300, "nodes": {"first": 6}, "of": {"erdos_renyi": {"p": 0.5}}}, {"of": {"ring": {}}}]}"#,
+            "phases [300 x erdos_renyi p=0.5 first=6; ring]",
+        ),
+        (
+            r#"{"phases": {"list": [{"nodes": "all", "of": {"path": {}}}], "outside": "frozen"}}"#,
+            "phases [path] outside=frozen",
+        ),
+        (
+            r#"{"periodic": [{"ring": {}}, {"edges": {"file": "w2.edges"}}]}"#,
+            "periodic [ring; edges w2.edges]",
+        ),
+        (
+            r#"{"periodic": {"list": [{"star": {}}], "outside": "alone"}}"#,
+            "periodic [star]",
+        ),
+        (
+            r#"{"redraw": {"nodes": {"share": 0.5}, "of": {"erdos_renyi": {"p": 0.3}}, "outside": "frozen"}}"#,
+            "redraw erdos_renyi p=0.3 share=0.5 outside=frozen",
+        ),
+        (
+            r#"{"redraw": {"every": 5, "nodes": {"list": [2, 0, 1]}, "of": {"path": {}}}}"#,
+            "redraw path list=2,0,1 every=5",
+        ),
     ] {
         let read = topology(text).unwrap();
         assert_eq!(read.label(), label);
@@ -100,11 +125,69 @@ fn unknown_names_and_fields_are_refused() {
             .unwrap_err()
             .contains("unknown field `pairs`")
     );
+    assert!(
+        topology(r#"{"phases": {"outside": "alone"}}"#)
+            .unwrap_err()
+            .contains("missing field `list`")
+    );
+    assert!(
+        topology(r#"{"phases": [{"round": 3, "of": {"ring": {}}}]}"#)
+            .unwrap_err()
+            .contains("unknown field `round`")
+    );
+    assert!(
+        topology(r#"{"periodic": {"list": [], "inside": "alone"}}"#)
+            .unwrap_err()
+            .contains("unknown field `inside`")
+    );
+    assert!(
+        topology(r#"{"periodic": 3}"#)
+            .unwrap_err()
+            .contains("expected a list, or `list` and `outside`")
+    );
+    assert!(
+        topology(r#"{"redraw": {"every": 2}}"#)
+            .unwrap_err()
+            .contains("missing field `of`")
+    );
     let wrong = topology(r#"{"erdos_renyi": {"p": "ln"}}"#).unwrap_err();
     assert!(
         wrong.contains("expected a probability in 0..=1 or `log` for ln N / N"),
         "{wrong}"
     );
+}
+
+#[test]
+fn failures_are_read_and_written_with_their_defaults() {
+    let read =
+        |text: &str| serde_json::from_str::<Failures>(text).map_err(|error| error.to_string());
+    let failures = read(
+        r#"[{"clients": {"share": 0.2}, "from_round": 10, "redraw": "never"},
+            {"edges": {"share": 0.1}, "redraw": "each_round"},
+            {"clients": {"list": [3, 5]}, "repair": "protocol"},
+            {"edges": {"list": [[0, 1]]}, "until_round": 7}, {"clients": {"count": 3}}]"#,
+    )
+    .unwrap();
+    assert_eq!(failures.0[1].redraw, FailureRedraw::EachRound);
+    assert_eq!(failures.0[2].repair, Repair::Protocol);
+    assert_eq!(failures.0[3].edges, Some(Target::List(vec![(0, 1)])));
+    let written = serde_json::to_string(&failures).unwrap();
+    assert_eq!(read(&written), Ok(failures));
+    assert!(
+        written.ends_with(
+            r#"{"clients":{"count":3},"from_round":1,"redraw":"never","repair":"none"}]"#
+        )
+    );
+    for (text, expected) in [
+        (r#"[{"client": {"share": 0.2}}]"#, "unknown field `client`"),
+        (r#"[{"clients": {"half": 0.2}}]"#, "unknown variant `half`"),
+        (
+            r#"[{"clients": {"count": 1}, "redraw": "often"}]"#,
+            "unknown variant `often`",
+        ),
+    ] {
+        assert!(read(text).unwrap_err().contains(expected), "{text}");
+    }
 }
 
 #[test]

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use meshfold_topology::{
-    ErdosRenyi, Probability, Regular, RingPlusMatching, Topology, VirtualRings, WattsStrogatz,
+    ErdosRenyi, Failures, Members, Outside, Probability, Redraw, Regular, Ring, RingPlusMatching,
+    Topology, VirtualRings, WattsStrogatz,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -90,4 +91,34 @@ fn watts_strogatz_keeps_its_values() {
         edges(topology, 9),
         "0-2 0-6 0-7 1-2 1-3 1-8 2-3 2-4 2-6 3-5 3-6 3-7 3-8 4-5 4-6 5-6 5-7 7-8"
     );
+}
+
+#[test]
+fn drawn_members_keep_their_values() {
+    let topology = Topology::Redraw(Redraw {
+        every: 1,
+        nodes: Members::Share(0.5),
+        of: Box::new(Topology::ErdosRenyi(ErdosRenyi {
+            p: Probability::Fixed(0.5),
+        })),
+        outside: Outside::Alone,
+    });
+    assert_eq!(
+        edges(topology, 12),
+        "1-5 1-8 1-9 1-11 5-8 5-9 5-11 7-9 8-9 9-11"
+    );
+}
+
+#[test]
+fn failures_keep_their_values() {
+    let text = r#"[{"clients": {"share": 0.2}}, {"edges": {"share": 0.2}}]"#;
+    let failures: Failures = serde_json::from_str(text).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let ring = Topology::Ring(Ring::default());
+    let ring = ring.build(20, &mut rng).unwrap();
+    let stream = |index, _| ChaCha8Rng::seed_from_u64(index as u64);
+    let broken = failures.at(1, &ring, stream);
+    let dead: Vec<usize> = (0..20).filter(|&node| !broken.alive[node]).collect();
+    assert_eq!(dead, [9, 11, 12, 13]);
+    assert_eq!(broken.lost_edges, [(0, 19), (6, 7), (8, 9), (17, 18)]);
 }

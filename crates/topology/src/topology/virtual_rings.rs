@@ -34,12 +34,7 @@ impl VirtualRings {
         nodes: usize,
         rng: &mut ChaCha8Rng,
     ) -> Result<Overlay, TopologyError> {
-        if self.spaces == 0 || self.spaces > nodes.saturating_sub(1) / 2 {
-            return Err(TopologyError::Spaces {
-                spaces: self.spaces,
-                nodes,
-            });
-        }
+        self.check(nodes)?;
         let mut links = BTreeSet::new();
         for _ in 0..self.spaces {
             let order = random_order(nodes, rng);
@@ -48,6 +43,54 @@ impl VirtualRings {
         }
         self.pair_up(nodes, &mut links, rng);
         Overlay::from_edges(nodes, links)
+    }
+
+    /// The overlay after the protocol has repaired it: each node alive is linked to the nearest alive on both sides of
+    /// every ring.
+    ///
+    /// `rng` must be the stream that the overlay was built with, for the coordinates to be the same. The dead keep their
+    /// index and have no edges.
+    ///
+    /// # Source
+    /// Hua et al., Section 4: a node whose neighbour fails on a ring links to the next one on it.
+    ///
+    /// # Interpretation
+    /// The ring neighbours alone are linked: the pairs that were formed at the build to reach 2L neighbours belong to no
+    /// ring and are not formed again.
+    ///
+    /// # Errors
+    /// [`TopologyError::Spaces`] as when building it.
+    ///
+    /// # Panics
+    /// Unless there is one entry of `alive` for each node.
+    pub fn rebuild(
+        &self,
+        nodes: usize,
+        rng: &mut ChaCha8Rng,
+        alive: &[bool],
+    ) -> Result<Overlay, TopologyError> {
+        assert_eq!(alive.len(), nodes, "one entry of alive per node");
+        self.check(nodes)?;
+        let mut links = BTreeSet::new();
+        for _ in 0..self.spaces {
+            let mut order = random_order(nodes, rng);
+            order.retain(|&node| alive[node as usize]);
+            if order.len() > 1 {
+                let on_ring = Ring::default().edges(order.len());
+                links.extend(on_ring.map(|(a, b)| ordered(order[a as usize], order[b as usize])));
+            }
+        }
+        Overlay::from_edges(nodes, links)
+    }
+
+    fn check(&self, nodes: usize) -> Result<(), TopologyError> {
+        match self.spaces == 0 || self.spaces > nodes.saturating_sub(1) / 2 {
+            true => Err(TopologyError::Spaces {
+                spaces: self.spaces,
+                nodes,
+            }),
+            false => Ok(()),
+        }
     }
 
     /// Links nodes with fewer than 2L neighbours to each other.
@@ -121,6 +164,48 @@ mod tests {
                 assert!(short.iter().all(linked), "seed {seed}");
             }
         }
+    }
+
+    #[test]
+    fn the_alive_link_to_the_nearest_alive_on_every_ring() {
+        let rings = VirtualRings { spaces: 3 };
+        let stream = || ChaCha8Rng::seed_from_u64(8);
+        let (dead, nodes) = ([2, 3, 11, 17], 20);
+        let alive: Vec<bool> = (0..nodes).map(|node| !dead.contains(&node)).collect();
+        let repaired = rings.rebuild(nodes, &mut stream(), &alive).unwrap();
+        let mut coordinates = stream();
+        let mut expected = vec![BTreeSet::new(); nodes];
+        for _ in 0..3 {
+            let place: Vec<f64> = (0..nodes).map(|_| coordinates.random()).collect();
+            for node in (0..nodes).filter(|&node| alive[node]) {
+                let others = || (0..nodes).filter(|&other| other != node && alive[other]);
+                let ahead = |other: &usize| (place[*other] - place[node]).rem_euclid(1.0);
+                let nearest = |a: &usize, b: &usize| ahead(a).total_cmp(&ahead(b));
+                expected[node].insert(others().min_by(nearest).unwrap() as u32);
+                expected[node].insert(others().max_by(nearest).unwrap() as u32);
+            }
+        }
+        for (node, expected) in expected.iter().enumerate() {
+            assert!(repaired.neighbours(node).iter().eq(expected), "{node}");
+        }
+        assert_eq!(repaired.components().len(), 1 + dead.len());
+    }
+
+    #[test]
+    fn without_failures_the_ring_neighbours_are_those_of_the_build() {
+        let rings = VirtualRings { spaces: 2 };
+        let stream = || ChaCha8Rng::seed_from_u64(5);
+        let built = rings.build(40, &mut stream()).unwrap();
+        let rebuilt = rings.rebuild(40, &mut stream(), &[true; 40]).unwrap();
+        for (a, b) in rebuilt.edges() {
+            assert!(built.neighbours(a as usize).contains(&b), "{a}-{b}");
+        }
+        let few: Vec<bool> = (0..40).map(|node| node < 2).collect();
+        let pair = rings.rebuild(40, &mut stream(), &few).unwrap();
+        assert_eq!(pair.edges().collect::<Vec<_>>(), [(0, 1)]);
+        let one: Vec<bool> = (0..40).map(|node| node < 1).collect();
+        let none = rings.rebuild(40, &mut stream(), &one).unwrap();
+        assert_eq!(none.edge_count(), 0);
     }
 
     #[test]

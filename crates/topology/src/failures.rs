@@ -1,0 +1,268 @@
+//! Clients and edges that fail, as a configuration names them.
+
+use crate::TopologyError;
+use serde::{Deserialize, Serialize};
+
+mod broken;
+
+pub use broken::Broken;
+
+/// All failures of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Failures(pub Vec<Failure>);
+
+/// Some clients or some edges that fail for good or for a time.
+///
+/// A failed client neither trains nor exchanges.
+///
+/// # Interpretation
+/// Which of them fail is drawn once, unless `redraw` says otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failure {
+    /// The clients that fail; either these or `edges`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clients: Option<Target<u32>>,
+    /// The edges that fail, by their ends; an edge that an overlay does not have is disregarded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edges: Option<Target<(u32, u32)>>,
+    /// The first round without them, from 1.
+    #[serde(default = "first_round")]
+    pub from_round: usize,
+    /// The round in which they are back; never if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_round: Option<usize>,
+    /// How often they are drawn.
+    #[serde(default)]
+    pub redraw: FailureRedraw,
+    /// What the clients left do about their overlay.
+    #[serde(default)]
+    pub repair: Repair,
+}
+
+/// How many clients or edges fail, or which.
+///
+/// # Interpretation
+/// A share is taken to the nearest number, but above 0 at least one fails and at least one is left.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Target<T> {
+    /// This share of them, from 0 to below 1, drawn uniformly.
+    Share(f64),
+    /// So many, drawn uniformly; at most all edges that there are.
+    Count(usize),
+    /// These.
+    List(Vec<T>),
+}
+
+/// How often those who fail are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureRedraw {
+    /// Once.
+    #[default]
+    Never,
+    /// In every round.
+    EachRound,
+}
+
+/// What is done about an overlay whose nodes fail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Repair {
+    /// Nothing.
+    #[default]
+    None,
+    /// The overlay's protocol links the nodes left, see [`VirtualRings::rebuild`](crate::VirtualRings::rebuild).
+    Protocol,
+}
+
+fn first_round() -> usize {
+    1
+}
+
+impl Failures {
+    /// Whether the failures make sense for `nodes` nodes.
+    ///
+    /// # Errors
+    /// [`TopologyError::Setting`] with the path of the value at fault below `failures`, such as `0.clients.share`.
+    pub fn check(&self, nodes: usize) -> Result<(), TopologyError> {
+        for (index, failure) in self.0.iter().enumerate() {
+            failure.check(nodes).map_err(|wrong| {
+                let setting = match wrong.below {
+                    "" => index.to_string(),
+                    below => format!("{index}.{below}"),
+                };
+                TopologyError::Setting {
+                    setting,
+                    found: wrong.found,
+                    needed: wrong.needed,
+                }
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// A value that cannot be.
+struct Wrong {
+    below: &'static str,
+    found: String,
+    needed: String,
+}
+
+fn wrong<T>(below: &'static str, found: impl ToString, needed: impl ToString) -> Result<T, Wrong> {
+    Err(Wrong {
+        below,
+        found: found.to_string(),
+        needed: needed.to_string(),
+    })
+}
+
+impl Failure {
+    /// Whether it is in force in a round, counted from 1.
+    #[must_use]
+    pub fn is_in_force(&self, round: usize) -> bool {
+        round >= self.from_round && self.until_round.is_none_or(|until| round < until)
+    }
+
+    fn check(&self, nodes: usize) -> Result<(), Wrong> {
+        match (&self.clients, &self.edges) {
+            (Some(clients), None) => clients.check_clients(nodes)?,
+            (None, Some(edges)) => edges.check_edges(nodes)?,
+            (Some(_), Some(_)) => return wrong("", "clients and edges", "one of them"),
+            (None, None) => return wrong("", "neither clients nor edges", "one of them"),
+        }
+        if self.from_round == 0 {
+            return wrong("from_round", 0, "a round, counted from 1");
+        }
+        if let Some(until) = self.until_round.filter(|until| *until <= self.from_round) {
+            let needed = format!("a round after from_round = {}", self.from_round);
+            return wrong("until_round", until, needed);
+        }
+        if self.repair == Repair::Protocol && self.edges.is_some() {
+            return wrong("repair", "protocol", "none, for edges are not repaired");
+        }
+        Ok(())
+    }
+}
+
+impl Target<u32> {
+    fn check_clients(&self, nodes: usize) -> Result<(), Wrong> {
+        match self {
+            Self::Share(share) => check_share(*share, "clients.share"),
+            Self::Count(count) if *count >= nodes => {
+                wrong("clients.count", count, format!("fewer than all {nodes}"))
+            }
+            Self::Count(_) => Ok(()),
+            Self::List(list) => match list.iter().find(|client| **client as usize >= nodes) {
+                Some(client) => wrong("clients.list", client, format!("clients below {nodes}")),
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+impl Target<(u32, u32)> {
+    fn check_edges(&self, nodes: usize) -> Result<(), Wrong> {
+        let no_edge = |(a, b): &&(u32, u32)| a == b || *a.max(b) as usize >= nodes;
+        match self {
+            Self::Share(share) => check_share(*share, "edges.share"),
+            Self::Count(_) => Ok(()),
+            Self::List(list) => match list.iter().find(no_edge) {
+                Some((a, b)) => {
+                    let needed = format!("pairs of two different nodes below {nodes}");
+                    wrong("edges.list", format!("{a}-{b}"), needed)
+                }
+                None => Ok(()),
+            },
+        }
+    }
+}
+
+fn check_share(share: f64, below: &'static str) -> Result<(), Wrong> {
+    match (0.0..1.0).contains(&share) {
+        true => Ok(()),
+        false => wrong(below, share, "a share from 0 to below 1"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &str) -> String {
+        let failures: Failures = serde_json::from_str(text).unwrap();
+        match failures.check(10) {
+            Ok(()) => String::new(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn failures_that_cannot_be_point_at_their_key() {
+        for (text, expected) in [
+            (
+                r#"[{"clients": {"share": 0.1}}, {"clients": {"share": 1}}]"#,
+                "1.clients.share: found 1, needed a share from 0 to below 1",
+            ),
+            (
+                r#"[{"edges": {"share": -0.1}}]"#,
+                "0.edges.share: found -0.1, needed a share from 0 to below 1",
+            ),
+            (
+                r#"[{"clients": {"count": 10}}]"#,
+                "0.clients.count: found 10, needed fewer than all 10",
+            ),
+            (
+                r#"[{"clients": {"list": [3, 10]}}]"#,
+                "0.clients.list: found 10, needed clients below 10",
+            ),
+            (
+                r#"[{"edges": {"list": [[0, 1], [4, 12]]}}]"#,
+                "0.edges.list: found 4-12, needed pairs of two different nodes below 10",
+            ),
+            (
+                r#"[{"edges": {"list": [[4, 4]]}}]"#,
+                "0.edges.list: found 4-4, needed pairs of two different nodes below 10",
+            ),
+            (
+                r#"[{"clients": {"count": 1}, "edges": {"share": 0.1}}]"#,
+                "0: found clients and edges, needed one of them",
+            ),
+            (
+                r#"[{}]"#,
+                "0: found neither clients nor edges, needed one of them",
+            ),
+            (
+                r#"[{"clients": {"count": 1}, "from_round": 0}]"#,
+                "0.from_round: found 0, needed a round, counted from 1",
+            ),
+            (
+                r#"[{"clients": {"count": 1}, "from_round": 5, "until_round": 5}]"#,
+                "0.until_round: found 5, needed a round after from_round = 5",
+            ),
+            (
+                r#"[{"edges": {"share": 0.1}, "repair": "protocol"}]"#,
+                "0.repair: found protocol, needed none, for edges are not repaired",
+            ),
+        ] {
+            assert_eq!(message(text), expected);
+        }
+    }
+
+    #[test]
+    fn failures_that_can_be_are_accepted() {
+        assert_eq!(message("[]"), "");
+        for text in [
+            r#"[{"clients": {"share": 0}}]"#,
+            r#"[{"clients": {"share": 0.999}}]"#,
+            r#"[{"clients": {"count": 9}, "from_round": 3, "until_round": 4}]"#,
+            r#"[{"clients": {"list": [0, 9]}, "repair": "protocol"}]"#,
+            r#"[{"edges": {"list": [[9, 0]]}, "redraw": "each_round"}]"#,
+        ] {
+            assert_eq!(message(text), "", "{text}");
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Which clients and edges fail in a round.
+
+use super::{Failure, FailureRedraw, Failures, Repair, Target};
+use crate::Overlay;
+use rand_chacha::ChaCha8Rng;
+
+/// What has failed in a round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Whether each node lives, `[N]`.
+    pub alive: Vec<bool>,
+    /// Edges lost beside those of the dead, ascending, each once: as [`Overlay::edges`] has them.
+    pub lost_edges: Vec<(u32, u32)>,
+}
+
+impl Broken {
+    /// What is left of the overlay.
+    #[must_use]
+    pub fn surviving(&self, overlay: &Overlay) -> Overlay {
+        overlay.surviving(&self.alive, &self.lost_edges)
+    }
+
+    /// Whether nothing has failed.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.lost_edges.is_empty() && self.alive.iter().all(|&alive| alive)
+    }
+}
+
+impl Failures {
+    /// What fails of an overlay in a round, counted from 1.
+    ///
+    /// `rng` gives the stream for the failure with this index in the list and this draw: 0 for one drawn once, the round
+    /// for one drawn in each round. Clients that are drawn depend on the number of nodes alone; a share of edges is one
+    /// of the overlay's.
+    pub fn at(
+        &self,
+        round: usize,
+        overlay: &Overlay,
+        mut rng: impl FnMut(usize, u64) -> ChaCha8Rng,
+    ) -> Broken {
+        let mut broken = Broken {
+            alive: vec![true; overlay.nodes()],
+            lost_edges: Vec::new(),
+        };
+        for (index, failure) in self.in_force(round) {
+            let draw = match failure.redraw {
+                FailureRedraw::Never => 0,
+                FailureRedraw::EachRound => round as u64,
+            };
+            let mut rng = rng(index, draw);
+            if let Some(clients) = &failure.clients {
+                for client in clients.of(|| (0..overlay.nodes() as u32).collect(), &mut rng) {
+                    if let Some(alive) = broken.alive.get_mut(client as usize) {
+                        *alive = false;
+                    }
+                }
+            }
+            if let Some(edges) = &failure.edges {
+                let lost = edges.of(|| overlay.edges().collect(), &mut rng);
+                let lost = lost.into_iter().flat_map(|edge| existing(overlay, edge));
+                broken.lost_edges.extend(lost);
+            }
+        }
+        broken.lost_edges.sort_unstable();
+        broken.lost_edges.dedup();
+        broken
+    }
+
+    /// A key that two rounds share only if the same fails in both, given the same overlay: the first round since which
+    /// nothing has changed, or the round itself where something is drawn anew in it; 0 before anything changes.
+    #[must_use]
+    pub fn draw_key(&self, round: usize) -> u64 {
+        let drawn = self
+            .in_force(round)
+            .any(|(_, failure)| failure.is_drawn_anew());
+        if drawn {
+            return round as u64;
+        }
+        let changes = self.0.iter().flat_map(|failure| {
+            let back = failure.until_round;
+            std::iter::once(failure.from_round).chain(back)
+        });
+        changes.filter(|&change| change <= round).max().unwrap_or(0) as u64
+    }
+
+    /// What is done about the clients that fail in a round: the protocol repairs the overlay if any failure in force
+    /// says so.
+    #[must_use]
+    pub fn repair(&self, round: usize) -> Repair {
+        match self
+            .in_force(round)
+            .any(|(_, failure)| failure.repair == Repair::Protocol)
+        {
+            true => Repair::Protocol,
+            false => Repair::None,
+        }
+    }
+
+    fn in_force(&self, round: usize) -> impl Iterator<Item = (usize, &Failure)> {
+        let failures = self.0.iter().enumerate();
+        failures.filter(move |(_, failure)| failure.is_in_force(round))
+    }
+}
+
+impl Failure {
+    /// Listed ones are the same in every round.
+    fn is_drawn_anew(&self) -> bool {
+        let listed = matches!(self.clients, Some(Target::List(_)))
+            || matches!(self.edges, Some(Target::List(_)));
+        self.redraw == FailureRedraw::EachRound && !listed
+    }
+}
+
+impl<T: Copy> Target<T> {
+    /// Those who fail out of all, in no particular order.
+    fn of(&self, all: impl FnOnce() -> Vec<T>, rng: &mut ChaCha8Rng) -> Vec<T> {
+        if let Self::List(list) = self {
+            return list.clone();
+        }
+        let all = all();
+        let count = match self {
+            Self::Count(count) => (*count).min(all.len()),
+            Self::Share(share) => number(*share, all.len()),
+            Self::List(_) => all.len(),
+        };
+        let drawn = rand::seq::index::sample(rng, all.len(), count);
+        drawn.into_iter().map(|place| all[place]).collect()
+    }
+}
+
+/// A share of `all`: the nearest number, but above 0 at least one and never all.
+fn number(share: f64, all: usize) -> usize {
+    let nearest = (share * all as f64).round() as usize;
+    let least = usize::from(share > 0.0);
+    nearest.max(least).min(all.saturating_sub(1))
+}
+
+/// An edge as the overlay has it, if it does; in a directed overlay `(a, b)` is the arc from a to b.
+fn existing(overlay: &Overlay, (a, b): (u32, u32)) -> Option<(u32, u32)> {
+    let (from, to) = match overlay.is_directed() {
+        true => (a, b),
+        false => (a.min(b), a.max(b)),
+    };
+    let exists = (from.max(to) as usize) < overlay.nodes()
+        && overlay.listeners(from as usize).binary_search(&to).is_ok();
+    exists.then_some((from, to))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Complete, Ring, Topology};
+    use rand::SeedableRng;
+
+    fn ring(nodes: usize) -> Overlay {
+        let ring = Topology::Ring(Ring::default());
+        ring.build(nodes, &mut ChaCha8Rng::seed_from_u64(1))
+            .unwrap()
+    }
+
+    fn failures(text: &str) -> Failures {
+        serde_json::from_str(text).unwrap()
+    }
+
+    /// A stream of its own for each failure and draw.
+    fn stream(index: usize, draw: u64) -> ChaCha8Rng {
+        ChaCha8Rng::seed_from_u64(1000 * index as u64 + draw)
+    }
+
+    fn dead(broken: &Broken) -> Vec<usize> {
+        let nodes = 0..broken.alive.len();
+        nodes.filter(|&node| !broken.alive[node]).collect()
+    }
+
+    #[test]
+    fn a_share_of_clients_dies_once_and_stays_dead() {
+        let failures = failures(r#"[{"clients": {"share": 0.2}, "from_round": 10}]"#);
+        let overlay = ring(50);
+        assert!(failures.at(9, &overlay, stream).is_whole());
+        let first = failures.at(10, &overlay, stream);
+        assert_eq!(dead(&first).len(), 10);
+        assert_eq!(failures.at(900, &overlay, stream), first);
+        assert!(first.lost_edges.is_empty());
+        // Which clients die does not depend on the overlay.
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let complete = Topology::Complete(Complete {}).build(50, &mut rng).unwrap();
+        assert_eq!(failures.at(10, &complete, stream).alive, first.alive);
+    }
+
+    #[test]
+    fn edges_are_lost_anew_in_each_round() {
+        let failures = failures(r#"[{"edges": {"share": 0.1}, "redraw": "each_round"}]"#);
+        let overlay = ring(60);
+        let lost = |round| failures.at(round, &overlay, stream).lost_edges;
+        assert_eq!(lost(1).len(), 6);
+        assert_eq!(lost(1), lost(1));
+        assert_ne!(lost(1), lost(2));
+        let left = failures.at(3, &overlay, stream).surviving(&overlay);
+        assert_eq!(left.edge_count(), 54);
+    }
+
+    #[test]
+    fn who_is_listed_fails_and_comes_back() {
+        let failures = failures(
+            r#"[{"clients": {"list": [3, 5]}, "from_round": 2, "until_round": 4},
+                {"edges": {"list": [[1, 0], [0, 2], [7, 0]]}, "from_round": 3}]"#,
+        );
+        let overlay = ring(8);
+        let at = |round| failures.at(round, &overlay, stream);
+        assert!(at(1).is_whole());
+        assert_eq!((dead(&at(2)), at(2).lost_edges), (vec![3, 5], vec![]));
+        // 0-2 is no edge of the ring.
+        assert_eq!(at(3).lost_edges, [(0, 1), (0, 7)]);
+        assert_eq!(dead(&at(3)), [3, 5]);
+        assert_eq!((dead(&at(4)), at(4).lost_edges.len()), (vec![], 2));
+    }
+
+    #[test]
+    fn a_count_fails_exactly() {
+        let overlay = ring(10);
+        let broken = failures(r#"[{"clients": {"count": 3}}]"#).at(1, &overlay, stream);
+        assert_eq!(dead(&broken).len(), 3);
+        let broken = failures(r#"[{"edges": {"count": 99}}]"#).at(1, &overlay, stream);
+        assert_eq!(broken.surviving(&overlay).edge_count(), 0);
+    }
+
+    #[test]
+    fn a_share_leaves_one_and_takes_one() {
+        assert_eq!(number(0.0, 10), 0);
+        assert_eq!(number(0.001, 10), 1);
+        assert_eq!(number(0.25, 10), 3);
+        assert_eq!(number(0.999, 10), 9);
+        assert_eq!((number(0.5, 1), number(0.5, 0)), (0, 0));
+    }
+
+    #[test]
+    fn one_direction_of_a_directed_overlay_is_lost() {
+        let both = Overlay::directed(3, [(0, 1), (1, 0), (1, 2)]).unwrap();
+        let broken = failures(r#"[{"edges": {"list": [[1, 0], [2, 1]]}}]"#).at(1, &both, stream);
+        assert_eq!(broken.lost_edges, [(1, 0)]);
+    }
+
+    #[test]
+    fn rounds_with_the_same_key_have_the_same_outcome() {
+        let failures = failures(
+            r#"[{"clients": {"share": 0.2}, "from_round": 3},
+                {"edges": {"share": 0.2}, "redraw": "each_round", "from_round": 5, "until_round": 8},
+                {"clients": {"list": [1]}, "redraw": "each_round", "from_round": 10, "until_round": 12}]"#,
+        );
+        let overlay = ring(20);
+        let keys: Vec<u64> = (1..=14).map(|round| failures.draw_key(round)).collect();
+        assert_eq!(keys, [0, 0, 3, 3, 5, 6, 7, 8, 8, 10, 10, 12, 12, 12]);
+        for one in 1..=14 {
+            for other in
+                (1..=14).filter(|&other| failures.draw_key(other) == failures.draw_key(one))
+            {
+                let outcome = |round| failures.at(round, &overlay, stream);
+                assert_eq!(outcome(one), outcome(other), "rounds {one} and {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_protocol_repairs_while_a_failure_says_so() {
+        let failures = failures(
+            r#"[{"clients": {"count": 1}},
+                {"clients": {"count": 1}, "repair": "protocol", "from_round": 4}]"#,
+        );
+        assert_eq!(failures.repair(3), Repair::None);
+        assert_eq!(failures.repair(4), Repair::Protocol);
+    }
+}

@@ -1,0 +1,89 @@
+//! Whether overlays that need not be connected are so together.
+
+use crate::Overlay;
+
+/// Whether the union of the overlays' edges connects all nodes: strongly, if any of them is directed.
+///
+/// False if there are no overlays, or if they are not on the same nodes.
+///
+/// # Source
+/// DeceFL (Yuan et al.), SI 5.2.3: the lump-sum graph.
+pub fn union_connects<'a>(overlays: impl Iterator<Item = &'a Overlay>) -> bool {
+    let overlays: Vec<&Overlay> = overlays.collect();
+    let Some(nodes) = overlays.first().map(|overlay| overlay.nodes()) else {
+        return false;
+    };
+    if overlays.iter().any(|overlay| overlay.nodes() != nodes) {
+        return false;
+    }
+    let arcs = overlays.iter().flat_map(|overlay| {
+        let both_ways = !overlay.is_directed();
+        overlay.edges().flat_map(move |(a, b)| {
+            let back = both_ways.then_some((b, a));
+            std::iter::once((a, b)).chain(back)
+        })
+    });
+    Overlay::directed(nodes, arcs).is_ok_and(|union| union.is_strongly_connected())
+}
+
+/// The smallest B such that any B consecutive rounds of a schedule that repeats `period` connect all nodes together;
+/// `None` if no number does.
+///
+/// # Source
+/// DeceFL (Yuan et al.), SI 5.2.3, where B = 5; B-strong connectivity in the literature on time-varying graphs.
+///
+/// # Complexity
+/// O(B log B) unions of up to B overlays each, B being the length of the period.
+#[must_use]
+pub fn rounds_to_connect(period: &[&Overlay]) -> Option<usize> {
+    let length = period.len();
+    let connects = |rounds: usize| {
+        (0..length).all(|first| {
+            let window = period.iter().cycle().skip(first).take(rounds);
+            union_connects(window.copied())
+        })
+    };
+    // More rounds never connect less.
+    let rounds: Vec<usize> = (1..=length).collect();
+    let place = rounds.partition_point(|&rounds| !connects(rounds));
+    rounds.get(place).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn overlay(edges: &[(u32, u32)]) -> Overlay {
+        Overlay::from_edges(4, edges.iter().copied()).unwrap()
+    }
+
+    #[test]
+    fn the_union_counts() {
+        let (first, second) = (overlay(&[(0, 1), (2, 3)]), overlay(&[(1, 2)]));
+        assert!(!union_connects([&first].into_iter()));
+        assert!(union_connects([&first, &second].into_iter()));
+        assert!(!union_connects(std::iter::empty()));
+        let other = Overlay::from_edges(3, [(0, 1), (1, 2)]).unwrap();
+        assert!(!union_connects([&other, &first, &second].into_iter()));
+    }
+
+    #[test]
+    fn arcs_must_lead_back() {
+        let there = Overlay::directed(3, [(0, 1), (1, 2)]).unwrap();
+        let back = Overlay::directed(3, [(2, 0)]).unwrap();
+        assert!(!union_connects([&there].into_iter()));
+        assert!(union_connects([&there, &back].into_iter()));
+    }
+
+    #[test]
+    fn every_window_must_connect() {
+        let (pairs, middle) = (overlay(&[(0, 1), (2, 3)]), overlay(&[(1, 2)]));
+        let none = overlay(&[]);
+        assert_eq!(rounds_to_connect(&[&pairs, &middle]), Some(2));
+        assert_eq!(rounds_to_connect(&[&pairs, &middle, &none]), Some(3));
+        assert_eq!(rounds_to_connect(&[&pairs, &pairs, &none]), None);
+        assert_eq!(rounds_to_connect(&[]), None);
+        let path = overlay(&[(0, 1), (1, 2), (2, 3)]);
+        assert_eq!(rounds_to_connect(&[&path, &path]), Some(1));
+    }
+}

@@ -1,0 +1,131 @@
+//! An overlay as part of another: what failures leave of it, and one built on some of the nodes alone.
+
+use super::{Graph, Overlay, rows};
+use crate::TopologyError;
+
+impl Overlay {
+    /// What is left when some nodes are dead and some edges are lost.
+    ///
+    /// Dead nodes keep their index and have no edges. A lost edge of an undirected overlay may be given in either
+    /// direction, one that does not exist is disregarded. Examples are kept, and so are groups, dead members included:
+    /// whoever averages over a group leaves them out.
+    ///
+    /// # Panics
+    /// Unless there is one entry of `alive` for each node.
+    ///
+    /// # Complexity
+    /// O(n + m + l log l) for l lost edges.
+    #[must_use]
+    pub fn surviving(&self, alive: &[bool], lost: &[(u32, u32)]) -> Self {
+        assert_eq!(alive.len(), self.nodes(), "one entry of alive per node");
+        let reversed = || lost.iter().map(|&(a, b)| (b, a));
+        let (lost_out, lost_in) = match self.is_directed() {
+            true => (lost.to_vec(), reversed().collect()),
+            false => {
+                let both: Vec<_> = lost.iter().copied().chain(reversed()).collect();
+                (both.clone(), both)
+            }
+        };
+        let listeners = self.listeners.as_ref();
+        Self {
+            graph: without(&self.graph, alive, lost_in),
+            listeners: listeners.map(|graph| without(graph, alive, lost_out)),
+            groups: self.groups.clone(),
+            examples: self.examples.clone(),
+        }
+    }
+
+    /// The overlay on `nodes` nodes of which `members`, in this order, are linked like this one's nodes.
+    ///
+    /// Nodes outside have no edges; if there are groups, each of them is a group of its own.
+    pub(crate) fn embedded(&self, nodes: usize, members: &[u32]) -> Result<Self, TopologyError> {
+        let place = |node: u32| members[node as usize];
+        let edges = self.edges().map(|(a, b)| (place(a), place(b)));
+        let overlay = match self.is_directed() {
+            true => Self::directed(nodes, edges)?,
+            false => Self::from_edges(nodes, edges)?,
+        };
+        let Some(groups) = &self.groups else {
+            return Ok(overlay);
+        };
+        let mut outside = vec![true; nodes];
+        for &member in members {
+            outside[member as usize] = false;
+        }
+        let alone = (0..nodes as u32).filter(|&node| outside[node as usize]);
+        let groups = groups
+            .iter()
+            .map(|group| group.iter().map(|&node| place(node)).collect())
+            .chain(alone.map(|node| vec![node]));
+        overlay.with_groups(groups.collect())
+    }
+}
+
+/// `graph` without the arcs of dead nodes and those in `lost`.
+fn without(graph: &Graph, alive: &[bool], mut lost: Vec<(u32, u32)>) -> Graph {
+    lost.sort_unstable();
+    let mut lost = lost.into_iter().peekable();
+    let mut arcs = Vec::with_capacity(graph.edge_count());
+    for node in (0..graph.node_count() as u32).filter(|&node| alive[node as usize]) {
+        for &other in graph.neighbors_slice(node) {
+            // Arcs ascend like the lost ones, so both are walked once.
+            while lost.next_if(|&arc| arc < (node, other)).is_some() {}
+            if alive[other as usize] && lost.peek() != Some(&(node, other)) {
+                arcs.push((node, other));
+            }
+        }
+    }
+    rows(graph.node_count(), arcs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_dead_and_the_lost_have_no_edges() {
+        let ring = Overlay::from_edges(6, (0..6).map(|i| (i, (i + 1) % 6)))
+            .unwrap()
+            .with_examples(vec![5; 6])
+            .unwrap()
+            .with_groups(vec![vec![0, 1, 2], vec![3, 4, 5]])
+            .unwrap();
+        let alive = [true, true, false, true, true, true];
+        let left = ring.surviving(&alive, &[(5, 4), (0, 3)]);
+        assert_eq!(left.edges().collect::<Vec<_>>(), [(0, 1), (0, 5), (3, 4)]);
+        assert_eq!(left.nodes(), 6);
+        assert_eq!(left.components(), [vec![0, 1, 5], vec![2], vec![3, 4]]);
+        assert_eq!(left.examples(), ring.examples());
+        assert_eq!(left.groups(), ring.groups());
+        let whole = ring.surviving(&[true; 6], &[]);
+        assert!(whole.edges().eq(ring.edges()));
+    }
+
+    #[test]
+    fn an_arc_is_lost_one_way_only() {
+        let both = Overlay::directed(3, [(0, 1), (1, 0), (1, 2)]).unwrap();
+        let left = both.surviving(&[true; 3], &[(1, 0)]);
+        assert_eq!(left.edges().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
+        assert_eq!(left.neighbours(1), [0]);
+        assert_eq!(left.listeners(1), [2]);
+        let alone = both.surviving(&[true, false, true], &[]);
+        assert_eq!((alone.edge_count(), alone.is_directed()), (0, true));
+    }
+
+    #[test]
+    fn members_are_linked_in_their_order() {
+        let path = Overlay::from_edges(3, [(0, 1), (1, 2)])
+            .unwrap()
+            .with_groups(vec![vec![0, 1], vec![2]])
+            .unwrap();
+        let embedded = path.embedded(5, &[4, 0, 2]).unwrap();
+        assert_eq!(embedded.edges().collect::<Vec<_>>(), [(0, 2), (0, 4)]);
+        assert_eq!(
+            embedded.groups().unwrap(),
+            [vec![4, 0], vec![2], vec![1], vec![3]]
+        );
+        let arcs = Overlay::directed(2, [(1, 0)]).unwrap();
+        let arcs = arcs.embedded(3, &[2, 0]).unwrap();
+        assert_eq!(arcs.edges().collect::<Vec<_>>(), [(0, 2)]);
+    }
+}

@@ -1,0 +1,105 @@
+//! Overlays that take turns.
+
+use super::listed::Listed;
+use super::members::check_fixed;
+use super::{Outside, Snapshot, Topology};
+use crate::{Nodes, Overlay, TopologyError};
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+/// Overlays of one round each, over and over: round t has entry `(t - 1) mod B` of the list of B.
+///
+/// Written as a list, or as `{list: [..], outside: frozen}`. Each entry is drawn once. Edge lists need not be
+/// connected, but their union must be; nodes without an edge in a round are outside.
+///
+/// # Source
+/// DeceFL (Yuan et al.), SI 5.2.3: five graphs of four nodes each whose union connects eight.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Listed<Topology>")]
+pub struct Periodic {
+    /// The overlays, in order.
+    pub list: Vec<Topology>,
+    /// What nodes without an edge in a round do.
+    pub outside: Outside,
+}
+
+impl From<Listed<Topology>> for Periodic {
+    fn from(Listed { list, outside }: Listed<Topology>) -> Self {
+        Self { list, outside }
+    }
+}
+
+impl Periodic {
+    /// Whether there is an overlay in each turn, and together they connect the nodes.
+    ///
+    /// # Errors
+    /// [`TopologyError::Setting`]; [`TopologyError::Disconnected`] if the union of edge lists is not connected.
+    pub(super) fn check(&self, nodes: usize) -> Result<(), TopologyError> {
+        if self.list.is_empty() {
+            return Err(TopologyError::Setting {
+                setting: "periodic".to_owned(),
+                found: "none".to_owned(),
+                needed: "at least one overlay".to_owned(),
+            });
+        }
+        for (index, of) in self.list.iter().enumerate() {
+            check_fixed(of, format!("periodic.{index}"))?;
+        }
+        self.check_union(nodes)
+    }
+
+    /// Whatever is no edge list is connected by itself.
+    fn check_union(&self, nodes: usize) -> Result<(), TopologyError> {
+        let mut pairs = Vec::new();
+        for (index, of) in self.list.iter().enumerate() {
+            let Topology::Edges(edges) = of else {
+                return Ok(());
+            };
+            let overlay = edges.build(nodes).map_err(|source| within(index, source))?;
+            pairs.extend(overlay.edges());
+        }
+        match Overlay::from_edges(nodes, pairs)?.components().len() {
+            1 => Ok(()),
+            components => Err(TopologyError::Disconnected {
+                topology: format!("the union of {}", self.label()),
+                nodes,
+                components,
+            }),
+        }
+    }
+
+    /// The overlay at place `index` of a list that was checked.
+    pub(super) fn snapshot(
+        &self,
+        index: usize,
+        nodes: Nodes<'_>,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Snapshot, TopologyError> {
+        let overlay = match &self.list[index] {
+            Topology::Edges(edges) => edges.build(nodes.count),
+            of => of.build(nodes, rng),
+        };
+        let overlay = overlay.map_err(|source| within(index, source))?;
+        let alone = nodes.count == 1;
+        Ok(Snapshot {
+            members: (0..nodes.count)
+                .map(|node| alone || overlay.degree(node) > 0)
+                .collect(),
+            overlay,
+            outside: self.outside,
+        })
+    }
+
+    /// `periodic` and what takes turns.
+    pub(super) fn label(&self) -> String {
+        let list: Vec<String> = self.list.iter().map(Topology::label).collect();
+        format!("periodic [{}]{}", list.join("; "), self.outside.label())
+    }
+}
+
+fn within(index: usize, source: TopologyError) -> TopologyError {
+    TopologyError::Within {
+        setting: format!("periodic.{index}"),
+        source: Box::new(source),
+    }
+}

@@ -1,0 +1,120 @@
+//! One overlay after another.
+
+use super::listed::Listed;
+use super::members::check_fixed;
+use super::{Members, Outside, Snapshot, Topology};
+use crate::{Nodes, TopologyError};
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+/// Overlays that follow one another, each on all nodes or some; the last one stays.
+///
+/// Written as a list, or as `{list: [..], outside: frozen}`.
+///
+/// # Source
+/// DeceFL (Yuan et al.), SI 5.2.4: random graphs of 6, then 8, then 6 nodes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Listed<Phase>")]
+pub struct Phases {
+    /// The phases, in order.
+    pub list: Vec<Phase>,
+    /// What nodes outside a phase's overlay do.
+    pub outside: Outside,
+}
+
+/// An overlay for some rounds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    /// For how many rounds; only the last phase may leave it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds: Option<usize>,
+    /// The nodes that are linked.
+    #[serde(default)]
+    pub nodes: Members,
+    /// The overlay among them, drawn anew for each phase.
+    pub of: Topology,
+}
+
+impl From<Listed<Phase>> for Phases {
+    fn from(Listed { list, outside }: Listed<Phase>) -> Self {
+        Self { list, outside }
+    }
+}
+
+impl Phases {
+    /// Which phase a round is in.
+    pub(super) fn index(&self, round: usize) -> usize {
+        let mut end = 0_usize;
+        let place = self.list.iter().position(|phase| {
+            end = end.saturating_add(phase.rounds.unwrap_or(usize::MAX));
+            round <= end
+        });
+        place.unwrap_or(self.list.len().saturating_sub(1))
+    }
+
+    /// Whether phases have rounds, nodes and overlays that can be.
+    ///
+    /// # Errors
+    /// [`TopologyError::Setting`].
+    pub(super) fn check(&self, nodes: usize) -> Result<(), TopologyError> {
+        let wrong = |setting: String, found: &str, needed: &str| {
+            Err(TopologyError::Setting {
+                setting,
+                found: found.to_owned(),
+                needed: needed.to_owned(),
+            })
+        };
+        if self.list.is_empty() {
+            return wrong("phases".to_owned(), "none", "at least one phase");
+        }
+        for (index, phase) in self.list.iter().enumerate() {
+            let last = index + 1 == self.list.len();
+            match phase.rounds {
+                Some(0) => {
+                    let setting = format!("phases.{index}.rounds");
+                    return wrong(setting, "0", "at least one round");
+                }
+                None if !last => {
+                    let needed = "`rounds`, which only the last phase may leave out";
+                    return wrong(format!("phases.{index}"), "no end", needed);
+                }
+                _ => {}
+            }
+            phase.nodes.check(nodes, &format!("phases.{index}.nodes"))?;
+            check_fixed(&phase.of, format!("phases.{index}.of"))?;
+        }
+        Ok(())
+    }
+
+    /// The overlay of phase `index` of a list that was checked.
+    pub(super) fn snapshot(
+        &self,
+        index: usize,
+        nodes: Nodes<'_>,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Snapshot, TopologyError> {
+        let phase = &self.list[index];
+        let built = phase.nodes.build(&phase.of, nodes, rng);
+        let (overlay, members) = built.map_err(|source| TopologyError::Within {
+            setting: format!("phases.{index}.of"),
+            source: Box::new(source),
+        })?;
+        Ok(Snapshot {
+            overlay,
+            members,
+            outside: self.outside,
+        })
+    }
+
+    /// `phases` and what they consist of.
+    pub(super) fn label(&self) -> String {
+        let phases = self.list.iter().map(|phase| {
+            let rounds = phase.rounds.map(|rounds| format!("{rounds} x "));
+            let rounds = rounds.unwrap_or_default();
+            format!("{rounds}{}{}", phase.of.label(), phase.nodes.label())
+        });
+        let phases: Vec<String> = phases.collect();
+        format!("phases [{}]{}", phases.join("; "), self.outside.label())
+    }
+}

@@ -1,0 +1,177 @@
+//! The weights of an overlay from which nodes or edges have failed.
+
+use super::Weights;
+use crate::{MixingMatrix, Overlay, TopologyError};
+
+impl Weights {
+    /// The mixing matrix of what failures left of an overlay, `matrix` being that of the `whole`.
+    ///
+    /// Weights that go by degrees are made anew from the degrees left; `laplacian` keeps the weight of an edge, that is θ
+    /// and λ_N of the whole overlay. Nodes without an edge, as the dead are, keep their row as it is. Mixing is
+    /// sparse unless the overlay is still complete: a complete overlay of n nodes that lost some has n² weights.
+    ///
+    /// # Errors
+    /// Those of [`Weights::matrix`].
+    pub fn surviving(
+        &self,
+        whole: &Overlay,
+        matrix: &MixingMatrix,
+        surviving: &Overlay,
+    ) -> Result<MixingMatrix, TopologyError> {
+        match self {
+            Self::MetropolisHastings(_) | Self::MaxDegree(_) | Self::Uniform(_) => {
+                self.matrix(surviving)
+            }
+            Self::Laplacian(_) => Ok(one_weight(whole, matrix, surviving)),
+        }
+    }
+}
+
+/// The weights in which every edge counts as it did in the whole overlay, where all had one weight.
+fn one_weight(whole: &Overlay, matrix: &MixingMatrix, surviving: &Overlay) -> MixingMatrix {
+    let weight = whole
+        .edges()
+        .next()
+        .map_or(0.0, |(a, b)| matrix.weight(a as usize, b as usize));
+    let own = |node, _| 1.0 - surviving.degree(node) as f64 * weight;
+    MixingMatrix::over_neighbours(surviving, |_, _| weight, own)
+}
+
+impl MixingMatrix {
+    /// These weights of the `whole` overlay after failures: a lost neighbour's weight goes to the diagonal.
+    ///
+    /// Rows keep their sums, and symmetric weights stay symmetric. It suits weights that are not made from degrees.
+    ///
+    /// # Errors
+    /// [`TopologyError::NewEdge`] if the surviving overlay has an edge that the whole one has not.
+    pub fn surviving(&self, whole: &Overlay, surviving: &Overlay) -> Result<Self, TopologyError> {
+        let new = surviving.edges().find(|&(a, b)| {
+            let heard = whole.neighbours(b as usize);
+            heard.binary_search(&a).is_err()
+        });
+        if let Some((a, b)) = new {
+            return Err(TopologyError::NewEdge { a, b });
+        }
+        let lost = |node: usize| {
+            let left = surviving.neighbours(node);
+            let entries = self.row(node);
+            entries
+                .filter(|(j, _)| *j as usize != node && left.binary_search(j).is_err())
+                .map(|(_, weight)| weight)
+                .sum::<f64>()
+        };
+        Ok(Self::over_neighbours(
+            surviving,
+            |i, j| self.weight(i, j),
+            |node, _| self.weight(node, node) + lost(node),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Complete, ErdosRenyi, Laplacian, MaxDegree, Probability, Topology, Uniform};
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    fn all_weights() -> [Weights; 4] {
+        [
+            Weights::default(),
+            Weights::MaxDegree(MaxDegree {}),
+            Weights::Laplacian(Laplacian::default()),
+            Weights::Uniform(Uniform {}),
+        ]
+    }
+
+    /// 20 nodes of which 3, 7 and 11 are dead; edges of node 0 to its first neighbours are lost.
+    fn before_and_after() -> (Overlay, Overlay) {
+        let p = Probability::Fixed(0.4);
+        let whole = Topology::ErdosRenyi(ErdosRenyi { p })
+            .build(20, &mut ChaCha8Rng::seed_from_u64(3))
+            .unwrap();
+        let alive: Vec<bool> = (0..20).map(|node| ![3, 7, 11].contains(&node)).collect();
+        let lost: Vec<_> = whole.neighbours(0)[..2].iter().map(|&j| (0, j)).collect();
+        let left = whole.surviving(&alive, &lost);
+        (whole, left)
+    }
+
+    #[test]
+    fn rows_sum_to_one_and_the_dead_keep_theirs() {
+        let (whole, left) = before_and_after();
+        for weights in all_weights() {
+            let matrix = weights.matrix(&whole).unwrap();
+            let after = weights.surviving(&whole, &matrix, &left).unwrap();
+            let label = weights.label();
+            assert!(after.is_row_stochastic(1e-12), "{label}");
+            let uniform = matches!(weights, Weights::Uniform(_));
+            assert_eq!(after.is_doubly_stochastic(1e-12), !uniform, "{label}");
+            for dead in [3, 7, 11] {
+                assert!(after.row(dead).eq([(dead as u32, 1.0)]), "{label}");
+            }
+            for (a, b) in left.edges() {
+                assert!(after.weight(a as usize, b as usize) > 0.0, "{label}");
+            }
+            assert_eq!(after.nnz(), 2 * left.edge_count() + 20, "{label}");
+        }
+    }
+
+    #[test]
+    fn degrees_left_decide() {
+        let path = Overlay::from_edges(4, [(0, 1), (1, 2), (1, 3)]).unwrap();
+        let left = path.surviving(&[true, true, true, false], &[]);
+        let weights = Weights::default();
+        let matrix = weights.matrix(&path).unwrap();
+        assert_eq!(matrix.weight(0, 1), 0.25);
+        let after = weights.surviving(&path, &matrix, &left).unwrap();
+        assert_eq!(after.weight(0, 1), 1.0 / 3.0);
+    }
+
+    #[test]
+    fn a_laplacian_keeps_its_weight_as_if_it_went_to_the_diagonal() {
+        let (whole, left) = before_and_after();
+        let weights = Weights::Laplacian(Laplacian { theta: Some(0.3) });
+        let matrix = weights.matrix(&whole).unwrap();
+        let after = weights.surviving(&whole, &matrix, &left).unwrap();
+        let moved = matrix.surviving(&whole, &left).unwrap();
+        for i in 0..20 {
+            for j in 0..20 {
+                assert!((after.weight(i, j) - moved.weight(i, j)).abs() < 1e-14);
+            }
+        }
+        let (a, b) = left.edges().next().unwrap();
+        let (a, b) = (a as usize, b as usize);
+        assert_eq!(after.weight(a, b), matrix.weight(a, b));
+    }
+
+    #[test]
+    fn a_complete_overlay_is_averaged_among_the_alive() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let whole = Topology::Complete(Complete {}).build(6, &mut rng).unwrap();
+        let left = whole.surviving(&[true, false, true, true, true, false], &[]);
+        for weights in [Weights::default(), Weights::MaxDegree(MaxDegree {})] {
+            let matrix = weights.matrix(&whole).unwrap();
+            let after = weights.surviving(&whole, &matrix, &left).unwrap();
+            for (i, j) in [(0, 2), (4, 3), (2, 2)] {
+                assert!((after.weight(i, j) - 0.25).abs() < 1e-15);
+            }
+        }
+        // θ* = 1 of the whole: every edge still weighs 1/6.
+        let weights = Weights::Laplacian(Laplacian::default());
+        let matrix = weights.matrix(&whole).unwrap();
+        let after = weights.surviving(&whole, &matrix, &left).unwrap();
+        assert!((after.weight(0, 2) - 1.0 / 6.0).abs() < 1e-15);
+        assert!((after.weight(0, 0) - 0.5).abs() < 1e-15);
+    }
+
+    #[test]
+    fn an_edge_without_a_weight_is_named() {
+        let path = Overlay::from_edges(3, [(0, 1), (1, 2)]).unwrap();
+        let matrix = Weights::default().matrix(&path).unwrap();
+        let repaired = Overlay::from_edges(3, [(0, 2)]).unwrap();
+        assert_eq!(
+            matrix.surviving(&path, &repaired),
+            Err(TopologyError::NewEdge { a: 0, b: 2 })
+        );
+    }
+}
