@@ -37,8 +37,8 @@ pub use overlay::Overlay;
 pub use spectrum::{DENSE_NODES, Spectrum};
 pub use summary::{DegreeSummary, OverlaySummary};
 pub use topology::{
-    BalancedTree, Barbell, Complete, Edges, ErdosRenyi, Exponential, Grid, Path, Probability,
-    Regular, Ring, RingPlusMatching, Star, Topology, Torus, VirtualRings, WattsStrogatz,
-    parse_edge_list,
+    BalancedTree, Barbell, Complete, DCliques, Edges, ErdosRenyi, Exponential, Grid,
+    HistogramNoise, InterClique, NoiseScale, Path, Probability, Regular, Ring, RingPlusMatching,
+    SmallWorld, Star, Topology, Torus, VirtualRings, WattsStrogatz, clique_skew, parse_edge_list,
 };
 pub use weights::{Laplacian, MaxDegree, MetropolisHastings, Uniform, Weights};

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 mod balanced_tree;
 mod barbell;
 mod complete;
+mod d_cliques;
 mod edges;
 mod erdos_renyi;
 mod exponential;
@@ -26,6 +27,7 @@ mod watts_strogatz;
 pub use balanced_tree::BalancedTree;
 pub use barbell::Barbell;
 pub use complete::Complete;
+pub use d_cliques::{DCliques, HistogramNoise, InterClique, NoiseScale, SmallWorld, clique_skew};
 pub use edges::{Edges, parse_edge_list};
 pub use erdos_renyi::{ErdosRenyi, Probability};
 pub use exponential::Exponential;
@@ -72,6 +74,8 @@ pub enum Topology {
     Exponential(Exponential),
     /// A ring lattice with some edges rewired at random.
     WattsStrogatz(WattsStrogatz),
+    /// Cliques whose labels are those of all nodes, sparsely joined.
+    DCliques(DCliques),
     /// Edges read from a file.
     Edges(Edges),
 }
@@ -90,7 +94,8 @@ impl Topology {
         nodes: impl Into<Nodes<'a>>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Overlay, TopologyError> {
-        let Nodes { count: nodes, .. } = nodes.into();
+        let known = nodes.into();
+        let nodes = known.count;
         if nodes == 0 {
             return Err(TopologyError::NoNodes);
         }
@@ -109,6 +114,7 @@ impl Topology {
             Self::VirtualRings(rings) => rings.build(nodes, rng),
             Self::Exponential(exponential) => exponential.build(nodes),
             Self::WattsStrogatz(watts_strogatz) => watts_strogatz.build(nodes, rng),
+            Self::DCliques(d_cliques) => d_cliques.build(known, rng),
             Self::Edges(edges) => edges.build(nodes),
         }?;
         match overlay.components().len() {
@@ -139,6 +145,7 @@ impl Topology {
             Self::VirtualRings(rings) => format!("virtual_rings spaces={}", rings.spaces),
             Self::Exponential(_) => "exponential".to_owned(),
             Self::WattsStrogatz(watts_strogatz) => watts_strogatz.label(),
+            Self::DCliques(d_cliques) => d_cliques.label(),
             Self::Edges(edges) => edges.label(),
         }
     }
