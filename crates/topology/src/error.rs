@@ -211,9 +211,14 @@ pub enum TopologyError {
         /// Nodes asked for.
         nodes: usize,
     },
-    /// A small world of cliques that are linked to none.
-    #[error("d_cliques: small_world: c must be at least 1, found 0")]
-    SmallWorldReach,
+    /// A small world of cliques that joins none, or more than there can be.
+    #[error("d_cliques: small_world: c = {c} must lie in 1..={nodes} for {nodes} nodes")]
+    SmallWorldReach {
+        /// Cliques joined to at each distance and side.
+        c: usize,
+        /// Nodes asked for.
+        nodes: usize,
+    },
     /// A privacy level that gives no noise.
     #[error("d_cliques: noise: epsilon = {found} must be positive and finite")]
     Epsilon {

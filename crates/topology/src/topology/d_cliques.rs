@@ -96,7 +96,7 @@ impl DCliques {
         if size == 0 || size > nodes {
             return Err(TopologyError::CliqueSize { size, nodes });
         }
-        self.inter.check()?;
+        self.inter.check(nodes)?;
         if let Some(noise) = &self.noise {
             noise.check()?;
         }

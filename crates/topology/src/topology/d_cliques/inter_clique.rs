@@ -3,7 +3,7 @@
 use super::inter_clique_edges::InterCliqueEdges;
 use crate::TopologyError;
 use rand_chacha::ChaCha8Rng;
-use serde::de::value::{Error as ValueError, MapAccessDeserializer};
+use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -16,6 +16,7 @@ use std::fmt;
 /// # Interpretation
 /// The default is what all experiments of the paper have but those that compare these four.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+// With `remote` the derived functions are inherent ones, for the traits below to call once they have seen to the word.
 #[serde(rename_all = "snake_case", remote = "Self")]
 pub enum InterClique {
     /// Each clique with the next one and the last with the first.
@@ -59,10 +60,12 @@ impl InterClique {
     /// Checks the parameter of a small world.
     ///
     /// # Errors
-    /// [`TopologyError::SmallWorldReach`] if it joins no cliques.
-    pub(super) fn check(&self) -> Result<(), TopologyError> {
+    /// [`TopologyError::SmallWorldReach`] if it joins no cliques, or more than there are nodes.
+    pub(super) fn check(&self, nodes: usize) -> Result<(), TopologyError> {
         match self {
-            Self::SmallWorld(SmallWorld { c: 0 }) => Err(TopologyError::SmallWorldReach),
+            Self::SmallWorld(SmallWorld { c }) if !(1..=nodes).contains(c) => {
+                Err(TopologyError::SmallWorldReach { c: *c, nodes })
+            }
             _ => Ok(()),
         }
     }
@@ -102,10 +105,8 @@ fn ring(cliques: &[Vec<u32>], edges: &mut InterCliqueEdges<'_>) {
     for pair in cliques.windows(2) {
         edges.join(&pair[0], &pair[1]);
     }
-    if let [first, _, .., last] = cliques
-        && cliques.len() > 2
-    {
-        edges.join(last, first);
+    if cliques.len() > 2 {
+        edges.join(&cliques[cliques.len() - 1], &cliques[0]);
     }
 }
 
@@ -177,8 +178,7 @@ impl<'de> Visitor<'de> for WordOrMap {
     fn visit_str<E: Error>(self, word: &str) -> Result<InterClique, E> {
         match word {
             "small_world" => Ok(InterClique::SmallWorld(SmallWorld::default())),
-            _ => InterClique::deserialize(IntoDeserializer::<ValueError>::into_deserializer(word))
-                .map_err(E::custom),
+            _ => InterClique::deserialize(word.into_deserializer()),
         }
     }
 
@@ -193,7 +193,7 @@ mod tests {
     use crate::Overlay;
     use rand::SeedableRng;
 
-    /// `count` cliques of `size` nodes, each a single node of what is returned.
+    /// Which of `count` cliques of `size` nodes are joined, each as one node, and by how many edges in all.
     fn joined(inter: InterClique, count: usize, size: usize) -> (Overlay, usize) {
         let nodes: Vec<u32> = (0..(count * size) as u32).collect();
         let cliques: Vec<Vec<u32>> = nodes.chunks(size).map(<[u32]>::to_vec).collect();
@@ -225,8 +225,7 @@ mod tests {
 
     #[test]
     fn a_fractal_has_one_edge_each_two_groups_of_a_level() {
-        // 3 cliques a group, 3 groups a larger one, of which the last holds one group of one clique: 9 groups of 3 edges,
-        // 3 larger ones of 3 edges, and one edge to each of the two larger ones that the single clique makes.
+        // M = 3: 27 cliques are 9 groups, 3 larger ones and then one; the 28th is alone until it is joined to that.
         assert_eq!(joined(InterClique::Fractal, 27, 3).1, 9 * 3 + 3 * 3 + 3);
         assert_eq!(joined(InterClique::Fractal, 28, 3).1, 9 * 3 + 3 * 3 + 3 + 1);
         for (count, size) in [(1, 5), (2, 5), (28, 3), (9, 1)] {
@@ -256,6 +255,8 @@ mod tests {
         for count in 1..6 {
             assert!(joined(inter(2), count, 2).0.is_connected());
         }
-        assert!(inter(0).check().is_err() && inter(1).check().is_ok());
+        for (c, fits) in [(0, false), (1, true), (9, true), (10, false)] {
+            assert_eq!(inter(c).check(9).is_ok(), fits, "c = {c}");
+        }
     }
 }
