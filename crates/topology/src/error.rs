@@ -203,6 +203,70 @@ pub enum TopologyError {
         /// Nodes asked for.
         nodes: usize,
     },
+    /// Cliques of no nodes, or of more than there are.
+    #[error("d_cliques: max_clique_size = {size} must lie in 1..={nodes} for {nodes} nodes")]
+    CliqueSize {
+        /// Most nodes per clique asked for.
+        size: usize,
+        /// Nodes asked for.
+        nodes: usize,
+    },
+    /// A small world of cliques that joins none, or more than there can be.
+    #[error("d_cliques: small_world: c = {c} must lie in 1..={nodes} for {nodes} nodes")]
+    SmallWorldReach {
+        /// Cliques joined to at each distance and side.
+        c: usize,
+        /// Nodes asked for.
+        nodes: usize,
+    },
+    /// A privacy level that gives no noise.
+    #[error("d_cliques: noise: epsilon = {found} must be positive and finite")]
+    Epsilon {
+        /// Value found.
+        found: f64,
+    },
+    /// More edges to remove than a clique has.
+    #[error(
+        "d_cliques: removed_edges = {removed}, but a clique of {nodes} nodes has {edges} edges"
+    )]
+    RemovedEdges {
+        /// Edges that each clique is to lose.
+        removed: usize,
+        /// Nodes of the smallest clique.
+        nodes: usize,
+        /// Its edges.
+        edges: usize,
+    },
+    /// Cliques are asked for where the labels that nodes hold are not known.
+    #[error(
+        "d_cliques: the labels of the nodes are not known; \
+         cliques are formed by them, so it needs nodes that hold labelled data"
+    )]
+    LabelsUnknown,
+    /// Label counts that are not one row for each node.
+    #[error("label counts: {found} rows are given for {nodes} nodes")]
+    LabelCounts {
+        /// Rows given.
+        found: usize,
+        /// Nodes of the overlay.
+        nodes: usize,
+    },
+    /// Label counts of different numbers of labels.
+    #[error("label counts: node {node} has {found} labels, the nodes before it have {classes}")]
+    LabelClasses {
+        /// The node.
+        node: usize,
+        /// Its labels.
+        found: usize,
+        /// Labels of the nodes before it.
+        classes: usize,
+    },
+    /// A node without examples has no label distribution.
+    #[error("label counts: node {node} holds no examples, so its labels have no distribution")]
+    NoExamples {
+        /// The node.
+        node: usize,
+    },
     /// θ outside the interval for which the matrix mixes.
     #[error("laplacian: theta = {theta} must lie in 0..=1")]
     Theta {

@@ -43,8 +43,9 @@ pub use overlay::Overlay;
 pub use spectrum::{DENSE_NODES, Spectrum, joint_lambda};
 pub use summary::{DegreeSummary, OverlaySummary};
 pub use topology::{
-    BalancedTree, Barbell, Complete, Edges, ErdosRenyi, Exponential, Grid, Members, OnePeer,
-    Outside, Path, Periodic, Phase, Phases, Probability, Redraw, Regular, Ring, RingPlusMatching,
-    Snapshot, Star, Stretch, Topology, Torus, VirtualRings, WattsStrogatz, parse_edge_list,
+    BalancedTree, Barbell, Complete, DCliques, Edges, ErdosRenyi, Exponential, Grid,
+    HistogramNoise, InterClique, Members, NoiseScale, OnePeer, Outside, Path, Periodic, Phase,
+    Phases, Probability, Redraw, Regular, Ring, RingPlusMatching, SmallWorld, Snapshot, Star,
+    Stretch, Topology, Torus, VirtualRings, WattsStrogatz, clique_skew, parse_edge_list,
 };
 pub use weights::{Laplacian, MaxDegree, MetropolisHastings, Uniform, Weights, column_stochastic};

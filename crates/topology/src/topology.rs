@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 mod balanced_tree;
 mod barbell;
 mod complete;
+mod d_cliques;
 mod edges;
 mod erdos_renyi;
 mod exponential;
@@ -33,6 +34,7 @@ mod watts_strogatz;
 pub use balanced_tree::BalancedTree;
 pub use barbell::Barbell;
 pub use complete::Complete;
+pub use d_cliques::{DCliques, HistogramNoise, InterClique, NoiseScale, SmallWorld, clique_skew};
 pub use edges::{Edges, parse_edge_list};
 pub use erdos_renyi::{ErdosRenyi, Probability};
 pub use exponential::Exponential;
@@ -85,6 +87,8 @@ pub enum Topology {
     Exponential(Exponential),
     /// A ring lattice with some edges rewired at random.
     WattsStrogatz(WattsStrogatz),
+    /// Cliques whose labels are those of all nodes, sparsely joined.
+    DCliques(DCliques),
     /// Edges read from a file.
     Edges(Edges),
     /// One overlay after another.
@@ -132,6 +136,7 @@ impl Topology {
             Self::VirtualRings(rings) => rings.build(nodes, rng),
             Self::Exponential(exponential) => exponential.build(nodes),
             Self::WattsStrogatz(watts_strogatz) => watts_strogatz.build(nodes, rng),
+            Self::DCliques(d_cliques) => d_cliques.build(given, rng),
             Self::Edges(edges) => edges.build(nodes),
             Self::Phases(_) | Self::Periodic(_) | Self::Redraw(_) | Self::OnePeer(_) => {
                 return Ok(self.stretch(1, nodes).build(given, rng)?.overlay);
@@ -165,6 +170,7 @@ impl Topology {
             Self::VirtualRings(rings) => format!("virtual_rings spaces={}", rings.spaces),
             Self::Exponential(_) => "exponential".to_owned(),
             Self::WattsStrogatz(watts_strogatz) => watts_strogatz.label(),
+            Self::DCliques(d_cliques) => d_cliques.label(),
             Self::Edges(edges) => edges.label(),
             Self::Phases(phases) => phases.label(),
             Self::Periodic(periodic) => periodic.label(),

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use meshfold_topology::{
-    Edges, ErdosRenyi, FailureRedraw, Failures, Grid, Laplacian, Overlay, OverlaySummary,
+    DCliques, Edges, ErdosRenyi, FailureRedraw, Failures, Grid, Laplacian, Overlay, OverlaySummary,
     Probability, Repair, Ring, Target, Topology, Weights,
 };
 
@@ -37,6 +37,30 @@ fn every_topology_is_read_by_its_name() {
         (
             r#"{"watts_strogatz": {"neighbours": 4, "rewire": 0.1}}"#,
             "watts_strogatz neighbours=4 rewire=0.1",
+        ),
+        (
+            r#"{"d_cliques": {"max_clique_size": 10}}"#,
+            "d_cliques max_clique_size=10",
+        ),
+        (
+            r#"{"d_cliques": {"max_clique_size": 10, "swaps": 1000, "inter": "small_world"}}"#,
+            "d_cliques max_clique_size=10 inter=small_world",
+        ),
+        (
+            r#"{"d_cliques": {"max_clique_size": 10, "inter": {"small_world": {"c": 3}}, "removed_edges": 5}}"#,
+            "d_cliques max_clique_size=10 inter=small_world c=3 removed_edges=5",
+        ),
+        (
+            r#"{"d_cliques": {"max_clique_size": 5, "swaps": 0, "inter": "ring", "noise": {"epsilon": 1}}}"#,
+            "d_cliques max_clique_size=5 inter=ring swaps=0 epsilon=1",
+        ),
+        (
+            r#"{"d_cliques": {"max_clique_size": 5, "inter": "fractal", "noise": {"epsilon": 0.5, "scale": "mechanism"}}}"#,
+            "d_cliques max_clique_size=5 inter=fractal epsilon=0.5 scale=mechanism",
+        ),
+        (
+            r#"{"d_cliques": {"max_clique_size": 5, "inter": {"small_world": {}}}}"#,
+            "d_cliques max_clique_size=5 inter=small_world",
         ),
         (r#"{"edges": {"file": "lists/w1.edges"}}"#, "edges w1.edges"),
         (r#"{"one_peer": {}}"#, "one_peer"),
@@ -80,6 +104,10 @@ fn absent_options_are_not_written() {
         r#"{"ring":{"hops":1}}"#
     );
     assert_eq!(write(Topology::Grid(Grid::default())), r#"{"grid":{}}"#);
+    assert_eq!(
+        write(Topology::DCliques(DCliques::new(10))),
+        r#"{"d_cliques":{"max_clique_size":10,"swaps":1000,"inter":"fully_connected","removed_edges":0}}"#
+    );
     let erdos_renyi = ErdosRenyi {
         p: Probability::Log,
     };
@@ -150,6 +178,29 @@ fn unknown_names_and_fields_are_refused() {
             .unwrap_err()
             .contains("missing field `of`")
     );
+    let d_cliques = |settings: &str| topology(&format!(r#"{{"d_cliques": {{{settings}}}}}"#));
+    for (settings, message) in [
+        (r#""swaps": 10"#, "missing field `max_clique_size`"),
+        (
+            r#""max_clique_size": 5, "inter": "star""#,
+            "unknown variant `star`, expected one of `ring`, `fractal`, `small_world`, `fully_connected`",
+        ),
+        (
+            r#""max_clique_size": 5, "inter": {"small_world": {"k": 2}}"#,
+            "unknown field `k`, expected `c`",
+        ),
+        (
+            r#""max_clique_size": 5, "inter": 3"#,
+            "expected ring, fractal, small_world or fully_connected",
+        ),
+        (
+            r#""max_clique_size": 5, "noise": {}"#,
+            "missing field `epsilon`",
+        ),
+    ] {
+        let error = d_cliques(settings).unwrap_err();
+        assert!(error.contains(message), "{error}");
+    }
     let wrong = topology(r#"{"erdos_renyi": {"p": "ln"}}"#).unwrap_err();
     assert!(
         wrong.contains("expected a probability in 0..=1 or `log` for ln N / N"),

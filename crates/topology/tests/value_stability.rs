@@ -3,14 +3,15 @@
 #![allow(clippy::unwrap_used)]
 
 use meshfold_topology::{
-    ErdosRenyi, Failures, Members, Outside, Probability, Redraw, Regular, Ring, RingPlusMatching,
-    Topology, VirtualRings, WattsStrogatz,
+    DCliques, ErdosRenyi, Failures, HistogramNoise, InterClique, Members, Nodes, NoiseScale,
+    Outside, Probability, Redraw, Regular, Ring, RingPlusMatching, SmallWorld, Topology,
+    VirtualRings, WattsStrogatz,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 /// The edges as text, such as `0-1 0-5`.
-fn edges(topology: Topology, nodes: usize) -> String {
+fn edges<'a>(topology: Topology, nodes: impl Into<Nodes<'a>>) -> String {
     let overlay = topology
         .build(nodes, &mut ChaCha8Rng::seed_from_u64(2024))
         .unwrap();
@@ -121,4 +122,39 @@ fn failures_keep_their_values() {
     let dead: Vec<usize> = (0..20).filter(|&node| !broken.alive[node]).collect();
     assert_eq!(dead, [9, 11, 12, 13]);
     assert_eq!(broken.lost_edges, [(0, 19), (6, 7), (8, 9), (17, 18)]);
+}
+
+#[test]
+fn d_cliques_keep_their_values() {
+    let label_counts: Vec<Vec<u64>> = (0..10).map(|i| vec![i, 10 - i, 5, i * i]).collect();
+    let nodes = Nodes {
+        count: 10,
+        label_counts: &label_counts,
+    };
+    let edges = |d_cliques| edges(Topology::DCliques(d_cliques), nodes);
+    assert_eq!(
+        edges(DCliques::new(3)),
+        "0-1 0-6 0-7 1-5 1-8 2-3 2-5 2-9 3-4 3-9 4-7 4-8 5-8 6-7 6-9"
+    );
+    assert_eq!(
+        edges(DCliques {
+            inter: InterClique::Fractal,
+            ..DCliques::new(2)
+        }),
+        "0-8 1-8 1-9 2-7 2-9 3-4 3-6 4-5 6-7"
+    );
+    let small_world = DCliques {
+        swaps: 20,
+        inter: InterClique::SmallWorld(SmallWorld::default()),
+        noise: Some(HistogramNoise {
+            epsilon: 0.5,
+            scale: NoiseScale::Mechanism,
+        }),
+        removed_edges: 1,
+        ..DCliques::new(5)
+    };
+    assert_eq!(
+        edges(small_world),
+        "0-1 0-3 0-4 0-8 0-9 1-2 1-5 1-6 1-7 2-5 2-6 2-7 3-4 3-5 3-8 3-9 4-6 4-8 4-9 5-6 6-7 7-9"
+    );
 }
