@@ -41,4 +41,6 @@ pub use topology::{
     Regular, Ring, RingPlusMatching, Star, Topology, Torus, VirtualRings, WattsStrogatz,
     parse_edge_list,
 };
-pub use weights::{Laplacian, MaxDegree, MetropolisHastings, Uniform, Weights};
+pub use weights::{
+    ByExamples, Fastest, Laplacian, MaxDegree, MetropolisHastings, Random, Uniform, Weights,
+};
