@@ -229,6 +229,14 @@ pub enum TopologyError {
         /// Nodes of the overlay.
         nodes: usize,
     },
+    /// Numbers of participating clients that are not one for each server.
+    #[error("participants: {found} numbers are given for {servers} servers")]
+    Participants {
+        /// Numbers given.
+        found: usize,
+        /// Servers, the nodes of the overlay.
+        servers: usize,
+    },
     /// Weights that go by examples on an overlay that does not know them.
     #[error("by_examples: how many examples each of the {nodes} nodes holds is not known")]
     UnknownExamples {

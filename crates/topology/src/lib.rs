@@ -25,6 +25,7 @@ mod error;
 mod mixing_matrix;
 mod nodes;
 mod overlay;
+mod server_overlay;
 mod spectrum;
 mod summary;
 mod topology;

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use meshfold_topology::{
-    ErdosRenyi, Probability, Regular, RingPlusMatching, Topology, VirtualRings, WattsStrogatz,
+    ErdosRenyi, Overlay, Probability, Random, Regular, RingPlusMatching, Topology, VirtualRings,
+    WattsStrogatz, Weights,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -90,4 +91,17 @@ fn watts_strogatz_keeps_its_values() {
         edges(topology, 9),
         "0-2 0-6 0-7 1-2 1-3 1-8 2-3 2-4 2-6 3-5 3-6 3-7 3-8 4-5 4-6 5-6 5-7 7-8"
     );
+}
+
+#[test]
+fn random_weights_keep_their_values() {
+    let path = Overlay::from_edges(4, [(0, 1), (1, 2), (2, 3)]).unwrap();
+    let matrix = Weights::Random(Random {})
+        .draw(&path, &mut ChaCha8Rng::seed_from_u64(2024))
+        .unwrap();
+    let weights: Vec<f64> = path
+        .edges()
+        .map(|(a, b)| matrix.weight(a as usize, b as usize))
+        .collect();
+    assert_eq!(weights, [0.0, 0.0, 0.0]);
 }

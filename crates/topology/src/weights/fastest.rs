@@ -5,6 +5,7 @@ use problem::Problem;
 use serde::{Deserialize, Serialize};
 
 mod certificate;
+mod cones;
 mod interior_point;
 mod problem;
 
@@ -49,7 +50,7 @@ impl Fastest {
     /// [`TopologyError::FastestGap`] if no proof was found; [`TopologyError::Eigenvalues`].
     ///
     /// # Complexity
-    /// Some 40 steps of O(N³ + E³) for a component of N nodes and E edges.
+    /// Some 15 steps of O(N³ + E³) for a component of N nodes and E edges.
     pub(super) fn matrix(&self, overlay: &Overlay) -> Result<MixingMatrix, TopologyError> {
         if overlay.is_complete() {
             return super::equal(overlay);

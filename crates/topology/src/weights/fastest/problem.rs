@@ -51,14 +51,22 @@ impl Problem {
         })
     }
 
-    /// What the edges leave of each row for the node itself, `W_ii`.
-    pub(super) fn self_weights(&self, weights: &[f64]) -> Vec<f64> {
-        let mut own = vec![1.0; self.nodes];
+    /// What each node's edges weigh together.
+    pub(super) fn given(&self, weights: &[f64]) -> Vec<f64> {
+        let mut given = vec![0.0; self.nodes];
         for (&(a, b), weight) in self.edges.iter().zip(weights) {
-            own[a] -= weight;
-            own[b] -= weight;
+            given[a] += weight;
+            given[b] += weight;
         }
-        own
+        given
+    }
+
+    /// Numbers that there are only if entries may not be negative.
+    pub(super) fn if_nonnegative(&self, numbers: impl Fn() -> Vec<f64>) -> Vec<f64> {
+        match self.nonnegative {
+            true => numbers(),
+            false => Vec::new(),
+        }
     }
 
     /// `b_eᵀ M b_e` for each edge and a symmetric M.
