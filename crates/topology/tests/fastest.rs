@@ -153,6 +153,19 @@ fn each_component_mixes_as_if_alone() {
 }
 
 #[test]
+fn one_edge_less_than_complete_has_its_closed_form() {
+    // W_ab = 0 puts the block [[x, -1/9], [-1/9, x]] into W - 11ᵀ/9; symmetry leaves weights u on the 14 edges of a and
+    // b and v on the others. a against b has the eigenvalue 1 - 7u, a and b together against the rest 1 - 9u: u = 1/8
+    // makes them opposite, and v puts the rest between.
+    let edges = (0..9).flat_map(|b| (0..b).map(move |a| (a, b)));
+    let overlay = Overlay::from_edges(9, edges.filter(|&edge| edge != (7, 8))).unwrap();
+    for nonnegative in [true, false] {
+        let (_, lambda) = fastest(&overlay, nonnegative);
+        assert!((lambda - 0.125).abs() < ACCURACY, "{lambda}");
+    }
+}
+
+#[test]
 fn overlays_that_are_too_large_are_refused() {
     let weights = Weights::Fastest(Fastest::default());
     let error = weights

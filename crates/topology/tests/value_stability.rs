@@ -103,5 +103,8 @@ fn random_weights_keep_their_values() {
         .edges()
         .map(|(a, b)| matrix.weight(a as usize, b as usize))
         .collect();
-    assert_eq!(weights, [0.0, 0.0, 0.0]);
+    assert_eq!(
+        weights,
+        [0.10011994087017898, 0.5889458998551848, 0.41105410014481525]
+    );
 }

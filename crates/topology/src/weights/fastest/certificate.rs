@@ -10,7 +10,10 @@ use faer::Mat;
 /// [`TopologyError::Eigenvalues`].
 pub(super) fn norm(problem: &Problem, weights: &[f64]) -> Result<f64, TopologyError> {
     let values = eigenvalues(&problem.distance_from_mean(weights))?;
-    Ok(values.iter().fold(0.0, |most, value| value.abs().max(most)))
+    match values[..] {
+        [least, .., most] => Ok(most.max(-least)),
+        _ => Ok(values.iter().sum::<f64>().abs()),
+    }
 }
 
 /// A lower bound of `‖W - 11ᵀ/N‖₂` for all W that are allowed, from any symmetric `Y` and any prices `u` of the rows.

@@ -150,7 +150,10 @@ impl Cones {
             let values = relative.self_adjoint_eigenvalues(Side::Lower).ok()?;
             steepest = values.first()?.min(steepest);
         }
-        Some(-steepest.recip())
+        Some(match steepest < 0.0 {
+            true => -steepest.recip(),
+            false => f64::INFINITY,
+        })
     }
 }
 
@@ -203,6 +206,8 @@ mod tests {
         // Node 1 has three edges and 0.4 to give.
         let step = slacks.largest_step(&Cones::change(&problem, &[0.1; 4], 1.0));
         assert!((step.unwrap() - 0.4 / 0.3).abs() < 1e-12);
+        let step = slacks.largest_step(&Cones::change(&problem, &[0.0; 4], 1.0));
+        assert_eq!(step, Some(f64::INFINITY));
         let outside = Cones::slacks(&problem, &[0.2; 4], 0.1);
         assert!(outside.largest_step(&slacks).is_none());
     }

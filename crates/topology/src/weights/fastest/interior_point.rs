@@ -21,10 +21,10 @@ const ACCURACY: f64 = 1e-5;
 const SHARE_OF_GAP: f64 = 0.01;
 /// Share of the way to the border that a step goes.
 const SHARE: f64 = 0.95;
-/// Steps before giving up; problems met here take 7 to 25.
+/// Steps before giving up, several times what is usually taken.
 const STEPS: usize = 100;
 
-/// Weights within [`ACCURACY`] of the best.
+/// Weights whose norm is within [`ACCURACY`] of the least, and within [`SHARE_OF_GAP`] of the spectral gap.
 ///
 /// # Errors
 /// [`TopologyError::FastestGap`] if the proof is not found; [`TopologyError::Eigenvalues`].
@@ -84,33 +84,20 @@ impl Point {
     /// The point after one step; nothing if rounding has the upper hand.
     fn next(self, problem: &Problem) -> Option<Self> {
         let newton = Newton::at(problem, &self)?;
-        let rank = newton.slacks.rank() as f64;
-        let mu = newton.slacks.dot(&self.multipliers) / rank;
-        let nothing = newton.inverse.zip(&newton.inverse, |_, _| 0.0);
-        let predictor = newton.direction(&nothing);
-        let (primal, dual) = newton.largest_steps(&predictor)?;
-        let slacks = newton
-            .slacks
-            .zip(&predictor.slacks, |x, step| x + primal * step);
-        let ahead = |x, step| x + dual * step;
-        let reached = slacks.dot(&self.multipliers.zip(&predictor.multipliers, ahead)) / rank;
-        let centre = mu * (reached / mu).powi(3);
-        let second_order =
-            Cones::product(&predictor.multipliers, &predictor.slacks, &newton.inverse);
-        let aim = newton
-            .inverse
-            .zip(&second_order, |inverse, term| centre * inverse - term);
-        let direction = newton.direction(&aim);
+        let direction = newton.direction(&newton.aim()?);
         let (primal, dual) = newton.largest_steps(&direction)?;
-        let ahead = |x, step| x + dual * step;
         let weights = self.weights.iter().zip(&direction.weights);
-        Some(Self {
+        let next = Self {
             weights: weights
                 .map(|(weight, step)| weight + primal * step)
                 .collect(),
             bound: self.bound + primal * direction.bound,
-            multipliers: self.multipliers.zip(&direction.multipliers, ahead),
-        })
+            multipliers: self
+                .multipliers
+                .zip(&direction.multipliers, |z, step| z + dual * step),
+        };
+        let size = next.multipliers.dot(&next.multipliers) + next.weights.iter().sum::<f64>();
+        size.is_finite().then_some(next)
     }
 }
 
@@ -163,6 +150,27 @@ impl<'a> Newton<'a> {
             multipliers: rest.zip(&followed, |rest, followed| rest - followed),
             slacks,
         }
+    }
+
+    /// `σ μ S⁻¹` less the second-order term, from a step with σ = 0: σ is the cube of the share of μ that it leaves.
+    fn aim(&self) -> Option<Cones> {
+        let nothing = self.inverse.zip(&self.inverse, |_, _| 0.0);
+        let predictor = self.direction(&nothing);
+        let (primal, dual) = self.largest_steps(&predictor)?;
+        let slacks = self
+            .slacks
+            .zip(&predictor.slacks, |s, step| s + primal * step);
+        let multipliers = self
+            .multipliers
+            .zip(&predictor.multipliers, |z, step| z + dual * step);
+        let product = self.slacks.dot(self.multipliers);
+        let left = slacks.dot(&multipliers) / product;
+        let centre = left.powi(3) * product / self.slacks.rank() as f64;
+        let second_order = Cones::product(&predictor.multipliers, &predictor.slacks, &self.inverse);
+        Some(
+            self.inverse
+                .zip(&second_order, |inverse, term| centre * inverse - term),
+        )
     }
 
     /// How far slacks and multipliers go along a direction.
