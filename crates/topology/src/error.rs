@@ -293,6 +293,58 @@ pub enum TopologyError {
         /// Nodes of the overlay.
         nodes: usize,
     },
+    /// Numbers of participating clients that are not one for each server.
+    #[error("participants: {found} numbers are given for {servers} servers")]
+    Participants {
+        /// Numbers given.
+        found: usize,
+        /// Servers, the nodes of the overlay.
+        servers: usize,
+    },
+    /// Weights that go by examples on an overlay that does not know them.
+    #[error("by_examples: how many examples each of the {nodes} nodes holds is not known")]
+    UnknownExamples {
+        /// Nodes of the overlay.
+        nodes: usize,
+    },
+    /// A mean over no examples.
+    #[error(
+        "by_examples: node {node} and its neighbours hold no examples, so its weights would be 0 / 0"
+    )]
+    NoExamples {
+        /// The node.
+        node: usize,
+    },
+    /// A component too large for its fastest weights to be computed.
+    #[error(
+        "fastest: a component of {nodes} nodes and {edges} edges exceeds {most_nodes} nodes or {most_edges} edges; \
+         use laplacian (the best of equal weights) or metropolis_hastings"
+    )]
+    FastestSize {
+        /// Nodes of the component.
+        nodes: usize,
+        /// Its edges.
+        edges: usize,
+        /// Most nodes.
+        most_nodes: usize,
+        /// Most edges.
+        most_edges: usize,
+    },
+    /// Weights that could not be proved to be the fastest.
+    #[error(
+        "fastest: the norm found for {nodes} nodes and {edges} edges is proved to be within {gap:.1e} of the least, \
+         {accuracy:.0e} is needed; use laplacian or metropolis_hastings"
+    )]
+    FastestGap {
+        /// Nodes of the component.
+        nodes: usize,
+        /// Its edges.
+        edges: usize,
+        /// Distance from the least norm that was proved.
+        gap: f64,
+        /// Distance that must be proved.
+        accuracy: f64,
+    },
     /// A weight stands in a column that does not exist.
     #[error(
         "mixing matrix: row {row} has a weight in column {column}, but there are {columns} columns"

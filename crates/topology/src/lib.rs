@@ -29,6 +29,7 @@ mod joint_connectivity;
 mod mixing_matrix;
 mod nodes;
 mod overlay;
+mod server_overlay;
 mod spectrum;
 mod summary;
 mod topology;
@@ -48,4 +49,7 @@ pub use topology::{
     Phases, Probability, Redraw, Regular, Ring, RingPlusMatching, SmallWorld, Snapshot, Star,
     Stretch, Topology, Torus, VirtualRings, WattsStrogatz, clique_skew, parse_edge_list,
 };
-pub use weights::{Laplacian, MaxDegree, MetropolisHastings, Uniform, Weights, column_stochastic};
+pub use weights::{
+    ByExamples, Fastest, Laplacian, MaxDegree, MetropolisHastings, Random, Uniform, Weights,
+    column_stochastic,
+};

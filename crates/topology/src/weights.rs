@@ -7,17 +7,23 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
+mod by_examples;
 mod column_stochastic;
+mod fastest;
 mod laplacian;
 mod max_degree;
 mod metropolis_hastings;
+mod random;
 mod surviving;
 mod uniform;
 
+pub use by_examples::ByExamples;
 pub use column_stochastic::column_stochastic;
+pub use fastest::Fastest;
 pub use laplacian::Laplacian;
 pub use max_degree::MaxDegree;
 pub use metropolis_hastings::MetropolisHastings;
+pub use random::Random;
 pub use uniform::Uniform;
 
 /// How much each node's row counts with its neighbours.
@@ -33,6 +39,12 @@ pub enum Weights {
     Laplacian(Laplacian),
     /// A node takes the plain mean of itself and its neighbours.
     Uniform(Uniform),
+    /// A node takes the mean over the examples that it and its neighbours hold.
+    ByExamples(ByExamples),
+    /// Every edge weighs what it draws.
+    Random(Random),
+    /// The weights that mix fastest.
+    Fastest(Fastest),
 }
 
 impl Default for Weights {
@@ -45,11 +57,13 @@ impl Weights {
     /// The N x N mixing matrix of an overlay of N nodes.
     ///
     /// Where all weights are equal (a complete overlay under all but a chosen θ), it has the form
-    /// [`Form::Average`](crate::Form::Average).
+    /// [`Form::Average`](crate::Form::Average). Weights that are drawn take the stream of seed 0, see [`Weights::draw`].
     ///
     /// # Errors
-    /// [`TopologyError::Theta`] and [`TopologyError::Eigenvalues`], from `laplacian`; [`TopologyError::Directed`] if the
-    /// overlay is directed and the weights are not `uniform`.
+    /// From `laplacian`, [`TopologyError::Theta`] and [`TopologyError::Eigenvalues`]. From `by_examples`,
+    /// [`TopologyError::UnknownExamples`] and [`TopologyError::NoExamples`]. From `fastest`,
+    /// [`TopologyError::FastestSize`], [`TopologyError::FastestGap`] and [`TopologyError::Eigenvalues`].
+    /// [`TopologyError::Directed`] if the overlay is directed and the weights are not `uniform`.
     pub fn matrix(&self, overlay: &Overlay) -> Result<MixingMatrix, TopologyError> {
         self.draw(overlay, &mut ChaCha8Rng::seed_from_u64(0))
     }
@@ -61,7 +75,7 @@ impl Weights {
     pub fn draw(
         &self,
         overlay: &Overlay,
-        _rng: &mut ChaCha8Rng,
+        rng: &mut ChaCha8Rng,
     ) -> Result<MixingMatrix, TopologyError> {
         if overlay.is_directed() && !matches!(self, Self::Uniform(_)) {
             return Err(TopologyError::Directed {
@@ -73,6 +87,9 @@ impl Weights {
             Self::MaxDegree(max_degree) => max_degree.matrix(overlay),
             Self::Laplacian(laplacian) => laplacian.matrix(overlay),
             Self::Uniform(uniform) => uniform.matrix(overlay),
+            Self::ByExamples(by_examples) => by_examples.matrix(overlay),
+            Self::Random(random) => random.matrix(overlay, rng),
+            Self::Fastest(fastest) => fastest.matrix(overlay),
         }
     }
 
@@ -84,20 +101,28 @@ impl Weights {
             Self::MaxDegree(_) => "max_degree".to_owned(),
             Self::Laplacian(laplacian) => laplacian.label(),
             Self::Uniform(_) => "uniform".to_owned(),
+            Self::ByExamples(_) => "by_examples".to_owned(),
+            Self::Random(_) => "random".to_owned(),
+            Self::Fastest(fastest) => fastest.label(),
         }
     }
 
     /// The distribution π over the nodes that mixing preserves, `πᵀ W = πᵀ`: `Σ π_i w_i` is the same before and after.
     ///
     /// It also makes W similar to the symmetric `Π^{1/2} W Π^{-1/2}`, by which its eigenvalues are found. For undirected
-    /// overlays.
+    /// overlays. NaN for `by_examples` on an overlay that does not know its examples.
     #[must_use]
     pub fn stationary(&self, overlay: &Overlay) -> Vec<f64> {
         match self {
-            Self::MetropolisHastings(_) | Self::MaxDegree(_) | Self::Laplacian(_) => {
+            Self::MetropolisHastings(_)
+            | Self::MaxDegree(_)
+            | Self::Laplacian(_)
+            | Self::Random(_)
+            | Self::Fastest(_) => {
                 vec![1.0 / overlay.nodes() as f64; overlay.nodes()]
             }
             Self::Uniform(uniform) => uniform.stationary(overlay),
+            Self::ByExamples(by_examples) => by_examples.stationary(overlay),
         }
     }
 }

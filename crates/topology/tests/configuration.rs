@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use meshfold_topology::{
-    DCliques, Edges, ErdosRenyi, FailureRedraw, Failures, Grid, Laplacian, Overlay, OverlaySummary,
-    Probability, Repair, Ring, Target, Topology, Weights,
+    DCliques, Edges, ErdosRenyi, FailureRedraw, Failures, Fastest, Grid, Laplacian, Overlay,
+    OverlaySummary, Probability, Repair, Ring, Target, Topology, Weights,
 };
 
 fn topology(text: &str) -> Result<Topology, String> {
@@ -249,6 +249,13 @@ fn weights_are_read_by_their_names() {
         (r#"{"laplacian": {}}"#, "laplacian"),
         (r#"{"laplacian": {"theta": 0.25}}"#, "laplacian theta=0.25"),
         (r#"{"uniform": {}}"#, "uniform"),
+        (r#"{"by_examples": {}}"#, "by_examples"),
+        (r#"{"random": {}}"#, "random"),
+        (r#"{"fastest": {"nonnegative": true}}"#, "fastest"),
+        (
+            r#"{"fastest": {"nonnegative": false}}"#,
+            "fastest nonnegative=false",
+        ),
     ] {
         let read: Weights = serde_json::from_str(text).unwrap();
         assert_eq!(read.label(), label);
@@ -258,6 +265,16 @@ fn weights_are_read_by_their_names() {
         );
     }
     assert_eq!(Weights::default().label(), "metropolis_hastings");
+    let read = |text: &str| serde_json::from_str::<Weights>(text);
+    assert_eq!(
+        read(r#"{"fastest": {}}"#).unwrap(),
+        Weights::Fastest(Fastest { nonnegative: true })
+    );
+    let error = read(r#"{"fastest": {"negative": true}}"#).unwrap_err();
+    assert!(
+        error.to_string().contains("unknown field `negative`"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -4,8 +4,8 @@
 
 use meshfold_topology::{
     DCliques, ErdosRenyi, Failures, HistogramNoise, InterClique, Members, Nodes, NoiseScale,
-    Outside, Probability, Redraw, Regular, Ring, RingPlusMatching, SmallWorld, Topology,
-    VirtualRings, WattsStrogatz,
+    Outside, Overlay, Probability, Random, Redraw, Regular, Ring, RingPlusMatching, SmallWorld,
+    Topology, VirtualRings, WattsStrogatz, Weights,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -156,5 +156,21 @@ fn d_cliques_keep_their_values() {
     assert_eq!(
         edges(small_world),
         "0-1 0-3 0-4 0-8 0-9 1-2 1-5 1-6 1-7 2-5 2-6 2-7 3-4 3-5 3-8 3-9 4-6 4-8 4-9 5-6 6-7 7-9"
+    );
+}
+
+#[test]
+fn random_weights_keep_their_values() {
+    let path = Overlay::from_edges(4, [(0, 1), (1, 2), (2, 3)]).unwrap();
+    let matrix = Weights::Random(Random {})
+        .draw(&path, &mut ChaCha8Rng::seed_from_u64(2024))
+        .unwrap();
+    let weights: Vec<f64> = path
+        .edges()
+        .map(|(a, b)| matrix.weight(a as usize, b as usize))
+        .collect();
+    assert_eq!(
+        weights,
+        [0.10011994087017898, 0.5889458998551848, 0.41105410014481525]
     );
 }

@@ -3,9 +3,10 @@
 #![allow(clippy::unwrap_used)]
 
 use meshfold_topology::{
-    BalancedTree, Barbell, Complete, Edges, ErdosRenyi, Exponential, Grid, Laplacian, MaxDegree,
-    MetropolisHastings, Path, Probability, Regular, Ring, RingPlusMatching, Spectrum, Star,
-    Topology, TopologyError, Torus, Uniform, VirtualRings, WattsStrogatz, Weights,
+    BalancedTree, Barbell, ByExamples, Complete, Edges, ErdosRenyi, Exponential, Fastest, Grid,
+    Laplacian, MaxDegree, MetropolisHastings, Overlay, OverlaySummary, Path, Probability, Random,
+    Regular, Ring, RingPlusMatching, Spectrum, Star, Topology, TopologyError, Torus, Uniform,
+    VirtualRings, WattsStrogatz, Weights,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -44,14 +45,41 @@ fn topologies() -> [Topology; 17] {
     ]
 }
 
-fn all_weights() -> [Weights; 5] {
+fn all_weights() -> [Weights; 9] {
     [
         Weights::MetropolisHastings(MetropolisHastings {}),
         Weights::MaxDegree(MaxDegree {}),
         Weights::Laplacian(Laplacian::default()),
         Weights::Laplacian(Laplacian { theta: Some(0.3) }),
         Weights::Uniform(Uniform {}),
+        Weights::ByExamples(ByExamples {}),
+        Weights::Random(Random {}),
+        Weights::Fastest(Fastest::default()),
+        Weights::Fastest(Fastest { nonnegative: false }),
     ]
+}
+
+/// 24 nodes that hold from 7 to 168 examples.
+fn build(topology: &Topology) -> Overlay {
+    let overlay = topology
+        .build(24, &mut ChaCha8Rng::seed_from_u64(5))
+        .unwrap();
+    overlay
+        .with_examples((1..=24).map(|node| node * 7).collect())
+        .unwrap()
+}
+
+/// Whether only the mean of shares of their own is kept.
+fn keeps_its_own_mean(weights: &Weights) -> bool {
+    matches!(weights, Weights::Uniform(_) | Weights::ByExamples(_))
+}
+
+/// Whether a node may keep nothing of its model, or less.
+fn may_give_all_away(weights: &Weights) -> bool {
+    matches!(
+        weights,
+        Weights::Laplacian(_) | Weights::Random(_) | Weights::Fastest(_)
+    )
 }
 
 #[test]
@@ -93,23 +121,21 @@ fn overlays_are_simple_connected_and_symmetric() {
 }
 
 #[test]
-fn symmetric_weights_are_doubly_stochastic_and_uniform_keeps_its_own_mean() {
+fn symmetric_weights_are_doubly_stochastic_and_the_others_keep_their_own_mean() {
     let values: Vec<f64> = (0..24).map(|i| (i as f64).cos() * 10.0).collect();
     for topology in topologies() {
-        let overlay = topology
-            .build(24, &mut ChaCha8Rng::seed_from_u64(5))
-            .unwrap();
+        let overlay = build(&topology);
         for weights in all_weights() {
             let label = format!("{} {}", topology.label(), weights.label());
             let matrix = weights.matrix(&overlay).unwrap();
             assert!(matrix.is_row_stochastic(1e-12), "{label}");
-            if !matches!(weights, Weights::Uniform(_)) {
+            if !keeps_its_own_mean(&weights) {
                 assert!(
                     matrix.is_symmetric(1e-15) && matrix.is_doubly_stochastic(1e-12),
                     "{label}"
                 );
             }
-            if !matches!(weights, Weights::Laplacian(_)) {
+            if !may_give_all_away(&weights) {
                 assert!(matrix.min_self_weight() > 0.0, "{label}");
             }
             let linked = |i: usize, j: u32| i == j as usize || overlay.neighbours(i).contains(&j);
@@ -136,9 +162,7 @@ fn symmetric_weights_are_doubly_stochastic_and_uniform_keeps_its_own_mean() {
 #[test]
 fn every_connected_overlay_mixes() {
     for topology in topologies() {
-        let overlay = topology
-            .build(24, &mut ChaCha8Rng::seed_from_u64(5))
-            .unwrap();
+        let overlay = build(&topology);
         for weights in all_weights() {
             let matrix = weights.matrix(&overlay).unwrap();
             let spectrum = Spectrum::of(&overlay, &weights, &matrix).unwrap();
@@ -215,5 +239,33 @@ fn disconnected_edges_are_refused() {
                 .unwrap_err(),
             TopologyError::NoNodes
         );
+    }
+}
+
+#[test]
+fn the_fastest_weights_are_faster_than_all_symmetric_ones() {
+    for topology in topologies() {
+        let overlay = build(&topology);
+        let norm = |weights: &Weights| {
+            let matrix = weights.matrix(&overlay).unwrap();
+            let (summary, spectrum) = OverlaySummary::new(&overlay, weights, &matrix).unwrap();
+            (summary.min_self_weight, (1.0 - spectrum.p).sqrt())
+        };
+        let (least, fastest) = norm(&Weights::Fastest(Fastest::default()));
+        let (_, free) = norm(&Weights::Fastest(Fastest { nonnegative: false }));
+        assert!(
+            least >= 0.0 && free < fastest + 1e-5,
+            "{}",
+            topology.label()
+        );
+        for weights in all_weights() {
+            if keeps_its_own_mean(&weights) {
+                continue;
+            }
+            let (least, other) = norm(&weights);
+            let best = if least >= 0.0 { fastest } else { free };
+            let label = format!("{} {}", topology.label(), weights.label());
+            assert!(best < other + 1.1e-5, "{label}: {best} {other}");
+        }
     }
 }

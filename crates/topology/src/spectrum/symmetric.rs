@@ -40,7 +40,11 @@ impl Symmetric {
     /// `I - Π^{1/2} W Π^{-1/2}`, similar to `I - W`; `None` unless that is symmetric and π is stationary.
     pub(super) fn deficit(matrix: &MixingMatrix, stationary: &[f64]) -> Option<Self> {
         let root: Vec<f64> = stationary.iter().map(|share| share.sqrt()).collect();
-        let scaled = |i: usize, j: usize, weight: f64| root[i] * weight / root[j];
+        // A node without a share (no examples) is given no weight by others, and 0/0 where it is given none by itself.
+        let scaled = |i: usize, j: usize, weight: f64| match weight {
+            0.0 => 0.0,
+            _ => root[i] * weight / root[j],
+        };
         let balanced = (0..matrix.rows()).all(|i| {
             let mut row = matrix.row(i).map(|(j, weight)| (j as usize, weight));
             row.all(|(j, weight)| {

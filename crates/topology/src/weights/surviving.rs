@@ -7,11 +7,11 @@ impl Weights {
     /// The mixing matrix of what failures left of an overlay, `matrix` being that of the `whole`.
     ///
     /// Weights that go by degrees are made anew from the degrees left; `laplacian` keeps the weight of an edge, that is θ
-    /// and λ_N of the whole overlay. Nodes without an edge, as the dead are, keep their row as it is. Mixing is
+    /// and λ_N of the whole overlay; in `random` and `fastest` the weight of a lost neighbour goes to the diagonal. Nodes without an edge, as the dead are, keep their row as it is. Mixing is
     /// sparse unless the overlay is still complete: a complete overlay of n nodes that lost some has n² weights.
     ///
     /// # Errors
-    /// Those of [`Weights::matrix`].
+    /// Those of [`Weights::matrix`]; [`TopologyError::NewEdge`] as [`MixingMatrix::surviving`].
     pub fn surviving(
         &self,
         whole: &Overlay,
@@ -19,10 +19,12 @@ impl Weights {
         surviving: &Overlay,
     ) -> Result<MixingMatrix, TopologyError> {
         match self {
-            Self::MetropolisHastings(_) | Self::MaxDegree(_) | Self::Uniform(_) => {
-                self.matrix(surviving)
-            }
+            Self::MetropolisHastings(_)
+            | Self::MaxDegree(_)
+            | Self::Uniform(_)
+            | Self::ByExamples(_) => self.matrix(surviving),
             Self::Laplacian(_) => Ok(one_weight(whole, matrix, surviving)),
+            Self::Random(_) | Self::Fastest(_) => matrix.surviving(whole, surviving),
         }
     }
 }
