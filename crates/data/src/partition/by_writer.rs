@@ -12,7 +12,7 @@ use super::{Labelled, PartitionError, Strategy, cut};
 /// most one.
 ///
 /// # Source
-/// P-FedAvg, section VI-A: FEMNIST "is split among 3,550 unbalanced clients based on character writers".
+/// P-FedAvg, section VII-A: FEMNIST "is split among 3,550 unbalanced clients based on character writers".
 ///
 /// # Interpretation
 /// One client per writer: the clients are in ascending order of the writers' numbers. Writers of test examples alone

@@ -14,7 +14,7 @@ use super::{Labelled, PartitionError, Strategy};
 /// the held-out tenths together are the test set.
 ///
 /// # Source
-/// MNIST of P-FedAvg (section VI-A: 69,035 images, 1000 clients, two digits each), which takes it from FedProx: T. Li
+/// MNIST of P-FedAvg (section VII-A: 69,035 images, 1000 clients, two digits each), which takes it from FedProx: T. Li
 /// et al., "Federated optimization in heterogeneous networks", MLSys 2020, `data/mnist/generate_niid.py`.
 ///
 /// # Interpretation

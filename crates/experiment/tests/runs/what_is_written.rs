@@ -115,7 +115,7 @@ fn the_same_seed_gives_the_same_bytes_whatever_the_threads() {
 
 #[test]
 fn a_partition_that_pools_is_judged_on_what_it_holds_out() {
-    let case = Case::new(&["partition={two_label_power_law: {clients: 20}}"]);
+    let case = Case::new(&["partition={two_label_power_law: {clients: 10}}"]);
     let report = case.run();
     let held_out = case.plan.partition.held_out().unwrap().len() as f64;
     assert!(held_out < 60.0, "the dataset's own test set has 60");
