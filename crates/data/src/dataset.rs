@@ -60,11 +60,36 @@ impl DatasetConfig {
         }
     }
 
+    /// The labels of the training examples, then those of the test examples, as [`labels`](Self::labels): what a
+    /// [`Partitioner`](crate::Partitioner) deals that pools.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn pooled_labels(&self, folder: &DataFolder) -> Result<Vec<u16>, DataError> {
+        match self {
+            Self::Glyphs(glyphs) => glyphs.pooled_labels(),
+            Self::Mnist(mnist) => mnist.layout().pooled_labels(folder),
+            Self::FashionMnist(fashion) => fashion.layout().pooled_labels(folder),
+        }
+    }
+
+    /// Who wrote each training example, `[M]`, in the order of [`labels`](Self::labels); `None` if the dataset does not
+    /// know. No features are drawn or read.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn writers(&self, _folder: &DataFolder) -> Result<Option<Vec<u32>>, DataError> {
+        match self {
+            Self::Glyphs(glyphs) => glyphs.writers().map(Some),
+            Self::Mnist(_) | Self::FashionMnist(_) => Ok(None),
+        }
+    }
+
     /// Checks the settings without touching a file.
     ///
     /// # Errors
     /// [`DataError::ExampleCount`] or [`DataError::Validation`] if nothing is left to train on or to
-    /// test with.
+    /// test with; [`DataError::BalancedTest`] if there cannot be such a test set.
     pub fn validate(&self) -> Result<(), DataError> {
         match self {
             Self::Glyphs(glyphs) => glyphs.validate(),
@@ -121,6 +146,36 @@ mod tests {
         let folder = DataFolder::new("unused");
         let loaded = glyphs.load(&folder).unwrap();
         assert_eq!(glyphs.labels(&folder).unwrap(), loaded.train.labels());
+        assert_eq!(
+            glyphs.pooled_labels(&folder).unwrap(),
+            [loaded.train.labels(), loaded.test.labels()].concat()
+        );
+        let writers = glyphs.writers(&folder).unwrap();
+        assert_eq!(writers.as_deref(), loaded.train.writers());
+    }
+
+    #[test]
+    fn test_sets_that_cannot_be_balanced_are_refused_without_files() {
+        let refusal = |images| {
+            let balanced_test = Some(images);
+            let mnist = Mnist {
+                balanced_test,
+                ..Mnist::default()
+            };
+            DatasetConfig::Mnist(mnist)
+                .validate()
+                .unwrap_err()
+                .to_string()
+        };
+        let needed = "images asked for, a multiple of 10 up to 8920 needed";
+        for images in [0, 5005, 8930] {
+            let text = format!("mnist: a balanced test set of {images} {needed}");
+            assert_eq!(refusal(images), text);
+        }
+        let fashion = r#"{"fashion_mnist": {"balanced_test": 10000}}"#;
+        let fashion: DatasetConfig = serde_json::from_str(fashion).unwrap();
+        fashion.validate().unwrap();
+        assert_eq!(fashion.expected().examples_test, 10_000);
     }
 
     #[test]

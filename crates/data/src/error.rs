@@ -61,6 +61,20 @@ pub enum DataError {
         /// Training images there are.
         available: usize,
     },
+    /// The test set cannot have so many images with equally many of each class.
+    #[error(
+        "{dataset}: a balanced test set of {asked} images asked for, a multiple of {classes} up to {most} needed"
+    )]
+    BalancedTest {
+        /// Name of the dataset.
+        dataset: &'static str,
+        /// Test images asked for.
+        asked: usize,
+        /// Number of classes.
+        classes: usize,
+        /// The most that there can be, as many of each class as the smallest class has.
+        most: usize,
+    },
     /// No manifest has this name.
     #[error(
         "no dataset to fetch is called `{name}`, there are {known}{}",

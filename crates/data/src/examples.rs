@@ -5,7 +5,7 @@ use std::sync::Arc;
 use burn_dataset::{Dataset, DatasetError};
 use serde::{Deserialize, Serialize};
 
-use crate::DataError;
+use crate::{DataError, Labelled, Partition};
 
 /// Shape of one example's features, `channels * height * width = D`, stored in that order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -200,6 +200,45 @@ impl Examples {
         self.writers.as_deref()
     }
 
+    /// What a [`Partitioner`](crate::Partitioner) sees of the examples.
+    pub fn labelled(&self) -> Labelled<'_> {
+        Labelled {
+            labels: &self.labels,
+            classes: self.classes,
+            writers: self.writers(),
+        }
+    }
+
+    /// The examples at `indices`, in that order.
+    pub(crate) fn selected(&self, indices: &[u32]) -> Self {
+        let indices = || indices.iter().map(|&index| index as usize);
+        let mut features = Vec::with_capacity(indices().len() * self.width());
+        indices().for_each(|index| features.extend_from_slice(self.row(index)));
+        let writers = self.writers.as_ref();
+        Self {
+            features,
+            labels: indices().map(|index| self.labels[index]).collect(),
+            writers: writers.map(|writers| indices().map(|index| writers[index]).collect()),
+            ..*self
+        }
+    }
+
+    /// These examples, then the `others` of the same dataset.
+    pub(crate) fn followed_by(&self, others: &Self) -> Self {
+        assert_eq!(
+            (self.shape, self.classes, self.scale),
+            (others.shape, others.classes, others.scale),
+            "splits of one dataset are of one kind"
+        );
+        let writers = self.writers.as_ref().zip(others.writers.as_ref());
+        Self {
+            features: [self.features.as_slice(), &others.features].concat(),
+            labels: [self.labels.as_slice(), &others.labels].concat(),
+            writers: writers.map(|(first, second)| [first.as_slice(), second].concat()),
+            ..*self
+        }
+    }
+
     /// Cuts the first `count` examples off; the rest is dropped.
     pub(crate) fn truncated(mut self, count: usize) -> Self {
         self.features.truncate(count * self.width());
@@ -244,6 +283,27 @@ pub struct Splits {
     pub train: Arc<Examples>,
     /// Test examples, seen by evaluation alone.
     pub test: Arc<Examples>,
+}
+
+impl Splits {
+    /// The examples in the order that the indices of `partition` count.
+    ///
+    /// Where the partition [holds out](Partition::held_out) its own test set, the training examples are followed by the
+    /// test examples, and the test examples are those held out; else nothing changes. The held-out examples stay among
+    /// the training examples, of no client.
+    ///
+    /// # Panics
+    /// If the partition holds out an example that there is not.
+    pub fn dealt(self, partition: &Partition) -> Self {
+        let Some(held_out) = partition.held_out() else {
+            return self;
+        };
+        let pooled = self.train.followed_by(&self.test);
+        Self {
+            test: Arc::new(pooled.selected(held_out)),
+            train: Arc::new(pooled),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -296,6 +356,25 @@ mod tests {
             label.to_string(),
             "examples: label 2 of example 2 is not below the number of classes, 2"
         );
+    }
+
+    #[test]
+    fn a_partition_that_pools_gives_train_and_test_anew() {
+        let splits = Splits {
+            train: Arc::new(three().with_writers(vec![7, 8, 9])),
+            test: Arc::new(three().truncated(2).with_writers(vec![4, 5])),
+        };
+        let plain = Partition::new(vec![vec![0, 1, 2]], 3).unwrap();
+        assert_eq!(splits.clone().dealt(&plain).test, splits.test);
+        let pooling = Partition::new(vec![vec![0, 3]], 5).unwrap();
+        let pooling = pooling.holding_out(Some(vec![4, 2])).unwrap();
+        let dealt = splits.dealt(&pooling);
+        assert_eq!(dealt.train.labels(), [0, 1, 1, 0, 1]);
+        assert_eq!(dealt.train.row(3), [0, 255]);
+        assert_eq!(dealt.train.writers(), Some([7, 8, 9, 4, 5].as_slice()));
+        assert_eq!(dealt.test.features(), [10, 20, 30, 40]);
+        assert_eq!(dealt.test.labels(), [1, 1]);
+        assert_eq!(dealt.test.writers(), Some([5, 9].as_slice()));
     }
 
     #[test]

@@ -16,6 +16,9 @@ use crate::mnist_layout::MnistLayout;
 pub struct FashionMnist {
     /// The last so many training images are left out of training: 10000 leaves 50,000.
     pub validation: usize,
+    /// The test set is the first so many test images that are equally many of each class: 5000 leaves the first 500 of
+    /// each; all test images if absent.
+    pub balanced_test: Option<usize>,
     /// How bytes become model input.
     pub scale: Scaling,
 }
@@ -39,6 +42,8 @@ impl FashionMnist {
         MnistLayout {
             name: "fashion_mnist",
             validation: self.validation,
+            balanced_test: self.balanced_test,
+            smallest_test_class: 1000,
             scale: self.scale.of(0.2860, 0.3530),
             label_names: &NAMES,
         }

@@ -104,11 +104,30 @@ impl Glyphs {
     /// The labels of the training examples that [`load`](Self::load) draws.
     pub(crate) fn labels(&self) -> Result<Vec<u16>, DataError> {
         self.validate()?;
-        let digit = |index| draw_digit(&mut self.example_stream(TRAIN, index)) as u16;
-        Ok((0..self.train).into_par_iter().map(digit).collect())
+        Ok(self.digits(self.train, TRAIN))
     }
 
-    /// The stream that example `index` of a split is drawn from, its digit first.
+    /// The labels of the training examples that [`load`](Self::load) draws, then those of the test examples.
+    pub(crate) fn pooled_labels(&self) -> Result<Vec<u16>, DataError> {
+        let mut labels = self.labels()?;
+        labels.extend(self.digits(self.test, TEST));
+        Ok(labels)
+    }
+
+    /// The writers of the training examples that [`load`](Self::load) draws.
+    pub(crate) fn writers(&self) -> Result<Vec<u32>, DataError> {
+        self.validate()?;
+        let writer = |index| draw_origin(&mut self.example_stream(TRAIN, index)).1;
+        Ok((0..self.train).into_par_iter().map(writer).collect())
+    }
+
+    /// The first `count` digits of a split.
+    fn digits(&self, count: usize, split: u64) -> Vec<u16> {
+        let digit = |index| draw_origin(&mut self.example_stream(split, index)).0;
+        (0..count).into_par_iter().map(digit).collect()
+    }
+
+    /// The stream that example `index` of a split is drawn from, its digit and writer first.
     fn example_stream(&self, split: u64, index: usize) -> ChaCha8Rng {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(split | index as u64);
@@ -127,10 +146,14 @@ impl Glyphs {
             .enumerate()
             .map(|(index, pixels)| {
                 let mut rng = self.example_stream(stream, index);
-                let digit = draw_digit(&mut rng);
-                let writer = rng.random_range(0..PEOPLE);
-                pen::write(digit, &people[writer as usize], &mut rng, pixels);
-                (digit as u16, first + writer)
+                let (digit, writer) = draw_origin(&mut rng);
+                pen::write(
+                    usize::from(digit),
+                    &people[writer as usize],
+                    &mut rng,
+                    pixels,
+                );
+                (digit, first + writer)
             })
             .collect();
         let (labels, writers) = who.into_iter().unzip();
@@ -144,8 +167,10 @@ impl Glyphs {
     }
 }
 
-fn draw_digit(rng: &mut ChaCha8Rng) -> usize {
-    rng.random_range(0..CLASSES)
+/// The digit of an example, and which of the split's people writes it.
+fn draw_origin(rng: &mut ChaCha8Rng) -> (u16, u32) {
+    let digit = rng.random_range(0..CLASSES) as u16;
+    (digit, rng.random_range(0..PEOPLE))
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 //!   [`Examples`]: `glyphs` is drawn by the program, `mnist` and `fashion_mnist` are read from a
 //!   [`DataFolder`] and verified.
 //! - [`manifests`] say which files those are; [`fetch()`] downloads and [`check()`] verifies them.
-//! - [`Partitioner`] deals the training examples to clients, giving a [`Partition`].
+//! - [`Partitioner`] deals the training examples to clients, giving a [`Partition`]; where it pools them with the
+//!   test examples, [`Splits::dealt`] puts the examples in the order that the partition counts.
 //!
 //! The crate knows nothing of tensors or graphs.
 //!
@@ -16,7 +17,7 @@
 //! let splits = dataset.load(&DataFolder::new("unused"))?;
 //! let dealer = Partitioner::Shards(Shards { clients: 10, per_client: 2 });
 //! let mut rng = ChaCha8Rng::seed_from_u64(1);
-//! let partition = dealer.split(splits.train.labels(), splits.train.classes(), &mut rng)?;
+//! let partition = dealer.split(splits.train.labelled(), &mut rng)?;
 //! assert_eq!(partition.sizes(), [60; 10]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -25,6 +26,7 @@
 #![doc = include_str!("../../../datasets/README.md")]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod balanced;
 mod check;
 mod dataset;
 mod error;
@@ -51,6 +53,7 @@ pub use self::glyphs::Glyphs;
 pub use self::manifest::{Manifest, ManifestFile, manifests};
 pub use self::mnist::Mnist;
 pub use self::partition::{
-    ClassSizes, Classes, Dirichlet, ExampleOrder, Explicit, Iid, OneLabel, Partition,
-    PartitionError, Partitioner, Quantity, Shards, Similarity, label_histogram,
+    ByWriter, ClassSizes, Classes, Dirichlet, ExampleOrder, Explicit, Iid, LabelQuota, Labelled,
+    OneLabel, Partition, PartitionError, Partitioner, Quantity, Shards, Similarity,
+    TwoLabelPowerLaw, label_histogram,
 };

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::balanced::first_of_each;
 use crate::manifest::{Manifest, ManifestFile};
 use crate::{DataError, DataFolder, Dimensions, Examples, Scale, Shape, Splits, idx, payload};
 
@@ -21,6 +22,10 @@ pub(crate) struct MnistLayout {
     pub(crate) name: &'static str,
     /// The last so many training images are left out of training.
     pub(crate) validation: usize,
+    /// How many test images of classes of one size stand for all test images.
+    pub(crate) balanced_test: Option<usize>,
+    /// Test images of the class that has the fewest.
+    pub(crate) smallest_test_class: usize,
     /// Map from bytes to model input.
     pub(crate) scale: Scale,
     /// Names of the classes, if they are more than the digit.
@@ -32,13 +37,13 @@ impl MnistLayout {
     pub(crate) fn expected(&self) -> Dimensions {
         Dimensions {
             examples_train: TRAIN.saturating_sub(self.validation),
-            examples_test: TEST,
+            examples_test: self.balanced_test.unwrap_or(TEST),
             features: SIDE * SIDE,
             classes: CLASSES,
         }
     }
 
-    /// Checks that something is left to train on.
+    /// Checks that something is left to train on and that the test images asked for are there.
     pub(crate) fn validate(&self) -> Result<(), DataError> {
         if self.validation >= TRAIN {
             return Err(DataError::Validation {
@@ -47,7 +52,18 @@ impl MnistLayout {
                 available: TRAIN,
             });
         }
-        Ok(())
+        let most = CLASSES * self.smallest_test_class;
+        match self.balanced_test {
+            Some(asked) if asked == 0 || asked > most || !asked.is_multiple_of(CLASSES) => {
+                Err(DataError::BalancedTest {
+                    dataset: self.name,
+                    asked,
+                    classes: CLASSES,
+                    most,
+                })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Reads and verifies the four files: format, sizes, SHA-256 of the content.
@@ -56,10 +72,20 @@ impl MnistLayout {
         let manifest = Manifest::by_name(self.name)?;
         let read = |prefix: &str, count| self.read_split(manifest, folder, prefix, count);
         let (train, test) = rayon::join(|| read("train", TRAIN), || read("t10k", TEST));
+        let (train, mut test) = (train?, test?);
+        if let Some(chosen) = self.chosen(test.labels()) {
+            test = test.selected(&chosen);
+        }
         Ok(Splits {
-            train: Arc::new(train?.truncated(TRAIN - self.validation)),
-            test: Arc::new(test?),
+            train: Arc::new(train.truncated(TRAIN - self.validation)),
+            test: Arc::new(test),
         })
+    }
+
+    /// Which of the test images with these `labels` are used; all if absent.
+    fn chosen(&self, labels: &[u16]) -> Option<Vec<u32>> {
+        self.balanced_test
+            .map(|images| first_of_each(labels, CLASSES, images / CLASSES))
     }
 
     /// Reads and verifies the labels of the training examples; the other files need only be there.
@@ -71,6 +97,18 @@ impl MnistLayout {
         }
         let mut labels = self.read_labels(manifest, folder, "train", TRAIN)?;
         labels.truncate(TRAIN - self.validation);
+        Ok(labels)
+    }
+
+    /// Reads and verifies the labels of the training examples and then those of the test examples.
+    pub(crate) fn pooled_labels(&self, folder: &DataFolder) -> Result<Vec<u16>, DataError> {
+        let mut labels = self.labels(folder)?;
+        let manifest = Manifest::by_name(self.name)?;
+        let test = self.read_labels(manifest, folder, "t10k", TEST)?;
+        match self.chosen(&test) {
+            Some(chosen) => labels.extend(chosen.iter().map(|&index| test[index as usize])),
+            None => labels.extend(test),
+        }
         Ok(labels)
     }
 

@@ -4,31 +4,39 @@ mod apportion;
 mod cut;
 mod error;
 mod label_groups;
+mod labelled;
 mod ownership;
 
 // A further way is one file and three lines: here, in the enum, and in `Partitioner::strategy`.
+mod by_writer;
 mod classes;
 mod dirichlet;
 mod explicit;
 mod iid;
+mod label_quota;
 mod one_label;
 mod quantity;
 mod shards;
 mod similarity;
+mod two_label_power_law;
 
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
+pub use self::by_writer::ByWriter;
 pub use self::classes::{ClassSizes, Classes};
 pub use self::dirichlet::Dirichlet;
 pub use self::error::PartitionError;
 pub use self::explicit::{ExampleOrder, Explicit};
 pub use self::iid::Iid;
+pub use self::label_quota::LabelQuota;
+pub use self::labelled::Labelled;
 pub use self::one_label::OneLabel;
 pub use self::ownership::{Partition, label_histogram};
 pub use self::quantity::Quantity;
 pub use self::shards::Shards;
 pub use self::similarity::Similarity;
+pub use self::two_label_power_law::TwoLabelPowerLaw;
 
 /// A way of dealing the training examples to clients: `{shards: {clients: 100}}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,10 +54,16 @@ pub enum Partitioner {
     Dirichlet(Dirichlet),
     /// Partly from a common pool, partly shards of single labels.
     Similarity(Similarity),
+    /// Equal numbers of examples, from one label after another up to a quota.
+    LabelQuota(LabelQuota),
     /// Labels alike, numbers of examples log-normal.
     Quantity(Quantity),
     /// Given counts, or given sizes and label ratios.
     Explicit(Explicit),
+    /// Two labels each, numbers of examples heavy-tailed, a test set of everybody's tenths.
+    TwoLabelPowerLaw(TwoLabelPowerLaw),
+    /// Who wrote an example owns it.
+    ByWriter(ByWriter),
 }
 
 impl Partitioner {
@@ -61,13 +75,16 @@ impl Partitioner {
             Self::Classes(classes) => classes,
             Self::Dirichlet(dirichlet) => dirichlet,
             Self::Similarity(similarity) => similarity,
+            Self::LabelQuota(quota) => quota,
             Self::Quantity(quantity) => quantity,
             Self::Explicit(explicit) => explicit,
+            Self::TwoLabelPowerLaw(power_law) => power_law,
+            Self::ByWriter(by_writer) => by_writer,
         }
     }
 
-    /// Number of clients `N`.
-    pub fn clients(&self) -> usize {
+    /// Number of clients `N`, where the settings say it.
+    pub fn clients(&self) -> Option<usize> {
         self.strategy().clients()
     }
 
@@ -76,72 +93,92 @@ impl Partitioner {
         self.strategy().label()
     }
 
-    /// Checks what can be checked before the labels are known, against `examples` in `classes`.
-    ///
-    /// # Errors
-    /// As [`split`](Self::split), except those that depend on the labels or on chance.
-    pub fn check(&self, examples: usize, classes: usize) -> Result<(), PartitionError> {
-        self.strategy().form()?;
-        let clients = self.clients();
-        if clients == 0 {
-            return Err(PartitionError::NoClients);
-        }
-        if clients > examples {
-            return Err(PartitionError::TooManyClients { clients, examples });
-        }
-        self.strategy().check(examples, classes)
+    /// Whether training and test examples are dealt together, and part of them held out as the test set.
+    pub fn pools(&self) -> bool {
+        self.strategy().pools()
     }
 
-    /// Deals the examples with these `labels` `[M]`, each below `classes`, to the clients.
+    /// Whether [`split`](Self::split) needs to know who wrote each example.
+    pub fn reads_writers(&self) -> bool {
+        self.strategy().reads_writers()
+    }
+
+    /// Checks what can be checked before the labels are known, against `examples` in `classes`: the training examples,
+    /// and those of the test set if the partition [pools](Self::pools).
     ///
-    /// The same settings, labels and state of `rng` give the same partition everywhere.
+    /// # Errors
+    /// As [`split`](Self::split), except those that depend on the labels, the writers or chance.
+    pub fn check(&self, examples: usize, classes: usize) -> Result<(), PartitionError> {
+        self.strategy().form()?;
+        match self.clients() {
+            Some(0) => Err(PartitionError::NoClients),
+            Some(clients) if clients > examples => {
+                Err(PartitionError::TooManyClients { clients, examples })
+            }
+            _ => self.strategy().check(examples, classes),
+        }
+    }
+
+    /// Deals `examples` to the clients: the training examples, followed by those of the test set if the partition
+    /// [pools](Self::pools).
+    ///
+    /// The same settings, examples and state of `rng` give the same partition everywhere.
     ///
     /// # Errors
     /// A [`PartitionError`] that says which setting cannot be met and which could.
     ///
     /// # Panics
-    /// If a label is not below `classes`, or if there are more than `u32::MAX` examples.
+    /// If a label is not below the number of classes, if there is not one writer per example, or if there are more than
+    /// `u32::MAX` examples.
     pub fn split(
         &self,
-        labels: &[u16],
-        classes: usize,
+        examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Partition, PartitionError> {
-        assert!(
-            u32::try_from(labels.len()).is_ok(),
-            "example indices are 32 bit"
-        );
-        assert!(
-            labels.iter().all(|&label| usize::from(label) < classes),
-            "labels are below the number of classes"
-        );
-        self.check(labels.len(), classes)?;
-        let shards = self.strategy().deal(labels, classes, rng)?;
-        Partition::new(shards, labels.len())
+        examples.expect_sound();
+        let count = examples.labels.len();
+        self.check(count, examples.classes)?;
+        let mut shards = self.strategy().deal(examples, rng)?;
+        let held_out = self.strategy().hold_out(&mut shards, rng);
+        Partition::new(shards, count)?.holding_out(held_out)
     }
 }
 
 /// What each way of dealing provides.
 trait Strategy {
-    /// Number of clients `N`.
-    fn clients(&self) -> usize;
+    /// Number of clients `N`, if it does not depend on the examples.
+    fn clients(&self) -> Option<usize>;
 
     /// A short description.
     fn label(&self) -> String;
+
+    /// Whether the test examples are dealt as well; then [`hold_out`](Self::hold_out) says what is the test set.
+    fn pools(&self) -> bool {
+        false
+    }
+
+    /// Whether the examples have to come with their writers.
+    fn reads_writers(&self) -> bool {
+        false
+    }
 
     /// Checks that the settings say how many clients there are.
     fn form(&self) -> Result<(), PartitionError> {
         Ok(())
     }
 
-    /// Checks the settings; the number of clients is already known to be in `1..=examples`.
+    /// Checks the settings; the number of clients, if given, is already known to be in `1..=examples`.
     fn check(&self, examples: usize, classes: usize) -> Result<(), PartitionError>;
 
     /// The examples of each client; called after `check`.
     fn deal(
         &self,
-        labels: &[u16],
-        classes: usize,
+        examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Vec<Vec<u32>>, PartitionError>;
+
+    /// Takes the examples of the test set out of what was dealt, if the partition pools.
+    fn hold_out(&self, _shards: &mut [Vec<u32>], _rng: &mut ChaCha8Rng) -> Option<Vec<u32>> {
+        None
+    }
 }

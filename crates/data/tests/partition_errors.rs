@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use meshfold_data::{
-    ClassSizes, Classes, Dirichlet, Explicit, Iid, OneLabel, PartitionError, Partitioner, Quantity,
-    Shards, Similarity,
+    ByWriter, ClassSizes, Classes, Dirichlet, Explicit, Iid, LabelQuota, Labelled, OneLabel,
+    PartitionError, Partitioner, Quantity, Shards, Similarity, TwoLabelPowerLaw,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -19,7 +19,7 @@ fn rng(seed: u64) -> ChaCha8Rng {
 fn settings_that_cannot_be_met_are_named() {
     let labels: Vec<u16> = (0..60).map(|i| i * i % 10).collect();
     let refusal = |way: Partitioner| {
-        way.split(&labels, CLASSES, &mut rng(1))
+        way.split(Labelled::new(&labels, CLASSES), &mut rng(1))
             .unwrap_err()
             .to_string()
     };
@@ -94,11 +94,89 @@ fn settings_that_cannot_be_met_are_named() {
 }
 
 #[test]
+fn quotas_that_do_not_fill_the_budgets_are_named() {
+    let labels: Vec<u16> = (0..60).map(|i| i % 10).collect();
+    let refusal = |clients, max_per_label| {
+        let quota = LabelQuota {
+            clients,
+            max_per_label,
+        };
+        Partitioner::LabelQuota(quota)
+            .split(Labelled::new(&labels, CLASSES), &mut rng(1))
+            .unwrap_err()
+            .to_string()
+    };
+    for quota in [0, 1] {
+        assert_eq!(
+            refusal(3, quota),
+            format!(
+                "partition: label_quota.max_per_label is {quota}, at least 2 (to have 20 examples of 10 labels) needed"
+            )
+        );
+    }
+    assert_eq!(refusal(0, 1500), "partition: 0 clients, at least 1 needed");
+    assert!(refusal(61, 1500).contains("at most 60 clients"));
+}
+
+#[test]
+fn two_labels_that_are_not_there_are_named() {
+    let refusal = |clients, labels: &[u16], classes| {
+        Partitioner::TwoLabelPowerLaw(TwoLabelPowerLaw { clients })
+            .split(Labelled::new(labels, classes), &mut rng(1))
+            .unwrap_err()
+            .to_string()
+    };
+    let labels: Vec<u16> = (0..60).map(|i| i % 3).collect();
+    assert_eq!(
+        refusal(2, &[0; 60], 1),
+        "partition: 1 classes, at least 2 needed"
+    );
+    assert_eq!(
+        refusal(7, &labels, 3),
+        "partition: two_label_power_law.clients is 7, at most 6 (60 examples, 10 for each client to begin with) needed"
+    );
+    assert_eq!(
+        refusal(0, &labels, 3),
+        "partition: 0 clients, at least 1 needed"
+    );
+    let uneven: Vec<u16> = (0..60).map(|i| u16::from(i > 8)).collect();
+    assert_eq!(
+        refusal(2, &uneven, 2),
+        "partition: 10 examples of label 0 asked for over all clients, 9 there are"
+    );
+}
+
+#[test]
+fn writers_that_are_not_there_are_named() {
+    let (labels, writers) = ([0, 1, 1, 0, 1], [4, 4, 9, 4, 9]);
+    let refusal = |clients, examples| {
+        Partitioner::ByWriter(ByWriter { clients })
+            .split(examples, &mut rng(1))
+            .unwrap_err()
+            .to_string()
+    };
+    let unsigned = Labelled::new(&labels, 2);
+    assert_eq!(
+        refusal(None, unsigned),
+        "partition: the dataset does not say who wrote which example"
+    );
+    let signed = unsigned.with_writers(&writers);
+    assert_eq!(
+        refusal(Some(3), signed),
+        "partition: 3 clients but only 2 writers of training examples; at most 2 clients"
+    );
+    assert_eq!(
+        refusal(Some(0), signed),
+        "partition: 0 clients, at least 1 needed"
+    );
+}
+
+#[test]
 fn explicit_tables_that_do_not_fit_are_named() {
     let labels: Vec<u16> = (0..10).map(|i| i % 2).collect();
     let refusal = |explicit: Explicit| {
         Partitioner::Explicit(explicit)
-            .split(&labels, 2, &mut rng(1))
+            .split(Labelled::new(&labels, 2), &mut rng(1))
             .unwrap_err()
     };
     assert_eq!(refusal(Explicit::default()), PartitionError::ExplicitForm);

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use meshfold_data::{
-    ClassSizes, Classes, Dirichlet, ExampleOrder, Explicit, Iid, OneLabel, Partition, Partitioner,
+    ClassSizes, Classes, Dirichlet, Iid, LabelQuota, Labelled, OneLabel, Partition, Partitioner,
     Quantity, Shards, Similarity, label_histogram,
 };
 use rand_chacha::ChaCha8Rng;
@@ -22,7 +22,8 @@ fn labels(examples: usize) -> Vec<u16> {
 }
 
 fn deal(partitioner: &Partitioner, labels: &[u16], seed: u64) -> Partition {
-    partitioner.split(labels, CLASSES, &mut rng(seed)).unwrap()
+    let examples = Labelled::new(labels, CLASSES);
+    partitioner.split(examples, &mut rng(seed)).unwrap()
 }
 
 fn every_way(clients: usize) -> Vec<Partitioner> {
@@ -57,12 +58,16 @@ fn every_way(clients: usize) -> Vec<Partitioner> {
             clients,
             sigma: 1.0,
         }),
+        Partitioner::LabelQuota(LabelQuota {
+            clients,
+            max_per_label: 100,
+        }),
     ]
 }
 
 /// Σ (found − expected)² / expected.
-fn chi_square(found: &[u32], expected: &[f64]) -> f64 {
-    let term = |(&f, &e): (&u32, &f64)| (f64::from(f) - e).powi(2) / e;
+fn chi_square(found: &[u64], expected: &[f64]) -> f64 {
+    let term = |(&f, &e): (&u64, &f64)| (f as f64 - e).powi(2) / e;
     found.iter().zip(expected).map(term).sum()
 }
 
@@ -77,7 +82,7 @@ fn every_way_is_disjoint_covers_all_and_repeats_exactly() {
         assert_eq!(partition, deal(&way, &labels, 7), "{way:?}");
         assert_ne!(partition, deal(&way, &labels, 8), "{way:?}");
         let mut columns = vec![0; CLASSES];
-        for row in partition.histograms(&labels, CLASSES) {
+        for row in partition.label_counts(&labels, CLASSES) {
             columns.iter_mut().zip(row).for_each(|(sum, n)| *sum += n);
         }
         assert_eq!(columns, label_histogram(&labels, CLASSES), "{way:?}");
@@ -101,6 +106,7 @@ fn partitions_are_value_stable() {
         (55, vec![950, 571, 67, 754]),
         (52, vec![79, 977, 64, 235]),
         (42, vec![881, 593, 949, 425]),
+        (50, vec![853, 407, 594, 117]),
     ];
     assert_eq!(found, expected);
 }
@@ -111,8 +117,8 @@ fn iid_parts_are_equal_and_have_the_labels_of_the_whole() {
     let partition = deal(&Partitioner::Iid(Iid { clients: 100 }), &labels, 1);
     assert_eq!(partition.sizes(), [600; 100]);
     let all = label_histogram(&labels, CLASSES);
-    let expected: Vec<f64> = all.iter().map(|&n| f64::from(n) / 100.0).collect();
-    let rows = partition.histograms(&labels, CLASSES);
+    let expected: Vec<f64> = all.iter().map(|&n| n as f64 / 100.0).collect();
+    let rows = partition.label_counts(&labels, CLASSES);
     let total: f64 = rows.iter().map(|row| chi_square(row, &expected)).sum();
     // 99 * 9 = 891 degrees of freedom: mean 891, deviation 42; four deviations either way.
     assert!((722.0..1060.0).contains(&total), "χ² = {total}");
@@ -127,8 +133,8 @@ fn shards_are_dealt_uniformly_and_most_clients_see_two_labels() {
     });
     let partition = deal(&way, &labels, 1);
     assert_eq!(partition.sizes(), [600; 100]);
-    let rows = partition.histograms(&labels, CLASSES);
-    let held = |row: &Vec<u32>| row.iter().filter(|&&n| n > 0).count();
+    let rows = partition.label_counts(&labels, CLASSES);
+    let held = |row: &Vec<u64>| row.iter().filter(|&&n| n > 0).count();
     assert!(rows.iter().all(|row| held(row) <= 4));
     assert!(rows.iter().filter(|row| held(row) <= 2).count() > 70);
     // Which client gets the very first shard is uniform over the clients.
@@ -157,13 +163,13 @@ fn one_label_gives_client_i_label_i_mod_c_in_equal_parts() {
     let labels = labels(6000);
     let all = label_histogram(&labels, CLASSES);
     let partition = deal(&Partitioner::OneLabel(OneLabel { clients: 25 }), &labels, 1);
-    for (client, row) in partition.histograms(&labels, CLASSES).iter().enumerate() {
+    for (client, row) in partition.label_counts(&labels, CLASSES).iter().enumerate() {
         let label = client % CLASSES;
         let holders = if label < 5 { 3 } else { 2 };
         let part = all[label] / holders;
         assert!((part..=part + 1).contains(&row[label]), "client {client}");
         assert_eq!(
-            row.iter().sum::<u32>(),
+            row.iter().sum::<u64>(),
             row[label],
             "client {client} has a second label"
         );
@@ -188,7 +194,7 @@ fn classes_gives_each_client_its_number_of_labels_and_each_label_its_holders() {
             per_client,
             sizes,
         });
-        let rows = deal(&way, &labels, 3).histograms(&labels, CLASSES);
+        let rows = deal(&way, &labels, 3).label_counts(&labels, CLASSES);
         assert!(
             rows.iter()
                 .all(|row| row.iter().filter(|&&n| n > 0).count() == per_client)
@@ -228,10 +234,10 @@ fn dirichlet_is_uneven_for_small_alpha_and_even_for_large() {
             alpha,
             min_examples: 1,
         });
-        let rows = deal(&way, &labels, 2).histograms(&labels, CLASSES);
-        let share = |row: &Vec<u32>| {
+        let rows = deal(&way, &labels, 2).label_counts(&labels, CLASSES);
+        let share = |row: &Vec<u64>| {
             let most = row.iter().max().copied().unwrap_or(0);
-            f64::from(most) / f64::from(row.iter().sum::<u32>())
+            most as f64 / row.iter().sum::<u64>() as f64
         };
         rows.iter().map(share).sum::<f64>() / 20.0
     };
@@ -248,9 +254,9 @@ fn similarity_mixes_a_common_pool_with_pure_shards() {
             percent,
             shards_per_client: 2,
         });
-        deal(&way, &labels, 9).histograms(&labels, CLASSES)
+        deal(&way, &labels, 9).label_counts(&labels, CLASSES)
     };
-    let held = |row: &Vec<u32>| row.iter().filter(|&&n| n > 0).count();
+    let held = |row: &Vec<u64>| row.iter().filter(|&&n| n > 0).count();
     assert!(rows(0.0).iter().all(|row| held(row) <= 2));
     assert!(rows(100.0).iter().all(|row| held(row) == CLASSES));
     for row in rows(50.0) {
@@ -286,47 +292,6 @@ fn quantity_sizes_are_log_normal_and_labels_alike() {
 }
 
 #[test]
-fn explicit_counts_are_met_in_file_order() {
-    let labels = [0, 1, 0, 1, 0, 1, 0];
-    let way = |order| {
-        Partitioner::Explicit(Explicit {
-            counts: Some(vec![vec![1, 2], vec![2, 0]]),
-            order,
-            ..Explicit::default()
-        })
-    };
-    let split = |order| way(order).split(&labels, 2, &mut rng(1)).unwrap();
-    let in_order = split(ExampleOrder::File);
-    assert_eq!(in_order.shard(0), [0, 1, 3]);
-    assert_eq!(in_order.shard(1), [2, 4]);
-    assert_eq!(
-        split(ExampleOrder::Shuffled).histograms(&labels, 2),
-        [[1, 2], [2, 0]]
-    );
-}
-
-#[test]
-fn explicit_sizes_and_ratios_give_the_table_of_decefl() {
-    let labels: Vec<u16> = (0..1000).map(|i| i % 2).collect();
-    let way = Partitioner::Explicit(Explicit {
-        sizes: Some(vec![0.1, 0.1, 0.2, 0.4]),
-        ratios: Some(vec![
-            vec![1.0, 99.0],
-            vec![99.0, 1.0],
-            vec![3.0, 7.0],
-            vec![6.0, 4.0],
-        ]),
-        ..Explicit::default()
-    });
-    assert_eq!(way.clients(), 4);
-    let partition = way.split(&labels, 2, &mut rng(1)).unwrap();
-    assert_eq!(
-        partition.histograms(&labels, 2),
-        [[1, 99], [99, 1], [60, 140], [240, 160]]
-    );
-}
-
-#[test]
 fn configurations_are_read_with_their_defaults() {
     let read = serde_json::from_str::<Partitioner>;
     assert_eq!(
@@ -344,6 +309,18 @@ fn configurations_are_read_with_their_defaults() {
             min_examples: 1
         })
     );
+    assert_eq!(
+        read(r#"{"label_quota": {"clients": 20}}"#).unwrap(),
+        Partitioner::LabelQuota(LabelQuota {
+            clients: 20,
+            max_per_label: 1500
+        })
+    );
+    assert_eq!(
+        read(r#"{"two_label_power_law": {}}"#).unwrap().clients(),
+        Some(1000)
+    );
+    assert_eq!(read(r#"{"by_writer": {}}"#).unwrap().clients(), None);
     assert!(
         read(r#"{"iid": {}}"#)
             .unwrap_err()

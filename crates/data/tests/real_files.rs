@@ -57,9 +57,12 @@ fn validation_images_are_the_last_of_the_training_images() {
     let Some(folder) = data("mnist") else { return };
     let load = |validation| {
         let scale = Scaling::Unit;
-        DatasetConfig::Mnist(Mnist { validation, scale })
-            .load(&folder)
-            .unwrap()
+        let settings = Mnist {
+            validation,
+            scale,
+            ..Mnist::default()
+        };
+        DatasetConfig::Mnist(settings).load(&folder).unwrap()
     };
     let (all, most) = (load(0), load(10_000));
     assert_eq!(most.train.len(), 50_000);
@@ -67,6 +70,36 @@ fn validation_images_are_the_last_of_the_training_images() {
     assert_eq!(most.train.row(49_999), all.train.row(49_999));
     assert_eq!(most.test, all.test);
     assert_eq!(most.train.scale().apply(255), 1.0);
+}
+
+#[test]
+fn balanced_test_sets_are_the_first_images_of_each_class() {
+    let Some(folder) = data("mnist") else { return };
+    let with = |balanced_test| {
+        DatasetConfig::Mnist(Mnist {
+            balanced_test,
+            ..Mnist::default()
+        })
+    };
+    let all = with(None).load(&folder).unwrap();
+    let dataset = with(Some(5000));
+    let half = dataset.load(&folder).unwrap();
+    assert_eq!(half.test.len(), dataset.expected().examples_test);
+    assert_eq!(label_histogram(half.test.labels(), 10), [500; 10]);
+    assert_eq!(half.train, all.train);
+    let nines = |test: &meshfold_data::Examples| {
+        let nine = |index: &usize| test.labels()[*index] == 9;
+        let place = (0..test.len()).filter(nine).nth(499).unwrap();
+        test.row(place).to_vec()
+    };
+    assert_eq!(nines(&half.test), nines(&all.test));
+    assert_eq!(
+        dataset.pooled_labels(&folder).unwrap(),
+        [half.train.labels(), half.test.labels()].concat()
+    );
+    // 892 is the size of the smallest class.
+    let most = with(Some(8920)).load(&folder).unwrap();
+    assert_eq!(label_histogram(most.test.labels(), 10), [892; 10]);
 }
 
 #[test]

@@ -48,8 +48,18 @@ pub(crate) fn numbers(run: &Resolved<'_>) -> Result<(), ConfigError> {
         let path = fault_path::of_dataset(&error, run.choice("dataset"));
         return Err(run.error(error, &path));
     }
-    let most = config.dataset.expected().examples_test;
-    match config.evaluate.examples.count() {
+    // How many of the pooled examples are held out is known once they are dealt.
+    let dimensions = config.dataset.expected();
+    let most = match config.partition.pools() {
+        true => dimensions.examples_train + dimensions.examples_test,
+        false => dimensions.examples_test,
+    };
+    test_examples(run, most)
+}
+
+/// Checks that there are as many test examples as models are to be judged on, of `most`.
+pub(crate) fn test_examples(run: &Resolved<'_>, most: usize) -> Result<(), ConfigError> {
+    match run.config.evaluate.examples.count() {
         Some(count) if count == 0 || count > most => Err(run.wrong(
             "evaluate.examples",
             count,

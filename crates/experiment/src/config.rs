@@ -234,6 +234,9 @@ checkpoint: {every: 10}
         for dataset in ["glyphs", "mnist", "fashion_mnist"] {
             with("dataset", dataset, &format!("{{{dataset}: {{}}}}"));
         }
+        for partition in ["two_label_power_law", "by_writer"] {
+            with("partition", partition, &format!("{{{partition}: {{}}}}"));
+        }
         let topologies = [
             "path",
             "ring",

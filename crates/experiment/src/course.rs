@@ -32,7 +32,7 @@ pub(crate) struct Course<'a> {
 }
 
 impl<'a> Course<'a> {
-    /// Brings data and first models to the device.
+    /// Brings data, as the partition counts them, and first models to the device.
     ///
     /// # Errors
     /// [`RunError::Engine`] or [`RunError::Algorithm`] if the plan does not fit the data or the device.

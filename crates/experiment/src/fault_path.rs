@@ -8,6 +8,7 @@ pub(crate) fn of_dataset(error: &DataError, choice: &str) -> String {
     match error {
         DataError::ExampleCount { split, .. } => format!("dataset.{choice}.{split}"),
         DataError::Validation { .. } => format!("dataset.{choice}.validation"),
+        DataError::BalancedTest { .. } => format!("dataset.{choice}.balanced_test"),
         _ => "dataset".to_owned(),
     }
 }
@@ -29,7 +30,9 @@ pub(crate) fn of_partition(error: &PartitionError, choice: &str) -> String {
             return format!("partition.{choice}.{table}.{client}");
         }
         PartitionError::NotEnough { .. } if choice == "explicit" => "counts",
-        PartitionError::LabelTooSmall { .. } => "clients",
+        PartitionError::NotEnough { .. }
+        | PartitionError::LabelTooSmall { .. }
+        | PartitionError::TooFewWriters { .. } => "clients",
         _ => return format!("partition.{choice}"),
     };
     format!("partition.{choice}.{setting}")

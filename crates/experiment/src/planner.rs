@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use meshfold_data::{DataFolder, Partition};
+use meshfold_data::{DataFolder, Dimensions, Labelled, Partition};
 use meshfold_engine::{Key, Model, Network, Purpose, stream};
 
 use crate::checks;
@@ -26,7 +26,7 @@ const MOST_UNITS: usize = 1 << 24;
 pub(crate) struct Planner<'a> {
     folder: &'a DataFolder,
     available: Option<u64>,
-    /// Labels of the training examples, by dataset.
+    /// Labels of the examples that are dealt, by dataset and whether the test examples are among them.
     labels: BTreeMap<String, Arc<Vec<u16>>>,
     /// By dataset and partition, and by the seed where it matters.
     partitions: BTreeMap<String, Arc<Partition>>,
@@ -52,6 +52,8 @@ impl<'a> Planner<'a> {
         let network = network(&run)?;
         let partition = self.partition(&run)?;
         let clients = partition.clients();
+        let (train, test) = dealt_sizes(&run.config.dataset.expected(), &partition);
+        checks::test_examples(&run, test)?;
         let overlay = self.overlays.get(&mut run, clients)?;
 
         let config = run.config.clone();
@@ -62,7 +64,7 @@ impl<'a> Planner<'a> {
             rows: rows.count,
             working_rows: method.working_rows(clients),
             width: layout.width(),
-            examples: dimensions.examples_train + dimensions.examples_test,
+            examples: train + test,
             features: dimensions.features,
             mixing_weights: overlay.as_ref().map_or(0, |planned| planned.matrix.nnz()),
         }
@@ -118,16 +120,22 @@ impl<'a> Planner<'a> {
             run.error(error, &path)
         };
         let dimensions = dataset.expected();
+        let examples = match partition.pools() {
+            true => dimensions.examples_train + dimensions.examples_test,
+            false => dimensions.examples_train,
+        };
         partition
-            .check(dimensions.examples_train, dimensions.classes)
+            .check(examples, dimensions.classes)
             .map_err(blame)?;
         let labels = self.labels(run)?;
+        let writers = self.writers(run)?;
+        let examples = Labelled {
+            labels: &labels,
+            classes: dimensions.classes,
+            writers: writers.as_deref(),
+        };
         let mut rng = stream(*seed, Purpose::Partition, Key::default());
-        let split = Arc::new(
-            partition
-                .split(&labels, dimensions.classes, &mut rng)
-                .map_err(blame)?,
-        );
+        let split = Arc::new(partition.split(examples, &mut rng).map_err(blame)?);
         // A partition that drew nothing is the same for every seed.
         let key = if rng.get_word_pos() == 0 {
             setting
@@ -138,19 +146,40 @@ impl<'a> Planner<'a> {
         Ok(split)
     }
 
-    /// The labels of the training examples of `run`.
+    /// The labels of the examples of `run` that are dealt.
     fn labels(&mut self, run: &Resolved<'_>) -> Result<Arc<Vec<u16>>, ConfigError> {
         let dataset = &run.config.dataset;
-        let key = serde_json::to_string(dataset).expect("settings have text keys");
+        let pools = run.config.partition.pools();
+        let key = serde_json::to_string(&(dataset, pools)).expect("settings have text keys");
         if let Some(labels) = self.labels.get(&key) {
             return Ok(Arc::clone(labels));
         }
-        let labels = dataset
-            .labels(self.folder)
-            .map_err(|error| run.error(error, "dataset"))?;
+        let labels = match pools {
+            true => dataset.pooled_labels(self.folder),
+            false => dataset.labels(self.folder),
+        };
+        let labels = labels.map_err(|error| run.error(error, "dataset"))?;
         Ok(Arc::clone(
             self.labels.entry(key).or_insert(Arc::new(labels)),
         ))
+    }
+
+    /// Who wrote the training examples of `run`, if its partition asks and its dataset knows.
+    fn writers(&self, run: &Resolved<'_>) -> Result<Option<Vec<u32>>, ConfigError> {
+        if !run.config.partition.reads_writers() {
+            return Ok(None);
+        }
+        let writers = run.config.dataset.writers(self.folder);
+        writers.map_err(|error| run.error(error, "dataset"))
+    }
+}
+
+/// Training and test examples on the device once `partition` has dealt those of a dataset of such `dimensions`.
+fn dealt_sizes(dimensions: &Dimensions, partition: &Partition) -> (usize, usize) {
+    let (train, test) = (dimensions.examples_train, dimensions.examples_test);
+    match partition.held_out() {
+        None => (train, test),
+        Some(held_out) => (train + test, held_out.len()),
     }
 }
 

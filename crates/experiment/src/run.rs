@@ -29,7 +29,7 @@ pub struct RunOptions {
     pub commit: Option<String>,
 }
 
-/// Runs `plan` on `data`, writing to `<results>/<name>/<id>/`.
+/// Runs `plan` on `data`, the examples as its dataset has them, writing to `<results>/<name>/<id>/`.
 ///
 /// A run that is finished is skipped; one that was broken off goes on from its checkpoint, with the bits that it would
 /// have had, or starts again if it has none. When `stop` becomes true the run ends after the round in progress. A model
@@ -56,9 +56,10 @@ pub fn run(
     let environment = Environment::of(&options.device, options.commit.clone());
     let mut journal = Journal::open(plan, folder, here(options), options.again)?;
     observer.started(plan);
-    let mut course = Course::start(plan, data, &options.device)?;
+    let data = data.clone().dealt(&plan.partition);
+    let mut course = Course::start(plan, &data, &options.device)?;
     let resumed_from = journal.resume(&mut course)?;
-    journal.begin(&environment, data)?;
+    journal.begin(&environment, &data)?;
     if let Some(round) = resumed_from {
         observer.resumed(round);
     }

@@ -23,7 +23,7 @@ struct Shares {
     /// Examples of each client, `[N]`.
     sizes: Vec<usize>,
     /// Examples of each label that each client has, `[N][C]`.
-    histograms: Vec<Vec<u32>>,
+    histograms: Vec<Vec<u64>>,
 }
 
 /// Prints how many examples of which label each client has.
@@ -33,7 +33,10 @@ struct Shares {
 pub(crate) fn partition(arguments: &PartitionArguments) -> Result<(), Failure> {
     let folder = arguments.experiment.data.folder()?;
     let plans = plan(&arguments.experiment.source()?, &folder)?;
-    let labels_of = |plan: &RunPlan| plan.config.dataset.labels(&folder);
+    let labels_of = |plan: &RunPlan| match plan.config.partition.pools() {
+        true => plan.config.dataset.pooled_labels(&folder),
+        false => plan.config.dataset.labels(&folder),
+    };
     let shares =
         |plan: &RunPlan| -> Result<Shares, Failure> { Ok(Shares::of(plan, &labels_of(plan)?)) };
     if arguments.json {
@@ -86,7 +89,7 @@ impl Shares {
             clients: plan.clients,
             classes,
             examples: sizes.iter().sum(),
-            histograms: plan.partition.histograms(labels, classes),
+            histograms: plan.partition.label_counts(labels, classes),
             sizes,
         }
     }
@@ -100,11 +103,11 @@ impl Shares {
         let columns: Vec<Column<'_>> = columns.map(Column::Figure).collect();
         let mut table = Table::new(&columns);
         for (client, (size, histogram)) in self.sizes.iter().zip(&self.histograms).enumerate() {
-            let shown = |examples: &u32| {
+            let shown = |examples: &u64| {
                 if *examples == 0 {
                     String::new()
                 } else {
-                    count(u64::from(*examples))
+                    count(*examples)
                 }
             };
             table.row(

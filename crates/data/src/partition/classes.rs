@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::apportion::apportion;
 use super::label_groups::by_label;
-use super::{PartitionError, Strategy};
+use super::{Labelled, PartitionError, Strategy};
 
 /// Every client holds `per_client` distinct labels; a label's examples are split among its holders.
 ///
@@ -38,8 +38,8 @@ pub enum ClassSizes {
 }
 
 impl Strategy for Classes {
-    fn clients(&self) -> usize {
-        self.clients
+    fn clients(&self) -> Option<usize> {
+        Some(self.clients)
     }
 
     fn label(&self) -> String {
@@ -63,10 +63,12 @@ impl Strategy for Classes {
 
     fn deal(
         &self,
-        labels: &[u16],
-        classes: usize,
+        examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Vec<Vec<u32>>, PartitionError> {
+        let Labelled {
+            labels, classes, ..
+        } = examples;
         let holders = self.holders(classes, rng);
         let weights = self.weights(rng);
         let mut shards = vec![Vec::new(); self.clients];

@@ -7,7 +7,7 @@ use rand_distr::{Distribution, Gamma, Open01};
 use serde::{Deserialize, Serialize};
 
 use super::label_groups::by_label;
-use super::{PartitionError, Strategy};
+use super::{Labelled, PartitionError, Strategy};
 
 /// For each label, the clients' shares of its examples are drawn from Dir(α, ..., α).
 ///
@@ -40,8 +40,8 @@ const DRAWS: usize = 100;
 const TRIALS: usize = 10;
 
 impl Strategy for Dirichlet {
-    fn clients(&self) -> usize {
-        self.clients
+    fn clients(&self) -> Option<usize> {
+        Some(self.clients)
     }
 
     fn label(&self) -> String {
@@ -73,10 +73,12 @@ impl Strategy for Dirichlet {
 
     fn deal(
         &self,
-        labels: &[u16],
-        classes: usize,
+        examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Vec<Vec<u32>>, PartitionError> {
+        let Labelled {
+            labels, classes, ..
+        } = examples;
         let groups = by_label(labels, classes);
         let totals: Vec<usize> = groups.iter().map(Vec::len).collect();
         match self.draw(self.alpha, DRAWS, &totals, rng) {
@@ -222,7 +224,9 @@ mod tests {
             min_examples: 1,
         };
         let mut rng = ChaCha8Rng::seed_from_u64(4);
-        let error = asked(0.01).deal(&labels, 10, &mut rng).unwrap_err();
+        let error = asked(0.01)
+            .deal(Labelled::new(&labels, 10), &mut rng)
+            .unwrap_err();
         let PartitionError::Dirichlet {
             suggestion: Some(enough),
             ..
@@ -237,6 +241,10 @@ mod tests {
                 .ends_with(&format!("alpha {enough} would do")),
             "{error}"
         );
-        assert!(asked(enough).deal(&labels, 10, &mut rng).is_ok());
+        assert!(
+            asked(enough)
+                .deal(Labelled::new(&labels, 10), &mut rng)
+                .is_ok()
+        );
     }
 }

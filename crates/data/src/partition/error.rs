@@ -66,6 +66,27 @@ pub enum PartitionError {
         /// Examples there are.
         available: usize,
     },
+    /// Every client holds several labels, and there are not as many.
+    #[error("partition: {classes} classes, at least {needed} needed")]
+    TooFewClasses {
+        /// Classes there are.
+        classes: usize,
+        /// Labels of a client.
+        needed: usize,
+    },
+    /// The dataset does not say who wrote what.
+    #[error("partition: the dataset does not say who wrote which example")]
+    NoWriters,
+    /// Not every client could have a writer.
+    #[error(
+        "partition: {clients} clients but only {writers} writers of training examples; at most {writers} clients"
+    )]
+    TooFewWriters {
+        /// Clients asked for.
+        clients: usize,
+        /// Writers there are.
+        writers: usize,
+    },
     /// Every draw left a client with too little.
     #[error(
         "partition: dirichlet with alpha {alpha} left a client with fewer than {min_examples} \
@@ -129,6 +150,20 @@ pub enum PartitionError {
         example: u32,
         /// Examples there are.
         examples: usize,
+    },
+    /// An index of the test set points past the examples.
+    #[error("partition: example {example} of {examples} is held out for the test set")]
+    HeldOutRange {
+        /// The index.
+        example: u32,
+        /// Examples there are.
+        examples: usize,
+    },
+    /// An example of the test set is a client's, or is twice in it.
+    #[error("partition: example {example} is given twice, the second time to the test set")]
+    HeldOutShared {
+        /// The index.
+        example: u32,
     },
     /// Two shards hold the same example, or one holds it twice.
     #[error("partition: example {example} is given twice, the second time to client {client}")]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::apportion::apportion;
 use super::label_groups::by_label;
-use super::{PartitionError, Strategy};
+use super::{Labelled, PartitionError, Strategy};
 
 /// Given counts per client and label, or given sizes and label ratios per client.
 ///
@@ -42,9 +42,10 @@ pub enum ExampleOrder {
 }
 
 impl Strategy for Explicit {
-    fn clients(&self) -> usize {
+    fn clients(&self) -> Option<usize> {
         let counts = self.counts.as_ref().map(Vec::len);
-        counts.or(self.sizes.as_ref().map(Vec::len)).unwrap_or(0)
+        let sizes = self.sizes.as_ref().map(Vec::len);
+        Some(counts.or(sizes).unwrap_or(0))
     }
 
     fn label(&self) -> String {
@@ -69,10 +70,12 @@ impl Strategy for Explicit {
 
     fn deal(
         &self,
-        labels: &[u16],
-        classes: usize,
+        examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Vec<Vec<u32>>, PartitionError> {
+        let Labelled {
+            labels, classes, ..
+        } = examples;
         let table = self.table(labels.len(), classes)?;
         let mut shards = vec![Vec::new(); table.len()];
         for (label, mut group) in by_label(labels, classes).into_iter().enumerate() {

@@ -4,7 +4,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{PartitionError, Strategy, cut};
+use super::{Labelled, PartitionError, Strategy, cut};
 
 /// All examples, shuffled and cut into parts whose sizes differ by at most one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,8 +15,8 @@ pub struct Iid {
 }
 
 impl Strategy for Iid {
-    fn clients(&self) -> usize {
-        self.clients
+    fn clients(&self) -> Option<usize> {
+        Some(self.clients)
     }
 
     fn label(&self) -> String {
@@ -29,13 +29,12 @@ impl Strategy for Iid {
 
     fn deal(
         &self,
-        labels: &[u16],
-        _classes: usize,
+        examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Vec<Vec<u32>>, PartitionError> {
-        let mut examples: Vec<u32> = (0..labels.len() as u32).collect();
-        examples.shuffle(rng);
-        Ok(cut::pieces(&examples, self.clients)
+        let mut order: Vec<u32> = (0..examples.labels.len() as u32).collect();
+        order.shuffle(rng);
+        Ok(cut::pieces(&order, self.clients)
             .map(<[u32]>::to_vec)
             .collect())
     }

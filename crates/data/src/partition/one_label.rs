@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::label_groups::by_label;
-use super::{PartitionError, Strategy, cut};
+use super::{Labelled, PartitionError, Strategy, cut};
 
 /// Client `i` holds only label `i mod C`; a label's examples are split equally among its clients.
 ///
@@ -20,8 +20,8 @@ pub struct OneLabel {
 }
 
 impl Strategy for OneLabel {
-    fn clients(&self) -> usize {
-        self.clients
+    fn clients(&self) -> Option<usize> {
+        Some(self.clients)
     }
 
     fn label(&self) -> String {
@@ -34,10 +34,12 @@ impl Strategy for OneLabel {
 
     fn deal(
         &self,
-        labels: &[u16],
-        classes: usize,
+        examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Vec<Vec<u32>>, PartitionError> {
+        let Labelled {
+            labels, classes, ..
+        } = examples;
         let mut shards = vec![Vec::new(); self.clients];
         for (label, mut group) in by_label(labels, classes).into_iter().enumerate() {
             let holders = (label..self.clients).step_by(classes);

@@ -5,13 +5,18 @@ use std::fmt::Write;
 use super::PartitionError;
 
 /// Example indices of each client; no example has two owners and no client is without any.
+///
+/// The indices count the training examples or, where some are [held out](Self::held_out), these followed by the test
+/// examples that the dataset came with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
     shards: Vec<Vec<u32>>,
+    held_out: Option<Vec<u32>>,
+    examples: usize,
 }
 
 impl Partition {
-    /// Takes `shards[client]`, indices into `examples` training examples.
+    /// Takes `shards[client]`, indices into `examples` examples.
     ///
     /// # Errors
     /// [`PartitionError::NoClients`], [`PartitionError::EmptyClient`],
@@ -38,7 +43,31 @@ impl Partition {
                 }
             }
         }
-        Ok(Self { shards })
+        Ok(Self {
+            shards,
+            held_out: None,
+            examples,
+        })
+    }
+
+    /// Makes `held_out`, indices into the same examples, the test set; `None` makes it that of the dataset.
+    ///
+    /// # Errors
+    /// [`PartitionError::HeldOutRange`] or [`PartitionError::HeldOutShared`].
+    pub fn holding_out(self, held_out: Option<Vec<u32>>) -> Result<Self, PartitionError> {
+        let examples = self.examples;
+        let mut taken = vec![false; examples];
+        for &example in self.shards.iter().flatten() {
+            taken[example as usize] = true;
+        }
+        for &example in held_out.iter().flatten() {
+            match taken.get_mut(example as usize) {
+                None => return Err(PartitionError::HeldOutRange { example, examples }),
+                Some(taken) if *taken => return Err(PartitionError::HeldOutShared { example }),
+                Some(taken) => *taken = true,
+            }
+        }
+        Ok(Self { held_out, ..self })
     }
 
     /// Number of clients `N`.
@@ -54,6 +83,11 @@ impl Partition {
         &self.shards[client]
     }
 
+    /// The indices of the examples that are the test set, if training and test examples were pooled.
+    pub fn held_out(&self) -> Option<&[u32]> {
+        self.held_out.as_deref()
+    }
+
     /// Number of examples of each client, `[N]`.
     pub fn sizes(&self) -> Vec<usize> {
         self.shards.iter().map(Vec::len).collect()
@@ -63,14 +97,15 @@ impl Partition {
     ///
     /// # Panics
     /// If `labels` are not those that were dealt.
-    pub fn histograms(&self, labels: &[u16], classes: usize) -> Vec<Vec<u32>> {
+    pub fn label_counts(&self, labels: &[u16], classes: usize) -> Vec<Vec<u64>> {
         let of = |shard: &Vec<u32>| count(shard.iter().map(|&e| labels[e as usize]), classes);
         self.shards.iter().map(of).collect()
     }
 
-    /// Whether no example has two owners; [`new`](Self::new) accepts nothing else.
+    /// Whether no example has two owners, the test set being one; [`new`](Self::new) accepts nothing else.
     pub fn is_disjoint(&self) -> bool {
         let mut all: Vec<u32> = self.shards.concat();
+        all.extend(self.held_out.iter().flatten());
         all.sort_unstable();
         all.windows(2).all(|pair| pair[0] != pair[1])
     }
@@ -81,8 +116,8 @@ impl Partition {
     /// If `labels` are not those that were dealt.
     pub fn to_csv(&self, labels: &[u16], classes: usize) -> String {
         let mut csv = String::from("client,label,examples\n");
-        for (client, histogram) in self.histograms(labels, classes).iter().enumerate() {
-            for (label, examples) in histogram.iter().enumerate().filter(|(_, n)| **n > 0) {
+        for (client, counts) in self.label_counts(labels, classes).iter().enumerate() {
+            for (label, examples) in counts.iter().enumerate().filter(|(_, n)| **n > 0) {
                 writeln!(csv, "{client},{label},{examples}").expect("a String takes any text");
             }
         }
@@ -94,11 +129,11 @@ impl Partition {
 ///
 /// # Panics
 /// If a label is not below `classes`.
-pub fn label_histogram(labels: &[u16], classes: usize) -> Vec<u32> {
+pub fn label_histogram(labels: &[u16], classes: usize) -> Vec<u64> {
     count(labels.iter().copied(), classes)
 }
 
-fn count(labels: impl Iterator<Item = u16>, classes: usize) -> Vec<u32> {
+fn count(labels: impl Iterator<Item = u16>, classes: usize) -> Vec<u64> {
     let mut counts = vec![0; classes];
     for label in labels {
         counts[usize::from(label)] += 1;
@@ -114,11 +149,37 @@ mod tests {
     fn tables_count_labels_per_client() {
         let labels = [0, 1, 1, 2];
         let partition = Partition::new(vec![vec![1, 2], vec![3, 0]], 4).unwrap();
-        assert_eq!(partition.histograms(&labels, 3), [[0, 2, 0], [1, 0, 1]]);
+        assert_eq!(partition.label_counts(&labels, 3), [[0, 2, 0], [1, 0, 1]]);
         let csv = partition.to_csv(&labels, 3);
         assert_eq!(csv, "client,label,examples\n0,1,2\n1,0,1\n1,2,1\n");
         assert_eq!(label_histogram(&labels, 3), [1, 2, 1]);
         assert!(partition.is_disjoint());
+    }
+
+    #[test]
+    fn what_is_held_out_belongs_to_nobody_else() {
+        let with = |held_out: &[u32]| {
+            Partition::new(vec![vec![1, 2], vec![3]], 6)
+                .unwrap()
+                .holding_out(Some(held_out.to_vec()))
+        };
+        let partition = with(&[0, 5]).unwrap();
+        assert_eq!(partition.held_out(), Some([0, 5].as_slice()));
+        assert!(partition.is_disjoint());
+        assert_eq!(partition.sizes(), [2, 1]);
+        let refusal = |held_out: &[u32]| with(held_out).unwrap_err().to_string();
+        assert_eq!(
+            refusal(&[3]),
+            "partition: example 3 is given twice, the second time to the test set"
+        );
+        assert_eq!(
+            refusal(&[0, 0]),
+            "partition: example 0 is given twice, the second time to the test set"
+        );
+        assert_eq!(
+            refusal(&[6]),
+            "partition: example 6 of 6 is held out for the test set"
+        );
     }
 
     #[test]

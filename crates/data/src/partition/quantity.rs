@@ -6,7 +6,7 @@ use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use super::apportion::apportion;
-use super::{PartitionError, Strategy};
+use super::{Labelled, PartitionError, Strategy};
 
 /// All examples, shuffled and dealt in sizes proportional to `exp(sigma * z)`, z standard normal.
 ///
@@ -22,8 +22,8 @@ pub struct Quantity {
 }
 
 impl Strategy for Quantity {
-    fn clients(&self) -> usize {
-        self.clients
+    fn clients(&self) -> Option<usize> {
+        Some(self.clients)
     }
 
     fn label(&self) -> String {
@@ -43,10 +43,10 @@ impl Strategy for Quantity {
 
     fn deal(
         &self,
-        labels: &[u16],
-        _classes: usize,
+        examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Vec<Vec<u32>>, PartitionError> {
+        let labels = examples.labels;
         let mut weight = || {
             let z: f64 = StandardNormal.sample(rng);
             (self.sigma * z).exp()

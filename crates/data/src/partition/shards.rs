@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::label_groups::by_label;
-use super::{PartitionError, Strategy, cut};
+use super::{Labelled, PartitionError, Strategy, cut};
 
 /// The examples sorted by label, cut into equal shards, the shards dealt at random.
 ///
@@ -31,8 +31,8 @@ fn two() -> usize {
 }
 
 impl Strategy for Shards {
-    fn clients(&self) -> usize {
-        self.clients
+    fn clients(&self) -> Option<usize> {
+        Some(self.clients)
     }
 
     fn label(&self) -> String {
@@ -63,10 +63,12 @@ impl Strategy for Shards {
 
     fn deal(
         &self,
-        labels: &[u16],
-        classes: usize,
+        examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Vec<Vec<u32>>, PartitionError> {
+        let Labelled {
+            labels, classes, ..
+        } = examples;
         let sorted = by_label(labels, classes).concat();
         let mut shards: Vec<&[u32]> =
             cut::pieces(&sorted, self.clients * self.per_client).collect();

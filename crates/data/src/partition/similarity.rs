@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::label_groups::by_label;
-use super::{PartitionError, Strategy, cut};
+use super::{Labelled, PartitionError, Strategy, cut};
 
 /// `percent` % of the examples are dealt iid; the rest is cut within each label into
 /// `N * shards_per_client / C` shards, of which every client gets `shards_per_client` at random.
@@ -33,8 +33,8 @@ fn two() -> usize {
 }
 
 impl Strategy for Similarity {
-    fn clients(&self) -> usize {
-        self.clients
+    fn clients(&self) -> Option<usize> {
+        Some(self.clients)
     }
 
     fn label(&self) -> String {
@@ -77,10 +77,12 @@ impl Strategy for Similarity {
 
     fn deal(
         &self,
-        labels: &[u16],
-        classes: usize,
+        examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Vec<Vec<u32>>, PartitionError> {
+        let Labelled {
+            labels, classes, ..
+        } = examples;
         let mut examples: Vec<u32> = (0..labels.len() as u32).collect();
         examples.shuffle(rng);
         let (pool, rest) = examples.split_at(self.pooled(labels.len()));

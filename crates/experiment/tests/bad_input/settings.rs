@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use meshfold_data::DataFolder;
+use meshfold_experiment::{Source, plan};
+
 use crate::{expect, refused, with};
 
 #[test]
@@ -168,6 +171,53 @@ fn partitions_that_cannot_be_dealt_point_at_their_setting() {
     );
     let seen = refused(&with("dataset", "dataset: {glyphs: {train: 0}}"));
     assert_eq!((seen.line, seen.marked.as_str()), (2, "0"), "{seen:?}");
+}
+
+#[test]
+fn partitions_and_test_sets_of_papers_point_at_their_setting() {
+    // The 100 test examples are dealt as well.
+    let many = "partition: two_label_power_law.clients is 71, at most 70 (700 examples, 10 for each client to begin \
+                with) needed";
+    let source = with(
+        "partition",
+        "partition: {two_label_power_law: {clients: 71}}",
+    );
+    expect(&source, many, 3, "71", "");
+    let seen = refused(&with("partition", "partition: {by_writer: {clients: 550}}"));
+    assert_eq!((seen.line, seen.marked.as_str()), (3, "550"), "{seen:?}");
+    assert!(
+        seen.message.contains("writers of training examples"),
+        "{seen:?}"
+    );
+    let quota = "partition: label_quota.max_per_label is 5, at least 6 (to have 60 examples of 10 labels) needed";
+    let source = with(
+        "partition",
+        "partition: {label_quota: {clients: 10, max_per_label: 5}}",
+    );
+    expect(&source, quota, 3, "5", "");
+    let unbalanced =
+        "mnist: a balanced test set of 5005 images asked for, a multiple of 10 up to 8920 needed";
+    let source = with("dataset", "dataset: {mnist: {balanced_test: 5005}}");
+    expect(&source, unbalanced, 2, "5005", "");
+}
+
+#[test]
+fn models_are_judged_on_no_more_examples_than_are_held_out() {
+    let source = |examples: &str| -> Source {
+        with(
+            "partition",
+            "partition: {two_label_power_law: {clients: 10}}",
+        )
+        .with_overrides([format!("evaluate.examples={examples}").as_str()])
+    };
+    let seen = refused(&source("100"));
+    assert!(
+        seen.message
+            .starts_with("evaluate.examples: found 100, needed 1 to "),
+        "{seen:?}"
+    );
+    // At least a tenth of nearly 700.
+    plan(&source("65"), &DataFolder::new("nowhere")).unwrap();
 }
 
 #[test]

@@ -112,3 +112,19 @@ fn the_same_seed_gives_the_same_bytes_whatever_the_threads() {
     let other = Case::new(&["seed=2"]);
     assert_ne!(timeless(&first), timeless(&other.run()));
 }
+
+#[test]
+fn a_partition_that_pools_is_judged_on_what_it_holds_out() {
+    let case = Case::new(&["partition={two_label_power_law: {clients: 10}}"]);
+    let report = case.run();
+    let held_out = case.plan.partition.held_out().unwrap().len() as f64;
+    assert!(held_out < 60.0, "the dataset's own test set has 60");
+    for record in records(&report) {
+        let hits = record.test_accuracy.max * held_out;
+        assert!((hits - hits.round()).abs() < 1e-9, "{hits} of {held_out}");
+    }
+    let table = fs::read_to_string(report.folder.join("partition.csv")).unwrap();
+    let examples = |line: &str| line.rsplit(',').next().unwrap().parse::<usize>().unwrap();
+    let dealt: usize = table.lines().skip(1).map(examples).sum();
+    assert_eq!(dealt, case.plan.partition.sizes().iter().sum::<usize>());
+}

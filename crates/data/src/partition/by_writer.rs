@@ -1,0 +1,69 @@
+//! `by_writer`: who wrote an example owns it.
+
+use std::collections::BTreeMap;
+
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use super::{Labelled, PartitionError, Strategy, cut};
+
+/// One client per writer, or the writers dealt at random to `clients` clients, whose numbers of writers differ by at
+/// most one.
+///
+/// # Source
+/// P-FedAvg, section VII-A: FEMNIST "is split among 3,550 unbalanced clients based on character writers".
+///
+/// # Interpretation
+/// One client per writer: the clients are in ascending order of the writers' numbers. Writers of test examples alone
+/// are no clients.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ByWriter {
+    /// Number of clients `N`; as many as there are writers if absent.
+    pub clients: Option<usize>,
+}
+
+impl Strategy for ByWriter {
+    fn clients(&self) -> Option<usize> {
+        self.clients
+    }
+
+    fn label(&self) -> String {
+        "by writer".into()
+    }
+
+    fn reads_writers(&self) -> bool {
+        true
+    }
+
+    fn check(&self, _examples: usize, _classes: usize) -> Result<(), PartitionError> {
+        Ok(())
+    }
+
+    fn deal(
+        &self,
+        examples: Labelled<'_>,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+        let writers = examples.writers.ok_or(PartitionError::NoWriters)?;
+        let mut written: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (example, &writer) in (0..).zip(writers) {
+            written.entry(writer).or_default().push(example);
+        }
+        let mut shards: Vec<Vec<u32>> = written.into_values().collect();
+        let Some(clients) = self.clients else {
+            return Ok(shards);
+        };
+        if clients > shards.len() {
+            return Err(PartitionError::TooFewWriters {
+                clients,
+                writers: shards.len(),
+            });
+        }
+        shards.shuffle(rng);
+        Ok(cut::pieces(&shards, clients)
+            .map(<[Vec<u32>]>::concat)
+            .collect())
+    }
+}

@@ -1,0 +1,52 @@
+//! What a way of dealing sees of the examples.
+
+/// The labels of the examples to be dealt, and who wrote them.
+#[derive(Clone, Copy, Debug)]
+pub struct Labelled<'a> {
+    /// The label of each example, `[M]`, each below `classes`.
+    pub labels: &'a [u16],
+    /// Number of classes `C`.
+    pub classes: usize,
+    /// Who wrote each example, `[M]`, where the dataset knows.
+    pub writers: Option<&'a [u32]>,
+}
+
+impl<'a> Labelled<'a> {
+    /// Examples of which the labels alone are known.
+    pub fn new(labels: &'a [u16], classes: usize) -> Self {
+        Self {
+            labels,
+            classes,
+            writers: None,
+        }
+    }
+
+    /// Says who wrote each example, `[M]`.
+    pub fn with_writers(self, writers: &'a [u32]) -> Self {
+        Self {
+            writers: Some(writers),
+            ..self
+        }
+    }
+
+    /// # Panics
+    /// If a label is not below the number of classes, if there is not one writer per example, or if an index of an
+    /// example needs more than 32 bits.
+    pub(super) fn expect_sound(&self) {
+        assert!(
+            u32::try_from(self.labels.len()).is_ok(),
+            "example indices are 32 bit"
+        );
+        assert!(
+            self.labels
+                .iter()
+                .all(|&label| usize::from(label) < self.classes),
+            "labels are below the number of classes"
+        );
+        assert!(
+            self.writers
+                .is_none_or(|writers| writers.len() == self.labels.len()),
+            "one writer per example"
+        );
+    }
+}
