@@ -25,6 +25,8 @@ pub enum Purpose {
     Failure = 8,
     /// Steps of a random walk.
     Walk = 9,
+    /// Capacities of the simulated network and speeds of the clients.
+    Network = 20,
 }
 
 /// Coordinates of one stream beneath a seed and a purpose; unused ones stay zero.
