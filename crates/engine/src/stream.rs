@@ -33,6 +33,8 @@ pub enum Purpose {
     Assignment = 12,
     /// Weights of a mixing matrix that are drawn.
     Weights = 13,
+    /// Capacities of the simulated network and speeds of the clients.
+    Network = 20,
 }
 
 /// Coordinates of one stream beneath a seed and a purpose; unused ones stay zero.

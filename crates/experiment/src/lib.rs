@@ -84,6 +84,9 @@ pub use run::{RunOptions, finished, run};
 pub use run_error::RunError;
 pub use summary::{Milestone, Status, Summary, Target};
 
+// The simulated network and its time.
+pub mod network;
+
 // The report.
 mod report;
 

@@ -263,7 +263,7 @@ pub enum TopologyError {
     },
     /// A node without examples has no label distribution.
     #[error("label counts: node {node} holds no examples, so its labels have no distribution")]
-    NoExamples {
+    NoLabels {
         /// The node.
         node: usize,
     },

@@ -15,7 +15,7 @@ impl LabelDistributions {
     ///
     /// # Errors
     /// [`TopologyError::LabelsUnknown`] without counts, [`TopologyError::LabelCounts`] or [`TopologyError::LabelClasses`]
-    /// unless they are `[N, C]`, [`TopologyError::NoExamples`] for a node whose counts are all 0.
+    /// unless they are `[N, C]`, [`TopologyError::NoLabels`] for a node whose counts are all 0.
     pub(super) fn new(nodes: Nodes<'_>) -> Result<Self, TopologyError> {
         let found = nodes.label_counts.len();
         if found == 0 {
@@ -40,7 +40,7 @@ impl LabelDistributions {
             }
             let examples: f64 = counts.iter().map(|&count| count as f64).sum();
             if examples == 0.0 {
-                return Err(TopologyError::NoExamples { node });
+                return Err(TopologyError::NoLabels { node });
             }
             shares.extend(counts.iter().map(|&count| count as f64 / examples));
             examples_of.push(examples);

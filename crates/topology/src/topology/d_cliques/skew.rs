@@ -14,7 +14,7 @@ use crate::{Nodes, Overlay, TopologyError};
 ///
 /// # Errors
 /// [`TopologyError::LabelsUnknown`], [`TopologyError::LabelCounts`], [`TopologyError::LabelClasses`] or
-/// [`TopologyError::NoExamples`] if `label_counts` is not one distribution for each node.
+/// [`TopologyError::NoLabels`] if `label_counts` is not one distribution for each node.
 pub fn clique_skew(
     overlay: &Overlay,
     label_counts: &[Vec<u64>],

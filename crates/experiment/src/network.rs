@@ -1,0 +1,200 @@
+//! How long a round would take on a described network: links, computing speeds, and a clock that reads a round's traffic.
+//!
+//! A method reports its round as ordered phases of computing and of messages ([`meshfold_algorithms::Traffic`]). A barrier
+//! stands between phases: a phase lasts as long as its slowest client, node or edge, and a round is the sum of its phases.
+//!
+//! A new kind of link is one file below `network/`, its `mod` line here, and a variant with its match arms in `links.rs`.
+
+use serde::{Deserialize, Serialize};
+
+mod clock;
+mod compute;
+mod dfedrw_cost;
+mod directed_edges;
+mod distribution;
+mod edge_capacitated;
+mod error;
+mod fixed;
+mod latency;
+mod links;
+mod load;
+mod moment;
+mod node_capacitated;
+mod rate_trace;
+mod redraw;
+mod speed_up;
+mod trace;
+mod trace_file;
+
+pub use clock::{Clock, Population};
+pub use compute::Compute;
+pub use dfedrw_cost::{dfedrw_busiest_bytes, dfedrw_seconds, fedavg_seconds};
+pub use directed_edges::bytes_per_edge;
+pub use distribution::{Distribution, Exponential, Lognormal};
+pub use edge_capacitated::EdgeCapacitated;
+pub use error::NetworkError;
+pub use fixed::Fixed;
+pub use latency::Latency;
+pub use links::Links;
+pub use node_capacitated::{NodeCapacitated, ServerCapacity};
+pub use rate_trace::RateTrace;
+pub use redraw::Redraw;
+pub use speed_up::{Capacities, Delays, ExchangeDelay, ParallelServers, RoundSeconds, speed_up};
+pub use trace::{Trace, Traces};
+
+/// The network of a run and how fast its clients compute.
+///
+/// ```
+/// use meshfold_experiment::network::Network;
+///
+/// let yaml = "{links: {fixed: {bytes_per_second: 2.0e6}}, compute: {seconds_per_step: 0.02, slowdown: {uniform: [1, 4]}}}";
+/// let network: Network = serde_yaml::from_str(yaml)?;
+/// network.check(10, 0)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Network {
+    /// What messages travel over.
+    pub links: Links,
+    /// How long local steps take; without it they take no time, unless `links.latency` says how long an epoch takes.
+    #[serde(default)]
+    pub compute: Option<Compute>,
+}
+
+impl Network {
+    /// Checks every value for a run of `clients` clients and `servers` servers.
+    ///
+    /// # Errors
+    /// [`NetworkError::Setting`] with the dotted path of the first value at fault, or one of
+    /// [`NetworkError::TraceUnread`], [`NetworkError::TraceNode`] and [`NetworkError::TraceMissing`] for a trace.
+    pub fn check(&self, clients: usize, servers: usize) -> Result<(), NetworkError> {
+        self.links.check(clients, servers)?;
+        match (&self.links, &self.compute) {
+            (Links::Latency(_), Some(_)) => Err(NetworkError::setting(
+                "compute",
+                "both `compute` and `links.latency`",
+                "one of them, as `links.latency.epoch` says how long computing takes",
+            )),
+            (_, Some(compute)) => compute.check(clients),
+            (_, None) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(yaml: &str) -> Result<Network, String> {
+        serde_yaml::from_str(yaml).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_network_is_written_as_it_is_read() {
+        for yaml in [
+            "{links: {fixed: {bytes_per_second: 2.0e6}}, compute: {seconds_per_step: 0.02, slowdown: {uniform: [1, 4]}}}",
+            "{links: {fixed: {bytes_per_second: 1, latency_seconds: 0.1}}}",
+            "{links: {node_capacitated: {upload: 10, download: {list: [1, 2]}, edges: {exponential: {mean: 3}}, redraw: each_round, \
+             servers: {clients: 5, servers: {lognormal: {median: 2, sigma: 1}}}}}}",
+            "{links: {edge_capacitated: {bytes_per_second: {uniform: [1, 2]}}}}",
+            "{links: {latency: {epoch: 1, message: 2}}}",
+            "{links: {trace: {file: 4g.csv, servers: 1000}}, compute: {seconds_per_step: 0, slowdown: {fixed: 1}}}",
+        ] {
+            let network = read(yaml).unwrap();
+            let written = serde_yaml::to_string(&network).unwrap();
+            assert_eq!(read(&written).unwrap(), network, "{written}");
+        }
+    }
+
+    #[test]
+    fn unknown_keys_are_refused() {
+        for yaml in [
+            "{links: {fixed: {bytes_per_second: 1, latency: 2}}}",
+            "{links: {fixed: {}}}",
+            "{links: {wired: {}}}",
+            "{links: {latency: {epoch: 1, message: 2}}, speed: 3}",
+            "{links: {node_capacitated: {upload: {normal: 3}}}}",
+            "{links: {node_capacitated: {upload: fast}}}",
+        ] {
+            assert!(read(yaml).is_err(), "{yaml}");
+        }
+    }
+
+    #[test]
+    fn the_value_at_fault_is_named() {
+        for (yaml, key) in [
+            (
+                "{links: {fixed: {bytes_per_second: 0}}}",
+                "links.fixed.bytes_per_second",
+            ),
+            (
+                "{links: {fixed: {bytes_per_second: 1, latency_seconds: -1}}}",
+                "links.fixed.latency_seconds",
+            ),
+            (
+                "{links: {node_capacitated: {upload: -3}}}",
+                "links.node_capacitated.upload",
+            ),
+            (
+                "{links: {node_capacitated: {upload: {list: [1, 2]}}}}",
+                "links.node_capacitated.upload.list",
+            ),
+            (
+                "{links: {node_capacitated: {upload: {list: [1, 2, 0]}}}}",
+                "links.node_capacitated.upload.list.2",
+            ),
+            (
+                "{links: {node_capacitated: {upload: 1, download: {uniform: [2, 1]}}}}",
+                "links.node_capacitated.download.uniform",
+            ),
+            (
+                "{links: {node_capacitated: {upload: {lognormal: {sigma: 1}}}}}",
+                "links.node_capacitated.upload.lognormal.median",
+            ),
+            (
+                "{links: {node_capacitated: {upload: 1, servers: {clients: 0}}}}",
+                "links.node_capacitated.servers.clients",
+            ),
+            (
+                "{links: {node_capacitated: {upload: 1, servers: {clients: 1, servers: {list: [1]}}}}}",
+                "links.node_capacitated.servers.servers.list",
+            ),
+            (
+                "{links: {node_capacitated: {upload: 1, edges: {list: [1]}}}}",
+                "links.node_capacitated.edges.list",
+            ),
+            (
+                "{links: {edge_capacitated: {bytes_per_second: {exponential: {mean: 0}}}}}",
+                "links.edge_capacitated.bytes_per_second.exponential.mean",
+            ),
+            (
+                "{links: {latency: {epoch: -1, message: 1}}}",
+                "links.latency.epoch",
+            ),
+            (
+                "{links: {latency: {epoch: 1, message: .nan}}}",
+                "links.latency.message",
+            ),
+            (
+                "{links: {latency: {epoch: 1, message: 1}}, compute: {seconds_per_step: 1}}",
+                "compute",
+            ),
+            (
+                "{links: {fixed: {bytes_per_second: 1}}, compute: {seconds_per_step: -1}}",
+                "compute.seconds_per_step",
+            ),
+            (
+                "{links: {fixed: {bytes_per_second: 1}}, compute: {seconds_per_step: 1, slowdown: {list: [1]}}}",
+                "compute.slowdown.list",
+            ),
+            ("{links: {trace: {file: 4g.csv}}}", "links.trace.file"),
+        ] {
+            assert_eq!(
+                read(yaml).unwrap().check(3, 2).unwrap_err().key(),
+                key,
+                "{yaml}"
+            );
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The simulated time of a round.
+
+use meshfold_algorithms::{Phase, Traffic};
+use meshfold_topology::Overlay;
+
+use super::Network;
+use super::compute::steps_within;
+use super::error::NetworkError;
+use super::links::Links;
+use super::moment::Moment;
+
+/// Reads from the traffic of a round how long it would take.
+///
+/// A barrier stands between phases: each lasts as long as its slowest client, node or edge, and a round is their sum.
+///
+/// A clock has no state: the seconds of a round follow from its traffic, its number and when it begins, so that a run
+/// that goes on from a checkpoint needs no more than the seconds so far.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    links: Links,
+    /// Seconds of a local step of each client, `[N]`.
+    seconds_per_step: Vec<f64>,
+    clients: usize,
+    seed: u64,
+}
+
+/// Who is on the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Population {
+    /// Local steps that make an epoch of each client, `[N]`; 0 for a client without examples.
+    pub steps_per_epoch: Vec<u32>,
+    /// Servers, the nodes from `N` on.
+    pub servers: usize,
+}
+
+impl Clock {
+    /// A clock for a run with `seed`.
+    ///
+    /// # Errors
+    /// Those of [`Network::check`].
+    pub fn new(
+        network: &Network,
+        population: &Population,
+        seed: u64,
+    ) -> Result<Self, NetworkError> {
+        let clients = population.steps_per_epoch.len();
+        network.check(clients, population.servers)?;
+        let seconds_per_step = match (&network.links, &network.compute) {
+            (Links::Latency(latency), _) => latency.seconds_per_step(&population.steps_per_epoch),
+            (_, Some(compute)) => compute.seconds_per_step(clients, seed),
+            (_, None) => vec![0.0; clients],
+        };
+        Ok(Self {
+            links: network.links.clone(),
+            seconds_per_step,
+            clients,
+            seed,
+        })
+    }
+
+    /// Checks that every edge of the run's overlay has a bandwidth, where a file gives bandwidths of edges.
+    ///
+    /// # Errors
+    /// [`NetworkError::TraceEdge`] for the first edge that has none.
+    pub fn check_overlay(&self, overlay: &Overlay) -> Result<(), NetworkError> {
+        match &self.links {
+            Links::Trace(trace) => trace.check_overlay(overlay),
+            _ => Ok(()),
+        }
+    }
+
+    /// Seconds of round `round`, 1-based, that begins `start_seconds` after the start of the run.
+    ///
+    /// `overlay` is the graph of the exchanges among all neighbours; only links that differ from edge to edge need it.
+    ///
+    /// # Errors
+    /// [`NetworkError::OverlayNeeded`], [`NetworkError::Degree`] or [`NetworkError::TraceEdge`] if the messages go over other
+    /// edges than the links know.
+    ///
+    /// # Complexity
+    /// O(nodes + messages) with links by node, O(edges + messages log messages) with links by edge.
+    pub fn seconds(
+        &self,
+        traffic: &Traffic,
+        overlay: Option<&Overlay>,
+        round: usize,
+        start_seconds: f64,
+    ) -> Result<f64, NetworkError> {
+        let mut seconds = 0.0;
+        for phase in traffic.phases() {
+            seconds += match phase {
+                Phase::Compute { steps } => self.compute_seconds(steps),
+                Phase::Exchange(exchange) => {
+                    let moment = Moment {
+                        clients: self.clients,
+                        seed: self.seed,
+                        round: round as u64,
+                        seconds: start_seconds + seconds,
+                        overlay,
+                    };
+                    self.links.seconds(exchange, &moment)?
+                }
+            };
+        }
+        Ok(seconds)
+    }
+
+    /// How many local steps of each client, `[N]`, fit into `deadline_seconds`.
+    ///
+    /// A step that ends with the deadline is within it; where steps take no time, as many as a `u32` holds.
+    pub fn steps_within(&self, deadline_seconds: f64) -> Vec<u32> {
+        steps_within(&self.seconds_per_step, deadline_seconds)
+    }
+
+    /// Seconds until the slowest client has done its steps.
+    fn compute_seconds(&self, steps: &[u32]) -> f64 {
+        steps
+            .iter()
+            .zip(&self.seconds_per_step)
+            .map(|(steps, seconds)| f64::from(*steps) * seconds)
+            .fold(0.0, f64::max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::{Compute, Distribution, Fixed, Latency, dfedrw_seconds, fedavg_seconds};
+    use meshfold_algorithms::Message;
+
+    fn population(clients: usize, servers: usize) -> Population {
+        Population {
+            steps_per_epoch: vec![10; clients],
+            servers,
+        }
+    }
+
+    fn fixed(compute: Option<Compute>) -> Network {
+        Network {
+            links: Links::Fixed(Fixed {
+                bytes_per_second: 100.0,
+                latency_seconds: 0.5,
+            }),
+            compute,
+        }
+    }
+
+    fn round() -> Traffic {
+        let mut traffic = Traffic::default();
+        traffic.compute(vec![10, 5, 0]);
+        traffic.neighbours(100, vec![1, 2, 1]);
+        traffic.compute(vec![1, 1, 1]);
+        traffic
+    }
+
+    #[test]
+    fn a_round_is_the_sum_of_the_slowest_of_each_phase() {
+        let compute = Compute {
+            seconds_per_step: 0.1,
+            slowdown: Distribution::List(vec![1.0, 4.0, 7.0]),
+        };
+        let clock = Clock::new(&fixed(Some(compute)), &population(3, 0), 1).unwrap();
+        // 5 steps of 0.4 s, 200 bytes at 100 B/s after 0.5 s, one step of 0.7 s.
+        let seconds = clock.seconds(&round(), None, 1, 0.0).unwrap();
+        assert!((seconds - (2.0 + 2.5 + 0.7)).abs() < 1e-12, "{seconds}");
+        assert_eq!(clock.steps_within(1.2), [12, 3, 1]);
+    }
+
+    #[test]
+    fn computing_takes_no_time_unless_it_is_described() {
+        let clock = Clock::new(&fixed(None), &population(3, 0), 1).unwrap();
+        assert_eq!(clock.seconds(&round(), None, 1, 9.0), Ok(2.5));
+        assert_eq!(clock.steps_within(1.0), [u32::MAX; 3]);
+    }
+
+    /// DFedRW, Table IV: the messages of FedAvg, and those of a walk of K epochs with one aggregation, sent and received.
+    #[test]
+    fn latencies_are_those_of_table_four() {
+        let network = Network {
+            links: Links::Latency(Latency {
+                epoch: 0.25,
+                message: 2.0,
+            }),
+            compute: None,
+        };
+        let clock = Clock::new(&network, &population(4, 1), 1).unwrap();
+        let message = |from, to| Message { from, to, bytes: 8 };
+        let mut fedavg = Traffic::default();
+        fedavg.messages(vec![message(4, 0), message(4, 2)]);
+        fedavg.compute(vec![30, 0, 30, 0]);
+        fedavg.messages(vec![message(0, 4), message(2, 4)]);
+        assert_eq!(
+            clock.seconds(&fedavg, None, 1, 0.0),
+            Ok(fedavg_seconds(3, 0.25, 2.0))
+        );
+        let mut walk = Traffic::default();
+        walk.messages(vec![message(3, 0)]);
+        for visit in 0..3 {
+            walk.compute(
+                (0..4)
+                    .map(|client| if client == visit { 10 } else { 0 })
+                    .collect(),
+            );
+            walk.messages(vec![message(visit, visit + 1)]);
+        }
+        assert_eq!(
+            clock.seconds(&walk, None, 1, 0.0),
+            Ok(dfedrw_seconds(3, 0.25, 2.0))
+        );
+        assert_eq!(clock.steps_within(0.5), [20; 4]);
+    }
+
+    #[test]
+    fn a_phase_begins_when_the_one_before_has_ended() {
+        let folder = tempfile::tempdir().expect("the test may write");
+        let path = folder.path().join("4g.csv");
+        std::fs::write(&path, "seconds,bytes_per_second\n0,10\n5,40\n")
+            .expect("the test may write");
+        let trace: crate::network::Trace = serde_yaml::from_str("{file: 4g.csv}").unwrap();
+        let network = Network {
+            links: Links::Trace(trace.read(&path).unwrap()),
+            compute: Some(Compute {
+                seconds_per_step: 1.0,
+                slowdown: Distribution::Fixed(1.0),
+            }),
+        };
+        let clock = Clock::new(&network, &population(2, 0), 1).unwrap();
+        let mut traffic = Traffic::default();
+        traffic.compute(vec![4, 2]);
+        traffic.neighbours(50, vec![1, 1]);
+        // 4 s of computing, 10 bytes until second 5, 40 bytes in the next second.
+        assert_eq!(clock.seconds(&traffic, None, 1, 0.0), Ok(6.0));
+        assert_eq!(
+            clock.seconds(&traffic, None, 2, 10.0),
+            Ok(6.0),
+            "the trace repeats after 10 s"
+        );
+        assert_eq!(clock.seconds(&traffic, None, 2, 6.0), Ok(4.0 + 5.0));
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_seconds() {
+        let yaml = "{links: {node_capacitated: {upload: {uniform: [10, 90]}, redraw: each_round}}, \
+                    compute: {seconds_per_step: 0.1, slowdown: {lognormal: {sigma: 1}}}}";
+        let network: Network = serde_yaml::from_str(yaml).unwrap();
+        let seconds = |seed, number| {
+            let clock = Clock::new(&network, &population(3, 0), seed).unwrap();
+            clock.seconds(&round(), None, number, 0.0).unwrap()
+        };
+        assert_eq!(seconds(1, 5), seconds(1, 5));
+        assert_ne!(seconds(1, 5), seconds(1, 6));
+        assert_ne!(seconds(1, 5), seconds(2, 5));
+    }
+}

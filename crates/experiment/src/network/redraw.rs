@@ -1,0 +1,14 @@
+//! How long a drawn capacity stays.
+
+use serde::{Deserialize, Serialize};
+
+/// When capacities that are drawn from a distribution are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Redraw {
+    /// Once for the whole run.
+    #[default]
+    Never,
+    /// Anew in each round.
+    EachRound,
+}

@@ -1,0 +1,235 @@
+//! The file behind bandwidths that change over time.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use csv::{ReaderBuilder, StringRecord, Trim};
+
+use super::error::NetworkError;
+use super::rate_trace::RateTrace;
+use super::trace::Traces;
+use crate::source::read_text;
+
+/// The most bytes that a file of bandwidths may have: some ten million rows.
+const MOST_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Reads the text of the file at `path`.
+pub(super) fn text(path: &Path) -> Result<String, NetworkError> {
+    read_text(path, MOST_BYTES).map_err(|error| NetworkError::TraceFile {
+        file: path.to_owned(),
+        message: error.to_string(),
+    })
+}
+
+/// Reads the bandwidths in `text`, the content of the file at `path`.
+///
+/// # Errors
+/// [`NetworkError::TraceFile`] with the line at fault.
+pub(super) fn parse(text: &str, path: &Path) -> Result<Traces, NetworkError> {
+    parse_text(text).map_err(|message| NetworkError::TraceFile {
+        file: path.to_owned(),
+        message,
+    })
+}
+
+fn parse_text(text: &str) -> Result<Traces, String> {
+    let mut reader = ReaderBuilder::new()
+        .trim(Trim::All)
+        .comment(Some(b'#'))
+        .flexible(true)
+        .from_reader(text.as_bytes());
+    let header = reader.headers().map_err(|error| error.to_string())?;
+    let owners = owner_columns(header).map_err(|message| at_line(text, header, &message))?;
+    let mut pieces = Pieces::default();
+    for record in reader.records() {
+        let record = record.map_err(|error| error.to_string())?;
+        pieces
+            .take(&record, owners)
+            .map_err(|message| at_line(text, &record, &message))?;
+    }
+    pieces.traces(owners)
+}
+
+/// How many columns say whose the bandwidth is.
+fn owner_columns(header: &StringRecord) -> Result<usize, String> {
+    let columns: Vec<&str> = header.iter().collect();
+    match columns.as_slice() {
+        ["seconds", "bytes_per_second"] => Ok(0),
+        ["node", "seconds", "bytes_per_second"] => Ok(1),
+        ["from", "to", "seconds", "bytes_per_second"] => Ok(2),
+        _ => Err(format!(
+            "found the columns {}, needed seconds,bytes_per_second, before them node or from,to",
+            columns.join(",")
+        )),
+    }
+}
+
+/// `message` behind the number of the record's line.
+fn at_line(text: &str, record: &StringRecord, message: &str) -> String {
+    // A record's position is where its reading began, before the blank lines and comments that were skipped.
+    let byte = record.position().map_or(0, |position| position.byte()) as usize;
+    let (before, rest) = text.split_at_checked(byte).unwrap_or((text, ""));
+    let is_skipped = |line: &&str| line.trim().is_empty() || line.starts_with('#');
+    let line = before.matches('\n').count() + rest.lines().take_while(is_skipped).count() + 1;
+    format!("line {line}: {message}")
+}
+
+/// The pieces read so far of each node or edge; all of them belong to `[0, 0]` if the file names neither.
+#[derive(Default)]
+struct Pieces(BTreeMap<[u32; 2], Vec<(f64, f64)>>);
+
+impl Pieces {
+    /// Takes one row, whose first `owners` columns name a node or an edge.
+    fn take(&mut self, record: &StringRecord, owners: usize) -> Result<(), String> {
+        if record.len() != owners + 2 {
+            return Err(format!(
+                "found {} columns, needed {}",
+                record.len(),
+                owners + 2
+            ));
+        }
+        let field = |index: usize| record.get(index).unwrap_or_default();
+        let number = |index: usize, what: &str| match field(index).parse::<f64>() {
+            Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+            _ => Err(format!(
+                "found {what} {:?}, needed a number, 0 or more",
+                field(index)
+            )),
+        };
+        let mut owner = [0; 2];
+        for (index, node) in owner.iter_mut().enumerate().take(owners) {
+            *node = field(index)
+                .parse()
+                .map_err(|_| format!("found {:?}, needed the number of a node", field(index)))?;
+        }
+        if owners == 2 && owner[0] == owner[1] {
+            return Err(format!("found an edge from node {} to itself", owner[0]));
+        }
+        let piece = (
+            number(owners, "seconds")?,
+            number(owners + 1, "bytes_per_second")?,
+        );
+        let pieces = self.0.entry(owner).or_default();
+        match pieces.last() {
+            None if piece.0 != 0.0 => Err(format!(
+                "found a first row at {} seconds, needed one at 0",
+                piece.0
+            )),
+            Some((before, _)) if *before >= piece.0 => Err(format!(
+                "found {} seconds after {before}, needed times that ascend",
+                piece.0
+            )),
+            _ => {
+                pieces.push(piece);
+                Ok(())
+            }
+        }
+    }
+
+    fn traces(self, owners: usize) -> Result<Traces, String> {
+        if self.0.is_empty() {
+            return Err("found no rows, needed at least one".to_owned());
+        }
+        for (owner, pieces) in &self.0 {
+            if pieces.iter().all(|(_, rate)| *rate == 0.0) {
+                let whose = match owners {
+                    0 => String::new(),
+                    1 => format!(" for node {}", owner[0]),
+                    _ => format!(" for the edge {},{}", owner[0], owner[1]),
+                };
+                return Err(format!("found 0 bytes per second{whose} at all times"));
+            }
+        }
+        let mut traces = self
+            .0
+            .into_iter()
+            .map(|(owner, pieces)| (owner, RateTrace::new(&pieces)));
+        Ok(match owners {
+            0 => Traces::All(traces.next().expect("there are rows").1),
+            1 => Traces::Nodes(traces.map(|([node, _], trace)| (node, trace)).collect()),
+            _ => Traces::Edges(
+                traces
+                    .map(|([from, to], trace)| ((from, to), trace))
+                    .collect(),
+            ),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Traces, String> {
+        parse(text, Path::new("4g.csv")).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_columns_say_whose_the_rates_are() {
+        let one = RateTrace::new(&[(0.0, 8.0), (1.5, 4.0)]);
+        let other = RateTrace::new(&[(0.0, 2.0)]);
+        let text = "seconds,bytes_per_second\n0,8\n1.5,4\n";
+        assert_eq!(read(text), Ok(Traces::All(one.clone())));
+        let text = "# a comment\nnode, seconds, bytes_per_second\n3, 0, 8\n1, 0, 2\n3, 1.5, 4\n";
+        let nodes = [(1, other.clone()), (3, one.clone())];
+        assert_eq!(read(text), Ok(Traces::Nodes(nodes.into())));
+        let text = "from,to,seconds,bytes_per_second\n3,1,0,8\n3,1,1.5,4\n1,2,0,2\n";
+        let edges = [((1, 2), other), ((3, 1), one)];
+        assert_eq!(read(text), Ok(Traces::Edges(edges.into())));
+    }
+
+    #[test]
+    fn a_bad_row_is_numbered() {
+        for (text, message) in [
+            (
+                "time,rate\n0,1\n",
+                "line 1: found the columns time,rate, needed seconds,bytes_per_second, before them node or from,to",
+            ),
+            (
+                "seconds,bytes_per_second\n",
+                "found no rows, needed at least one",
+            ),
+            (
+                "seconds,bytes_per_second\n0,1\n2,1\n2,3\n",
+                "line 4: found 2 seconds after 2, needed times that ascend",
+            ),
+            (
+                "node,seconds,bytes_per_second\n0,0,1\n\n1,0.5,1\n",
+                "line 4: found a first row at 0.5 seconds, needed one at 0",
+            ),
+            (
+                "seconds,bytes_per_second\n0,1\n1,-2\n",
+                "line 3: found bytes_per_second \"-2\", needed a number, 0 or more",
+            ),
+            (
+                "seconds,bytes_per_second\n0,inf\n",
+                "line 2: found bytes_per_second \"inf\", needed a number, 0 or more",
+            ),
+            (
+                "node,seconds,bytes_per_second\n-1,0,1\n",
+                "line 2: found \"-1\", needed the number of a node",
+            ),
+            (
+                "from,to,seconds,bytes_per_second\n2,2,0,1\n",
+                "line 2: found an edge from node 2 to itself",
+            ),
+            (
+                "# bandwidths\nseconds,bytes_per_second\n# at home\n0,1\n1\n",
+                "line 5: found 1 columns, needed 2",
+            ),
+            (
+                "node,seconds,bytes_per_second\n0,0,1\n4,0,0\n4,1,0\n",
+                "found 0 bytes per second for node 4 at all times",
+            ),
+        ] {
+            assert_eq!(read(text), Err(format!("4g.csv: {message}")), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_named() {
+        let error = text(Path::new("no/such/4g.csv")).unwrap_err();
+        assert!(error.to_string().starts_with("no/such/4g.csv: "), "{error}");
+        assert_eq!(error.key(), "links.trace.file");
+    }
+}
