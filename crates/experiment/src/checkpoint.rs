@@ -30,6 +30,9 @@ pub(crate) struct Saved {
     pub(crate) totals: Totals,
     /// How far each row has come through its data.
     pub(crate) learner: LearnerState,
+    /// Numbers that the method keeps, by name.
+    #[serde(default)]
+    pub(crate) numbers: BTreeMap<String, Vec<f64>>,
 }
 
 /// What is counted over a run.
@@ -44,6 +47,9 @@ pub(crate) struct Totals {
     pub(crate) bytes_busiest_node: u64,
     /// Seconds worked.
     pub(crate) wall_seconds: f64,
+    /// Seconds that the rounds would have taken on the network described.
+    #[serde(default)]
+    pub(crate) simulated_seconds: f64,
 }
 
 /// Rows of a stack in host memory, `[R, P_pad]` row-major, by the stack's name.

@@ -1,16 +1,18 @@
 //! The configuration of one run: every value that decides its result.
 
-use meshfold_algorithms::Method;
+use meshfold_algorithms::{Method, Stragglers};
 use meshfold_data::{DatasetConfig, Partitioner};
 use meshfold_engine::{Model, Start};
-use meshfold_topology::{Topology, Weights};
+use meshfold_topology::{Failures, Topology, Weights};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 use crate::error::ConfigError;
 use crate::fault::Fault;
+use crate::network::Network;
 use crate::reader;
+use crate::practice::Quantity;
 use crate::source::Source;
 use crate::tree::Node;
 
@@ -46,12 +48,25 @@ pub struct RunConfig {
     pub algorithm: Method,
     /// Communication rounds.
     pub rounds: usize,
+    /// Who cannot finish a round's work in time; nobody if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stragglers: Option<Stragglers>,
+    /// Clients and edges that fail.
+    #[serde(default, skip_serializing_if = "no_failures")]
+    pub failures: Failures,
+    /// The network that the time of a round is simulated on; no time is if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<Network>,
     /// When and on what the models are judged.
     #[serde(default)]
     pub evaluate: Evaluate,
     /// When the state is saved, so that an interrupted run can be resumed; never if absent.
     #[serde(default)]
     pub checkpoint: Option<Checkpoint>,
+}
+
+fn no_failures(failures: &Failures) -> bool {
+    failures.0.is_empty()
 }
 
 fn first_seed() -> u64 {
@@ -70,6 +85,9 @@ pub struct Evaluate {
     pub train: bool,
     /// Mean accuracies, as fractions, whose first rounds are reported.
     pub targets: Vec<f64>,
+    /// Quantities of the papers' bounds that are recorded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub theory: Vec<Quantity>,
 }
 
 impl Default for Evaluate {
@@ -79,6 +97,7 @@ impl Default for Evaluate {
             examples: TestExamples::All,
             train: false,
             targets: Vec::new(),
+            theory: Vec::new(),
         }
     }
 }

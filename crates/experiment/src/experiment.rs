@@ -9,7 +9,7 @@ use crate::reader;
 use crate::source::{Place, Source};
 use crate::sweep::{self, Variation};
 use crate::tree::{Node, Value};
-use meshfold_topology::Weights;
+use meshfold_topology::{Topology, Uniform, Weights};
 
 /// What an experiment's file and its overrides say: values with their places, not yet of any type.
 #[derive(Clone, Debug)]
@@ -82,8 +82,13 @@ impl<'a> Experiment<'a> {
         let tree = sweep::run_of(&self.base, variation, source)?;
         let mut config: RunConfig =
             reader::read(&tree, source).map_err(ConfigError::knowing_sweeps)?;
-        if config.topology.is_some() {
-            config.weights.get_or_insert_with(Weights::default);
+        if let Some(topology) = &config.topology {
+            // Directed overlays have no symmetric weights.
+            let usual = match topology {
+                Topology::OnePeer(_) => Weights::Uniform(Uniform {}),
+                _ => Weights::default(),
+            };
+            config.weights.get_or_insert(usual);
         }
         Ok(Resolved {
             source,

@@ -46,6 +46,8 @@ mod overrides;
 mod plan;
 mod planned_overlay;
 mod planner;
+mod population;
+mod practice;
 mod reader;
 mod source;
 mod sweep;
@@ -57,12 +59,15 @@ pub use config::{Checkpoint, Evaluate, RunConfig, TestExamples};
 pub use error::ConfigError;
 pub use fault::Fault;
 pub use plan::{PlanSummary, RunPlan, plan};
-pub use planned_overlay::PlannedOverlay;
+pub use planned_overlay::{PlannedOverlay, ScheduleSummary};
+pub use population::Population;
+pub use practice::Quantity;
 pub use source::Source;
 
 // Runs and their records.
 mod checkpoint;
 mod clients;
+mod connections;
 mod course;
 mod ending;
 mod environment;

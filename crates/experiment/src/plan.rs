@@ -13,8 +13,10 @@ use crate::error::ConfigError;
 use crate::experiment::Experiment;
 use crate::label::joined;
 use crate::memory;
+use crate::network::Clock;
 use crate::planned_overlay::PlannedOverlay;
 use crate::planner::Planner;
+use crate::population::Population;
 use crate::source::Source;
 
 /// A run that can be carried out.
@@ -42,6 +44,10 @@ pub struct RunPlan {
     pub overlay: Option<Arc<PlannedOverlay>>,
     /// Who owns which training example.
     pub partition: Arc<Partition>,
+    /// The clients, and the nodes of the overlay, by what they hold.
+    pub population: Population,
+    /// What tells how long a round takes, if a network is described.
+    pub clock: Option<Clock>,
     /// What will work but may not be meant.
     pub warnings: Vec<String>,
 }

@@ -4,17 +4,26 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use meshfold_engine::{Key, Purpose, stream};
-use meshfold_topology::{MixingMatrix, Overlay, OverlaySummary, Spectrum, Topology, Weights};
+use meshfold_topology::{
+    MixingMatrix, Outside, Overlay, OverlaySummary, Spectrum, Topology, TopologyError, Weights,
+    joint_lambda, rounds_to_connect,
+};
+use serde::Serialize;
 
 use crate::edge_list;
 use crate::error::ConfigError;
 use crate::experiment::Resolved;
 use crate::fault_path;
 use crate::id::sha256;
+use crate::population::Population;
 
 /// The overlay of a run, its mixing weights and what is known of them.
+///
+/// Of an overlay that changes over time it is the first, and what is known of those that follow.
 #[derive(Clone, Debug)]
 pub struct PlannedOverlay {
+    /// What it is built from, with the edges of files filled in.
+    pub topology: Topology,
     /// Who exchanges with whom.
     pub overlay: Overlay,
     /// The mixing matrix `W` of the weights on it.
@@ -23,102 +32,186 @@ pub struct PlannedOverlay {
     pub summary: OverlaySummary,
     /// Its eigenvalues and what follows from them.
     pub spectrum: Spectrum,
+    /// How the overlays of a schedule mix together, if they repeat.
+    pub schedule: Option<ScheduleSummary>,
+}
+
+/// How overlays that repeat mix together.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ScheduleSummary {
+    /// Rounds after which they repeat.
+    pub period: usize,
+    /// `σ_max(W_B … W_1 − 11ᵀ/N)` over the period; absent beyond 2,000 nodes.
+    pub joint_lambda: Option<f64>,
+    /// In how many consecutive rounds every node reaches every other; absent if never.
+    pub rounds_to_connect: Option<usize>,
+}
+
+/// The longest period whose overlays are analysed together.
+const LONGEST_PERIOD: usize = 64;
+/// The most nodes for which the product of a period's matrices is made.
+const MOST_NODES: usize = 2000;
+
+/// The overlay of a round with its weights.
+#[derive(Debug)]
+pub(crate) struct Built {
+    pub(crate) overlay: Overlay,
+    pub(crate) matrix: MixingMatrix,
+    /// Whether each node is in the overlay.
+    pub(crate) members: Vec<bool>,
+    /// What the others do.
+    pub(crate) outside: Outside,
+}
+
+/// Builds the overlay of `round` before failures, with its weights.
+///
+/// # Errors
+/// [`TopologyError`] of the topology or the weights.
+pub(crate) fn built(
+    topology: &Topology,
+    weights: &Weights,
+    population: &Population,
+    round: usize,
+) -> Result<Built, TopologyError> {
+    let nodes = population.nodes();
+    let stretch = topology.stretch(round, nodes.count);
+    let key = Key {
+        round: stretch.draw,
+        ..Key::default()
+    };
+    let seed = population.setting.seed;
+    let snapshot = stretch.build(nodes, &mut stream(seed, Purpose::Overlay, key))?;
+    let overlay = snapshot.overlay.with_examples(population.examples())?;
+    let matrix = weights.draw(&overlay, &mut stream(seed, Purpose::Weights, key))?;
+    Ok(Built {
+        overlay,
+        matrix,
+        members: snapshot.members,
+        outside: snapshot.outside,
+    })
 }
 
 /// The overlays built so far: spectra are costly, and the seeds of a sweep often share one overlay.
 #[derive(Debug, Default)]
 pub(crate) struct Overlays {
-    /// By topology, weights and nodes, and by the seed where it matters.
-    by_setting: BTreeMap<String, Arc<PlannedOverlay>>,
-    /// By weights and edges.
+    /// By edges, groups, weights and whatever else the weights go by.
     by_edges: BTreeMap<String, Arc<PlannedOverlay>>,
 }
 
 impl Overlays {
-    /// The overlay that `run` asks for among `nodes` nodes; `None` if it asks for none.
+    /// The overlay that `run` asks for among the nodes of `population`; `None` if it asks for none.
     ///
-    /// Fills the SHA-256 of an edge list into the configuration of `run`.
+    /// Fills the SHA-256 of edge lists into the configuration of `run`.
     ///
     /// # Errors
     /// [`ConfigError`] at `topology` or `weights` if the overlay cannot be built or does not mix.
     pub(crate) fn get(
         &mut self,
         run: &mut Resolved<'_>,
-        nodes: usize,
+        population: &Population,
     ) -> Result<Option<Arc<PlannedOverlay>>, ConfigError> {
         let (Some(topology), Some(weights)) =
             (run.config.topology.clone(), run.config.weights.clone())
         else {
             return Ok(None);
         };
-        let topology = read_edges(topology, run, nodes)?;
-        let setting =
-            serde_json::to_string(&(&topology, &weights, nodes)).expect("settings have text keys");
-        let seeded = format!("{setting} {}", run.config.seed);
-        let known = self
-            .by_setting
-            .get(&setting)
-            .or_else(|| self.by_setting.get(&seeded));
-        if let Some(known) = known {
-            return Ok(Some(Arc::clone(known)));
-        }
-        let mut rng = stream(run.config.seed, Purpose::Overlay, Key::default());
+        let topology = read_edges(topology, run, population.nodes().count)?;
         let blame = |run: &Resolved<'_>, error| {
             let path = fault_path::of_topology(&error, run.choice("topology"));
             run.error(error, &path)
         };
-        let overlay = topology
-            .build(nodes, &mut rng)
+        topology
+            .check(population.nodes().count)
             .map_err(|error| blame(run, error))?;
-        let edges = serde_json::to_string(&(&weights, nodes, overlay.edges().collect::<Vec<_>>()));
-        let edges = sha256(edges.expect("edges are numbers").as_bytes());
-        let planned = match self.by_edges.get(&edges) {
-            Some(known) => Arc::clone(known),
-            None => {
-                let weighed = weighed(overlay, &weights).map_err(|error| blame(run, error))?;
-                Arc::clone(self.by_edges.entry(edges).or_insert(Arc::new(weighed)))
-            }
-        };
-        // A topology that drew nothing is the same for every seed.
-        let key = if rng.get_word_pos() == 0 {
-            setting
-        } else {
-            seeded
-        };
-        self.by_setting.insert(key, Arc::clone(&planned));
+        let built = built(&topology, &weights, population, 1).map_err(|error| blame(run, error))?;
+        let key = fingerprint(&topology, &weights, &built, population);
+        if let Some(known) = self.by_edges.get(&key) {
+            return Ok(Some(Arc::clone(known)));
+        }
+        let planned = planned(topology, &weights, built, population);
+        let planned = Arc::new(planned.map_err(|error| blame(run, error))?);
+        self.by_edges.insert(key, Arc::clone(&planned));
         Ok(Some(planned))
     }
 }
 
-/// Fills the pairs of an edge list in; the configuration of `run` gets its SHA-256 alone.
+/// What tells overlays with different figures apart.
+fn fingerprint(
+    topology: &Topology,
+    weights: &Weights,
+    built: &Built,
+    population: &Population,
+) -> String {
+    let seed = (topology.varies() || matches!(weights, Weights::Random(_)))
+        .then_some(population.setting.seed);
+    let examples = matches!(weights, Weights::ByExamples(_)).then(|| population.examples());
+    let edges: Vec<(u32, u32)> = built.overlay.edges().collect();
+    let nodes = built.overlay.nodes();
+    let parts = (topology, weights, nodes, seed, examples, edges, built.overlay.groups());
+    sha256(&serde_json::to_vec(&parts).expect("edges, groups and settings are numbers and text"))
+}
+
+/// Fills the pairs of edge lists in; the configuration of `run` gets their SHA-256 alone.
 fn read_edges(
-    topology: Topology,
+    mut topology: Topology,
     run: &mut Resolved<'_>,
     nodes: usize,
 ) -> Result<Topology, ConfigError> {
-    let Topology::Edges(edges) = topology else {
-        return Ok(topology);
-    };
-    let read = edge_list::read(&edges, nodes, run.source)
-        .map_err(|fault| run.error(fault, "topology.edges.file"))?;
-    let kept = meshfold_topology::Edges {
-        pairs: Vec::new(),
-        ..read.clone()
-    };
-    run.config.topology = Some(Topology::Edges(kept));
-    Ok(Topology::Edges(read))
+    let mut kept = topology.clone();
+    for ((path, edges), (_, kept)) in topology
+        .edge_lists_mut()
+        .into_iter()
+        .zip(kept.edge_lists_mut())
+    {
+        let read = edge_list::read(edges, nodes, run.source)
+            .map_err(|fault| run.error(fault, &format!("topology.{path}.file")))?;
+        kept.sha256.clone_from(&read.sha256);
+        *edges = read;
+    }
+    run.config.topology = Some(kept);
+    Ok(topology)
 }
 
-fn weighed(
-    overlay: Overlay,
+fn planned(
+    topology: Topology,
     weights: &Weights,
-) -> Result<PlannedOverlay, meshfold_topology::TopologyError> {
-    let matrix = weights.matrix(&overlay)?;
-    let (summary, spectrum) = OverlaySummary::new(&overlay, weights, &matrix)?;
+    built: Built,
+    population: &Population,
+) -> Result<PlannedOverlay, TopologyError> {
+    let (summary, spectrum) = OverlaySummary::new(&built.overlay, weights, &built.matrix)?;
     Ok(PlannedOverlay {
-        overlay,
-        matrix,
+        schedule: schedule(&topology, weights, population)?,
+        topology,
+        overlay: built.overlay,
+        matrix: built.matrix,
         summary,
         spectrum,
     })
+}
+
+/// How the overlays of a period mix together; `None` for one that does not change or does not repeat soon.
+fn schedule(
+    topology: &Topology,
+    weights: &Weights,
+    population: &Population,
+) -> Result<Option<ScheduleSummary>, TopologyError> {
+    let nodes = population.nodes().count;
+    let period = topology.period(nodes).filter(|period| *period <= LONGEST_PERIOD);
+    let Some(period) = period.filter(|_| topology.varies()) else {
+        return Ok(None);
+    };
+    let all = (1..=period)
+        .map(|round| built(topology, weights, population, round))
+        .collect::<Result<Vec<_>, _>>()?;
+    let matrices: Vec<&MixingMatrix> = all.iter().map(|built| &built.matrix).collect();
+    let overlays: Vec<&Overlay> = all.iter().map(|built| &built.overlay).collect();
+    let joint_lambda = match nodes <= MOST_NODES {
+        true => Some(joint_lambda(&matrices)?),
+        false => None,
+    };
+    Ok(Some(ScheduleSummary {
+        period,
+        joint_lambda,
+        rounds_to_connect: rounds_to_connect(&overlays),
+    }))
 }

@@ -15,10 +15,9 @@ use crate::fault_path;
 use crate::id::run_id;
 use crate::memory::Footprint;
 use crate::plan::RunPlan;
-use crate::planned_overlay::{Overlays, PlannedOverlay};
+use crate::planned_overlay::{Overlays, PlannedOverlay, ScheduleSummary};
+use crate::population::{self, Population};
 
-/// Bytes of a parameter as it is sent: f32.
-const PARAMETER_BYTES: u64 = 4;
 /// Widest layer: a matrix between two such layers has 2^48 parameters, far beyond any memory and short of overflow.
 const MOST_UNITS: usize = 1 << 24;
 
@@ -52,17 +51,31 @@ impl<'a> Planner<'a> {
         let network = network(&run)?;
         let partition = self.partition(&run)?;
         let clients = partition.clients();
+        checks::clients(&run, clients)?;
         let (train, test) = dealt_sizes(&run.config.dataset.expected(), &partition);
         checks::test_examples(&run, test)?;
-        let overlay = self.overlays.get(&mut run, clients)?;
+        let layout = network.layout();
+        let population = Population::new(
+            &partition,
+            (&*self.labels(&run)?, run.config.dataset.expected().classes),
+            &run.config.algorithm,
+            population::Model {
+                seed: run.config.seed,
+                parameters: layout.parameters(),
+                blocks: layout.blocks().len(),
+            },
+        );
+        let overlay = self.overlays.get(&mut run, &population)?;
+        let mut warnings = checks::overlay(&run, overlay.as_deref())?;
+        let clock = checks::network(&mut run, &population, overlay.as_deref())?;
 
         let config = run.config.clone();
-        let (method, layout) = (&config.algorithm, network.layout());
+        let method = &config.algorithm;
         let (rows, parameters) = (method.rows(clients), layout.parameters());
         let dimensions = config.dataset.expected();
         let memory_bytes = Footprint {
             rows: rows.count,
-            working_rows: method.working_rows(clients),
+            working_rows: method.working_rows(clients) + config.evaluate.extra_rows(rows.count),
             width: layout.width(),
             examples: train + test,
             features: dimensions.features,
@@ -79,11 +92,11 @@ impl<'a> Planner<'a> {
             return Err(run.error(fault, "model"));
         }
         let graph = overlay.as_ref().map(|planned| &planned.overlay);
-        let model_bytes = PARAMETER_BYTES * parameters as u64;
-        let forecast = method.forecast(&partition.sizes(), graph, model_bytes);
+        let forecast = method.forecast(&population.setting, graph);
+        warnings.extend(self::warnings(&config, overlay.as_deref()));
         Ok(RunPlan {
             id: run_id(&config),
-            warnings: warnings(&config, overlay.as_deref()),
+            warnings,
             variation: run.variation,
             clients,
             rows,
@@ -93,6 +106,8 @@ impl<'a> Planner<'a> {
             bytes_per_round: forecast.bytes,
             overlay,
             partition,
+            population,
+            clock,
             config,
         })
     }
@@ -103,10 +118,12 @@ impl<'a> Planner<'a> {
             dataset,
             partition,
             seed,
+            algorithm,
             ..
         } = &run.config;
+        let merges = algorithm.merges_clients();
         let setting =
-            serde_json::to_string(&(dataset, partition)).expect("settings have text keys");
+            serde_json::to_string(&(dataset, partition, merges)).expect("settings have text keys");
         let seeded = format!("{setting} {seed}");
         let known = self
             .partitions
@@ -135,7 +152,11 @@ impl<'a> Planner<'a> {
             writers: writers.as_deref(),
         };
         let mut rng = stream(*seed, Purpose::Partition, Key::default());
-        let split = Arc::new(partition.split(examples, &mut rng).map_err(blame)?);
+        let mut split = partition.split(examples, &mut rng).map_err(blame)?;
+        if merges {
+            split = split.merged();
+        }
+        let split = Arc::new(split);
         // A partition that drew nothing is the same for every seed.
         let key = if rng.get_word_pos() == 0 {
             setting
@@ -200,10 +221,25 @@ fn network(run: &Resolved<'_>) -> Result<Network, ConfigError> {
         .map_err(|error| run.error(error, &format!("model.{}.hidden", run.choice("model"))))
 }
 
+/// What may not be meant of overlays that take turns.
+fn of_schedule(schedule: ScheduleSummary) -> Option<String> {
+    match schedule.rounds_to_connect {
+        None => Some(format!(
+            "the overlays never connect the clients, not even all {} of the schedule together",
+            schedule.period
+        )),
+        Some(1) => None,
+        Some(rounds) => Some(format!(
+            "no single overlay of the schedule connects the clients; any {rounds} rounds in a row do"
+        )),
+    }
+}
+
 /// What will work but may not be meant.
 fn warnings(config: &RunConfig, overlay: Option<&PlannedOverlay>) -> Vec<String> {
     let mut warnings = Vec::new();
-    if let Some(PlannedOverlay { summary, .. }) = overlay {
+    if let Some(planned) = overlay {
+        let summary = &planned.summary;
         let self_weight = summary.min_self_weight;
         if self_weight < 0.0 {
             warnings.push(format!(
@@ -211,9 +247,11 @@ fn warnings(config: &RunConfig, overlay: Option<&PlannedOverlay>) -> Vec<String>
                  a larger theta of laplacian weights avoids it"
             ));
         }
-        if summary.lambda.is_some_and(|lambda| lambda >= 1.0 - 1e-9) && summary.nodes > 1 {
+        let stuck = summary.lambda.is_some_and(|lambda| lambda >= 1.0 - 1e-9);
+        if stuck && summary.nodes > 1 && !planned.topology.varies() {
             warnings.push("the weights do not bring the models together: lambda is 1".to_owned());
         }
+        warnings.extend(planned.schedule.and_then(of_schedule));
         if !summary.doubly_stochastic {
             warnings.push(
                 "the weights do not preserve the plain mean of the models: columns of the mixing matrix do not sum to 1"

@@ -1,0 +1,325 @@
+//! Who is connected to whom in each round: schedules, failures and stragglers put together.
+
+use std::sync::Arc;
+
+use meshfold_algorithms::{Lag, Lagging, Policy, RowKind, Training, Work};
+use meshfold_engine::{Amount, Key, Learner, Mixing, Purpose, RowWork, stream};
+use meshfold_topology::{
+    Broken, Failures, MixingMatrix, Outside, Overlay, Repair, Topology, TopologyError, Weights,
+};
+
+use crate::plan::RunPlan;
+use crate::planned_overlay::built;
+
+/// The overlay of a round before anything failed.
+#[derive(Debug)]
+struct Whole {
+    overlay: Overlay,
+    matrix: MixingMatrix,
+    /// Whether each node trains, `[n]`: nodes outside a schedule's overlay may be frozen.
+    working: Vec<bool>,
+}
+
+/// What is left of it after failures.
+#[derive(Debug)]
+pub(crate) struct Links {
+    /// The overlay among whom is alive, if the method uses one.
+    pub(crate) overlay: Option<Overlay>,
+    /// Its weights.
+    matrix: Option<MixingMatrix>,
+    /// The same on the device.
+    pub(crate) mixing: Option<Mixing>,
+    /// Whether each client is alive, `[N]`.
+    pub(crate) alive: Vec<bool>,
+    /// Whether each client trains, `[N]`: it is alive, not frozen outside a schedule's overlay and no dropped straggler.
+    pub(crate) working: Vec<bool>,
+}
+
+/// The connections of a run, round by round.
+#[derive(Debug)]
+pub(crate) struct Connections<'a> {
+    plan: &'a RunPlan,
+    whole: Option<(u64, Arc<Whole>)>,
+    links: Option<((u64, u64), Links)>,
+    /// The links of a round in which stragglers are dropped.
+    without_stragglers: Option<Links>,
+}
+
+impl<'a> Connections<'a> {
+    pub(crate) fn new(plan: &'a RunPlan) -> Self {
+        Self {
+            plan,
+            whole: None,
+            links: None,
+            without_stragglers: None,
+        }
+    }
+
+    /// Which clients are alive in `round`, `[N]`; before the first round those of the first.
+    ///
+    /// # Errors
+    /// As [`Connections::in_round`].
+    pub(crate) fn alive(&mut self, round: usize) -> Result<&[bool], TopologyError> {
+        self.update(round.max(1))?;
+        Ok(self.links.as_ref().map_or(&[], |(_, links)| &links.alive))
+    }
+
+    /// The links of `round`; `lag` drops stragglers from those of methods in which every client trains its own row.
+    ///
+    /// # Errors
+    /// [`TopologyError`] if a schedule's overlay cannot be drawn.
+    pub(crate) fn in_round(
+        &mut self,
+        round: usize,
+        lag: Option<&Lag<'_>>,
+        learner: &Learner,
+        training: &Training,
+    ) -> Result<&Links, TopologyError> {
+        self.update(round)?;
+        self.without_stragglers = match lag {
+            Some(lag) if lag.policy != Policy::Partial => self.drop(lag, learner, training)?,
+            _ => None,
+        };
+        let usual = self.links.as_ref().map(|(_, links)| links);
+        Ok(self
+            .without_stragglers
+            .as_ref()
+            .or(usual)
+            .expect("the links were made for this round"))
+    }
+
+    /// Makes the links of `round` unless they are those of the round before.
+    fn update(&mut self, round: usize) -> Result<(), TopologyError> {
+        let failures = &self.plan.config.failures;
+        let draw = self.plan.overlay.as_ref().map_or(0, |planned| {
+            planned.topology.stretch(round, planned.overlay.nodes()).draw
+        });
+        let key = (draw, failures.draw_key(round));
+        if self.links.as_ref().is_some_and(|(known, _)| *known == key) {
+            return Ok(());
+        }
+        let whole = self.whole(round, draw)?;
+        self.links = Some((key, self.after_failures(round, whole.as_deref())?));
+        Ok(())
+    }
+
+    /// The overlay of `round` before failures.
+    fn whole(&mut self, round: usize, draw: u64) -> Result<Option<Arc<Whole>>, TopologyError> {
+        let Some(planned) = &self.plan.overlay else {
+            return Ok(None);
+        };
+        if let Some((known, whole)) = &self.whole
+            && *known == draw
+        {
+            return Ok(Some(Arc::clone(whole)));
+        }
+        let whole = if planned.topology.varies() {
+            let weights = self.weights();
+            let drawn = built(
+                &planned.topology,
+                &weights,
+                &self.plan.population,
+                round,
+            )?;
+            let frozen = drawn.outside == Outside::Frozen;
+            let working = drawn.members.iter().map(|member| *member || !frozen);
+            Whole {
+                working: working.collect(),
+                overlay: drawn.overlay,
+                matrix: drawn.matrix,
+            }
+        } else {
+            Whole {
+                overlay: planned.overlay.clone(),
+                matrix: planned.matrix.clone(),
+                working: vec![true; planned.overlay.nodes()],
+            }
+        };
+        let whole = Arc::new(whole);
+        self.whole = Some((draw, Arc::clone(&whole)));
+        Ok(Some(whole))
+    }
+
+    /// What failures leave of `whole` in `round`.
+    fn after_failures(&self, round: usize, whole: Option<&Whole>) -> Result<Links, TopologyError> {
+        let config = &self.plan.config;
+        let draw = |index: usize, draw: u64| {
+            let key = Key {
+                round: draw,
+                row: index as u32,
+                ..Key::default()
+            };
+            stream(config.seed, Purpose::Failure, key)
+        };
+        let clients = self.plan.clients;
+        let over_clients = whole.filter(|whole| whole.overlay.nodes() == clients);
+        let nobody = Overlay::from_edges(clients, [])?;
+        let among_clients = over_clients.map_or(&nobody, |whole| &whole.overlay);
+        let mut broken = config.failures.at(round, among_clients, draw);
+        let alive = broken.alive.clone();
+        let frozen = over_clients.map(|whole| &whole.working);
+        let working = (0..clients)
+            .map(|client| alive[client] && frozen.is_none_or(|working| working[client]))
+            .collect();
+        let Some(whole) = whole else {
+            return Ok(Links {
+                overlay: None,
+                matrix: None,
+                mixing: None,
+                alive,
+                working,
+            });
+        };
+        if over_clients.is_none() {
+            // Servers do not fail; their edges do.
+            broken = edges_alone(&config.failures).at(round, &whole.overlay, draw);
+        }
+        let (overlay, matrix) = self.left(round, whole, &broken)?;
+        Ok(Links {
+            mixing: Some(Mixing::new(&matrix)),
+            overlay: Some(overlay),
+            matrix: Some(matrix),
+            alive,
+            working,
+        })
+    }
+
+    /// The overlay and the weights that are left of `whole`.
+    fn left(
+        &self,
+        round: usize,
+        whole: &Whole,
+        broken: &Broken,
+    ) -> Result<(Overlay, MixingMatrix), TopologyError> {
+        if broken.is_whole() {
+            return Ok((whole.overlay.clone(), whole.matrix.clone()));
+        }
+        let (config, weights) = (&self.plan.config, self.weights());
+        if let (Repair::Protocol, Some(Topology::VirtualRings(rings))) =
+            (config.failures.repair(round), &config.topology)
+        {
+            let mut rng = stream(config.seed, Purpose::Overlay, Key::default());
+            let nodes = whole.overlay.nodes();
+            let mut repaired = rings.rebuild(nodes, &mut rng, &broken.alive)?;
+            if let Some(examples) = whole.overlay.examples() {
+                repaired = repaired.with_examples(examples.to_vec())?;
+            }
+            let mut rng = stream(config.seed, Purpose::Weights, Key::default());
+            let matrix = weights.draw(&repaired, &mut rng)?;
+            return Ok((repaired, matrix));
+        }
+        let surviving = broken.surviving(&whole.overlay);
+        let matrix = weights.surviving(&whole.overlay, &whole.matrix, &surviving)?;
+        Ok((surviving, matrix))
+    }
+
+    /// The links of the round without its stragglers; `None` if nobody falls behind.
+    fn drop(
+        &self,
+        lag: &Lag<'_>,
+        learner: &Learner,
+        training: &Training,
+    ) -> Result<Option<Links>, TopologyError> {
+        let Some((_, links)) = &self.links else {
+            return Ok(None);
+        };
+        let amount = training.local.amount();
+        let busy: Vec<u32> = (0..)
+            .zip(&links.working)
+            .filter(|(_, working)| **working)
+            .map(|(client, _)| client)
+            .collect();
+        let work: Vec<Work> = busy
+            .iter()
+            .map(|client| Work {
+                client: *client,
+                whole: training.local.count(),
+                steps: learner.steps_of(
+                    &RowWork {
+                        client: *client,
+                        amount,
+                    },
+                    &training.sgd,
+                ),
+            })
+            .collect();
+        let fates = lag.fates(&work);
+        let mut working = links.working.clone();
+        for (client, fate) in busy.iter().zip(fates) {
+            working[*client as usize] = fate.of(amount) != Amount::Idle;
+        }
+        if working == links.working {
+            return Ok(None);
+        }
+        let in_time: Vec<bool> = working
+            .iter()
+            .zip(&links.working)
+            .map(|(now, before)| *now || !before)
+            .collect();
+        self.without(links, working, &in_time, lag.policy).map(Some)
+    }
+
+    /// `links` without the messages of clients that are not `in_time`.
+    fn without(
+        &self,
+        links: &Links,
+        working: Vec<bool>,
+        in_time: &[bool],
+        policy: Policy,
+    ) -> Result<Links, TopologyError> {
+        let mut left = Links {
+            overlay: None,
+            matrix: None,
+            mixing: None,
+            alive: links.alive.clone(),
+            working,
+        };
+        let (Some(overlay), Some(matrix)) = (&links.overlay, &links.matrix) else {
+            return Ok(left);
+        };
+        let (overlay, matrix) = match policy {
+            Policy::Receive => {
+                let arcs = (0..overlay.nodes() as u32).flat_map(|to| {
+                    let senders = overlay.neighbours(to as usize).iter();
+                    senders.map(move |from| (*from, to))
+                });
+                let kept = arcs.filter(|(from, _)| in_time[*from as usize]);
+                let mut heard = Overlay::directed(overlay.nodes(), kept)?;
+                if let Some(groups) = overlay.groups() {
+                    heard = heard.with_groups(groups.to_vec())?;
+                }
+                let matrix = matrix.surviving(overlay, &heard)?;
+                (heard, matrix)
+            }
+            Policy::Isolate | Policy::Partial => {
+                let surviving = overlay.surviving(in_time, &[]);
+                let matrix = self.weights().surviving(overlay, matrix, &surviving)?;
+                (surviving, matrix)
+            }
+        };
+        left.mixing = Some(Mixing::new(&matrix));
+        left.overlay = Some(overlay);
+        left.matrix = Some(matrix);
+        Ok(left)
+    }
+
+    fn weights(&self) -> Weights {
+        self.plan.config.weights.clone().unwrap_or_default()
+    }
+}
+
+/// The failures of edges among `failures`; those of clients stay in their places but hit nobody.
+fn edges_alone(failures: &Failures) -> Failures {
+    let mut edges = failures.clone();
+    for failure in &mut edges.0 {
+        if failure.clients.take().is_some() {
+            failure.edges = Some(meshfold_topology::Target::List(Vec::new()));
+        }
+    }
+    edges
+}
+
+/// Whether the course, and not the method, drops the stragglers.
+pub(crate) fn drops_rows(lagging: Lagging, kind: RowKind) -> bool {
+    lagging == Lagging::Clients && kind == RowKind::Client
+}

@@ -1,0 +1,98 @@
+//! The clients of a run, and the nodes of its overlay, by what they hold.
+
+use std::sync::Arc;
+
+use meshfold_algorithms::{Method, OverlayUse, Setting};
+use meshfold_data::Partition;
+use meshfold_topology::Nodes;
+
+/// Who takes part in a run.
+#[derive(Clone, Debug)]
+pub struct Population {
+    /// The clients, as methods are built for them.
+    pub setting: Setting,
+    /// Servers, whose nodes of the network come after the clients.
+    pub servers: usize,
+    /// Training examples of each label that each node of the overlay holds, `[n][C]`.
+    label_counts: Arc<Vec<Vec<u64>>>,
+}
+
+impl Population {
+    /// The clients of `partition`, and the servers of `method` if it has an overlay of servers; `labels` are those of
+    /// all examples that are dealt.
+    pub(crate) fn new(
+        partition: &Partition,
+        (labels, classes): (&[u16], usize),
+        method: &Method,
+        model: Model,
+    ) -> Self {
+        let first = |client| {
+            let example = partition.shard(client).first();
+            example.map_or(0, |example| labels[*example as usize])
+        };
+        let setting = Setting {
+            clients: partition.clients(),
+            shard_sizes: partition.sizes(),
+            first_labels: (0..partition.clients()).map(first).collect(),
+            seed: model.seed,
+            parameters: model.parameters,
+            blocks: model.blocks,
+        };
+        let of_clients = partition.label_counts(labels, classes);
+        let label_counts = match method.overlay_groups(&setting) {
+            None => of_clients,
+            Some(groups) => groups.iter().map(|group| sum(group, &of_clients)).collect(),
+        };
+        Self {
+            servers: servers(method),
+            setting,
+            label_counts: Arc::new(label_counts),
+        }
+    }
+
+    /// The nodes of the overlay.
+    pub(crate) fn nodes(&self) -> Nodes<'_> {
+        Nodes {
+            count: self.label_counts.len(),
+            label_counts: &self.label_counts,
+        }
+    }
+
+    /// Examples of each node of the overlay, `[n]`.
+    pub(crate) fn examples(&self) -> Vec<u64> {
+        self.label_counts.iter().map(|counts| counts.iter().sum()).collect()
+    }
+}
+
+/// What a population needs to know of the model and the run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Model {
+    /// Seed of the run.
+    pub(crate) seed: u64,
+    /// Parameters of a model, `P`.
+    pub(crate) parameters: usize,
+    /// Blocks that they lie in.
+    pub(crate) blocks: usize,
+}
+
+/// Nodes of the network that are no clients: servers on an overlay, edge servers with their root, or one server.
+fn servers(method: &Method) -> usize {
+    match (method.overlay_use(), method) {
+        (OverlayUse::Servers(servers), _) => servers,
+        (_, Method::Hierfavg(hierfavg)) => hierfavg.servers.count + 1,
+        (_, Method::Fedavg(_) | Method::Fedprox(_) | Method::Scaffold(_)) => 1,
+        _ => 0,
+    }
+}
+
+/// The label counts of some clients together.
+fn sum(clients: &[u32], label_counts: &[Vec<u64>]) -> Vec<u64> {
+    let classes = label_counts.first().map_or(0, Vec::len);
+    let mut all = vec![0; classes];
+    for client in clients {
+        for (total, count) in all.iter_mut().zip(&label_counts[*client as usize]) {
+            *total += count;
+        }
+    }
+    all
+}
