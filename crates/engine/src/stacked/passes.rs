@@ -5,7 +5,7 @@ use super::delta::delta;
 use super::memory::Memory;
 use super::outer::outer;
 use super::part::Part;
-use crate::model::Network;
+use crate::network::Network;
 use burn_cubecl::tensor::CubeTensor;
 
 /// Activations of a block of rows, and their gradients.

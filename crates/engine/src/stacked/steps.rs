@@ -7,7 +7,7 @@ use super::gather::gather;
 use super::part::Part;
 use super::passes::Workspace;
 use super::tallies::Tallies;
-use crate::model::Network;
+use crate::network::Network;
 use burn_cubecl::tensor::CubeTensor;
 
 /// Memory of one call, kept for the next.

@@ -12,7 +12,7 @@ use super::steps::{Scratch, Steps};
 use super::tallies::Tallies;
 use crate::error::EngineError;
 use crate::learner::{Context, RowStates, RowTally};
-use crate::model::Network;
+use crate::network::Network;
 use crate::stack::Stack;
 use crate::work::{Amount, LocalWork, RowWork, Velocity};
 use meshfold_data::Splits;
