@@ -60,7 +60,7 @@ pub(super) fn layer_of(inputs: usize, outputs: usize) -> (Dense, usize) {
             inputs,
             outputs,
             weight: range(weight),
-            bias: range(bias),
+            bias: Some(range(bias)),
         },
         layout.width(),
     )
