@@ -43,6 +43,7 @@ impl Case {
         let mlp = |hidden: &[usize]| {
             Model::Mlp(Mlp {
                 hidden: hidden.to_vec(),
+                dropout: 0.0,
             })
         };
         let w1 = Self {

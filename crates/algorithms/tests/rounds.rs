@@ -50,7 +50,15 @@ fn learner() -> Learner {
         (next - *size as u32..next).collect()
     });
     let partition = Partition::new(shards.collect(), total).unwrap();
-    let network = Network::new(&Model::Mlp(Mlp { hidden: vec![5] }), FEATURES, 3).unwrap();
+    let network = Network::new(
+        &Model::Mlp(Mlp {
+            hidden: vec![5],
+            ..Mlp::default()
+        }),
+        FEATURES,
+        3,
+    )
+    .unwrap();
     let splits = Splits {
         train: examples.clone(),
         test: examples,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::consensus::Consensus;
 use crate::fashion_mnist::FashionMnist;
 use crate::glyphs::Glyphs;
 use crate::mnist::Mnist;
@@ -11,6 +12,8 @@ use crate::{DataError, DataFolder, Splits};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DatasetConfig {
+    /// Examples that are all the same.
+    Consensus(Consensus),
     /// Digits drawn by the program.
     Glyphs(Glyphs),
     /// MNIST, from files.
@@ -41,6 +44,7 @@ impl DatasetConfig {
     /// [`DataError::Io`] if it cannot be read.
     pub fn load(&self, folder: &DataFolder) -> Result<Splits, DataError> {
         match self {
+            Self::Consensus(consensus) => consensus.load(),
             Self::Glyphs(glyphs) => glyphs.load(),
             Self::Mnist(mnist) => mnist.layout().load(folder),
             Self::FashionMnist(fashion) => fashion.layout().load(folder),
@@ -54,6 +58,7 @@ impl DatasetConfig {
     /// As [`load`](Self::load).
     pub fn labels(&self, folder: &DataFolder) -> Result<Vec<u16>, DataError> {
         match self {
+            Self::Consensus(consensus) => consensus.labels(),
             Self::Glyphs(glyphs) => glyphs.labels(),
             Self::Mnist(mnist) => mnist.layout().labels(folder),
             Self::FashionMnist(fashion) => fashion.layout().labels(folder),
@@ -92,6 +97,7 @@ impl DatasetConfig {
     /// test with; [`DataError::BalancedTest`] if there cannot be such a test set.
     pub fn validate(&self) -> Result<(), DataError> {
         match self {
+            Self::Consensus(consensus) => consensus.validate(),
             Self::Glyphs(glyphs) => glyphs.validate(),
             Self::Mnist(mnist) => mnist.layout().validate(),
             Self::FashionMnist(fashion) => fashion.layout().validate(),
@@ -101,6 +107,7 @@ impl DatasetConfig {
     /// The size that [`load`](Self::load) would return, without loading.
     pub fn expected(&self) -> Dimensions {
         match self {
+            Self::Consensus(consensus) => consensus.expected(),
             Self::Glyphs(glyphs) => glyphs.expected(),
             Self::Mnist(mnist) => mnist.layout().expected(),
             Self::FashionMnist(fashion) => fashion.layout().expected(),
@@ -110,6 +117,7 @@ impl DatasetConfig {
     /// The name in a configuration file.
     pub fn name(&self) -> &'static str {
         match self {
+            Self::Consensus(_) => "consensus",
             Self::Glyphs(_) => "glyphs",
             Self::Mnist(_) => "mnist",
             Self::FashionMnist(_) => "fashion_mnist",

@@ -1,7 +1,7 @@
 //! Datasets, and who owns which example of them.
 //!
 //! - [`DatasetConfig`] names a dataset and [`loads`](DatasetConfig::load) it into [`Splits`] of
-//!   [`Examples`]: `glyphs` is drawn by the program, `mnist` and `fashion_mnist` are read from a
+//!   [`Examples`]: `glyphs` and `consensus` are made by the program, `mnist` and `fashion_mnist` are read from a
 //!   [`DataFolder`] and verified.
 //! - [`manifests`] say which files those are; [`fetch()`] downloads and [`check()`] verifies them.
 //! - [`Partitioner`] deals the training examples to clients, giving a [`Partition`]; where it pools them with the
@@ -28,6 +28,7 @@
 
 mod balanced;
 mod check;
+mod consensus;
 mod dataset;
 mod error;
 mod examples;
@@ -43,6 +44,7 @@ mod partition;
 mod payload;
 
 pub use self::check::{CheckReport, FileCheck, FileStatus, check};
+pub use self::consensus::Consensus;
 pub use self::dataset::{DatasetConfig, Dimensions};
 pub use self::error::{DataError, MirrorFailure};
 pub use self::examples::{Example, Examples, Scale, Scaling, Shape, Splits};

@@ -1,5 +1,7 @@
 //! Which examples a row sees, step by step. Drawn on the host for every device, from the row's own streams.
 
+use crate::dropout::Dropout;
+use crate::network::Network;
 use crate::schedule::Progress;
 use crate::stream::{Key, Purpose, stream};
 use crate::work::{Amount, BatchSize, Draw, Sgd};
@@ -39,10 +41,20 @@ pub(crate) struct Pass {
     order: Vec<u32>,
 }
 
-/// Examples and rate of one local step.
+/// Rate of one local step, and where its row's draws stand.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct StepPlan {
     pub(crate) rate: f32,
+    key: RowKey,
+    /// Steps that the row made before, in the whole run.
+    step: u64,
+}
+
+impl StepPlan {
+    /// What the step leaves out of `network`.
+    pub(crate) fn dropout(&self, network: &Network) -> Option<Dropout> {
+        network.dropout(self.key.seed, self.key.row, self.step)
+    }
 }
 
 /// Draws the batches of one row for one call of `train`.
@@ -60,7 +72,7 @@ pub(crate) struct Batches<'a> {
 }
 
 /// Whose streams are drawn from.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RowKey {
     pub(crate) seed: u64,
     pub(crate) row: u32,
@@ -204,8 +216,13 @@ impl<'a> Batches<'a> {
             }
             last == self.shard.len()
         };
+        let plan = StepPlan {
+            rate,
+            key: self.key,
+            step: self.pass.position.steps,
+        };
         self.advance(u64::from(ends_epoch));
-        Some(StepPlan { rate })
+        Some(plan)
     }
 
     fn advance(&mut self, epochs: u64) {

@@ -5,7 +5,7 @@ use crate::blocked::Blocked;
 use crate::device::Device;
 use crate::error::EngineError;
 use crate::kernels::Outcome;
-use crate::model::Network;
+use crate::network::Network;
 use crate::stack::Stack;
 use crate::work::{Amount, BatchSize, LocalWork, RowWork, Sgd, Velocity};
 use meshfold_data::{Examples, Partition, Splits};
@@ -37,9 +37,10 @@ pub enum Split<'a> {
 /// How well one model does.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Score {
-    /// Mean cross-entropy in nats.
+    /// Mean loss: cross-entropy in nats, or half the squared error of a linear model.
     pub loss: f64,
-    /// Share of examples whose largest logit is that of their label.
+    /// Share of examples whose largest output is that of their label. Where the one output of a linear model stands for
+    /// the label, share of examples with `|output − label| < ½`.
     pub accuracy: f64,
 }
 
@@ -65,7 +66,7 @@ pub struct Tally {
     pub local_steps: u64,
     /// Examples that those steps saw.
     pub examples_seen: u64,
-    /// Mean over the rows that trained of their mini-batch losses since the last tally, in nats.
+    /// Mean over the rows that trained of their mini-batch losses since the last tally.
     pub train_loss: Option<f64>,
 }
 
@@ -298,6 +299,46 @@ impl Learner {
             Trainer::Blocked(trainer) => Ok(trainer.gradients(context, states, stack, work)),
             #[cfg(feature = "gpu")]
             Trainer::Stacked(trainer) => trainer.gradients(context, states, stack, work),
+        }
+    }
+
+    /// The gradient of every row's model on all training examples of a client, `[R, P]`: row `i` on the shard of client
+    /// `clients[i]`, the mean over it without clipping, decay or dropout; zero where the shard is empty.
+    ///
+    /// It is no local step: no batch is drawn and nothing is tallied. The gradient on several clients' examples is the
+    /// mean of theirs, weighted by the sizes of their shards.
+    ///
+    /// # Errors
+    /// [`EngineError::RowCount`] if there is not one client per row, [`EngineError::Client`] if one does not exist,
+    /// [`EngineError::Device`] if the shards are more than a kernel can see at once.
+    pub fn shard_gradients(&self, stack: &Stack, clients: &[u32]) -> Result<Stack, EngineError> {
+        if clients.len() != stack.rows() {
+            return Err(EngineError::RowCount {
+                verb: "shard_gradients",
+                found: clients.len(),
+                rows: stack.rows(),
+            });
+        }
+        let count = self.partition.clients();
+        let missing = |client: &u32| *client as usize >= count;
+        if let Some(row) = clients.iter().position(missing) {
+            return Err(EngineError::Client {
+                row,
+                client: clients[row] as usize,
+                reason: "does not exist",
+            });
+        }
+        let context = Context {
+            network: &self.network,
+            train: &self.splits.train,
+            test: &self.splits.test,
+            partition: &self.partition,
+            seed: self.seed,
+        };
+        match &self.trainer {
+            Trainer::Blocked(trainer) => Ok(trainer.shard_gradients(context, stack, clients)),
+            #[cfg(feature = "gpu")]
+            Trainer::Stacked(trainer) => trainer.shard_gradients(context, stack, clients),
         }
     }
 

@@ -9,12 +9,15 @@
 mod batches;
 mod blocked;
 mod device;
+mod dropout;
 mod error;
 mod kernels;
 mod layout;
 mod learner;
+mod loss;
 mod mixing;
 mod model;
+mod network;
 pub mod oracle;
 mod quantiser;
 mod schedule;
@@ -26,12 +29,14 @@ mod verbs;
 mod work;
 
 pub use device::{Cpu, Device, DeviceRequest};
+pub use dropout::Dropout;
 pub use error::EngineError;
 pub use kernels::Instructions;
 pub use layout::{ALIGNMENT, Block, Layout};
 pub use learner::{Learner, LearnerState, Score, Split, Start, Tally};
 pub use mixing::Mixing;
-pub use model::{Mlp, Model, Network};
+pub use model::{Dnn8, Linear, Mlp, Model, Targets};
+pub use network::Network;
 pub use quantiser::{NormScope, Quantiser, uniform};
 pub use schedule::{
     Harmonic, InverseTime, LearningRate, Per, Power, Progress, Restart, Schedule, Step,

@@ -35,6 +35,8 @@ pub enum Purpose {
     Weights = 13,
     /// Capacities of the simulated network and speeds of the clients.
     Network = 20,
+    /// Hidden units that a training step leaves out, per row and step.
+    Dropout = 14,
 }
 
 /// Coordinates of one stream beneath a seed and a purpose; unused ones stay zero.
@@ -68,7 +70,7 @@ pub fn stream(seed: u64, purpose: Purpose, key: Key) -> ChaCha8Rng {
 ///
 /// # Source
 /// Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (2011), section 4.2.
-#[inline]
+#[inline(always)]
 pub fn threefry(key: [u32; 2], counter: [u32; 2]) -> [u32; 2] {
     const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
     let parity = [key[0], key[1], 0x1BD1_1BDA ^ key[0] ^ key[1]];

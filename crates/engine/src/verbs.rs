@@ -294,6 +294,20 @@ impl Stack {
         (living.sum::<f64>() / count).sqrt()
     }
 
+    /// Squared Euclidean norm of each row, `‖row_i‖²`, summed in double precision. Waits for the device.
+    pub fn row_norms(&self) -> Vec<f64> {
+        let width = self.layout.width();
+        match (&self.device, &self.storage) {
+            (Device::Cpu(cpu), Storage::Host(rows)) => {
+                host::squared_norms(cpu, rows.storage::<f32>(), width)
+            }
+            #[cfg(feature = "gpu")]
+            (_, Storage::Gpu(rows)) => stacked::squared_norms(rows.clone()),
+            #[cfg(feature = "gpu")]
+            _ => unreachable!("a stack's storage is of its device"),
+        }
+    }
+
     /// Whether every parameter of a row is a finite number, row by row. Waits for the device.
     pub(crate) fn finite_rows(&self) -> Vec<bool> {
         let width = self.layout.width();

@@ -4,9 +4,9 @@
 
 use meshfold_data::{Examples, Partition, Scale, Shape, Splits};
 use meshfold_engine::{
-    Amount, Anchor, BatchSize, Device, DeviceRequest, Draw, EngineError, Learner, LearningRate,
-    LocalWork, Mlp, Model, Network, Per, Power, Restart, RowWork, Schedule, Sgd, Split, Stack,
-    Start, Velocity,
+    Amount, Anchor, BatchSize, Device, DeviceRequest, Dnn8, Draw, EngineError, Learner,
+    LearningRate, Linear, LocalWork, Mlp, Model, Network, Per, Power, Restart, RowWork, Schedule,
+    Sgd, Split, Stack, Start, Targets, Velocity,
 };
 use std::sync::Arc;
 
@@ -30,10 +30,10 @@ fn gpu() -> Option<Device> {
 }
 
 /// Bytes that look random, and labels that depend on them.
-fn examples(count: usize) -> Arc<Examples> {
+fn examples(count: usize, classes: usize) -> Arc<Examples> {
     let byte = |at: usize| ((at as u64 * 2_654_435_761) >> 7) as u8;
     let features: Vec<u8> = (0..count * FEATURES).map(byte).collect();
-    let label = |row: &[u8]| u16::from(row[0] / 64 + row[1] / 200);
+    let label = |row: &[u8]| u16::from(row[0] / 64 + row[1] / 200) % classes as u16;
     let labels = features.chunks_exact(FEATURES).map(label).collect();
     let shape = Shape {
         channels: 1,
@@ -45,7 +45,7 @@ fn examples(count: usize) -> Arc<Examples> {
             features,
             labels,
             shape,
-            CLASSES,
+            classes,
             Scale::standardising(0.5, 0.29),
         )
         .unwrap(),
@@ -53,10 +53,14 @@ fn examples(count: usize) -> Arc<Examples> {
 }
 
 fn learner(device: &Device, model: &Model) -> Learner {
+    learner_of_classes(device, model, CLASSES)
+}
+
+fn learner_of_classes(device: &Device, model: &Model, classes: usize) -> Learner {
     let total = SHARDS.iter().sum();
     let splits = Splits {
-        train: examples(total),
-        test: examples(1_500),
+        train: examples(total, classes),
+        test: examples(1_500, classes),
     };
     let mut first = 0;
     let shards = SHARDS.map(|size| {
@@ -64,7 +68,7 @@ fn learner(device: &Device, model: &Model) -> Learner {
         (first - size as u32..first).collect()
     });
     let partition = Partition::new(shards.to_vec(), total).unwrap();
-    let network = Network::new(model, FEATURES, CLASSES).unwrap();
+    let network = Network::new(model, FEATURES, classes).unwrap();
     Learner::upload(device, network, splits, Arc::new(partition), 7).unwrap()
 }
 
@@ -79,13 +83,23 @@ fn sgd() -> Sgd {
     }
 }
 
-fn models() -> [Model; 3] {
-    let mlp = |hidden: &[usize]| {
+fn models() -> [Model; 7] {
+    let mlp = |hidden: &[usize], dropout| {
         Model::Mlp(Mlp {
             hidden: hidden.to_vec(),
+            dropout,
         })
     };
-    [Model::Logistic, mlp(&[20]), mlp(&[13, 8])]
+    let linear = |targets, bias| Model::Linear(Linear { targets, bias });
+    [
+        Model::Logistic,
+        mlp(&[20], 0.0),
+        mlp(&[13, 8], 0.0),
+        mlp(&[33, 12], 0.4),
+        linear(Targets::OneHot, true),
+        linear(Targets::OneHot, false),
+        linear(Targets::Value, false),
+    ]
 }
 
 /// Every row does epochs or steps of its own; row 4 is idle.
@@ -215,7 +229,12 @@ fn momentum_starts_anew_or_is_kept_as_on_the_processor() {
 
 #[test]
 fn decay_clipping_correction_and_anchor_act_as_on_the_processor() {
-    let model = &models()[1];
+    for model in [&models()[1], &models()[3]] {
+        acts_as_on_the_processor(model);
+    }
+}
+
+fn acts_as_on_the_processor(model: &Model) {
     let plain = Sgd {
         momentum: 0.5,
         ..sgd()
@@ -368,6 +387,53 @@ fn gradients_are_those_of_the_processor() {
             let (found, oracle) = (gradients(&device), gradients(&Device::cpu().unwrap()));
             expect_close(&found.0, &oracle.0, &format!("{model:?}"));
             assert_eq!(found.1.local_steps, oracle.1.local_steps);
+        }
+    }
+}
+
+#[test]
+fn gradients_on_shards_are_those_of_the_processor() {
+    let Some(device) = gpu() else { return };
+    for model in models() {
+        let gradients = |device: &Device| {
+            let learner = learner(device, &model);
+            let stack = learner.initial(5, Start::Independent).unwrap();
+            let clients = [2, 0, 3, 2, 5];
+            let gradients = learner.shard_gradients(&stack, &clients).unwrap();
+            (gradients.to_host(), gradients.row_norms())
+        };
+        let (found, oracle) = (gradients(&device), gradients(&Device::cpu().unwrap()));
+        expect_close(&found.0, &oracle.0, &format!("{model:?}"));
+        for (found, oracle) in found.1.iter().zip(&oracle.1) {
+            assert!((found - oracle).abs() < 1e-4 * oracle, "{found} {oracle}");
+        }
+    }
+}
+
+#[test]
+fn dnn8_of_two_classes_and_of_five_is_that_of_the_processor() {
+    let Some(device) = gpu() else { return };
+    let model = Model::Dnn8(Dnn8::default());
+    for classes in [2, CLASSES] {
+        let outcome = |device: &Device| {
+            let mut learner = learner_of_classes(device, &model, classes);
+            let mut stack = learner.initial(6, Start::Same).unwrap();
+            let (tasks, sgd) = (tasks(), sgd());
+            let work = LocalWork {
+                round: 1,
+                rows: &tasks,
+                sgd: &sgd,
+                correction: None,
+                anchor: None,
+            };
+            learner.train(&mut stack, Velocity::Fresh, &work).unwrap();
+            let scores = learner.evaluate(&stack, Split::Train, None).unwrap();
+            (stack.to_host(), scores)
+        };
+        let (found, oracle) = (outcome(&device), outcome(&Device::cpu().unwrap()));
+        expect_close(&found.0, &oracle.0, &format!("{classes} classes"));
+        for (found, oracle) in found.1.iter().zip(&oracle.1) {
+            assert!((found.loss - oracle.loss).abs() < 1e-5 * oracle.loss);
         }
     }
 }

@@ -3,84 +3,189 @@
 
 mod support;
 
-use meshfold_engine::{Amount, BatchSize, Model, Start, oracle};
+use meshfold_engine::{Amount, BatchSize, EngineError, Model, Start, oracle};
 use support::*;
 
-fn models() -> [Model; 2] {
-    [Model::Logistic, mlp()]
+/// Checks every `stride`-th slope of every block on `examples` examples.
+fn compare_with_slopes(model: &Model, classes: usize, examples: usize, stride: usize) {
+    let learner = learner_of_classes(&cpu(1, None), model, &[examples], classes);
+    let network = learner.network();
+    let row: Vec<f64> = learner
+        .initial(1, Start::Same)
+        .unwrap()
+        .to_host()
+        .iter()
+        .map(|w| f64::from(*w))
+        .collect();
+    let train = &learner.splits().train;
+    let x: Vec<f64> = train
+        .features()
+        .iter()
+        .map(|p| f64::from(*p) / 127.5 - 1.0)
+        .collect();
+    let dropout = network.dropout(SEED, 0, 3);
+    let judge = |row: &[f64]| {
+        oracle::plain_with_dropout(network, row, (&x, train.labels()), dropout.as_ref())
+    };
+    let (_, gradient) = judge(&row);
+    for block in network.layout().blocks() {
+        for at in block.range().step_by(stride.min(block.size().div_ceil(2))) {
+            let loss = |shift: f64| {
+                let mut moved = row.clone();
+                moved[at] += shift;
+                judge(&moved).0
+            };
+            let slope = (loss(1e-6) - loss(-1e-6)) / 2e-6;
+            // Central differences in f64 with a step of 1e-6 are good to about 1e-9.
+            assert!(
+                (slope - gradient[at]).abs() < 1e-7,
+                "{model:?}, {} at {at}: {slope} {}",
+                block.name,
+                gradient[at]
+            );
+        }
+    }
 }
 
 #[test]
 fn the_plain_gradient_is_the_slope_of_the_loss() {
-    for model in models() {
-        let learner = learner(&cpu(1, None), &model, &[11]);
-        let network = learner.network();
-        let row: Vec<f64> = learner
-            .initial(1, Start::Same)
-            .unwrap()
-            .to_host()
-            .iter()
-            .map(|w| f64::from(*w))
-            .collect();
+    for (model, classes) in models() {
+        compare_with_slopes(&model, classes, 11, 7);
+    }
+}
+
+#[test]
+fn the_plain_gradient_of_a_single_logit_is_the_slope_of_the_loss() {
+    compare_with_slopes(&dnn8(), 2, 1, usize::MAX);
+}
+
+/// Compares the trainer and burn with the plain loop, the gradients being taken in a training step.
+fn compare_gradients(model: &Model, classes: usize, tolerance: f64) {
+    let mut learner = learner_of_classes(&cpu(2, None), model, &[13, 9], classes);
+    let stack = learner.initial(2, Start::Independent).unwrap();
+    let mut rule = sgd(1, 0.0);
+    rule.batch_size = BatchSize::Full;
+    let rows = rows(&[Amount::Steps(1), Amount::Steps(1)]);
+    let gradients = learner
+        .gradients(&stack, &work(1, &rows, &rule))
+        .unwrap()
+        .to_host();
+    let (values, width) = (stack.to_host(), stack.layout().width());
+    for row in 0..2u32 {
+        let weights = &values[row as usize * width..][..width];
+        let shard = learner.partition().shard(row as usize).to_vec();
         let train = &learner.splits().train;
-        let x: Vec<f64> = train
-            .features()
+        let x: Vec<f32> = shard
             .iter()
-            .map(|p| f64::from(*p) / 127.5 - 1.0)
+            .flat_map(|i| train.row(*i as usize))
+            .map(|p| f32::from(*p) * (2.0 / 255.0) - 1.0)
             .collect();
-        let (_, gradient) = oracle::plain(network, &row, &x, train.labels());
-        for block in network.layout().blocks() {
-            for at in block.range().step_by(7) {
-                let loss = |shift: f64| {
-                    let mut moved = row.clone();
-                    moved[at] += shift;
-                    oracle::plain(network, &moved, &x, train.labels()).0
-                };
-                let slope = (loss(1e-6) - loss(-1e-6)) / 2e-6;
-                // Central differences in f64 with a step of 1e-6 are good to about 1e-9.
-                assert!(
-                    (slope - gradient[at]).abs() < 1e-7,
-                    "{} at {at}: {slope} {}",
-                    block.name,
-                    gradient[at]
-                );
-            }
-        }
+        let labels: Vec<u16> = shard.iter().map(|i| train.labels()[*i as usize]).collect();
+        let network = learner.network();
+        let dropout = network.dropout(SEED, row, 0);
+        let (_, by_autodiff) =
+            oracle::autodiff_with_dropout(network, weights, (&x, &labels), dropout.as_ref());
+        let plain = Sequential::new(&learner, row, weights).gradient(&shard);
+        assert!(
+            difference(&by_autodiff, &plain) < tolerance,
+            "{model:?} by burn: {}",
+            difference(&by_autodiff, &plain)
+        );
+        let trainer = &gradients[row as usize * width..][..width];
+        assert!(
+            difference(trainer, &plain) < tolerance,
+            "{model:?}: {}",
+            difference(trainer, &plain)
+        );
     }
 }
 
 #[test]
 fn autodiff_and_the_trainer_agree_with_the_plain_gradient() {
-    for model in models() {
-        for batch in [1, 6, 13] {
-            let mut learner = learner(&cpu(2, None), &model, &[13, 9]);
-            let stack = learner.initial(2, Start::Independent).unwrap();
-            let mut rule = sgd(batch, 0.0);
-            rule.batch_size = BatchSize::Full;
-            let rows = rows(&[Amount::Steps(1), Amount::Steps(1)]);
-            let gradients = learner
-                .gradients(&stack, &work(1, &rows, &rule))
-                .unwrap()
-                .to_host();
-            let (values, width) = (stack.to_host(), stack.layout().width());
-            for row in 0..2u32 {
-                let weights = &values[row as usize * width..][..width];
-                let shard = learner.partition().shard(row as usize).to_vec();
-                let train = &learner.splits().train;
-                let x: Vec<f32> = shard
-                    .iter()
-                    .flat_map(|i| train.row(*i as usize))
-                    .map(|p| f32::from(*p) * (2.0 / 255.0) - 1.0)
-                    .collect();
-                let labels: Vec<u16> = shard.iter().map(|i| train.labels()[*i as usize]).collect();
-                let (_, by_autodiff) = oracle::autodiff(learner.network(), weights, &x, &labels);
-                let plain = Sequential::new(&learner, row, weights).gradient(&shard);
-                // Sums of 13 products of numbers near 1 in f32.
-                assert!(difference(&by_autodiff, &plain) < 2e-6);
-                assert!(difference(&gradients[row as usize * width..][..width], &plain) < 2e-6);
-            }
+    for (model, classes) in models() {
+        // Sums of 13 products of numbers near 1 in f32; squared errors of labels reach 2.
+        compare_gradients(&model, classes, 4e-6);
+    }
+    for classes in [2, CLASSES] {
+        compare_gradients(&dnn8(), classes, 2e-6);
+    }
+}
+
+#[test]
+fn what_a_step_leaves_out_has_no_gradient() {
+    let mut learner = learner(&cpu(1, None), &dropping_mlp(), &[1]);
+    let stack = learner.initial(1, Start::Same).unwrap();
+    let rows = rows(&[Amount::Steps(1)]);
+    let gradient = learner
+        .gradients(&stack, &work(1, &rows, &sgd(1, 0.0)))
+        .unwrap()
+        .to_host();
+    let dropout = learner.network().dropout(SEED, 0, 0).unwrap();
+    // The bias of the first hidden layer of 33 units.
+    let bias = &gradient[learner.network().layout().blocks()[1].range()];
+    let left_out = |unit: &usize| dropout.factor(0, *unit as u32) == 0.0;
+    let units: Vec<usize> = (0..33).filter(left_out).collect();
+    assert!(units.len() > 3 && units.iter().all(|unit| bias[*unit] == 0.0));
+    assert!(bias.iter().any(|slope| *slope != 0.0));
+}
+
+#[test]
+fn the_gradient_on_a_shard_is_that_of_all_its_examples_and_leaves_nothing_out() {
+    for (model, classes) in models() {
+        // The longest shard is cut into pieces; rows may ask for the same client.
+        let sizes = [1300, 9, 1];
+        let mut learner = learner_of_classes(&cpu(2, None), &model, &sizes, classes);
+        let stack = learner.initial(4, Start::Independent).unwrap();
+        let (before, clients) = (learner.state(), [1, 0, 1, 2]);
+        let found = learner.shard_gradients(&stack, &clients).unwrap().to_host();
+        assert_eq!(learner.state(), before);
+        assert_eq!(learner.tally().train_loss, None);
+        let (values, width) = (stack.to_host(), stack.layout().width());
+        for (row, client) in clients.into_iter().enumerate() {
+            let range = row * width..(row + 1) * width;
+            let plain = Sequential::new(&learner, client, &values[range.clone()])
+                .gradient_with(learner.partition().shard(client as usize), None);
+            // Sums over 1300 examples in f32; squared errors of labels reach 2.
+            let apart = difference(&found[range], &plain);
+            assert!(apart < 4e-6, "{model:?}, row {row}: {apart}");
         }
     }
+}
+
+#[test]
+fn the_gradient_on_a_shard_does_not_depend_on_threads_or_on_what_shares_the_stack() {
+    let gradient = |threads: usize, rows: usize| {
+        let learner = learner(&cpu(threads, None), &mlp(), &[700, 30]);
+        let stack = learner.initial(rows, Start::Same).unwrap();
+        let gradients = learner.shard_gradients(&stack, &vec![0; rows]).unwrap();
+        gradients.to_host()[..stack.layout().width()].to_vec()
+    };
+    let alone = gradient(1, 1);
+    for (threads, rows) in [(3, 1), (2, 5), (1, 3)] {
+        assert!(gradient(threads, rows) == alone, "{threads} {rows}");
+    }
+}
+
+#[test]
+fn shards_that_do_not_exist_are_refused() {
+    let learner = learner(&cpu(1, None), &mlp(), &[5, 5]);
+    let stack = learner.initial(2, Start::Same).unwrap();
+    assert!(matches!(
+        learner.shard_gradients(&stack, &[0]),
+        Err(EngineError::RowCount {
+            found: 1,
+            rows: 2,
+            ..
+        })
+    ));
+    assert!(matches!(
+        learner.shard_gradients(&stack, &[0, 2]),
+        Err(EngineError::Client {
+            row: 1,
+            client: 2,
+            ..
+        })
+    ));
 }
 
 #[test]

@@ -3,17 +3,24 @@
 
 mod support;
 
+use meshfold_data::{Consensus, DataFolder, DatasetConfig};
 use meshfold_engine::{
-    Amount, Anchor, Draw, EngineError, Instructions, LearningRate, LocalWork, Per, Restart,
-    RowWork, Schedule, Sgd, Split, Stack, Start, Step, Velocity,
+    Amount, Anchor, Draw, EngineError, Instructions, Learner, LearningRate, Linear, LocalWork,
+    Model, Network, Per, Restart, RowWork, Schedule, Sgd, Split, Stack, Start, Step, Targets,
+    Velocity,
 };
+use std::sync::Arc;
 use support::*;
 
 const SIZES: [usize; 4] = [23, 8, 3, 16];
 
 /// Two rounds of two epochs in the trainer and in the transcription; returns the largest difference of any row.
 fn compare(rule: &Sgd, keep: bool, correction: bool, anchor: bool) -> f64 {
-    let mut learner = learner(&cpu(2, None), &mlp(), &SIZES);
+    compare_model(&mlp(), rule, keep, (correction, anchor))
+}
+
+fn compare_model(model: &Model, rule: &Sgd, keep: bool, (correction, anchor): (bool, bool)) -> f64 {
+    let mut learner = learner(&cpu(2, None), model, &SIZES);
     let mut stack = learner.initial(4, Start::Independent).unwrap();
     let (layout, width) = (stack.layout().clone(), stack.layout().width());
     let start = stack.to_host();
@@ -87,6 +94,54 @@ fn local_epochs_follow_the_transcription() {
 }
 
 #[test]
+fn linear_models_and_dropout_follow_the_transcription() {
+    for model in linear().iter().chain([&dropping_mlp()]) {
+        for momentum in [0.0, 0.5] {
+            let mut rule = sgd(5, momentum);
+            rule.learning_rate = LearningRate::Constant(0.01);
+            rule.weight_decay = 0.01;
+            let plain = compare_model(model, &rule, true, (false, false));
+            assert!(plain < TOLERANCE, "{model:?} {momentum}: {plain}");
+            rule.clip_norm = Some(0.5);
+            let clipped = compare_model(model, &rule, false, (true, true));
+            assert!(clipped < TOLERANCE, "{model:?} {momentum}: {clipped}");
+        }
+    }
+}
+
+#[test]
+fn the_consensus_example_follows_its_formula() {
+    let splits = DatasetConfig::Consensus(Consensus { examples: 8 })
+        .load(&DataFolder::new("unused"))
+        .unwrap();
+    let model = Model::Linear(Linear {
+        targets: Targets::Value,
+        bias: false,
+    });
+    let network = Network::new(&model, 1, 2).unwrap();
+    assert_eq!(network.layout().parameters(), 1);
+    let partition = Arc::new(partition(&[1; 8]));
+    let mut learner = Learner::upload(&cpu(2, None), network, splits, partition, SEED).unwrap();
+    let mut stack = learner.initial(8, Start::Independent).unwrap();
+    let width = stack.layout().width();
+    let before = stack.to_host();
+    let (amounts, rule) = (rows(&[Amount::Steps(3); 8]), sgd(1, 0.0));
+    learner
+        .train(&mut stack, Velocity::Fresh, &work(1, &amounts, &rule))
+        .unwrap();
+    let after = stack.to_host();
+    let scores = learner.evaluate(&stack, Split::Test, None).unwrap();
+    for (row, score) in scores.iter().enumerate() {
+        // w <- w − η (w − 1), three times with η = 0.05.
+        let apart = (1.0 - f64::from(before[row * width])) * 0.95f64.powi(3);
+        let w = f64::from(after[row * width]);
+        assert!((w - (1.0 - apart)).abs() < 1e-6, "{w}");
+        assert!((score.loss - 0.5 * apart * apart).abs() < 1e-6);
+        assert_eq!(score.accuracy, f64::from(u8::from(apart.abs() < 0.5)));
+    }
+}
+
+#[test]
 fn decay_clipping_correction_and_anchor_follow_the_transcription() {
     let mut rule = sgd(5, 0.9);
     rule.weight_decay = 0.01;
@@ -155,10 +210,10 @@ fn bits(
     threads: usize,
     instructions: Option<Instructions>,
     rows_in_stack: usize,
-    rule: &Sgd,
+    (model, rule): (&Model, &Sgd),
 ) -> (Vec<u32>, Vec<u64>) {
     let sizes: Vec<usize> = (0..rows_in_stack).map(|row| 5 + 7 * (row % 4)).collect();
-    let mut learner = learner(&cpu(threads, instructions), &mlp(), &sizes);
+    let mut learner = learner(&cpu(threads, instructions), model, &sizes);
     let mut stack = learner.initial(rows_in_stack, Start::Same).unwrap();
     let amounts = rows(&vec![Amount::Steps(7); rows_in_stack]);
     for round in 1..=3 {
@@ -183,13 +238,18 @@ fn bits_do_not_depend_on_threads_or_on_what_shares_the_stack() {
     clipped.clip_norm = Some(1.0);
     let mut replaced = sgd(4, 0.0);
     replaced.draw = Draw::WithReplacement;
-    for rule in [sgd(4, 0.9), clipped, replaced] {
-        let alone = bits(1, None, 1, &rule);
+    let models = [mlp(), dropping_mlp(), linear()[0].clone()];
+    let rules = [sgd(4, 0.9), clipped, replaced];
+    for (model, rule) in models
+        .iter()
+        .flat_map(|model| rules.iter().map(move |rule| (model, rule)))
+    {
+        let alone = bits(1, None, 1, (model, rule));
         // One row on three threads shares its products; nine rows on two threads are trained in blocks.
         for (threads, rows) in [(3, 1), (1, 9), (2, 9), (4, 2)] {
             assert!(
-                alone == bits(threads, None, rows, &rule),
-                "{threads} threads, {rows} rows"
+                alone == bits(threads, None, rows, (model, rule)),
+                "{model:?}, {threads} threads, {rows} rows"
             );
         }
     }
@@ -198,98 +258,34 @@ fn bits_do_not_depend_on_threads_or_on_what_shares_the_stack() {
 #[test]
 fn every_instruction_set_learns_the_same_within_rounding() {
     let rule = sgd(4, 0.9);
-    let reference = bits(1, None, 3, &rule).0;
-    for set in Instructions::available() {
-        let values = bits(1, Some(set), 3, &rule).0;
-        for (a, b) in reference.iter().zip(values) {
-            assert!(
-                (f32::from_bits(*a) - f32::from_bits(b)).abs() < 1e-5,
-                "{set}"
-            );
+    for model in [mlp(), dropping_mlp()] {
+        let reference = bits(1, None, 3, (&model, &rule)).0;
+        for set in Instructions::available() {
+            let values = bits(1, Some(set), 3, (&model, &rule)).0;
+            for (a, b) in reference.iter().zip(values) {
+                assert!(
+                    (f32::from_bits(*a) - f32::from_bits(b)).abs() < 1e-5,
+                    "{set}"
+                );
+            }
         }
     }
 }
 
 #[test]
 fn a_batch_larger_than_a_piece_gives_the_whole_gradient() {
-    let sizes = [1300];
-    let mut learner = learner(&cpu(2, None), &mlp(), &sizes);
-    let stack = learner.initial(1, Start::Same).unwrap();
-    let shard: Vec<u32> = (0..1300).collect();
-    let rows = rows(&[Amount::Steps(1)]);
-    let gradient = learner
-        .gradients(&stack, &work(1, &rows, &sgd(1300, 0.0)))
-        .unwrap()
-        .to_host();
-    let plain = Sequential::new(&learner, 0, &stack.to_host()).gradient(&shard);
-    // Sums over 1300 examples in f32.
-    assert!(difference(&gradient, &plain) < 2e-6);
-}
-
-#[test]
-fn evaluation_equals_a_plain_count() {
-    for (model, rows) in [(meshfold_engine::Model::Logistic, 35), (mlp(), 3)] {
-        let mut learner = learner(&cpu(2, None), &model, &[9, 9, 9]);
-        let stack = learner.initial(rows, Start::Independent).unwrap();
-        let width = stack.layout().width();
-        let values = stack.to_host();
-        let scores = learner.evaluate(&stack, Split::Test, None).unwrap();
-        let subset: Vec<u32> = (0..203).step_by(3).collect();
-        let part = learner
-            .evaluate(&stack, Split::Test, Some(&subset))
-            .unwrap();
-        let test = learner.splits().test.clone();
-        let x: Vec<f64> = test
-            .features()
-            .iter()
-            .map(|p| f64::from(*p) * f64::from(test.scale().multiply) - 1.0)
-            .collect();
-        for (row, score) in scores.iter().enumerate() {
-            let weights: Vec<f64> = values[row * width..][..width]
-                .iter()
-                .map(|w| f64::from(*w))
-                .collect();
-            let loss = |index: usize, label: u16| {
-                meshfold_engine::oracle::plain(
-                    learner.network(),
-                    &weights,
-                    &x[index * FEATURES..][..FEATURES],
-                    &[label],
-                )
-                .0
-            };
-            let mean = |indices: &mut dyn Iterator<Item = usize>| {
-                let losses: Vec<(f64, bool)> = indices
-                    .map(|index| {
-                        let of_label = loss(index, test.labels()[index]);
-                        let best = (0..CLASSES as u16).all(|label| loss(index, label) >= of_label);
-                        (of_label, best)
-                    })
-                    .collect();
-                let count = losses.len() as f64;
-                (
-                    losses.iter().map(|(loss, _)| loss).sum::<f64>() / count,
-                    losses.iter().filter(|(_, best)| *best).count() as f64 / count,
-                )
-            };
-            let (loss, accuracy) = mean(&mut (0..203));
-            assert!((score.loss - loss).abs() < 1e-5 && (score.accuracy - accuracy).abs() < 1e-12);
-            let (loss, accuracy) = mean(&mut subset.iter().map(|index| *index as usize));
-            assert!(
-                (part[row].loss - loss).abs() < 1e-5
-                    && (part[row].accuracy - accuracy).abs() < 1e-12
-            );
-        }
-        if rows == 3 {
-            let own = learner
-                .evaluate(&stack, Split::Shards(&[0, 1, 2]), None)
-                .unwrap();
-            let shard: Vec<u32> = learner.partition().shard(1).to_vec();
-            let all = learner
-                .evaluate(&stack, Split::Train, Some(&shard))
-                .unwrap();
-            assert_eq!(own[1], all[1]);
-        }
+    for model in [mlp(), dropping_mlp()] {
+        let mut learner = learner(&cpu(2, None), &model, &[1300]);
+        let stack = learner.initial(1, Start::Same).unwrap();
+        let shard: Vec<u32> = (0..1300).collect();
+        let rows = rows(&[Amount::Steps(1)]);
+        let gradient = learner
+            .gradients(&stack, &work(1, &rows, &sgd(1300, 0.0)))
+            .unwrap()
+            .to_host();
+        let plain = Sequential::new(&learner, 0, &stack.to_host()).gradient(&shard);
+        // Sums over 1300 examples in f32.
+        assert!(difference(&gradient, &plain) < 2e-6, "{model:?}");
     }
 }
 
@@ -329,12 +325,12 @@ fn a_resumed_learner_goes_on_with_the_same_bits() {
     let rule = sgd(5, 0.9);
     let amounts = rows(&[Amount::Steps(3); 4]);
     let device = cpu(2, None);
-    let mut first = learner(&device, &mlp(), &SIZES);
+    let mut first = learner(&device, &dropping_mlp(), &SIZES);
     let mut stack = first.initial(4, Start::Same).unwrap();
     first
         .train(&mut stack, Velocity::Fresh, &work(1, &amounts, &rule))
         .unwrap();
-    let mut second = learner(&device, &mlp(), &SIZES);
+    let mut second = learner(&device, &dropping_mlp(), &SIZES);
     second.resume(&first.state());
     let mut copy = Stack::from_host(&device, stack.layout(), stack.to_host()).unwrap();
     first

@@ -323,3 +323,20 @@ fn rounding_draws_are_uniform() {
     // The 99.9 % point of χ² with 19 degrees of freedom.
     assert!(chi2 < 43.8, "{chi2}");
 }
+
+#[test]
+fn row_norms_are_sums_of_squares_in_double_precision() {
+    let layout = layout(&[7, 401, 1]);
+    let width = layout.width();
+    let reference = stack(&cpu(1, None), &layout, 5, 3).row_norms();
+    for threads in [1, 2] {
+        let stack = stack(&cpu(threads, None), &layout, 5, 3);
+        let norms = stack.row_norms();
+        assert_eq!(norms, reference);
+        for (row, norm) in stack.to_host().chunks_exact(width).zip(norms) {
+            let squares = row.iter().map(|w| f64::from(*w) * f64::from(*w));
+            // Another order of some hundred additions.
+            assert!((norm - squares.sum::<f64>()).abs() < 1e-12);
+        }
+    }
+}

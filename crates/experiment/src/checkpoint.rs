@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use meshfold_algorithms::theory::IterateWeights;
 use meshfold_engine::{LearnerState, Stack};
 use safetensors::tensor::{Dtype, SafeTensors, View, serialize_to_file};
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,9 @@ pub(crate) struct Saved {
     /// Numbers that the method keeps, by name.
     #[serde(default)]
     pub(crate) numbers: BTreeMap<String, Vec<f64>>,
+    /// Weights of the averaged iterates.
+    #[serde(default)]
+    pub(crate) iterates: IterateWeights,
 }
 
 /// What is counted over a run.

@@ -250,7 +250,7 @@ checkpoint: {every: 10}
             };
             assert_eq!(read(bare), read(map), "{key}: {bare}");
         };
-        for dataset in ["glyphs", "mnist", "fashion_mnist"] {
+        for dataset in ["consensus", "glyphs", "mnist", "fashion_mnist"] {
             with("dataset", dataset, &format!("{{{dataset}: {{}}}}"));
         }
         for partition in ["two_label_power_law", "by_writer"] {
@@ -272,7 +272,9 @@ checkpoint: {every: 10}
         for weights in ["metropolis_hastings", "max_degree", "laplacian", "uniform"] {
             with("weights", weights, &format!("{{{weights}: {{}}}}"));
         }
-        with("model", "logistic", "{logistic: {}}");
+        for model in ["linear", "logistic", "dnn8"] {
+            with("model", model, &format!("{{{model}: {{}}}}"));
+        }
         with("start", "independent", "{independent: {}}");
         with("evaluate", "{examples: all}", "{}");
     }

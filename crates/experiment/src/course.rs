@@ -1,14 +1,19 @@
 //! A run in progress: the models, and whatever changes with them from round to round.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
-use meshfold_algorithms::{Algorithm, Phase, Round, Setting, Traffic};
+use meshfold_algorithms::{Algorithm, Lag, Method, Phase, Round, RowKind, Traffic};
 use meshfold_data::Splits;
-use meshfold_engine::{Device, Learner, LearnerState, Mixing, Network, Stack};
+use meshfold_engine::{
+    Device, Learner, LearnerState, LearningRate, Network, Progress, Schedule, Stack,
+};
 
 use crate::checkpoint::{Saved, Stacks, Totals};
-use crate::evaluation::{Judge, Verdict};
+use crate::connections::{Connections, drops_rows};
+use crate::evaluation::{Judge, Verdict, alive_rows};
 use crate::plan::RunPlan;
+use crate::practice::{AVERAGED, Practice};
 use crate::records::Record;
 use crate::run_error::RunError;
 
@@ -21,9 +26,13 @@ pub(crate) struct Course<'a> {
     learner: Learner,
     algorithm: Box<dyn Algorithm>,
     models: Stack,
-    mixing: Option<Mixing>,
+    connections: Connections<'a>,
+    /// Which clients were alive in the last round, `[N]`.
     alive: Vec<bool>,
+    /// Local steps that each client manages before stragglers are cut off, if there is a deadline.
+    steps_in_time: Option<Vec<u32>>,
     judge: Judge,
+    practice: Practice,
     traffic: Traffic,
     totals: Totals,
     round: usize,
@@ -43,29 +52,22 @@ impl<'a> Course<'a> {
     ) -> Result<Self, RunError> {
         let config = &plan.config;
         let network = Network::new(&config.model, data.train.width(), data.train.classes())?;
-        let parameters = network.layout().parameters();
         let partition = plan.partition.clone();
-        let setting = Setting {
-            clients: plan.clients,
-            shard_sizes: partition.sizes(),
-            seed: config.seed,
-            parameters,
-        };
         let learner = Learner::upload(device, network, data.clone(), partition, config.seed)?;
-        let algorithm = config.algorithm.build(&setting)?;
+        let algorithm = config.algorithm.build(&plan.population.setting)?;
         let models = learner.initial(algorithm.rows().count, config.start)?;
+        let mut connections = Connections::new(plan);
         Ok(Self {
-            mixing: plan
-                .overlay
-                .as_ref()
-                .map(|overlay| Mixing::new(&overlay.matrix)),
-            alive: vec![true; plan.clients],
+            alive: connections.alive(0)?.to_vec(),
+            connections,
+            steps_in_time: deadline(plan),
             judge: Judge::new(
                 &config.evaluate,
                 config.rounds,
                 data.test.len(),
                 config.seed,
             ),
+            practice: Practice::new(plan),
             traffic: Traffic::default(),
             totals: Totals::default(),
             round: 0,
@@ -92,24 +94,58 @@ impl<'a> Course<'a> {
         self.algorithm.rows().kind.name()
     }
 
-    /// One round of the method.
+    /// One round of the method, and what it would have cost.
     pub(crate) fn advance(&mut self) -> Result<(), RunError> {
+        let (config, number) = (&self.plan.config, self.round + 1);
+        let (method, training) = (&config.algorithm, config.algorithm.training());
+        let lag = config.stragglers.as_ref().map(|stragglers| Lag {
+            stragglers,
+            policy: stragglers.policy.unwrap_or(method.policy()),
+            steps_in_time: self.steps_in_time.as_deref(),
+            seed: config.seed,
+            round: number,
+        });
+        let kind = self.algorithm.rows().kind;
+        if self.judge.is_due(number) {
+            self.practice
+                .before_round(&self.learner, &self.models, kind)?;
+        }
+        let by_course = drops_rows(method.lagging(), kind);
+        let dropping = lag.as_ref().filter(|_| by_course);
+        let links = self
+            .connections
+            .in_round(number, dropping, &self.learner, &training)?;
+        self.alive.clone_from(&links.alive);
         self.traffic.clear();
         let mut round = Round {
-            number: self.round + 1,
+            number,
             learner: &mut self.learner,
-            overlay: self.plan.overlay.as_ref().map(|planned| &planned.overlay),
-            mixing: self.mixing.as_ref(),
-            alive: &self.alive,
-            seed: self.plan.config.seed,
+            overlay: links.overlay.as_ref(),
+            mixing: links.mixing.as_ref(),
+            alive: &links.working,
+            lag: lag.filter(|lag| !by_course || lag.policy == meshfold_algorithms::Policy::Partial),
+            seed: config.seed,
             traffic: &mut self.traffic,
         };
         self.algorithm.round(&mut self.models, &mut round)?;
-        self.round += 1;
+        self.round = number;
         self.totals.local_steps += local_steps(&self.traffic);
         self.totals.bytes += self.traffic.bytes_total();
         self.totals.bytes_busiest_node += self.traffic.bytes_busiest_node();
-        Ok(())
+        if let Some(clock) = &self.plan.clock {
+            let start = self.totals.simulated_seconds;
+            self.totals.simulated_seconds +=
+                clock.seconds(&self.traffic, links.overlay.as_ref(), number, start)?;
+        }
+        self.count_iterate(kind)
+    }
+
+    /// Counts the models of the round that is done among the averaged iterates.
+    fn count_iterate(&mut self, kind: RowKind) -> Result<(), RunError> {
+        let deployed = self.algorithm.deployed(&self.models);
+        let alive = alive_rows(kind, deployed, &self.alive);
+        let weight = iterate_weight(&self.plan.config.algorithm, self.round);
+        Ok(self.practice.after_round(deployed, &alive, weight)?)
     }
 
     /// Whether the models are judged after the round that is done.
@@ -126,11 +162,26 @@ impl<'a> Course<'a> {
             &self.alive,
             self.round,
         )?;
+        let kind = self.algorithm.rows().kind;
+        let deployed = self.algorithm.deployed(&self.models);
+        let deployed_alive = alive_rows(kind, deployed, &self.alive);
+        let theory = self.practice.measure(
+            &mut self.learner,
+            (&self.models, deployed),
+            kind,
+            (&self.alive, &deployed_alive),
+        )?;
         let record = Record {
             bytes_total: self.totals.bytes,
             bytes_busiest_node: self.totals.bytes_busiest_node,
+            simulated_seconds: self
+                .plan
+                .clock
+                .as_ref()
+                .map(|_| self.totals.simulated_seconds),
             wall_seconds: self.wall_seconds(),
             alive: self.alive.iter().filter(|alive| **alive).count(),
+            theory,
             ..verdict.record(self.round)
         };
         Ok((record, verdict))
@@ -149,9 +200,22 @@ impl<'a> Course<'a> {
         self.learner.state()
     }
 
+    /// The numbers that a checkpoint needs, by name.
+    pub(crate) fn numbers(&self) -> BTreeMap<String, Vec<f64>> {
+        let own = self.algorithm.numbers().into_iter();
+        own.map(|(name, numbers)| (name.to_owned(), numbers))
+            .collect()
+    }
+
+    /// What is measured beside the papers' bounds, for a checkpoint.
+    pub(crate) fn practice(&self) -> &Practice {
+        &self.practice
+    }
+
     /// The stacks that a checkpoint needs, by name.
     pub(crate) fn stacks(&self) -> Vec<(&str, &Stack)> {
         let mut stacks: Vec<(&str, &Stack)> = self.algorithm.state();
+        stacks.extend(self.practice.state());
         stacks.push((MODELS, &self.models));
         stacks
     }
@@ -159,16 +223,23 @@ impl<'a> Course<'a> {
     /// Goes on from a checkpoint of the same run.
     pub(crate) fn restore(&mut self, saved: &Saved, stacks: Stacks) -> Result<(), RunError> {
         let layout = self.learner.network().layout().clone();
+        let mut averaged = None;
         for (name, values) in stacks {
             let stack = Stack::from_host(self.learner.device(), &layout, values)?;
             match name.as_str() {
                 MODELS => self.models = stack,
+                AVERAGED => averaged = Some(stack),
                 name => self.algorithm.restore(name, stack),
             }
+        }
+        self.practice.restore(averaged, saved.iterates.clone());
+        for (name, numbers) in &saved.numbers {
+            self.algorithm.restore_numbers(name, numbers.clone());
         }
         self.learner.resume(&saved.learner);
         self.totals = saved.totals;
         self.round = saved.round;
+        self.alive = self.connections.alive(self.round)?.to_vec();
         self.clock = (Instant::now(), saved.totals.wall_seconds);
         Ok(())
     }
@@ -177,6 +248,29 @@ impl<'a> Course<'a> {
         let (began, before) = self.clock;
         before + began.elapsed().as_secs_f64()
     }
+}
+
+/// Local steps that each client manages before stragglers are cut off, `[N]`; `None` without a deadline.
+fn deadline(plan: &RunPlan) -> Option<Vec<u32>> {
+    let stragglers = plan.config.stragglers.as_ref()?;
+    let clock = plan.clock.as_ref()?;
+    Some(clock.steps_within(stragglers.deadline_seconds?))
+}
+
+/// What the models after `round` count in the averaged iterates.
+fn iterate_weight(method: &Method, round: usize) -> f64 {
+    let rate = method.training().sgd.learning_rate;
+    if let (Method::PFedavg(_), LearningRate::Schedule(Schedule::Harmonic(harmonic))) =
+        (method, &rate)
+    {
+        return (round as f64 + harmonic.gamma).powi(2);
+    }
+    let done = round as u64 - 1;
+    rate.at(&Progress {
+        rounds: done,
+        steps: [done, 0],
+        epochs: [done, 0],
+    })
 }
 
 /// Local steps of all clients in the phases of a round.

@@ -5,6 +5,7 @@ use meshfold_engine::{EngineError, Key, Learner, Purpose, Score, Split, Stack, T
 use rand::seq::index;
 
 use crate::config::Evaluate;
+use crate::practice::Measurements;
 use crate::records::{Record, Spread};
 
 /// The judge of a run: which rounds, which examples.
@@ -99,7 +100,7 @@ impl Judge {
 }
 
 /// Which rows of `stack` count: clients as they are alive, servers and walkers always.
-fn alive_rows(kind: RowKind, stack: &Stack, alive: &[bool]) -> Vec<bool> {
+pub(crate) fn alive_rows(kind: RowKind, stack: &Stack, alive: &[bool]) -> Vec<bool> {
     match kind {
         RowKind::Client => alive.to_vec(),
         RowKind::Server | RowKind::Walker => vec![true; stack.rows()],
@@ -153,6 +154,7 @@ impl Verdict {
             simulated_seconds: None,
             wall_seconds: 0.0,
             alive: 0,
+            theory: Measurements::new(),
             train_shard_loss: shards.map(|scores| spread(scores.iter(), |score| score.loss)),
             train_accuracy: shards.map(|scores| spread(scores.iter(), |score| score.accuracy)),
         }

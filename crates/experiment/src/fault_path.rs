@@ -1,16 +1,31 @@
 //! Which value of an experiment is to blame for what a lower crate refuses.
 
 use meshfold_data::{DataError, PartitionError};
+use meshfold_engine::EngineError;
 use meshfold_topology::TopologyError;
 
 /// The dotted path of the setting of `dataset` that is at fault; `choice` is the dataset's name.
 pub(crate) fn of_dataset(error: &DataError, choice: &str) -> String {
     match error {
+        DataError::ExampleCount { .. } if choice == "consensus" => {
+            "dataset.consensus.examples".to_owned()
+        }
         DataError::ExampleCount { split, .. } => format!("dataset.{choice}.{split}"),
         DataError::Validation { .. } => format!("dataset.{choice}.validation"),
         DataError::BalancedTest { .. } => format!("dataset.{choice}.balanced_test"),
         _ => "dataset".to_owned(),
     }
+}
+
+/// The dotted path of the setting of `model` that is at fault; `choice` is the model's name.
+pub(crate) fn of_model(error: &EngineError, choice: &str) -> String {
+    let setting = match error {
+        EngineError::Setting {
+            what: "dropout", ..
+        } => "dropout",
+        _ => "hidden",
+    };
+    format!("model.{choice}.{setting}")
 }
 
 /// The dotted path of the setting of `partition` that is at fault; `choice` is the partition's name.

@@ -103,7 +103,7 @@ impl<'a> Journal<'a> {
                 .map(|(a, b)| format!("{a} {b}\n"))
                 .collect();
             folder.write("overlay.edges", edges.as_bytes())?;
-            folder.write_json("overlay.json", &planned.summary)?;
+            folder.write_json("overlay.json", &planned.figures())?;
         }
         Ok(())
     }
@@ -149,6 +149,8 @@ impl<'a> Journal<'a> {
             records: self.records.len(),
             totals: course.totals(),
             learner: course.learner_state(),
+            numbers: course.numbers(),
+            iterates: course.practice().weights().clone(),
         };
         self.checkpoint.save(&saved, &course.stacks())?;
         self.saved = Some(round);

@@ -59,9 +59,9 @@ pub use config::{Checkpoint, Evaluate, RunConfig, TestExamples};
 pub use error::ConfigError;
 pub use fault::Fault;
 pub use plan::{PlanSummary, RunPlan, plan};
-pub use planned_overlay::{PlannedOverlay, ScheduleSummary};
+pub use planned_overlay::{OverlayFigures, PlannedOverlay, ScheduleSummary};
 pub use population::Population;
-pub use practice::Quantity;
+pub use practice::{Measurements, Quantity};
 pub use source::Source;
 
 // Runs and their records.

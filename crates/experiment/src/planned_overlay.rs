@@ -36,6 +36,25 @@ pub struct PlannedOverlay {
     pub schedule: Option<ScheduleSummary>,
 }
 
+/// What `overlay.json` holds: the figures of the overlay, and of the schedule that it begins.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OverlayFigures<'a> {
+    #[serde(flatten)]
+    summary: &'a OverlaySummary,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schedule: Option<ScheduleSummary>,
+}
+
+impl PlannedOverlay {
+    /// What `overlay.json` holds.
+    pub fn figures(&self) -> OverlayFigures<'_> {
+        OverlayFigures {
+            summary: &self.summary,
+            schedule: self.schedule,
+        }
+    }
+}
+
 /// How overlays that repeat mix together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ScheduleSummary {

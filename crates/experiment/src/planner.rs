@@ -217,8 +217,10 @@ fn network(run: &Resolved<'_>) -> Result<Network, ConfigError> {
         ));
     }
     let dimensions = run.config.dataset.expected();
-    Network::new(&run.config.model, dimensions.features, dimensions.classes)
-        .map_err(|error| run.error(error, &format!("model.{}.hidden", run.choice("model"))))
+    Network::new(&run.config.model, dimensions.features, dimensions.classes).map_err(|error| {
+        let path = fault_path::of_model(&error, run.choice("model"));
+        run.error(error, &path)
+    })
 }
 
 /// What may not be meant of overlays that take turns.

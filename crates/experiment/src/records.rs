@@ -44,6 +44,9 @@ pub struct Record {
     /// Accuracies of each row on its own training shard, with `evaluate.train`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub train_accuracy: Option<Spread>,
+    /// Quantities of the papers' bounds, by name, if any were asked for.
+    #[serde(default, skip_serializing_if = "Measurements::is_empty")]
+    pub theory: Measurements,
 }
 
 /// How one figure spreads over models.

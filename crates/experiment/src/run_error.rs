@@ -51,6 +51,12 @@ pub enum RunError {
         /// What the system said, or what is wrong with the content.
         source: io::Error,
     },
+    /// The overlay of a round cannot be built.
+    #[error(transparent)]
+    Topology(#[from] meshfold_topology::TopologyError),
+    /// The network cannot carry the messages of a round.
+    #[error(transparent)]
+    Network(#[from] crate::network::NetworkError),
     /// A line of `metrics.jsonl` is no record.
     #[error("{} line {line} is no record: {source}; run it again with --again", path.display())]
     Record {

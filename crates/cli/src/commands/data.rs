@@ -46,18 +46,19 @@ struct Listed<'a> {
 
 fn list(arguments: &DataListArguments) -> Result<(), Failure> {
     let folder = arguments.data.folder()?;
-    let drawn = Listed {
-        name: "glyphs",
-        title: "digits that the program draws itself, 60,000 + 10,000 images of 28 x 28 by default",
-        files: 0,
-        files_present: 0,
-        bytes: 0,
-        folder: None,
-        homepage: None,
-        licence: None,
-        citation: None,
-    };
-    let listed: Vec<Listed<'_>> = std::iter::once(drawn)
+    let made = [
+        (
+            "glyphs",
+            "digits that the program draws itself, 60,000 + 10,000 images of 28 x 28 by default",
+        ),
+        (
+            "consensus",
+            "examples that are all (1, 1), 8 + 8 by default: DeceFL's consensus example",
+        ),
+    ];
+    let listed: Vec<Listed<'_>> = made
+        .into_iter()
+        .map(|(name, title)| made_here(name, title))
         .chain(
             manifests()
                 .iter()
@@ -104,6 +105,20 @@ fn list(arguments: &DataListArguments) -> Result<(), Failure> {
         folder.origin()
     )?;
     Ok(())
+}
+
+fn made_here<'a>(name: &'a str, title: &'a str) -> Listed<'a> {
+    Listed {
+        name,
+        title,
+        files: 0,
+        files_present: 0,
+        bytes: 0,
+        folder: None,
+        homepage: None,
+        licence: None,
+        citation: None,
+    }
 }
 
 fn from_files<'a>(manifest: &'a Manifest, folder: &DataFolder) -> Listed<'a> {

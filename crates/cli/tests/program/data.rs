@@ -12,7 +12,7 @@ fn datasets_are_listed_with_what_is_there_of_them() {
         .iter()
         .map(|dataset| dataset["name"].as_str().unwrap())
         .collect();
-    assert_eq!(names, ["glyphs", "mnist", "fashion_mnist"]);
+    assert_eq!(names, ["glyphs", "consensus", "mnist", "fashion_mnist"]);
     assert_eq!(
         (&listed[1]["files"], &listed[1]["files_present"]),
         (&4.into(), &1.into())

@@ -75,6 +75,15 @@ impl Partition {
         self.shards.len()
     }
 
+    /// All clients made one, which holds their examples in their order.
+    #[must_use]
+    pub fn merged(self) -> Self {
+        Self {
+            shards: vec![self.shards.concat()],
+            ..self
+        }
+    }
+
     /// The example indices of `client`.
     ///
     /// # Panics

@@ -1,9 +1,11 @@
 //! The backward pass of one row, each layer's gradient handed on while it is in registers.
 
+use super::passes::Passes;
 use super::scratch::Scratch;
 use crate::device::Cpu;
+use crate::dropout::Dropout;
 use crate::kernels::{Affine, HeavyBall, Outer, Plain, Store, Update, transpose};
-use crate::model::Network;
+use crate::network::Dense;
 use std::ops::Range;
 
 /// Where the gradients of a batch go.
@@ -33,6 +35,7 @@ pub(super) enum Sink<'a> {
 }
 
 /// One product of the backward pass, `xᵀ · d`.
+#[derive(Clone, Copy)]
 struct Product<'a> {
     x: &'a [f32],
     inner: usize,
@@ -120,67 +123,88 @@ fn run<U: Update + Send>(
     });
 }
 
-/// Carries the loss's gradient by the logits, in the last output, back through the network.
-pub(super) fn backward(
-    cpu: &Cpu,
-    network: &Network,
-    scratch: &mut Scratch,
-    batch: usize,
-    sink: &mut Sink<'_>,
-    share: bool,
-) {
-    let pieces = if share { cpu.threads() } else { 1 };
-    for (index, layer) in network.layers().iter().enumerate().rev() {
-        let (below, above) = scratch.deltas.split_at_mut(index);
-        let d = &above.first().unwrap_or(&scratch.outputs[index])[..batch * layer.outputs];
-        let x = if index > 0 {
-            &scratch.outputs[index - 1]
-        } else {
-            &scratch.input
-        };
-        let x = &x[..batch * layer.inputs];
-        if index > 0 {
-            let transposed = &mut scratch.transposed[..layer.inputs * layer.outputs];
-            transpose(
-                &sink.weights()[layer.weight.clone()],
-                layer.inputs,
-                layer.outputs,
-                transposed,
-            );
-            let below = &mut below[index - 1][..batch * layer.inputs];
-            cpu.instructions().run(Affine {
-                x: d,
-                x_stride: layer.outputs,
-                w: transposed,
-                bias: None,
-                y: below,
-                y_stride: layer.inputs,
+impl Passes<'_> {
+    /// Carries the loss's gradient by the outputs, in the last output, back through the network, which left out what
+    /// `dropout` says.
+    pub(super) fn backward(
+        &self,
+        scratch: &mut Scratch,
+        batch: usize,
+        sink: &mut Sink<'_>,
+        dropout: Option<&Dropout>,
+    ) {
+        let cpu = self.cpu;
+        let pieces = if self.share { cpu.threads() } else { 1 };
+        let slope = dropout.map_or(1.0, Dropout::scale);
+        for (index, layer) in self.network.layers().iter().enumerate().rev() {
+            let (below, above) = scratch.deltas.split_at_mut(index);
+            let d = &above.first().unwrap_or(&scratch.outputs[index])[..batch * layer.outputs];
+            let x = if index > 0 {
+                &scratch.outputs[index - 1]
+            } else {
+                &scratch.input
+            };
+            let x = &x[..batch * layer.inputs];
+            if index > 0 {
+                let transposed = &mut scratch.transposed[..layer.inputs * layer.outputs];
+                transpose(
+                    &sink.weights()[layer.weight.clone()],
+                    layer.inputs,
+                    layer.outputs,
+                    transposed,
+                );
+                let below = &mut below[index - 1][..batch * layer.inputs];
+                self.delta(layer, (d, transposed), below, (x, slope));
+            }
+            let weight = Product {
+                x,
+                inner: layer.inputs,
+                d,
+                columns: layer.outputs,
                 rows: batch,
-                inner: layer.outputs,
-                columns: layer.inputs,
-                relu: false,
-            });
-            cpu.instructions().vectorize(|| {
-                for (delta, activation) in below.iter_mut().zip(x) {
-                    *delta = if *activation > 0.0 { *delta } else { 0.0 };
-                }
-            });
+            };
+            sink.accept(cpu, &weight, layer.weight.clone(), pieces);
+            if let Some(bias) = layer.bias.clone() {
+                let product = Product {
+                    x: &scratch.ones[..batch],
+                    inner: 1,
+                    ..weight
+                };
+                sink.accept(cpu, &product, bias, 1);
+            }
         }
-        let weight = Product {
-            x,
-            inner: layer.inputs,
-            d,
-            columns: layer.outputs,
-            rows: batch,
-        };
-        sink.accept(cpu, &weight, layer.weight.clone(), pieces);
-        let bias = Product {
-            x: &scratch.ones[..batch],
-            inner: 1,
-            d,
-            columns: layer.outputs,
-            rows: batch,
-        };
-        sink.accept(cpu, &bias, layer.bias.clone(), 1);
+    }
+
+    /// The loss's gradient by a layer's input, `below = (d · Wᵀ) ⊙ [x > 0] · slope`.
+    ///
+    /// A unit that was left out has an output of zero, and so no gradient.
+    fn delta(
+        &self,
+        layer: &Dense,
+        (d, transposed): (&[f32], &[f32]),
+        below: &mut [f32],
+        (x, slope): (&[f32], f32),
+    ) {
+        self.cpu.instructions().run(Affine {
+            x: d,
+            x_stride: layer.outputs,
+            w: transposed,
+            bias: None,
+            rows: below.len() / layer.inputs,
+            y: below,
+            y_stride: layer.inputs,
+            inner: layer.outputs,
+            columns: layer.inputs,
+            relu: false,
+        });
+        self.cpu.instructions().vectorize(|| {
+            for (delta, activation) in below.iter_mut().zip(x) {
+                *delta = if *activation > 0.0 {
+                    *delta * slope
+                } else {
+                    0.0
+                };
+            }
+        });
     }
 }

@@ -1,11 +1,11 @@
 //! Judging every row's model: one product over many rows where the model is narrow.
 
-use super::forward::forward;
+use super::passes::Passes;
 use super::scratch::Scratch;
 use super::{Blocked, gather};
-use crate::kernels::{Affine, Outcome, cross_entropy};
+use crate::kernels::{Affine, Outcome};
 use crate::learner::{Context, Score, Split};
-use crate::model::Network;
+use crate::network::Network;
 use crate::stack::Stack;
 use meshfold_data::Examples;
 use rayon::prelude::*;
@@ -14,7 +14,7 @@ use rayon::prelude::*;
 const CHUNK: usize = 96;
 /// Examples of one task: enough that packing and scheduling do not show.
 const TASK: usize = 24 * CHUNK;
-/// Rows of a model with a single layer that share one product: 32 rows of 10 classes fill 20 vectors of 16.
+/// Rows of a model with a single layer that share one product: 32 rows of 10 outputs fill 20 vectors of 16.
 const GROUP: usize = 32;
 
 impl Blocked {
@@ -115,7 +115,7 @@ impl Blocked {
             .collect()
     }
 
-    /// Rows of a model with one layer, `rows` `[G, P_pad]`, in one product with `G · C` columns.
+    /// Rows of a model with one layer, `rows` `[G, P_pad]`, in one product with a column for each of their outputs.
     fn judge_group(
         &self,
         network: &Network,
@@ -124,28 +124,28 @@ impl Blocked {
         labels: &[u16],
         scratch: &mut Scratch,
     ) -> Vec<Outcome> {
-        let (layer, width, classes) = (
+        let (layer, width, outputs) = (
             &network.layers()[0],
             network.layout().width(),
-            network.classes(),
+            network.outputs(),
         );
         let count = rows.len() / width;
-        let columns = count * classes;
+        let columns = count * outputs;
         let mut panel = vec![0.0; (layer.inputs + 1) * columns];
         for (index, row) in rows.chunks_exact(width).enumerate() {
             let sources = row[layer.weight.clone()]
-                .chunks_exact(classes)
-                .chain([&row[layer.bias.clone()]]);
+                .chunks_exact(outputs)
+                .chain(layer.bias_of(row));
             for (source, target) in sources.zip(panel.chunks_exact_mut(columns)) {
-                target[index * classes..][..classes].copy_from_slice(source);
+                target[index * outputs..][..outputs].copy_from_slice(source);
             }
         }
         let (w, bias) = panel.split_at(layer.inputs * columns);
-        let logits = &mut scratch.transposed;
-        logits.resize(logits.len().max(CHUNK * columns), 0.0);
+        let results = &mut scratch.transposed;
+        results.resize(results.len().max(CHUNK * columns), 0.0);
         let mut outcomes = vec![Outcome::default(); count];
         for (x, labels) in x.chunks(CHUNK * layer.inputs).zip(labels.chunks(CHUNK)) {
-            let y = &mut logits[..labels.len() * columns];
+            let y = &mut results[..labels.len() * columns];
             self.cpu.instructions().run(Affine {
                 x,
                 x_stride: layer.inputs,
@@ -161,15 +161,10 @@ impl Blocked {
             self.cpu.instructions().vectorize(
                 #[inline(always)]
                 || {
-                    for (logits, label) in y.chunks_exact_mut(columns).zip(labels) {
-                        for (logits, outcome) in logits.chunks_exact_mut(classes).zip(&mut outcomes)
-                        {
-                            outcome.add(cross_entropy(
-                                logits,
-                                std::slice::from_ref(label),
-                                classes,
-                                None,
-                            ));
+                    for (rows, label) in y.chunks_exact_mut(columns).zip(labels) {
+                        let label = std::slice::from_ref(label);
+                        for (row, outcome) in rows.chunks_exact_mut(outputs).zip(&mut outcomes) {
+                            outcome.add(network.loss().judge(row, label, outputs, None));
                         }
                     }
                 },
@@ -187,15 +182,20 @@ impl Blocked {
         labels: &[u16],
         scratch: &mut Scratch,
     ) -> Outcome {
-        let classes = network.classes();
+        let width = network.outputs();
+        let passes = Passes {
+            cpu: &self.cpu,
+            network,
+            share: false,
+        };
         let mut outcome = Outcome::default();
         scratch.fit(network, CHUNK.min(labels.len()));
         for (x, labels) in x.chunks(CHUNK * network.inputs()).zip(labels.chunks(CHUNK)) {
-            forward(&self.cpu, network, row, x, &mut scratch.outputs, false);
-            let logits = &mut scratch.outputs[network.layers().len() - 1][..labels.len() * classes];
+            passes.forward(row, x, &mut scratch.outputs, None);
+            let outputs = &mut scratch.outputs[network.layers().len() - 1][..labels.len() * width];
             outcome.add(self.cpu.instructions().vectorize(
                 #[inline(always)]
-                || cross_entropy(logits, labels, classes, None),
+                || network.loss().judge(outputs, labels, width, None),
             ));
         }
         outcome

@@ -3,6 +3,8 @@
 mod backward;
 mod evaluate;
 mod forward;
+mod gradient;
+mod passes;
 mod scratch;
 mod step;
 
@@ -11,7 +13,9 @@ use crate::device::Cpu;
 use crate::learner::{Context, RowStates, RowTally};
 use crate::stack::Stack;
 use crate::work::{Amount, LocalWork, RowWork, Velocity};
+use gradient::Gradients;
 use meshfold_data::Examples;
+use passes::Passes;
 use rayon::prelude::*;
 use scratch::Scratches;
 use step::{Extras, Trainer};
@@ -78,11 +82,8 @@ impl Blocked {
         // With fewer busy rows than threads, the threads share each row's products instead: the bits are the same.
         let share_rows = jobs.len() < self.cpu.threads();
         let trainer = Trainer {
-            cpu: &self.cpu,
-            network: context.network,
-            examples: context.train,
+            gradients: self.gradients_of(context, share_rows),
             sgd: work.sgd,
-            share_rows,
         };
         let train = |job: Job<'_>| {
             let mut batches = context.batches(job.pass, job.work, work, job.row);
@@ -121,11 +122,8 @@ impl Blocked {
         let none = (0..stack.rows()).map(|_| None).collect();
         let jobs = jobs(states, rows_of(&mut out, width), none, work.rows);
         let trainer = Trainer {
-            cpu: &self.cpu,
-            network: context.network,
-            examples: context.train,
+            gradients: self.gradients_of(context, false),
             sgd: work.sgd,
-            share_rows: false,
         };
         self.cpu.install(|| {
             jobs.into_par_iter().for_each(|job| {
@@ -143,6 +141,55 @@ impl Blocked {
             });
         });
         out
+    }
+
+    /// The gradient of row `i`'s model on the whole shard of client `clients[i]`, `[R, P]`.
+    pub(crate) fn shard_gradients(
+        &self,
+        context: Context<'_>,
+        stack: &Stack,
+        clients: &[u32],
+    ) -> Stack {
+        let width = stack.layout().width();
+        let mut out = Stack::zeros(stack.device(), stack.layout(), stack.rows());
+        let models = stack.host().unwrap_or_default();
+        let share_rows = stack.rows() < self.cpu.threads();
+        let gradients = self.gradients_of(context, share_rows);
+        let fill = |((target, model), client): ((&mut [f32], &[f32]), &u32)| {
+            let shard = context.partition.shard(*client as usize);
+            if shard.is_empty() {
+                return;
+            }
+            let mut scratch = self.scratches.take();
+            scratch.indices.clear();
+            scratch.indices.extend_from_slice(shard);
+            gradients.accumulate(model, &mut scratch, None);
+            target.copy_from_slice(&scratch.gradient);
+            self.scratches.put(scratch);
+        };
+        let rows: Vec<_> = rows_of(&mut out, width)
+            .zip(models.chunks_exact(width))
+            .zip(clients)
+            .collect();
+        self.cpu.install(|| {
+            if share_rows {
+                rows.into_iter().for_each(fill);
+            } else {
+                rows.into_par_iter().with_max_len(1).for_each(fill);
+            }
+        });
+        out
+    }
+
+    fn gradients_of<'a>(&'a self, context: Context<'a>, share: bool) -> Gradients<'a> {
+        Gradients {
+            passes: Passes {
+                cpu: &self.cpu,
+                network: context.network,
+                share,
+            },
+            examples: context.train,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Memory of one row's step, allocated once and used again.
 
-use crate::model::Network;
+use crate::network::Network;
 use std::sync::{Mutex, PoisonError};
 
 /// Activations, their gradients and what else a step of one row needs.
@@ -11,7 +11,7 @@ pub(super) struct Scratch {
     pub(super) labels: Vec<u16>,
     /// The examples of the batch, `[B, D]`.
     pub(super) input: Vec<f32>,
-    /// Output of each layer, `[B, outputs]`; the last one holds the logits, then the loss's gradient by them.
+    /// Output of each layer, `[B, outputs]`; after the last one's loss it holds the loss's gradient by it.
     pub(super) outputs: Vec<Vec<f32>>,
     /// Gradient of the loss by each output but the last.
     pub(super) deltas: Vec<Vec<f32>>,

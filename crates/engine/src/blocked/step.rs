@@ -1,19 +1,11 @@
 //! The local steps of one row.
 
-use super::backward::{Sink, backward};
-use super::forward::forward;
-use super::gather;
+use super::backward::Sink;
+use super::gradient::{Gradients, PIECE, Piece};
 use super::scratch::Scratch;
 use crate::batches::Batches;
-use crate::device::Cpu;
-use crate::kernels::cross_entropy;
 use crate::learner::LossSum;
-use crate::model::Network;
 use crate::work::Sgd;
-use meshfold_data::Examples;
-
-/// Larger batches are cut into pieces of so many examples, their gradients added in order.
-const PIECE: usize = 512;
 
 /// Terms added to a row's gradients.
 #[derive(Debug, Clone, Copy)]
@@ -25,12 +17,8 @@ pub(super) struct Extras<'a> {
 /// What the rows of one call have in common.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Trainer<'a> {
-    pub(super) cpu: &'a Cpu,
-    pub(super) network: &'a Network,
-    pub(super) examples: &'a Examples,
+    pub(super) gradients: Gradients<'a>,
     pub(super) sgd: &'a Sgd,
-    /// Threads share the products of a row.
-    pub(super) share_rows: bool,
 }
 
 impl Trainer<'_> {
@@ -57,8 +45,15 @@ impl Trainer<'_> {
         while let Some(plan) = batches.next(&mut scratch.indices) {
             let count = scratch.indices.len();
             let (rate, momentum, decay) = (plan.rate, self.sgd.momentum, self.sgd.weight_decay);
+            let dropout = plan.dropout(self.gradients.passes.network);
+            let dropout = dropout.as_ref();
             let loss = if fused && count <= PIECE {
-                let loss = self.forward(weights, scratch, 0..count, count);
+                let whole = Piece {
+                    part: 0..count,
+                    count,
+                    dropout,
+                };
+                let loss = self.gradients.forward(weights, scratch, &whole);
                 let mut sink = if momentum == 0.0 {
                     Sink::Plain {
                         weights,
@@ -75,17 +70,12 @@ impl Trainer<'_> {
                         fresh,
                     }
                 };
-                backward(
-                    self.cpu,
-                    self.network,
-                    scratch,
-                    count,
-                    &mut sink,
-                    self.share_rows,
-                );
+                self.gradients
+                    .passes
+                    .backward(scratch, count, &mut sink, dropout);
                 loss
             } else {
-                let loss = self.accumulate(weights, scratch);
+                let loss = self.gradients.accumulate(weights, scratch, dropout);
                 self.apply(weights, velocity, extras, scratch, (rate, fresh));
                 loss
             };
@@ -104,9 +94,12 @@ impl Trainer<'_> {
         scratch: &mut Scratch,
     ) -> LossSum {
         let mut losses = LossSum::default();
-        if batches.next(&mut scratch.indices).is_some() {
+        if let Some(plan) = batches.next(&mut scratch.indices) {
             let count = scratch.indices.len();
-            let loss = self.accumulate(weights, scratch);
+            let dropout = plan.dropout(self.gradients.passes.network);
+            let loss = self
+                .gradients
+                .accumulate(weights, scratch, dropout.as_ref());
             let scale = self.clip_scale(&scratch.gradient);
             if scale < 1.0 {
                 scratch.gradient.iter_mut().for_each(|g| *g *= scale);
@@ -114,72 +107,6 @@ impl Trainer<'_> {
             losses.add(loss / count as f64, count);
         }
         losses
-    }
-
-    /// Forward pass and loss of `part` of the batch; leaves the gradient by the logits, of a mean over `count`.
-    fn forward(
-        &self,
-        weights: &[f32],
-        scratch: &mut Scratch,
-        part: std::ops::Range<usize>,
-        count: usize,
-    ) -> f64 {
-        let (cpu, network, batch) = (self.cpu, self.network, part.len());
-        scratch.fit(network, batch);
-        let indices = &scratch.indices[part];
-        let labels = self.examples.labels();
-        scratch.labels.clear();
-        scratch
-            .labels
-            .extend(indices.iter().map(|index| labels[*index as usize]));
-        let x = &mut scratch.input[..batch * network.inputs()];
-        cpu.instructions().vectorize(
-            #[inline(always)]
-            || gather(self.examples, indices, x),
-        );
-        forward(
-            cpu,
-            network,
-            weights,
-            x,
-            &mut scratch.outputs,
-            self.share_rows,
-        );
-        let classes = network.classes();
-        let logits = &mut scratch.outputs[network.layers().len() - 1][..batch * classes];
-        let labels = &scratch.labels;
-        let outcome = cpu.instructions().vectorize(
-            #[inline(always)]
-            || cross_entropy(logits, labels, classes, Some(1.0 / count as f32)),
-        );
-        outcome.loss
-    }
-
-    /// The mean gradient over the whole batch into `scratch.gradient`; returns the sum of the losses.
-    fn accumulate(&self, weights: &[f32], scratch: &mut Scratch) -> f64 {
-        let count = scratch.indices.len();
-        let mut gradient = std::mem::take(&mut scratch.gradient);
-        gradient.resize(weights.len(), 0.0);
-        let mut loss = 0.0;
-        for first in (0..count).step_by(PIECE) {
-            let part = first..(first + PIECE).min(count);
-            loss += self.forward(weights, scratch, part.clone(), count);
-            let mut sink = Sink::Gradient {
-                weights,
-                gradient: &mut gradient,
-                add: first > 0,
-            };
-            backward(
-                self.cpu,
-                self.network,
-                scratch,
-                part.len(),
-                &mut sink,
-                self.share_rows,
-            );
-        }
-        scratch.gradient = gradient;
-        loss
     }
 
     /// What a gradient is multiplied by to bring its norm down to `clip_norm`.
@@ -209,7 +136,7 @@ impl Trainer<'_> {
             self.sgd.weight_decay,
             if fresh { 0.0 } else { self.sgd.momentum },
         );
-        self.cpu.instructions().vectorize(
+        self.gradients.passes.cpu.instructions().vectorize(
             #[inline(always)]
             || {
                 for at in 0..weights.len() {

@@ -162,6 +162,11 @@ pub(crate) fn squared_distances(cpu: &Cpu, rows: &[f32], mean: &[f32], width: us
     })
 }
 
+/// `‖row_i‖²` of every row.
+pub(crate) fn squared_norms(cpu: &Cpu, rows: &[f32], width: usize) -> Vec<f64> {
+    squared_distances(cpu, rows, &vec![0.0; width], width)
+}
+
 /// Whether all floats of a row are finite, row by row.
 pub(crate) fn finite_rows(cpu: &Cpu, rows: &[f32], width: usize) -> Vec<bool> {
     cpu.install(|| {

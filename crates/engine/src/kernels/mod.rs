@@ -10,9 +10,13 @@ mod exp;
 pub(crate) mod host;
 mod instructions;
 mod outer;
+mod sigmoid;
 mod softmax;
+mod squared_error;
 
 pub(crate) use affine::{Affine, transpose};
 pub use instructions::Instructions;
 pub(crate) use outer::{HeavyBall, Outer, Plain, Store, Update};
+pub(crate) use sigmoid::sigmoid_cross_entropy;
 pub(crate) use softmax::{Outcome, cross_entropy};
+pub(crate) use squared_error::squared_error;

@@ -3,7 +3,7 @@
 use super::launch::{line, vector_size};
 use super::layer::{self, LayerAt};
 use super::part::{Part, Slot, examples_of};
-use crate::model::Dense;
+use crate::network::Dense;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -22,6 +22,7 @@ fn affine_kernel<N: Size, M: Size>(
     input_rows: usize,
     #[comptime] tile: usize,
     #[comptime] relu: bool,
+    #[comptime] biased: bool,
 ) {
     let tiles = slot.examples.div_ceil(tile);
     let column = ABSOLUTE_POS % layer.columns;
@@ -38,7 +39,10 @@ fn affine_kernel<N: Size, M: Size>(
     let model = (slot.first_row + row) * layer.width;
     let inner = layer.inputs / M::value();
     let source = row * input_rows * slot.examples;
-    let bias = models[model + layer.bias + column];
+    let mut bias = Vector::new(0.0f32);
+    if comptime!(biased) {
+        bias = models[model + layer.bias + column];
+    }
     let mut sums = Array::<Vector<f32, N>>::new(tile);
     let mut places = Array::<usize>::new(tile);
     #[unroll]
@@ -117,6 +121,7 @@ impl Affine<'_> {
             usize::from(!self.shared),
             tile,
             self.relu,
+            self.layer.bias.is_some(),
         );
     }
 }
@@ -141,7 +146,7 @@ mod tests {
             for example in 0..*count as usize {
                 let x = &x[(row * batch.examples + example) * layer.inputs..][..layer.inputs];
                 for output in 0..layer.outputs {
-                    let mut sum = model[layer.bias.start + output];
+                    let mut sum = layer.bias_of(model).map_or(0.0, |bias| bias[output]);
                     for (input, x) in x.iter().enumerate() {
                         sum += x * model[layer.weight.start + input * layer.outputs + output];
                     }
@@ -164,8 +169,9 @@ mod tests {
             (1, 1, 9, true),
             (33, 5, 3, false),
         ] {
-            for first_row in [0, 2] {
-                let (layer, width) = layer_of(inputs, outputs);
+            for (first_row, biased) in [(0, true), (2, true), (2, false)] {
+                let (mut layer, width) = layer_of(inputs, outputs);
+                layer.bias = layer.bias.filter(|_| biased);
                 let batch = Batch::uneven(examples, first_row);
                 let all = first_row + batch.rows();
                 let models = numbers(all * width, 1);

@@ -1,9 +1,9 @@
-//! The loss's gradient by a layer's input: `δx = (δy · Wᵀ) ⊙ [x > 0]`.
+//! The loss's gradient by a layer's input: `δx = (δy · Wᵀ) ⊙ [x > 0] · slope`.
 
 use super::launch::{line, vector_size};
 use super::layer::{self, LayerAt};
 use super::part::{Part, Slot, examples_of};
-use crate::model::Dense;
+use crate::network::Dense;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -20,6 +20,7 @@ fn delta_kernel<N: Size>(
     below: &mut [f32],
     slot: Slot,
     layer: LayerAt,
+    slope: f32,
     #[comptime] tile: usize,
 ) {
     let tiles = slot.examples.div_ceil(tile);
@@ -58,18 +59,19 @@ fn delta_kernel<N: Size>(
             for n in 0..N::value() {
                 sum += sums[i].extract(n);
             }
-            below[place] = select(activations[place] > 0.0f32, sum, 0.0f32);
+            below[place] = select(activations[place] > 0.0f32, sum * slope, 0.0f32);
         }
     }
 }
 
 /// Writes `below` `[rows, examples, inputs]` from `above` `[rows, examples, outputs]` and what the layer was given,
-/// `activations` `[rows, examples, inputs]`.
+/// `activations` `[rows, examples, inputs]`. Units that were kept of others that were left out have `slope` above one;
+/// what was left out has an activation of zero, and so no gradient.
 pub(super) fn delta(
     (models, width): (&CubeTensor, usize),
     layer: &Dense,
     (above, activations, counts): (&CubeTensor, &CubeTensor, &CubeTensor),
-    below: &CubeTensor,
+    (below, slope): (&CubeTensor, f32),
     part: &Part,
 ) {
     let n = vector_size(layer.outputs);
@@ -90,6 +92,7 @@ pub(super) fn delta(
         below.clone().into_buffer_arg(),
         part.argument(),
         layer::argument(layer, width, n),
+        slope,
         tile,
     );
 }
@@ -124,7 +127,7 @@ mod tests {
                             .iter()
                             .zip(&above[place * outputs..])
                             .map(|(w, d)| w * d);
-                        oracle[place * inputs + input] = terms.sum();
+                        oracle[place * inputs + input] = 1.25 * terms.sum::<f32>();
                     }
                 }
             }
@@ -138,7 +141,7 @@ mod tests {
                 (&arena, width),
                 &layer,
                 (&above, &activations, &counts),
-                &below,
+                (&below, 1.25),
                 &batch.part(),
             );
             expect_close(&download::<f32>(below), &oracle, 1e-5);

@@ -1,8 +1,11 @@
 //! The batches of some steps of all rows, drawn on the host as for the processor, in tables on the device.
 
+use super::dropout::Masks;
 use super::memory::Memory;
 use crate::batches::{Batches, Pass};
+use crate::dropout::Dropout;
 use crate::learner::Context;
+use crate::network::Network;
 use crate::work::{Amount, LocalWork, RowWork};
 use burn_cubecl::tensor::CubeTensor;
 
@@ -11,6 +14,7 @@ const TABLE: usize = 1 << 22;
 
 /// Draws the batches of one call.
 pub(super) struct Draws<'a> {
+    network: &'a Network,
     rows: Vec<Option<Batches<'a>>>,
     /// Steps that are left to the row with most of them.
     left: usize,
@@ -33,6 +37,8 @@ pub(super) struct Table {
     pub(super) counts: CubeTensor,
     /// Rate and whether there is a step to do, `[steps, R, 2]`.
     pub(super) scalars: CubeTensor,
+    /// Keys of what a step leaves out, `[steps, R, 2]`, and one of the steps; nothing if the network leaves out none.
+    left_out: Option<(CubeTensor, Dropout)>,
     host_counts: Vec<u32>,
 }
 
@@ -65,6 +71,7 @@ impl<'a> Draws<'a> {
             .collect();
         let steps = (TABLE / (rows.len() * width).max(1)).max(1);
         Self {
+            network: context.network,
             rows,
             left,
             width,
@@ -87,6 +94,7 @@ impl<'a> Draws<'a> {
         let entries = steps * self.rows.len();
         let mut indices = vec![0; entries * self.width];
         let (mut counts, mut scalars) = (vec![0; entries], vec![0.0; 2 * entries]);
+        let (mut keys, mut any) = (Vec::new(), None);
         let mut batch = Vec::new();
         for (row, batches) in self.rows.iter_mut().enumerate() {
             let Some(batches) = batches else { continue };
@@ -98,6 +106,11 @@ impl<'a> Draws<'a> {
                 indices[entry * self.width..][..batch.len()].copy_from_slice(&batch);
                 counts[entry] = batch.len() as u32;
                 scalars[2 * entry..][..2].copy_from_slice(&[plan.rate, 1.0]);
+                if let Some(dropout) = plan.dropout(self.network) {
+                    keys.resize(2 * entries, 0);
+                    keys[2 * entry..][..2].copy_from_slice(&dropout.key());
+                    any = Some(dropout);
+                }
             }
         }
         Some(Table {
@@ -107,6 +120,7 @@ impl<'a> Draws<'a> {
             indices: memory.upload_words(&indices),
             counts: memory.upload_words(&counts),
             scalars: memory.upload_floats(&scalars),
+            left_out: any.map(|dropout| (memory.upload_words(&keys), dropout)),
             host_counts: counts,
         })
     }
@@ -116,6 +130,39 @@ impl Table {
     /// Examples that each row sees in `step`, zero where it has none to do.
     pub(super) fn counts_of(&self, step: usize) -> &[u32] {
         &self.host_counts[step * self.rows..][..self.rows]
+    }
+
+    /// What the steps leave out.
+    pub(super) fn masks(&self) -> Option<Masks<'_>> {
+        self.left_out.as_ref().map(|(keys, dropout)| Masks {
+            keys,
+            dropout: *dropout,
+        })
+    }
+
+    /// One step in which every row sees the whole of its shard, leaving out nothing.
+    pub(super) fn of_shards(memory: &Memory, shards: &[&[u32]]) -> Self {
+        let width = shards
+            .iter()
+            .map(|shard| shard.len())
+            .max()
+            .unwrap_or(0)
+            .max(1);
+        let mut indices = vec![0; shards.len() * width];
+        for (shard, indices) in shards.iter().zip(indices.chunks_exact_mut(width)) {
+            indices[..shard.len()].copy_from_slice(shard);
+        }
+        let counts: Vec<u32> = shards.iter().map(|shard| shard.len() as u32).collect();
+        Self {
+            steps: 1,
+            rows: shards.len(),
+            width,
+            indices: memory.upload_words(&indices),
+            counts: memory.upload_words(&counts),
+            scalars: memory.upload_floats(&[]),
+            left_out: None,
+            host_counts: counts,
+        }
     }
 
     /// One step whose rows see `counts` examples; `scalars` are rate and whether there is a step to do.
@@ -128,6 +175,7 @@ impl Table {
             indices: memory.upload_words(&[]),
             counts: memory.upload_words(counts),
             scalars: memory.upload_floats(scalars),
+            left_out: None,
             host_counts: counts.to_vec(),
         }
     }

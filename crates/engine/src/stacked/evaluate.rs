@@ -1,10 +1,10 @@
 //! Judging every row's model.
 
-use super::cross_entropy::Judgement;
 use super::gather::gather;
+use super::judgement::Judgement;
 use super::memory::{cube, download};
 use super::part::Part;
-use super::passes::{Workspace, block};
+use super::passes::{Given, Workspace, block};
 use super::scores::scores;
 use super::trainer::Stacked;
 use crate::learner::{Context, Score, Split};
@@ -84,7 +84,11 @@ impl Stacked {
                     };
                     gather(examples, (&indices, &counts), &workspace.input, &readers);
                 }
-                workspace.forward(network, &models, &counts, &part);
+                let given = Given {
+                    counts: &counts,
+                    masks: None,
+                };
+                workspace.forward(network, &models, given, &part);
                 let judgement = Judgement {
                     labels: &examples.labels,
                     indices: &indices,
@@ -93,7 +97,8 @@ impl Stacked {
                     hits: &hits,
                     backward: false,
                 };
-                judgement.launch(workspace.logits(), network.classes(), &part);
+                let outputs = (workspace.last(), network.outputs());
+                judgement.launch(network.loss(), outputs, &part);
                 scores(
                     (&losses, &hits, &counts),
                     (&loss_sums, &hit_sums),

@@ -1,6 +1,6 @@
 //! Where a dense layer lies in the arena, for kernels.
 
-use crate::model::Dense;
+use crate::network::Dense;
 use cubecl::prelude::*;
 
 /// A dense layer in vectors of `outputs`' vector size.
@@ -10,7 +10,7 @@ pub(super) struct LayerAt {
     pub(super) width: usize,
     /// First vector of the weight `[inputs, outputs]`.
     pub(super) weight: usize,
-    /// First vector of the bias `[outputs]`.
+    /// First vector of the bias `[outputs]`; no matter if there is none.
     pub(super) bias: usize,
     /// Rows of the weight.
     pub(super) inputs: usize,
@@ -23,7 +23,7 @@ pub(super) fn argument(layer: &Dense, width: usize, vector: usize) -> LayerAtLau
     LayerAtLaunch::new(
         width / vector,
         layer.weight.start / vector,
-        layer.bias.start / vector,
+        layer.bias.clone().unwrap_or_default().start / vector,
         layer.inputs,
         layer.outputs / vector,
     )

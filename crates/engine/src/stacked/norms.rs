@@ -1,7 +1,8 @@
 //! Euclidean norms of rows, or of blocks of rows.
 
 use super::launch::line;
-use super::memory::Memory;
+use super::memory::{Memory, cube, download};
+use burn::tensor::Tensor;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 use std::ops::Range;
@@ -65,16 +66,15 @@ fn clip_kernel(norms: &mut [f32], rows: usize, largest: f32) {
     }
 }
 
-/// Norm of the floats `range` of each of the `rows` of `values` `[R, width]`: `[rows]`.
-pub(super) fn norms(
+/// Sums of the squares of the floats `range` of each of the `rows` of `values` `[R, width]`: `[rows, SHARES]`.
+fn squares(
     values: &CubeTensor,
     rows: Range<usize>,
     width: usize,
     range: Range<usize>,
 ) -> CubeTensor {
     let (first, rows) = (rows.start, rows.len());
-    let memory = Memory::of(values);
-    let (sums, norms) = (memory.floats(&[rows, SHARES]), memory.floats(&[rows]));
+    let sums = Memory::of(values).floats(&[rows, SHARES]);
     let (count, dim) = line(&values.client, rows * SHARES);
     let (source, target) = (
         values.clone().into_buffer_arg(),
@@ -92,6 +92,32 @@ pub(super) fn norms(
         range.len(),
         SHARES,
     );
+    sums
+}
+
+/// Squared norm of each row of `values` `[R, P_pad]`, its shares added in double precision. Waits for the device.
+pub(crate) fn squared_norms(values: Tensor<2>) -> Vec<f64> {
+    let [rows, width] = values.dims();
+    if rows == 0 {
+        return Vec::new();
+    }
+    let sums = squares(&cube(values), 0..rows, width, 0..width);
+    download::<f32>(sums)
+        .chunks_exact(SHARES)
+        .map(|sums| sums.iter().map(|sum| f64::from(*sum)).sum())
+        .collect()
+}
+
+/// Norm of the floats `range` of each of the `rows` of `values` `[R, width]`: `[rows]`.
+pub(super) fn norms(
+    values: &CubeTensor,
+    rows: Range<usize>,
+    width: usize,
+    range: Range<usize>,
+) -> CubeTensor {
+    let count = rows.len();
+    let sums = squares(values, rows, width, range);
+    let (rows, norms) = (count, Memory::of(values).floats(&[count]));
     let (count, dim) = line(&values.client, rows);
     roots_kernel::launch(
         &values.client,
@@ -129,7 +155,6 @@ pub(super) fn clip_scales(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stacked::memory::{cube, download};
     use crate::stacked::test_device::{expect_close, gpu, numbers, stacked};
 
     fn oracle(values: &[f32], width: usize, range: Range<usize>) -> Vec<f32> {
@@ -165,6 +190,20 @@ mod tests {
                 range,
             );
             expect_close(&download::<f32>(last), &oracle[rows - 1..], 3e-7);
+        }
+    }
+
+    #[test]
+    fn squared_norms_are_those_of_double_precision() {
+        let Some(gpu) = gpu() else { return };
+        for (rows, width) in [(1, 64), (5, 20_032)] {
+            let values = numbers(rows * width, 16);
+            let found = squared_norms(stacked(&gpu, &values, rows));
+            for (row, found) in values.chunks_exact(width).zip(found) {
+                let squares = row.iter().map(|value| f64::from(*value).powi(2));
+                let oracle = squares.sum::<f64>();
+                assert!((found - oracle).abs() < 2e-7 * oracle, "{found} {oracle}");
+            }
         }
     }
 

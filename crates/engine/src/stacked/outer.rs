@@ -3,12 +3,13 @@
 use super::launch::{line, vector_size};
 use super::layer::{self, LayerAt};
 use super::part::{Part, Slot, examples_of};
-use crate::model::Dense;
+use crate::network::Dense;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-/// Each unit holds one vector of inputs by one vector of outputs; the last unit of a column holds the bias, whose input
-/// is always one. With `add` the chain over the examples goes on from what is there.
+/// Each unit holds one vector of inputs by one vector of outputs; if the layer has a bias (`biases` is one, not zero),
+/// the last unit of a column holds it, its input being always one. With `add` the chain over the examples goes on from
+/// what is there.
 #[cube(launch)]
 fn outer_kernel<N: Size, M: Size>(
     inputs: &[Vector<f32, M>],
@@ -18,12 +19,14 @@ fn outer_kernel<N: Size, M: Size>(
     slot: Slot,
     layer: LayerAt,
     #[comptime] add: bool,
+    #[comptime] biases: usize,
 ) {
     let inner = layer.inputs / M::value();
+    let units = inner + biases;
     let column = ABSOLUTE_POS % layer.columns;
     let rest = ABSOLUTE_POS / layer.columns;
-    let row = rest / (inner + 1);
-    let input = rest % (inner + 1);
+    let row = rest / units;
+    let input = rest % units;
     if row >= slot.rows {
         terminate!();
     }
@@ -78,9 +81,10 @@ pub(super) fn outer(
     add: bool,
 ) {
     let (n, m) = (vector_size(layer.outputs), vector_size(layer.inputs));
+    let biases = usize::from(layer.bias.is_some());
     let (count, dim) = line(
         &gradients.client,
-        part.rows * (layer.inputs / m + 1) * (layer.outputs / n),
+        part.rows * (layer.inputs / m + biases) * (layer.outputs / n),
     );
     outer_kernel::launch(
         &gradients.client,
@@ -95,6 +99,7 @@ pub(super) fn outer(
         part.argument(),
         layer::argument(layer, width, n),
         add,
+        biases,
     );
 }
 
@@ -114,48 +119,53 @@ mod tests {
             (1, 1, 1, true),
             (6, 5, 2, false),
         ] {
-            let (layer, width) = layer_of(inputs, outputs);
-            let batch = Batch::uneven(examples, 1);
-            let all = 1 + batch.rows();
-            let before = numbers(all * width, 8);
-            let x = numbers(batch.rows() * examples * inputs, 9);
-            let deltas = numbers(batch.rows() * examples * outputs, 10);
-            let mut oracle = before.clone();
-            // Rows without examples, rows of other blocks and padding are left alone.
-            for (row, count) in batch
-                .counts
-                .iter()
-                .enumerate()
-                .filter(|(_, count)| **count > 0)
-            {
-                let model = &mut oracle[(1 + row) * width..][..width];
-                if !add {
-                    model[layer.weight.clone()].fill(0.0);
-                    model[layer.bias.clone()].fill(0.0);
-                }
-                for place in (0..*count as usize).map(|example| row * examples + example) {
-                    for output in 0..outputs {
-                        let d = deltas[place * outputs + output];
-                        for input in 0..inputs {
-                            model[layer.weight.start + input * outputs + output] +=
-                                x[place * inputs + input] * d;
+            for biased in [true, false] {
+                let (mut layer, width) = layer_of(inputs, outputs);
+                layer.bias = layer.bias.filter(|_| biased);
+                let batch = Batch::uneven(examples, 1);
+                let all = 1 + batch.rows();
+                let before = numbers(all * width, 8);
+                let x = numbers(batch.rows() * examples * inputs, 9);
+                let deltas = numbers(batch.rows() * examples * outputs, 10);
+                let mut oracle = before.clone();
+                // Rows without examples, rows of other blocks and padding are left alone.
+                for (row, count) in batch
+                    .counts
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, count)| **count > 0)
+                {
+                    let model = &mut oracle[(1 + row) * width..][..width];
+                    if !add {
+                        model[layer.weight.clone()].fill(0.0);
+                        model[layer.bias.clone().unwrap_or_default()].fill(0.0);
+                    }
+                    for place in (0..*count as usize).map(|example| row * examples + example) {
+                        for output in 0..outputs {
+                            let d = deltas[place * outputs + output];
+                            for input in 0..inputs {
+                                model[layer.weight.start + input * outputs + output] +=
+                                    x[place * inputs + input] * d;
+                            }
+                            if let Some(bias) = &layer.bias {
+                                model[bias.start + output] += d;
+                            }
                         }
-                        model[layer.bias.start + output] += d;
                     }
                 }
+                let memory = gpu.memory();
+                let [x, deltas] = [x, deltas].map(|values| memory.upload_floats(&values));
+                let counts = memory.upload_words(&batch.counts);
+                let gradients = cube(stacked(&gpu, &before, all));
+                outer(
+                    &layer,
+                    (&x, &deltas, &counts),
+                    (&gradients, width),
+                    &batch.part(),
+                    add,
+                );
+                expect_close(&download::<f32>(gradients), &oracle, 1e-5);
             }
-            let memory = gpu.memory();
-            let [x, deltas] = [x, deltas].map(|values| memory.upload_floats(&values));
-            let counts = memory.upload_words(&batch.counts);
-            let gradients = cube(stacked(&gpu, &before, all));
-            outer(
-                &layer,
-                (&x, &deltas, &counts),
-                (&gradients, width),
-                &batch.part(),
-                add,
-            );
-            expect_close(&download::<f32>(gradients), &oracle, 1e-5);
         }
     }
 }

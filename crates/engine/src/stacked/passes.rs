@@ -2,10 +2,11 @@
 
 use super::affine::Affine;
 use super::delta::delta;
+use super::dropout::Masks;
 use super::memory::Memory;
 use super::outer::outer;
 use super::part::Part;
-use crate::model::Network;
+use crate::network::Network;
 use burn_cubecl::tensor::CubeTensor;
 
 /// Activations of a block of rows, and their gradients.
@@ -16,10 +17,18 @@ pub(super) struct Workspace {
     /// `[rows, examples, D]`, or `[examples, D]` if the rows share it.
     pub(super) input: CubeTensor,
     shared: bool,
-    /// Output of each layer, `[rows, examples, outputs]`; the last holds the logits, then the loss's gradient by them.
+    /// Output of each layer, `[rows, examples, outputs]`; after the loss the last holds the loss's gradient by it.
     outputs: Vec<CubeTensor>,
     /// Gradient of the loss by each output but the last.
     deltas: Vec<CubeTensor>,
+}
+
+/// What goes through the network besides the examples themselves.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Given<'a> {
+    /// Examples of every entry of the table.
+    pub(super) counts: &'a CubeTensor,
+    pub(super) masks: Option<Masks<'a>>,
 }
 
 /// Rows and examples of a block whose largest buffer stays within `bytes`.
@@ -73,12 +82,13 @@ impl Workspace {
         self.rows >= rows && self.examples >= examples
     }
 
-    /// Runs `input` through the network; the logits are in [`Workspace::logits`] afterwards.
+    /// Runs `input` through the network, leaving out what `given` says; what the loss is taken of is in
+    /// [`Workspace::last`] afterwards.
     pub(super) fn forward(
         &self,
         network: &Network,
         models: &CubeTensor,
-        counts: &CubeTensor,
+        given: Given<'_>,
         part: &Part,
     ) {
         let last = network.layers().len() - 1;
@@ -93,30 +103,35 @@ impl Workspace {
                     &self.outputs[index - 1]
                 },
                 shared: index == 0 && self.shared,
-                counts,
+                counts: given.counts,
                 relu: index < last,
             };
             product.launch(part, &self.outputs[index]);
+            if let Some(masks) = given.masks.filter(|_| index < last) {
+                let outputs = (&self.outputs[index], layer.outputs);
+                masks.apply(index, outputs, given.counts, part);
+            }
         }
     }
 
-    /// The output of the last layer, `[rows, examples, C]`.
-    pub(super) fn logits(&self) -> &CubeTensor {
+    /// The output of the last layer, `[rows, examples, outputs]`.
+    pub(super) fn last(&self) -> &CubeTensor {
         &self.outputs[self.outputs.len() - 1]
     }
 
-    /// Carries the loss's gradient by the logits back into `gradients` `[R, P_pad]`, added to what is there if `add`.
+    /// Carries the loss's gradient by the last output back into `gradients` `[R, P_pad]`, added to what is there if `add`.
     pub(super) fn backward(
         &self,
         network: &Network,
         (models, gradients): (&CubeTensor, &CubeTensor),
-        counts: &CubeTensor,
+        given: Given<'_>,
         part: &Part,
         add: bool,
     ) {
         let width = network.layout().width();
+        let slope = given.masks.map_or(1.0, |masks| masks.dropout.scale());
         for (index, layer) in network.layers().iter().enumerate().rev() {
-            let above = self.deltas.get(index).unwrap_or_else(|| self.logits());
+            let above = self.deltas.get(index).unwrap_or_else(|| self.last());
             let inputs = if index == 0 {
                 &self.input
             } else {
@@ -126,14 +141,14 @@ impl Workspace {
                 delta(
                     (models, width),
                     layer,
-                    (above, inputs, counts),
-                    &self.deltas[index - 1],
+                    (above, inputs, given.counts),
+                    (&self.deltas[index - 1], slope),
                     part,
                 );
             }
             outer(
                 layer,
-                (inputs, above, counts),
+                (inputs, above, given.counts),
                 (gradients, width),
                 part,
                 add,

@@ -1,13 +1,14 @@
 //! The steps of one table of batches, up to the gradients.
 
-use super::cross_entropy::Judgement;
 use super::draws::Table;
 use super::examples::DeviceExamples;
 use super::gather::gather;
+use super::judgement::Judgement;
+use super::memory::Memory;
 use super::part::Part;
-use super::passes::Workspace;
+use super::passes::{Given, Workspace};
 use super::tallies::Tallies;
-use crate::model::Network;
+use crate::network::Network;
 use burn_cubecl::tensor::CubeTensor;
 
 /// Memory of one call, kept for the next.
@@ -26,6 +27,27 @@ pub(super) struct Scratch {
     pub(super) velocities: Option<CubeTensor>,
 }
 
+impl Scratch {
+    /// Memory for `rows` rows with batches of up to `table` examples, in blocks of `shape`; the gradients are to be
+    /// provided.
+    pub(super) fn new(
+        memory: &Memory,
+        network: &Network,
+        (rows, table): (usize, usize),
+        shape: (usize, usize),
+    ) -> Self {
+        Self {
+            rows,
+            table,
+            workspace: Workspace::new(memory, network, shape, false, true),
+            losses: memory.floats(&[rows, table]),
+            hits: memory.words(&[1]),
+            gradients: memory.floats(&[1]),
+            velocities: None,
+        }
+    }
+}
+
 /// What the steps of one table have in common.
 pub(super) struct Steps<'a> {
     pub(super) network: &'a Network,
@@ -34,8 +56,8 @@ pub(super) struct Steps<'a> {
     pub(super) models: &'a CubeTensor,
     pub(super) gradients: &'a CubeTensor,
     pub(super) scratch: &'a Scratch,
-    pub(super) tallies: &'a Tallies,
-    pub(super) round: usize,
+    /// Where the losses go, and in which round; nowhere if no step is made.
+    pub(super) tallies: Option<(&'a Tallies, usize)>,
     /// Rows of a block, and examples of a piece of their batches.
     pub(super) block: (usize, usize),
 }
@@ -65,9 +87,13 @@ impl Steps<'_> {
         }
     }
 
-    /// The mean gradient of each row's batch, a piece of the batch after the other; adds the losses to the tallies.
+    /// The mean gradient of each row's batch, a piece of the batch after the other; tallies the losses.
     pub(super) fn gradient(&self, part: &Part) {
         let (table, scratch, workspace) = (self.table, self.scratch, &self.scratch.workspace);
+        let given = Given {
+            counts: &table.counts,
+            masks: table.masks(),
+        };
         for first_example in (0..table.width).step_by(self.block.1) {
             let piece = Part {
                 first_example,
@@ -79,7 +105,7 @@ impl Steps<'_> {
                 &workspace.input,
                 &piece,
             );
-            workspace.forward(self.network, self.models, &table.counts, &piece);
+            workspace.forward(self.network, self.models, given, &piece);
             let judgement = Judgement {
                 labels: &self.examples.labels,
                 indices: &table.indices,
@@ -88,17 +114,19 @@ impl Steps<'_> {
                 hits: &scratch.hits,
                 backward: true,
             };
-            judgement.launch(workspace.logits(), self.network.classes(), &piece);
+            let outputs = (workspace.last(), self.network.outputs());
+            judgement.launch(self.network.loss(), outputs, &piece);
             let add = first_example > 0;
             workspace.backward(
                 self.network,
                 (self.models, self.gradients),
-                &table.counts,
+                given,
                 &piece,
                 add,
             );
         }
-        self.tallies
-            .add(&scratch.losses, &table.counts, part, self.round);
+        if let Some((tallies, round)) = self.tallies {
+            tallies.add(&scratch.losses, &table.counts, part, round);
+        }
     }
 }

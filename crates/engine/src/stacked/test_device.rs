@@ -4,7 +4,7 @@ use super::gpu::Gpu;
 use super::part::Part;
 use crate::device::DeviceRequest;
 use crate::layout::Layout;
-use crate::model::Dense;
+use crate::network::Dense;
 use burn::tensor::{Tensor, TensorData};
 
 /// The first adapter, or nothing with a word about it. Where `MESHFOLD_CI` is set an adapter must be there.
@@ -60,7 +60,7 @@ pub(super) fn layer_of(inputs: usize, outputs: usize) -> (Dense, usize) {
             inputs,
             outputs,
             weight: range(weight),
-            bias: range(bias),
+            bias: Some(range(bias)),
         },
         layout.width(),
     )

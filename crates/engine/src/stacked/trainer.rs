@@ -5,14 +5,14 @@ use super::examples::DeviceExamples;
 use super::gpu::Gpu;
 use super::memory::{cube, cube_mut, tensor};
 use super::norms::clip_scales;
-use super::passes::{Workspace, block};
+use super::passes::block;
 use super::scaled::scale_by;
 use super::sgd::{MomentumFrom, Update};
 use super::steps::{Scratch, Steps};
 use super::tallies::Tallies;
 use crate::error::EngineError;
 use crate::learner::{Context, RowStates, RowTally};
-use crate::model::Network;
+use crate::network::Network;
 use crate::stack::Stack;
 use crate::work::{Amount, LocalWork, RowWork, Velocity};
 use meshfold_data::Splits;
@@ -100,8 +100,7 @@ impl Stacked {
                 models: &models,
                 gradients: &scratch.gradients,
                 scratch: &scratch,
-                tallies: &tallies,
-                round: work.round,
+                tallies: Some((&tallies, work.round)),
                 block: self.block(context.network, rows, &table),
             };
             steps.each(|part| {
@@ -172,8 +171,7 @@ impl Stacked {
                 models: &models,
                 gradients: &gradients,
                 scratch: &scratch,
-                tallies: &tallies,
-                round: work.round,
+                tallies: Some((&tallies, work.round)),
                 block: self.block(context.network, rows, &table),
             };
             steps.each(|part| {
@@ -186,6 +184,46 @@ impl Stacked {
         }
         out.put_tensor(tensor(gradients));
         (self.scratch, self.tallies) = (Some(scratch), Some(tallies));
+        Ok(out)
+    }
+
+    /// The gradient of row `i`'s model on the whole shard of client `clients[i]`, `[R, P]`.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if the stack or the shards are more than a kernel can see at once.
+    pub(crate) fn shard_gradients(
+        &self,
+        context: Context<'_>,
+        stack: &Stack,
+        clients: &[u32],
+    ) -> Result<Stack, EngineError> {
+        let (rows, width, memory) = (stack.rows(), stack.layout().width(), self.gpu.memory());
+        self.gpu.expect_fit("a stack", rows, width)?;
+        let mut out = Stack::zeros(stack.device(), stack.layout(), rows);
+        let shard = |client: &u32| context.partition.shard(*client as usize);
+        let shards: Vec<&[u32]> = clients.iter().map(shard).collect();
+        let longest = shards.iter().map(|shard| shard.len()).max().unwrap_or(0);
+        if longest == 0 {
+            return Ok(out);
+        }
+        self.gpu.expect_fit("the shards", rows, longest)?;
+        let table = Table::of_shards(memory, &shards);
+        let block = self.block(context.network, rows, &table);
+        let scratch = Scratch::new(memory, context.network, (rows, table.width), block);
+        let models = cube(stack.tensor());
+        let gradients = cube_mut(out.take_tensor());
+        let steps = Steps {
+            network: context.network,
+            examples: &self.train,
+            table: &table,
+            models: &models,
+            gradients: &gradients,
+            scratch: &scratch,
+            tallies: None,
+            block,
+        };
+        steps.each(|part| steps.gradient(part));
+        out.put_tensor(tensor(gradients));
         Ok(out)
     }
 
@@ -216,13 +254,8 @@ impl Stacked {
         let fits =
             |old: &Scratch| old.rows == rows && old.table >= table && old.workspace.fits(shape);
         let scratch = self.scratch.take().filter(fits).unwrap_or_else(|| Scratch {
-            rows,
-            table,
-            workspace: Workspace::new(memory, network, shape, false, true),
-            losses: memory.floats(&[rows, table]),
-            hits: memory.words(&[1]),
             gradients: memory.zeros(rows, network.layout().width()),
-            velocities: None,
+            ..Scratch::new(memory, network, (rows, table), shape)
         });
         let tallies = self
             .tallies
@@ -270,6 +303,7 @@ mod tests {
         let network = Network::new(
             &Model::Mlp(Mlp {
                 hidden: vec![24, 7],
+                dropout: 0.2,
             }),
             18,
             3,

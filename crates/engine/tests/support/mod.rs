@@ -3,8 +3,8 @@
 
 use meshfold_data::{Examples, Partition, Scale, Shape, Splits};
 use meshfold_engine::{
-    Amount, BatchSize, Cpu, Device, Draw, Instructions, Key, Learner, LearningRate, LocalWork, Mlp,
-    Model, Network, Purpose, RowWork, Sgd, oracle, stream,
+    Amount, BatchSize, Cpu, Device, Dnn8, Draw, Dropout, Instructions, Key, Learner, LearningRate,
+    Linear, LocalWork, Mlp, Model, Network, Purpose, RowWork, Sgd, Targets, oracle, stream,
 };
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -15,16 +15,16 @@ pub const FEATURES: usize = 21;
 pub const CLASSES: usize = 3;
 pub const SEED: u64 = 5;
 
-/// Noisy prototypes of three classes, 3 x 7 pixels.
-pub fn examples(count: usize, salt: u64) -> Examples {
+/// Noisy prototypes of some classes, 3 x 7 pixels.
+pub fn examples(count: usize, salt: u64, classes: usize) -> Examples {
     let mut rng = ChaCha8Rng::seed_from_u64(99);
-    let prototypes: Vec<i32> = (0..CLASSES * FEATURES)
+    let prototypes: Vec<i32> = (0..classes * FEATURES)
         .map(|_| rng.random_range(40..216))
         .collect();
     let mut rng = ChaCha8Rng::seed_from_u64(salt);
     let (mut labels, mut pixels) = (Vec::new(), Vec::new());
     for _ in 0..count {
-        let label = rng.random_range(0..CLASSES as u16);
+        let label = rng.random_range(0..classes as u16);
         let prototype = &prototypes[usize::from(label) * FEATURES..][..FEATURES];
         pixels.extend(
             prototype
@@ -42,7 +42,7 @@ pub fn examples(count: usize, salt: u64) -> Examples {
         pixels,
         labels,
         shape,
-        CLASSES,
+        classes,
         Scale {
             multiply: 2.0 / 255.0,
             add: -1.0,
@@ -68,16 +68,56 @@ pub fn partition(sizes: &[usize]) -> Partition {
 pub fn mlp() -> Model {
     Model::Mlp(Mlp {
         hidden: vec![17, 5],
+        dropout: 0.0,
     })
 }
 
+/// As [`mlp`], wide enough that leaving out units leaves some.
+pub fn dropping_mlp() -> Model {
+    Model::Mlp(Mlp {
+        hidden: vec![33, 13],
+        dropout: 0.4,
+    })
+}
+
+/// The four linear models: one-hot targets and values, with a bias and without.
+pub fn linear() -> [Model; 4] {
+    [
+        (Targets::OneHot, true),
+        (Targets::OneHot, false),
+        (Targets::Value, true),
+        (Targets::Value, false),
+    ]
+    .map(|(targets, bias)| Model::Linear(Linear { targets, bias }))
+}
+
+pub fn dnn8() -> Model {
+    Model::Dnn8(Dnn8::default())
+}
+
+/// Every model and kind of loss but for the slow one, and numbers of classes.
+pub fn models() -> Vec<(Model, usize)> {
+    let few = [Model::Logistic, mlp(), dropping_mlp()];
+    let pairs = few.into_iter().chain(linear());
+    pairs.map(|model| (model, CLASSES)).collect()
+}
+
 pub fn learner(device: &Device, model: &Model, sizes: &[usize]) -> Learner {
-    let train = Arc::new(examples(sizes.iter().sum(), 1));
+    learner_of_classes(device, model, sizes, CLASSES)
+}
+
+pub fn learner_of_classes(
+    device: &Device,
+    model: &Model,
+    sizes: &[usize],
+    classes: usize,
+) -> Learner {
+    let train = Arc::new(examples(sizes.iter().sum(), 1, classes));
     let splits = Splits {
         train,
-        test: Arc::new(examples(203, 2)),
+        test: Arc::new(examples(203, 2, classes)),
     };
-    let network = Network::new(model, FEATURES, CLASSES).unwrap();
+    let network = Network::new(model, FEATURES, classes).unwrap();
     Learner::upload(device, network, splits, Arc::new(partition(sizes)), SEED).unwrap()
 }
 
@@ -124,6 +164,7 @@ pub struct Sequential<'a> {
     pub weights: Vec<f64>,
     pub velocity: Vec<f64>,
     passes: u32,
+    steps: u64,
 }
 
 impl<'a> Sequential<'a> {
@@ -135,6 +176,7 @@ impl<'a> Sequential<'a> {
             velocity: vec![0.0; weights.len()],
             weights,
             passes: 0,
+            steps: 0,
         }
     }
 
@@ -153,7 +195,13 @@ impl<'a> Sequential<'a> {
         order.chunks(batch).map(<[u32]>::to_vec).collect()
     }
 
+    /// What a training step of this row would take as its gradient on `indices`.
     pub fn gradient(&self, indices: &[u32]) -> Vec<f64> {
+        let network = self.learner.network();
+        self.gradient_with(indices, network.dropout(SEED, self.row, self.steps))
+    }
+
+    pub fn gradient_with(&self, indices: &[u32], dropout: Option<Dropout>) -> Vec<f64> {
         let train = &self.learner.splits().train;
         let scale = train.scale();
         let x: Vec<f64> = indices
@@ -165,7 +213,8 @@ impl<'a> Sequential<'a> {
             .iter()
             .map(|index| train.labels()[*index as usize])
             .collect();
-        oracle::plain(self.learner.network(), &self.weights, &x, &labels).1
+        let (network, data) = (self.learner.network(), (&x[..], &labels[..]));
+        oracle::plain_with_dropout(network, &self.weights, data, dropout.as_ref()).1
     }
 
     /// PyTorch's order: clip, weight decay, extra terms, momentum, step.
@@ -177,6 +226,7 @@ impl<'a> Sequential<'a> {
         extra: &dyn Fn(usize, f64) -> f64,
     ) {
         let mut gradient = self.gradient(indices);
+        self.steps += 1;
         if let Some(clip) = sgd.clip_norm {
             let norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
             let scale = (f64::from(clip) / norm).min(1.0);

@@ -113,6 +113,13 @@ fn numbers_that_stand_for_themselves_are_checked() {
         "model.mlp.hidden.1: found 1000000000000000000, needed at most 16777216 units in a layer";
     let source = with("model", "model: {mlp: {hidden: [20, 1000000000000000000]}}");
     expect(&source, wide, 5, "1000000000000000000", "");
+    let all = "dropout: 1, but it must be at least 0 and below 1";
+    for model in ["{dnn8: {dropout: 1}}", "{mlp: {hidden: [20], dropout: 1}}"] {
+        expect(&with("model", &format!("model: {model}")), all, 5, "1", "");
+    }
+    let none = "consensus: 0 train examples asked for, between 1 and 10000000 needed";
+    let source = with("dataset", "dataset: {consensus: {examples: 0}}");
+    expect(&source, none, 2, "0", "");
     let seen = refused(&with("model", "model: {mlp: {hidden: [20, 0]}}"));
     assert_eq!((seen.line, seen.marked.as_str()), (5, "hidden"), "{seen:?}");
     assert!(

@@ -1,0 +1,114 @@
+//! `consensus`: examples that are all the same, so that what is left to learn is to agree.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{DataError, Dimensions, Examples, Scale, Shape, Splits};
+
+/// The most examples of a split.
+const MOST: usize = 10_000_000;
+/// The example's one feature and its label.
+const ONE: u8 = 1;
+/// Labels 0 and 1, of which only the second occurs.
+const CLASSES: usize = 2;
+
+/// Settings of the consensus example: `examples` training examples with one feature of value 1 and label 1, and as many
+/// test examples.
+///
+/// With one example per client, independent starts and the model `{linear: {targets: value, bias: false}}`, client `k`
+/// minimises `½ (w_k − 1)²` from a weight of its own.
+///
+/// # Source
+/// DeceFL, Supplementary Information, section 4.5: eight nodes, each with the sample (1, 1).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Consensus {
+    /// Examples of each split.
+    pub examples: usize,
+}
+
+impl Default for Consensus {
+    fn default() -> Self {
+        Self { examples: 8 }
+    }
+}
+
+impl Consensus {
+    /// What [`load`](Self::load) would return.
+    pub(crate) fn expected(&self) -> Dimensions {
+        Dimensions {
+            examples_train: self.examples,
+            examples_test: self.examples,
+            features: 1,
+            classes: CLASSES,
+        }
+    }
+
+    /// Checks the number asked for.
+    pub(crate) fn validate(&self) -> Result<(), DataError> {
+        if self.examples == 0 || self.examples > MOST {
+            return Err(DataError::ExampleCount {
+                dataset: "consensus",
+                split: "train",
+                asked: self.examples,
+                most: MOST,
+            });
+        }
+        Ok(())
+    }
+
+    /// Makes the examples.
+    pub(crate) fn load(&self) -> Result<Splits, DataError> {
+        let shape = Shape {
+            channels: 1,
+            height: 1,
+            width: 1,
+        };
+        let scale = Scale {
+            multiply: 1.0,
+            add: 0.0,
+        };
+        let features = vec![ONE; self.examples];
+        let examples = Examples::new(features, self.labels()?, shape, CLASSES, scale)?;
+        let examples = Arc::new(examples);
+        Ok(Splits {
+            train: Arc::clone(&examples),
+            test: examples,
+        })
+    }
+
+    /// The labels of the training examples.
+    pub(crate) fn labels(&self) -> Result<Vec<u16>, DataError> {
+        self.validate()?;
+        Ok(vec![u16::from(ONE); self.examples])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_example_is_the_papers() {
+        let splits = Consensus { examples: 5 }.load().unwrap();
+        for examples in [&splits.train, &splits.test] {
+            assert_eq!((examples.len(), examples.width()), (5, 1));
+            assert!(examples.labels().iter().all(|label| *label == 1));
+            let value = |byte: &u8| examples.scale().apply(*byte);
+            assert!(examples.features().iter().map(value).all(|x| x == 1.0));
+        }
+        assert_eq!(Consensus::default().expected().examples_train, 8);
+    }
+
+    #[test]
+    fn none_is_refused() {
+        assert!(matches!(
+            Consensus { examples: 0 }.validate(),
+            Err(DataError::ExampleCount {
+                dataset: "consensus",
+                ..
+            })
+        ));
+    }
+}
