@@ -2,7 +2,7 @@
 
 use crate::error::AlgorithmError;
 use crate::round::Round;
-use meshfold_engine::{Key, Layout, NormScope, Purpose, Quantiser, Stack, stream};
+use meshfold_engine::{Key, NormScope, Purpose, Quantiser, Stack, stream};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -61,11 +61,6 @@ impl Quantise {
             NormScope::Layer => blocks as u64,
         };
         (64 * norms + u64::from(self.bits) * parameters as u64).div_ceil(8)
-    }
-
-    /// Bytes of a message with the parameters of `layout`.
-    pub(crate) fn bytes_of(self, layout: &Layout) -> u64 {
-        self.message_bytes(layout.parameters(), layout.blocks().len())
     }
 
     /// `Q(after − before)` row by row; `visit` tells apart the messages of one round.

@@ -72,6 +72,7 @@ impl DatasetConfig {
     /// As [`load`](Self::load).
     pub fn pooled_labels(&self, folder: &DataFolder) -> Result<Vec<u16>, DataError> {
         match self {
+            Self::Consensus(consensus) => Ok(consensus.labels()?.repeat(2)),
             Self::Glyphs(glyphs) => glyphs.pooled_labels(),
             Self::Mnist(mnist) => mnist.layout().pooled_labels(folder),
             Self::FashionMnist(fashion) => fashion.layout().pooled_labels(folder),
@@ -86,7 +87,7 @@ impl DatasetConfig {
     pub fn writers(&self, _folder: &DataFolder) -> Result<Option<Vec<u32>>, DataError> {
         match self {
             Self::Glyphs(glyphs) => glyphs.writers().map(Some),
-            Self::Mnist(_) | Self::FashionMnist(_) => Ok(None),
+            Self::Consensus(_) | Self::Mnist(_) | Self::FashionMnist(_) => Ok(None),
         }
     }
 

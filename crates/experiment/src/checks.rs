@@ -1,12 +1,18 @@
 //! Checks of the values of a run that need neither its examples nor its overlay.
 
-use meshfold_algorithms::{AlgorithmError, OverlayUse};
+use meshfold_algorithms::{AlgorithmError, Lagging, OverlayUse, Policy};
+use meshfold_engine::Amount;
+use meshfold_topology::{Repair, Topology, TopologyError};
 
 use crate::config::RunConfig;
 use crate::error::ConfigError;
 use crate::experiment::Resolved;
 use crate::fault::Fault;
 use crate::fault_path;
+use crate::network::{self, Clock, Links, NetworkError};
+use crate::planned_overlay::PlannedOverlay;
+use crate::population::Population;
+use crate::practice::Quantity;
 
 /// Checks the values that stand for themselves.
 pub(crate) fn numbers(run: &Resolved<'_>) -> Result<(), ConfigError> {
@@ -77,17 +83,11 @@ pub(crate) fn method(run: &Resolved<'_>) -> Result<(), ConfigError> {
         weights,
         ..
     } = &run.config;
+    algorithm.check().map_err(|error| of_method(run, error))?;
+    stragglers(run)?;
     let method = algorithm.name();
-    algorithm.check().map_err(|error| match error {
-        AlgorithmError::Setting { key, found, needed } => {
-            let path = format!("algorithm.{method}.{key}");
-            let found = run.tree.get(&path).map_or(found, ToString::to_string);
-            run.error(AlgorithmError::Setting { key, found, needed }, &path)
-        }
-        error => run.error(error, &format!("algorithm.{method}")),
-    })?;
     match (algorithm.overlay_use(), topology) {
-        (OverlayUse::Required, None) => {
+        (OverlayUse::Clients | OverlayUse::Servers(_), None) => {
             Err(run.error(Fault::OverlayNeeded { method }, "algorithm"))
         }
         (OverlayUse::Refused, Some(_)) => {
@@ -96,6 +96,156 @@ pub(crate) fn method(run: &Resolved<'_>) -> Result<(), ConfigError> {
         (_, None) if weights.is_some() => Err(run.error(Fault::WeightsWithoutOverlay, "weights")),
         _ => Ok(()),
     }
+}
+
+/// Checks who falls behind, and that the method can do with it what is asked.
+fn stragglers(run: &Resolved<'_>) -> Result<(), ConfigError> {
+    let config = &run.config;
+    let Some(stragglers) = &config.stragglers else {
+        return Ok(());
+    };
+    stragglers.check().map_err(|error| match &error {
+        AlgorithmError::Setting { key, .. } => {
+            let path = format!("stragglers.{key}");
+            run.error(error, &path)
+        }
+        _ => run.error(error, "stragglers"),
+    })?;
+    let method = &config.algorithm;
+    let policy = stragglers.policy.unwrap_or(method.policy());
+    let partial = policy == Policy::Partial;
+    let needed = match method.lagging() {
+        Lagging::Walks if !partial => "`partial`: walks that are cut short count",
+        Lagging::Participants if policy == Policy::Receive => {
+            "`isolate` or `partial`: participants receive the model that they start from"
+        }
+        Lagging::Clients | Lagging::Participants
+            if partial && method.training().local.count() < 2 =>
+        {
+            "`isolate`: a client with a single epoch or step has no part of it to do"
+        }
+        _ if stragglers.deadline_seconds.is_some() && config.network.is_none() => {
+            return Err(run.wrong(
+                "stragglers.deadline_seconds",
+                "no `network`",
+                "`network.compute` to say how fast clients are",
+            ));
+        }
+        _ => return Ok(()),
+    };
+    let found = match policy {
+        Policy::Partial => "partial",
+        Policy::Isolate => "isolate",
+        Policy::Receive => "receive",
+    };
+    Err(run.wrong("stragglers.policy", found, needed))
+}
+
+/// A method's own complaint, at the key that it names.
+fn of_method(run: &Resolved<'_>, error: AlgorithmError) -> ConfigError {
+    let method = run.config.algorithm.name();
+    match error {
+        AlgorithmError::Setting { key, found, needed } => {
+            let path = format!("algorithm.{method}.{key}");
+            let found = run.tree.get(&path).map_or(found, ToString::to_string);
+            run.error(AlgorithmError::Setting { key, found, needed }, &path)
+        }
+        AlgorithmError::Unsuited { key, .. } => {
+            run.error(error, &format!("algorithm.{method}.{key}"))
+        }
+        AlgorithmError::Overlay { .. } => run.error(error, "topology"),
+        error => run.error(error, &format!("algorithm.{method}")),
+    }
+}
+
+/// Checks the values that depend on the number of clients.
+pub(crate) fn clients(run: &Resolved<'_>, clients: usize) -> Result<(), ConfigError> {
+    let config = &run.config;
+    config
+        .algorithm
+        .check_clients(clients)
+        .map_err(|error| of_method(run, error))?;
+    config.failures.check(clients).map_err(|error| {
+        let path = match &error {
+            TopologyError::Setting { setting, .. } => format!("failures.{setting}"),
+            _ => "failures".to_owned(),
+        };
+        run.error(error, &path)
+    })?;
+    let repaired = config
+        .failures
+        .0
+        .iter()
+        .position(|failure| failure.repair == Repair::Protocol);
+    match (repaired, &config.topology) {
+        (Some(index), topology) if !matches!(topology, Some(Topology::VirtualRings(_))) => Err(run
+            .wrong(
+                &format!("failures.{index}.repair"),
+                "protocol",
+                "a topology of virtual_rings, which has a protocol",
+            )),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that the method can use the overlay; returns warnings.
+pub(crate) fn overlay(
+    run: &Resolved<'_>,
+    planned: Option<&PlannedOverlay>,
+) -> Result<Vec<String>, ConfigError> {
+    let method = &run.config.algorithm;
+    let Some(planned) = planned else {
+        return Ok(Vec::new());
+    };
+    if run.config.evaluate.theory.contains(&Quantity::CliqueSkew)
+        && planned.overlay.groups().is_none()
+    {
+        let needed = "a topology with cliques, such as d_cliques";
+        return Err(run.wrong("evaluate.theory", "clique_skew", needed));
+    }
+    method
+        .check_overlay(&planned.overlay, &planned.summary)
+        .map_err(|error| of_method(run, error))
+}
+
+/// Checks the network, and makes the clock of the run; fills in what a trace's file holds.
+pub(crate) fn network(
+    run: &mut Resolved<'_>,
+    population: &Population,
+    planned: Option<&PlannedOverlay>,
+) -> Result<Option<Clock>, ConfigError> {
+    let Some(mut network) = run.config.network.clone() else {
+        return Ok(None);
+    };
+    let blame = |run: &Resolved<'_>, error: NetworkError| {
+        let path = format!("network.{}", error.key());
+        run.error(error, &path)
+    };
+    if let Links::Trace(trace) = &network.links {
+        let path = run.source.resolve(&trace.file);
+        let read = trace.read(&path).map_err(|error| blame(run, error))?;
+        network.links = Links::Trace(read);
+        run.config.network = Some(network.clone());
+    }
+    let training = run.config.algorithm.training();
+    let per_epoch = |shard: &usize| training.sgd.steps_on(Amount::Epochs(1), *shard);
+    let everyone = network::Population {
+        steps_per_epoch: population
+            .setting
+            .shard_sizes
+            .iter()
+            .map(per_epoch)
+            .collect(),
+        servers: population.servers,
+    };
+    let seed = population.setting.seed;
+    let clock = Clock::new(&network, &everyone, seed).map_err(|error| blame(run, error))?;
+    if let Some(planned) = planned.filter(|planned| !planned.topology.varies()) {
+        clock
+            .check_overlay(&planned.overlay)
+            .map_err(|error| blame(run, error))?;
+    }
+    Ok(Some(clock))
 }
 
 /// Whether results can be kept in a folder of this name, beside others and inside the folder of results.

@@ -11,8 +11,8 @@ use std::fmt;
 use crate::error::ConfigError;
 use crate::fault::Fault;
 use crate::network::Network;
-use crate::reader;
 use crate::practice::Quantity;
+use crate::reader;
 use crate::source::Source;
 use crate::tree::Node;
 
@@ -88,6 +88,18 @@ pub struct Evaluate {
     /// Quantities of the papers' bounds that are recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub theory: Vec<Quantity>,
+}
+
+impl Evaluate {
+    /// Rows that measuring needs besides the models.
+    pub(crate) fn extra_rows(&self, rows: usize) -> usize {
+        let own = |quantity: &Quantity| match quantity {
+            Quantity::Inexactness => rows,
+            Quantity::Dissimilarity | Quantity::GradientNorm | Quantity::AveragedIterates => 3,
+            Quantity::CliqueSkew => 0,
+        };
+        self.theory.iter().map(own).sum()
+    }
 }
 
 impl Default for Evaluate {

@@ -92,7 +92,10 @@ impl<'a> Connections<'a> {
     fn update(&mut self, round: usize) -> Result<(), TopologyError> {
         let failures = &self.plan.config.failures;
         let draw = self.plan.overlay.as_ref().map_or(0, |planned| {
-            planned.topology.stretch(round, planned.overlay.nodes()).draw
+            planned
+                .topology
+                .stretch(round, planned.overlay.nodes())
+                .draw
         });
         let key = (draw, failures.draw_key(round));
         if self.links.as_ref().is_some_and(|(known, _)| *known == key) {
@@ -115,12 +118,7 @@ impl<'a> Connections<'a> {
         }
         let whole = if planned.topology.varies() {
             let weights = self.weights();
-            let drawn = built(
-                &planned.topology,
-                &weights,
-                &self.plan.population,
-                round,
-            )?;
+            let drawn = built(&planned.topology, &weights, &self.plan.population, round)?;
             let frozen = drawn.outside == Outside::Frozen;
             let working = drawn.members.iter().map(|member| *member || !frozen);
             Whole {

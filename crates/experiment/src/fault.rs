@@ -10,6 +10,7 @@ use meshfold_topology::TopologyError;
 use thiserror::Error;
 
 use crate::nearest::nearest;
+use crate::network::NetworkError;
 
 /// What is wrong with an experiment.
 #[derive(Debug, Error)]
@@ -138,6 +139,9 @@ pub enum Fault {
     /// The overlay or its weights cannot be made.
     #[error(transparent)]
     Topology(#[from] TopologyError),
+    /// The network described cannot be, or does not fit the run.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
     /// An edge list cannot be used.
     #[error("{}: {message}", file.display())]
     EdgeList {

@@ -67,6 +67,23 @@ pub(crate) fn of_topology(error: &TopologyError, choice: &str) -> String {
         TopologyError::LatticeNeighbours { .. } => "neighbours",
         TopologyError::NoEdges { .. } | TopologyError::NodeOutOfRange { .. } => "file",
         TopologyError::Disconnected { .. } if choice == "edges" => "file",
+        TopologyError::CliqueSize { .. } => "max_clique_size",
+        TopologyError::SmallWorldReach { .. } => "inter",
+        TopologyError::Epsilon { .. } => "noise.epsilon",
+        TopologyError::RemovedEdges { .. } => "removed_edges",
+        TopologyError::Setting { setting, .. } => return format!("topology.{setting}"),
+        TopologyError::Within { setting, source } => {
+            let inner = setting.rsplit('.').next().unwrap_or_default();
+            let below = of_topology(source, inner);
+            let below = below.strip_prefix("topology.").unwrap_or_default();
+            let below = below.strip_prefix(inner).unwrap_or(below);
+            return format!("topology.{setting}{below}");
+        }
+        TopologyError::Directed { .. }
+        | TopologyError::FastestSize { .. }
+        | TopologyError::FastestGap { .. }
+        | TopologyError::UnknownExamples { .. }
+        | TopologyError::NoExamples { .. } => return "weights".to_owned(),
         TopologyError::Theta { .. } => return "weights.laplacian.theta".to_owned(),
         _ => return "topology".to_owned(),
     };

@@ -166,7 +166,15 @@ fn fingerprint(
     let examples = matches!(weights, Weights::ByExamples(_)).then(|| population.examples());
     let edges: Vec<(u32, u32)> = built.overlay.edges().collect();
     let nodes = built.overlay.nodes();
-    let parts = (topology, weights, nodes, seed, examples, edges, built.overlay.groups());
+    let parts = (
+        topology,
+        weights,
+        nodes,
+        seed,
+        examples,
+        edges,
+        built.overlay.groups(),
+    );
     sha256(&serde_json::to_vec(&parts).expect("edges, groups and settings are numbers and text"))
 }
 
@@ -215,7 +223,9 @@ fn schedule(
     population: &Population,
 ) -> Result<Option<ScheduleSummary>, TopologyError> {
     let nodes = population.nodes().count;
-    let period = topology.period(nodes).filter(|period| *period <= LONGEST_PERIOD);
+    let period = topology
+        .period(nodes)
+        .filter(|period| *period <= LONGEST_PERIOD);
     let Some(period) = period.filter(|_| topology.varies()) else {
         return Ok(None);
     };

@@ -60,7 +60,10 @@ impl Population {
 
     /// Examples of each node of the overlay, `[n]`.
     pub(crate) fn examples(&self) -> Vec<u64> {
-        self.label_counts.iter().map(|counts| counts.iter().sum()).collect()
+        self.label_counts
+            .iter()
+            .map(|counts| counts.iter().sum())
+            .collect()
     }
 }
 

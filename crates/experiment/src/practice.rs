@@ -73,7 +73,9 @@ impl Practice {
         let asked = plan.config.evaluate.theory.clone();
         let skews = plan.overlay.as_ref().and_then(|planned| {
             let nodes = plan.population.nodes();
-            clique_skew(&planned.overlay, nodes.label_counts).ok().flatten()
+            clique_skew(&planned.overlay, nodes.label_counts)
+                .ok()
+                .flatten()
         });
         let clique_skew = skews.filter(|skews| !skews.is_empty()).map(|skews| {
             let mean = skews.iter().sum::<f64>() / skews.len() as f64;
@@ -139,7 +141,11 @@ impl Practice {
             && kind == RowKind::Client
         {
             let after = own_gradients(learner, models)?;
-            let ratios = before.iter().zip(&after).zip(alive).filter(|(_, alive)| **alive);
+            let ratios = before
+                .iter()
+                .zip(&after)
+                .zip(alive)
+                .filter(|(_, alive)| **alive);
             let ratios: Vec<f64> = ratios
                 .filter_map(|((before, after), _)| inexactness(before.sqrt(), after.sqrt()).ok())
                 .collect();

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::practice::Measurements;
 use crate::run_error::RunError;
 
 /// One evaluation of a run: an object of `metrics.jsonl`, its keys in the order of the fields.
