@@ -212,6 +212,8 @@ mod tests {
                 ..Totals::default()
             },
             learner: learner.unwrap(),
+            numbers: BTreeMap::new(),
+            iterates: IterateWeights::default(),
         }
     }
 

@@ -218,6 +218,7 @@ mod tests {
             alive: 2,
             train_shard_loss: None,
             train_accuracy: None,
+            theory: Measurements::new(),
         }
     }
 

@@ -168,6 +168,7 @@ mod tests {
             alive: 1,
             train_shard_loss: None,
             train_accuracy: None,
+            theory: crate::practice::Measurements::new(),
         }
     }
 
