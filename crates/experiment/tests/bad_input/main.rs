@@ -1,5 +1,6 @@
 //! Every experiment that cannot be run is refused with its line and with what would be right.
 
+mod methods;
 mod overlays;
 mod overrides;
 mod settings;

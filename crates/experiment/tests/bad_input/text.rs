@@ -12,14 +12,14 @@ fn unknown_keys_and_choices_are_told_the_nearest() {
         11,
         "ruonds",
         "did you mean `rounds`? keys here: name, seed, dataset, partition, start, topology, weights, model, algorithm, \
-         rounds, evaluate, checkpoint, sweep",
+         rounds, stragglers, failures, network, evaluate, checkpoint, sweep",
     );
     expect(
         &with("learning_rate", "    lerning_rate: 0.05"),
         "algorithm.dfedavgm: unknown key `lerning_rate`",
         10,
         "lerning_rate",
-        "did you mean `learning_rate`? keys here: local, batch_size,",
+        "did you mean `learning_rate`? keys here: aggregation, quantise, local, batch_size,",
     );
     expect(
         &with("topology", "topology: rnig"),

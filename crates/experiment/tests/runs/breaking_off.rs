@@ -42,6 +42,31 @@ fn a_resumed_run_has_the_bits_of_an_uninterrupted_one() {
 }
 
 #[test]
+fn what_methods_keep_between_rounds_is_resumed_bit_for_bit() {
+    let failures = "failures=[{clients: {share: 0.2}, from_round: 2, redraw: each_round}]";
+    let network = "network={links: {fixed: {bytes_per_second: 1000}}}";
+    for method in [
+        "gradient_tracking",
+        "d2",
+        "exact_diffusion",
+        "qg_dsgdm",
+        "push_sum",
+    ] {
+        let method = format!("algorithm={{{method}: {{batch_size: 7, learning_rate: 0.1}}}}");
+        assert_resumes(&[&method, failures, network], 5, 5);
+    }
+    let walk = "algorithm={dfedrw: {walkers: 3, hops: 3, restart: continue, batch_size: 7, learning_rate: 0.1}}";
+    assert_resumes(&[walk, "stragglers={share: 0.5}", failures], 4, 4);
+    let scaffold =
+        "algorithm={scaffold: {participation: {clients: 2}, batch_size: 7, learning_rate: 0.1}}";
+    let theory = "evaluate.theory=[averaged_iterates, dissimilarity]";
+    assert_resumes(&[scaffold, "topology=null", theory], 5, 5);
+    let redraw = "topology={redraw: {every: 2, of: {erdos_renyi: {p: 0.6}}}}";
+    let momentum = "algorithm={dsgd: {batch_size: 7, learning_rate: 0.1, momentum: 0.9}}";
+    assert_resumes(&[momentum, redraw], 3, 3);
+}
+
+#[test]
 fn between_evaluations_no_checkpoint_is_taken_so_that_no_training_loss_is_lost() {
     assert_resumes(&["evaluate.every=3"], 5, 3);
 }

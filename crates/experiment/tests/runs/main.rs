@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod breaking_off;
+mod changing;
 mod tiny;
 mod what_is_written;

@@ -1,0 +1,243 @@
+//! Methods, schedules, failures and networks that cannot be.
+
+use std::fs;
+
+use meshfold_data::DataFolder;
+use meshfold_experiment::{Source, plan};
+
+use crate::{Seen, YAML, refused};
+
+/// The experiment with another method and topology, and further lines.
+fn experiment(method: &str, topology: &str, more: &str) -> Source {
+    let (head, _) = YAML.split_once("topology:").unwrap();
+    let topology = match topology {
+        "" => String::new(),
+        topology => format!("topology: {topology}\n"),
+    };
+    let text = format!(
+        "{head}{topology}model: {{mlp: {{hidden: [20]}}}}\nalgorithm: {method}\nrounds: 5\n{more}\n"
+    );
+    Source::new("tiny.yaml", text)
+}
+
+fn refusal(method: &str, topology: &str, more: &str) -> Seen {
+    refused(&experiment(method, topology, more))
+}
+
+const SGD: &str = "batch_size: 20, learning_rate: 0.05";
+
+/// Asserts that the words stand in the message and that the value is what is marked.
+fn expect(seen: &Seen, marked: &str, words: &[&str]) {
+    assert_eq!(seen.marked, marked, "{seen:?}");
+    for word in words {
+        assert!(seen.message.contains(word), "{word}: {seen:?}");
+    }
+}
+
+#[test]
+fn values_of_methods_point_at_themselves() {
+    let cases = [
+        (
+            "dfedrw: {walkers: 5, hops: 0, ",
+            "ring",
+            "0",
+            "a walk has at least one visit",
+        ),
+        (
+            "dfedrw: {walkers: 0, hops: 5, ",
+            "ring",
+            "0",
+            "at least one walker",
+        ),
+        (
+            "dfedrw: {walkers: 11, hops: 5, ",
+            "ring",
+            "11",
+            "distinct clients",
+        ),
+        (
+            "dfedrw: {walkers: 5, hops: 5, quantise: {bits: 1}, ",
+            "ring",
+            "1",
+            "2 to 24 bits",
+        ),
+        (
+            "dfedavgm: {quantise: {bits: 1}, ",
+            "ring",
+            "1",
+            "2 to 24 bits",
+        ),
+        (
+            "dfedavg: {aggregation: {neighbours: 0}, ",
+            "ring",
+            "0",
+            "at least one model",
+        ),
+        (
+            "p_fedavg: {servers: {count: 11}, ",
+            "ring",
+            "11",
+            "every server needs a client",
+        ),
+        (
+            "p_fedavg: {servers: {count: 0}, ",
+            "ring",
+            "0",
+            "at least one server",
+        ),
+        (
+            "p_fedavg: {servers: {count: 2}, participation: {per_server: 0}, ",
+            "path",
+            "0",
+            "at least one client",
+        ),
+        (
+            "hierfavg: {servers: {count: 11}, edge_rounds: 2, ",
+            "",
+            "11",
+            "every server needs a client",
+        ),
+        (
+            "hierfavg: {servers: {count: 2}, edge_rounds: 0, ",
+            "",
+            "0",
+            "at least once",
+        ),
+        ("decefl: {mu: 0, ", "ring", "0", "positive"),
+        ("fedprox: {mu: -1, ", "", "-1", "not negative"),
+        ("scaffold: {momentum: 0.9, ", "", "0.9", "scaffold has none"),
+        (
+            "gradient_tracking: {local: {steps: 2}, ",
+            "ring",
+            "local",
+            "exchanges after every step",
+        ),
+        (
+            "d_cliques: {local: {epochs: 1}, ",
+            "{d_cliques: {max_clique_size: 5}}",
+            "local",
+            "after every step",
+        ),
+    ];
+    for (method, topology, marked, words) in cases {
+        let seen = refusal(&format!("{{{method}{SGD}}}}}"), topology, "");
+        expect(&seen, marked, &[words]);
+    }
+}
+
+#[test]
+fn overlays_that_a_method_cannot_use_are_refused_with_the_reason() {
+    let cliques = refusal(&format!("{{d_cliques: {{{SGD}}}}}"), "ring", "");
+    expect(
+        &cliques,
+        "ring",
+        &["d_cliques needs a topology with cliques"],
+    );
+    // Weights I − L/(d_max + 1) of a star have an eigenvalue of 1 − N/N; of a path of two 1 − 2/2: above −1/3.
+    let even = "{complete: {}}\nweights: {laplacian: {theta: 0.1}}";
+    let d2 = refusal(&format!("{{d2: {{{SGD}}}}}"), even, "");
+    assert!(
+        d2.message.contains("exact_diffusion has no such limit"),
+        "{d2:?}"
+    );
+    let swarm = refusal(&format!("{{swarm: {{{SGD}}}}}"), "ring", "");
+    assert_eq!(swarm.marked, "ring", "{swarm:?}");
+    let without = refusal(&format!("{{decefl: {{{SGD}}}}}"), "", "");
+    assert!(without.message.contains("decefl"), "{without:?}");
+}
+
+#[test]
+fn cliques_that_cannot_be_point_at_their_size() {
+    let d_cliques = |size: &str| {
+        let topology = format!("{{d_cliques: {{max_clique_size: {size}}}}}");
+        refusal(&format!("{{d_cliques: {{{SGD}}}}}"), &topology, "")
+    };
+    expect(&d_cliques("0"), "0", &[]);
+    expect(&d_cliques("11"), "11", &["10"]);
+}
+
+#[test]
+fn failures_and_stragglers_point_at_their_value() {
+    let dsgd = format!("{{dsgd: {{{SGD}}}}}");
+    let cases = [
+        ("failures: [{clients: {share: 1}}]", "1"),
+        (
+            "failures: [{edges: {share: 0.1}}, {clients: {share: 1.5}}]",
+            "1.5",
+        ),
+        ("failures: [{clients: {list: [3, 10]}}]", "list"),
+        ("failures: [{clients: {share: 0.1}, from_round: 0}]", "0"),
+        (
+            "failures: [{clients: {share: 0.1}, repair: protocol}]",
+            "protocol",
+        ),
+        ("stragglers: {share: 1}", "1"),
+        ("stragglers: {share: 0.5, policy: partial}", "partial"),
+    ];
+    for (more, marked) in cases {
+        expect(&refusal(&dsgd, "ring", more), marked, &[]);
+    }
+    let without = refusal(&dsgd, "ring", "stragglers: {deadline_seconds: 3}");
+    assert!(without.message.contains("network"), "{without:?}");
+    let walks = format!("{{dfedrw: {{walkers: 2, hops: 3, {SGD}}}}}");
+    let seen = refusal(&walks, "ring", "stragglers: {share: 0.5, policy: isolate}");
+    expect(&seen, "isolate", &["walks that are cut short count"]);
+}
+
+#[test]
+fn networks_point_at_their_value() {
+    let dsgd = format!("{{dsgd: {{{SGD}}}}}");
+    let fixed = "network: {links: {fixed: {bytes_per_second: -2}}}";
+    expect(
+        &refusal(&dsgd, "ring", fixed),
+        "-2",
+        &["links.fixed.bytes_per_second"],
+    );
+    let slow = "network: {links: {fixed: {bytes_per_second: 1}}, compute: {seconds_per_step: -1}}";
+    expect(&refusal(&dsgd, "ring", slow), "-1", &["seconds_per_step"]);
+}
+
+#[test]
+fn traces_with_gaps_or_negative_rates_name_their_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let dsgd = format!("{{dsgd: {{{SGD}}}}}");
+    for (content, words) in [
+        ("seconds,bytes_per_second\n0,5\n1,-5\n2,5\n", "line 3"),
+        ("seconds,bytes_per_second\n0,5\n2,5\n1,5\n", "line 4"),
+    ] {
+        let file = folder.path().join("4g.csv");
+        fs::write(&file, content).unwrap();
+        let more = format!(
+            "network: {{links: {{trace: {{file: '{}'}}}}}}",
+            file.display()
+        );
+        let seen = refusal(&dsgd, "ring", &more);
+        assert!(seen.message.contains(words), "{seen:?}");
+    }
+}
+
+#[test]
+fn schedules_within_schedules_are_refused_and_ones_that_never_connect_are_warned_of() {
+    let dsgd = format!("{{dsgd: {{{SGD}}}}}");
+    let nested = "{redraw: {of: {periodic: [ring]}}}";
+    let seen = refusal(&dsgd, nested, "");
+    assert!(seen.line == 4, "{seen:?}");
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str, edges: &str| {
+        let file = folder.path().join(name);
+        fs::write(&file, edges).unwrap();
+        format!("{{edges: {{file: '{}'}}}}", file.display())
+    };
+    let even = path("even", "0 1\n2 3\n4 5\n6 7\n8 9\n");
+    let odd = path("odd", "1 2\n3 4\n5 6\n7 8\n9 0\n");
+    let warnings = |list: &str| {
+        let source = experiment(&dsgd, &format!("{{periodic: [{list}]}}"), "");
+        plan(&source, &DataFolder::new("nowhere"))
+            .map(|plans| plans[0].warnings.join(" "))
+            .unwrap_or_else(|error| error.to_string())
+    };
+    let joined = warnings(&format!("{even}, {odd}"));
+    assert!(joined.contains("any 2 rounds in a row do"), "{joined}");
+    let never = warnings(&format!("{even}, {even}"));
+    assert!(never.contains("connect"), "{never}");
+}

@@ -1,0 +1,180 @@
+//! Overlays that change, clients that fail or fall behind, and the time that rounds would take.
+
+use crate::tiny::{Case, records};
+use meshfold_experiment::{Ending, Record};
+
+const DSGD: &str = "algorithm={dsgd: {batch_size: 7, learning_rate: 0.1}}";
+
+fn finished(overrides: &[&str]) -> (Vec<Record>, Case) {
+    let case = Case::new(overrides);
+    let report = case.run();
+    assert!(matches!(report.ending, Ending::Finished), "{overrides:?}");
+    (records(&report), case)
+}
+
+/// Bytes sent in each round.
+fn bytes(records: &[Record]) -> Vec<u64> {
+    records
+        .windows(2)
+        .map(|pair| pair[1].bytes_total - pair[0].bytes_total)
+        .collect()
+}
+
+fn model_bytes(case: &Case) -> u64 {
+    4 * case.plan.parameters as u64
+}
+
+#[test]
+fn clients_fail_from_their_round_and_come_back() {
+    let failures = "failures=[{clients: {list: [1, 4]}, from_round: 3, until_round: 6}]";
+    let (records, case) = finished(&[DSGD, failures]);
+    let alive: Vec<usize> = records.iter().map(|record| record.alive).collect();
+    assert_eq!(alive, [6, 6, 6, 4, 4, 4, 6, 6]);
+    // A ring of six has 12 messages a round; without nodes 1 and 4 the edges 2-3 and 5-0 are left.
+    let messages: Vec<u64> = bytes(&records)
+        .iter()
+        .map(|sent| sent / model_bytes(&case))
+        .collect();
+    assert_eq!(messages, [12, 12, 4, 4, 4, 12, 12]);
+    let steps: Vec<u64> = records
+        .windows(2)
+        .map(|pair| pair[1].local_steps - pair[0].local_steps)
+        .collect();
+    assert_eq!(steps, [6, 6, 4, 4, 4, 6, 6]);
+}
+
+#[test]
+fn a_share_of_edges_that_is_drawn_anew_leaves_as_many_every_round() {
+    let failures = "failures=[{edges: {share: 0.5}, redraw: each_round}]";
+    let (records, case) = finished(&[DSGD, failures]);
+    assert!(
+        bytes(&records)
+            .iter()
+            .all(|sent| *sent == 6 * model_bytes(&case))
+    );
+    assert!(records.iter().all(|record| record.alive == 6));
+}
+
+#[test]
+fn nodes_come_and_go_in_phases_and_train_alone_while_they_are_outside() {
+    let phases = "topology={phases: [{rounds: 3, nodes: {first: 4}, of: ring}, {rounds: 2, of: ring}, {nodes: {first: 4}, of: ring}]}";
+    let (records, case) = finished(&[DSGD, phases]);
+    let messages: Vec<u64> = bytes(&records)
+        .iter()
+        .map(|sent| sent / model_bytes(&case))
+        .collect();
+    assert_eq!(messages, [8, 8, 8, 12, 12, 8, 8]);
+    assert!(records.iter().all(|record| record.alive == 6));
+    assert_eq!(records.last().unwrap().local_steps, 7 * 6);
+}
+
+#[test]
+fn frozen_nodes_outside_do_nothing() {
+    let redraw = "topology={redraw: {nodes: {share: 0.5}, of: complete, outside: frozen}}";
+    let (records, case) = finished(&[DSGD, redraw]);
+    assert_eq!(records.last().unwrap().local_steps, 7 * 3);
+    assert!(
+        bytes(&records)
+            .iter()
+            .all(|sent| *sent == 6 * model_bytes(&case))
+    );
+}
+
+#[test]
+fn dropped_stragglers_neither_train_nor_send() {
+    let complete = "topology=complete";
+    for (policy, messages) in [("isolate", 3 * 2), ("receive", 3 * 2 + 3 * 3)] {
+        let stragglers = format!("stragglers={{share: 0.5, policy: {policy}}}");
+        let (records, case) = finished(&[DSGD, complete, &stragglers]);
+        assert_eq!(records.last().unwrap().local_steps, 7 * 3, "{policy}");
+        for sent in bytes(&records) {
+            assert_eq!(sent, messages * model_bytes(&case), "{policy}");
+        }
+    }
+}
+
+#[test]
+fn stragglers_whose_work_counts_do_part_of_it() {
+    let method = "algorithm={dfedavg: {local: {steps: 5}, batch_size: 7, learning_rate: 0.1}}";
+    let (records, _) = finished(&[method, "stragglers={share: 0.5, policy: partial}"]);
+    let steps = records.last().unwrap().local_steps;
+    // Each round three clients do 5 steps and three do 1 to 4.
+    assert!(
+        (7 * 18..=7 * 27).contains(&steps) && steps < 7 * 30,
+        "{steps}"
+    );
+}
+
+#[test]
+fn a_deadline_drops_the_slow() {
+    let network = "network={links: {fixed: {bytes_per_second: 1000}}, compute: {seconds_per_step: 1, slowdown: {list: [1, 1, 1, 1, 4, 4]}}}";
+    let (records, _) = finished(&[DSGD, network, "stragglers={deadline_seconds: 2}"]);
+    assert_eq!(records.last().unwrap().local_steps, 7 * 4);
+}
+
+#[test]
+fn a_round_takes_as_long_as_its_slowest_client_and_its_messages() {
+    let network = "network={links: {fixed: {bytes_per_second: 1000}}, compute: {seconds_per_step: 2, slowdown: {list: [1, 1, 3, 1, 1, 1]}}}";
+    let (records, case) = finished(&[DSGD, network]);
+    // Every client sends one model to each of its two neighbours over a link that they share.
+    let round = 2.0 * 3.0 + 2.0 * model_bytes(&case) as f64 / 1000.0;
+    for (number, record) in records.iter().enumerate() {
+        let seconds = record.simulated_seconds.unwrap();
+        assert!(
+            (seconds - number as f64 * round).abs() < 1e-9 * (1.0 + seconds),
+            "{seconds}"
+        );
+    }
+}
+
+#[test]
+fn quantities_of_the_bounds_are_recorded_where_asked_for() {
+    let asked = "evaluate.theory=[dissimilarity, gradient_norm, inexactness, averaged_iterates]";
+    let (recorded, _) = finished(&[DSGD, asked]);
+    let last = &recorded.last().unwrap().theory;
+    let keys: Vec<&str> = last.keys().map(String::as_str).collect();
+    let expected = [
+        "averaged_iterates_accuracy",
+        "averaged_iterates_loss",
+        "dissimilarity",
+        "gradient_norm",
+        "inexactness",
+        "inexactness_max",
+        "local_gradient_norm",
+    ];
+    assert_eq!(keys, expected);
+    // One client with all data is as similar to all as can be.
+    let centralised = "algorithm={centralised: {batch_size: 7, learning_rate: 0.1}}";
+    let (alone, case) = finished(&[centralised, "topology=null", asked]);
+    assert_eq!(case.plan.clients, 1);
+    let same = alone.last().unwrap().theory["dissimilarity"];
+    assert!((same - 1.0).abs() < 1e-5, "{same}");
+    assert!(last["dissimilarity"] > 1.0);
+    let (plain, _) = finished(&[DSGD]);
+    assert!(plain.iter().all(|record| record.theory.is_empty()));
+    // To measure changes nothing.
+    let accuracy = |records: &[Record]| records.last().unwrap().test_loss;
+    assert_eq!(accuracy(&plain), accuracy(&recorded));
+}
+
+#[test]
+fn servers_hold_the_rows_of_p_fedavg_and_walkers_those_of_a_walk_among_many() {
+    let p_fedavg = "algorithm={p_fedavg: {servers: {count: 3}, participation: {per_server: 1}, local: {steps: 2}, batch_size: 7, learning_rate: 0.1}}";
+    let (records, case) = finished(&[p_fedavg]);
+    assert_eq!(
+        (case.plan.rows.count, case.plan.rows.kind.name()),
+        (3, "server")
+    );
+    // Three models down, three up, and two along each edge of the triangle of servers.
+    assert!(
+        bytes(&records)
+            .iter()
+            .all(|sent| *sent == 12 * model_bytes(&case))
+    );
+    let walkers = "algorithm={dfedrw: {walkers: 2, hops: 3, rows: walkers, from: walk_ends, aggregators: walk_ends, restart: continue, batch_size: 7, learning_rate: 0.1}}";
+    let (_, case) = finished(&[walkers]);
+    assert_eq!(
+        (case.plan.rows.count, case.plan.rows.kind.name()),
+        (2, "walker")
+    );
+}
