@@ -14,7 +14,7 @@ fn datasets_are_listed_with_what_is_there_of_them() {
         .collect();
     assert_eq!(names, ["glyphs", "consensus", "mnist", "fashion_mnist"]);
     assert_eq!(
-        (&listed[1]["files"], &listed[1]["files_present"]),
+        (&listed[2]["files"], &listed[2]["files_present"]),
         (&4.into(), &1.into())
     );
     let table = sandbox.says("data list").ended_with(0).out;
