@@ -58,11 +58,11 @@ fn squared_error_kernel(
     losses[place] = 0.5f32 * sum;
     if comptime!(!backward) {
         // A distance below one half has a square below one quarter.
-        let mut right = sum < 0.25f32;
+        let mut hit = select(sum < 0.25f32, 1u32, 0u32);
         if comptime!(one_hot) {
-            right = chosen == label as usize;
+            hit = select(chosen == label as usize, 1u32, 0u32);
         }
-        hits[place] = select(right, 1u32, 0u32);
+        hits[place] = hit;
     }
 }
 
