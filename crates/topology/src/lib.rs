@@ -25,6 +25,7 @@ mod error;
 mod mixing_matrix;
 mod nodes;
 mod overlay;
+pub mod protocol;
 mod spectrum;
 mod summary;
 mod topology;
