@@ -38,6 +38,9 @@ mod simulation;
 mod table;
 mod trace;
 
+#[cfg(test)]
+mod tests;
+
 pub use churn::{Change, Churn, ChurnEvent, Fail, Join, Latency, Leave, Start};
 pub use error::ChurnError;
 pub use simulation::simulate;

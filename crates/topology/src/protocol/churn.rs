@@ -90,7 +90,7 @@ pub enum Start {
 
 /// Something that happens to the overlay: exactly one of `join`, `leave` and `fail`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 pub struct ChurnEvent {
     /// When.
     pub at_seconds: f64,

@@ -69,15 +69,17 @@ impl Node {
         self.read(from, Rc::clone(&table), turn);
         for slot in self.slots() {
             let asked = self.repairs[slot.index()].asked;
-            if asked.is_none_or(|(asked, _)| asked != from) || self.at(slot) == Some(from) {
+            if asked.is_none_or(|(asked, _)| asked != from) {
                 continue;
             }
             self.repairs[slot.index()].asked = None;
             let between = table
                 .at(slot.opposite())
                 .filter(|&other| self.is_candidate(other) && self.is_nearer(slot, other, turn));
-            if let Some(other) = between {
-                self.ask(slot, other, turn);
+            match between {
+                Some(nearer) => self.refused(slot, nearer, turn),
+                // Whoever was asked may still have to notice that its neighbour failed, and will then ask in turn.
+                None => self.repairs[slot.index()].wait_until(turn.now.after(turn.heartbeat)),
             }
         }
     }
@@ -85,9 +87,19 @@ impl Node {
     /// Learns from the table of a node that was just heard.
     pub(super) fn read(&mut self, from: Address, table: Rc<Table>, turn: &mut Turn<'_>) {
         for slot in self.slots() {
-            let takes_me = table.at(slot.opposite()) == Some(self.address);
-            if takes_me && self.is_nearer(slot, from, turn) {
-                self.adopt(slot, from, turn);
+            let theirs = table.at(slot.opposite());
+            if theirs == Some(self.address) {
+                if self.is_nearer(slot, from, turn) {
+                    self.adopt(slot, from, turn);
+                }
+            } else if let Some(theirs) = theirs
+                && self.at(slot) == Some(from)
+                && self.is_candidate(theirs)
+                && self.is_nearer(slot, theirs, turn)
+            {
+                // Said with every heartbeat as long as it is so, since whoever is asked may be gone. If theirs is farther
+                // off, the neighbour takes this node as soon as it hears of it.
+                self.ask(slot, theirs, turn);
             }
         }
         if self.hear(from, Rc::clone(&table), turn.now) {

@@ -15,7 +15,7 @@ impl Node {
     /// Asks `member` for the nodes around this node's place on every ring.
     pub(super) fn join(&mut self, member: Address, turn: &mut Turn<'_>) {
         for slot in self.slots() {
-            self.repairs[slot.index()].searched = Some(turn.now);
+            self.repairs[slot.index()].wait_until(turn.now.after(turn.timeout));
         }
         for space in 0..turn.coordinates.spaces() {
             let search = Search {

@@ -1,5 +1,7 @@
 //! The measurement: the only one who sees all nodes.
 
+use petgraph::unionfind::UnionFind;
+
 use super::clock::Time;
 use super::coordinates::{Address, Coordinates, Slot};
 use super::correct::CorrectRings;
@@ -120,8 +122,8 @@ impl Measurement {
         });
     }
 
-    /// Ends the record of the event before, if there was one.
-    pub(super) fn close(&mut self, sent: &Sent) {
+    /// Ends the record of the event before, if there was one; `nodes` are all, by address.
+    pub(super) fn close(&mut self, sent: &Sent, nodes: &[Option<Node>]) {
         let Some(window) = self.window.take() else {
             return;
         };
@@ -135,6 +137,7 @@ impl Measurement {
             alive: window.alive,
             correct_after: window.correct_after,
             correct: self.share(),
+            components: components(nodes),
             recovered_seconds: recovered.map(Time::seconds),
             messages,
             messages_per_node: messages as f64 / window.nodes as f64,
@@ -164,4 +167,17 @@ impl Measurement {
     pub(super) fn into_trace(self) -> ChurnTrace {
         self.trace
     }
+}
+
+/// Connected components of the nodes alive, linked to the neighbours that they have.
+fn components(nodes: &[Option<Node>]) -> usize {
+    let mut sets = UnionFind::<Address>::new(nodes.len());
+    let mut components = nodes.iter().flatten().count();
+    for node in nodes.iter().flatten() {
+        let alive = |contact: &Address| nodes[*contact as usize].is_some();
+        for contact in node.contacts().filter(alive) {
+            components -= usize::from(sets.union(node.address, contact));
+        }
+    }
+    components
 }

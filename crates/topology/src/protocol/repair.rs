@@ -19,13 +19,18 @@ use super::node::{Node, Turn};
 /// Queries in a row that must end at a neighbour that was found by routing.
 const CONFIRMATIONS: u8 = 2;
 
+/// How many in a row may be asked who turn out to have somebody nearer, before the neighbour is sought by routing.
+const REFUSALS: u8 = 1;
+
 /// What is under way to fill or to confirm one slot.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Repair {
     /// Who was asked last to be the neighbour and has not answered, and when.
     pub(super) asked: Option<(Address, Time)>,
-    /// When the neighbour was last sought by routing.
-    pub(super) searched: Option<Time>,
+    /// How many of those asked in a row had somebody nearer.
+    refusals: u8,
+    /// When the neighbour may be sought by routing again: a query under way is not to be sent twice.
+    search_after: Time,
     /// How many queries must still find the neighbour again.
     confirmations: u8,
 }
@@ -37,6 +42,12 @@ impl Repair {
             self.confirmations = CONFIRMATIONS;
         }
         self.asked = self.asked.filter(|(asked, _)| !is_settled(*asked));
+        self.refusals = 0;
+    }
+
+    /// No query is to be sent before `moment`.
+    pub(super) fn wait_until(&mut self, moment: Time) {
+        self.search_after = self.search_after.max(moment);
     }
 
     /// A query found the neighbour again.
@@ -60,17 +71,35 @@ impl Node {
 
     /// Seeks the neighbour in `slot` by greedy routing, which starts at a neighbour drawn at random.
     pub(super) fn seek(&mut self, slot: Slot, turn: &mut Turn<'_>) {
-        let repair = &mut self.repairs[slot.index()];
-        repair.searched = Some(turn.now);
-        if self.at(slot).is_none() {
-            self.repairs[slot.index()].confirmations = CONFIRMATIONS;
-        }
         let contacts = self.contact_tables();
         if contacts.is_empty() {
             turn.post.seeks_member = true;
             return;
         }
         let start = contacts[turn.draws.random_range(0..contacts.len())].address;
+        self.seek_from(start, slot, turn);
+    }
+
+    /// One who was asked has `nearer` in this node's place: asks that one; or seeks by routing from there, as being sent
+    /// from one to the next along the ring may take long.
+    pub(super) fn refused(&mut self, slot: Slot, nearer: Address, turn: &mut Turn<'_>) {
+        let repair = &mut self.repairs[slot.index()];
+        repair.refusals = repair.refusals.saturating_add(1);
+        if repair.refusals > REFUSALS {
+            self.seek_from(nearer, slot, turn);
+        } else {
+            self.ask(slot, nearer, turn);
+        }
+    }
+
+    fn seek_from(&mut self, start: Address, slot: Slot, turn: &mut Turn<'_>) {
+        let is_empty = self.at(slot).is_none();
+        let repair = &mut self.repairs[slot.index()];
+        repair.wait_until(turn.now.after(turn.heartbeat));
+        repair.refusals = 0;
+        if is_empty {
+            repair.confirmations = CONFIRMATIONS;
+        }
         let search = Search {
             origin: self.address,
             space: slot.space,
@@ -85,17 +114,14 @@ impl Node {
         let (now, heartbeat) = (turn.now, turn.heartbeat);
         let is_over = |since: Time| now.since(since) >= heartbeat;
         for slot in self.slots() {
-            let Repair {
-                asked, searched, ..
-            } = self.repairs[slot.index()];
+            let asked = self.repairs[slot.index()].asked;
             if let Some((asked, _)) = asked.filter(|&(_, since)| is_over(since)) {
                 self.give_up(asked);
                 self.repairs[slot.index()].asked = None;
             }
             let repair = &self.repairs[slot.index()];
             let is_open = self.at(slot).is_none() || repair.confirmations > 0;
-            let may_search = searched.is_none_or(is_over);
-            if is_open && repair.asked.is_none() && may_search {
+            if is_open && repair.asked.is_none() && turn.now >= repair.search_after {
                 self.seek(slot, turn);
             }
         }

@@ -150,7 +150,7 @@ impl<'a> Simulation<'a> {
         let joins = self.churn.nodes - 1;
         self.measurement
             .event(Time::default(), EventKind::Grow, joins, sent);
-        self.measurement.close(&self.network.sent);
+        self.measurement.close(&self.network.sent, &self.nodes);
         self.network.sent = Default::default();
     }
 
@@ -171,7 +171,7 @@ impl<'a> Simulation<'a> {
         while let Some(event) = self.clock.next(end) {
             self.happen(event);
         }
-        self.measurement.close(&self.network.sent);
+        self.measurement.close(&self.network.sent, &self.nodes);
     }
 
     fn into_trace(self) -> ChurnTrace {
@@ -209,7 +209,7 @@ impl<'a> Simulation<'a> {
     }
 
     fn change(&mut self, change: Change) {
-        self.measurement.close(&self.network.sent);
+        self.measurement.close(&self.network.sent, &self.nodes);
         let sent = self.network.sent;
         let nodes = change.nodes(self.alive.len());
         let kind = match change {

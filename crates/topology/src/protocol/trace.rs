@@ -26,6 +26,9 @@ pub struct EventRecord {
     pub correct_after: f64,
     /// The same share at the end of the time that the record is about.
     pub correct: f64,
+    /// Connected components that the nodes alive and their neighbours form at the end of that time. Those that come
+    /// apart know nobody of each other, which no message repairs.
+    pub components: usize,
     /// From the event until all nodes had the correct neighbours, and kept them; `None` if they had not in the end.
     pub recovered_seconds: Option<f64>,
     /// All messages but heartbeats.
