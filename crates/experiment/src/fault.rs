@@ -7,6 +7,7 @@ use meshfold_algorithms::AlgorithmError;
 use meshfold_data::{DataError, PartitionError};
 use meshfold_engine::EngineError;
 use meshfold_topology::TopologyError;
+use meshfold_topology::protocol::ChurnError;
 use thiserror::Error;
 
 use crate::nearest::nearest;
@@ -138,6 +139,9 @@ pub enum Fault {
     /// The overlay or its weights cannot be made.
     #[error(transparent)]
     Topology(#[from] TopologyError),
+    /// The protocol of an overlay cannot be simulated as asked.
+    #[error(transparent)]
+    Churn(#[from] ChurnError),
     /// An edge list cannot be used.
     #[error("{}: {message}", file.display())]
     EdgeList {
