@@ -180,6 +180,14 @@ impl Node {
         (slots, contact.and_then(|contact| contact.table))
     }
 
+    /// The clock starts anew: all neighbours were just heard, and nothing is under way.
+    pub(super) fn start_clock(&mut self) {
+        for contact in &mut self.contacts {
+            contact.heard = Time::default();
+        }
+        self.repairs.fill(Repair::default());
+    }
+
     /// Makes the table say what is so.
     pub(super) fn renew_table(&mut self) {
         self.table = Rc::new(Table::new(self.table.version + 1, &self.neighbours));

@@ -146,6 +146,9 @@ impl<'a> Simulation<'a> {
             }
         }
         self.clock = Clock::new();
+        for node in self.nodes.iter_mut().flatten() {
+            node.start_clock();
+        }
         self.measurement.restart();
         let joins = self.churn.nodes - 1;
         self.measurement

@@ -84,6 +84,26 @@ fn mass_failures_are_repaired_on_three_rings() {
 }
 
 #[test]
+fn an_overlay_that_was_grown_is_repaired_like_one_that_was_built() {
+    for share in [0.1, 0.5] {
+        let mut churn = churn(300, 3, 1, &[fail(share)]);
+        churn.start = Start::Grown;
+        let trace = simulate(&churn).unwrap();
+        let [growth, failure] = trace.events.as_slice() else {
+            panic!("the growth and one failure were planned")
+        };
+        assert_eq!(
+            (growth.kind, growth.nodes, growth.correct),
+            (EventKind::Grow, 299, 1.0)
+        );
+        assert_eq!((failure.correct, failure.components), (1.0, 1));
+        let recovered = failure.recovered_seconds.unwrap();
+        assert!((3.0..15.0).contains(&recovered), "{recovered}");
+        assert_eq!(trace.samples.last().unwrap().messages, failure.messages);
+    }
+}
+
+#[test]
 fn parts_that_know_nobody_of_each_other_stay_apart() {
     let record = record(&churn(300, 1, 1, &[fail(0.3)]));
     assert!(record.components > 1);
