@@ -29,6 +29,8 @@ pub(crate) enum Command {
     Plan(PlanArguments),
     /// Show an overlay's figures: degrees, spectrum, how fast it mixes
     Overlay(OverlayArguments),
+    /// Simulate how an overlay's nodes join, leave, fail and find each other again
+    Churn(ChurnArguments),
     /// Show who owns how many training examples of which label
     Partition(PartitionArguments),
     /// List, fetch and check datasets
@@ -112,6 +114,40 @@ pub(crate) struct OverlayArguments {
     /// Print one JSON object per run, one a line
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  meshfold churn experiments/hua/churn.yaml --html churn.html")]
+pub(crate) struct ChurnArguments {
+    /// The YAML file: nodes, rings, latencies and what happens when
+    file: PathBuf,
+    /// Override a value of the file, such as events.0.fail.share=0.3; repeatable
+    #[arg(long = "set", value_name = "A.B=C")]
+    overrides: Vec<String>,
+    /// Write a page with the courses over time
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Print one JSON object per simulation, one a line, with its events and samples
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl ChurnArguments {
+    /// The text of the file with the overrides.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if the file cannot be read.
+    pub(crate) fn source(&self) -> Result<Source, ConfigError> {
+        Ok(Source::read(&self.file)?.with_overrides(self.overrides.iter().cloned()))
+    }
+
+    /// The name of the file without its ending.
+    pub(crate) fn title(&self) -> String {
+        let name = self.file.file_stem().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
 }
 
 #[derive(Debug, Subcommand)]

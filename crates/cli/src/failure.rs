@@ -8,6 +8,7 @@ use meshfold_data::DataError;
 use meshfold_engine::EngineError;
 use meshfold_experiment::{ConfigError, ReportError, RunError};
 use meshfold_topology::TopologyError;
+use meshfold_topology::protocol::ChurnError;
 use miette::Report;
 
 use crate::terminal;
@@ -69,6 +70,12 @@ impl From<DataError> for Failure {
 
 impl From<TopologyError> for Failure {
     fn from(error: TopologyError) -> Self {
+        Self::refused(error)
+    }
+}
+
+impl From<ChurnError> for Failure {
+    fn from(error: ChurnError) -> Self {
         Self::refused(error)
     }
 }

@@ -34,8 +34,7 @@ impl<'a> Experiment<'a> {
     /// # Errors
     /// [`ConfigError`] if the text is no YAML, an override leads nowhere or the sweep has the wrong form.
     pub(crate) fn read(source: &'a Source) -> Result<Self, ConfigError> {
-        let mut base = Node::read(source.text(), 0, 0)
-            .map_err(|unread| Fault::Syntax(unread.message).at(source, unread.place, ""))?;
+        let mut base = values(source)?;
         if base.entries().is_none() {
             let found = match base.value {
                 Value::Null => "an empty file".to_owned(),
@@ -43,15 +42,7 @@ impl<'a> Experiment<'a> {
             };
             return Err(Fault::NoExperiment { found }.at(source, Some(base.place), ""));
         }
-        let overridden = overrides::apply(&mut base, source)?;
-        let sweep = base.remove("sweep");
-        let variations = sweep::variations(sweep.as_ref(), source)?;
-        if let Some((swept, place)) = sweep::replaced(&overridden, &variations) {
-            return Err(Fault::Swept {
-                swept: swept.to_owned(),
-            }
-            .at(source, Some(place), ""));
-        }
+        let variations = take_sweep(&mut base, source)?;
         Ok(Self {
             source,
             base,
@@ -97,6 +88,32 @@ impl<'a> Experiment<'a> {
             variation: Vec::new(),
         })
     }
+}
+
+/// The values of the file of `source`.
+///
+/// # Errors
+/// [`ConfigError`] if the text is no YAML.
+pub(crate) fn values(source: &Source) -> Result<Node, ConfigError> {
+    Node::read(source.text(), 0, 0)
+        .map_err(|unread| Fault::Syntax(unread.message).at(source, unread.place, ""))
+}
+
+/// Applies the overrides of `source` to `base`, and takes its sweep out of it.
+///
+/// # Errors
+/// [`ConfigError`] if an override leads nowhere or is replaced by the sweep, or if the sweep has the wrong form.
+pub(crate) fn take_sweep(base: &mut Node, source: &Source) -> Result<Vec<Variation>, ConfigError> {
+    let overridden = overrides::apply(base, source)?;
+    let sweep = base.remove("sweep");
+    let variations = sweep::variations(sweep.as_ref(), source)?;
+    if let Some((swept, place)) = sweep::replaced(&overridden, &variations) {
+        return Err(Fault::Swept {
+            swept: swept.to_owned(),
+        }
+        .at(source, Some(place), ""));
+    }
+    Ok(variations)
 }
 
 impl Resolved<'_> {

@@ -7,6 +7,7 @@ use meshfold_algorithms::AlgorithmError;
 use meshfold_data::{DataError, PartitionError};
 use meshfold_engine::EngineError;
 use meshfold_topology::TopologyError;
+use meshfold_topology::protocol::ChurnError;
 use thiserror::Error;
 
 use crate::nearest::nearest;
@@ -142,6 +143,9 @@ pub enum Fault {
     /// The network described cannot be, or does not fit the run.
     #[error(transparent)]
     Network(#[from] NetworkError),
+    /// The protocol of an overlay cannot be simulated as asked.
+    #[error(transparent)]
+    Churn(#[from] ChurnError),
     /// An edge list cannot be used.
     #[error("{}: {message}", file.display())]
     EdgeList {

@@ -73,7 +73,7 @@ fn short(path: &str, value: &Node, config: &RunConfig) -> String {
 }
 
 /// One line for a value: `mlp hidden=[200]` for `{mlp: {hidden: [200]}}`.
-fn in_words(value: &Node) -> String {
+pub(crate) fn in_words(value: &Node) -> String {
     let Some([choice]) = value.entries() else {
         return value.to_string();
     };

@@ -32,6 +32,7 @@
 
 // Configuration and plan.
 mod checks;
+mod churn;
 mod config;
 mod edge_list;
 mod error;
@@ -55,6 +56,7 @@ mod tree;
 mod unfit;
 mod variant;
 
+pub use churn::{ChurnRun, plan_churn};
 pub use config::{Checkpoint, Evaluate, RunConfig, TestExamples};
 pub use error::ConfigError;
 pub use fault::Fault;
@@ -95,4 +97,4 @@ pub mod network;
 // The report.
 mod report;
 
-pub use report::{ReportError, write_report};
+pub use report::{ReportError, write_churn_report, write_report};

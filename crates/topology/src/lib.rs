@@ -29,6 +29,7 @@ mod joint_connectivity;
 mod mixing_matrix;
 mod nodes;
 mod overlay;
+pub mod protocol;
 mod server_overlay;
 mod spectrum;
 mod summary;

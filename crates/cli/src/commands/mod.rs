@@ -1,5 +1,6 @@
 //! The commands, each a function of its arguments.
 
+pub(crate) mod churn;
 pub(crate) mod completions;
 pub(crate) mod data;
 pub(crate) mod devices;

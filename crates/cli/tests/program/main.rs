@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod bad_input;
+mod churn;
 mod data;
 mod devices;
 mod failure;

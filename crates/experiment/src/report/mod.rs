@@ -12,10 +12,13 @@ use std::path::{Path, PathBuf};
 
 mod axes;
 mod chart;
+mod churn_charts;
+mod churn_page;
 mod configuration;
 mod curve_charts;
 mod curves;
 mod degree_chart;
+mod document;
 mod error;
 mod escape;
 mod evaluation_log;
@@ -46,7 +49,9 @@ mod fixture;
 #[cfg(test)]
 mod tests;
 
+use crate::churn::ChurnRun;
 pub use error::ReportError;
+use meshfold_topology::protocol::ChurnTrace;
 use run_folder::RunFolder;
 
 /// Writes one self-contained HTML page about the runs in these folders to `out`.
@@ -73,6 +78,24 @@ pub fn write_report(runs: &[PathBuf], out: &Path) -> Result<(), ReportError> {
     }
     let page = page::render(&folders)?;
     write_whole(out, &page).map_err(|source| ReportError::Write {
+        path: out.to_owned(),
+        source,
+    })
+}
+
+/// Writes one self-contained HTML page about simulations of overlays under churn to `out`; `title` is its heading.
+///
+/// # Errors
+/// [`ReportError::NoRuns`] without simulations, [`ReportError::Write`] if the page cannot be written.
+pub fn write_churn_report(
+    title: &str,
+    runs: &[(ChurnRun, ChurnTrace)],
+    out: &Path,
+) -> Result<(), ReportError> {
+    if runs.is_empty() {
+        return Err(ReportError::NoRuns);
+    }
+    write_whole(out, &churn_page::render(title, runs)).map_err(|source| ReportError::Write {
         path: out.to_owned(),
         source,
     })

@@ -1,10 +1,10 @@
 //! The sections about overlays: pictures with figures, degrees and spectra.
 
 use super::degree_chart;
+use super::document::{Section, columns};
 use super::error::ReportError;
 use super::group::Group;
 use super::overlay_cards;
-use super::page::{Section, columns};
 use super::spectrum_chart;
 use meshfold_topology::{DENSE_NODES, Overlay, Spectrum};
 

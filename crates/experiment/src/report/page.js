@@ -169,7 +169,7 @@
   const press = (button, pressed) => button.setAttribute("aria-pressed", String(pressed));
   const connect = () => {
     const axes = document.getElementById("axes");
-    page.axes.forEach((axis, index) => {
+    if (axes) page.axes.forEach((axis, index) => {
       const button = document.createElement("button");
       button.type = "button";
       button.textContent = buttons[axis.key];
@@ -190,11 +190,13 @@
       });
     }
     const meanModel = document.getElementById("mean-model");
-    meanModel.checked = state.meanModel;
-    meanModel.addEventListener("change", () => {
-      state.meanModel = meanModel.checked;
-      draw("accuracy");
-    });
+    if (meanModel) {
+      meanModel.checked = state.meanModel;
+      meanModel.addEventListener("change", () => {
+        state.meanModel = meanModel.checked;
+        draw("accuracy");
+      });
+    }
     narrow.addEventListener("change", () => drawAll(all));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll(all));
   };

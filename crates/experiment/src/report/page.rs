@@ -1,50 +1,21 @@
-//! The page: its sections in order, with style, script and data inside.
+//! The page about runs: its sections in order, and what its script draws from.
 
 use super::axes::axes;
-use super::chart::Chart;
 use super::configuration;
 use super::curve_charts;
+use super::document::{Document, Section, charts, columns};
 use super::error::ReportError;
-use super::escape::{html, json_in_script};
+use super::escape::html;
 use super::group::Group;
 use super::headline;
 use super::overlay_section;
 use super::palette::{self, SERIES};
 use super::partition_section;
-use super::plotly_script;
 use super::quantity_text::{lambda_range, percent};
 use super::run_folder::RunFolder;
 use super::spread_chart;
 use super::summary_table;
-use serde_json::{Map, Value, json};
-
-/// Refuses every request that would leave the page, whatever else stands in it.
-const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
-
-/// A part of the page under its own heading, and the plots that its body has boxes for.
-pub(super) struct Section {
-    pub(super) id: &'static str,
-    pub(super) heading: &'static str,
-    /// One or two sentences on how to read it, HTML.
-    pub(super) lead: String,
-    pub(super) body: String,
-    pub(super) charts: Vec<Chart>,
-}
-
-impl Section {
-    fn element(&self) -> String {
-        let Self {
-            id,
-            heading,
-            lead,
-            body,
-            ..
-        } = self;
-        format!(
-            "<section id=\"{id}\"><h2>{heading}</h2><p class=\"lead\">{lead}</p>{body}</section>"
-        )
-    }
-}
+use serde_json::{Value, json};
 
 /// The whole page about these runs, at least one, as HTML.
 ///
@@ -62,34 +33,21 @@ pub(super) fn render(runs: &[RunFolder]) -> Result<String, ReportError> {
     sections.extend(partition_section::section(charted)?);
     sections.push(configurations(&groups));
     let title = title(runs);
-    let body: String = sections.iter().map(Section::element).collect();
-    let head = format!(
-        "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\
-         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
-         <meta name=\"color-scheme\" content=\"light dark\">\
-         <title>{} · Meshfold</title><style>{}{}</style></head>",
-        html(&title),
-        palette::style(),
-        include_str!("page.css"),
-    );
     let header = format!(
-        "<header><p class=\"kicker\">Meshfold report</p><h1>{}</h1><p class=\"headline\">{}</p>{}{}</header>",
-        html(&title),
+        "<p class=\"headline\">{}</p>{}{}",
         html(&headline::sentences(&groups)),
         configuration::shared(&groups),
         notices(runs, &groups, charted.len()),
     );
-    let data = json_in_script(&data(charted, &sections).to_string());
-    Ok(format!(
-        "{head}<body>{header}{}<main>{body}</main>{}\
-         <script type=\"application/json\" id=\"report-data\">{data}</script>\
-         <script type=\"text/plain\" id=\"plotly-packed\">{}</script><script>{}</script></body></html>\n",
-        toolbar(charted),
-        footer(runs),
-        plotly_script::packed(),
-        include_str!("page.js"),
-    ))
+    let document = Document {
+        title: &title,
+        header,
+        toolbar: toolbar(charted),
+        footer: footer(runs),
+        data: data(charted, &sections),
+        sections,
+    };
+    Ok(document.html())
 }
 
 fn glance(groups: &[Group<'_>]) -> Section {
@@ -168,12 +126,6 @@ fn configurations(groups: &[Group<'_>]) -> Section {
         body,
         charts: Vec::new(),
     }
-}
-
-/// Boxes of charts that stand side by side where there is room.
-pub(super) fn columns(charts: &[Chart]) -> String {
-    let elements: String = charts.iter().map(Chart::element).collect();
-    format!("<div class=\"columns\">{elements}</div>")
 }
 
 fn title(runs: &[RunFolder]) -> String {
@@ -294,10 +246,5 @@ fn data(groups: &[Group<'_>], sections: &[Section]) -> Value {
         .enumerate()
         .map(|(index, group)| json!({ "label": group.label, "note": note(group), "series": palette::series(index) }))
         .collect();
-    let charts: Map<String, Value> = sections
-        .iter()
-        .flat_map(|section| &section.charts)
-        .map(|chart| (chart.id.clone(), chart.json()))
-        .collect();
-    json!({ "groups": groups_data, "axes": axes(groups), "charts": charts })
+    json!({ "groups": groups_data, "axes": axes(groups), "charts": charts(sections) })
 }

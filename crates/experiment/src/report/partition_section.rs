@@ -1,10 +1,10 @@
 //! The section about who owns which examples.
 
+use super::document::Section;
 use super::error::ReportError;
 use super::escape::html;
 use super::group::Group;
 use super::label_counts::LabelCounts;
-use super::page::Section;
 use super::partition_chart;
 use super::quantity_text::{count, mean};
 use super::setting_label::text;

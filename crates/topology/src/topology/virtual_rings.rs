@@ -35,14 +35,20 @@ impl VirtualRings {
         rng: &mut ChaCha8Rng,
     ) -> Result<Overlay, TopologyError> {
         self.check(nodes)?;
+        let mut links = self.ring_links(nodes, rng);
+        self.pair_up(nodes, &mut links, rng);
+        Overlay::from_edges(nodes, links)
+    }
+
+    /// Draws the coordinates, ring by ring, and links neighbours on every ring.
+    pub(crate) fn ring_links(&self, nodes: usize, rng: &mut ChaCha8Rng) -> BTreeSet<(u32, u32)> {
         let mut links = BTreeSet::new();
         for _ in 0..self.spaces {
             let order = random_order(nodes, rng);
             let on_ring = Ring::default().edges(nodes);
             links.extend(on_ring.map(|(a, b)| ordered(order[a as usize], order[b as usize])));
         }
-        self.pair_up(nodes, &mut links, rng);
-        Overlay::from_edges(nodes, links)
+        links
     }
 
     /// The overlay after the protocol has repaired it: each node alive is linked to the nearest alive on both sides of
