@@ -178,27 +178,10 @@ impl Configured for Dfedrw {
     fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
         let visits = self.walkers as f64 * f64::from(self.hops);
         let clients = setting.clients.max(1) as f64;
-        let local_steps = visits * self.shared().steps_of_all(setting) / clients;
-        let degree = overlay.map_or(0.0, |overlay| 2.0 * overlay.edge_count() as f64 / clients);
-        // A walk stays with the weight that the matrix of (7) leaves to the self-loop, about 1 in degree + 1.
-        let moving = degree / (degree + 1.0);
-        let hops = self.walkers as f64 * f64::from(self.hops - 1) * moving;
-        let sources = match self.from {
-            Source::Neighbours => degree,
-            Source::Visited => visits.min(clients),
-            Source::WalkEnds => self.walkers as f64,
-        };
-        let averaged = self
-            .neighbours
-            .map_or(sources, |most| sources.min(most as f64));
-        let aggregating = match self.aggregators {
-            Aggregators::All => clients,
-            Aggregators::Share(share) => share * clients,
-            Aggregators::WalkEnds => self.walkers as f64,
-        };
+        let messages = overlay.map_or(0.0, |overlay| self.messages(overlay));
         Forecast {
-            local_steps,
-            bytes: ((hops + aggregating * averaged) * self.message_bytes(setting) as f64) as u64,
+            local_steps: visits * self.shared().steps_of_all(setting) / clients,
+            bytes: (messages * self.message_bytes(setting) as f64).round() as u64,
         }
     }
 
@@ -375,6 +358,7 @@ impl Running {
     fn subsets(&self, walks: &Walks, round: &Round<'_>) -> Vec<Vec<u32>> {
         let (config, clients) = (&self.config, self.setting.clients);
         let mut ends = walks.at.clone();
+        ends.retain(|client| round.alive[*client as usize]);
         ends.sort_unstable();
         ends.dedup();
         let aggregating = config.aggregators.chosen(clients, &ends, round);
@@ -429,13 +413,7 @@ impl Running {
             if quantise.aggregate == Aggregate::Printed {
                 sent.add_scaled(models, &ones)?; // (14)
             }
-            // A client that averages nobody's but its own has sent nothing.
-            let alone: Vec<u32> = (0..)
-                .zip(&subsets)
-                .filter(|(client, subset)| subset.as_slice() == [*client])
-                .map(|(client, _)| client)
-                .collect();
-            sent.scatter(&alone, &last.gather(&alone)?)?;
+            keep_unmixed(&mut sent, &last, &subsets)?;
             *models = sent;
             return Ok(());
         }
@@ -452,15 +430,14 @@ impl Running {
         round: &mut Round<'_>,
     ) -> Result<(), AlgorithmError> {
         let walkers = walks.at.len() as u32;
-        if let Some(quantise) = self.config.quantise {
-            let mut sent = quantise.difference(&walks.models, models, round, 0)?;
-            sent.add_scaled(models, &vec![1.0; models.rows()])?;
-            walks.models = sent;
-        }
+        let waits = |walker: u32| !round.alive[walks.at[walker as usize] as usize];
         let subset_of = |walker: u32| {
+            if waits(walker) {
+                return vec![walker];
+            }
             let own = self.config.include_self;
             let mut others: Vec<u32> = (0..walkers)
-                .filter(|other| own || *other != walker)
+                .filter(|other| !waits(*other) && (own || *other != walker))
                 .collect();
             let mut rng = aggregation_stream(round, walker);
             let drawn = subset(&mut others, self.config.neighbours, &mut rng);
@@ -484,12 +461,34 @@ impl Running {
             .iter()
             .map(|client| self.setting.shard_sizes[*client as usize])
             .collect();
-        walks
-            .models
-            .mix(&Mixing::new(&weighted_means(&subsets, &examples)?))?;
+        let mixing = Mixing::new(&weighted_means(&subsets, &examples)?);
+        if let Some(quantise) = self.config.quantise {
+            let mut sent = quantise.difference(&walks.models, models, round, 0)?;
+            sent.add_scaled(models, &vec![1.0; models.rows()])?;
+            sent.mix(&mixing)?;
+            keep_unmixed(&mut sent, &walks.models, &subsets)?;
+            *models = sent;
+            return Ok(());
+        }
+        walks.models.mix(&mixing)?;
         *models = walks.models;
         Ok(())
     }
+}
+
+/// A row that averages no model but its own has sent nothing: it keeps that of `exact`.
+fn keep_unmixed(
+    sent: &mut Stack,
+    exact: &Stack,
+    subsets: &[Vec<u32>],
+) -> Result<(), AlgorithmError> {
+    let alone: Vec<u32> = (0..)
+        .zip(subsets)
+        .filter(|(row, subset)| subset.as_slice() == [*row])
+        .map(|(row, _)| row)
+        .collect();
+    sent.scatter(&alone, &exact.gather(&alone)?)?;
+    Ok(())
 }
 
 impl Algorithm for Running {
