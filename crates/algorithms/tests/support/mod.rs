@@ -7,6 +7,7 @@
 )]
 
 pub(crate) mod plain;
+pub(crate) mod quantiser;
 
 use meshfold_algorithms::{Algorithm, Local, Method, Round, Setting, Traffic};
 use meshfold_data::{Examples, Partition, Scale, Shape, Splits};
