@@ -106,7 +106,7 @@ fn walks_follow_the_transition_matrix_and_are_everywhere_alike() {
         .iter()
         .map(|count: &f64| (count - expected).powi(2) / expected)
         .sum();
-    // The 99.9th percentile with four degrees of freedom; by degrees, (5, 3, 3, 2, 2)/15, it would be about 120.
+    // The 99.9th percentile with four degrees of freedom; by degrees, (5, 3, 3, 2, 2)/15, it would be about 80.
     assert!(statistic < 18.5, "χ² = {statistic} of {counts:?}");
 }
 

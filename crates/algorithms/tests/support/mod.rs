@@ -265,29 +265,30 @@ impl Course {
     pub(crate) fn advance(mut self, rounds: usize) -> Self {
         for _ in 0..rounds {
             let number = self.traffic.len() + 1;
-            let overlay = self
-                .scene
-                .overlay
-                .is_some()
-                .then(|| self.scene.overlay(number));
-            let mixing = overlay
-                .is_some()
-                .then(|| Mixing::new(&self.scene.matrix(number)));
-            let mut traffic = Traffic::default();
-            let mut round = Round {
-                number,
-                learner: &mut self.learner,
-                overlay: overlay.as_ref(),
-                mixing: mixing.as_ref(),
-                alive: &self.scene.alive(number),
-                lag: None,
-                seed: SEED,
-                traffic: &mut traffic,
-            };
-            self.algorithm.round(&mut self.stack, &mut round).unwrap();
-            self.traffic.push(traffic);
+            let links = self.scene.overlay.is_some();
+            let links = links.then(|| (self.scene.overlay(number), self.scene.matrix(number)));
+            self.step(links);
         }
         self
+    }
+
+    /// A further round over `links`.
+    pub(crate) fn step(&mut self, links: Option<(Overlay, MixingMatrix)>) {
+        let number = self.traffic.len() + 1;
+        let mixing = links.as_ref().map(|(_, matrix)| Mixing::new(matrix));
+        let mut traffic = Traffic::default();
+        let mut round = Round {
+            number,
+            learner: &mut self.learner,
+            overlay: links.as_ref().map(|(overlay, _)| overlay),
+            mixing: mixing.as_ref(),
+            alive: &self.scene.alive(number),
+            lag: None,
+            seed: SEED,
+            traffic: &mut traffic,
+        };
+        self.algorithm.round(&mut self.stack, &mut round).unwrap();
+        self.traffic.push(traffic);
     }
 
     /// The same run taken up by a method and a learner built anew from what a checkpoint holds.
