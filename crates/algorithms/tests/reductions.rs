@@ -5,10 +5,10 @@
 mod support;
 
 use meshfold_algorithms::{
-    Aggregate, Aggregators, Assign, GradientWeight, Local, Method, Order, PartialAggregation,
-    Participation, PerServer, Quantise, Restart, Servers, Source, WalkRows, Weighting,
+    Aggregators, Assign, GradientWeight, Local, Method, Order, PartialAggregation, Participation,
+    PerServer, Restart, Servers, Source, WalkRows, Weighting,
 };
-use meshfold_engine::{BatchSize, NormScope, Start};
+use meshfold_engine::BatchSize;
 use meshfold_topology::{MixingMatrix, Overlay, Uniform, Weights};
 use support::plain::{self, mean, sum};
 use support::{Course, Scene, Train, chorded_path, difference, expect_close, full, run};
@@ -23,10 +23,7 @@ fn batches() -> Train {
 }
 
 fn servers_alone() -> Scene {
-    Scene {
-        overlay: None,
-        ..Scene::with_a_death()
-    }
+    Scene::with_a_death().without_overlay()
 }
 
 fn fedavg(weighting: Weighting) -> Method {
@@ -349,64 +346,4 @@ fn exact_diffusion_is_d2_over_the_mean_of_the_matrix_and_the_identity() {
         &exact,
         &run_over(&method!(D2 {}, full(1)), &vec![halved; 4]),
     );
-}
-
-fn fine(aggregate: Aggregate) -> Option<Quantise> {
-    Some(Quantise {
-        bits: 24,
-        norm: NormScope::Model,
-        aggregate,
-    })
-}
-
-/// 24 bits are off by at most 1.2e-7 of the norm of a round's movement, which is below 1: less than f32's own rounding
-/// of some rounds.
-#[test]
-fn methods_that_quantise_finely_are_those_that_do_not() {
-    let scene = Scene::with_a_death();
-    let average = |quantise| {
-        method!(
-            Dfedavg {
-                aggregation: None,
-                quantise: quantise
-            },
-            full(2)
-        )
-    };
-    let replica = run(&average(fine(Aggregate::Replica)), &scene, 3);
-    expect_same(&replica, &run(&average(None), &scene, 3));
-
-    let whole = walkers(3, full(2));
-    let Method::Dfedrw(mut config) = whole.clone() else {
-        unreachable!("that is what was made")
-    };
-    config.quantise = fine(Aggregate::Replica);
-    let walks = run(&Method::Dfedrw(config), &scene, 3);
-    expect_same(&walks, &run(&whole, &scene, 3));
-}
-
-#[test]
-fn from_one_model_both_readings_of_quantised_averages_agree() {
-    let scene = Scene {
-        start: Start::Same,
-        ..Scene::default()
-    };
-    let after = |rounds, aggregate| {
-        let quantise = fine(aggregate);
-        let method = method!(
-            Dfedavg {
-                aggregation: None,
-                quantise: quantise
-            },
-            full(2)
-        );
-        run(&method, &scene, rounds)
-    };
-    expect_same(&after(1, Aggregate::Printed), &after(1, Aggregate::Replica));
-    // From the second round on the models differ, and (14) as printed keeps that difference.
-    let apart = difference(
-        &after(2, Aggregate::Printed).models(),
-        &after(2, Aggregate::Replica).models(),
-    );
-    assert!(apart > 1e-3, "{apart}");
 }

@@ -30,10 +30,7 @@ fn alone_is_each_client_by_itself_and_keeps_its_momentum() {
 
 #[test]
 fn centralised_is_one_client_with_all_the_data() {
-    let scene = Scene {
-        overlay: None,
-        ..Scene::default().of_sizes(&[27])
-    };
+    let scene = Scene::default().without_overlay().of_sizes(&[27]);
     let course = run(&method!(Centralised {}, full(2).momentum(0.9)), &scene, 3);
     let descent = plain::steps(6).momentum(0.9);
     let expected = [descent.from(&course.learner, 0, &course.start[0])];

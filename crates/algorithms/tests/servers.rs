@@ -12,13 +12,6 @@ use rand::seq::index;
 use support::plain::{self, Descent, mean, mix, sum};
 use support::{Course, SEED, SIZES, Scene, expect_close, full, run};
 
-fn without_overlay(scene: Scene) -> Scene {
-    Scene {
-        overlay: None,
-        ..scene
-    }
-}
-
 /// What the clients `chosen` make of the model `w`.
 fn trained(course: &Course, chosen: &[usize], w: &[f64], descent: Descent) -> Vec<Vec<f64>> {
     let one = |client: &usize| descent.from(&course.learner, *client, w);
@@ -56,7 +49,7 @@ fn participants(scene: &Scene, round: usize, count: usize) -> Vec<usize> {
 
 #[test]
 fn fedavg_weighs_its_participants() {
-    let scene = without_overlay(Scene::with_a_death());
+    let scene = Scene::with_a_death().without_overlay();
     for (weighting, count) in [
         (Weighting::Examples, 5),
         (Weighting::Uniform, 5),
@@ -89,7 +82,7 @@ fn fedavg_weighs_its_participants() {
 
 #[test]
 fn fedprox_is_pulled_to_the_servers_model() {
-    let scene = without_overlay(Scene::with_a_death());
+    let scene = Scene::with_a_death().without_overlay();
     let (participation, weighting) = (Participation::Clients(3), Weighting::Uniform);
     let train = full(3).weight_decay(0.02);
     let method = method!(
@@ -162,7 +155,7 @@ fn scaffold(
 
 #[test]
 fn scaffold_follows_its_control_variates() {
-    let scene = without_overlay(Scene::with_a_death());
+    let scene = Scene::with_a_death().without_overlay();
     let (participation, weighting) = (Participation::Clients(3), Weighting::Uniform);
     let method = method!(
         Scaffold {
@@ -188,7 +181,7 @@ fn scaffold_follows_its_control_variates() {
 
 #[test]
 fn scaffolds_variate_is_the_mean_of_the_clients() {
-    let scene = without_overlay(Scene::default());
+    let scene = Scene::default().without_overlay();
     let participation = Participation::Clients(2);
     let method = method!(
         Scaffold {
@@ -210,7 +203,7 @@ fn scaffolds_variate_is_the_mean_of_the_clients() {
 
 #[test]
 fn swarm_is_a_mean_over_all_that_is_gathered_at_one_of_them() {
-    let scene = without_overlay(Scene::with_a_death());
+    let scene = Scene::with_a_death().without_overlay();
     let course = run(&method!(Swarm {}, full(2).momentum(0.9)), &scene, 3);
     let mut server = course.start[0].clone();
     for round in 1..=3 {
@@ -276,7 +269,7 @@ const SOME: [PerServer; 3] = [
 
 #[test]
 fn hierfavg_averages_at_the_edge_and_then_at_the_root() {
-    let scene = without_overlay(Scene::with_a_death());
+    let scene = Scene::with_a_death().without_overlay();
     for (participation, weighting) in
         SOME.into_iter()
             .zip([Weighting::Examples, Weighting::Uniform, Weighting::Examples])

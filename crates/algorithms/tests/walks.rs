@@ -76,7 +76,7 @@ struct Walks<'a> {
     last: Models,
     visited: Vec<usize>,
     messages: usize,
-    /// Rounds of walkers that ended at a dead client.
+    /// Walks that ended at a dead client.
     waits: usize,
 }
 
@@ -89,8 +89,8 @@ impl<'a> Walks<'a> {
             alive: Vec::new(),
             models: course.start.clone(),
             at: Vec::new(),
-            walking: Vec::new(),
-            last: Vec::new(),
+            walking: Models::new(),
+            last: Models::new(),
             visited: Vec::new(),
             messages: 0,
             waits: 0,

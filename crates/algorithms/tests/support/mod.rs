@@ -9,7 +9,9 @@
 pub(crate) mod plain;
 pub(crate) mod quantiser;
 
-use meshfold_algorithms::{Algorithm, Local, Method, Round, Setting, Traffic};
+use meshfold_algorithms::{
+    Algorithm, Lag, Local, Method, Policy, Round, Setting, Stragglers, Traffic,
+};
 use meshfold_data::{Examples, Partition, Scale, Shape, Splits};
 use meshfold_engine::{
     BatchSize, Device, Draw, Learner, LearningRate, Mixing, Mlp, Model, Network, Stack, Start,
@@ -100,6 +102,8 @@ pub(crate) struct Scene {
     /// Clients alive in the first rounds; the last entry goes on.
     pub(crate) alive: Vec<Vec<bool>>,
     pub(crate) start: Start,
+    /// Who falls behind, and what the method makes of them.
+    pub(crate) stragglers: Option<(Stragglers, Policy)>,
 }
 
 /// An irregular overlay: a path with a chord.
@@ -119,6 +123,7 @@ impl Default for Scene {
             weights: Weights::default(),
             alive: vec![vec![true; SIZES.len()]],
             start: Start::Independent,
+            stragglers: None,
         }
     }
 }
@@ -137,6 +142,13 @@ impl Scene {
         Self {
             overlay: Some(overlay),
             ..Self::default()
+        }
+    }
+
+    pub(crate) fn without_overlay(self) -> Self {
+        Self {
+            overlay: None,
+            ..self
         }
     }
 
@@ -170,6 +182,17 @@ impl Scene {
     /// The weights of `round`, those of the clients alive.
     pub(crate) fn matrix(&self, round: usize) -> MixingMatrix {
         self.weights.matrix(&self.overlay(round)).unwrap()
+    }
+
+    /// Who falls behind in `round`.
+    pub(crate) fn lag(&self, round: usize) -> Option<Lag<'_>> {
+        self.stragglers.as_ref().map(|(stragglers, policy)| Lag {
+            stragglers,
+            policy: *policy,
+            steps_in_time: None,
+            seed: SEED,
+            round,
+        })
     }
 
     /// A learner whose examples are drawn once and for all.
@@ -283,7 +306,7 @@ impl Course {
             overlay: links.as_ref().map(|(overlay, _)| overlay),
             mixing: mixing.as_ref(),
             alive: &self.scene.alive(number),
-            lag: None,
+            lag: self.scene.lag(number),
             seed: SEED,
             traffic: &mut traffic,
         };
