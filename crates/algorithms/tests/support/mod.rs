@@ -8,6 +8,7 @@
 
 pub(crate) mod plain;
 pub(crate) mod quantiser;
+pub(crate) mod random_walks;
 
 use meshfold_algorithms::{
     Algorithm, Lag, Local, Method, Policy, Round, Setting, Stragglers, Traffic,
