@@ -47,10 +47,16 @@ impl PartialAggregation {
         })
     }
 
-    /// Largest number of messages in a round.
-    pub(crate) fn messages(self, overlay: &Overlay) -> u64 {
+    /// Expected messages of a round.
+    pub(crate) fn messages(self, overlay: &Overlay) -> f64 {
         (0..overlay.nodes())
-            .map(|node| overlay.degree(node).min(self.neighbours) as u64)
+            .map(|node| {
+                messages_to(
+                    overlay.degree(node),
+                    Some(self.neighbours),
+                    self.include_self,
+                )
+            })
             .sum()
     }
 
@@ -76,6 +82,14 @@ impl PartialAggregation {
             messages_of(&subsets, bytes),
         ))
     }
+}
+
+/// Expected messages to a client that averages at most `most` of `others`, its own model being drawn like theirs if
+/// `include_self`.
+pub(crate) fn messages_to(others: usize, most: Option<usize>, include_self: bool) -> f64 {
+    let candidates = others + usize::from(include_self);
+    let drawn = most.map_or(candidates, |most| most.min(candidates));
+    (drawn * others) as f64 / candidates.max(1) as f64
 }
 
 /// `w <- W w`, or with `aggregation` the mean over some neighbours; counts the messages.

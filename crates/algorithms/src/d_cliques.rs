@@ -17,8 +17,8 @@ method_config! {
     ///
     /// # Interpretation
     /// Averaged are the gradients of the clique members that `i` is linked to: where edges inside cliques were removed
-    /// or members have failed, those are fewer than the clique. Weight decay is of a client's own model. Without
-    /// `clique_averaging` it is D-SGD.
+    /// or members have failed, those are fewer than the clique. Weight decay is part
+    /// of the gradients that are averaged. Without `clique_averaging` it is D-SGD.
     pub struct DCliques(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {
         /// Whether gradients are averaged within cliques.
         #[serde(default = "yes")]

@@ -70,13 +70,13 @@ impl Exchange {
         setting: &Setting,
         overlay: Option<&Overlay>,
     ) -> Forecast {
-        let messages = overlay.map_or(0, |overlay| match self.aggregation {
+        let messages = overlay.map_or(0.0, |overlay| match self.aggregation {
             Some(aggregation) => aggregation.messages(overlay),
-            None => messages_over(overlay),
+            None => messages_over(overlay) as f64,
         });
         Forecast {
             local_steps: training.steps_of_all(setting),
-            bytes: messages * self.message_bytes(setting),
+            bytes: (messages * self.message_bytes(setting) as f64).round() as u64,
         }
     }
 

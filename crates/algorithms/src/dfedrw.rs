@@ -1,14 +1,12 @@
 //! Decentralized federated averaging via random walk, whole or quantised.
 
-use crate::aggregation::{aggregation_stream, messages_of, subset, weighted_means};
-use crate::participation::alive;
 use crate::quantise::{Aggregate, Quantise};
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting};
 use crate::stragglers::{Fate, Policy};
 use crate::training::{Training, method_config};
 use crate::walk::{Aggregators, Restart, Source, WalkRows, next_client, starts};
 use crate::{AlgorithmError, Configured, Lagging};
-use meshfold_engine::{Amount, LearningRate, Mixing, Per, Progress, RowWork, Stack, Velocity};
+use meshfold_engine::{Amount, LearningRate, Per, Progress, RowWork, Stack, Velocity};
 use meshfold_topology::Overlay;
 
 method_config! {
@@ -25,8 +23,8 @@ method_config! {
     /// # Interpretation
     /// The degree in (7) counts the self-loop, so the walk follows the Metropolis-Hastings matrix. A client that no
     /// walker visits has its current model as `last`; of two walkers on one client at one visit the higher one leaves
-    /// its result. A walker whose client dies waits there untrained. There is no projection. The learning rate counts
-    /// visits as epochs: `k = (t − 1) K + visit`.
+    /// its result. A walker whose client dies waits there, untrained and heard by nobody. There is no projection. The
+    /// learning rate counts visits as epochs: `k = (t − 1) K + visit`.
     pub struct Dfedrw(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// Walkers, `M`.
         pub walkers: usize,
@@ -60,24 +58,24 @@ fn yes() -> bool {
     true
 }
 
-struct Running {
-    config: Dfedrw,
+pub(crate) struct Running {
+    pub(crate) config: Dfedrw,
     training: Training,
-    setting: Setting,
+    pub(crate) setting: Setting,
     /// Where each walker is, once it has walked, `[M]`.
     at: Vec<u32>,
 }
 
 /// A round's walks.
-struct Walks {
+pub(crate) struct Walks {
     /// Where each walker is, `[M]`.
-    at: Vec<u32>,
+    pub(crate) at: Vec<u32>,
     /// The walkers' models, `[M, P]`.
-    models: Stack,
+    pub(crate) models: Stack,
     /// What every client was left with, `[N, P]`; absent if only walkers hold rows.
-    last: Option<Stack>,
+    pub(crate) last: Option<Stack>,
     /// Clients that were trained on, ascending.
-    visited: Vec<u32>,
+    pub(crate) visited: Vec<u32>,
 }
 
 impl Configured for Dfedrw {
@@ -178,27 +176,10 @@ impl Configured for Dfedrw {
     fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
         let visits = self.walkers as f64 * f64::from(self.hops);
         let clients = setting.clients.max(1) as f64;
-        let local_steps = visits * self.shared().steps_of_all(setting) / clients;
-        let degree = overlay.map_or(0.0, |overlay| 2.0 * overlay.edge_count() as f64 / clients);
-        // A walk stays with the weight that the matrix of (7) leaves to the self-loop, about 1 in degree + 1.
-        let moving = degree / (degree + 1.0);
-        let hops = self.walkers as f64 * f64::from(self.hops - 1) * moving;
-        let sources = match self.from {
-            Source::Neighbours => degree,
-            Source::Visited => visits.min(clients),
-            Source::WalkEnds => self.walkers as f64,
-        };
-        let averaged = self
-            .neighbours
-            .map_or(sources, |most| sources.min(most as f64));
-        let aggregating = match self.aggregators {
-            Aggregators::All => clients,
-            Aggregators::Share(share) => share * clients,
-            Aggregators::WalkEnds => self.walkers as f64,
-        };
+        let messages = overlay.map_or(0.0, |overlay| self.messages(overlay));
         Forecast {
-            local_steps,
-            bytes: ((hops + aggregating * averaged) * self.message_bytes(setting) as f64) as u64,
+            local_steps: visits * self.shared().steps_of_all(setting) / clients,
+            bytes: (messages * self.message_bytes(setting) as f64).round() as u64,
         }
     }
 
@@ -214,7 +195,7 @@ impl Configured for Dfedrw {
 
 impl Dfedrw {
     /// Bytes of one message.
-    fn message_bytes(&self, setting: &Setting) -> u64 {
+    pub(crate) fn message_bytes(&self, setting: &Setting) -> u64 {
         self.quantise.map_or(setting.model_bytes(), |quantise| {
             quantise.message_bytes(setting.parameters, setting.blocks)
         })
@@ -370,126 +351,6 @@ impl Running {
         walks.models.scatter(&moved, &arrived)?;
         Ok(())
     }
-
-    /// The models that each client averages, `[N]`; a client that does not keeps its own.
-    fn subsets(&self, walks: &Walks, round: &Round<'_>) -> Vec<Vec<u32>> {
-        let (config, clients) = (&self.config, self.setting.clients);
-        let mut ends = walks.at.clone();
-        ends.sort_unstable();
-        ends.dedup();
-        let aggregating = config.aggregators.chosen(clients, &ends, round);
-        let subset_of = |client: u32| {
-            if !aggregating[client as usize] {
-                return vec![client];
-            }
-            let mut candidates = match config.from {
-                Source::Neighbours => {
-                    let mut around = round.overlay().neighbours(client as usize).to_vec();
-                    around.extend(config.include_self.then_some(client));
-                    around
-                }
-                Source::Visited => walks.visited.clone(),
-                Source::WalkEnds => ends.clone(),
-            };
-            if config.from != Source::Neighbours && !config.include_self {
-                candidates.retain(|other| *other != client);
-            }
-            let mut rng = aggregation_stream(round, client);
-            let drawn = subset(&mut candidates, config.neighbours, &mut rng);
-            if drawn.is_empty() {
-                vec![client]
-            } else {
-                drawn
-            }
-        };
-        (0..clients as u32).map(subset_of).collect()
-    }
-
-    /// (11), or (14) with quantised differences.
-    fn aggregate(
-        &self,
-        models: &mut Stack,
-        walks: Walks,
-        round: &mut Round<'_>,
-    ) -> Result<(), AlgorithmError> {
-        let subsets = self.subsets(&walks, round);
-        let bytes = self.config.message_bytes(&self.setting);
-        round.traffic.messages(messages_of(&subsets, bytes));
-        let mixing = Mixing::new(&weighted_means(&subsets, &self.setting.shard_sizes)?);
-        let Some(mut last) = walks.last else {
-            unreachable!("clients that hold rows are left with models")
-        };
-        if let Some(quantise) = self.config.quantise {
-            let ones = vec![1.0; last.rows()];
-            let mut sent = quantise.difference(&last, models, round, 0)?; // Q^t(l)
-            if quantise.aggregate == Aggregate::Replica {
-                sent.add_scaled(models, &ones)?;
-            }
-            sent.mix(&mixing)?;
-            if quantise.aggregate == Aggregate::Printed {
-                sent.add_scaled(models, &ones)?; // (14)
-            }
-            // A client that averages nobody's but its own has sent nothing.
-            let alone: Vec<u32> = (0..)
-                .zip(&subsets)
-                .filter(|(client, subset)| subset.as_slice() == [*client])
-                .map(|(client, _)| client)
-                .collect();
-            sent.scatter(&alone, &last.gather(&alone)?)?;
-            *models = sent;
-            return Ok(());
-        }
-        last.mix(&mixing)?; // (11)
-        *models = last;
-        Ok(())
-    }
-
-    /// Section VI-F: every walk end averages the models of the others.
-    fn aggregate_walkers(
-        &self,
-        models: &mut Stack,
-        mut walks: Walks,
-        round: &mut Round<'_>,
-    ) -> Result<(), AlgorithmError> {
-        let walkers = walks.at.len() as u32;
-        if let Some(quantise) = self.config.quantise {
-            let mut sent = quantise.difference(&walks.models, models, round, 0)?;
-            sent.add_scaled(models, &vec![1.0; models.rows()])?;
-            walks.models = sent;
-        }
-        let subset_of = |walker: u32| {
-            let own = self.config.include_self;
-            let mut others: Vec<u32> = (0..walkers)
-                .filter(|other| own || *other != walker)
-                .collect();
-            let mut rng = aggregation_stream(round, walker);
-            let drawn = subset(&mut others, self.config.neighbours, &mut rng);
-            if drawn.is_empty() {
-                vec![walker]
-            } else {
-                drawn
-            }
-        };
-        let subsets: Vec<Vec<u32>> = (0..walkers).map(subset_of).collect();
-        let bytes = self.config.message_bytes(&self.setting);
-        let mut messages = messages_of(&subsets, bytes);
-        for message in &mut messages {
-            message.from = walks.at[message.from as usize];
-            message.to = walks.at[message.to as usize];
-        }
-        messages.retain(|message| message.from != message.to);
-        round.traffic.messages(messages);
-        let examples: Vec<usize> = walks
-            .at
-            .iter()
-            .map(|client| self.setting.shard_sizes[*client as usize])
-            .collect();
-        walks
-            .models
-            .mix(&Mixing::new(&weighted_means(&subsets, &examples)?))?;
-        *models = walks.models;
-        Ok(())
-    }
 }
 
 impl Algorithm for Running {
@@ -498,9 +359,6 @@ impl Algorithm for Running {
     }
 
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
-        if alive(round).count() < self.config.walkers && self.config.rows == WalkRows::Walkers {
-            return Ok(());
-        }
         let walks = self.walk(models, round)?;
         self.at.clone_from(&walks.at);
         match self.config.rows {

@@ -1,11 +1,12 @@
 //! Decentralized stochastic gradient descent.
 
 use crate::aggregation::{PartialAggregation, exchange};
-use crate::round::{Algorithm, OverlayUse, Round, RowKind, Rows, Setting};
+use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting, messages_over};
 use crate::training::{Local, Training, method_config};
 use crate::velocity::{KeptVelocity, decayed_gradients};
 use crate::{AlgorithmError, Configured};
 use meshfold_engine::Stack;
+use meshfold_topology::Overlay;
 use serde::{Deserialize, Serialize};
 
 /// Which comes first, the gradient step or the exchange.
@@ -77,6 +78,17 @@ impl Configured for Dsgd {
     fn working_rows(&self, clients: usize) -> usize {
         let velocity = usize::from(self.momentum > 0.0 || self.order == Order::MixThenStep);
         (velocity + usize::from(self.order == Order::MixThenStep)) * clients
+    }
+
+    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
+        let messages = overlay.map_or(0.0, |overlay| match self.aggregation {
+            Some(aggregation) => aggregation.messages(overlay),
+            None => messages_over(overlay) as f64,
+        });
+        Forecast {
+            local_steps: self.shared().steps_of_all(setting),
+            bytes: (messages * setting.model_bytes() as f64).round() as u64,
+        }
     }
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {

@@ -16,6 +16,8 @@ mod traffic;
 mod training;
 mod velocity;
 mod walk;
+mod walk_aggregation;
+mod walk_forecast;
 
 // A further method is one file and three lines: here, in the enum, and in `Method::configured`.
 mod alone;

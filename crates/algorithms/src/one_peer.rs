@@ -18,7 +18,7 @@ method_config! {
     /// (2019), Section 4.
     ///
     /// # Interpretation
-    /// Clients that are not alive are left out: those that are count as `0..N'`. Momentum, where it is used, is each
+    /// Clients that are not alive, or late, are left out: the others count as `0..N'`. Momentum, where it is used, is each
     /// client's own and kept between rounds.
     pub struct OnePeer(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
 }
@@ -45,7 +45,8 @@ impl Configured for OnePeer {
     fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
         Forecast {
             local_steps: self.shared().steps_of_all(setting),
-            bytes: setting.clients as u64 * setting.model_bytes(),
+            bytes: pairs(&(0..setting.clients as u32).collect::<Vec<_>>(), 1).len() as u64
+                * setting.model_bytes(),
         }
     }
 

@@ -29,6 +29,9 @@ impl KeptVelocity {
     ) -> Result<(), AlgorithmError> {
         let velocity = self.like(models);
         if rows.iter().any(is_idle) {
+            // A row that idles may have been given the gradients of others.
+            let own = |row| if is_idle(row) { 0.0 } else { 1.0 };
+            gradients.scale_rows(&rows.iter().map(own).collect::<Vec<_>>())?;
             let rest = |row| if is_idle(row) { 1.0 - momentum } else { 0.0 };
             gradients.add_scaled(velocity, &rows.iter().map(rest).collect::<Vec<_>>())?;
         }

@@ -84,7 +84,7 @@ impl Aggregators {
     }
 }
 
-/// Where `walkers` walks begin: at distinct clients alive, at most as many as there are.
+/// Where `walkers` walks begin: at distinct clients alive; if those are too few, the other walkers wait at dead ones.
 pub(crate) fn starts(
     restart: Restart,
     ended: &[u32],
@@ -101,9 +101,13 @@ pub(crate) fn starts(
         ..Key::default()
     };
     let mut rng = stream(round.seed, Purpose::Walk, key);
-    index::sample(&mut rng, living.len(), walkers.min(living.len()))
+    let drawn = index::sample(&mut rng, living.len(), walkers.min(living.len()));
+    let dead = (0..).zip(round.alive).filter(|(_, alive)| !**alive);
+    drawn
         .iter()
         .map(|at| living[at])
+        .chain(dead.map(|(client, _)| client))
+        .take(walkers)
         .collect()
 }
 
