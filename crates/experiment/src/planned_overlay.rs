@@ -80,6 +80,8 @@ pub(crate) struct Built {
     pub(crate) members: Vec<bool>,
     /// What the others do.
     pub(crate) outside: Outside,
+    /// Whether anything was drawn.
+    drawn: bool,
 }
 
 /// Builds the overlay of `round` before failures, with its weights.
@@ -99,10 +101,13 @@ pub(crate) fn built(
         ..Key::default()
     };
     let seed = population.setting.seed;
-    let snapshot = stretch.build(nodes, &mut stream(seed, Purpose::Overlay, key))?;
+    let mut edges = stream(seed, Purpose::Overlay, key);
+    let snapshot = stretch.build(nodes, &mut edges)?;
     let overlay = snapshot.overlay.with_examples(population.examples())?;
-    let matrix = weights.draw(&overlay, &mut stream(seed, Purpose::Weights, key))?;
+    let mut shares = stream(seed, Purpose::Weights, key);
+    let matrix = weights.draw(&overlay, &mut shares)?;
     Ok(Built {
+        drawn: edges.get_word_pos() + shares.get_word_pos() > 0,
         overlay,
         matrix,
         members: snapshot.members,
@@ -113,6 +118,8 @@ pub(crate) fn built(
 /// The overlays built so far: spectra are costly, and the seeds of a sweep often share one overlay.
 #[derive(Debug, Default)]
 pub(crate) struct Overlays {
+    /// Those that are the same for every seed and partition, by topology, weights and nodes.
+    by_setting: BTreeMap<String, Arc<PlannedOverlay>>,
     /// By edges, groups, weights and whatever else the weights go by.
     by_edges: BTreeMap<String, Arc<PlannedOverlay>>,
 }
@@ -135,6 +142,11 @@ impl Overlays {
             return Ok(None);
         };
         let topology = read_edges(topology, run, population.nodes().count)?;
+        let setting = serde_json::to_string(&(&topology, &weights, population.nodes().count));
+        let setting = setting.expect("settings have text keys");
+        if let Some(known) = self.by_setting.get(&setting) {
+            return Ok(Some(Arc::clone(known)));
+        }
         let blame = |run: &Resolved<'_>, error| {
             let path = fault_path::of_topology(&error, run.choice("topology"));
             run.error(error, &path)
@@ -143,6 +155,9 @@ impl Overlays {
             .check(population.nodes().count)
             .map_err(|error| blame(run, error))?;
         let built = built(&topology, &weights, population, 1).map_err(|error| blame(run, error))?;
+        let of_shards =
+            matches!(topology, Topology::DCliques(_)) || matches!(weights, Weights::ByExamples(_));
+        let fixed = !(built.drawn || of_shards || topology.varies());
         let key = fingerprint(&topology, &weights, &built, population);
         if let Some(known) = self.by_edges.get(&key) {
             return Ok(Some(Arc::clone(known)));
@@ -150,6 +165,9 @@ impl Overlays {
         let planned = planned(topology, &weights, built, population);
         let planned = Arc::new(planned.map_err(|error| blame(run, error))?);
         self.by_edges.insert(key, Arc::clone(&planned));
+        if fixed {
+            self.by_setting.insert(setting, Arc::clone(&planned));
+        }
         Ok(Some(planned))
     }
 }
