@@ -4,7 +4,7 @@ use crate::dropout::Dropout;
 use crate::network::Network;
 use crate::schedule::Progress;
 use crate::stream::{Key, Purpose, stream};
-use crate::work::{Amount, BatchSize, Draw, Sgd};
+use crate::work::{Amount, BatchSize, Draw, RowWork, Sgd};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -23,6 +23,32 @@ pub(crate) struct Position {
 }
 
 impl Position {
+    /// Examples that the next `steps` local steps of `row` see on a shard of `shard` examples: the last batch of a pass
+    /// is short.
+    pub(crate) fn examples_of(
+        &self,
+        (row, steps): (&RowWork, u32),
+        sgd: &Sgd,
+        shard: usize,
+    ) -> u64 {
+        let size = sgd.batch_on(shard);
+        if row.amount == Amount::Idle || steps == 0 {
+            return 0;
+        }
+        if sgd.draw == Draw::WithReplacement || size == shard {
+            return u64::from(steps) * size as u64;
+        }
+        let goes_on = self.client == row.client && matches!(row.amount, Amount::Steps(_));
+        let first = if goes_on { self.taken as usize } else { 0 };
+        let (per_pass, begun) = (shard.div_ceil(size), first / size);
+        let last = begun + steps as usize;
+        let until = |batches: usize| {
+            let (passes, batches) = (batches / per_pass, batches % per_pass);
+            passes * shard + (batches * size).min(shard)
+        };
+        (until(last) - until(begun)) as u64
+    }
+
     /// Where a schedule stands at the start of the round after `rounds` rounds.
     pub(crate) fn progress(&self, rounds: u64) -> Progress {
         Progress {
@@ -282,6 +308,28 @@ mod tests {
         }
         assert_ne!(batches[0], batches[5]);
         assert_eq!(pass.position.epochs, 2);
+    }
+
+    #[test]
+    fn examples_are_counted_as_they_are_drawn() {
+        let shard: Vec<u32> = (0..10).collect();
+        for draws in [Draw::Shuffled, Draw::WithReplacement] {
+            let rule = sgd(4, draws);
+            let mut pass = Pass::default();
+            for amount in [1, 2, 5, 1, 7]
+                .map(Amount::Steps)
+                .into_iter()
+                .chain([Amount::Epochs(2)])
+            {
+                let row = RowWork { client: 0, amount };
+                let steps = rule.steps_on(amount, shard.len());
+                let foretold = pass
+                    .position()
+                    .examples_of((&row, steps), &rule, shard.len());
+                let drawn = draw(&mut pass, &shard, &rule, amount);
+                assert_eq!(foretold as usize, drawn.concat().len(), "{amount:?}");
+            }
+        }
     }
 
     #[test]

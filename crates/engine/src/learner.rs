@@ -473,16 +473,14 @@ impl Learner {
     /// Adds the work to the counts; returns the steps of each row.
     fn count(&mut self, work: &LocalWork<'_>, steps: impl Fn(&Self, &RowWork) -> u32) -> Vec<u32> {
         let counted: Vec<u32> = work.rows.iter().map(|row| steps(self, row)).collect();
-        for (row, steps) in work.rows.iter().zip(&counted) {
-            let shard = self.partition.shard(row.client as usize).len() as u64;
+        for (index, (row, steps)) in work.rows.iter().zip(&counted).enumerate() {
+            let shard = self.partition.shard(row.client as usize).len();
+            let position = self.passes.get(index).map(Pass::position);
             self.local_steps += u64::from(*steps);
-            self.examples_seen += match row.amount {
-                Amount::Idle => 0,
-                Amount::Epochs(epochs) if work.sgd.draw == crate::work::Draw::Shuffled => {
-                    u64::from(epochs) * shard
-                }
-                _ => u64::from(*steps) * work.sgd.batch_on(shard as usize) as u64,
-            };
+            self.examples_seen +=
+                position
+                    .unwrap_or_default()
+                    .examples_of((row, *steps), work.sgd, shard);
         }
         counted
     }

@@ -153,6 +153,7 @@ fn run(device: &Device, model: &Model, sgd: &Sgd, tasks: &[RowWork], extras: Ext
                 models: &anchor,
                 mu: 0.3,
             }),
+            rate_scales: None,
         };
         let kept = if extras.kept {
             Velocity::Kept(&mut velocity)
@@ -425,6 +426,7 @@ fn dnn8_of_two_classes_and_of_five_is_that_of_the_processor() {
                 sgd: &sgd,
                 correction: None,
                 anchor: None,
+                rate_scales: None,
             };
             learner.train(&mut stack, Velocity::Fresh, &work).unwrap();
             let scores = learner.evaluate(&stack, Split::Train, None).unwrap();
