@@ -232,7 +232,7 @@ impl<'a> Course<'a> {
                 name => self.algorithm.restore(name, stack),
             }
         }
-        self.practice.restore(averaged, saved.iterates.clone());
+        self.practice.restore(averaged, saved.iterates);
         for (name, numbers) in &saved.numbers {
             self.algorithm.restore_numbers(name, numbers.clone());
         }

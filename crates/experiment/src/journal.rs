@@ -150,7 +150,7 @@ impl<'a> Journal<'a> {
             totals: course.totals(),
             learner: course.learner_state(),
             numbers: course.numbers(),
-            iterates: course.practice().weights().clone(),
+            iterates: *course.practice().weights(),
         };
         self.checkpoint.save(&saved, &course.stacks())?;
         self.saved = Some(round);

@@ -1,5 +1,10 @@
 //! Algorithms 1 and 2 of DFedRW walker by walker in double precision.
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "walkers are followed by their number, as the paper's boxes do"
+)]
+
 use super::plain::{self, mean, sum};
 use super::quantiser::{Message, quantised};
 use super::{Course, Models, SEED, SIZES, Train, full};
