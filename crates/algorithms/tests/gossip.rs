@@ -1,5 +1,5 @@
 //! Rounds of the methods that exchange over an overlay against a client-by-client transcription in double precision.
-#![allow(clippy::unwrap_used, clippy::unnecessary_unwrap)]
+#![allow(clippy::unwrap_used, clippy::unnecessary_literal_unwrap)]
 
 #[macro_use]
 mod support;
