@@ -59,7 +59,7 @@ pub struct RoundSeconds {
     pub fedavg: f64,
     /// P-FedAvg by the right-hand side of (19), the denominator of (20).
     pub p_fedavg: f64,
-    /// P-FedAvg without a barrier among the servers: E[α] of Definition 5.1, at most `p_fedavg`.
+    /// P-FedAvg without a barrier among the servers: `E[α]` of Definition 5.1, at most `p_fedavg`.
     pub p_fedavg_unbarred: f64,
 }
 
@@ -74,7 +74,7 @@ impl RoundSeconds {
 /// Expected seconds of a round of FedAvg and of P-FedAvg, and with them the speed-up
 /// `S_M = (K E[Y¹] + E[Y²_(K)] + E E[Z_(K)]) / (max_i K_i E[Y¹_(M)] + E[Y²_(K)] + E E[Z_(K)] + E[T_(‖L−I‖₀)])`.
 ///
-/// X_(n) is the largest of n independent draws; their means are taken over `samples` rounds, E[Y¹] is exact.
+/// X_(n) is the largest of n independent draws; their means are taken over `samples` rounds, `E[Y¹]` is exact.
 ///
 /// # Source
 /// P-FedAvg (Liu et al.), (17)-(20), Theorem 3 and Fig. 2.
