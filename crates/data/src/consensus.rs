@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DataError, Dimensions, Examples, Scale, Shape, Splits};
+use crate::{DataError, Examples, Scale, Shape, Splits};
 
 /// The most examples of a split.
 const MOST: usize = 10_000_000;
@@ -35,16 +35,6 @@ impl Default for Consensus {
 }
 
 impl Consensus {
-    /// What [`load`](Self::load) would return.
-    pub(crate) fn expected(&self) -> Dimensions {
-        Dimensions {
-            examples_train: self.examples,
-            examples_test: self.examples,
-            features: 1,
-            classes: CLASSES,
-        }
-    }
-
     /// Checks the number asked for.
     pub(crate) fn validate(&self) -> Result<(), DataError> {
         if self.examples == 0 || self.examples > MOST {
@@ -60,28 +50,21 @@ impl Consensus {
 
     /// Makes the examples.
     pub(crate) fn load(&self) -> Result<Splits, DataError> {
-        let shape = Shape {
-            channels: 1,
-            height: 1,
-            width: 1,
-        };
+        self.validate()?;
         let scale = Scale {
             multiply: 1.0,
             add: 0.0,
         };
-        let features = vec![ONE; self.examples];
-        let examples = Examples::new(features, self.labels()?, shape, CLASSES, scale)?;
+        let (features, labels) = (
+            vec![ONE; self.examples],
+            vec![u16::from(ONE); self.examples],
+        );
+        let examples = Examples::new(features, labels, Shape::flat(1), CLASSES, scale)?;
         let examples = Arc::new(examples);
         Ok(Splits {
             train: Arc::clone(&examples),
             test: examples,
         })
-    }
-
-    /// The labels of the training examples.
-    pub(crate) fn labels(&self) -> Result<Vec<u16>, DataError> {
-        self.validate()?;
-        Ok(vec![u16::from(ONE); self.examples])
     }
 }
 
@@ -95,10 +78,9 @@ mod tests {
         for examples in [&splits.train, &splits.test] {
             assert_eq!((examples.len(), examples.width()), (5, 1));
             assert!(examples.labels().iter().all(|label| *label == 1));
-            let value = |byte: &u8| examples.scale().apply(*byte);
-            assert!(examples.features().iter().map(value).all(|x| x == 1.0));
+            assert!((0..5).all(|index| examples.row(index) == [1.0]));
         }
-        assert_eq!(Consensus::default().expected().examples_train, 8);
+        assert_eq!(Consensus::default().load().unwrap().train.len(), 8);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::consensus::Consensus;
 use crate::fashion_mnist::FashionMnist;
 use crate::glyphs::Glyphs;
 use crate::mnist::Mnist;
-use crate::{DataError, DataFolder, Splits};
+use crate::{DataError, DataFolder, Outline, Splits};
 
 /// A dataset and its settings: `{mnist: {validation: 10000}}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,19 +20,6 @@ pub enum DatasetConfig {
     Mnist(Mnist),
     /// Fashion-MNIST, from files.
     FashionMnist(FashionMnist),
-}
-
-/// The size of a dataset.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Dimensions {
-    /// Training examples, without validation images.
-    pub examples_train: usize,
-    /// Test examples.
-    pub examples_test: usize,
-    /// Features of one example, `D`.
-    pub features: usize,
-    /// Classes, `C`.
-    pub classes: usize,
 }
 
 impl DatasetConfig {
@@ -51,43 +38,17 @@ impl DatasetConfig {
         }
     }
 
-    /// The labels `[M]` of the training examples that [`load`](Self::load) would return, without their features:
-    /// nothing is drawn, and of files only that of the labels is read.
+    /// Sizes and labels of what [`load`](Self::load) would return, and whose the examples are. Where it can be had
+    /// without the features, nothing is drawn, and of files only that of the labels is read.
     ///
     /// # Errors
     /// As [`load`](Self::load).
-    pub fn labels(&self, folder: &DataFolder) -> Result<Vec<u16>, DataError> {
+    pub fn outline(&self, folder: &DataFolder) -> Result<Outline, DataError> {
         match self {
-            Self::Consensus(consensus) => consensus.labels(),
-            Self::Glyphs(glyphs) => glyphs.labels(),
-            Self::Mnist(mnist) => mnist.layout().labels(folder),
-            Self::FashionMnist(fashion) => fashion.layout().labels(folder),
-        }
-    }
-
-    /// The labels of the training examples, then those of the test examples, as [`labels`](Self::labels): what a
-    /// [`Partitioner`](crate::Partitioner) deals that pools.
-    ///
-    /// # Errors
-    /// As [`load`](Self::load).
-    pub fn pooled_labels(&self, folder: &DataFolder) -> Result<Vec<u16>, DataError> {
-        match self {
-            Self::Consensus(consensus) => Ok(consensus.labels()?.repeat(2)),
-            Self::Glyphs(glyphs) => glyphs.pooled_labels(),
-            Self::Mnist(mnist) => mnist.layout().pooled_labels(folder),
-            Self::FashionMnist(fashion) => fashion.layout().pooled_labels(folder),
-        }
-    }
-
-    /// Who wrote each training example, `[M]`, in the order of [`labels`](Self::labels); `None` if the dataset does not
-    /// know. No features are drawn or read.
-    ///
-    /// # Errors
-    /// As [`load`](Self::load).
-    pub fn writers(&self, _folder: &DataFolder) -> Result<Option<Vec<u32>>, DataError> {
-        match self {
-            Self::Glyphs(glyphs) => glyphs.writers().map(Some),
-            Self::Consensus(_) | Self::Mnist(_) | Self::FashionMnist(_) => Ok(None),
+            Self::Consensus(consensus) => Ok(Outline::of(&consensus.load()?)),
+            Self::Glyphs(glyphs) => glyphs.outline(),
+            Self::Mnist(mnist) => mnist.layout().outline(folder),
+            Self::FashionMnist(fashion) => fashion.layout().outline(folder),
         }
     }
 
@@ -105,16 +66,6 @@ impl DatasetConfig {
         }
     }
 
-    /// The size that [`load`](Self::load) would return, without loading.
-    pub fn expected(&self) -> Dimensions {
-        match self {
-            Self::Consensus(consensus) => consensus.expected(),
-            Self::Glyphs(glyphs) => glyphs.expected(),
-            Self::Mnist(mnist) => mnist.layout().expected(),
-            Self::FashionMnist(fashion) => fashion.layout().expected(),
-        }
-    }
-
     /// The name in a configuration file.
     pub fn name(&self) -> &'static str {
         match self {
@@ -129,23 +80,30 @@ impl DatasetConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Scaling;
 
     #[test]
     fn settings_are_read_by_name_and_unknown_keys_refused() {
         let read = serde_json::from_str::<DatasetConfig>;
         let mnist = read(r#"{"mnist": {"validation": 10000, "scale": "unit"}}"#).unwrap();
-        assert_eq!(mnist.expected().examples_train, 50_000);
+        let same = Mnist {
+            validation: 10_000,
+            scale: Scaling::Unit,
+            ..Mnist::default()
+        };
+        assert_eq!(mnist, DatasetConfig::Mnist(same));
         assert_eq!(
             read(r#"{"fashion_mnist": {}}"#).unwrap().name(),
             "fashion_mnist"
         );
         assert!(read(r#"{"mnist": {"validations": 3}}"#).is_err());
         let glyphs = read(r#"{"glyphs": {"train": 50}}"#).unwrap();
-        assert_eq!(glyphs.expected().examples_test, 10_000);
+        let outline = glyphs.outline(&DataFolder::new("unused")).unwrap();
+        assert_eq!((outline.train(), outline.test()), (50, 10_000));
     }
 
     #[test]
-    fn labels_are_those_of_the_examples() {
+    fn the_outline_is_that_of_the_examples() {
         let glyphs = DatasetConfig::Glyphs(Glyphs {
             train: 300,
             test: 10,
@@ -153,14 +111,11 @@ mod tests {
             ..Glyphs::default()
         });
         let folder = DataFolder::new("unused");
+        let outline = glyphs.outline(&folder).unwrap();
         let loaded = glyphs.load(&folder).unwrap();
-        assert_eq!(glyphs.labels(&folder).unwrap(), loaded.train.labels());
-        assert_eq!(
-            glyphs.pooled_labels(&folder).unwrap(),
-            [loaded.train.labels(), loaded.test.labels()].concat()
-        );
-        let writers = glyphs.writers(&folder).unwrap();
-        assert_eq!(writers.as_deref(), loaded.train.writers());
+        assert_eq!(outline, Outline::of(&loaded));
+        assert_eq!(outline.labelled(false).labels, loaded.train.labels());
+        assert_eq!(outline.labelled(true).labels.len(), 310);
     }
 
     #[test]
@@ -184,7 +139,6 @@ mod tests {
         let fashion = r#"{"fashion_mnist": {"balanced_test": 10000}}"#;
         let fashion: DatasetConfig = serde_json::from_str(fashion).unwrap();
         fashion.validate().unwrap();
-        assert_eq!(fashion.expected().examples_test, 10_000);
     }
 
     #[test]

@@ -12,12 +12,12 @@ use crate::FolderOrigin;
 pub enum DataError {
     /// Features and labels disagree in number.
     #[error(
-        "examples: {bytes} feature bytes found but {examples} examples of {width} features need {}",
+        "examples: {found} features found but {examples} examples of {width} features need {}",
         .examples * .width
     )]
     FeatureCount {
-        /// Length of the features.
-        bytes: usize,
+        /// Features found.
+        found: usize,
         /// Number of labels.
         examples: usize,
         /// Features per example.

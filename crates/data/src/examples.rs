@@ -1,97 +1,25 @@
-//! Labelled examples held in host memory, one byte per feature.
+//! Labelled examples held in host memory.
 
 use std::sync::Arc;
 
 use burn_dataset::{Dataset, DatasetError};
-use serde::{Deserialize, Serialize};
 
+use crate::features::{Features, Input, Scale, Shape, Windows};
 use crate::{DataError, Labelled, Partition};
 
-/// Shape of one example's features, `channels * height * width = D`, stored in that order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Shape {
-    /// Planes: 1 for greyscale.
-    pub channels: usize,
-    /// Rows of pixels.
-    pub height: usize,
-    /// Pixels per row.
-    pub width: usize,
-}
-
-impl Shape {
-    /// Number of features `D` of one example.
-    pub fn features(&self) -> usize {
-        self.channels * self.height * self.width
-    }
-}
-
-/// The map from a stored byte to the number that a model sees: `byte * multiply + add`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Scale {
-    /// Factor on the byte.
-    pub multiply: f32,
-    /// Offset after the factor.
-    pub add: f32,
-}
-
-impl Scale {
-    /// Bytes to `[0, 1]`: `byte / 255`.
-    pub const UNIT: Self = Self {
-        multiply: 1.0 / 255.0,
-        add: 0.0,
-    };
-
-    /// Mean 0 and deviation 1: `(byte / 255 - mean) / deviation`, both taken over `byte / 255`.
-    pub fn standardising(mean: f32, deviation: f32) -> Self {
-        Self {
-            multiply: 1.0 / (255.0 * deviation),
-            add: -mean / deviation,
-        }
-    }
-
-    /// The number that stands for `byte`.
-    pub fn apply(&self, byte: u8) -> f32 {
-        f32::from(byte) * self.multiply + self.add
-    }
-}
-
-/// How a dataset's bytes become model input; the dataset knows its own mean and deviation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Scaling {
-    /// `(byte / 255 - mean) / deviation` with the figures of the dataset's training images.
-    #[default]
-    Standard,
-    /// `byte / 255`.
-    Unit,
-}
-
-impl Scaling {
-    /// The scale of a dataset whose training images have this mean and deviation (of `byte / 255`).
-    pub(crate) fn of(self, mean: f32, deviation: f32) -> Scale {
-        match self {
-            Self::Standard => Scale::standardising(mean, deviation),
-            Self::Unit => Scale::UNIT,
-        }
-    }
-}
-
-/// `M` labelled examples of `D` byte features in `C` classes.
+/// `M` labelled examples of `D` features in `C` classes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Examples {
-    features: Vec<u8>,
+    features: Features,
     labels: Vec<u16>,
-    shape: Shape,
+    input: Input,
     classes: usize,
-    scale: Scale,
     label_names: Option<&'static [&'static str]>,
-    writers: Option<Vec<u32>>,
+    owners: Option<Vec<u32>>,
 }
 
 impl Examples {
-    /// Joins `features` `[M, D]` (row-major) with `labels` `[M]`.
+    /// Joins bytes `[M, D]` (row-major), all of one `scale`, with `labels` `[M]`.
     ///
     /// # Errors
     /// [`DataError::FeatureCount`] if `features` is not `M * D` bytes long,
@@ -103,13 +31,86 @@ impl Examples {
         classes: usize,
         scale: Scale,
     ) -> Result<Self, DataError> {
-        if features.len() != labels.len() * shape.features() {
-            return Err(DataError::FeatureCount {
-                bytes: features.len(),
-                examples: labels.len(),
-                width: shape.features(),
-            });
-        }
+        Self::scaled_by_channel(features, labels, shape, classes, vec![scale])
+    }
+
+    /// As [`new`](Self::new) with one scale per channel, or one for all.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    ///
+    /// # Panics
+    /// If there is neither one scale nor one per channel.
+    pub fn scaled_by_channel(
+        features: Vec<u8>,
+        labels: Vec<u16>,
+        shape: Shape,
+        classes: usize,
+        scales: Vec<Scale>,
+    ) -> Result<Self, DataError> {
+        assert!(
+            scales.len() == 1 || scales.len() == shape.channels,
+            "one scale, or one per channel"
+        );
+        expect_count(features.len(), labels.len(), shape)?;
+        let values = features;
+        let input = Input::Numbers(shape);
+        Self::of(Features::Bytes { values, scales }, labels, input, classes)
+    }
+
+    /// Joins numbers `[M, D]` (row-major), as a model is to see them, with `labels` `[M]`.
+    ///
+    /// # Errors
+    /// [`DataError::FeatureCount`] if `features` is not `M * D` numbers long, [`DataError::LabelRange`] if a label is
+    /// not below `classes`.
+    pub fn numbers(
+        features: Vec<f32>,
+        labels: Vec<u16>,
+        shape: Shape,
+        classes: usize,
+    ) -> Result<Self, DataError> {
+        expect_count(features.len(), labels.len(), shape)?;
+        let input = Input::Numbers(shape);
+        Self::of(Features::Numbers(features), labels, input, classes)
+    }
+
+    /// Windows of `length` tokens of `text`, one from each of `starts`; the label of a window is the token that follows
+    /// it. The tokens are below `classes`.
+    ///
+    /// # Errors
+    /// [`DataError::LabelRange`] if a token that follows a window is not below `classes`.
+    ///
+    /// # Panics
+    /// If a window, or what follows it, leaves the text, or if a token is not below `classes`.
+    pub fn windows(
+        text: Arc<Vec<u16>>,
+        starts: Vec<u32>,
+        length: usize,
+        classes: usize,
+    ) -> Result<Self, DataError> {
+        let fits = |start: &u32| *start as usize + length < text.len();
+        assert!(starts.iter().all(fits), "windows lie in the text");
+        assert!(
+            text.iter().all(|token| usize::from(*token) < classes),
+            "tokens are below the number of classes"
+        );
+        let following = |start: &u32| text[*start as usize + length];
+        let labels = starts.iter().map(following).collect();
+        let windows = Windows {
+            text,
+            starts,
+            length,
+        };
+        let input = Input::Tokens { window: length };
+        Self::of(Features::Tokens(windows), labels, input, classes)
+    }
+
+    fn of(
+        features: Features,
+        labels: Vec<u16>,
+        input: Input,
+        classes: usize,
+    ) -> Result<Self, DataError> {
         if let Some(index) = labels.iter().position(|&l| usize::from(l) >= classes) {
             return Err(DataError::LabelRange {
                 index,
@@ -120,11 +121,10 @@ impl Examples {
         Ok(Self {
             features,
             labels,
-            shape,
+            input,
             classes,
-            scale,
             label_names: None,
-            writers: None,
+            owners: None,
         })
     }
 
@@ -134,10 +134,13 @@ impl Examples {
         self
     }
 
-    /// Says who wrote each example, `[M]`.
-    pub(crate) fn with_writers(mut self, writers: Vec<u32>) -> Self {
-        assert_eq!(writers.len(), self.len(), "one writer per example");
-        self.writers = Some(writers);
+    /// Says whose each example is, `[M]`: its writer, role, user or whatever the dataset knows.
+    ///
+    /// # Panics
+    /// If there is not one owner per example.
+    pub fn with_owners(mut self, owners: Vec<u32>) -> Self {
+        assert_eq!(owners.len(), self.len(), "one owner per example");
+        self.owners = Some(owners);
         self
     }
 
@@ -151,23 +154,65 @@ impl Examples {
         self.labels.is_empty()
     }
 
-    /// All features, `[M, D]` row-major.
-    pub fn features(&self) -> &[u8] {
+    /// All features.
+    pub fn features(&self) -> &Features {
         &self.features
+    }
+
+    /// The features as bytes, `[M, D]` row-major, if that is what they are.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match &self.features {
+            Features::Bytes { values, .. } => Some(values),
+            Features::Numbers(_) | Features::Tokens(_) => None,
+        }
+    }
+
+    /// What one example gives a model.
+    pub fn input(&self) -> Input {
+        self.input
     }
 
     /// Features per example, `D`.
     pub fn width(&self) -> usize {
-        self.shape.features()
+        self.input.features()
     }
 
-    /// The features `[D]` of example `index`.
+    /// Writes the features of example `index` as a model sees them into `to`, `[D]`; tokens as their numbers.
     ///
     /// # Panics
-    /// If `index` is not below [`len`](Self::len), as slices do.
-    pub fn row(&self, index: usize) -> &[u8] {
+    /// If `index` is not below [`len`](Self::len) or `to` is not `D` long.
+    pub fn read(&self, index: usize, to: &mut [f32]) {
         let width = self.width();
-        &self.features[index * width..(index + 1) * width]
+        assert_eq!(to.len(), width, "room for one example");
+        let place = index * width..(index + 1) * width;
+        match &self.features {
+            Features::Bytes { values, scales } => {
+                let plane = width / scales.len();
+                let planes = to.chunks_exact_mut(plane);
+                let bytes = values[place].chunks_exact(plane);
+                for ((to, bytes), scale) in planes.zip(bytes).zip(scales) {
+                    for (to, byte) in to.iter_mut().zip(bytes) {
+                        *to = scale.apply(*byte);
+                    }
+                }
+            }
+            Features::Numbers(values) => to.copy_from_slice(&values[place]),
+            Features::Tokens(windows) => {
+                for (to, token) in to.iter_mut().zip(windows.window(index)) {
+                    *to = f32::from(*token);
+                }
+            }
+        }
+    }
+
+    /// The features `[D]` of example `index` as a model sees them.
+    ///
+    /// # Panics
+    /// If `index` is not below [`len`](Self::len).
+    pub fn row(&self, index: usize) -> Vec<f32> {
+        let mut row = vec![0.0; self.width()];
+        self.read(index, &mut row);
+        row
     }
 
     /// All labels, `[M]`, each below [`classes`](Self::classes).
@@ -180,24 +225,14 @@ impl Examples {
         self.classes
     }
 
-    /// Shape of one example.
-    pub fn shape(&self) -> Shape {
-        self.shape
-    }
-
-    /// The map from bytes to model input.
-    pub fn scale(&self) -> &Scale {
-        &self.scale
-    }
-
     /// Names of the classes `[C]`, where the dataset has any beyond the number.
     pub fn label_names(&self) -> Option<&'static [&'static str]> {
         self.label_names
     }
 
-    /// Who wrote each example, `[M]`, where the dataset knows.
-    pub fn writers(&self) -> Option<&[u32]> {
-        self.writers.as_deref()
+    /// Whose each example is, `[M]`, where the dataset knows.
+    pub fn owners(&self) -> Option<&[u32]> {
+        self.owners.as_deref()
     }
 
     /// What a [`Partitioner`](crate::Partitioner) sees of the examples.
@@ -205,20 +240,18 @@ impl Examples {
         Labelled {
             labels: &self.labels,
             classes: self.classes,
-            writers: self.writers(),
+            owners: self.owners(),
         }
     }
 
     /// The examples at `indices`, in that order.
     pub(crate) fn selected(&self, indices: &[u32]) -> Self {
-        let indices = || indices.iter().map(|&index| index as usize);
-        let mut features = Vec::with_capacity(indices().len() * self.width());
-        indices().for_each(|index| features.extend_from_slice(self.row(index)));
-        let writers = self.writers.as_ref();
+        let of = |index: &u32| *index as usize;
+        let owners = self.owners.as_ref();
         Self {
-            features,
-            labels: indices().map(|index| self.labels[index]).collect(),
-            writers: writers.map(|writers| indices().map(|index| writers[index]).collect()),
+            features: self.features.selected(indices, self.width()),
+            labels: indices.iter().map(|index| self.labels[of(index)]).collect(),
+            owners: owners.map(|owners| indices.iter().map(|index| owners[of(index)]).collect()),
             ..*self
         }
     }
@@ -226,27 +259,40 @@ impl Examples {
     /// These examples, then the `others` of the same dataset.
     pub(crate) fn followed_by(&self, others: &Self) -> Self {
         assert_eq!(
-            (self.shape, self.classes, self.scale),
-            (others.shape, others.classes, others.scale),
+            (self.input, self.classes),
+            (others.input, others.classes),
             "splits of one dataset are of one kind"
         );
-        let writers = self.writers.as_ref().zip(others.writers.as_ref());
+        let owners = self.owners.as_ref().zip(others.owners.as_ref());
         Self {
-            features: [self.features.as_slice(), &others.features].concat(),
+            features: self.features.followed_by(&others.features),
             labels: [self.labels.as_slice(), &others.labels].concat(),
-            writers: writers.map(|(first, second)| [first.as_slice(), second].concat()),
+            owners: owners.map(|(first, second)| [first.as_slice(), second].concat()),
             ..*self
         }
     }
 
     /// Cuts the first `count` examples off; the rest is dropped.
     pub(crate) fn truncated(mut self, count: usize) -> Self {
-        self.features.truncate(count * self.width());
+        self.features.truncate(count, self.width());
         self.labels.truncate(count);
-        if let Some(writers) = &mut self.writers {
-            writers.truncate(count);
+        if let Some(owners) = &mut self.owners {
+            owners.truncate(count);
         }
         self
+    }
+}
+
+/// Checks that `found` features make `examples` examples of `shape`.
+fn expect_count(found: usize, examples: usize, shape: Shape) -> Result<(), DataError> {
+    let width = shape.features();
+    match found == examples * width {
+        true => Ok(()),
+        false => Err(DataError::FeatureCount {
+            found,
+            examples,
+            width,
+        }),
     }
 }
 
@@ -262,11 +308,7 @@ pub struct Example {
 impl Dataset<Example> for Examples {
     fn get(&self, index: usize) -> Result<Example, DatasetError> {
         Ok(Example {
-            features: self
-                .row(index)
-                .iter()
-                .map(|&b| self.scale.apply(b))
-                .collect(),
+            features: self.row(index),
             label: self.labels[index],
         })
     }
@@ -330,7 +372,6 @@ mod tests {
     #[test]
     fn rows_and_scaled_examples_agree() {
         let examples = three();
-        assert_eq!(examples.row(1), [10, 20]);
         let first = Dataset::get(&examples, 0).unwrap();
         assert_eq!(first.features, [0.0, 1.0]);
         assert_eq!(first.label, 0);
@@ -338,10 +379,31 @@ mod tests {
     }
 
     #[test]
-    fn standardising_centres_the_mean() {
-        let scale = Scale::standardising(0.1307, 0.3081);
-        assert!((scale.apply(255) - (1.0 - 0.1307) / 0.3081).abs() < 1e-5);
-        assert!((scale.apply(0) + 0.1307 / 0.3081).abs() < 1e-6);
+    fn each_channel_has_its_scale() {
+        let shape = Shape {
+            channels: 2,
+            height: 1,
+            width: 2,
+        };
+        let double = Scale {
+            multiply: 2.0,
+            add: 1.0,
+        };
+        let scales = vec![Scale::UNIT, double];
+        let bytes = vec![0, 255, 0, 3];
+        let examples = Examples::scaled_by_channel(bytes, vec![0], shape, 1, scales).unwrap();
+        assert_eq!(examples.row(0), [0.0, 1.0, 1.0, 7.0]);
+    }
+
+    #[test]
+    fn windows_of_a_text_are_labelled_by_what_follows() {
+        let text = Arc::new(vec![3, 1, 4, 1, 5, 2]);
+        let examples = Examples::windows(text, vec![0, 3], 2, 6).unwrap();
+        assert_eq!(examples.labels(), [4, 2]);
+        assert_eq!(examples.input(), Input::Tokens { window: 2 });
+        assert_eq!(examples.row(1), [1.0, 5.0]);
+        let twice = examples.followed_by(&examples).selected(&[3]);
+        assert_eq!(twice.labels(), [2]);
     }
 
     #[test]
@@ -349,7 +411,7 @@ mod tests {
         let short = Examples::new(vec![0; 5], vec![0, 1, 1], PIXELS, 2, Scale::UNIT).unwrap_err();
         assert_eq!(
             short.to_string(),
-            "examples: 5 feature bytes found but 3 examples of 2 features need 6"
+            "examples: 5 features found but 3 examples of 2 features need 6"
         );
         let label = Examples::new(vec![0; 6], vec![0, 1, 2], PIXELS, 2, Scale::UNIT).unwrap_err();
         assert_eq!(
@@ -361,8 +423,8 @@ mod tests {
     #[test]
     fn a_partition_that_pools_gives_train_and_test_anew() {
         let splits = Splits {
-            train: Arc::new(three().with_writers(vec![7, 8, 9])),
-            test: Arc::new(three().truncated(2).with_writers(vec![4, 5])),
+            train: Arc::new(three().with_owners(vec![7, 8, 9])),
+            test: Arc::new(three().truncated(2).with_owners(vec![4, 5])),
         };
         let plain = Partition::new(vec![vec![0, 1, 2]], 3).unwrap();
         assert_eq!(splits.clone().dealt(&plain).test, splits.test);
@@ -370,17 +432,17 @@ mod tests {
         let pooling = pooling.holding_out(Some(vec![4, 2])).unwrap();
         let dealt = splits.dealt(&pooling);
         assert_eq!(dealt.train.labels(), [0, 1, 1, 0, 1]);
-        assert_eq!(dealt.train.row(3), [0, 255]);
-        assert_eq!(dealt.train.writers(), Some([7, 8, 9, 4, 5].as_slice()));
-        assert_eq!(dealt.test.features(), [10, 20, 30, 40]);
+        assert_eq!(dealt.train.row(3), [0.0, 1.0]);
+        assert_eq!(dealt.train.owners(), Some([7, 8, 9, 4, 5].as_slice()));
+        assert_eq!(dealt.test.bytes(), Some([10, 20, 30, 40].as_slice()));
         assert_eq!(dealt.test.labels(), [1, 1]);
-        assert_eq!(dealt.test.writers(), Some([5, 9].as_slice()));
+        assert_eq!(dealt.test.owners(), Some([5, 9].as_slice()));
     }
 
     #[test]
     fn truncation_keeps_the_first_examples() {
         let two = three().truncated(2);
         assert_eq!(two.len(), 2);
-        assert_eq!(two.features(), [0, 255, 10, 20]);
+        assert_eq!(two.bytes(), Some([0, 255, 10, 20].as_slice()));
     }
 }

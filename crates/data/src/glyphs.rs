@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use self::canvas::SIDE;
 use self::writer::Writer;
-use crate::{DataError, Dimensions, Examples, Scaling, Shape, Splits};
+use crate::{DataError, Examples, Input, Outline, Scaling, Shape, Splits};
 
 /// Random streams of a seed: the upper bits say what for, the lower ones are an index.
 const WRITERS: u64 = 1 << 60;
@@ -32,6 +32,11 @@ const TEST: u64 = 3 << 60;
 /// People who write the training digits; as many different ones write the test digits.
 const PEOPLE: u32 = 500;
 const CLASSES: usize = 10;
+const SHAPE: Shape = Shape {
+    channels: 1,
+    height: SIDE,
+    width: SIDE,
+};
 /// The most examples of a split: 7.8 GB of pixels.
 const MOST: usize = 10_000_000;
 /// Mean and deviation of `byte / 255` over the default training images.
@@ -67,16 +72,6 @@ impl Default for Glyphs {
 }
 
 impl Glyphs {
-    /// What [`load`](Self::load) would return, without drawing anything.
-    pub(crate) fn expected(&self) -> Dimensions {
-        Dimensions {
-            examples_train: self.train,
-            examples_test: self.test,
-            features: SIDE * SIDE,
-            classes: CLASSES,
-        }
-    }
-
     /// Checks the sizes asked for.
     pub(crate) fn validate(&self) -> Result<(), DataError> {
         for (split, asked) in [("train", self.train), ("test", self.test)] {
@@ -101,30 +96,23 @@ impl Glyphs {
         })
     }
 
-    /// The labels of the training examples that [`load`](Self::load) draws.
-    pub(crate) fn labels(&self) -> Result<Vec<u16>, DataError> {
+    /// Digits and writers of the examples that [`load`](Self::load) draws, without drawing them.
+    pub(crate) fn outline(&self) -> Result<Outline, DataError> {
         self.validate()?;
-        Ok(self.digits(self.train, TRAIN))
+        let (train, mut owners) = self.origins(self.train, TRAIN, 0);
+        let (test, writers) = self.origins(self.test, TEST, PEOPLE);
+        owners.extend(writers);
+        let outline = Outline::new(Input::Numbers(SHAPE), CLASSES, &train, &test);
+        Ok(outline.with_owners(owners))
     }
 
-    /// The labels of the training examples that [`load`](Self::load) draws, then those of the test examples.
-    pub(crate) fn pooled_labels(&self) -> Result<Vec<u16>, DataError> {
-        let mut labels = self.labels()?;
-        labels.extend(self.digits(self.test, TEST));
-        Ok(labels)
-    }
-
-    /// The writers of the training examples that [`load`](Self::load) draws.
-    pub(crate) fn writers(&self) -> Result<Vec<u32>, DataError> {
-        self.validate()?;
-        let writer = |index| draw_origin(&mut self.example_stream(TRAIN, index)).1;
-        Ok((0..self.train).into_par_iter().map(writer).collect())
-    }
-
-    /// The first `count` digits of a split.
-    fn digits(&self, count: usize, split: u64) -> Vec<u16> {
-        let digit = |index| draw_origin(&mut self.example_stream(split, index)).0;
-        (0..count).into_par_iter().map(digit).collect()
+    /// The first `count` digits of a split and who of the people from `first` writes them.
+    fn origins(&self, count: usize, split: u64, first: u32) -> (Vec<u16>, Vec<u32>) {
+        let origin = |index| {
+            let (digit, writer) = draw_origin(&mut self.example_stream(split, index));
+            (digit, first + writer)
+        };
+        (0..count).into_par_iter().map(origin).unzip()
     }
 
     /// The stream that example `index` of a split is drawn from, its digit and writer first.
@@ -157,13 +145,8 @@ impl Glyphs {
             })
             .collect();
         let (labels, writers) = who.into_iter().unzip();
-        let shape = Shape {
-            channels: 1,
-            height: SIDE,
-            width: SIDE,
-        };
         let scale = self.scale.of(MEAN, DEVIATION);
-        Ok(Examples::new(features, labels, shape, CLASSES, scale)?.with_writers(writers))
+        Ok(Examples::new(features, labels, SHAPE, CLASSES, scale)?.with_owners(writers))
     }
 }
 
@@ -194,7 +177,7 @@ mod tests {
         let train = draw(200, 0).train;
         assert_eq!(train.labels()[..10], [5, 4, 7, 5, 5, 4, 6, 5, 1, 9]);
         assert_eq!(
-            sha256(train.features()),
+            sha256(train.bytes().unwrap()),
             "d0429373a228e340abec6102241b5d9a4a66fc1957fa01767b126eb5c099b1ab"
         );
     }
@@ -202,7 +185,8 @@ mod tests {
     #[test]
     fn a_longer_dataset_begins_with_the_shorter_one() {
         let (short, long) = (draw(50, 3).train, draw(120, 3).train);
-        assert_eq!(short.features(), &long.features()[..50 * short.width()]);
+        let pixels = long.bytes().unwrap();
+        assert_eq!(short.bytes().unwrap(), &pixels[..50 * short.width()]);
         assert_ne!(short.features(), draw(50, 4).train.features());
     }
 
@@ -218,14 +202,13 @@ mod tests {
     #[test]
     fn pixels_have_the_mean_and_deviation_that_standardising_uses() {
         let train = draw(20_000, 0).train;
-        let (sum, squares) = train
-            .features()
-            .iter()
-            .fold((0.0, 0.0), |(sum, squares), &b| {
-                let x = f64::from(train.scale().apply(b));
-                (sum + x, squares + x * x)
-            });
-        let count = train.features().len() as f64;
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for index in 0..train.len() {
+            let pixels = train.row(index);
+            sum += pixels.iter().map(|x| f64::from(*x)).sum::<f64>();
+            squares += pixels.iter().map(|x| f64::from(x * x)).sum::<f64>();
+        }
+        let count = (train.len() * train.width()) as f64;
         let (mean, deviation) = (sum / count, (squares / count).sqrt());
         // 500 writers of different pens: the figures of a third of the images are this close.
         assert!(mean.abs() < 0.01, "mean {mean}");
@@ -244,7 +227,7 @@ mod tests {
             chi_square < 27.88,
             "χ² = {chi_square} with 9 degrees, 0.1 % point 27.88"
         );
-        assert!(splits.train.writers().unwrap().iter().all(|&w| w < PEOPLE));
-        assert!(splits.test.writers().unwrap().iter().all(|&w| w >= PEOPLE));
+        assert!(splits.train.owners().unwrap().iter().all(|&w| w < PEOPLE));
+        assert!(splits.test.owners().unwrap().iter().all(|&w| w >= PEOPLE));
     }
 }

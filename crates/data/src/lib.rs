@@ -33,6 +33,7 @@ mod dataset;
 mod error;
 mod examples;
 mod fashion_mnist;
+mod features;
 mod fetch;
 mod folder;
 mod glyphs;
@@ -40,20 +41,23 @@ mod idx;
 mod manifest;
 mod mnist;
 mod mnist_layout;
+mod outline;
 mod partition;
 mod payload;
 
 pub use self::check::{CheckReport, FileCheck, FileStatus, check};
 pub use self::consensus::Consensus;
-pub use self::dataset::{DatasetConfig, Dimensions};
+pub use self::dataset::DatasetConfig;
 pub use self::error::{DataError, MirrorFailure};
-pub use self::examples::{Example, Examples, Scale, Scaling, Shape, Splits};
+pub use self::examples::{Example, Examples, Splits};
 pub use self::fashion_mnist::FashionMnist;
+pub use self::features::{Features, Input, Scale, Scaling, Shape, Windows};
 pub use self::fetch::{FetchOptions, Fetched, FetchedFile, Progress, fetch};
 pub use self::folder::{DATA_FOLDER_VARIABLE, DataFolder, FolderOrigin};
 pub use self::glyphs::Glyphs;
 pub use self::manifest::{Manifest, ManifestFile, manifests};
 pub use self::mnist::Mnist;
+pub use self::outline::Outline;
 pub use self::partition::{
     ByWriter, ClassSizes, Classes, Dirichlet, ExampleOrder, Explicit, Iid, LabelQuota, Labelled,
     OneLabel, Partition, PartitionError, Partitioner, Quantity, Shards, Similarity,

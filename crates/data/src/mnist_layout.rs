@@ -5,10 +5,15 @@ use std::sync::Arc;
 
 use crate::balanced::first_of_each;
 use crate::manifest::{Manifest, ManifestFile};
-use crate::{DataError, DataFolder, Dimensions, Examples, Scale, Shape, Splits, idx, payload};
+use crate::{DataError, DataFolder, Examples, Input, Outline, Scale, Shape, Splits, idx, payload};
 
 const SIDE: usize = 28;
 const CLASSES: usize = 10;
+const SHAPE: Shape = Shape {
+    channels: 1,
+    height: SIDE,
+    width: SIDE,
+};
 const IMAGES: &str = "images-idx3";
 const LABELS: &str = "labels-idx1";
 /// Training images in the files.
@@ -33,16 +38,6 @@ pub(crate) struct MnistLayout {
 }
 
 impl MnistLayout {
-    /// What [`load`](Self::load) returns, without reading a file.
-    pub(crate) fn expected(&self) -> Dimensions {
-        Dimensions {
-            examples_train: TRAIN.saturating_sub(self.validation),
-            examples_test: self.balanced_test.unwrap_or(TEST),
-            features: SIDE * SIDE,
-            classes: CLASSES,
-        }
-    }
-
     /// Checks that something is left to train on and that the test images asked for are there.
     pub(crate) fn validate(&self) -> Result<(), DataError> {
         if self.validation >= TRAIN {
@@ -88,28 +83,21 @@ impl MnistLayout {
             .map(|images| first_of_each(labels, CLASSES, images / CLASSES))
     }
 
-    /// Reads and verifies the labels of the training examples; the other files need only be there.
-    pub(crate) fn labels(&self, folder: &DataFolder) -> Result<Vec<u16>, DataError> {
+    /// Reads and verifies the labels; the files of images need only be there.
+    pub(crate) fn outline(&self, folder: &DataFolder) -> Result<Outline, DataError> {
         self.validate()?;
         let manifest = Manifest::by_name(self.name)?;
-        for (prefix, kind) in [("train", IMAGES), ("t10k", IMAGES), ("t10k", LABELS)] {
-            manifest.locate(manifest.file(&file_name(prefix, kind)), folder)?;
+        for prefix in ["train", "t10k"] {
+            manifest.locate(manifest.file(&file_name(prefix, IMAGES)), folder)?;
         }
-        let mut labels = self.read_labels(manifest, folder, "train", TRAIN)?;
-        labels.truncate(TRAIN - self.validation);
-        Ok(labels)
-    }
-
-    /// Reads and verifies the labels of the training examples and then those of the test examples.
-    pub(crate) fn pooled_labels(&self, folder: &DataFolder) -> Result<Vec<u16>, DataError> {
-        let mut labels = self.labels(folder)?;
-        let manifest = Manifest::by_name(self.name)?;
-        let test = self.read_labels(manifest, folder, "t10k", TEST)?;
-        match self.chosen(&test) {
-            Some(chosen) => labels.extend(chosen.iter().map(|&index| test[index as usize])),
-            None => labels.extend(test),
+        let mut train = self.read_labels(manifest, folder, "train", TRAIN)?;
+        train.truncate(TRAIN - self.validation);
+        let mut test = self.read_labels(manifest, folder, "t10k", TEST)?;
+        if let Some(chosen) = self.chosen(&test) {
+            test = chosen.iter().map(|&index| test[index as usize]).collect();
         }
-        Ok(labels)
+        let input = Input::Numbers(SHAPE);
+        Ok(Outline::new(input, CLASSES, &train, &test))
     }
 
     fn read_split(
@@ -123,12 +111,7 @@ impl MnistLayout {
         let path = manifest.locate(images, folder)?;
         let features = read_idx(self.name, &path, images, &[count, SIDE, SIDE])?;
         let labels = self.read_labels(manifest, folder, prefix, count)?;
-        let shape = Shape {
-            channels: 1,
-            height: SIDE,
-            width: SIDE,
-        };
-        let examples = Examples::new(features, labels, shape, CLASSES, self.scale)?;
+        let examples = Examples::new(features, labels, SHAPE, CLASSES, self.scale)?;
         Ok(examples.with_label_names(self.label_names))
     }
 

@@ -98,16 +98,16 @@ impl Partitioner {
         self.strategy().pools()
     }
 
-    /// Whether [`split`](Self::split) needs to know who wrote each example.
-    pub fn reads_writers(&self) -> bool {
-        self.strategy().reads_writers()
+    /// Whether [`split`](Self::split) needs to know whose each example is.
+    pub fn reads_owners(&self) -> bool {
+        self.strategy().reads_owners()
     }
 
     /// Checks what can be checked before the labels are known, against `examples` in `classes`: the training examples,
     /// and those of the test set if the partition [pools](Self::pools).
     ///
     /// # Errors
-    /// As [`split`](Self::split), except those that depend on the labels, the writers or chance.
+    /// As [`split`](Self::split), except those that depend on the labels, the owners or chance.
     pub fn check(&self, examples: usize, classes: usize) -> Result<(), PartitionError> {
         self.strategy().form()?;
         match self.clients() {
@@ -157,8 +157,8 @@ trait Strategy {
         false
     }
 
-    /// Whether the examples have to come with their writers.
-    fn reads_writers(&self) -> bool {
+    /// Whether the examples have to come with their owners.
+    fn reads_owners(&self) -> bool {
         false
     }
 

@@ -44,8 +44,7 @@ impl Logistic {
 }
 
 fn input(examples: &Examples, index: usize) -> Vec<f32> {
-    let scaled = |&byte: &u8| examples.scale().apply(byte);
-    examples.row(index).iter().map(scaled).collect()
+    examples.row(index)
 }
 
 #[test]

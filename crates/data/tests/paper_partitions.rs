@@ -42,11 +42,10 @@ fn held(partition: &Partition) -> usize {
 #[test]
 fn a_thousand_clients_hold_as_many_mnist_images_as_in_p_fedavg() {
     let Some(folder) = mnist_folder() else { return };
-    let labels = DatasetConfig::Mnist(Mnist::default())
-        .pooled_labels(&folder)
-        .unwrap();
-    assert_eq!(labels.len(), 70_000);
-    let examples = Labelled::new(&labels, CLASSES);
+    let outline = DatasetConfig::Mnist(Mnist::default()).outline(&folder);
+    let outline = outline.unwrap();
+    let examples = outline.labelled(true);
+    assert_eq!(examples.labels.len(), 70_000);
     let (mut small, mut total) = (0, 0);
     for seed in 0..10 {
         let partition = deal(&power_law(1000), examples, seed);
@@ -83,7 +82,7 @@ fn a_tenth_of_every_client_is_the_test_set() {
 fn splits_are_value_stable() {
     let labels: Vec<u16> = (0..1000).map(|i| i % 10).collect();
     let writers: Vec<u32> = (0..1000).map(|i| i * i % 77).collect();
-    let examples = Labelled::new(&labels, CLASSES).with_writers(&writers);
+    let examples = Labelled::new(&labels, CLASSES).with_owners(&writers);
     let partition = deal(&power_law(20), examples, 42);
     assert_eq!(partition.shard(0)[..4], [201, 230, 280, 220]);
     assert_eq!(partition.held_out().unwrap()[..4], [1, 4, 13, 26]);
@@ -100,8 +99,9 @@ fn splits_are_dealt_as_the_partition_counts_them() {
         ..Glyphs::default()
     });
     let folder = DataFolder::new("unused");
-    let labels = dataset.pooled_labels(&folder).unwrap();
-    let partition = deal(&power_law(20), Labelled::new(&labels, CLASSES), 1);
+    let outline = dataset.outline(&folder).unwrap();
+    let labels = outline.labelled(true).labels;
+    let partition = deal(&power_law(20), outline.labelled(true), 1);
     let splits = dataset.load(&folder).unwrap();
     let dealt = splits.clone().dealt(&partition);
     assert_eq!(dealt.train.labels(), labels);
@@ -295,9 +295,9 @@ fn who_writes_owns() {
         ..Glyphs::default()
     });
     let train = dataset.load(&DataFolder::new("unused")).unwrap().train;
-    let writers = train.writers().unwrap();
+    let writers = train.owners().unwrap();
     let way = |clients| Partitioner::ByWriter(ByWriter { clients });
-    assert!(way(None).reads_writers());
+    assert!(way(None).reads_owners());
 
     let alone = deal(&way(None), train.labelled(), 1);
     assert_eq!(alone, deal(&way(None), train.labelled(), 2));

@@ -160,7 +160,7 @@ fn writers_that_are_not_there_are_named() {
         refusal(None, unsigned),
         "partition: the dataset does not say who wrote which example"
     );
-    let signed = unsigned.with_writers(&writers);
+    let signed = unsigned.with_owners(&writers);
     assert_eq!(
         refusal(Some(3), signed),
         "partition: 3 clients but only 2 writers of training examples; at most 2 clients"

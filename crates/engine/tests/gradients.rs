@@ -18,10 +18,9 @@ fn compare_with_slopes(model: &Model, classes: usize, examples: usize, stride: u
         .map(|w| f64::from(*w))
         .collect();
     let train = &learner.splits().train;
-    let x: Vec<f64> = train
-        .features()
-        .iter()
-        .map(|p| f64::from(*p) / 127.5 - 1.0)
+    let x: Vec<f64> = (0..train.len())
+        .flat_map(|index| train.row(index))
+        .map(f64::from)
         .collect();
     let dropout = network.dropout(SEED, 0, 3);
     let judge = |row: &[f64]| {
@@ -75,11 +74,7 @@ fn compare_gradients(model: &Model, classes: usize, tolerance: f64) {
         let weights = &values[row as usize * width..][..width];
         let shard = learner.partition().shard(row as usize).to_vec();
         let train = &learner.splits().train;
-        let x: Vec<f32> = shard
-            .iter()
-            .flat_map(|i| train.row(*i as usize))
-            .map(|p| f32::from(*p) * (2.0 / 255.0) - 1.0)
-            .collect();
+        let x: Vec<f32> = shard.iter().flat_map(|i| train.row(*i as usize)).collect();
         let labels: Vec<u16> = shard.iter().map(|i| train.labels()[*i as usize]).collect();
         let network = learner.network();
         let dropout = network.dropout(SEED, row, 0);

@@ -9,11 +9,7 @@ use support::*;
 /// Loss and whether it is right, of one model on test example `index`, by the oracle.
 fn judged(learner: &Learner, model: &Model, weights: &[f64], index: usize) -> (f64, bool) {
     let test = &learner.splits().test;
-    let x: Vec<f64> = test
-        .row(index)
-        .iter()
-        .map(|p| f64::from(*p) * f64::from(test.scale().multiply) - 1.0)
-        .collect();
+    let x: Vec<f64> = test.row(index).into_iter().map(f64::from).collect();
     let loss = |label| oracle::plain(learner.network(), weights, &x, &[label]).0;
     let of_label = loss(test.labels()[index]);
     let value = matches!(model, Model::Linear(linear) if linear.targets == Targets::Value);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use meshfold_algorithms::Rows;
-use meshfold_data::{DataFolder, Partition};
+use meshfold_data::{DataFolder, Outline, Partition};
 use meshfold_topology::OverlaySummary;
 use serde::Serialize;
 
@@ -42,6 +42,8 @@ pub struct RunPlan {
     pub bytes_per_round: u64,
     /// The overlay and its weights, if the method exchanges over one.
     pub overlay: Option<Arc<PlannedOverlay>>,
+    /// Sizes, labels and owners of the examples.
+    pub dataset: Arc<Outline>,
     /// Who owns which training example.
     pub partition: Arc<Partition>,
     /// The clients, and the nodes of the overlay, by what they hold.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use meshfold_data::{DataFolder, Dimensions, Labelled, Partition};
+use meshfold_data::{DataFolder, Outline, Partition};
 use meshfold_engine::{Key, Model, Network, Purpose, stream};
 
 use crate::checks;
@@ -25,8 +25,8 @@ const MOST_UNITS: usize = 1 << 24;
 pub(crate) struct Planner<'a> {
     folder: &'a DataFolder,
     available: Option<u64>,
-    /// Labels of the examples that are dealt, by dataset and whether the test examples are among them.
-    labels: BTreeMap<String, Arc<Vec<u16>>>,
+    /// By dataset.
+    outlines: BTreeMap<String, Arc<Outline>>,
     /// By dataset and partition, and by the seed where it matters.
     partitions: BTreeMap<String, Arc<Partition>>,
     overlays: Overlays,
@@ -38,7 +38,7 @@ impl<'a> Planner<'a> {
         Self {
             folder,
             available,
-            labels: BTreeMap::new(),
+            outlines: BTreeMap::new(),
             partitions: BTreeMap::new(),
             overlays: Overlays::default(),
         }
@@ -48,16 +48,17 @@ impl<'a> Planner<'a> {
     pub(crate) fn plan(&mut self, mut run: Resolved<'_>) -> Result<RunPlan, ConfigError> {
         checks::numbers(&run)?;
         checks::method(&run)?;
-        let network = network(&run)?;
-        let partition = self.partition(&run)?;
+        let outline = self.outline(&run)?;
+        let network = network(&run, &outline)?;
+        let partition = self.partition(&run, &outline)?;
         let clients = partition.clients();
         checks::clients(&run, clients)?;
-        let (train, test) = dealt_sizes(&run.config.dataset.expected(), &partition);
+        let (train, test) = dealt_sizes(&outline, &partition);
         checks::test_examples(&run, test)?;
         let layout = network.layout();
         let population = Population::new(
             &partition,
-            (&*self.labels(&run)?, run.config.dataset.expected().classes),
+            (&outline, run.config.partition.pools()),
             &run.config.algorithm,
             population::Model {
                 seed: run.config.seed,
@@ -72,13 +73,12 @@ impl<'a> Planner<'a> {
         let config = run.config.clone();
         let method = &config.algorithm;
         let (rows, parameters) = (method.rows(clients), layout.parameters());
-        let dimensions = config.dataset.expected();
         let memory_bytes = Footprint {
             rows: rows.count,
             working_rows: method.working_rows(clients) + config.evaluate.extra_rows(rows.count),
             width: layout.width(),
             examples: train + test,
-            features: dimensions.features,
+            features: outline.input().features(),
             mixing_weights: overlay.as_ref().map_or(0, |planned| planned.matrix.nnz()),
         }
         .bytes();
@@ -105,6 +105,7 @@ impl<'a> Planner<'a> {
             local_steps_per_round: forecast.local_steps,
             bytes_per_round: forecast.bytes,
             overlay,
+            dataset: outline,
             partition,
             population,
             clock,
@@ -113,7 +114,11 @@ impl<'a> Planner<'a> {
     }
 
     /// The partition that `run` asks for.
-    fn partition(&mut self, run: &Resolved<'_>) -> Result<Arc<Partition>, ConfigError> {
+    fn partition(
+        &mut self,
+        run: &Resolved<'_>,
+        outline: &Outline,
+    ) -> Result<Arc<Partition>, ConfigError> {
         let RunConfig {
             dataset,
             partition,
@@ -136,21 +141,10 @@ impl<'a> Planner<'a> {
             let path = fault_path::of_partition(&error, run.choice("partition"));
             run.error(error, &path)
         };
-        let dimensions = dataset.expected();
-        let examples = match partition.pools() {
-            true => dimensions.examples_train + dimensions.examples_test,
-            false => dimensions.examples_train,
-        };
+        let examples = outline.labelled(partition.pools());
         partition
-            .check(examples, dimensions.classes)
+            .check(examples.labels.len(), examples.classes)
             .map_err(blame)?;
-        let labels = self.labels(run)?;
-        let writers = self.writers(run)?;
-        let examples = Labelled {
-            labels: &labels,
-            classes: dimensions.classes,
-            writers: writers.as_deref(),
-        };
         let mut rng = stream(*seed, Purpose::Partition, Key::default());
         let mut split = partition.split(examples, &mut rng).map_err(blame)?;
         if merges {
@@ -167,37 +161,23 @@ impl<'a> Planner<'a> {
         Ok(split)
     }
 
-    /// The labels of the examples of `run` that are dealt.
-    fn labels(&mut self, run: &Resolved<'_>) -> Result<Arc<Vec<u16>>, ConfigError> {
+    /// Sizes, labels and owners of the examples of `run`.
+    fn outline(&mut self, run: &Resolved<'_>) -> Result<Arc<Outline>, ConfigError> {
         let dataset = &run.config.dataset;
-        let pools = run.config.partition.pools();
-        let key = serde_json::to_string(&(dataset, pools)).expect("settings have text keys");
-        if let Some(labels) = self.labels.get(&key) {
-            return Ok(Arc::clone(labels));
+        let key = serde_json::to_string(dataset).expect("settings have text keys");
+        if let Some(outline) = self.outlines.get(&key) {
+            return Ok(Arc::clone(outline));
         }
-        let labels = match pools {
-            true => dataset.pooled_labels(self.folder),
-            false => dataset.labels(self.folder),
-        };
-        let labels = labels.map_err(|error| run.error(error, "dataset"))?;
-        Ok(Arc::clone(
-            self.labels.entry(key).or_insert(Arc::new(labels)),
-        ))
-    }
-
-    /// Who wrote the training examples of `run`, if its partition asks and its dataset knows.
-    fn writers(&self, run: &Resolved<'_>) -> Result<Option<Vec<u32>>, ConfigError> {
-        if !run.config.partition.reads_writers() {
-            return Ok(None);
-        }
-        let writers = run.config.dataset.writers(self.folder);
-        writers.map_err(|error| run.error(error, "dataset"))
+        let outline = dataset.outline(self.folder);
+        let outline = Arc::new(outline.map_err(|error| run.error(error, "dataset"))?);
+        self.outlines.insert(key, Arc::clone(&outline));
+        Ok(outline)
     }
 }
 
-/// Training and test examples on the device once `partition` has dealt those of a dataset of such `dimensions`.
-fn dealt_sizes(dimensions: &Dimensions, partition: &Partition) -> (usize, usize) {
-    let (train, test) = (dimensions.examples_train, dimensions.examples_test);
+/// Training and test examples on the device once `partition` has dealt those of the dataset.
+fn dealt_sizes(outline: &Outline, partition: &Partition) -> (usize, usize) {
+    let (train, test) = (outline.train(), outline.test());
     match partition.held_out() {
         None => (train, test),
         Some(held_out) => (train + test, held_out.len()),
@@ -205,7 +185,7 @@ fn dealt_sizes(dimensions: &Dimensions, partition: &Partition) -> (usize, usize)
 }
 
 /// The network of the run's model for the run's examples.
-fn network(run: &Resolved<'_>) -> Result<Network, ConfigError> {
+fn network(run: &Resolved<'_>, outline: &Outline) -> Result<Network, ConfigError> {
     if let Model::Mlp(mlp) = &run.config.model
         && let Some(index) = mlp.hidden.iter().position(|units| *units > MOST_UNITS)
     {
@@ -216,8 +196,8 @@ fn network(run: &Resolved<'_>) -> Result<Network, ConfigError> {
             needed,
         ));
     }
-    let dimensions = run.config.dataset.expected();
-    Network::new(&run.config.model, dimensions.features, dimensions.classes).map_err(|error| {
+    let features = outline.input().features();
+    Network::new(&run.config.model, features, outline.classes()).map_err(|error| {
         let path = fault_path::of_model(&error, run.choice("model"));
         run.error(error, &path)
     })

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use meshfold_algorithms::{Method, OverlayUse, Setting};
-use meshfold_data::Partition;
+use meshfold_data::{Input, Outline, Partition};
 use meshfold_topology::Nodes;
 
 /// Who takes part in a run.
@@ -18,14 +18,17 @@ pub struct Population {
 }
 
 impl Population {
-    /// The clients of `partition`, and the servers of `method` if it has an overlay of servers; `labels` are those of
-    /// all examples that are dealt.
+    /// The clients of `partition`, and the servers of `method` if it has an overlay of servers. The examples that are
+    /// dealt are those of the outline, of which the partition may pool training and test examples.
+    ///
+    /// Clients that hold a text are told apart by how much of it they hold: what follows a window is no label to count.
     pub(crate) fn new(
         partition: &Partition,
-        (labels, classes): (&[u16], usize),
+        (outline, pools): (&Outline, bool),
         method: &Method,
         model: Model,
     ) -> Self {
+        let labels = outline.labelled(pools).labels;
         let first = |client| {
             let example = partition.shard(client).first();
             example.map_or(0, |example| labels[*example as usize])
@@ -38,7 +41,13 @@ impl Population {
             parameters: model.parameters,
             blocks: model.blocks,
         };
-        let of_clients = partition.label_counts(labels, classes);
+        let of_clients = match outline.input() {
+            Input::Numbers(_) => partition.label_counts(labels, outline.classes()),
+            Input::Tokens { .. } => {
+                let sizes = partition.sizes().into_iter();
+                sizes.map(|size| vec![size as u64]).collect()
+            }
+        };
         let label_counts = match method.overlay_groups(&setting) {
             None => of_clients,
             Some(groups) => groups.iter().map(|group| sum(group, &of_clients)).collect(),

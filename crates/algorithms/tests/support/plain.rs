@@ -17,11 +17,10 @@ pub(crate) fn gradient(learner: &Learner, client: usize, w: &[f64]) -> Vec<f64> 
 /// Mean gradient on the examples `batch`.
 pub(crate) fn gradient_on(learner: &Learner, batch: &[u32], w: &[f64]) -> Vec<f64> {
     let train = &learner.splits().train;
-    let scale = train.scale();
     let x: Vec<f64> = batch
         .iter()
         .flat_map(|index| train.row(*index as usize))
-        .map(|pixel| f64::from(scale.apply(*pixel)))
+        .map(f64::from)
         .collect();
     let labels: Vec<u16> = batch
         .iter()

@@ -33,14 +33,8 @@ struct Shares {
 pub(crate) fn partition(arguments: &PartitionArguments) -> Result<(), Failure> {
     let folder = arguments.experiment.data.folder()?;
     let plans = plan(&arguments.experiment.source()?, &folder)?;
-    let labels_of = |plan: &RunPlan| match plan.config.partition.pools() {
-        true => plan.config.dataset.pooled_labels(&folder),
-        false => plan.config.dataset.labels(&folder),
-    };
-    let shares =
-        |plan: &RunPlan| -> Result<Shares, Failure> { Ok(Shares::of(plan, &labels_of(plan)?)) };
     if arguments.json {
-        let shares: Vec<Shares> = plans.iter().map(shares).collect::<Result<_, _>>()?;
+        let shares: Vec<Shares> = plans.iter().map(Shares::of).collect();
         return Ok(json_lines::print(&shares)?);
     }
     let different = different(&plans);
@@ -53,16 +47,21 @@ pub(crate) fn partition(arguments: &PartitionArguments) -> Result<(), Failure> {
         };
         let csv = only
             .partition
-            .to_csv(&labels_of(only)?, only.config.dataset.expected().classes);
+            .to_csv(labels_of(only), only.dataset.classes());
         return Ok(std::io::stdout().lock().write_all(csv.as_bytes())?);
     }
     for plan in &different {
         if different.len() > 1 {
             writeln!(std::io::stdout().lock(), "{}", plan.label())?;
         }
-        shares(plan)?.print(&plan.config.partition.label())?;
+        Shares::of(plan).print(&plan.config.partition.label())?;
     }
     Ok(())
+}
+
+/// Labels of the examples that the partition of `plan` deals.
+fn labels_of(plan: &RunPlan) -> &[u16] {
+    plan.dataset.labelled(plan.config.partition.pools()).labels
 }
 
 /// The first run with each partition.
@@ -80,8 +79,8 @@ fn different(plans: &[RunPlan]) -> Vec<&RunPlan> {
 }
 
 impl Shares {
-    fn of(plan: &RunPlan, labels: &[u16]) -> Self {
-        let classes = plan.config.dataset.expected().classes;
+    fn of(plan: &RunPlan) -> Self {
+        let (labels, classes) = (labels_of(plan), plan.dataset.classes());
         let sizes = plan.partition.sizes();
         Self {
             id: plan.id.clone(),

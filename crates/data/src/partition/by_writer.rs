@@ -33,7 +33,7 @@ impl Strategy for ByWriter {
         "by writer".into()
     }
 
-    fn reads_writers(&self) -> bool {
+    fn reads_owners(&self) -> bool {
         true
     }
 
@@ -46,7 +46,7 @@ impl Strategy for ByWriter {
         examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Vec<Vec<u32>>, PartitionError> {
-        let writers = examples.writers.ok_or(PartitionError::NoWriters)?;
+        let writers = examples.owners.ok_or(PartitionError::NoWriters)?;
         let mut written: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (example, &writer) in (0..).zip(writers) {
             written.entry(writer).or_default().push(example);

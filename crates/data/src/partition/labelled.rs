@@ -1,14 +1,14 @@
 //! What a way of dealing sees of the examples.
 
-/// The labels of the examples to be dealt, and who wrote them.
+/// The labels of the examples to be dealt, and whose they are.
 #[derive(Clone, Copy, Debug)]
 pub struct Labelled<'a> {
     /// The label of each example, `[M]`, each below `classes`.
     pub labels: &'a [u16],
     /// Number of classes `C`.
     pub classes: usize,
-    /// Who wrote each example, `[M]`, where the dataset knows.
-    pub writers: Option<&'a [u32]>,
+    /// Whose each example is, `[M]`, where the dataset knows.
+    pub owners: Option<&'a [u32]>,
 }
 
 impl<'a> Labelled<'a> {
@@ -17,20 +17,20 @@ impl<'a> Labelled<'a> {
         Self {
             labels,
             classes,
-            writers: None,
+            owners: None,
         }
     }
 
-    /// Says who wrote each example, `[M]`.
-    pub fn with_writers(self, writers: &'a [u32]) -> Self {
+    /// Says whose each example is, `[M]`.
+    pub fn with_owners(self, owners: &'a [u32]) -> Self {
         Self {
-            writers: Some(writers),
+            owners: Some(owners),
             ..self
         }
     }
 
     /// # Panics
-    /// If a label is not below the number of classes, if there is not one writer per example, or if an index of an
+    /// If a label is not below the number of classes, if there is not one owner per example, or if an index of an
     /// example needs more than 32 bits.
     pub(super) fn expect_sound(&self) {
         assert!(
@@ -44,9 +44,9 @@ impl<'a> Labelled<'a> {
             "labels are below the number of classes"
         );
         assert!(
-            self.writers
-                .is_none_or(|writers| writers.len() == self.labels.len()),
-            "one writer per example"
+            self.owners
+                .is_none_or(|owners| owners.len() == self.labels.len()),
+            "one owner per example"
         );
     }
 }

@@ -42,12 +42,8 @@ struct Job<'a> {
 /// Reads examples `indices` into `x` `[indices, D]`, normalised.
 #[inline(always)]
 fn gather(examples: &Examples, indices: &[u32], x: &mut [f32]) {
-    let width = examples.width();
-    let (multiply, add) = (examples.scale().multiply, examples.scale().add);
-    for (to, index) in x.chunks_exact_mut(width).zip(indices) {
-        for (to, pixel) in to.iter_mut().zip(examples.row(*index as usize)) {
-            *to = f32::from(*pixel) * multiply + add;
-        }
+    for (to, index) in x.chunks_exact_mut(examples.width()).zip(indices) {
+        examples.read(*index as usize, to);
     }
 }
 

@@ -203,11 +203,10 @@ impl<'a> Sequential<'a> {
 
     pub fn gradient_with(&self, indices: &[u32], dropout: Option<Dropout>) -> Vec<f64> {
         let train = &self.learner.splits().train;
-        let scale = train.scale();
         let x: Vec<f64> = indices
             .iter()
             .flat_map(|index| train.row(*index as usize))
-            .map(|pixel| f64::from(*pixel) * f64::from(scale.multiply) + f64::from(scale.add))
+            .map(f64::from)
             .collect();
         let labels: Vec<u16> = indices
             .iter()

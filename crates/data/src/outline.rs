@@ -1,0 +1,87 @@
+//! What a plan needs to know of a dataset: sizes and labels, and whose the examples are, not their features.
+
+use crate::{Input, Labelled, Splits};
+
+/// A dataset without its features.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outline {
+    /// Of the training examples, then of the test examples.
+    labels: Vec<u16>,
+    /// In the order of the labels.
+    owners: Option<Vec<u32>>,
+    train: usize,
+    input: Input,
+    classes: usize,
+}
+
+impl Outline {
+    /// The outline of examples that give a model `input` in `classes` classes, with the labels of the training examples
+    /// and those of the test examples.
+    pub fn new(input: Input, classes: usize, train: &[u16], test: &[u16]) -> Self {
+        Self {
+            labels: [train, test].concat(),
+            owners: None,
+            train: train.len(),
+            input,
+            classes,
+        }
+    }
+
+    /// Says whose each example is: the training examples, then the test examples.
+    ///
+    /// # Panics
+    /// If there is not one owner per example.
+    pub fn with_owners(self, owners: Vec<u32>) -> Self {
+        assert_eq!(owners.len(), self.labels.len(), "one owner per example");
+        Self {
+            owners: Some(owners),
+            ..self
+        }
+    }
+
+    /// The outline of examples that are loaded.
+    pub fn of(splits: &Splits) -> Self {
+        let (train, test) = (&splits.train, &splits.test);
+        let outline = Self::new(
+            train.input(),
+            train.classes(),
+            train.labels(),
+            test.labels(),
+        );
+        match (train.owners(), test.owners()) {
+            (Some(train), Some(test)) => outline.with_owners([train, test].concat()),
+            _ => outline,
+        }
+    }
+
+    /// Training examples, without those kept apart for validation.
+    pub fn train(&self) -> usize {
+        self.train
+    }
+
+    /// Test examples.
+    pub fn test(&self) -> usize {
+        self.labels.len() - self.train
+    }
+
+    /// What one example gives a model.
+    pub fn input(&self) -> Input {
+        self.input
+    }
+
+    /// Number of classes `C`.
+    pub fn classes(&self) -> usize {
+        self.classes
+    }
+
+    /// What a [`Partitioner`](crate::Partitioner) sees: the training examples, followed by the test examples if it
+    /// [`pools`](crate::Partitioner::pools) them.
+    pub fn labelled(&self, pools: bool) -> Labelled<'_> {
+        let count = if pools { self.labels.len() } else { self.train };
+        Labelled {
+            labels: &self.labels[..count],
+            classes: self.classes,
+            owners: self.owners.as_ref().map(|owners| &owners[..count]),
+        }
+    }
+}
