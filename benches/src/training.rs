@@ -25,7 +25,7 @@ pub(crate) fn regular_mixing(nodes: usize, degree: usize) -> Result<Mixing, Benc
 
 fn learner(case: &Case, device: &Device, tests: usize) -> Result<Learner, BenchError> {
     let (splits, partition) = synthetic::splits(case, tests)?;
-    let network = Network::new(&case.model, splits.train.width(), splits.train.classes())?;
+    let network = Network::new(&case.model, splits.train.input(), splits.train.classes())?;
     Ok(Learner::upload(
         device,
         network,

@@ -170,6 +170,13 @@ impl Learner {
         partition: Arc<Partition>,
         seed: u64,
     ) -> Result<Self, EngineError> {
+        if network.layers().is_empty() {
+            return Err(EngineError::Setting {
+                what: "model",
+                found: "one with other layers".to_owned(),
+                needed: "a model of dense layers",
+            });
+        }
         for (found, needed) in [
             (splits.train.width(), network.inputs()),
             (splits.test.width(), network.inputs()),

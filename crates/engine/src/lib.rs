@@ -6,12 +6,14 @@
 //! blocks that stay in cache; on a GPU (feature `gpu`) as batched products. Both give the same models within f32
 //! rounding, and the same bits for the same seed on one device kind.
 
+mod architecture;
 mod batches;
 mod blocked;
 mod device;
 mod dropout;
 mod error;
 mod kernels;
+mod layer;
 mod layout;
 mod learner;
 mod loss;
@@ -35,7 +37,9 @@ pub use kernels::Instructions;
 pub use layout::{ALIGNMENT, Block, Layout};
 pub use learner::{Learner, LearnerState, Score, Split, Start, Tally};
 pub use mixing::Mixing;
-pub use model::{Dnn8, Linear, Mlp, Model, Targets};
+pub use model::{
+    CharLstm, Dnn8, GnLenet, Judged, Linear, Mlp, Model, NormPlace, Resnet, Targets, WordLstm,
+};
 pub use network::Network;
 pub use quantiser::{NormScope, Quantiser, uniform};
 pub use schedule::{

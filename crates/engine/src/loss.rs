@@ -22,7 +22,7 @@ impl Loss {
         match model {
             Model::Linear(linear) => Self::SquaredError(linear.targets),
             Model::Dnn8(_) if classes == 2 => Self::Sigmoid,
-            Model::Logistic | Model::Mlp(_) | Model::Dnn8(_) => Self::CrossEntropy,
+            _ => Self::CrossEntropy,
         }
     }
 

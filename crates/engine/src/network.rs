@@ -1,83 +1,77 @@
 //! The network built from a model and the shape of its examples.
 
+use crate::architecture::Sketch;
 use crate::dropout::Dropout;
 use crate::error::EngineError;
+use crate::layer::{Dense, Layer, Node, Source};
 use crate::layout::Layout;
 use crate::loss::Loss;
 use crate::model::Model;
 use crate::stream::{Key, Purpose, stream};
+use meshfold_data::{Input, Shape};
 use rand::RngExt;
-use std::ops::Range;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
 use std::sync::Arc;
 
-/// A dense layer and where its parameters lie in a row.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Dense {
-    pub(crate) inputs: usize,
-    pub(crate) outputs: usize,
-    /// `[inputs, outputs]`, row-major.
-    pub(crate) weight: Range<usize>,
-    /// `[outputs]`, if the layer has one.
-    pub(crate) bias: Option<Range<usize>>,
-}
-
-impl Dense {
-    /// The floats of the layer's bias in `row`.
-    pub(crate) fn bias_of<'a, T>(&self, row: &'a [T]) -> Option<&'a [T]> {
-        self.bias.clone().map(|bias| &row[bias])
-    }
-}
-
-/// A model fitted to a dataset: dense layers with ReLU between them, and the loss that their outputs are judged by.
+/// A model fitted to a dataset: layers, each of which reads the example or what an earlier one gives, and the loss that
+/// the outputs of the last are judged by.
 #[derive(Debug, Clone)]
 pub struct Network {
-    layers: Vec<Dense>,
+    nodes: Vec<Node>,
+    dense: Vec<Dense>,
     layout: Arc<Layout>,
+    input: Input,
     classes: usize,
+    positions: usize,
     loss: Loss,
     dropout: f32,
 }
 
 impl Network {
-    /// Builds `model` for examples of `inputs` features and `classes` classes.
+    /// Builds `model` for examples of `input` in `classes` classes.
     ///
     /// # Errors
-    /// [`EngineError::Setting`] if a layer would have no units, or if the share of units left out is not in `[0, 1)`.
-    pub fn new(model: &Model, inputs: usize, classes: usize) -> Result<Self, EngineError> {
+    /// [`EngineError::Setting`] if the model does not fit the examples: a layer would have no units, a window does not
+    /// fit its grid, groups do not divide the channels, the share of units left out is not in `[0, 1)`, or tokens are
+    /// given to a model that reads numbers.
+    pub fn new(model: &Model, input: Input, classes: usize) -> Result<Self, EngineError> {
+        check(model, &input)?;
         let loss = Loss::of(model, classes);
-        let widths: Vec<usize> = std::iter::once(inputs)
-            .chain(model.hidden().iter().copied())
-            .chain([loss.outputs(classes)])
-            .collect();
-        let refuse = |what, found, needed| {
-            Err(EngineError::Setting {
-                what,
-                found,
-                needed,
-            })
+        let mut sketch = Sketch::new(&input);
+        sketch.draw(model, classes, loss.outputs(classes));
+        let Sketch { nodes, layout, .. } = sketch;
+        check_nodes(&nodes)?;
+        let positions = match model.judges_every_position() {
+            true => input.features(),
+            false => 1,
         };
-        if widths.contains(&0) {
-            let needed = "at least one unit in every layer";
-            return refuse("layer widths", format!("{widths:?}"), needed);
-        }
-        let dropout = model.dropout();
-        if !(0.0..1.0).contains(&dropout) {
-            return refuse("dropout", dropout.to_string(), "at least 0 and below 1");
-        }
-        let biased = !matches!(model, Model::Linear(linear) if !linear.bias);
-        let mut layout = Layout::default();
-        let layers = widths
-            .windows(2)
-            .enumerate()
-            .map(|(index, pair)| dense(&mut layout, index, (pair[0], pair[1]), biased))
-            .collect();
+        let dense = nodes.iter().map(|node| match &node.layer {
+            Layer::Dense(dense) => Some(dense.clone()),
+            _ => None,
+        });
         Ok(Self {
-            layers,
+            dense: dense.collect::<Option<Vec<_>>>().unwrap_or_default(),
+            nodes,
             layout: Arc::new(layout),
+            input,
             classes,
+            positions,
             loss,
-            dropout,
+            dropout: model.dropout(),
         })
+    }
+
+    /// Builds `model` for examples of `features` numbers in a row.
+    ///
+    /// # Errors
+    /// As [`Network::new`].
+    pub fn of_features(
+        model: &Model,
+        features: usize,
+        classes: usize,
+    ) -> Result<Self, EngineError> {
+        Self::new(model, Input::Numbers(Shape::flat(features)), classes)
     }
 
     /// How a row of the stack is laid out.
@@ -85,14 +79,24 @@ impl Network {
         &self.layout
     }
 
-    /// Features of an example.
-    pub fn inputs(&self) -> usize {
-        self.layers[0].inputs
+    /// What an example gives.
+    pub fn input(&self) -> Input {
+        self.input
     }
 
-    /// Outputs of the last layer.
+    /// Numbers or tokens of an example.
+    pub fn inputs(&self) -> usize {
+        self.input.features()
+    }
+
+    /// Outputs of the last layer at each judged position.
     pub fn outputs(&self) -> usize {
-        self.layers[self.layers.len() - 1].outputs
+        self.loss.outputs(self.classes)
+    }
+
+    /// Positions of an example that are judged: 1, or all of a window.
+    pub fn positions(&self) -> usize {
+        self.positions
     }
 
     /// Number of classes.
@@ -107,73 +111,174 @@ impl Network {
     }
 
     /// Floating-point operations of one local step on `batch` examples: two per multiply-accumulate of the forward
-    /// product, the weight gradient and, in all layers but the first, the input gradient.
+    /// product, the weight gradient and, in all layers but those that read the example, the input gradient.
     pub fn flop_per_step(&self, batch: usize) -> f64 {
-        let per_example: usize = self
-            .layers
-            .iter()
-            .enumerate()
-            .map(|(index, layer)| layer.inputs * layer.outputs * if index == 0 { 4 } else { 6 })
-            .sum();
+        let per_example: usize = self.nodes.iter().map(operations).sum();
         (batch * per_example) as f64
     }
 
+    /// The layers, each after those that it reads.
+    pub(crate) fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The layers if all are dense, each on what the one before gives; none otherwise.
     pub(crate) fn layers(&self) -> &[Dense] {
-        &self.layers
+        &self.dense
+    }
+
+    /// Whether the channels of an example's places go innermost: convolutions read them so. Examples are stored with
+    /// their channels outermost, and so dense layers read them.
+    pub(crate) fn reads_channels_last(&self) -> bool {
+        let reads = |node: &Node| {
+            node.source == Source::Example && matches!(node.layer, Layer::Convolution(_))
+        };
+        self.nodes.iter().any(reads)
     }
 
     pub(crate) fn loss(&self) -> Loss {
         self.loss
     }
 
-    /// Draws one initial model, `[P_pad]`: weights and biases uniform in ±1/√inputs, as PyTorch's `Linear`.
+    /// Draws one initial model, `[P_pad]`, as PyTorch does: weights and biases of dense layers and convolutions uniform
+    /// in ±1/√inputs, those of recurrent layers in ±1/√hidden; normal embeddings; factors of one and offsets of zero.
     pub(crate) fn initialise(&self, seed: u64, row: u32) -> Vec<f32> {
         let mut values = vec![0.0; self.layout.width()];
-        for (index, layer) in self.layers.iter().enumerate() {
-            let mut rng = stream(
-                seed,
-                Purpose::Initialisation,
-                Key {
-                    row,
-                    layer: index as u32,
-                    ..Key::default()
-                },
-            );
-            let bound = 1.0 / (layer.inputs as f32).sqrt();
-            for at in layer
-                .weight
-                .clone()
-                .chain(layer.bias.clone().unwrap_or_default())
-            {
-                values[at] = rng.random_range(-bound..bound);
-            }
+        let mut named = 0;
+        for node in &self.nodes {
+            let key = Key {
+                row,
+                layer: named,
+                ..Key::default()
+            };
+            let rng = stream(seed, Purpose::Initialisation, key);
+            named += u32::from(initialise(&node.layer, &mut values, rng));
         }
         values
     }
 }
 
-/// Appends the blocks of a layer to `layout`.
-fn dense(
-    layout: &mut Layout,
-    index: usize,
-    (inputs, outputs): (usize, usize),
-    biased: bool,
-) -> Dense {
-    let weight = layout.push(format!("dense{index}.weight"), inputs, outputs);
-    let bias = biased.then(|| layout.push(format!("dense{index}.bias"), 1, outputs));
-    let range = |block: usize| layout.blocks()[block].range();
-    Dense {
-        inputs,
-        outputs,
-        weight: range(weight),
-        bias: bias.map(range),
+/// Checks what does not depend on the layers.
+fn check(model: &Model, input: &Input) -> Result<(), EngineError> {
+    let refuse = |what, found, needed| {
+        Err(EngineError::Setting {
+            what,
+            found,
+            needed,
+        })
+    };
+    match (model.reads_tokens(), input) {
+        (true, Input::Numbers(_)) => {
+            let needed = "a model that reads numbers, such as mlp";
+            return refuse("model", "one that reads text".into(), needed);
+        }
+        (false, Input::Tokens { .. }) => {
+            let needed = "a model that reads text: char_lstm or word_lstm";
+            return refuse("model", "one that reads numbers".into(), needed);
+        }
+        _ => {}
     }
+    let dropout = model.dropout();
+    if !(0.0..1.0).contains(&dropout) {
+        return refuse("dropout", dropout.to_string(), "at least 0 and below 1");
+    }
+    match model {
+        Model::Resnet(resnet) if ![10, 18].contains(&resnet.depth) => {
+            refuse("resnet depth", resnet.depth.to_string(), "10 or 18")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks that every layer has units, and windows and groups that fit.
+fn check_nodes(nodes: &[Node]) -> Result<(), EngineError> {
+    let refuse = |what, found, needed| {
+        Err(EngineError::Setting {
+            what,
+            found,
+            needed,
+        })
+    };
+    for node in nodes {
+        let (grid, output) = match &node.layer {
+            Layer::Convolution(convolution) => (convolution.input, convolution.output),
+            Layer::MaxPool(pool) => (pool.input, pool.output),
+            _ => (node.output, node.output),
+        };
+        if output.places() == 0 {
+            let found = format!("{} x {}", grid.height, grid.width);
+            return refuse("grid of a layer", found, "no smaller than its window");
+        }
+        let inputs = match &node.layer {
+            Layer::Dense(dense) => dense.inputs,
+            Layer::Lstm(lstm) => lstm.inputs,
+            _ => 1,
+        };
+        if output.channels == 0 || inputs == 0 {
+            let found = format!("{inputs} to {}", output.channels);
+            return refuse("layer widths", found, "at least one unit in every layer");
+        }
+        if let Layer::GroupNorm(norm) = &node.layer
+            && (norm.groups == 0 || !grid.channels.is_multiple_of(norm.groups))
+        {
+            let found = format!("{} for {} channels", norm.groups, grid.channels);
+            return refuse("groups", found, "a divisor of the channels of every layer");
+        }
+    }
+    Ok(())
+}
+
+/// Floating-point operations of `node` on one example, forth and back.
+fn operations(node: &Node) -> usize {
+    let passes = match node.source {
+        Source::Example => 4,
+        Source::Node(_) => 6,
+    };
+    match &node.layer {
+        Layer::Dense(dense) => passes * dense.places * dense.inputs * dense.outputs,
+        Layer::Convolution(convolution) => passes * convolution.inner() * convolution.output.size(),
+        Layer::Lstm(lstm) => 6 * lstm.positions * (lstm.inputs + lstm.hidden) * 4 * lstm.hidden,
+        _ => 0,
+    }
+}
+
+/// Draws the parameters of `layer` into a row; says whether it has any.
+fn initialise(layer: &Layer, row: &mut [f32], mut rng: ChaCha8Rng) -> bool {
+    let mut uniform = |ranges: &mut dyn Iterator<Item = usize>, inputs: usize| {
+        let bound = 1.0 / (inputs as f32).sqrt();
+        ranges.for_each(|at| row[at] = rng.random_range(-bound..bound));
+    };
+    match layer {
+        Layer::Dense(dense) => {
+            let bias = dense.bias.clone().unwrap_or_default();
+            uniform(&mut dense.weight.clone().chain(bias), dense.inputs);
+        }
+        Layer::Convolution(convolution) => {
+            let bias = convolution.bias.clone().unwrap_or_default();
+            let mut parameters = convolution.weight.clone().chain(bias);
+            uniform(&mut parameters, convolution.inner());
+        }
+        Layer::Lstm(lstm) => {
+            let weights = lstm.input_weight.clone().chain(lstm.hidden_weight.clone());
+            uniform(&mut weights.chain(lstm.bias.clone()), lstm.hidden);
+        }
+        Layer::Embedding(embedding) => {
+            for value in &mut row[embedding.weight.clone()] {
+                *value = StandardNormal.sample(&mut rng);
+            }
+        }
+        Layer::GroupNorm(norm) => row[norm.weight.clone()].fill(1.0),
+        Layer::MaxPool(_) | Layer::MeanPool(_) | Layer::Add(_) | Layer::Last(_) => return false,
+    }
+    true
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Dnn8, Linear, Mlp, Targets};
+    use crate::model::{
+        CharLstm, Dnn8, GnLenet, Linear, Mlp, NormPlace, Resnet, Targets, WordLstm,
+    };
 
     fn mlp(hidden: &[usize], dropout: f32) -> Model {
         Model::Mlp(Mlp {
@@ -183,7 +288,7 @@ mod tests {
     }
 
     fn count(model: &Model, classes: usize) -> usize {
-        let network = Network::new(model, 784, classes).unwrap();
+        let network = Network::of_features(model, 784, classes).unwrap();
         network.layout().parameters()
     }
 
@@ -216,7 +321,7 @@ mod tests {
 
     #[test]
     fn operations_are_counted_as_the_yardsticks_count_them() {
-        let network = Network::new(&mlp(&[200], 0.0), 784, 10).unwrap();
+        let network = Network::of_features(&mlp(&[200], 0.0), 784, 10).unwrap();
         assert_eq!(
             network.flop_per_step(20),
             20.0 * (4.0 * 784.0 * 200.0 + 6.0 * 200.0 * 10.0)
@@ -226,13 +331,97 @@ mod tests {
     #[test]
     fn shares_of_units_to_leave_out_are_below_one() {
         for dropout in [0.0, 0.3, 0.999] {
-            assert!(Network::new(&mlp(&[5], dropout), 3, 2).is_ok());
+            assert!(Network::of_features(&mlp(&[5], dropout), 3, 2).is_ok());
         }
         for dropout in [-0.1, 1.0, f32::NAN, f32::INFINITY] {
-            let refused = Network::new(&mlp(&[5], dropout), 3, 2).unwrap_err();
+            let refused = Network::of_features(&mlp(&[5], dropout), 3, 2).unwrap_err();
             let found = refused.to_string();
             assert!(found.starts_with("dropout: "), "{found}");
-            assert!(Network::new(&Model::Dnn8(Dnn8 { dropout }), 3, 2).is_err());
+            assert!(Network::of_features(&Model::Dnn8(Dnn8 { dropout }), 3, 2).is_err());
         }
+    }
+
+    fn on(shape: [usize; 3], model: &Model, classes: usize) -> Network {
+        let [channels, height, width] = shape;
+        let shape = Shape {
+            channels,
+            height,
+            width,
+        };
+        Network::new(model, Input::Numbers(shape), classes).unwrap()
+    }
+
+    #[test]
+    fn convolutional_networks_have_the_papers_parameters() {
+        let count = |shape, model: &Model, classes| on(shape, model, classes).layout().parameters();
+        let cifar = [3, 32, 32];
+        assert_eq!(count([1, 28, 28], &Model::CnnFemnist, 62), 6_603_710);
+        assert_eq!(count(cifar, &Model::CnnCifar, 10), 2_156_490);
+        assert_eq!(
+            count(cifar, &Model::GnLenet(GnLenet::default()), 10),
+            85_354
+        );
+        let yardstick = Model::GnLenet(GnLenet {
+            pool_padding: 1,
+            norm: NormPlace::BeforeRelu,
+        });
+        assert_eq!(count(cifar, &yardstick, 10), 89_834);
+        // 1,377 MFLOP per step of 20 examples, the yardstick W4.
+        let flop = on(cifar, &yardstick, 10).flop_per_step(20);
+        assert!((flop / 1.377e9 - 1.0).abs() < 1e-3, "{flop}");
+    }
+
+    #[test]
+    fn residual_networks_have_as_many_parameters_as_torchvisions_without_their_stem() {
+        // ResNet-18 for CIFAR: 11,173,962 with batch normalisation, which has the same factors and offsets.
+        let resnet = |depth| {
+            Model::Resnet(Resnet {
+                depth,
+                ..Resnet::default()
+            })
+        };
+        let count = |depth| on([3, 32, 32], &resnet(depth), 10).layout().parameters();
+        assert_eq!(count(18), 11_173_962);
+        assert_eq!(count(10), 4_903_242);
+        // Signals have windows of 3 in place of 9.
+        assert!(on([2, 1, 150], &resnet(18), 10).layout().parameters() < 11_173_962 / 2);
+    }
+
+    #[test]
+    fn recurrent_networks_have_one_bias_per_gate() {
+        let tokens = Input::Tokens { window: 80 };
+        let chars = Network::new(&Model::CharLstm(CharLstm::default()), tokens, 90).unwrap();
+        assert_eq!(chars.layout().parameters(), 820_522);
+        assert_eq!((chars.positions(), chars.outputs()), (80, 90));
+        // 3,925 MFLOP per step of 10 windows, the yardstick W5.
+        assert!((chars.flop_per_step(10) / 3.925e9 - 1.0).abs() < 1e-3);
+        let words = Model::WordLstm(WordLstm::default());
+        let words = Network::new(&words, Input::Tokens { window: 10 }, 50_000).unwrap();
+        assert_eq!(
+            words.layout().parameters(),
+            50_000 * 385 + 394_240 + 525_312
+        );
+        assert_eq!(words.positions(), 1);
+    }
+
+    #[test]
+    fn what_does_not_fit_the_examples_is_refused() {
+        let refused = |model: &Model, input| {
+            let error = Network::new(model, input, 10).unwrap_err();
+            error.to_string()
+        };
+        let small = Input::Numbers(Shape::flat(4));
+        assert!(refused(&Model::CnnCifar, small).contains("window"));
+        assert!(refused(&Model::CharLstm(CharLstm::default()), small).contains("text"));
+        assert!(refused(&Model::Logistic, Input::Tokens { window: 5 }).contains("char_lstm"));
+        let resnet = |depth, groups| {
+            Model::Resnet(Resnet {
+                depth,
+                groups,
+                width: 8,
+            })
+        };
+        assert!(refused(&resnet(12, 2), small).contains("10 or 18"));
+        assert!(refused(&resnet(10, 3), small).contains("divisor"));
     }
 }

@@ -68,7 +68,7 @@ fn learner_of_classes(device: &Device, model: &Model, classes: usize) -> Learner
         (first - size as u32..first).collect()
     });
     let partition = Partition::new(shards.to_vec(), total).unwrap();
-    let network = Network::new(model, FEATURES, classes).unwrap();
+    let network = Network::of_features(model, FEATURES, classes).unwrap();
     Learner::upload(device, network, splits, Arc::new(partition), 7).unwrap()
 }
 

@@ -118,7 +118,7 @@ fn the_consensus_example_follows_its_formula() {
         targets: Targets::Value,
         bias: false,
     });
-    let network = Network::new(&model, 1, 2).unwrap();
+    let network = Network::of_features(&model, 1, 2).unwrap();
     assert_eq!(network.layout().parameters(), 1);
     let partition = Arc::new(partition(&[1; 8]));
     let mut learner = Learner::upload(&cpu(2, None), network, splits, partition, SEED).unwrap();

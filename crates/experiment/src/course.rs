@@ -51,7 +51,7 @@ impl<'a> Course<'a> {
         device: &Device,
     ) -> Result<Self, RunError> {
         let config = &plan.config;
-        let network = Network::new(&config.model, data.train.width(), data.train.classes())?;
+        let network = Network::new(&config.model, data.train.input(), data.train.classes())?;
         let partition = plan.partition.clone();
         let learner = Learner::upload(device, network, data.clone(), partition, config.seed)?;
         let algorithm = config.algorithm.build(&plan.population.setting)?;

@@ -196,8 +196,7 @@ fn network(run: &Resolved<'_>, outline: &Outline) -> Result<Network, ConfigError
             needed,
         ));
     }
-    let features = outline.input().features();
-    Network::new(&run.config.model, features, outline.classes()).map_err(|error| {
+    Network::new(&run.config.model, outline.input(), outline.classes()).map_err(|error| {
         let path = fault_path::of_model(&error, run.choice("model"));
         run.error(error, &path)
     })

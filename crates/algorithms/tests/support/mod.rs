@@ -232,7 +232,7 @@ impl Scene {
 
 /// A learner on `examples`, dealt in their order to clients of `sizes`.
 pub(crate) fn learner_on(examples: Examples, model: &Model, sizes: &[usize]) -> Learner {
-    let network = Network::new(model, examples.width(), examples.classes()).unwrap();
+    let network = Network::new(model, examples.input(), examples.classes()).unwrap();
     let examples = Arc::new(examples);
     let mut next = 0;
     let shards = sizes.iter().map(|size| {

@@ -4,8 +4,8 @@ use super::passes::Passes;
 use super::scratch::Scratch;
 use crate::device::Cpu;
 use crate::dropout::Dropout;
-use crate::kernels::{Affine, HeavyBall, Outer, Plain, Store, Update, transpose};
-use crate::network::Dense;
+use crate::kernels::{Affine, HeavyBall, Outer, Plain, Start, Store, Update, transpose};
+use crate::layer::Dense;
 use std::ops::Range;
 
 /// Where the gradients of a batch go.
@@ -115,6 +115,8 @@ fn run<U: Update + Send>(
     cpu.instructions().run(Outer {
         x: &product.x[range.start..],
         x_stride: product.inner,
+        line: product.rows,
+        line_stride: 0,
         d: product.d,
         rows: product.rows,
         inner: range.len(),
@@ -189,7 +191,7 @@ impl Passes<'_> {
             x: d,
             x_stride: layer.outputs,
             w: transposed,
-            bias: None,
+            start: Start::Zero,
             rows: below.len() / layer.inputs,
             y: below,
             y_stride: layer.inputs,

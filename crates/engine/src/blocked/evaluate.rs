@@ -3,7 +3,7 @@
 use super::passes::Passes;
 use super::scratch::Scratch;
 use super::{Blocked, gather};
-use crate::kernels::{Affine, Outcome};
+use crate::kernels::{Affine, Outcome, Start};
 use crate::learner::{Context, Score, Split};
 use crate::network::Network;
 use crate::stack::Stack;
@@ -150,7 +150,7 @@ impl Blocked {
                 x,
                 x_stride: layer.inputs,
                 w,
-                bias: Some(bias),
+                start: Start::Bias(bias),
                 y,
                 y_stride: columns,
                 rows: labels.len(),

@@ -2,8 +2,8 @@
 
 use super::passes::Passes;
 use crate::dropout::Dropout;
-use crate::kernels::Affine;
-use crate::network::Dense;
+use crate::kernels::{Affine, Start};
+use crate::layer::Dense;
 use rayon::prelude::*;
 
 /// What a step leaves out of the examples that go through the network.
@@ -66,7 +66,7 @@ impl Passes<'_> {
             x,
             x_stride: layer.inputs,
             w: &weights[layer.weight.clone()],
-            bias: layer.bias_of(weights),
+            start: Start::of(layer.bias_of(weights)),
             rows: y.len() / layer.outputs,
             y,
             y_stride: layer.outputs,

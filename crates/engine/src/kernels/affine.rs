@@ -1,23 +1,49 @@
-//! The forward product of a dense layer, `Y = X · W + b`.
+//! The forward product of a dense layer, `Y = X · W + b`, and of a convolution, whose windows are rows that overlap.
 
 use pulp::{Simd, WithSimd};
 
-/// `y[i, j] = bias[j] + Σ_k x[i, k] · w[k, j]`, then `max(0, ·)` if `relu`.
+/// `y[i, j] = start[j] + Σ_k x[i, k] · w[k, j]`, then `max(0, ·)` if `relu`.
 ///
-/// `x` is `[rows, inner]` with rows `x_stride` apart, `w` `[inner, columns]` and `bias` `[columns]` contiguous, `y`
-/// `[rows, columns]` with rows `y_stride` apart.
+/// `x` is `[rows, inner]` with rows `x_stride` apart, `w` `[inner, columns]` contiguous, `y` `[rows, columns]` with rows
+/// `y_stride` apart.
 #[derive(Debug)]
 pub(crate) struct Affine<'a> {
     pub(crate) x: &'a [f32],
     pub(crate) x_stride: usize,
     pub(crate) w: &'a [f32],
-    pub(crate) bias: Option<&'a [f32]>,
+    pub(crate) start: Start<'a>,
     pub(crate) y: &'a mut [f32],
     pub(crate) y_stride: usize,
     pub(crate) rows: usize,
     pub(crate) inner: usize,
     pub(crate) columns: usize,
     pub(crate) relu: bool,
+}
+
+/// What a sum begins with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Start<'a> {
+    /// Nothing.
+    Zero,
+    /// A number per column, `[columns]`.
+    Bias(&'a [f32]),
+    /// What `y` holds.
+    Target,
+}
+
+impl<'a> Start<'a> {
+    /// A bias, or nothing.
+    pub(crate) fn of(bias: Option<&'a [f32]>) -> Self {
+        bias.map_or(Self::Zero, Self::Bias)
+    }
+
+    /// Whether a bias, if there is one, has `columns` numbers.
+    fn holds(&self, columns: usize) -> bool {
+        match self {
+            Self::Bias(bias) => bias.len() >= columns,
+            Self::Zero | Self::Target => true,
+        }
+    }
 }
 
 /// Most rows of a tile that is several vectors wide.
@@ -55,56 +81,121 @@ impl WithSimd for Affine<'_> {
             "x is too short"
         );
         assert!(self.w.len() >= self.inner * self.columns, "w is too short");
-        assert!(
-            self.bias.is_none_or(|bias| bias.len() >= self.columns),
-            "bias is too short"
-        );
+        assert!(self.start.holds(self.columns), "bias is too short");
         assert!(
             self.y.len() >= (self.rows - 1) * self.y_stride + self.columns,
             "y is too short"
         );
+        let panel = Panel {
+            x: self.x.as_ptr(),
+            x_stride: self.x_stride,
+            segments: 1,
+            segment: self.inner,
+            segment_stride: 0,
+            w: self.w.as_ptr(),
+            start: self.start,
+            y: self.y.as_mut_ptr(),
+            y_stride: self.y_stride,
+            columns: self.columns,
+            relu: self.relu,
+        };
+        // SAFETY: the asserts above bound every address of rows below `rows`.
+        unsafe { panel.lines::<S>(simd, self.rows, &[(0, 0)]) };
+    }
+}
+
+/// Products whose rows lie in lines: row `i` of a line begins `i · x_stride` floats after the line in `x` and
+/// `i · y_stride` after it in `y`. A row of `x` is `segments` runs of `segment` floats, `segment_stride` apart.
+pub(super) struct Panel<'a> {
+    pub(super) x: *const f32,
+    pub(super) x_stride: usize,
+    pub(super) segments: usize,
+    pub(super) segment: usize,
+    pub(super) segment_stride: usize,
+    pub(super) w: *const f32,
+    pub(super) start: Start<'a>,
+    pub(super) y: *mut f32,
+    pub(super) y_stride: usize,
+    pub(super) columns: usize,
+    pub(super) relu: bool,
+}
+
+impl Panel<'_> {
+    /// Computes `rows` rows of every line, given where it begins in `x` and in `y`.
+    ///
+    /// # Safety
+    /// All addresses that the rows of the lines read and write are within their allocations, and so is `w`
+    /// `[segments · segment, columns]`.
+    #[inline(always)]
+    pub(super) unsafe fn lines<S: Simd>(&self, simd: S, rows: usize, lines: &[(usize, usize)]) {
         let lanes = S::F32_LANES;
-        let vectors = if S::REGISTER_COUNT >= 32 { 4 } else { 2 };
+        let many = S::REGISTER_COUNT >= 32;
         let mut column = 0;
         while column < self.columns {
             let left = self.columns - column;
-            let wide = left >= vectors * lanes;
-            let part = even_part(self.rows, if wide { WIDE_ROWS } else { NARROW_ROWS });
-            let width = if wide {
-                vectors * lanes
-            } else {
-                left.min(lanes)
+            // Vectors of a tile, and its most rows: sums, weights and one factor fit the registers.
+            let (vectors, most) = match left / lanes {
+                4.. if many => (4, WIDE_ROWS),
+                2.. if many => (2, NARROW_ROWS),
+                2.. => (2, WIDE_ROWS),
+                _ => (1, NARROW_ROWS),
             };
-            let mut row = 0;
-            while row < self.rows {
-                let rows = part.min(self.rows - row);
-                let tile = Tile {
-                    // SAFETY: the asserts above bound every address that a tile of `rows` rows from `row` and
-                    // `width` columns from `column` reads or writes.
-                    x: unsafe { self.x.as_ptr().add(row * self.x_stride) },
-                    x_stride: self.x_stride,
-                    w: unsafe { self.w.as_ptr().add(column) },
-                    bias: self.bias.map(|bias| unsafe { bias.as_ptr().add(column) }),
-                    y: unsafe { self.y.as_mut_ptr().add(row * self.y_stride + column) },
-                    y_stride: self.y_stride,
-                    inner: self.inner,
-                    columns: self.columns,
-                    width,
-                    relu: self.relu,
-                };
-                // SAFETY: as above.
-                unsafe {
-                    if !wide {
-                        with_rows!(rows, [1 2 3 4 5 6 7 8 9 10 11 12], tile.compute::<S, 1>(simd));
-                    } else if vectors == 4 {
-                        with_rows!(rows, [1 2 3 4 5 6], tile.compute::<S, 4>(simd));
-                    } else {
-                        with_rows!(rows, [1 2 3 4 5 6], tile.compute::<S, 2>(simd));
+            let width = if vectors == 1 {
+                left.min(lanes)
+            } else {
+                vectors * lanes
+            };
+            let part = even_part(rows, most);
+            for (x, y) in lines {
+                let mut row = 0;
+                while row < rows {
+                    let count = part.min(rows - row);
+                    // SAFETY: the caller bounds the rows of the line.
+                    unsafe {
+                        let tile = self.tile(
+                            (x + row * self.x_stride, y + row * self.y_stride),
+                            (column, width),
+                        );
+                        match vectors {
+                            4 => with_rows!(count, [1 2 3 4 5 6], tile.compute::<S, 4>(simd)),
+                            2 => {
+                                with_rows!(count, [1 2 3 4 5 6 7 8 9 10 11 12], tile.compute::<S, 2>(simd))
+                            }
+                            _ => {
+                                with_rows!(count, [1 2 3 4 5 6 7 8 9 10 11 12], tile.compute::<S, 1>(simd))
+                            }
+                        }
                     }
+                    row += count;
                 }
-                row += rows;
             }
             column += width;
+        }
+    }
+
+    /// The tile whose first row is at `x` and `y` and whose columns are the `width` from `column`.
+    #[inline(always)]
+    unsafe fn tile(&self, (x, y): (usize, usize), (column, width): (usize, usize)) -> Tile {
+        // SAFETY: the caller bounds the tile.
+        unsafe {
+            Tile {
+                x: self.x.add(x),
+                x_stride: self.x_stride,
+                segments: self.segments,
+                segment: self.segment,
+                segment_stride: self.segment_stride,
+                w: self.w.add(column),
+                bias: match self.start {
+                    Start::Bias(bias) => Some(bias.as_ptr().add(column)),
+                    Start::Zero | Start::Target => None,
+                },
+                add: matches!(self.start, Start::Target),
+                y: self.y.add(y + column),
+                y_stride: self.y_stride,
+                columns: self.columns,
+                width,
+                relu: self.relu,
+            }
         }
     }
 }
@@ -112,11 +203,15 @@ impl WithSimd for Affine<'_> {
 struct Tile {
     x: *const f32,
     x_stride: usize,
+    segments: usize,
+    segment: usize,
+    segment_stride: usize,
     w: *const f32,
     bias: Option<*const f32>,
+    /// The sums begin with what `y` holds.
+    add: bool,
     y: *mut f32,
     y_stride: usize,
-    inner: usize,
     columns: usize,
     width: usize,
     relu: bool,
@@ -150,17 +245,34 @@ impl Tile {
                 }
             }
         }
-        for k in 0..self.inner {
-            let mut weights = [simd.splat_f32s(0.0); V];
-            for (vector, weight) in weights.iter_mut().enumerate() {
-                // SAFETY: `k < inner`.
-                *weight = load(unsafe { self.w.add(k * self.columns) }, vector);
-            }
+        if self.add {
             for (row, sums) in sums.iter_mut().enumerate() {
-                // SAFETY: row and k are within `x`.
-                let x = simd.splat_f32s(unsafe { *self.x.add(row * self.x_stride + k) });
-                for vector in 0..V {
-                    sums[vector] = simd.mul_add_e_f32s(x, weights[vector], sums[vector]);
+                for (vector, sum) in sums.iter_mut().enumerate() {
+                    // SAFETY: the row is within `y`.
+                    *sum = load(unsafe { self.y.add(row * self.y_stride) }, vector);
+                }
+            }
+        }
+        for segment in 0..self.segments {
+            // SAFETY: the segment is within `x` and `w`.
+            let (x, w) = unsafe {
+                (
+                    self.x.add(segment * self.segment_stride),
+                    self.w.add(segment * self.segment * self.columns),
+                )
+            };
+            for k in 0..self.segment {
+                let mut weights = [simd.splat_f32s(0.0); V];
+                for (vector, weight) in weights.iter_mut().enumerate() {
+                    // SAFETY: `k` is within the segment.
+                    *weight = load(unsafe { w.add(k * self.columns) }, vector);
+                }
+                for (row, sums) in sums.iter_mut().enumerate() {
+                    // SAFETY: row and k are within `x`.
+                    let x = simd.splat_f32s(unsafe { *x.add(row * self.x_stride + k) });
+                    for vector in 0..V {
+                        sums[vector] = simd.mul_add_e_f32s(x, weights[vector], sums[vector]);
+                    }
                 }
             }
         }
@@ -241,7 +353,7 @@ mod tests {
                         x: &x,
                         x_stride: inner,
                         w: &w,
-                        bias: Some(&bias),
+                        start: Start::Bias(&bias),
                         y: &mut y,
                         y_stride: columns,
                         rows,

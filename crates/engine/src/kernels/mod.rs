@@ -6,6 +6,8 @@
 #![allow(unsafe_code)]
 
 mod affine;
+mod convolve;
+mod elementwise;
 mod exp;
 pub(crate) mod host;
 mod instructions;
@@ -14,7 +16,9 @@ mod sigmoid;
 mod softmax;
 mod squared_error;
 
-pub(crate) use affine::{Affine, transpose};
+pub(crate) use affine::{Affine, Start, transpose};
+pub(crate) use convolve::Convolve;
+pub(crate) use elementwise::{sigmoid, tanh};
 pub use instructions::Instructions;
 pub(crate) use outer::{HeavyBall, Outer, Plain, Store, Update};
 pub(crate) use sigmoid::sigmoid_cross_entropy;

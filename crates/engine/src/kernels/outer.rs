@@ -5,11 +5,14 @@ use pulp::{MemMask, Simd, WithSimd};
 
 /// `g[k, j] = Σ_i x[i, k] · d[i, j]` over `i < rows`, each tile of `g` handed to `update`.
 ///
-/// `x` is `[rows, inner]` with rows `x_stride` apart, `d` is `[rows, columns]` contiguous, `g` is `[inner, columns]`.
+/// `d` is `[rows, columns]` contiguous, `g` is `[inner, columns]`. `x` is `[rows, inner]` in lines of `line` rows: rows are
+/// `x_stride` apart within a line and lines `line_stride`, so that the windows of a convolution are rows that overlap.
 #[derive(Debug)]
 pub(crate) struct Outer<'a, U> {
     pub(crate) x: &'a [f32],
     pub(crate) x_stride: usize,
+    pub(crate) line: usize,
+    pub(crate) line_stride: usize,
     pub(crate) d: &'a [f32],
     pub(crate) rows: usize,
     pub(crate) inner: usize,
@@ -241,15 +244,20 @@ impl<U: Update> WithSimd for Outer<'_, U> {
         if self.inner == 0 || self.columns == 0 {
             return;
         }
-        let reach = self.rows.saturating_sub(1) * self.x_stride + self.inner;
-        assert!(self.rows == 0 || self.x.len() >= reach, "x is too short");
+        let lines = self.rows / self.line.max(1);
+        assert_eq!(lines * self.line, self.rows, "rows come in whole lines");
+        if self.rows > 0 {
+            let reach = (lines - 1) * self.line_stride + (self.line - 1) * self.x_stride;
+            assert!(self.x.len() >= reach + self.inner, "x is too short");
+        }
         assert!(self.d.len() >= self.rows * self.columns, "d is too short");
         assert!(
             self.update.holds(self.inner * self.columns),
             "the target of the gradient is too short"
         );
         let lanes = S::F32_LANES;
-        let vectors = if S::REGISTER_COUNT >= 32 { 4 } else { 2 };
+        let many = S::REGISTER_COUNT >= 32;
+        let vectors = if many { 4 } else { 2 };
         let wide_columns = self.columns - self.columns % (vectors * lanes);
         let part = even_part(self.inner, WIDE_ROWS);
         let mut k = 0;
@@ -273,7 +281,22 @@ impl<U: Update> WithSimd for Outer<'_, U> {
             k += tile_rows;
         }
         let part = even_part(self.inner, NARROW_ROWS);
-        for column in (wide_columns..self.columns).step_by(lanes) {
+        let mut column = wide_columns;
+        while many && self.columns - column >= 2 * lanes {
+            let width = 2 * lanes;
+            let mut k = 0;
+            while k < self.inner {
+                let tile_rows = part.min(self.inner - k);
+                let tile = Tile { k, column, width };
+                // SAFETY: the asserts above bound the tile.
+                unsafe {
+                    with_rows!(tile_rows, [1 2 3 4 5 6 7 8 9 10 11 12], self.compute::<S, 2>(simd, &tile))
+                }
+                k += tile_rows;
+            }
+            column += width;
+        }
+        for column in (column..self.columns).step_by(lanes) {
             let width = lanes.min(self.columns - column);
             let mut k = 0;
             while k < self.inner {
@@ -303,19 +326,24 @@ impl<U: Update> Outer<'_, U> {
         let mask =
             (V == 1 && tile.width < lanes).then(|| simd.mask_between_m32s(0, tile.width as u32));
         let mut sums = [[simd.splat_f32s(0.0); V]; R];
-        for row in 0..self.rows {
-            // SAFETY: the caller bounds the tile within `x` and `d`.
-            unsafe {
-                let d = self.d.as_ptr().add(row * self.columns + tile.column);
-                let mut deltas = [simd.splat_f32s(0.0); V];
-                for (vector, delta) in deltas.iter_mut().enumerate() {
-                    *delta = load(simd, d.add(vector * lanes), mask);
-                }
-                let x = self.x.as_ptr().add(row * self.x_stride + tile.k);
-                for (r, sums) in sums.iter_mut().enumerate() {
-                    let x = simd.splat_f32s(*x.add(r));
-                    for vector in 0..V {
-                        sums[vector] = simd.mul_add_e_f32s(x, deltas[vector], sums[vector]);
+        let lines = self.rows / self.line.max(1);
+        for line in 0..lines {
+            for place in 0..self.line {
+                // SAFETY: the caller bounds the tile within `x` and `d`.
+                unsafe {
+                    let row = line * self.line + place;
+                    let d = self.d.as_ptr().add(row * self.columns + tile.column);
+                    let mut deltas = [simd.splat_f32s(0.0); V];
+                    for (vector, delta) in deltas.iter_mut().enumerate() {
+                        *delta = load(simd, d.add(vector * lanes), mask);
+                    }
+                    let at = line * self.line_stride + place * self.x_stride + tile.k;
+                    let x = self.x.as_ptr().add(at);
+                    for (r, sums) in sums.iter_mut().enumerate() {
+                        let x = simd.splat_f32s(*x.add(r));
+                        for vector in 0..V {
+                            sums[vector] = simd.mul_add_e_f32s(x, deltas[vector], sums[vector]);
+                        }
                     }
                 }
             }
@@ -372,6 +400,8 @@ mod tests {
                 set.run(Outer {
                     x,
                     x_stride: inner,
+                    line: rows,
+                    line_stride: 0,
                     d,
                     rows,
                     inner,
@@ -390,6 +420,8 @@ mod tests {
                 set.run(Outer {
                     x,
                     x_stride: inner,
+                    line: rows,
+                    line_stride: 0,
                     d,
                     rows,
                     inner,
@@ -409,6 +441,8 @@ mod tests {
                     set.run(Outer {
                         x,
                         x_stride: inner,
+                        line: rows,
+                        line_stride: 0,
                         d,
                         rows,
                         inner,

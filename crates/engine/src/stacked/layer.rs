@@ -1,6 +1,6 @@
 //! Where a dense layer lies in the arena, for kernels.
 
-use crate::network::Dense;
+use crate::layer::Dense;
 use cubecl::prelude::*;
 
 /// A dense layer in vectors of `outputs`' vector size.

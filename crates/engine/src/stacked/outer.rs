@@ -3,7 +3,7 @@
 use super::launch::{line, vector_size};
 use super::layer::{self, LayerAt};
 use super::part::{Part, Slot, examples_of};
-use crate::network::Dense;
+use crate::layer::Dense;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 

@@ -3,8 +3,8 @@
 use super::gpu::Gpu;
 use super::part::Part;
 use crate::device::DeviceRequest;
+use crate::layer::Dense;
 use crate::layout::Layout;
-use crate::network::Dense;
 use burn::tensor::{Tensor, TensorData};
 
 /// The first adapter, or nothing with a word about it. Where `MESHFOLD_CI` is set an adapter must be there.
@@ -57,6 +57,7 @@ pub(super) fn layer_of(inputs: usize, outputs: usize) -> (Dense, usize) {
     let range = |block: usize| layout.blocks()[block].range();
     (
         Dense {
+            places: 1,
             inputs,
             outputs,
             weight: range(weight),

@@ -300,7 +300,7 @@ mod tests {
         let mut next = 0..total;
         let shards = SHARDS.map(|size| next.by_ref().take(size as usize).collect());
         let partition = Partition::new(shards.to_vec(), total as usize).unwrap();
-        let network = Network::new(
+        let network = Network::of_features(
             &Model::Mlp(Mlp {
                 hidden: vec![24, 7],
                 dropout: 0.2,

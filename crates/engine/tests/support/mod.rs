@@ -117,7 +117,7 @@ pub fn learner_of_classes(
         train,
         test: Arc::new(examples(203, 2, classes)),
     };
-    let network = Network::new(model, FEATURES, classes).unwrap();
+    let network = Network::of_features(model, FEATURES, classes).unwrap();
     Learner::upload(device, network, splits, Arc::new(partition(sizes)), SEED).unwrap()
 }
 
