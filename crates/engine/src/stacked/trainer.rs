@@ -5,11 +5,11 @@ use super::examples::DeviceExamples;
 use super::gpu::Gpu;
 use super::memory::{cube, cube_mut, tensor};
 use super::norms::clip_scales;
-use super::passes::block;
 use super::scaled::scale_by;
 use super::sgd::{MomentumFrom, Update};
 use super::steps::{Scratch, Steps};
 use super::tallies::Tallies;
+use super::workspace::{block, largest};
 use crate::error::EngineError;
 use crate::learner::{Context, RowStates, RowTally};
 use crate::network::Network;
@@ -43,10 +43,11 @@ impl Stacked {
         splits: &Splits,
     ) -> Result<Self, EngineError> {
         gpu.expect_fit("a model", 1, network.layout().width())?;
+        gpu.expect_fit("what a layer gives of an example", 1, largest(network))?;
         Ok(Self {
             gpu: gpu.clone(),
-            train: DeviceExamples::upload(gpu, &splits.train)?,
-            test: DeviceExamples::upload(gpu, &splits.test)?,
+            train: DeviceExamples::upload(gpu, &splits.train, network)?,
+            test: DeviceExamples::upload(gpu, &splits.test, network)?,
             workspace_bytes: WORKSPACE.min(gpu.memory().largest_buffer() as usize),
             tallies: None,
             scratch: None,
@@ -206,7 +207,9 @@ impl Stacked {
         if longest == 0 {
             return Ok(out);
         }
-        self.gpu.expect_fit("the shards", rows, longest)?;
+        let longest_in_positions = longest * context.network.positions();
+        self.gpu
+            .expect_fit("the shards", rows, longest_in_positions)?;
         let table = Table::of_shards(memory, &shards);
         let block = self.block(context.network, rows, &table);
         let scratch = Scratch::new(memory, context.network, (rows, table.width), block);
