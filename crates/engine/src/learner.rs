@@ -170,13 +170,6 @@ impl Learner {
         partition: Arc<Partition>,
         seed: u64,
     ) -> Result<Self, EngineError> {
-        if network.layers().is_empty() {
-            return Err(EngineError::Setting {
-                what: "model",
-                found: "one with other layers".to_owned(),
-                needed: "a model of dense layers",
-            });
-        }
         for (found, needed) in [
             (splits.train.width(), network.inputs()),
             (splits.test.width(), network.inputs()),
@@ -192,7 +185,7 @@ impl Learner {
             }
         }
         let trainer = match device {
-            Device::Cpu(cpu) => Trainer::Blocked(Blocked::new(cpu)),
+            Device::Cpu(cpu) => Trainer::Blocked(Blocked::new(cpu, &network)),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Trainer::Stacked(Box::new(crate::stacked::Stacked::upload(
                 gpu, &network, &splits,
