@@ -185,14 +185,7 @@ impl Learner {
             }
         }
         let trainer = match device {
-            Device::Cpu(_) if network.layers().is_empty() => {
-                return Err(EngineError::Setting {
-                    what: "model",
-                    found: "one with other layers".to_owned(),
-                    needed: "a model of dense layers",
-                });
-            }
-            Device::Cpu(cpu) => Trainer::Blocked(Blocked::new(cpu)),
+            Device::Cpu(cpu) => Trainer::Blocked(Blocked::new(cpu, &network)),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Trainer::Stacked(Box::new(crate::stacked::Stacked::upload(
                 gpu, &network, &splits,

@@ -136,6 +136,15 @@ impl Network {
         self.nodes.iter().any(reads)
     }
 
+    /// Positions of the longest sequence that a layer goes over, 1 if there is none.
+    pub(crate) fn longest_sequence(&self) -> usize {
+        let places = |node: &Node| match node.layer {
+            Layer::Lstm(_) | Layer::Embedding(_) => node.output.places(),
+            _ => 1,
+        };
+        self.nodes.iter().map(places).max().unwrap_or(1)
+    }
+
     pub(crate) fn loss(&self) -> Loss {
         self.loss
     }

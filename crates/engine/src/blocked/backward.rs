@@ -1,128 +1,20 @@
 //! The backward pass of one row, each layer's gradient handed on while it is in registers.
 
-use super::passes::Passes;
-use super::scratch::Scratch;
-use crate::device::Cpu;
+use super::passes::{Entry, Passes};
+use super::scratch::{Buffers, Scratch, StageMemory, reserve};
+use super::sink::{Product, Sink};
+use super::{embedding, last, lstm};
 use crate::dropout::Dropout;
-use crate::kernels::{Affine, HeavyBall, Outer, Plain, Start, Store, Update, transpose};
-use crate::layer::Dense;
-use std::ops::Range;
+use crate::kernels::{Affine, Start, transpose};
+use crate::layer::{Dense, Layer};
 
-/// Where the gradients of a batch go.
+/// What a stage read, and where the gradient by it goes.
 #[derive(Debug)]
-pub(super) enum Sink<'a> {
-    /// Straight into the weights, without momentum.
-    Plain {
-        weights: &'a mut [f32],
-        rate: f32,
-        decay: f32,
-    },
-    /// Straight into velocity and weights.
-    HeavyBall {
-        weights: &'a mut [f32],
-        velocity: &'a mut [f32],
-        rate: f32,
-        momentum: f32,
-        decay: f32,
-        fresh: bool,
-    },
-    /// Into a buffer, added to what it holds if `add`.
-    Gradient {
-        weights: &'a [f32],
-        gradient: &'a mut [f32],
-        add: bool,
-    },
-}
-
-/// One product of the backward pass, `xᵀ · d`.
-#[derive(Clone, Copy)]
-struct Product<'a> {
-    x: &'a [f32],
-    inner: usize,
-    d: &'a [f32],
-    columns: usize,
-    rows: usize,
-}
-
-impl Sink<'_> {
-    fn weights(&self) -> &[f32] {
-        match self {
-            Self::Plain { weights, .. } | Self::HeavyBall { weights, .. } => weights,
-            Self::Gradient { weights, .. } => weights,
-        }
-    }
-
-    fn accept(&mut self, cpu: &Cpu, product: &Product<'_>, range: Range<usize>, pieces: usize) {
-        match self {
-            Self::Plain {
-                weights,
-                rate,
-                decay,
-            } => {
-                let update = Plain {
-                    weights: &mut weights[range],
-                    rate: *rate,
-                    decay: *decay,
-                };
-                run(cpu, product, 0..product.inner, update, pieces);
-            }
-            Self::HeavyBall {
-                weights,
-                velocity,
-                rate,
-                momentum,
-                decay,
-                fresh,
-            } => {
-                let update = HeavyBall {
-                    weights: &mut weights[range.clone()],
-                    velocity: &mut velocity[range],
-                    rate: *rate,
-                    momentum: *momentum,
-                    decay: *decay,
-                    fresh: *fresh,
-                };
-                run(cpu, product, 0..product.inner, update, pieces);
-            }
-            Self::Gradient { gradient, add, .. } => {
-                let update = Store {
-                    gradient: &mut gradient[range],
-                    add: *add,
-                };
-                run(cpu, product, 0..product.inner, update, pieces);
-            }
-        }
-    }
-}
-
-/// Computes rows `range` of the gradient, cut into `pieces` that threads share.
-fn run<U: Update + Send>(
-    cpu: &Cpu,
-    product: &Product<'_>,
-    range: Range<usize>,
-    update: U,
-    pieces: usize,
-) {
-    if pieces > 1 && range.len() > 1 {
-        let middle = range.start + range.len() / 2;
-        let (low, high) = update.split((middle - range.start) * product.columns);
-        rayon::join(
-            || run(cpu, product, range.start..middle, low, pieces / 2),
-            || run(cpu, product, middle..range.end, high, pieces - pieces / 2),
-        );
-        return;
-    }
-    cpu.instructions().run(Outer {
-        x: &product.x[range.start..],
-        x_stride: product.inner,
-        line: product.rows,
-        line_stride: 0,
-        d: product.d,
-        rows: product.rows,
-        inner: range.len(),
-        columns: product.columns,
-        update,
-    });
+pub(super) struct Around<'a> {
+    pub(super) entry: Entry<'a>,
+    /// Laid out as what was read; `None` if that was the example.
+    pub(super) below: Option<&'a mut [f32]>,
+    pub(super) batch: usize,
 }
 
 impl Passes<'_> {
@@ -135,72 +27,71 @@ impl Passes<'_> {
         sink: &mut Sink<'_>,
         dropout: Option<&Dropout>,
     ) {
-        let cpu = self.cpu;
-        let pieces = if self.share { cpu.threads() } else { 1 };
-        let slope = dropout.map_or(1.0, Dropout::scale);
-        for (index, layer) in self.network.layers().iter().enumerate().rev() {
-            let (below, above) = scratch.deltas.split_at_mut(index);
-            let d = &above.first().unwrap_or(&scratch.outputs[index])[..batch * layer.outputs];
-            let x = if index > 0 {
-                &scratch.outputs[index - 1]
-            } else {
-                &scratch.input
-            };
-            let x = &x[..batch * layer.inputs];
-            if index > 0 {
-                let transposed = &mut scratch.transposed[..layer.inputs * layer.outputs];
-                transpose(
-                    &sink.weights()[layer.weight.clone()],
-                    layer.inputs,
-                    layer.outputs,
-                    transposed,
-                );
-                let below = &mut below[index - 1][..batch * layer.inputs];
-                self.delta(layer, (d, transposed), below, (x, slope));
+        let buffers = &mut scratch.buffers;
+        for (index, stage) in self.stages.stages.iter().enumerate().rev() {
+            let (before, after) = scratch.stages.split_at_mut(index);
+            let around = self.around((index, batch), before, &scratch.input);
+            let memory = &mut after[0];
+            if stage.by_example {
+                self.examples_back(stage, &around, memory, buffers, sink);
+                continue;
             }
-            let weight = Product {
-                x,
-                inner: layer.inputs,
-                d,
-                columns: layer.outputs,
-                rows: batch,
+            let node = &self.network.nodes()[stage.nodes.start];
+            let size = batch * stage.width;
+            if node.relu {
+                let slope = dropout.filter(|_| node.dropout.is_some());
+                let slope = slope.map_or(1.0, Dropout::scale);
+                self.mask(&mut memory.deltas[..size], &memory.outputs, slope);
+            }
+            // After the loss the last stage's outputs are its gradient by them.
+            let d = match index + 1 == self.stages.stages.len() {
+                true => &memory.outputs[..size],
+                false => &memory.deltas[..size],
             };
-            sink.accept(cpu, &weight, layer.weight.clone(), pieces);
-            if let Some(bias) = layer.bias.clone() {
-                let product = Product {
-                    x: &scratch.ones[..batch],
-                    inner: 1,
-                    ..weight
-                };
-                sink.accept(cpu, &product, bias, 1);
+            match &node.layer {
+                Layer::Dense(layer) => self.dense_back(layer, d, around, buffers, sink),
+                Layer::Embedding(layer) => embedding::backward(self.cpu, layer, d, &around, sink),
+                Layer::Last(grid) => last::backward(grid, d, around),
+                Layer::Lstm(layer) => self.lstm_back(layer, memory, around, buffers, sink),
+                _ => unreachable!("layers over grids go by example"),
             }
         }
     }
 
-    /// The loss's gradient by a layer's input, `below = (d · Wᵀ) ⊙ [x > 0] · slope`.
-    ///
-    /// A unit that was left out has an output of zero, and so no gradient.
-    fn delta(
+    /// What stage `index` read and where its gradient goes.
+    fn around<'a>(
         &self,
-        layer: &Dense,
-        (d, transposed): (&[f32], &[f32]),
-        below: &mut [f32],
-        (x, slope): (&[f32], f32),
-    ) {
-        self.cpu.instructions().run(Affine {
-            x: d,
-            x_stride: layer.outputs,
-            w: transposed,
-            start: Start::Zero,
-            rows: below.len() / layer.inputs,
-            y: below,
-            y_stride: layer.inputs,
-            inner: layer.outputs,
-            columns: layer.inputs,
-            relu: false,
-        });
+        (index, batch): (usize, usize),
+        before: &'a mut [StageMemory],
+        input: &'a [f32],
+    ) -> Around<'a> {
+        match before.last_mut() {
+            None => Around {
+                entry: self.entry(0, &[], input),
+                below: None,
+                batch,
+            },
+            Some(memory) => {
+                let stage = &self.stages.stages[index - 1];
+                let entry = Entry {
+                    values: &memory.outputs,
+                    offset: stage.exit(),
+                    stride: stage.width,
+                };
+                let below = Some(&mut memory.deltas[..batch * stage.width]);
+                Around {
+                    entry,
+                    below,
+                    batch,
+                }
+            }
+        }
+    }
+
+    /// `d ⊙ [y > 0] · slope`. A unit that was left out has an output of zero, and so no gradient.
+    pub(super) fn mask(&self, d: &mut [f32], y: &[f32], slope: f32) {
         self.cpu.instructions().vectorize(|| {
-            for (delta, activation) in below.iter_mut().zip(x) {
+            for (delta, activation) in d.iter_mut().zip(y) {
                 *delta = if *activation > 0.0 {
                     *delta * slope
                 } else {
@@ -208,5 +99,77 @@ impl Passes<'_> {
                 };
             }
         });
+    }
+
+    fn dense_back(
+        &self,
+        layer: &Dense,
+        d: &[f32],
+        around: Around<'_>,
+        buffers: &mut Buffers,
+        sink: &mut Sink<'_>,
+    ) {
+        let (entry, rows) = (around.entry, around.batch * layer.places);
+        let stride = if layer.places > 1 {
+            layer.inputs
+        } else {
+            entry.stride
+        };
+        if let Some(below) = around.below {
+            let weight = &sink.weights()[layer.weight.clone()];
+            let size = layer.inputs * layer.outputs;
+            reserve(&mut buffers.transposed, size);
+            let transposed = &mut buffers.transposed[..size];
+            transpose(weight, layer.inputs, layer.outputs, transposed);
+            self.cpu.instructions().run(Affine {
+                x: d,
+                x_stride: layer.outputs,
+                w: transposed,
+                start: Start::Zero,
+                rows,
+                y: &mut below[entry.offset..],
+                y_stride: stride,
+                inner: layer.outputs,
+                columns: layer.inputs,
+                relu: false,
+            });
+        }
+        let pieces = if self.share { self.cpu.threads() } else { 1 };
+        let weight = Product {
+            x: entry.begin(),
+            x_stride: stride,
+            inner: layer.inputs,
+            d,
+            columns: layer.outputs,
+            rows,
+        };
+        sink.accept(self.cpu, &weight, layer.weight.clone(), pieces);
+        if let Some(bias) = layer.bias.clone() {
+            let ones = Product {
+                x: &buffers.ones[..rows],
+                x_stride: 1,
+                inner: 1,
+                ..weight
+            };
+            sink.accept(self.cpu, &ones, bias, 1);
+        }
+    }
+
+    fn lstm_back(
+        &self,
+        layer: &crate::layer::Lstm,
+        memory: &mut StageMemory,
+        around: Around<'_>,
+        buffers: &mut Buffers,
+        sink: &mut Sink<'_>,
+    ) {
+        let pieces = if self.share { self.cpu.threads() } else { 1 };
+        let back = lstm::Back {
+            cpu: self.cpu,
+            layer,
+            batch: around.batch,
+            pieces,
+        };
+        back.run(memory, around, buffers, sink);
     }
 }

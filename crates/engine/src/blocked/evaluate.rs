@@ -1,9 +1,10 @@
 //! Judging every row's model: one product over many rows where the model is narrow.
 
-use super::passes::Passes;
+use super::Blocked;
 use super::scratch::Scratch;
-use super::{Blocked, gather};
+use crate::device::Cpu;
 use crate::kernels::{Affine, Outcome, Start};
+use crate::layer::{Dense, Layer};
 use crate::learner::{Context, Score, Split};
 use crate::network::Network;
 use crate::stack::Stack;
@@ -42,48 +43,41 @@ impl Blocked {
                 &all
             }
         };
-        let labels: Vec<u16> = indices
-            .iter()
-            .map(|index| examples.labels()[*index as usize])
-            .collect();
-        let whole_test = matches!(split, Split::Test) && subset.is_none();
-        let x = match self.tests.take().filter(|_| whole_test) {
+        let x = match self.tests.take().filter(|_| whole_test(split, subset)) {
             Some(tests) => tests,
-            None => self.normalise(examples, indices),
+            None => self.normalise(context.network, examples, indices),
         };
-        let scores = self.judge(context.network, stack, &x, &labels);
-        if whole_test {
+        let scores = self.judge(context.network, stack, &x, (examples, indices));
+        if whole_test(split, subset) {
             self.tests = Some(x);
         }
         scores
     }
 
-    fn normalise(&self, examples: &Examples, indices: &[u32]) -> Vec<f32> {
-        let width = examples.width();
+    fn normalise(&self, network: &Network, examples: &Examples, indices: &[u32]) -> Vec<f32> {
+        let (width, passes) = (examples.width(), self.passes(network, false));
         let mut x = vec![0.0; indices.len() * width];
         self.cpu.install(|| {
             x.par_chunks_mut(CHUNK * width)
                 .zip(indices.par_chunks(CHUNK))
-                .for_each(|(x, indices)| {
-                    self.cpu.instructions().vectorize(
-                        #[inline(always)]
-                        || gather(examples, indices, x),
-                    );
-                });
+                .for_each(|(x, indices)| passes.gather(examples, indices, x));
         });
         x
     }
 
-    /// Every row on the examples `x` `[M, D]` with `labels` `[M]`.
-    fn judge(&self, network: &Network, stack: &Stack, x: &[f32], labels: &[u16]) -> Vec<Score> {
+    /// Every row on the examples `x` `[M, D]`, which are `indices` of `examples`.
+    fn judge(
+        &self,
+        network: &Network,
+        stack: &Stack,
+        x: &[f32],
+        (examples, indices): (&Examples, &[u32]),
+    ) -> Vec<Score> {
         let width = network.layout().width();
         let models = stack.host().unwrap_or_default();
-        let group = if network.layers().len() == 1 {
-            GROUP
-        } else {
-            1
-        };
-        let parts = labels.len().div_ceil(TASK);
+        let single = single(network);
+        let group = if single.is_some() { GROUP } else { 1 };
+        let parts = indices.len().div_ceil(TASK);
         let groups: Vec<&[f32]> = models.chunks(group * width).collect();
         let outcomes: Vec<Vec<Outcome>> = self.cpu.install(|| {
             (0..groups.len() * parts)
@@ -91,13 +85,28 @@ impl Blocked {
                 .with_max_len(1)
                 .map(|task| {
                     let (rows, part) = (groups[task / parts], task % parts);
-                    let labels = &labels[part * TASK..labels.len().min((part + 1) * TASK)];
-                    let x = &x[part * TASK * network.inputs()..][..labels.len() * network.inputs()];
+                    let indices = &indices[part * TASK..indices.len().min((part + 1) * TASK)];
+                    let x =
+                        &x[part * TASK * network.inputs()..][..indices.len() * network.inputs()];
                     let mut scratch = self.scratches.take();
-                    let outcomes = if group > 1 {
-                        self.judge_group(network, rows, x, labels, &mut scratch)
-                    } else {
-                        vec![self.judge_row(network, rows, x, labels, &mut scratch)]
+                    let outcomes = match single {
+                        Some(layer) => {
+                            let labels = labels(examples, indices);
+                            judge_group(
+                                &self.cpu,
+                                (network, layer),
+                                rows,
+                                (x, &labels),
+                                &mut scratch,
+                            )
+                        }
+                        None => vec![self.judge_row(
+                            network,
+                            rows,
+                            x,
+                            (examples, indices),
+                            &mut scratch,
+                        )],
                     };
                     self.scratches.put(scratch);
                     outcomes
@@ -107,92 +116,35 @@ impl Blocked {
         (0..stack.rows())
             .map(|row| {
                 let tasks = &outcomes[row / group * parts..][..parts];
-                Score::of(
-                    tasks.iter().map(|outcomes| outcomes[row % group]),
-                    labels.len(),
-                )
+                let outcomes = tasks.iter().map(|outcomes| outcomes[row % group]);
+                Score::of(outcomes, indices.len() * network.positions())
             })
             .collect()
     }
 
-    /// Rows of a model with one layer, `rows` `[G, P_pad]`, in one product with a column for each of their outputs.
-    fn judge_group(
-        &self,
-        network: &Network,
-        rows: &[f32],
-        x: &[f32],
-        labels: &[u16],
-        scratch: &mut Scratch,
-    ) -> Vec<Outcome> {
-        let (layer, width, outputs) = (
-            &network.layers()[0],
-            network.layout().width(),
-            network.outputs(),
-        );
-        let count = rows.len() / width;
-        let columns = count * outputs;
-        let mut panel = vec![0.0; (layer.inputs + 1) * columns];
-        for (index, row) in rows.chunks_exact(width).enumerate() {
-            let sources = row[layer.weight.clone()]
-                .chunks_exact(outputs)
-                .chain(layer.bias_of(row));
-            for (source, target) in sources.zip(panel.chunks_exact_mut(columns)) {
-                target[index * outputs..][..outputs].copy_from_slice(source);
-            }
-        }
-        let (w, bias) = panel.split_at(layer.inputs * columns);
-        let results = &mut scratch.transposed;
-        results.resize(results.len().max(CHUNK * columns), 0.0);
-        let mut outcomes = vec![Outcome::default(); count];
-        for (x, labels) in x.chunks(CHUNK * layer.inputs).zip(labels.chunks(CHUNK)) {
-            let y = &mut results[..labels.len() * columns];
-            self.cpu.instructions().run(Affine {
-                x,
-                x_stride: layer.inputs,
-                w,
-                start: Start::Bias(bias),
-                y,
-                y_stride: columns,
-                rows: labels.len(),
-                inner: layer.inputs,
-                columns,
-                relu: false,
-            });
-            self.cpu.instructions().vectorize(
-                #[inline(always)]
-                || {
-                    for (rows, label) in y.chunks_exact_mut(columns).zip(labels) {
-                        let label = std::slice::from_ref(label);
-                        for (row, outcome) in rows.chunks_exact_mut(outputs).zip(&mut outcomes) {
-                            outcome.add(network.loss().judge(row, label, outputs, None));
-                        }
-                    }
-                },
-            );
-        }
-        outcomes
-    }
-
-    /// One row of any model.
+    /// One row of any model on the examples `x`, which are `indices` of `examples`.
     fn judge_row(
         &self,
         network: &Network,
         row: &[f32],
         x: &[f32],
-        labels: &[u16],
+        (examples, indices): (&Examples, &[u32]),
         scratch: &mut Scratch,
     ) -> Outcome {
-        let width = network.outputs();
-        let passes = Passes {
-            cpu: &self.cpu,
-            network,
-            share: false,
-        };
+        let (width, passes) = (network.outputs(), self.passes(network, false));
         let mut outcome = Outcome::default();
-        scratch.fit(network, CHUNK.min(labels.len()));
-        for (x, labels) in x.chunks(CHUNK * network.inputs()).zip(labels.chunks(CHUNK)) {
-            passes.forward(row, x, &mut scratch.outputs, None);
-            let outputs = &mut scratch.outputs[network.layers().len() - 1][..labels.len() * width];
+        let chunk = CHUNK.min(self.stages.piece);
+        scratch.fit(network, &self.stages, chunk.min(indices.len()), false);
+        for (x, indices) in x
+            .chunks(chunk * network.inputs())
+            .zip(indices.chunks(chunk))
+        {
+            passes.targets(examples, indices, &mut scratch.labels);
+            let memory = (&mut scratch.stages[..], &mut scratch.buffers);
+            passes.forward(row, x, memory, None);
+            let labels = &scratch.labels;
+            let last = scratch.stages.len() - 1;
+            let outputs = &mut scratch.stages[last].outputs[..labels.len() * width];
             outcome.add(self.cpu.instructions().vectorize(
                 #[inline(always)]
                 || network.loss().judge(outputs, labels, width, None),
@@ -205,6 +157,7 @@ impl Blocked {
     fn evaluate_shards(&self, context: Context<'_>, stack: &Stack, clients: &[u32]) -> Vec<Score> {
         let width = context.network.layout().width();
         let models = stack.host().unwrap_or_default();
+        let passes = self.passes(context.network, false);
         self.cpu.install(|| {
             models
                 .par_chunks_exact(width)
@@ -213,19 +166,90 @@ impl Blocked {
                     let shard = context.partition.shard(*client as usize);
                     let mut scratch = self.scratches.take();
                     let parts = shard.chunks(CHUNK).map(|part| {
-                        let labels: Vec<u16> = part
-                            .iter()
-                            .map(|index| context.train.labels()[*index as usize])
-                            .collect();
                         let mut x = vec![0.0; part.len() * context.network.inputs()];
-                        gather(context.train, part, &mut x);
-                        self.judge_row(context.network, row, &x, &labels, &mut scratch)
+                        passes.gather(context.train, part, &mut x);
+                        let examples = (context.train, part);
+                        self.judge_row(context.network, row, &x, examples, &mut scratch)
                     });
-                    let score = Score::of(parts, shard.len());
+                    let judged = shard.len() * context.network.positions();
+                    let score = Score::of(parts, judged);
                     self.scratches.put(scratch);
                     score
                 })
                 .collect()
         })
     }
+}
+
+/// The layer of a network that has but one, a dense layer.
+fn single(network: &Network) -> Option<&Dense> {
+    match network.nodes() {
+        [node] => match &node.layer {
+            Layer::Dense(layer) => Some(layer),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn whole_test(split: Split<'_>, subset: Option<&[u32]>) -> bool {
+    matches!(split, Split::Test) && subset.is_none()
+}
+
+fn labels(examples: &Examples, indices: &[u32]) -> Vec<u16> {
+    let label = |index: &u32| examples.labels()[*index as usize];
+    indices.iter().map(label).collect()
+}
+
+/// Rows of a model with one layer, `rows` `[G, P_pad]`, in one product with a column for each of their outputs.
+fn judge_group(
+    cpu: &Cpu,
+    (network, layer): (&Network, &Dense),
+    rows: &[f32],
+    (x, labels): (&[f32], &[u16]),
+    scratch: &mut Scratch,
+) -> Vec<Outcome> {
+    let (width, outputs) = (network.layout().width(), network.outputs());
+    let count = rows.len() / width;
+    let columns = count * outputs;
+    let mut panel = vec![0.0; (layer.inputs + 1) * columns];
+    for (index, row) in rows.chunks_exact(width).enumerate() {
+        let sources = row[layer.weight.clone()]
+            .chunks_exact(outputs)
+            .chain(layer.bias_of(row));
+        for (source, target) in sources.zip(panel.chunks_exact_mut(columns)) {
+            target[index * outputs..][..outputs].copy_from_slice(source);
+        }
+    }
+    let (w, bias) = panel.split_at(layer.inputs * columns);
+    let results = &mut scratch.buffers.transposed;
+    results.resize(results.len().max(CHUNK * columns), 0.0);
+    let mut outcomes = vec![Outcome::default(); count];
+    for (x, labels) in x.chunks(CHUNK * layer.inputs).zip(labels.chunks(CHUNK)) {
+        let y = &mut results[..labels.len() * columns];
+        cpu.instructions().run(Affine {
+            x,
+            x_stride: layer.inputs,
+            w,
+            start: Start::Bias(bias),
+            y,
+            y_stride: columns,
+            rows: labels.len(),
+            inner: layer.inputs,
+            columns,
+            relu: false,
+        });
+        cpu.instructions().vectorize(
+            #[inline(always)]
+            || {
+                for (rows, label) in y.chunks_exact_mut(columns).zip(labels) {
+                    let label = std::slice::from_ref(label);
+                    for (row, outcome) in rows.chunks_exact_mut(outputs).zip(&mut outcomes) {
+                        outcome.add(network.loss().judge(row, label, outputs, None));
+                    }
+                }
+            },
+        );
+    }
+    outcomes
 }

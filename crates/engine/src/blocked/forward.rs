@@ -1,9 +1,13 @@
 //! The forward pass of one row.
 
-use super::passes::Passes;
+use super::by_example::ByExample;
+use super::passes::{Entry, Passes};
+use super::scratch::{Buffers, StageMemory};
+use super::stages::Stage;
+use super::{embedding, last, lstm};
 use crate::dropout::Dropout;
 use crate::kernels::{Affine, Start};
-use crate::layer::Dense;
+use crate::layer::{Dense, Layer, Node};
 use rayon::prelude::*;
 
 /// What a step leaves out of the examples that go through the network.
@@ -15,56 +19,139 @@ pub(super) struct Masks<'a> {
 }
 
 impl Passes<'_> {
-    /// Runs the examples of `input` `[batch, D]` through the network; output `i` `[batch, outputs]` is that of layer
-    /// `i`, the last one what the loss is taken of.
+    /// Runs the examples of `input` `[batch, D]` through the network; the last stage's outputs are what the loss is
+    /// taken of.
     pub(super) fn forward(
         &self,
         weights: &[f32],
         input: &[f32],
-        outputs: &mut [Vec<f32>],
+        (memory, buffers): (&mut [StageMemory], &mut Buffers),
         masks: Option<Masks<'_>>,
     ) {
-        let last = self.network.layers().len() - 1;
         let batch = input.len() / self.network.inputs();
-        for (index, layer) in self.network.layers().iter().enumerate() {
-            let (before, after) = outputs.split_at_mut(index);
-            let x = before.last().map_or(input, |x| &x[..batch * layer.inputs]);
-            let y = &mut after[0][..batch * layer.outputs];
-            let relu = index < last;
-            let masks = masks.filter(|_| relu);
-            let part = if self.share {
-                batch.div_ceil(self.cpu.threads())
-            } else {
-                batch
-            };
-            let product = |first: usize, x: &[f32], y: &mut [f32]| {
-                self.affine(layer, weights, (x, y), relu);
-                if let Some(Masks {
-                    dropout,
-                    first: start,
-                }) = masks
-                {
-                    self.cpu.instructions().vectorize(
-                        #[inline(always)]
-                        || dropout.apply(index, (start + first) * layer.outputs, y),
-                    );
+        for (index, stage) in self.stages.stages.iter().enumerate() {
+            let (before, after) = memory.split_at_mut(index);
+            let entry = self.entry(index, before, input);
+            let node = &self.network.nodes()[stage.nodes.start];
+            let memory = &mut after[0];
+            let outputs = &mut memory.outputs[..batch * stage.width];
+            match &node.layer {
+                Layer::Dense(dense) => self.dense(weights, (dense, node), entry, outputs, masks),
+                Layer::Embedding(embedding) => {
+                    embedding::forward(embedding, weights, entry, outputs)
                 }
-            };
-            if self.share {
-                x.par_chunks(part * layer.inputs)
-                    .zip(y.par_chunks_mut(part * layer.outputs))
-                    .enumerate()
-                    .for_each(|(piece, (x, y))| product(piece * part, x, y));
-            } else {
-                product(0, x, y);
+                Layer::Lstm(layer) => {
+                    lstm::forward(self.cpu, layer, weights, entry, (outputs, &mut memory.kept));
+                }
+                Layer::Last(grid) => last::forward(grid, entry, outputs),
+                _ => self.examples(stage, weights, entry, (memory, batch), buffers),
             }
         }
     }
 
-    fn affine(&self, layer: &Dense, weights: &[f32], (x, y): (&[f32], &mut [f32]), relu: bool) {
+    /// What stage `index` reads.
+    pub(super) fn entry<'a>(
+        &self,
+        index: usize,
+        before: &'a [StageMemory],
+        input: &'a [f32],
+    ) -> Entry<'a> {
+        match before.last() {
+            None => Entry {
+                values: input,
+                offset: 0,
+                stride: self.network.inputs(),
+            },
+            Some(memory) => {
+                let stage = &self.stages.stages[index - 1];
+                Entry {
+                    values: &memory.outputs,
+                    offset: stage.exit(),
+                    stride: stage.width,
+                }
+            }
+        }
+    }
+
+    /// Layers over grids, example after example.
+    fn examples(
+        &self,
+        stage: &Stage,
+        weights: &[f32],
+        entry: Entry<'_>,
+        (memory, batch): (&mut StageMemory, usize),
+        buffers: &mut Buffers,
+    ) {
+        let layers = ByExample {
+            cpu: self.cpu,
+            nodes: self.network.nodes(),
+            stage,
+            weights,
+        };
+        let outputs = memory.outputs[..batch * stage.width].chunks_exact_mut(stage.width);
+        let mut kept: Vec<&mut [f32]> = match stage.kept {
+            0 => (0..batch).map(|_| Default::default()).collect(),
+            kept => memory.kept.chunks_exact_mut(kept).take(batch).collect(),
+        };
+        let examples = outputs.zip(&mut kept).enumerate();
+        if self.share {
+            let examples: Vec<_> = examples.collect();
+            examples.into_par_iter().for_each(|(index, (block, kept))| {
+                layers.forward(entry.example(index), block, kept, &mut Vec::new());
+            });
+        } else {
+            for (index, (block, kept)) in examples {
+                layers.forward(entry.example(index), block, kept, &mut buffers.padded);
+            }
+        }
+    }
+
+    fn dense(
+        &self,
+        weights: &[f32],
+        (layer, node): (&Dense, &Node),
+        entry: Entry<'_>,
+        y: &mut [f32],
+        masks: Option<Masks<'_>>,
+    ) {
+        let stride = if layer.places > 1 {
+            layer.inputs
+        } else {
+            entry.stride
+        };
+        let masks = masks.zip(node.dropout);
+        let product = |first: usize, x: &[f32], y: &mut [f32]| {
+            self.affine((layer, node.relu), weights, (x, stride), y);
+            if let Some((masks, index)) = masks {
+                let first = (masks.first + first) * layer.outputs;
+                self.cpu.instructions().vectorize(
+                    #[inline(always)]
+                    || masks.dropout.apply(index as usize, first, y),
+                );
+            }
+        };
+        if !self.share {
+            product(0, entry.begin(), y);
+            return;
+        }
+        let part = (y.len() / layer.outputs).div_ceil(self.cpu.threads());
+        y.par_chunks_mut(part * layer.outputs)
+            .enumerate()
+            .for_each(|(piece, y)| {
+                product(piece * part, &entry.begin()[piece * part * stride..], y);
+            });
+    }
+
+    fn affine(
+        &self,
+        (layer, relu): (&Dense, bool),
+        weights: &[f32],
+        (x, x_stride): (&[f32], usize),
+        y: &mut [f32],
+    ) {
         self.cpu.instructions().run(Affine {
             x,
-            x_stride: layer.inputs,
+            x_stride,
             w: &weights[layer.weight.clone()],
             start: Start::of(layer.bias_of(weights)),
             rows: y.len() / layer.outputs,

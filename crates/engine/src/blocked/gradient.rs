@@ -1,16 +1,12 @@
 //! The gradient of one row's batch.
 
-use super::backward::Sink;
 use super::forward::Masks;
-use super::gather;
 use super::passes::Passes;
 use super::scratch::Scratch;
+use super::sink::Sink;
 use crate::dropout::Dropout;
 use meshfold_data::Examples;
 use std::ops::Range;
-
-/// Larger batches are cut into pieces of so many examples, their gradients added in order.
-pub(super) const PIECE: usize = 512;
 
 /// Gradients of one network on the training examples.
 #[derive(Debug, Clone, Copy)]
@@ -30,35 +26,32 @@ pub(super) struct Piece<'a> {
 
 impl Gradients<'_> {
     /// Forward pass and loss of a piece; leaves the gradient of the batch's mean loss by the outputs. Returns the sum
-    /// of the losses.
+    /// of the examples' losses, each the mean over its judged positions.
     pub(super) fn forward(&self, weights: &[f32], scratch: &mut Scratch, piece: &Piece<'_>) -> f64 {
         let Passes { cpu, network, .. } = self.passes;
         let batch = piece.part.len();
-        scratch.fit(network, batch);
+        scratch.fit(network, self.passes.stages, batch, true);
         let indices = &scratch.indices[piece.part.clone()];
-        let labels = self.examples.labels();
-        scratch.labels.clear();
-        scratch
-            .labels
-            .extend(indices.iter().map(|index| labels[*index as usize]));
+        self.passes
+            .targets(self.examples, indices, &mut scratch.labels);
         let x = &mut scratch.input[..batch * network.inputs()];
-        cpu.instructions().vectorize(
-            #[inline(always)]
-            || gather(self.examples, indices, x),
-        );
+        self.passes.gather(self.examples, indices, x);
         let masks = piece.dropout.map(|dropout| Masks {
             dropout,
             first: piece.part.start,
         });
-        self.passes.forward(weights, x, &mut scratch.outputs, masks);
-        let (width, last) = (network.outputs(), network.layers().len() - 1);
-        let outputs = &mut scratch.outputs[last][..batch * width];
-        let (labels, scale) = (&scratch.labels, 1.0 / piece.count as f32);
+        let memory = (&mut scratch.stages[..], &mut scratch.buffers);
+        self.passes.forward(weights, x, memory, masks);
+        let (width, positions) = (network.outputs(), network.positions());
+        let last = scratch.stages.len() - 1;
+        let outputs = &mut scratch.stages[last].outputs[..batch * positions * width];
+        let judged = (piece.count * positions) as f32;
+        let (labels, scale) = (&scratch.labels, 1.0 / judged);
         let outcome = cpu.instructions().vectorize(
             #[inline(always)]
             || network.loss().judge(outputs, labels, width, Some(scale)),
         );
-        outcome.loss
+        outcome.loss / positions as f64
     }
 
     /// The mean gradient over all of `scratch.indices` into `scratch.gradient`; returns the sum of the losses.
@@ -72,9 +65,10 @@ impl Gradients<'_> {
         let mut gradient = std::mem::take(&mut scratch.gradient);
         gradient.resize(weights.len(), 0.0);
         let mut loss = 0.0;
-        for first in (0..count).step_by(PIECE) {
+        let most = self.passes.stages.piece;
+        for first in (0..count).step_by(most) {
             let piece = Piece {
-                part: first..(first + PIECE).min(count),
+                part: first..(first + most).min(count),
                 count,
                 dropout,
             };

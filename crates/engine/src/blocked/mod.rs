@@ -1,29 +1,40 @@
 //! The trainer of the processor: client-blocked. One row per core, kept in cache through all its local steps.
 
 mod backward;
+mod by_example;
+mod convolution;
+mod embedding;
 mod evaluate;
 mod forward;
 mod gradient;
+mod group_norm;
+mod last;
+mod lstm;
 mod passes;
+mod pool;
 mod scratch;
+mod sink;
+mod stages;
 mod step;
 
 use crate::batches::{Batches, Pass, RowKey};
 use crate::device::Cpu;
 use crate::learner::{Context, RowStates, RowTally};
+use crate::network::Network;
 use crate::stack::Stack;
 use crate::work::{Amount, LocalWork, RowWork, Velocity};
 use gradient::Gradients;
-use meshfold_data::Examples;
 use passes::Passes;
 use rayon::prelude::*;
 use scratch::Scratches;
+use stages::Stages;
 use step::{Extras, Trainer};
 
 /// The client-blocked trainer: scratch memory per thread, and the normalised test examples once they were asked for.
 #[derive(Debug)]
 pub(crate) struct Blocked {
     cpu: Cpu,
+    stages: Stages,
     scratches: Scratches,
     tests: Option<Vec<f32>>,
 }
@@ -39,18 +50,12 @@ struct Job<'a> {
     work: &'a RowWork,
 }
 
-/// Reads examples `indices` into `x` `[indices, D]`, normalised.
-#[inline(always)]
-fn gather(examples: &Examples, indices: &[u32], x: &mut [f32]) {
-    for (to, index) in x.chunks_exact_mut(examples.width()).zip(indices) {
-        examples.read(*index as usize, to);
-    }
-}
-
 impl Blocked {
-    pub(crate) fn new(cpu: &Cpu) -> Self {
+    /// A trainer of `network`'s rows.
+    pub(crate) fn new(cpu: &Cpu, network: &Network) -> Self {
         Self {
             cpu: cpu.clone(),
+            stages: Stages::of(network),
             scratches: Scratches::default(),
             tests: None,
         }
@@ -179,12 +184,17 @@ impl Blocked {
 
     fn gradients_of<'a>(&'a self, context: Context<'a>, share: bool) -> Gradients<'a> {
         Gradients {
-            passes: Passes {
-                cpu: &self.cpu,
-                network: context.network,
-                share,
-            },
+            passes: self.passes(context.network, share),
             examples: context.train,
+        }
+    }
+
+    fn passes<'a>(&'a self, network: &'a Network, share: bool) -> Passes<'a> {
+        Passes {
+            cpu: &self.cpu,
+            network,
+            stages: &self.stages,
+            share,
         }
     }
 }

@@ -1,13 +1,83 @@
 //! What the forward and the backward pass of a row have in common.
 
+use super::stages::Stages;
 use crate::device::Cpu;
 use crate::network::Network;
+use meshfold_data::{Examples, Features, Input};
 
 /// The passes of one network on one processor.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Passes<'a> {
     pub(super) cpu: &'a Cpu,
     pub(super) network: &'a Network,
+    pub(super) stages: &'a Stages,
     /// Threads share the products of a row.
     pub(super) share: bool,
+}
+
+/// What a stage reads: example `i` begins at `offset + i · stride`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry<'a> {
+    pub(super) values: &'a [f32],
+    pub(super) offset: usize,
+    pub(super) stride: usize,
+}
+
+impl<'a> Entry<'a> {
+    /// From the first number of the first example on.
+    pub(super) fn begin(&self) -> &'a [f32] {
+        &self.values[self.offset..]
+    }
+
+    /// The numbers of example `index` and what follows them.
+    pub(super) fn example(&self, index: usize) -> &'a [f32] {
+        &self.values[self.offset + index * self.stride..]
+    }
+}
+
+impl Passes<'_> {
+    /// Reads examples `indices` into `x` `[indices, D]` as the first layer wants them: numbers scaled, channels
+    /// innermost where they are convolved; tokens by their numbers.
+    pub(super) fn gather(&self, examples: &Examples, indices: &[u32], x: &mut [f32]) {
+        let width = examples.width();
+        let planes = match examples.input() {
+            Input::Numbers(shape) if self.network.reads_channels_last() => shape.channels,
+            _ => 1,
+        };
+        self.cpu.instructions().vectorize(
+            #[inline(always)]
+            || {
+                let mut stored = vec![0.0; if planes > 1 { width } else { 0 }];
+                for (to, index) in x.chunks_exact_mut(width).zip(indices) {
+                    if planes == 1 {
+                        examples.read(*index as usize, to);
+                        continue;
+                    }
+                    examples.read(*index as usize, &mut stored);
+                    for (channel, plane) in stored.chunks_exact(width / planes).enumerate() {
+                        for (to, value) in to[channel..].iter_mut().step_by(planes).zip(plane) {
+                            *to = *value;
+                        }
+                    }
+                }
+            },
+        );
+    }
+
+    /// What the judged positions of examples `indices` are to be, `[positions, indices]`.
+    pub(super) fn targets(&self, examples: &Examples, indices: &[u32], labels: &mut Vec<u16>) {
+        labels.clear();
+        match examples.features() {
+            Features::Tokens(windows) if self.network.positions() > 1 => {
+                for position in 0..self.network.positions() {
+                    let token = |index: &u32| windows.window(*index as usize)[position + 1];
+                    labels.extend(indices.iter().map(token));
+                }
+            }
+            _ => {
+                let all = examples.labels();
+                labels.extend(indices.iter().map(|index| all[*index as usize]));
+            }
+        }
+    }
 }

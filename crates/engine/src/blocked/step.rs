@@ -1,8 +1,8 @@
 //! The local steps of one row.
 
-use super::backward::Sink;
-use super::gradient::{Gradients, PIECE, Piece};
+use super::gradient::{Gradients, Piece};
 use super::scratch::Scratch;
+use super::sink::Sink;
 use crate::batches::Batches;
 use crate::learner::LossSum;
 use crate::work::Sgd;
@@ -47,7 +47,7 @@ impl Trainer<'_> {
             let (rate, momentum, decay) = (plan.rate, self.sgd.momentum, self.sgd.weight_decay);
             let dropout = plan.dropout(self.gradients.passes.network);
             let dropout = dropout.as_ref();
-            let loss = if fused && count <= PIECE {
+            let loss = if fused && count <= self.gradients.passes.stages.piece {
                 let whole = Piece {
                     part: 0..count,
                     count,

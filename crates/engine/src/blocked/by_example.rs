@@ -1,0 +1,299 @@
+//! Layers over grids, one example after the other: what one layer gives is in cache when the next reads it.
+
+use super::backward::Around;
+use super::passes::Passes;
+use super::scratch::{Buffers, StageMemory, reserve};
+use super::sink::Sink;
+use super::stages::Stage;
+use super::{convolution, group_norm, pool};
+use crate::device::Cpu;
+use crate::layer::{Layer, Node, Source};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// The layers of one stage with the weights of one row.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ByExample<'a> {
+    pub(super) cpu: &'a Cpu,
+    pub(super) nodes: &'a [Node],
+    pub(super) stage: &'a Stage,
+    pub(super) weights: &'a [f32],
+}
+
+/// What one example left on its way through the stage.
+#[derive(Debug, Clone, Copy)]
+struct Trace<'a> {
+    input: &'a [f32],
+    block: &'a [f32],
+    kept: &'a [f32],
+}
+
+impl<'a> ByExample<'a> {
+    /// The numbers of `node` in a block of the stage.
+    fn range(&self, node: usize) -> Range<usize> {
+        let place = self.stage.place(node);
+        place..place + self.nodes[node].output.size()
+    }
+
+    /// What `node` keeps of an example, up to what the next keeps and beyond.
+    fn kept_from(&self, node: usize) -> usize {
+        self.stage.kept_place(node)
+    }
+
+    /// Runs one example through all layers, into its `block` of outputs.
+    pub(super) fn forward(
+        &self,
+        input: &[f32],
+        block: &mut [f32],
+        kept: &mut [f32],
+        padded: &mut Vec<f32>,
+    ) {
+        for index in self.stage.nodes.clone() {
+            let node = &self.nodes[index];
+            let (done, rest) = block.split_at_mut(self.stage.place(index));
+            let out = &mut rest[..node.output.size()];
+            let x = match node.source {
+                Source::Example => input,
+                Source::Node(source) => &done[self.range(source)],
+            };
+            let kept = &mut kept[self.kept_from(index)..];
+            match &node.layer {
+                Layer::Convolution(layer) => {
+                    let conv = convolution::With::new(self.cpu, layer);
+                    conv.forward(self.weights, x, (out, node.relu), padded);
+                    continue;
+                }
+                Layer::GroupNorm(layer) => {
+                    self.cpu.instructions().vectorize(
+                        #[inline(always)]
+                        || group_norm::forward(layer, self.weights, x, out, kept),
+                    );
+                }
+                Layer::MaxPool(layer) => self.cpu.instructions().vectorize(
+                    #[inline(always)]
+                    || pool::maximum(layer, x, out, kept),
+                ),
+                Layer::MeanPool(grid) => pool::mean(grid, x, out),
+                Layer::Add(Source::Node(other)) => {
+                    let other = &done[self.range(*other)];
+                    let sums = x.iter().zip(other).map(|(x, other)| x + other);
+                    out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum);
+                }
+                _ => unreachable!("a layer that takes a batch whole"),
+            }
+            if node.relu {
+                out.iter_mut().for_each(|out| *out = out.max(0.0));
+            }
+        }
+    }
+
+    /// Carries the gradient by the exit's output, in its place of `deltas`, back to all layers of one example.
+    fn backward(
+        &self,
+        trace: Trace<'_>,
+        deltas: &mut [f32],
+        turned: &[Vec<f32>],
+        padded: &mut Vec<f32>,
+    ) {
+        // Where several layers read one, their gradients add up.
+        for index in self.stage.nodes.clone() {
+            if self.stage.readers(self.nodes, index) > 1 {
+                deltas[self.range(index)].fill(0.0);
+            }
+        }
+        for index in self.stage.nodes.clone().rev() {
+            let node = &self.nodes[index];
+            let (below, rest) = deltas.split_at_mut(self.stage.place(index));
+            let d = &mut rest[..node.output.size()];
+            let out = &trace.block[self.range(index)];
+            if node.relu {
+                self.cpu.instructions().vectorize(|| {
+                    for (d, out) in d.iter_mut().zip(out) {
+                        *d = if *out > 0.0 { *d } else { 0.0 };
+                    }
+                });
+            }
+            let Source::Node(source) = node.source else {
+                continue;
+            };
+            let add = self.stage.readers(self.nodes, source) > 1;
+            let x = &trace.block[self.range(source)];
+            let kept = &trace.kept[self.kept_from(index)..];
+            let below_source = &mut below[self.range(source)];
+            match &node.layer {
+                Layer::Convolution(layer) => {
+                    let conv = convolution::With::new(self.cpu, layer);
+                    let turned = &turned[index - self.stage.nodes.start];
+                    conv.backward(turned, d, (below_source, add), padded);
+                }
+                Layer::GroupNorm(layer) => self.cpu.instructions().vectorize(
+                    #[inline(always)]
+                    || group_norm::backward(layer, self.weights, (x, kept), d, (below_source, add)),
+                ),
+                Layer::MaxPool(layer) => self.cpu.instructions().vectorize(
+                    #[inline(always)]
+                    || pool::maximum_back(layer, kept, d, (below_source, add)),
+                ),
+                Layer::MeanPool(grid) => pool::mean_back(grid, d, (below_source, add)),
+                Layer::Add(Source::Node(other)) => {
+                    hand_on(d, below_source, add);
+                    let add = self.stage.readers(self.nodes, *other) > 1;
+                    hand_on(d, &mut below[self.range(*other)], add);
+                }
+                _ => unreachable!("a layer that takes a batch whole"),
+            }
+        }
+    }
+
+    /// Adds one example's gradient of the parameters of `index` to `sums`, which holds those of `part` of its pieces.
+    fn parameters(
+        &self,
+        (index, part): (usize, usize),
+        trace: Trace<'_>,
+        deltas: &[f32],
+        sums: &mut [f32],
+        padded: &mut Vec<f32>,
+    ) {
+        let node = &self.nodes[index];
+        let d = &deltas[self.range(index)];
+        let x = match node.source {
+            Source::Example => trace.input,
+            Source::Node(source) => &trace.block[self.range(source)],
+        };
+        match &node.layer {
+            Layer::Convolution(layer) => {
+                let conv = convolution::With::new(self.cpu, layer);
+                conv.parameters(part, x, d, sums, padded);
+            }
+            Layer::GroupNorm(layer) => {
+                let kept = &trace.kept[self.kept_from(index)..];
+                self.cpu.instructions().vectorize(
+                    #[inline(always)]
+                    || group_norm::parameters(layer, part, (x, kept), d, sums),
+                );
+            }
+            _ => {}
+        }
+    }
+
+    /// The parameters of the stage in the order of a row: layer, piece, and floats of the row.
+    fn pieces(&self) -> Vec<(usize, usize, Range<usize>)> {
+        let of_node = |index: usize| {
+            let pieces = match &self.nodes[index].layer {
+                Layer::Convolution(layer) => convolution::pieces(layer),
+                Layer::GroupNorm(layer) => vec![layer.weight.clone(), layer.bias.clone()],
+                _ => Vec::new(),
+            };
+            let pieces = pieces.into_iter().enumerate();
+            pieces.map(move |(part, range)| (index, part, range))
+        };
+        self.stage.nodes.clone().flat_map(of_node).collect()
+    }
+
+    /// Turns the weights of all convolutions for the way back.
+    fn turn(&self, turned: &mut Vec<Vec<f32>>) {
+        turned.resize_with(turned.len().max(self.stage.nodes.len()), Vec::new);
+        for (index, turned) in self.stage.nodes.clone().zip(turned) {
+            let node = &self.nodes[index];
+            if let (Layer::Convolution(layer), Source::Node(_)) = (&node.layer, node.source) {
+                convolution::turn(layer, &self.weights[layer.weight.clone()], turned);
+            }
+        }
+    }
+}
+
+/// Gives the gradient `d` to `below`, added to what it holds if `add`.
+fn hand_on(d: &[f32], below: &mut [f32], add: bool) {
+    if add {
+        below.iter_mut().zip(d).for_each(|(below, d)| *below += d);
+    } else {
+        below.copy_from_slice(d);
+    }
+}
+
+impl Passes<'_> {
+    /// The way back through a stage of layers over grids. The gradients of the parameters are added up in the order of
+    /// the examples, whether threads share them or not.
+    pub(super) fn examples_back(
+        &self,
+        stage: &Stage,
+        around: &Around<'_>,
+        memory: &mut StageMemory,
+        buffers: &mut Buffers,
+        sink: &mut Sink<'_>,
+    ) {
+        let layers = ByExample {
+            cpu: self.cpu,
+            nodes: self.network.nodes(),
+            stage,
+            weights: sink.weights(),
+        };
+        layers.turn(&mut buffers.turned);
+        let (
+            StageMemory {
+                outputs,
+                deltas,
+                kept,
+            },
+            batch,
+        ) = (memory, around.batch);
+        let trace = |index: usize| Trace {
+            input: around.entry.example(index),
+            block: &outputs[index * stage.width..][..stage.width],
+            kept: &kept[index * stage.kept..][..stage.kept],
+        };
+        let deltas = &mut deltas[..batch * stage.width];
+        let pieces = layers.pieces();
+        let (first, last) = match (pieces.first(), pieces.last()) {
+            (Some(first), Some(last)) => (first.2.start, last.2.end),
+            _ => (0, 0),
+        };
+        reserve(&mut buffers.sums, last - first);
+        let sums = &mut buffers.sums[..last - first];
+        sums.fill(0.0);
+        let turned = &buffers.turned;
+        if self.share {
+            let blocks = deltas.par_chunks_exact_mut(stage.width).enumerate();
+            blocks.for_each(|(index, deltas)| {
+                layers.backward(trace(index), deltas, turned, &mut Vec::new());
+            });
+            let tasks = cut(sums, first, &pieces);
+            tasks.into_par_iter().for_each(|(node, part, sums)| {
+                let mut padded = Vec::new();
+                for (index, deltas) in deltas.chunks_exact(stage.width).enumerate() {
+                    layers.parameters((node, part), trace(index), deltas, sums, &mut padded);
+                }
+            });
+        } else {
+            for (index, deltas) in deltas.chunks_exact_mut(stage.width).enumerate() {
+                layers.backward(trace(index), deltas, turned, &mut buffers.padded);
+                for (node, part, range) in &pieces {
+                    let sums = &mut sums[range.start - first..range.end - first];
+                    let padded = &mut buffers.padded;
+                    layers.parameters((*node, *part), trace(index), deltas, sums, padded);
+                }
+            }
+        }
+        for (_, _, range) in pieces {
+            let values = &buffers.sums[range.start - first..range.end - first];
+            sink.settle(self.cpu, range, values);
+        }
+    }
+}
+
+/// The floats of each piece in `sums`, which begin at float `first` of a row.
+fn cut<'a>(
+    sums: &'a mut [f32],
+    first: usize,
+    pieces: &[(usize, usize, Range<usize>)],
+) -> Vec<(usize, usize, &'a mut [f32])> {
+    let (mut rest, mut at) = (sums, first);
+    let mut tasks = Vec::new();
+    for (node, part, range) in pieces {
+        let (_, from) = rest.split_at_mut(range.start - at);
+        let (piece, after) = from.split_at_mut(range.len());
+        tasks.push((*node, *part, piece));
+        (rest, at) = (after, range.end);
+    }
+    tasks
+}
