@@ -67,6 +67,12 @@ pub(super) fn largest(network: &Network) -> usize {
     sizes(network).into_iter().max().unwrap_or(1)
 }
 
+/// Numbers per example that decide on how many fit: those of the largest buffer, or a share of all.
+pub(super) fn widest(network: &Network) -> usize {
+    let all: usize = sizes(network).iter().sum();
+    largest(network).max(all.div_ceil(BUFFERS))
+}
+
 /// Rows and examples of a block whose largest buffer stays within `bytes`, and all within some times as much.
 pub(super) fn block(
     network: &Network,
@@ -74,9 +80,7 @@ pub(super) fn block(
     examples: usize,
     bytes: usize,
 ) -> (usize, usize) {
-    let all: usize = sizes(network).iter().sum();
-    let widest = largest(network).max(all.div_ceil(BUFFERS));
-    let fit = bytes / (widest * size_of::<f32>());
+    let fit = bytes / (widest(network) * size_of::<f32>());
     let examples = examples.min(fit).max(1);
     (rows.min(fit / examples).max(1), examples)
 }
