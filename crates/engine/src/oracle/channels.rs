@@ -1,0 +1,20 @@
+//! From examples as they are stored to examples as a network reads them.
+
+use crate::network::Network;
+use meshfold_data::Input;
+
+/// Examples `[B, D]` as `network` reads them: with their channels innermost if a convolution does, else as stored, with
+/// their channels outermost.
+pub(super) fn as_read<T: Copy>(network: &Network, x: &[T]) -> Vec<T> {
+    match network.input() {
+        Input::Numbers(shape) if network.reads_channels_last() => {
+            let places = shape.height * shape.width;
+            let innermost = |at: usize| (at % shape.channels) * places + at / shape.channels;
+            let examples = x.chunks_exact(shape.features());
+            examples
+                .flat_map(|example| (0..example.len()).map(|at| example[innermost(at)]))
+                .collect()
+        }
+        _ => x.to_vec(),
+    }
+}

@@ -1,0 +1,160 @@
+//! Long short-term memory by loops.
+
+use crate::layer::Lstm;
+
+/// One position: gates after their nonlinearities, and the states, `[hidden]` each.
+struct Moment {
+    /// `σ(i)`
+    input: Vec<f64>,
+    /// `σ(f)`
+    forget: Vec<f64>,
+    /// `tanh(g)`
+    candidate: Vec<f64>,
+    /// `σ(o)`
+    output: Vec<f64>,
+    /// `c_t`
+    cell: Vec<f64>,
+    /// `h_t`
+    hidden: Vec<f64>,
+}
+
+/// `h_t` at every position: `(i, f, g, o) = x_t W + h_{t−1} U + b`, `c_t = σ(f) c_{t−1} + σ(i) tanh(g)`,
+/// `h_t = σ(o) tanh(c_t)`, `h_0 = c_0 = 0`.
+///
+/// # Source
+/// Gers, Schmidhuber and Cummins, Learning to forget (2000), the cell's squashing functions being hyperbolic tangents, as
+/// in PyTorch.
+pub(super) fn forward(layer: &Lstm, row: &[f64], x: &[f64]) -> Vec<f64> {
+    let moments = moments(layer, row, x);
+    moments
+        .into_iter()
+        .flat_map(|moment| moment.hidden)
+        .collect()
+}
+
+/// Backpropagation through time. From the last position to the first, with `δh_t = ∂L/∂h_t + δz_{t+1} Uᵀ`:
+///
+/// `δc_t = δh_t σ(o) (1 − tanh² c_t) + δc_{t+1} σ(f_{t+1})`, and the slopes by the gates `δz_t = (δi, δf, δg, δo)` are
+/// `δc_t tanh(g) σ'(i)`, `δc_t c_{t−1} σ'(f)`, `δc_t σ(i) tanh'(g)`, `δh_t tanh(c_t) σ'(o)`. Then
+/// `∂L/∂W = Σ_t x_tᵀ δz_t`, `∂L/∂U = Σ_t h_{t−1}ᵀ δz_t`, `∂L/∂b = Σ_t δz_t`, `∂L/∂x_t = δz_t Wᵀ`.
+///
+/// # Source
+/// Greff et al., LSTM: a search space odyssey (2017), section II, without peepholes.
+pub(super) fn backward(
+    layer: &Lstm,
+    row: &[f64],
+    (x, slopes): (&[f64], &[f64]),
+    gradient: &mut [f64],
+) -> Vec<f64> {
+    let moments = moments(layer, row, x);
+    let zeros = vec![0.0; layer.hidden];
+    let mut by_input = vec![0.0; x.len()];
+    let (mut by_hidden, mut by_cell) = (zeros.clone(), zeros.clone());
+    for at in (0..layer.positions).rev() {
+        super::accumulate(&mut by_hidden, &slopes[at * layer.hidden..][..layer.hidden]);
+        let before = at.checked_sub(1).map(|before| &moments[before]);
+        let (hidden, cell) =
+            before.map_or((&zeros, &zeros), |moment| (&moment.hidden, &moment.cell));
+        let by_gates = gate_slopes(&moments[at], cell, &by_hidden, &mut by_cell);
+        let place = at * layer.inputs..(at + 1) * layer.inputs;
+        let weights = (row, layer.input_weight.start);
+        let below = through(weights, (&x[place.clone()], &by_gates), gradient);
+        by_input[place].copy_from_slice(&below);
+        let weights = (row, layer.hidden_weight.start);
+        by_hidden = through(weights, (hidden, &by_gates), gradient);
+        super::accumulate(&mut gradient[layer.bias.clone()], &by_gates);
+    }
+    by_input
+}
+
+/// The slopes by the gates `(i, f, g, o)` at one position, `[4 hidden]`, from those by its hidden state and, in
+/// `by_cell`, what the position after it adds to those by its cell; leaves there what it adds to the cell before.
+fn gate_slopes(
+    moment: &Moment,
+    before: &[f64],
+    by_hidden: &[f64],
+    by_cell: &mut [f64],
+) -> Vec<f64> {
+    let hidden = by_hidden.len();
+    let mut by_gates = vec![0.0; 4 * hidden];
+    for unit in 0..hidden {
+        let (input, forget) = (moment.input[unit], moment.forget[unit]);
+        let (candidate, output) = (moment.candidate[unit], moment.output[unit]);
+        let squashed = moment.cell[unit].tanh();
+        let slope = by_cell[unit] + by_hidden[unit] * output * (1.0 - squashed * squashed);
+        by_gates[unit] = slope * candidate * input * (1.0 - input);
+        by_gates[hidden + unit] = slope * before[unit] * forget * (1.0 - forget);
+        by_gates[2 * hidden + unit] = slope * input * (1.0 - candidate * candidate);
+        by_gates[3 * hidden + unit] = by_hidden[unit] * squashed * output * (1.0 - output);
+        by_cell[unit] = slope * forget;
+    }
+    by_gates
+}
+
+/// `δz wᵀ` for a weight `[x, δz]` at `first` of `row`; adds `xᵀ δz` to the gradient there.
+fn through(
+    (row, first): (&[f64], usize),
+    (x, by_gates): (&[f64], &[f64]),
+    gradient: &mut [f64],
+) -> Vec<f64> {
+    let mut by_input = vec![0.0; x.len()];
+    for (i, (value, by_value)) in x.iter().zip(&mut by_input).enumerate() {
+        for (j, slope) in by_gates.iter().enumerate() {
+            let at = first + i * by_gates.len() + j;
+            gradient[at] += value * slope;
+            *by_value += row[at] * slope;
+        }
+    }
+    by_input
+}
+
+/// All positions, the first first.
+fn moments(layer: &Lstm, row: &[f64], x: &[f64]) -> Vec<Moment> {
+    let (mut hidden, mut cell) = (vec![0.0; layer.hidden], vec![0.0; layer.hidden]);
+    let mut result = Vec::new();
+    for x in x.chunks_exact(layer.inputs) {
+        let mut gates = row[layer.bias.clone()].to_vec();
+        add_product(&mut gates, x, &row[layer.input_weight.clone()]);
+        add_product(&mut gates, &hidden, &row[layer.hidden_weight.clone()]);
+        let moment = moment(&gates, &cell);
+        hidden.clone_from(&moment.hidden);
+        cell.clone_from(&moment.cell);
+        result.push(moment);
+    }
+    result
+}
+
+/// `to += x w`.
+fn add_product(to: &mut [f64], x: &[f64], weight: &[f64]) {
+    for (value, weights) in x.iter().zip(weight.chunks_exact(to.len())) {
+        for (to, weight) in to.iter_mut().zip(weights) {
+            *to += value * weight;
+        }
+    }
+}
+
+/// The position whose gates are `(i, f, g, o)`, `[4 hidden]`, after one with the cell `before`.
+fn moment(gates: &[f64], before: &[f64]) -> Moment {
+    let hidden = before.len();
+    let sigmoid = |value: &f64| 1.0 / (1.0 + (-value).exp());
+    let gate = |number: usize| gates[number * hidden..][..hidden].iter();
+    let input: Vec<f64> = gate(0).map(sigmoid).collect();
+    let forget: Vec<f64> = gate(1).map(sigmoid).collect();
+    let candidate: Vec<f64> = gate(2).map(|value| value.tanh()).collect();
+    let output: Vec<f64> = gate(3).map(sigmoid).collect();
+    let cell: Vec<f64> = (0..hidden)
+        .map(|unit| forget[unit] * before[unit] + input[unit] * candidate[unit])
+        .collect();
+    let visible = output
+        .iter()
+        .zip(&cell)
+        .map(|(output, cell)| output * cell.tanh());
+    Moment {
+        hidden: visible.collect(),
+        input,
+        forget,
+        candidate,
+        output,
+        cell,
+    }
+}
