@@ -184,6 +184,15 @@ impl Learner {
                 });
             }
         }
+        for examples in [&splits.train, &splits.test] {
+            if !network.reads(examples.input()) {
+                return Err(EngineError::Setting {
+                    what: "examples",
+                    found: format!("{:?}", examples.input()),
+                    needed: "what the network was built for",
+                });
+            }
+        }
         let trainer = match device {
             Device::Cpu(cpu) => Trainer::Blocked(Blocked::new(cpu, &network)),
             #[cfg(feature = "gpu")]

@@ -145,6 +145,16 @@ impl Network {
         self.nodes.iter().map(places).max().unwrap_or(1)
     }
 
+    /// Whether it can read examples of `input`: numbers may have another shape if no layer minds.
+    pub(crate) fn reads(&self, input: Input) -> bool {
+        match (self.input, input) {
+            (Input::Numbers(own), Input::Numbers(shape)) => {
+                own == shape || (own.features() == shape.features() && !self.reads_channels_last())
+            }
+            (own, input) => own == input,
+        }
+    }
+
     pub(crate) fn loss(&self) -> Loss {
         self.loss
     }

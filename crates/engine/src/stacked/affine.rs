@@ -3,14 +3,15 @@
 use super::launch::{line, vector_size};
 use super::layer::{self, LayerAt};
 use super::part::{Part, Slot, examples_of};
+use super::relu::rectified;
 use crate::layer::Dense;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-/// Examples whose sums a unit keeps in registers.
+/// Places whose sums a unit keeps in registers.
 const TILE: usize = 8;
 
-/// Each unit holds `tile` examples by one vector of outputs; every output is one chain over the inputs.
+/// Each unit holds `tile` places of examples by one vector of outputs; every output is one chain over the inputs.
 #[cube(launch)]
 fn affine_kernel<N: Size, M: Size>(
     models: &[Vector<f32, N>],
@@ -24,7 +25,8 @@ fn affine_kernel<N: Size, M: Size>(
     #[comptime] relu: bool,
     #[comptime] biased: bool,
 ) {
-    let tiles = slot.examples.div_ceil(tile);
+    let slots = slot.examples * layer.places;
+    let tiles = slots.div_ceil(tile);
     let column = ABSOLUTE_POS % layer.columns;
     let rest = ABSOLUTE_POS / layer.columns;
     let row = rest / tiles;
@@ -32,13 +34,13 @@ fn affine_kernel<N: Size, M: Size>(
     if row >= slot.rows {
         terminate!();
     }
-    let count = examples_of(&slot, counts, row);
+    let count = examples_of(&slot, counts, row) * layer.places;
     if first >= count {
         terminate!();
     }
     let model = (slot.first_row + row) * layer.width;
     let inner = layer.inputs / M::value();
-    let source = row * input_rows * slot.examples;
+    let source = row * input_rows * slots;
     let mut bias = Vector::new(0.0f32);
     if comptime!(biased) {
         bias = models[model + layer.bias + column];
@@ -69,16 +71,8 @@ fn affine_kernel<N: Size, M: Size>(
     #[unroll]
     for i in 0..tile {
         if first + i < count {
-            let mut y = sums[i];
-            if comptime!(relu) {
-                #[unroll]
-                for n in 0..N::value() {
-                    // Written so that what is not a number stays so.
-                    let value = y.extract(n);
-                    y.insert(n, select(value < 0.0f32, 0.0f32, value));
-                }
-            }
-            outputs[(row * slot.examples + first + i) * layer.columns + column] = y;
+            let y = rectified(sums[i], relu);
+            outputs[(row * slots + first + i) * layer.columns + column] = y;
         }
     }
 }
@@ -89,7 +83,7 @@ pub(super) struct Affine<'a> {
     pub(super) models: &'a CubeTensor,
     pub(super) width: usize,
     pub(super) layer: &'a Dense,
-    /// `[rows, examples, inputs]`, or `[examples, inputs]` if `shared`.
+    /// `[rows, examples, places, inputs]`, or `[examples, places, inputs]` if `shared`.
     pub(super) inputs: &'a CubeTensor,
     pub(super) shared: bool,
     pub(super) counts: &'a CubeTensor,
@@ -97,14 +91,15 @@ pub(super) struct Affine<'a> {
 }
 
 impl Affine<'_> {
-    /// Writes `[rows, examples, outputs]`; examples that a row does not have are left alone.
+    /// Writes `[rows, examples, places, outputs]`; examples that a row does not have are left alone.
     pub(super) fn launch(&self, part: &Part, outputs: &CubeTensor) {
         let (n, m) = (
             vector_size(self.layer.outputs),
             vector_size(self.layer.inputs),
         );
-        let tile = TILE.min(part.examples.next_power_of_two());
-        let units = part.rows * part.examples.div_ceil(tile) * (self.layer.outputs / n);
+        let slots = part.examples * self.layer.places;
+        let tile = TILE.min(slots.next_power_of_two());
+        let units = part.rows * slots.div_ceil(tile) * (self.layer.outputs / n);
         let (count, dim) = line(&self.models.client, units);
         affine_kernel::launch(
             &self.models.client,

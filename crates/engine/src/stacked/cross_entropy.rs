@@ -1,34 +1,38 @@
 //! Softmax with cross-entropy, and its gradient by the logits.
 
 use super::judgement::Judgement;
+use super::labels::label_of;
 use super::launch::line;
-use super::part::{Part, Slot, examples_of, place_of};
+use super::part::{Part, Slot, has};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-/// Each unit judges one example. With `backward` the logits become `(softmax − onehot) / count`.
+/// Each unit judges one position of one example. With `backward` the logits become `(softmax − onehot) / count`.
 #[cube(launch)]
 fn cross_entropy_kernel(
     logits: &mut [f32],
-    labels: &[u32],
+    words: &[u32],
+    starts: &[u32],
     indices: &[u32],
     counts: &[u32],
     losses: &mut [f32],
     hits: &mut [u32],
     slot: Slot,
     classes: usize,
+    positions: usize,
+    #[comptime] windowed: bool,
     #[comptime] backward: bool,
 ) {
-    let row = ABSOLUTE_POS / slot.examples;
-    let example = ABSOLUTE_POS % slot.examples;
-    if row >= slot.rows {
+    let position = ABSOLUTE_POS % positions;
+    let at = ABSOLUTE_POS / positions;
+    if !has(&slot, counts, at) {
         terminate!();
     }
-    if example >= examples_of(&slot, counts, row) {
-        terminate!();
-    }
-    let label = labels[indices[place_of(&slot, row, example)] as usize] as usize;
-    let first = (row * slot.examples + example) * classes;
+    let (row, example) = (at / slot.examples, at % slot.examples);
+    let label = label_of(
+        words, starts, indices, &slot, row, example, position, windowed,
+    ) as usize;
+    let first = ABSOLUTE_POS * classes;
     let mut largest = f32::min_value();
     let mut chosen = classes;
     for class in 0..classes {
@@ -43,10 +47,10 @@ fn cross_entropy_kernel(
         sum += (logits[first + class] - largest).exp();
     }
     // The loss of a batch stands in the table's order, so that a batch cut into pieces is summed as one.
-    let place = row * slot.table + slot.first_example + example;
+    let place = (row * slot.table + slot.first_example + example) * positions + position;
     losses[place] = sum.ln() + largest - logits[first + label];
     if comptime!(backward) {
-        let scale = 1.0f32 / f32::cast_from(counts[slot.entry + row * slot.own]);
+        let scale = 1.0f32 / f32::cast_from(counts[slot.entry + row * slot.own] * positions as u32);
         let factor = scale / sum;
         for class in 0..classes {
             let mut slope = (logits[first + class] - largest).exp() * factor;
@@ -60,26 +64,32 @@ fn cross_entropy_kernel(
     }
 }
 
-/// Judges `logits` `[rows, examples, classes]`.
+/// Judges `logits` `[rows, examples, positions, classes]`.
 pub(super) fn cross_entropy(
     judgement: &Judgement<'_>,
     logits: &CubeTensor,
     classes: usize,
     part: &Part,
 ) {
-    let (count, dim) = line(&logits.client, part.rows * part.examples);
+    let (count, dim) = line(
+        &logits.client,
+        part.rows * part.examples * judgement.positions,
+    );
     cross_entropy_kernel::launch(
         &logits.client,
         count,
         dim,
         logits.clone().into_buffer_arg(),
-        judgement.labels.clone().into_buffer_arg(),
+        judgement.labels.words.clone().into_buffer_arg(),
+        judgement.labels.starts.clone().into_buffer_arg(),
         judgement.indices.clone().into_buffer_arg(),
         judgement.counts.clone().into_buffer_arg(),
         judgement.losses.clone().into_buffer_arg(),
         judgement.hits.clone().into_buffer_arg(),
         part.argument(),
         classes,
+        judgement.positions,
+        judgement.labels.windowed,
         judgement.backward,
     );
 }

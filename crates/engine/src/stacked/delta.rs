@@ -1,5 +1,6 @@
-//! The loss's gradient by a layer's input: `δx = (δy · Wᵀ) ⊙ [x > 0] · slope`.
+//! The loss's gradient by a layer's input: `δx = δy · Wᵀ`.
 
+use super::deposit::{Below, Deposit, deposit};
 use super::launch::{line, vector_size};
 use super::layer::{self, LayerAt};
 use super::part::{Part, Slot, examples_of};
@@ -7,10 +8,10 @@ use crate::layer::Dense;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-/// Examples whose sums a unit keeps in registers.
+/// Places whose sums a unit keeps in registers.
 const TILE: usize = 4;
 
-/// Each unit holds `tile` examples by one input. Lanes of the vectors over the outputs are added in order at the end.
+/// Each unit holds `tile` places of examples by one input. Lanes of the vectors over the outputs are added in order at the end.
 #[cube(launch)]
 fn delta_kernel<N: Size>(
     models: &[Vector<f32, N>],
@@ -22,8 +23,10 @@ fn delta_kernel<N: Size>(
     layer: LayerAt,
     slope: f32,
     #[comptime] tile: usize,
+    #[comptime] how: Deposit,
 ) {
-    let tiles = slot.examples.div_ceil(tile);
+    let slots = slot.examples * layer.places;
+    let tiles = slots.div_ceil(tile);
     let input = ABSOLUTE_POS % layer.inputs;
     let rest = ABSOLUTE_POS / layer.inputs;
     let row = rest / tiles;
@@ -31,7 +34,7 @@ fn delta_kernel<N: Size>(
     if row >= slot.rows {
         terminate!();
     }
-    let count = examples_of(&slot, counts, row);
+    let count = examples_of(&slot, counts, row) * layer.places;
     if first >= count {
         terminate!();
     }
@@ -41,7 +44,7 @@ fn delta_kernel<N: Size>(
     #[unroll]
     for i in 0..tile {
         sums[i] = Vector::new(0.0f32);
-        places[i] = row * slot.examples + select(first + i < count, first + i, count - 1);
+        places[i] = row * slots + select(first + i < count, first + i, count - 1);
     }
     for j in 0..layer.columns {
         let w = models[weights + j];
@@ -59,26 +62,25 @@ fn delta_kernel<N: Size>(
             for n in 0..N::value() {
                 sum += sums[i].extract(n);
             }
-            below[place] = select(activations[place] > 0.0f32, sum * slope, 0.0f32);
+            deposit(below, activations, place, sum, slope, how);
         }
     }
 }
 
-/// Writes `below` `[rows, examples, inputs]` from `above` `[rows, examples, outputs]` and what the layer was given,
-/// `activations` `[rows, examples, inputs]`. Units that were kept of others that were left out have `slope` above one;
-/// what was left out has an activation of zero, and so no gradient.
+/// Sends `above` `[rows, examples, places, outputs]` through the layer to `below`, which is `[rows, examples, places, inputs]`.
 pub(super) fn delta(
     (models, width): (&CubeTensor, usize),
     layer: &Dense,
-    (above, activations, counts): (&CubeTensor, &CubeTensor, &CubeTensor),
-    (below, slope): (&CubeTensor, f32),
+    (above, counts): (&CubeTensor, &CubeTensor),
+    below: &Below<'_>,
     part: &Part,
 ) {
     let n = vector_size(layer.outputs);
-    let tile = TILE.min(part.examples.next_power_of_two());
+    let slots = part.examples * layer.places;
+    let tile = TILE.min(slots.next_power_of_two());
     let (count, dim) = line(
         &models.client,
-        part.rows * part.examples.div_ceil(tile) * layer.inputs,
+        part.rows * slots.div_ceil(tile) * layer.inputs,
     );
     delta_kernel::launch(
         &models.client,
@@ -87,13 +89,14 @@ pub(super) fn delta(
         n,
         models.clone().into_buffer_arg(),
         above.clone().into_buffer_arg(),
-        activations.clone().into_buffer_arg(),
+        below.activations.clone().into_buffer_arg(),
         counts.clone().into_buffer_arg(),
-        below.clone().into_buffer_arg(),
+        below.gradient.clone().into_buffer_arg(),
         part.argument(),
         layer::argument(layer, width, n),
-        slope,
+        below.slope,
         tile,
+        below.how,
     );
 }
 
@@ -106,19 +109,24 @@ mod tests {
     #[test]
     fn the_gradient_by_the_input_is_that_of_a_plain_loop() {
         let Some(gpu) = gpu() else { return };
-        for (inputs, outputs, examples) in
-            [(200, 10, 20), (12, 8, 5), (7, 3, 13), (1, 1, 1), (5, 33, 2)]
-        {
-            let (layer, width) = layer_of(inputs, outputs);
+        for (inputs, outputs, examples, places) in [
+            (200, 10, 20, 1),
+            (12, 8, 5, 1),
+            (7, 3, 13, 3),
+            (1, 1, 1, 1),
+            (5, 33, 2, 5),
+        ] {
+            let (mut layer, width) = layer_of(inputs, outputs);
+            layer.places = places;
             let batch = Batch::uneven(examples, 1);
             let all = 1 + batch.rows();
             let models = numbers(all * width, 5);
-            let above = numbers(batch.rows() * examples * outputs, 6);
-            let activations = numbers(batch.rows() * examples * inputs, 7);
+            let above = numbers(batch.rows() * examples * places * outputs, 6);
+            let activations = numbers(batch.rows() * examples * places * inputs, 7);
             let mut oracle = vec![0.0; activations.len()];
             for (row, count) in batch.counts.iter().enumerate() {
                 let model = &models[(1 + row) * width..][..width];
-                for place in (0..*count as usize).map(|example| row * examples + example) {
+                for place in (0..*count as usize * places).map(|at| row * examples * places + at) {
                     for input in
                         (0..inputs).filter(|input| activations[place * inputs + input] > 0.0)
                     {
@@ -140,8 +148,8 @@ mod tests {
             delta(
                 (&arena, width),
                 &layer,
-                (&above, &activations, &counts),
-                (&below, 1.25),
+                (&above, &counts),
+                &Below::masked(&below, &activations, 1.25),
                 &batch.part(),
             );
             expect_close(&download::<f32>(below), &oracle, 1e-5);

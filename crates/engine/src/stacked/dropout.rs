@@ -46,10 +46,10 @@ pub(super) struct Masks<'a> {
 }
 
 impl Masks<'_> {
-    /// Multiplies `outputs` `[rows, examples, units]` of hidden layer `layer` by what its units are worth.
+    /// Multiplies `outputs` `[rows, examples, units]` of layer `layer` by what its units are worth.
     pub(super) fn apply(
         &self,
-        layer: usize,
+        layer: u32,
         (outputs, units): (&CubeTensor, usize),
         counts: &CubeTensor,
         part: &Part,
@@ -64,7 +64,7 @@ impl Masks<'_> {
             counts.clone().into_buffer_arg(),
             part.argument(),
             units,
-            layer as u32,
+            layer,
             self.dropout.threshold(),
             self.dropout.scale(),
         );

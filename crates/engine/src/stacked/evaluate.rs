@@ -1,12 +1,13 @@
 //! Judging every row's model.
 
+use super::flow::Flow;
 use super::gather::gather;
 use super::judgement::Judgement;
 use super::memory::{cube, download};
 use super::part::Part;
-use super::passes::{Given, Workspace, block};
 use super::scores::scores;
 use super::trainer::Stacked;
+use super::workspace::{Workspace, block};
 use crate::learner::{Context, Score, Split};
 use crate::stack::Stack;
 
@@ -54,9 +55,10 @@ impl Stacked {
         }
         let (block_rows, width) = block(network, rows, longest.min(CHUNK), self.workspace_bytes);
         let workspace = Workspace::new(memory, network, (block_rows, width), !own, false);
+        let positions = network.positions();
         let (losses, hits) = (
-            memory.floats(&[block_rows, width]),
-            memory.words(&[block_rows, width]),
+            memory.floats(&[block_rows, width, positions]),
+            memory.words(&[block_rows, width, positions]),
         );
         let chunks = longest.div_ceil(width);
         let (loss_sums, hit_sums) = (
@@ -84,15 +86,18 @@ impl Stacked {
                     };
                     gather(examples, (&indices, &counts), &workspace.input, &readers);
                 }
-                let given = Given {
+                workspace.forward(&Flow {
+                    network,
+                    models: &models,
                     counts: &counts,
                     masks: None,
-                };
-                workspace.forward(network, &models, given, &part);
+                    part: &part,
+                });
                 let judgement = Judgement {
                     labels: &examples.labels,
                     indices: &indices,
                     counts: &counts,
+                    positions,
                     losses: &losses,
                     hits: &hits,
                     backward: false,
@@ -103,14 +108,15 @@ impl Stacked {
                     (&losses, &hits, &counts),
                     (&loss_sums, &hit_sums),
                     &part,
-                    chunk * rows,
+                    (chunk * rows, positions),
                 );
             }
         }
         let (loss_sums, hit_sums) = (download::<f32>(loss_sums), download::<u32>(hit_sums));
         (0..rows)
             .map(|row| {
-                let count = shards[if own { row } else { 0 }].len().max(1) as f64;
+                let examples = shards[if own { row } else { 0 }].len();
+                let count = (examples * positions).max(1) as f64;
                 let chunks = || (row..loss_sums.len()).step_by(rows);
                 Score {
                     loss: chunks().map(|at| f64::from(loss_sums[at])).sum::<f64>() / count,

@@ -1,52 +1,139 @@
-//! Examples in the device's memory: one byte per feature, four to a word.
+//! Examples in the device's memory: bytes, four to a word; numbers; or a text, two tokens to a word.
 
 use super::gpu::Gpu;
+use super::labels::{Labels, upload_halves};
 use crate::error::EngineError;
+use crate::network::Network;
 use burn_cubecl::tensor::CubeTensor;
-use meshfold_data::{Examples, Scale};
+use meshfold_data::{Examples, Features, Input, Scale};
 
 /// `M` examples on the device.
 #[derive(Debug)]
 pub(super) struct DeviceExamples {
-    /// Features, each example padded to a whole number of words.
-    pub(super) words: CubeTensor,
-    pub(super) words_per_example: usize,
-    /// Labels, `[M]`.
-    pub(super) labels: CubeTensor,
+    pub(super) held: Held,
+    pub(super) labels: Labels,
+    pub(super) order: Order,
+}
+
+/// The features of examples.
+#[derive(Debug)]
+pub(super) enum Held {
+    /// Bytes, each example padded to a whole number of words.
+    Bytes {
+        words: CubeTensor,
+        words_per_example: usize,
+        /// Factor and offset of all channels or of each, `[scales, 2]`.
+        scales: CubeTensor,
+        by_channel: bool,
+    },
+    /// Numbers, `[M, D]`.
+    Numbers(CubeTensor),
+    /// Windows of a text that begin at `starts` `[M]`.
+    Tokens {
+        text: CubeTensor,
+        starts: CubeTensor,
+    },
+}
+
+/// How the features of an example lie, and how a network reads them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Order {
     /// Features per example, `D`.
     pub(super) width: usize,
-    pub(super) scale: Scale,
+    pub(super) channels: usize,
+    /// Whether the channels, stored outermost, are read innermost.
+    pub(super) channels_last: bool,
 }
 
 impl DeviceExamples {
-    /// Copies `examples` to the device.
+    /// Copies `examples` to the device for `network`.
     ///
     /// # Errors
     /// [`EngineError::Device`] if a kernel could not see them at once.
-    pub(super) fn upload(gpu: &Gpu, examples: &Examples) -> Result<Self, EngineError> {
-        let width = examples.width();
-        let words_per_example = width.div_ceil(4);
-        gpu.expect_fit("examples in words", examples.len(), words_per_example)?;
-        let words: Vec<u32> = (0..examples.len())
-            .flat_map(|index| {
-                examples.row(index).chunks(4).map(|bytes| {
-                    let mut word = [0u8; 4];
-                    word[..bytes.len()].copy_from_slice(bytes);
-                    u32::from_le_bytes(word)
-                })
-            })
-            .collect();
-        let labels: Vec<u32> = examples
-            .labels()
-            .iter()
-            .map(|label| u32::from(*label))
-            .collect();
+    pub(super) fn upload(
+        gpu: &Gpu,
+        examples: &Examples,
+        network: &Network,
+    ) -> Result<Self, EngineError> {
+        let channels = match examples.input() {
+            Input::Numbers(shape) => shape.channels,
+            Input::Tokens { .. } => 1,
+        };
+        let held = Held::upload(gpu, examples)?;
         Ok(Self {
-            words: gpu.memory().upload_words(&words),
-            words_per_example,
-            labels: gpu.memory().upload_words(&labels),
-            width,
-            scale: *examples.scale(),
+            labels: labels(gpu, examples, &held, network.positions() > 1)?,
+            held,
+            order: Order {
+                width: examples.width(),
+                channels,
+                channels_last: network.reads_channels_last() && channels > 1,
+            },
         })
     }
+}
+
+impl Held {
+    fn upload(gpu: &Gpu, examples: &Examples) -> Result<Self, EngineError> {
+        let memory = gpu.memory();
+        let width = examples.width();
+        match examples.features() {
+            Features::Bytes { values, scales } => {
+                let words_per_example = width.div_ceil(4);
+                gpu.expect_fit("examples in words", examples.len(), words_per_example)?;
+                let pair = |scale: &Scale| [scale.multiply, scale.add];
+                let pairs: Vec<f32> = scales.iter().flat_map(pair).collect();
+                Ok(Self::Bytes {
+                    words: memory.upload_words(&words(values, width)),
+                    words_per_example,
+                    scales: memory.upload_floats(&pairs),
+                    by_channel: scales.len() > 1,
+                })
+            }
+            Features::Numbers(values) => {
+                gpu.expect_fit("examples", examples.len(), width)?;
+                Ok(Self::Numbers(memory.upload_floats(values)))
+            }
+            Features::Tokens(windows) => {
+                gpu.expect_fit("windows", 1, examples.len())?;
+                Ok(Self::Tokens {
+                    text: upload_halves(gpu, "a text in words", windows.text())?,
+                    starts: memory.upload_words(windows.starts()),
+                })
+            }
+        }
+    }
+}
+
+/// Bytes `[M, width]`, four to a word, each example padded to a whole number of words.
+fn words(values: &[u8], width: usize) -> Vec<u32> {
+    let word = |bytes: &[u8]| {
+        let mut word = [0u8; 4];
+        word[..bytes.len()].copy_from_slice(bytes);
+        u32::from_le_bytes(word)
+    };
+    values
+        .chunks_exact(width)
+        .flat_map(|example| example.chunks(4).map(word))
+        .collect()
+}
+
+/// What is to be foretold of `examples`: at every position if `windowed`.
+fn labels(
+    gpu: &Gpu,
+    examples: &Examples,
+    held: &Held,
+    windowed: bool,
+) -> Result<Labels, EngineError> {
+    Ok(match held {
+        Held::Tokens { text, starts } if windowed => Labels {
+            words: text.clone(),
+            starts: starts.clone(),
+            windowed,
+        },
+        _ => Labels {
+            words: upload_halves(gpu, "labels in words", examples.labels())?,
+            starts: gpu.memory().upload_words(&[]),
+            windowed: false,
+        },
+    })
 }

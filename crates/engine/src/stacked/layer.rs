@@ -16,6 +16,8 @@ pub(super) struct LayerAt {
     pub(super) inputs: usize,
     /// Vectors per row of the weight.
     pub(super) columns: usize,
+    /// Places of an example that the layer is applied to.
+    pub(super) places: usize,
 }
 
 /// The argument of a launch over vectors of `vector` floats; `width` floats make a row of the arena.
@@ -26,5 +28,6 @@ pub(super) fn argument(layer: &Dense, width: usize, vector: usize) -> LayerAtLau
         layer.bias.clone().unwrap_or_default().start / vector,
         layer.inputs,
         layer.outputs / vector,
+        layer.places,
     )
 }

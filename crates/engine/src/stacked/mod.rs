@@ -5,29 +5,47 @@
 //! multiplications and additions in ascending order of the summed index: the bits depend neither on how rows are cut
 //! into blocks nor on what else the stack holds. There are no atomics, and no kernel is chosen by timing.
 
+mod add;
 mod affine;
 mod average;
+mod backward;
+mod convolve;
+mod convolve_delta;
+mod convolve_outer;
 mod cross_entropy;
 mod delta;
+mod deposit;
 mod distances;
 mod draws;
 mod dropout;
+mod embedding;
+mod embedding_gradient;
 mod evaluate;
 mod examples;
 mod finite;
+mod flow;
+mod forward;
 mod gather;
 mod gpu;
+mod group_norm;
+mod group_norm_delta;
 mod heavy_ball;
 mod judgement;
+mod labels;
+mod last;
 mod launch;
 mod layer;
+mod lstm;
+mod lstm_delta;
+mod max_pool;
+mod mean_pool;
 mod memory;
 mod mix;
 mod norms;
 mod outer;
 mod part;
-mod passes;
 mod quantize;
+mod relu;
 mod rows;
 mod scaled;
 mod scores;
@@ -40,6 +58,8 @@ mod tallies;
 mod test_device;
 mod threefry;
 mod trainer;
+mod window;
+mod workspace;
 
 pub(crate) use average::mean;
 pub(crate) use distances::squared_distances;

@@ -8,8 +8,8 @@ use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
 /// Each unit holds one vector of inputs by one vector of outputs; if the layer has a bias (`biases` is one, not zero),
-/// the last unit of a column holds it, its input being always one. With `add` the chain over the examples goes on from
-/// what is there.
+/// the last unit of a column holds it, its input being always one. The input of a place goes with the delta of the place
+/// `skip` after it. With `add` the chain over the examples goes on from what is there.
 #[cube(launch)]
 fn outer_kernel<N: Size, M: Size>(
     inputs: &[Vector<f32, M>],
@@ -18,6 +18,7 @@ fn outer_kernel<N: Size, M: Size>(
     gradients: &mut [Vector<f32, N>],
     slot: Slot,
     layer: LayerAt,
+    skip: usize,
     #[comptime] add: bool,
     #[comptime] biases: usize,
 ) {
@@ -31,6 +32,7 @@ fn outer_kernel<N: Size, M: Size>(
         terminate!();
     }
     let count = examples_of(&slot, counts, row);
+    let source = row * slot.examples * layer.places;
     if count == 0 {
         terminate!();
     }
@@ -41,8 +43,8 @@ fn outer_kernel<N: Size, M: Size>(
         if comptime!(add) {
             sum = gradients[place];
         }
-        for example in 0..count {
-            sum += deltas[(row * slot.examples + example) * layer.columns + column];
+        for place in source..source + count * layer.places {
+            sum += deltas[place * layer.columns + column];
         }
         gradients[place] = sum;
     } else {
@@ -56,12 +58,14 @@ fn outer_kernel<N: Size, M: Size>(
             }
         }
         for example in 0..count {
-            let place = row * slot.examples + example;
-            let x = inputs[place * inner + input];
-            let d = deltas[place * layer.columns + column];
-            #[unroll]
-            for m in 0..M::value() {
-                sums[m] += Vector::new(x.extract(m)) * d;
+            let first_place = source + example * layer.places;
+            for place in first_place..first_place + layer.places - skip {
+                let x = inputs[place * inner + input];
+                let d = deltas[(place + skip) * layer.columns + column];
+                #[unroll]
+                for m in 0..M::value() {
+                    sums[m] += Vector::new(x.extract(m)) * d;
+                }
             }
         }
         #[unroll]
@@ -71,36 +75,47 @@ fn outer_kernel<N: Size, M: Size>(
     }
 }
 
-/// Writes the blocks of `layer` in `gradients` `[R, width]` from what the layer was given, `inputs`
-/// `[rows, examples, inputs]`, and `deltas` `[rows, examples, outputs]`.
-pub(super) fn outer(
-    layer: &Dense,
-    (inputs, deltas, counts): (&CubeTensor, &CubeTensor, &CubeTensor),
-    (gradients, width): (&CubeTensor, usize),
-    part: &Part,
-    add: bool,
-) {
-    let (n, m) = (vector_size(layer.outputs), vector_size(layer.inputs));
-    let biases = usize::from(layer.bias.is_some());
-    let (count, dim) = line(
-        &gradients.client,
-        part.rows * (layer.inputs / m + biases) * (layer.outputs / n),
-    );
-    outer_kernel::launch(
-        &gradients.client,
-        count,
-        dim,
-        n,
-        m,
-        inputs.clone().into_buffer_arg(),
-        deltas.clone().into_buffer_arg(),
-        counts.clone().into_buffer_arg(),
-        gradients.clone().into_buffer_arg(),
-        part.argument(),
-        layer::argument(layer, width, n),
-        add,
-        biases,
-    );
+/// A layer's gradient to launch.
+pub(super) struct Outer<'a> {
+    pub(super) layer: &'a Dense,
+    /// What the layer was given, `[rows, examples, places, inputs]`.
+    pub(super) inputs: &'a CubeTensor,
+    /// The gradient by what it gave, `[rows, examples, places, outputs]`.
+    pub(super) deltas: &'a CubeTensor,
+    pub(super) counts: &'a CubeTensor,
+    /// How many places after its input what the layer gave stands; 0 but for what a recurrent layer gives itself.
+    pub(super) skip: usize,
+    /// Whether the gradient is added to what is there.
+    pub(super) add: bool,
+}
+
+impl Outer<'_> {
+    /// Writes the blocks of the layer in `gradients` `[R, width]`.
+    pub(super) fn launch(&self, (gradients, width): (&CubeTensor, usize), part: &Part) {
+        let layer = self.layer;
+        let (n, m) = (vector_size(layer.outputs), vector_size(layer.inputs));
+        let biases = usize::from(layer.bias.is_some());
+        let (count, dim) = line(
+            &gradients.client,
+            part.rows * (layer.inputs / m + biases) * (layer.outputs / n),
+        );
+        outer_kernel::launch(
+            &gradients.client,
+            count,
+            dim,
+            n,
+            m,
+            self.inputs.clone().into_buffer_arg(),
+            self.deltas.clone().into_buffer_arg(),
+            self.counts.clone().into_buffer_arg(),
+            gradients.clone().into_buffer_arg(),
+            part.argument(),
+            layer::argument(layer, width, n),
+            self.skip,
+            self.add,
+            biases,
+        );
+    }
 }
 
 #[cfg(test)]
@@ -112,21 +127,22 @@ mod tests {
     #[test]
     fn the_gradient_is_that_of_a_plain_loop() {
         let Some(gpu) = gpu() else { return };
-        for (inputs, outputs, examples, add) in [
-            (784, 10, 20, false),
-            (12, 8, 5, true),
-            (7, 3, 13, false),
-            (1, 1, 1, true),
-            (6, 5, 2, false),
+        for (inputs, outputs, examples, places, skip, add) in [
+            (784, 10, 20, 1, 0, false),
+            (12, 8, 5, 1, 0, true),
+            (7, 3, 13, 3, 0, false),
+            (1, 1, 1, 1, 0, true),
+            (6, 5, 2, 4, 1, false),
         ] {
             for biased in [true, false] {
                 let (mut layer, width) = layer_of(inputs, outputs);
                 layer.bias = layer.bias.filter(|_| biased);
+                layer.places = places;
                 let batch = Batch::uneven(examples, 1);
                 let all = 1 + batch.rows();
                 let before = numbers(all * width, 8);
-                let x = numbers(batch.rows() * examples * inputs, 9);
-                let deltas = numbers(batch.rows() * examples * outputs, 10);
+                let x = numbers(batch.rows() * examples * places * inputs, 9);
+                let deltas = numbers(batch.rows() * examples * places * outputs, 10);
                 let mut oracle = before.clone();
                 // Rows without examples, rows of other blocks and padding are left alone.
                 for (row, count) in batch
@@ -140,12 +156,13 @@ mod tests {
                         model[layer.weight.clone()].fill(0.0);
                         model[layer.bias.clone().unwrap_or_default()].fill(0.0);
                     }
-                    for place in (0..*count as usize).map(|example| row * examples + example) {
+                    for at in 0..*count as usize * places {
+                        let place = row * examples * places + at;
                         for output in 0..outputs {
                             let d = deltas[place * outputs + output];
-                            for input in 0..inputs {
+                            for input in 0..inputs * usize::from(at % places >= skip) {
                                 model[layer.weight.start + input * outputs + output] +=
-                                    x[place * inputs + input] * d;
+                                    x[(place - skip) * inputs + input] * d;
                             }
                             if let Some(bias) = &layer.bias {
                                 model[bias.start + output] += d;
@@ -157,13 +174,15 @@ mod tests {
                 let [x, deltas] = [x, deltas].map(|values| memory.upload_floats(&values));
                 let counts = memory.upload_words(&batch.counts);
                 let gradients = cube(stacked(&gpu, &before, all));
-                outer(
-                    &layer,
-                    (&x, &deltas, &counts),
-                    (&gradients, width),
-                    &batch.part(),
+                let outer = Outer {
+                    layer: &layer,
+                    inputs: &x,
+                    deltas: &deltas,
+                    counts: &counts,
+                    skip,
                     add,
-                );
+                };
+                outer.launch((&gradients, width), &batch.part());
                 expect_close(&download::<f32>(gradients), &oracle, 1e-5);
             }
         }

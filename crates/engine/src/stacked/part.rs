@@ -71,6 +71,17 @@ pub(super) fn examples_of(slot: &Slot, counts: &[u32], row: usize) -> usize {
     left
 }
 
+/// Whether place `at` of `[rows, examples]` holds an example of the piece.
+#[cube]
+pub(super) fn has(slot: &Slot, counts: &[u32], at: usize) -> bool {
+    let row = at / slot.examples;
+    let mut has = false;
+    if row < slot.rows {
+        has = at % slot.examples < examples_of(slot, counts, row);
+    }
+    has
+}
+
 /// Where the index of example `example` of the piece stands in the table.
 #[cube]
 pub(super) fn place_of(slot: &Slot, row: usize, example: usize) -> usize {

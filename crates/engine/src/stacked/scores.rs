@@ -5,7 +5,7 @@ use super::part::{Part, Slot, examples_of};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-/// Each unit sums the examples of one row.
+/// Each unit sums the examples of one row, each summed over its positions first.
 #[cube(launch)]
 fn scores_kernel(
     losses: &[f32],
@@ -15,6 +15,7 @@ fn scores_kernel(
     hit_sums: &mut [u32],
     slot: Slot,
     first: usize,
+    positions: usize,
 ) {
     let row = ABSOLUTE_POS;
     if row >= slot.rows {
@@ -24,19 +25,24 @@ fn scores_kernel(
     let mut loss = 0.0f32;
     let mut hit = 0u32;
     for example in 0..count {
-        loss += losses[row * slot.table + example];
-        hit += hits[row * slot.table + example];
+        let first = (row * slot.table + example) * positions;
+        let mut own = 0.0f32;
+        for at in first..first + positions {
+            own += losses[at];
+            hit += hits[at];
+        }
+        loss += own;
     }
     loss_sums[first + slot.first_row + row] = loss;
     hit_sums[first + slot.first_row + row] = hit;
 }
 
-/// Sums `losses` and `hits` `[rows, table]` into the sums `[chunks, R]`, whose chunk begins at `first`.
+/// Sums `losses` and `hits` `[rows, table, positions]` into the sums `[chunks, R]`, whose chunk begins at `first`.
 pub(super) fn scores(
     (losses, hits, counts): (&CubeTensor, &CubeTensor, &CubeTensor),
     (loss_sums, hit_sums): (&CubeTensor, &CubeTensor),
     part: &Part,
-    first: usize,
+    (first, positions): (usize, usize),
 ) {
     let (count, dim) = line(&losses.client, part.rows);
     scores_kernel::launch(
@@ -50,5 +56,6 @@ pub(super) fn scores(
         hit_sums.clone().into_buffer_arg(),
         part.argument(),
         first,
+        positions,
     );
 }

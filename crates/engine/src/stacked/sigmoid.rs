@@ -1,8 +1,9 @@
 //! One sigmoid output with cross-entropy, and its gradient by the logit.
 
 use super::judgement::Judgement;
+use super::labels::label_of;
 use super::launch::line;
-use super::part::{Part, Slot, examples_of, place_of};
+use super::part::{Part, Slot, examples_of};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -10,7 +11,8 @@ use cubecl::prelude::*;
 #[cube(launch)]
 fn sigmoid_kernel(
     logits: &mut [f32],
-    labels: &[u32],
+    words: &[u32],
+    starts: &[u32],
     indices: &[u32],
     counts: &[u32],
     losses: &mut [f32],
@@ -26,7 +28,7 @@ fn sigmoid_kernel(
     if example >= examples_of(&slot, counts, row) {
         terminate!();
     }
-    let label = labels[indices[place_of(&slot, row, example)] as usize];
+    let label = label_of(words, starts, indices, &slot, row, example, 0usize, false);
     let positive = label == 1u32;
     let z = logits[ABSOLUTE_POS];
     let largest = select(z > 0.0f32, z, 0.0f32);
@@ -53,7 +55,8 @@ pub(super) fn sigmoid_cross_entropy(judgement: &Judgement<'_>, logits: &CubeTens
         count,
         dim,
         logits.clone().into_buffer_arg(),
-        judgement.labels.clone().into_buffer_arg(),
+        judgement.labels.words.clone().into_buffer_arg(),
+        judgement.labels.starts.clone().into_buffer_arg(),
         judgement.indices.clone().into_buffer_arg(),
         judgement.counts.clone().into_buffer_arg(),
         judgement.losses.clone().into_buffer_arg(),

@@ -1,8 +1,9 @@
 //! Half the squared distance from a target, and its gradient by the outputs.
 
 use super::judgement::Judgement;
+use super::labels::label_of;
 use super::launch::line;
-use super::part::{Part, Slot, examples_of, place_of};
+use super::part::{Part, Slot, examples_of};
 use crate::model::Targets;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -11,7 +12,8 @@ use cubecl::prelude::*;
 #[cube(launch)]
 fn squared_error_kernel(
     outputs: &mut [f32],
-    labels: &[u32],
+    words: &[u32],
+    starts: &[u32],
     indices: &[u32],
     counts: &[u32],
     losses: &mut [f32],
@@ -29,7 +31,7 @@ fn squared_error_kernel(
     if example >= examples_of(&slot, counts, row) {
         terminate!();
     }
-    let label = labels[indices[place_of(&slot, row, example)] as usize];
+    let label = label_of(words, starts, indices, &slot, row, example, 0usize, false);
     let first = ABSOLUTE_POS * width;
     let count = f32::cast_from(counts[slot.entry + row * slot.own]);
     let mut largest = f32::min_value();
@@ -79,7 +81,8 @@ pub(super) fn squared_error(
         count,
         dim,
         outputs.clone().into_buffer_arg(),
-        judgement.labels.clone().into_buffer_arg(),
+        judgement.labels.words.clone().into_buffer_arg(),
+        judgement.labels.starts.clone().into_buffer_arg(),
         judgement.indices.clone().into_buffer_arg(),
         judgement.counts.clone().into_buffer_arg(),
         judgement.losses.clone().into_buffer_arg(),

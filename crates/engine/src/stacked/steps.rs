@@ -2,12 +2,13 @@
 
 use super::draws::Table;
 use super::examples::DeviceExamples;
+use super::flow::Flow;
 use super::gather::gather;
 use super::judgement::Judgement;
 use super::memory::Memory;
 use super::part::Part;
-use super::passes::{Given, Workspace};
 use super::tallies::Tallies;
+use super::workspace::Workspace;
 use crate::network::Network;
 use burn_cubecl::tensor::CubeTensor;
 
@@ -17,7 +18,7 @@ pub(super) struct Scratch {
     pub(super) rows: usize,
     pub(super) table: usize,
     pub(super) workspace: Workspace,
-    /// `[rows, table]`.
+    /// `[rows, table, positions]`.
     pub(super) losses: CubeTensor,
     /// What training does not count.
     pub(super) hits: CubeTensor,
@@ -40,7 +41,7 @@ impl Scratch {
             rows,
             table,
             workspace: Workspace::new(memory, network, shape, false, true),
-            losses: memory.floats(&[rows, table]),
+            losses: memory.floats(&[rows, table, network.positions()]),
             hits: memory.words(&[1]),
             gradients: memory.floats(&[1]),
             velocities: None,
@@ -90,10 +91,6 @@ impl Steps<'_> {
     /// The mean gradient of each row's batch, a piece of the batch after the other; tallies the losses.
     pub(super) fn gradient(&self, part: &Part) {
         let (table, scratch, workspace) = (self.table, self.scratch, &self.scratch.workspace);
-        let given = Given {
-            counts: &table.counts,
-            masks: table.masks(),
-        };
         for first_example in (0..table.width).step_by(self.block.1) {
             let piece = Part {
                 first_example,
@@ -105,11 +102,19 @@ impl Steps<'_> {
                 &workspace.input,
                 &piece,
             );
-            workspace.forward(self.network, self.models, given, &piece);
+            let flow = Flow {
+                network: self.network,
+                models: self.models,
+                counts: &table.counts,
+                masks: table.masks(),
+                part: &piece,
+            };
+            workspace.forward(&flow);
             let judgement = Judgement {
                 labels: &self.examples.labels,
                 indices: &table.indices,
                 counts: &table.counts,
+                positions: self.network.positions(),
                 losses: &scratch.losses,
                 hits: &scratch.hits,
                 backward: true,
@@ -117,16 +122,11 @@ impl Steps<'_> {
             let outputs = (workspace.last(), self.network.outputs());
             judgement.launch(self.network.loss(), outputs, &piece);
             let add = first_example > 0;
-            workspace.backward(
-                self.network,
-                (self.models, self.gradients),
-                given,
-                &piece,
-                add,
-            );
+            workspace.backward(&flow, self.gradients, add);
         }
         if let Some((tallies, round)) = self.tallies {
-            tallies.add(&scratch.losses, &table.counts, part, round);
+            let losses = (&scratch.losses, self.network.positions());
+            tallies.add(losses, &table.counts, part, round);
         }
     }
 }

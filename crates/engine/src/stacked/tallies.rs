@@ -21,6 +21,7 @@ fn tally_kernel(
     sums: &mut [f32],
     broken: &mut [u32],
     slot: Slot,
+    positions: usize,
     round: u32,
 ) {
     let row = ABSOLUTE_POS;
@@ -33,9 +34,14 @@ fn tally_kernel(
     }
     let mut sum = 0.0f32;
     for example in 0..count {
-        sum += losses[row * slot.table + example];
+        let first = (row * slot.table + example) * positions;
+        let mut own = 0.0f32;
+        for at in first..first + positions {
+            own += losses[at];
+        }
+        sum += own;
     }
-    let mean = sum / f32::cast_from(count as u32);
+    let mean = sum / f32::cast_from((count * positions) as u32);
     let place = slot.first_row + row;
     sums[place] += mean;
     if !is_finite(mean) && round < broken[place] {
@@ -85,8 +91,14 @@ impl Tallies {
         }
     }
 
-    /// Adds the losses `[rows, table]` of the batches of `part`.
-    pub(super) fn add(&self, losses: &CubeTensor, counts: &CubeTensor, part: &Part, round: usize) {
+    /// Adds the losses `[rows, table, positions]` of the batches of `part`.
+    pub(super) fn add(
+        &self,
+        (losses, positions): (&CubeTensor, usize),
+        counts: &CubeTensor,
+        part: &Part,
+        round: usize,
+    ) {
         let (count, dim) = line(&losses.client, part.rows);
         tally_kernel::launch(
             &losses.client,
@@ -102,6 +114,7 @@ impl Tallies {
                 ..*part
             }
             .argument(),
+            positions,
             u32::try_from(round).unwrap_or(NEVER - 1),
         );
     }
@@ -152,8 +165,23 @@ mod tests {
         let counts = memory.upload_words(&batch.counts);
         for (round, last) in [(3, 4.0), (4, f32::NAN), (5, f32::INFINITY)] {
             tallies.count(&table, round);
-            let losses = memory.upload_floats(&[1.0, 2.0, 9.0, 9.0, last, f32::NAN]);
-            tallies.add(&losses, &counts, &batch.part(), round);
+            // Of each example two positions.
+            let losses = [
+                1.0,
+                2.0,
+                2.0,
+                1.0,
+                9.0,
+                9.0,
+                9.0,
+                9.0,
+                last,
+                4.0,
+                9.0,
+                f32::NAN,
+            ];
+            let losses = memory.upload_floats(&losses);
+            tallies.add((&losses, 2), &counts, &batch.part(), round);
         }
         let mut found = vec![RowTally::default(); 4];
         tallies.collect(&mut found);

@@ -1,9 +1,11 @@
 //! The GPU of tests, if the machine has one.
 
+use super::deposit::Below;
 use super::gpu::Gpu;
+use super::memory::download;
 use super::part::Part;
 use crate::device::DeviceRequest;
-use crate::layer::Dense;
+use crate::layer::{Convolution, Dense, Embedding, Grid, GroupNorm, Lstm, Window};
 use crate::layout::Layout;
 use burn::tensor::{Tensor, TensorData};
 
@@ -99,4 +101,170 @@ impl Batch {
             examples: self.examples,
         }
     }
+}
+
+/// Convolutions on grids and of channels that no vector fits, and widths of rows of the arena: with padding and without,
+/// strides that leave places over, windows that are not square, and signals.
+pub(super) fn convolutions() -> Vec<(Convolution, usize)> {
+    let grid = |height, width, channels| Grid {
+        height,
+        width,
+        channels,
+    };
+    let window = |size, stride, padding| Window {
+        size,
+        stride,
+        padding,
+    };
+    [
+        (grid(5, 6, 3), window((3, 3), (1, 1), (1, 1)), 5, true),
+        (grid(7, 5, 4), window((3, 3), (2, 2), (1, 1)), 8, false),
+        (grid(1, 11, 2), window((1, 3), (1, 2), (0, 1)), 6, true),
+        (grid(6, 7, 1), window((5, 5), (1, 1), (2, 2)), 4, true),
+        (grid(4, 5, 4), window((1, 1), (2, 2), (0, 0)), 3, false),
+        (grid(5, 4, 2), window((2, 3), (3, 2), (0, 2)), 1, true),
+    ]
+    .into_iter()
+    .map(|(input, window, outputs, biased)| convolution_of(input, window, outputs, biased))
+    .collect()
+}
+
+fn convolution_of(
+    input: Grid,
+    window: Window,
+    outputs: usize,
+    biased: bool,
+) -> (Convolution, usize) {
+    let (height, width) = window.over(&input);
+    let (dense, row) = layer_of(window.size.0 * window.size.1 * input.channels, outputs);
+    let output = Grid {
+        height,
+        width,
+        channels: outputs,
+    };
+    let convolution = Convolution {
+        input,
+        output,
+        window,
+        weight: dense.weight,
+        bias: dense.bias.filter(|_| biased),
+    };
+    (convolution, row)
+}
+
+/// The gradient of a node that kernels send something: what it gave, and what was there before.
+pub(super) struct Sent {
+    activations: Vec<f32>,
+    before: Vec<f32>,
+}
+
+impl Sent {
+    /// A node that gives `len` numbers.
+    pub(super) fn new(len: usize) -> Self {
+        Self {
+            activations: numbers(len, 7),
+            before: numbers(len, 12),
+        }
+    }
+
+    /// Numbers of the node.
+    pub(super) fn len(&self) -> usize {
+        self.before.len()
+    }
+
+    /// Holds what `send` leaves behind against `values`, both where it is added to what is there and where the node has
+    /// ReLU. Examples that a row of `batch` does not have must be left alone.
+    pub(super) fn check(
+        &self,
+        gpu: &Gpu,
+        batch: &Batch,
+        values: &[f32],
+        send: impl Fn(&Below<'_>),
+    ) {
+        let size = self.len() / (batch.rows() * batch.examples);
+        let has = |at: usize| {
+            let example = at / size;
+            example % batch.examples < batch.counts[example / batch.examples] as usize
+        };
+        let memory = gpu.memory();
+        let activations = memory.upload_floats(&self.activations);
+        for masked in [true, false] {
+            let sum = |(at, value): (usize, &f32)| match (has(at), masked) {
+                (false, _) => self.before[at],
+                (true, true) if self.activations[at] > 0.0 => 1.25 * value,
+                (true, true) => 0.0,
+                (true, false) => self.before[at] + value,
+            };
+            let oracle: Vec<f32> = values.iter().enumerate().map(sum).collect();
+            let gradient = memory.upload_floats(&self.before);
+            send(&match masked {
+                true => Below::masked(&gradient, &activations, 1.25),
+                false => Below::added(&gradient, &activations),
+            });
+            expect_close(&download::<f32>(gradient), &oracle, 3e-5);
+        }
+    }
+}
+
+/// Group normalisations of one place and of many, of one channel a group and of several, and widths of rows.
+pub(super) fn norms() -> [(GroupNorm, usize); 3] {
+    [(3, 5, 6, 2), (1, 7, 3, 3), (1, 1, 8, 1)].map(|(height, width, channels, groups)| {
+        let (dense, row) = layer_of(1, channels);
+        let grid = Grid {
+            height,
+            width,
+            channels,
+        };
+        let norm = GroupNorm {
+            grid,
+            groups,
+            weight: dense.weight,
+            bias: dense.bias.unwrap_or_default(),
+        };
+        (norm, row)
+    })
+}
+
+/// Embeddings of more symbols than a batch has tokens and of fewer, in vectors of every size, and widths of rows.
+pub(super) fn embeddings() -> [(Embedding, usize); 3] {
+    [(5, 8, 7), (200, 3, 4), (2, 1, 11)].map(|(symbols, width, positions)| {
+        let (dense, row) = layer_of(symbols, width);
+        let embedding = Embedding {
+            symbols,
+            width,
+            positions,
+            weight: dense.weight,
+        };
+        (embedding, row)
+    })
+}
+
+/// Tokens below `symbols`.
+pub(super) fn tokens(count: usize, symbols: usize) -> Vec<u32> {
+    let token = |value: &f32| ((value + 1.0) * 0.5 * symbols as f32) as u32;
+    numbers(count, 13)
+        .iter()
+        .map(|value| token(value).min(symbols as u32 - 1))
+        .collect()
+}
+
+/// Recurrent layers of widths that no vector fits and that one does, and widths of rows.
+pub(super) fn lstms() -> [(Lstm, usize); 3] {
+    [(3, 5, 4), (2, 8, 3), (1, 6, 1)].map(|(inputs, hidden, positions)| {
+        let mut layout = Layout::default();
+        layout.push("before", 3, 5);
+        let mut block = |rows| {
+            let block = layout.push("block", rows, 4 * hidden);
+            layout.blocks()[block].range()
+        };
+        let lstm = Lstm {
+            inputs,
+            hidden,
+            positions,
+            input_weight: block(inputs),
+            hidden_weight: block(hidden),
+            bias: block(1),
+        };
+        (lstm, layout.width())
+    })
 }

@@ -5,11 +5,11 @@ use super::examples::DeviceExamples;
 use super::gpu::Gpu;
 use super::memory::{cube, cube_mut, tensor};
 use super::norms::clip_scales;
-use super::passes::block;
 use super::scaled::scale_by;
 use super::sgd::{MomentumFrom, Update};
 use super::steps::{Scratch, Steps};
 use super::tallies::Tallies;
+use super::workspace::{block, largest};
 use crate::error::EngineError;
 use crate::learner::{Context, RowStates, RowTally};
 use crate::network::Network;
@@ -43,10 +43,11 @@ impl Stacked {
         splits: &Splits,
     ) -> Result<Self, EngineError> {
         gpu.expect_fit("a model", 1, network.layout().width())?;
+        gpu.expect_fit("what a layer gives of an example", 1, largest(network))?;
         Ok(Self {
             gpu: gpu.clone(),
-            train: DeviceExamples::upload(gpu, &splits.train)?,
-            test: DeviceExamples::upload(gpu, &splits.test)?,
+            train: DeviceExamples::upload(gpu, &splits.train, network)?,
+            test: DeviceExamples::upload(gpu, &splits.test, network)?,
             workspace_bytes: WORKSPACE.min(gpu.memory().largest_buffer() as usize),
             tallies: None,
             scratch: None,
@@ -206,7 +207,9 @@ impl Stacked {
         if longest == 0 {
             return Ok(out);
         }
-        self.gpu.expect_fit("the shards", rows, longest)?;
+        let longest_in_positions = longest * context.network.positions();
+        self.gpu
+            .expect_fit("the shards", rows, longest_in_positions)?;
         let table = Table::of_shards(memory, &shards);
         let block = self.block(context.network, rows, &table);
         let scratch = Scratch::new(memory, context.network, (rows, table.width), block);
@@ -271,81 +274,64 @@ mod tests {
     use crate::batches::Pass;
     use crate::device::Device;
     use crate::learner::{Score, Split};
-    use crate::model::{Mlp, Model};
+    use crate::model::{CharLstm, GnLenet, Judged, Mlp, Model, NormPlace, Resnet};
     use crate::schedule::LearningRate;
     use crate::stacked::test_device::{gpu, numbers};
+    use crate::stacked::workspace::widest;
     use crate::work::{BatchSize, Draw, Sgd};
     use meshfold_data::{Examples, Partition, Scale, Shape};
     use std::sync::Arc;
 
     const SHARDS: [u32; 5] = [19, 4, 33, 12, 20];
+    const TOTAL: usize = 88;
 
-    /// Models, gradients and scores after an epoch of every row but one, with at most `bytes` of activations a buffer.
-    fn run(gpu: &Gpu, bytes: usize) -> (Vec<f32>, Vec<f32>, Vec<Score>) {
-        let total: u32 = SHARDS.iter().sum();
-        let features: Vec<u8> = numbers(total as usize * 18, 1)
-            .iter()
-            .map(|value| (value * 127.0 + 127.0) as u8)
-            .collect();
-        let labels = features
-            .chunks_exact(18)
-            .map(|row| u16::from(row[0] / 86))
-            .collect();
-        let shape = Shape {
-            channels: 1,
-            height: 3,
-            width: 6,
-        };
-        let examples = Arc::new(Examples::new(features, labels, shape, 3, Scale::UNIT).unwrap());
-        let mut next = 0..total;
-        let shards = SHARDS.map(|size| next.by_ref().take(size as usize).collect());
-        let partition = Partition::new(shards.to_vec(), total as usize).unwrap();
-        let network = Network::of_features(
-            &Model::Mlp(Mlp {
-                hidden: vec![24, 7],
-                dropout: 0.2,
-            }),
-            18,
-            3,
-        )
-        .unwrap();
-        let splits = Splits {
-            train: examples.clone(),
-            test: examples,
-        };
-        let mut trainer = Stacked {
-            workspace_bytes: bytes,
-            ..Stacked::upload(gpu, &network, &splits).unwrap()
-        };
-        let context = Context {
-            network: &network,
-            train: &splits.train,
-            test: &splits.test,
-            partition: &partition,
-            seed: 3,
-        };
-        let sgd = Sgd {
+    /// What a run of one epoch of every row but one leaves behind, and scores.
+    struct Outcome {
+        models: Vec<f32>,
+        gradients: Vec<f32>,
+        scores: Vec<Score>,
+    }
+
+    fn sgd() -> Sgd {
+        Sgd {
             learning_rate: LearningRate::Constant(0.1),
             momentum: 0.9,
             weight_decay: 0.01,
             clip_norm: Some(0.8),
             batch_size: BatchSize::Size(8),
             draw: Draw::Shuffled,
+        }
+    }
+
+    /// Runs `model` on `examples` with at most `bytes` of activations a buffer.
+    fn run(gpu: &Gpu, bytes: usize, network: &Network, examples: &Arc<Examples>) -> Outcome {
+        let mut next = 0..TOTAL as u32;
+        let shards = SHARDS.map(|size| next.by_ref().take(size as usize).collect());
+        let partition = Partition::new(shards.to_vec(), TOTAL).unwrap();
+        let splits = Splits {
+            train: examples.clone(),
+            test: examples.clone(),
         };
-        let rows: Vec<RowWork> = (0..5)
-            .map(|client| RowWork {
-                client,
-                amount: if client == 1 {
-                    Amount::Idle
-                } else {
-                    Amount::Epochs(1)
-                },
-            })
-            .collect();
+        let mut trainer = Stacked {
+            workspace_bytes: bytes,
+            ..Stacked::upload(gpu, network, &splits).unwrap()
+        };
+        let context = Context {
+            network,
+            train: &splits.train,
+            test: &splits.test,
+            partition: &partition,
+            seed: 3,
+        };
+        let mut rows = [0, 1, 2, 3, 4].map(|client| RowWork {
+            client,
+            amount: Amount::Epochs(1),
+        });
+        rows[1].amount = Amount::Idle;
         let work = LocalWork {
             round: 1,
             rows: &rows,
-            sgd: &sgd,
+            sgd: &sgd(),
             correction: None,
             anchor: None,
             rate_scales: None,
@@ -367,21 +353,88 @@ mod tests {
         };
         let gradients = trainer.gradients(context, states, &stack, &work).unwrap();
         let scores = trainer.evaluate(context, &stack, Split::Test, None);
-        (stack.to_host(), gradients.to_host(), scores)
+        Outcome {
+            models: stack.to_host(),
+            gradients: gradients.to_host(),
+            scores,
+        }
     }
 
-    #[test]
-    fn blocks_of_rows_and_pieces_of_batches_do_not_change_a_bit() {
+    /// Bytes that look random.
+    fn images(channels: usize, height: usize, width: usize) -> Examples {
+        let shape = Shape {
+            channels,
+            height,
+            width,
+        };
+        let byte = |value: &f32| (value * 127.0 + 127.0) as u8;
+        let features: Vec<u8> = numbers(TOTAL * shape.features(), 1)
+            .iter()
+            .map(byte)
+            .collect();
+        let examples = features.chunks_exact(shape.features());
+        let labels = examples.map(|example| u16::from(example[0] / 86)).collect();
+        Examples::new(features, labels, shape, 3, Scale::UNIT).unwrap()
+    }
+
+    /// Windows of a text that looks random.
+    fn windows(length: usize) -> Examples {
+        let symbol = |value: &f32| (value * 1.49 + 1.5) as u16;
+        let text: Vec<u16> = numbers(TOTAL + length, 2).iter().map(symbol).collect();
+        let starts = (0..TOTAL as u32).collect();
+        Examples::windows(Arc::new(text), starts, length, 3).unwrap()
+    }
+
+    fn compare(model: &Model, examples: Examples) {
         let Some(gpu) = gpu() else { return };
-        let whole = run(&gpu, 1 << 20);
-        // Rows are 24 floats an example: two rows of a whole batch, one row of a whole batch, three examples of one.
-        for bytes in [2 * 8 * 24 * 4, 8 * 24 * 4, 3 * 24 * 4] {
-            let cut = run(&gpu, bytes);
-            assert_eq!((&cut.0, &cut.1), (&whole.0, &whole.1));
-            for (cut, whole) in cut.2.iter().zip(&whole.2) {
+        let network = Network::new(model, examples.input(), 3).unwrap();
+        let examples = Arc::new(examples);
+        let example = widest(&network) * 4;
+        let whole = run(&gpu, 100 * example, &network, &examples);
+        // Two rows of a whole batch, one row of a whole batch, three examples of one.
+        for bytes in [2 * 8 * example, 8 * example, 3 * example] {
+            let cut = run(&gpu, bytes, &network, &examples);
+            assert_eq!(cut.models, whole.models, "{model:?}");
+            assert_eq!(cut.gradients, whole.gradients, "{model:?}");
+            for (cut, whole) in cut.scores.iter().zip(&whole.scores) {
                 // Losses are summed chunk by chunk.
                 assert!((cut.loss - whole.loss).abs() < 1e-6 && cut.accuracy == whole.accuracy);
             }
         }
+    }
+
+    #[test]
+    fn blocks_of_rows_and_pieces_of_batches_do_not_change_a_bit() {
+        let mlp = Model::Mlp(Mlp {
+            hidden: vec![24, 7],
+            dropout: 0.2,
+        });
+        compare(&mlp, images(1, 3, 6));
+    }
+
+    #[test]
+    fn nor_do_they_where_layers_look_at_windows() {
+        let lenet = Model::GnLenet(GnLenet {
+            pool_padding: 1,
+            norm: NormPlace::AfterPool,
+        });
+        compare(&lenet, images(2, 5, 6));
+        let resnet = Model::Resnet(Resnet {
+            depth: 10,
+            width: 4,
+            groups: 2,
+        });
+        compare(&resnet, images(2, 1, 9));
+    }
+
+    #[test]
+    fn nor_do_they_where_layers_remember() {
+        let lstm = Model::CharLstm(CharLstm {
+            embedding: 3,
+            hidden: 6,
+            layers: 2,
+            loss: Judged::EveryPosition,
+        });
+        compare(&lstm, windows(5));
     }
 }

@@ -1,0 +1,185 @@
+//! Backward pass of a block of rows.
+
+use super::add::pass;
+use super::convolve_delta::convolve_delta;
+use super::convolve_outer::convolve_outer;
+use super::delta::delta;
+use super::deposit::{Below, Deposit};
+use super::embedding_gradient::EmbeddingGradient;
+use super::flow::Flow;
+use super::group_norm::Norms;
+use super::group_norm_delta::NormDelta;
+use super::last::last_delta;
+use super::lstm::{Recurrence, products};
+use super::max_pool::max_pool_delta;
+use super::mean_pool::mean_pool_delta;
+use super::outer::Outer;
+use super::workspace::{Kept, Workspace};
+use crate::layer::{Dense, GroupNorm, Layer, Lstm, Node, Source};
+use burn_cubecl::tensor::CubeTensor;
+
+/// What comes back to a node.
+struct Back<'a> {
+    flow: &'a Flow<'a>,
+    /// What the node read.
+    inputs: &'a CubeTensor,
+    /// The gradient by what it gave.
+    above: &'a CubeTensor,
+    /// Where the gradient by what it read goes; nowhere if that was the example.
+    below: Option<Below<'a>>,
+    /// Where the gradient by its parameters goes, `[R, P_pad]`.
+    gradients: &'a CubeTensor,
+    /// Whether it is added to what is there.
+    add: bool,
+}
+
+impl Workspace {
+    /// Carries the loss's gradient by the last output back into `gradients` `[R, P_pad]`, added to what is there if `add`.
+    pub(super) fn backward(&self, flow: &Flow<'_>, gradients: &CubeTensor, add: bool) {
+        for (index, node) in flow.network.nodes().iter().enumerate().rev() {
+            let room = &self.rooms[index];
+            let above = room.delta.as_ref().unwrap_or(&room.output);
+            let back = Back {
+                flow,
+                inputs: self.output(node.source),
+                above,
+                below: self.below(flow, node.source, index),
+                gradients,
+                add,
+            };
+            if let Layer::Add(other) = &node.layer
+                && let Some(below) = self.below(flow, *other, index)
+            {
+                pass((above, node.output.size()), flow.counts, &below, flow.part);
+            }
+            back.through(node, (&room.output, &room.kept));
+        }
+    }
+
+    /// Where node `reader` sends the gradient by what it read of `source`.
+    fn below<'a>(&'a self, flow: &Flow<'_>, source: Source, reader: usize) -> Option<Below<'a>> {
+        let Source::Node(index) = source else {
+            return None;
+        };
+        let (nodes, room) = (flow.network.nodes(), &self.rooms[index]);
+        let slope = flow.masks.filter(|_| nodes[index].dropout.is_some());
+        Some(Below {
+            gradient: room.delta.as_ref()?,
+            activations: &room.output,
+            slope: slope.map_or(1.0, |masks| masks.dropout.scale()),
+            how: Deposit {
+                add: nodes[reader + 1..].iter().any(|node| reads(node, source)),
+                masked: nodes[index].relu
+                    && !nodes[..reader].iter().any(|node| reads(node, source)),
+            },
+        })
+    }
+}
+
+/// Whether `node` reads what `source` gives.
+fn reads(node: &Node, source: Source) -> bool {
+    node.source == source || node.layer == Layer::Add(source)
+}
+
+impl Back<'_> {
+    /// Goes back through `node`, which gave `output`.
+    fn through(&self, node: &Node, (output, kept): (&CubeTensor, &Kept)) {
+        match (&node.layer, kept) {
+            (Layer::Dense(layer), _) => self.dense(layer),
+            (Layer::Convolution(layer), _) => {
+                let (arena, part) = (self.flow.arena(), self.flow.part);
+                if let Some(below) = &self.below {
+                    convolve_delta(arena, layer, self.counted(), below, part);
+                }
+                let given = (self.inputs, self.above, self.flow.counts);
+                convolve_outer(layer, given, (self.gradients, arena.1), part, self.add);
+            }
+            (Layer::GroupNorm(norm), Kept::Norms(norms)) => self.norm(norm, norms),
+            (Layer::Embedding(embedding), Kept::Strings(strings)) => {
+                let gradient = EmbeddingGradient {
+                    embedding,
+                    tokens: self.inputs,
+                    deltas: self.above,
+                    counts: self.flow.counts,
+                    strings,
+                    add: self.add,
+                };
+                gradient.launch((self.gradients, self.flow.arena().1), self.flow.part);
+            }
+            (Layer::Lstm(lstm), Kept::Recurrence(recurrence)) => {
+                self.recur(lstm, recurrence, output);
+            }
+            (layer, kept) => self.without_parameters(layer, kept, node.output.size()),
+        }
+    }
+
+    fn counted(&self) -> (&CubeTensor, &CubeTensor) {
+        (self.above, self.flow.counts)
+    }
+
+    fn without_parameters(&self, layer: &Layer, kept: &Kept, size: usize) {
+        let (above, part) = (self.counted(), self.flow.part);
+        let Some(below) = &self.below else { return };
+        match (layer, kept) {
+            (Layer::MaxPool(pool), Kept::Chosen(chosen)) => {
+                max_pool_delta(pool, (above.0, chosen, above.1), below, part);
+            }
+            (Layer::MeanPool(grid), _) => mean_pool_delta(grid, above, below, part),
+            (Layer::Add(_), _) => pass((above.0, size), above.1, below, part),
+            (Layer::Last(grid), _) => last_delta(grid, above, below, part),
+            _ => unreachable!("memory is made for the layers of its network"),
+        }
+    }
+
+    fn dense(&self, layer: &Dense) {
+        if let Some(below) = &self.below {
+            delta(
+                self.flow.arena(),
+                layer,
+                self.counted(),
+                below,
+                self.flow.part,
+            );
+        }
+        self.outer(layer, (self.inputs, self.above), 0);
+    }
+
+    /// The gradient of `layer`, whose outputs stand `skip` places after their inputs.
+    fn outer(&self, layer: &Dense, (inputs, deltas): (&CubeTensor, &CubeTensor), skip: usize) {
+        let outer = Outer {
+            layer,
+            inputs,
+            deltas,
+            counts: self.flow.counts,
+            skip,
+            add: self.add,
+        };
+        outer.launch((self.gradients, self.flow.arena().1), self.flow.part);
+    }
+
+    fn norm(&self, norm: &GroupNorm, norms: &Norms) {
+        let (arena, part) = (self.flow.arena(), self.flow.part);
+        let back = NormDelta {
+            norm,
+            inputs: self.inputs,
+            above: self.above,
+            counts: self.flow.counts,
+        };
+        back.sum(norms, arena, part);
+        if let Some(below) = &self.below {
+            back.send(norms, arena, below, part);
+        }
+        back.outer(norms, (self.gradients, arena.1), part, self.add);
+    }
+
+    fn recur(&self, lstm: &Lstm, recurrence: &Recurrence, states: &CubeTensor) {
+        let (arena, part) = (self.flow.arena(), self.flow.part);
+        recurrence.backward(arena, lstm, self.counted(), part);
+        let (gates, [input, hidden]) = (&recurrence.gates, products(lstm));
+        if let Some(below) = &self.below {
+            delta(arena, &input, (gates, self.flow.counts), below, part);
+        }
+        self.outer(&input, (self.inputs, gates), 0);
+        self.outer(&hidden, (states, gates), 1);
+    }
+}

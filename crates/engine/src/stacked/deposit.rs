@@ -1,0 +1,80 @@
+//! Where kernels leave the gradient by what a node gave: `δ = (δ + δ') ⊙ [y > 0] · slope`.
+
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// What a reader of a node does with the gradient that it sends there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Deposit {
+    /// Whether another reader was there before.
+    pub(super) add: bool,
+    /// Whether no other comes after and the node has ReLU, behind which the gradient then goes.
+    pub(super) masked: bool,
+}
+
+/// A node's gradient and what a reader does with it.
+#[derive(Clone, Copy)]
+pub(super) struct Below<'a> {
+    pub(super) gradient: &'a CubeTensor,
+    /// What the node gave.
+    pub(super) activations: &'a CubeTensor,
+    /// What was kept of a layer that leaves outputs out was multiplied by this; what was left out is zero, and so has no
+    /// gradient.
+    pub(super) slope: f32,
+    pub(super) how: Deposit,
+}
+
+#[cfg(test)]
+impl<'a> Below<'a> {
+    /// The gradient of a node that has ReLU and one reader.
+    pub(super) fn masked(
+        gradient: &'a CubeTensor,
+        activations: &'a CubeTensor,
+        slope: f32,
+    ) -> Self {
+        let how = Deposit {
+            add: false,
+            masked: true,
+        };
+        Self {
+            gradient,
+            activations,
+            slope,
+            how,
+        }
+    }
+
+    /// The gradient of a node without ReLU that another reader has sent something.
+    pub(super) fn added(gradient: &'a CubeTensor, activations: &'a CubeTensor) -> Self {
+        let how = Deposit {
+            add: true,
+            masked: false,
+        };
+        Self {
+            gradient,
+            activations,
+            slope: 1.0,
+            how,
+        }
+    }
+}
+
+/// Leaves `value` at `place` of the gradient.
+#[cube]
+pub(super) fn deposit(
+    gradient: &mut [f32],
+    activations: &[f32],
+    place: usize,
+    value: f32,
+    slope: f32,
+    #[comptime] how: Deposit,
+) {
+    let mut sum = value;
+    if comptime!(how.add) {
+        sum += gradient[place];
+    }
+    if comptime!(how.masked) {
+        sum = select(activations[place] > 0.0f32, sum * slope, 0.0f32);
+    }
+    gradient[place] = sum;
+}

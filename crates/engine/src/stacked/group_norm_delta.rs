@@ -1,0 +1,320 @@
+//! The way back through group normalisation: with `x̂` the normalised input and `g = δ · w[c]`,
+//! `δx = (g − mean(g) − x̂ · mean(g · x̂)) / √(variance + ε)`, `∂w[c] = Σ δ · x̂`, `∂b[c] = Σ δ`.
+
+use super::deposit::{Below, Deposit, deposit};
+use super::group_norm::{NormAt, Norms, argument};
+use super::launch::line;
+use super::part::{Part, Slot, examples_of, has};
+use crate::layer::GroupNorm;
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// Each unit holds `Σ δ` and `Σ δ · x̂` of one channel of one example.
+#[cube(launch)]
+fn sums_kernel(
+    inputs: &[f32],
+    above: &[f32],
+    groups: &[f32],
+    counts: &[u32],
+    sums: &mut [f32],
+    slot: Slot,
+    norm: NormAt,
+) {
+    let example = ABSOLUTE_POS / norm.channels;
+    if !has(&slot, counts, example) {
+        terminate!();
+    }
+    let channel = ABSOLUTE_POS % norm.channels;
+    let group = example * norm.groups + channel / (norm.channels / norm.groups);
+    let (mean, inverse) = (groups[2 * group], groups[2 * group + 1]);
+    let first = example * norm.places * norm.channels + channel;
+    let mut plain = 0.0f32;
+    let mut weighted = 0.0f32;
+    for place in 0..norm.places {
+        let at = first + place * norm.channels;
+        plain += above[at];
+        weighted += above[at] * ((inputs[at] - mean) * inverse);
+    }
+    sums[2 * ABSOLUTE_POS] = plain;
+    sums[2 * ABSOLUTE_POS + 1] = weighted;
+}
+
+/// Each unit holds `mean(g)` and `mean(g · x̂)` of one group of one example.
+#[cube(launch)]
+fn means_kernel(
+    models: &[f32],
+    sums: &[f32],
+    counts: &[u32],
+    means: &mut [f32],
+    slot: Slot,
+    norm: NormAt,
+) {
+    let example = ABSOLUTE_POS / norm.groups;
+    if !has(&slot, counts, example) {
+        terminate!();
+    }
+    let size = norm.channels / norm.groups;
+    let first = ABSOLUTE_POS % norm.groups * size;
+    let model = (slot.first_row + example / slot.examples) * norm.width + norm.weight;
+    let mut plain = 0.0f32;
+    let mut weighted = 0.0f32;
+    for channel in first..first + size {
+        let at = 2 * (example * norm.channels + channel);
+        plain += sums[at] * models[model + channel];
+        weighted += sums[at + 1] * models[model + channel];
+    }
+    let count = f32::cast_from((norm.places * size) as u32);
+    means[2 * ABSOLUTE_POS] = plain / count;
+    means[2 * ABSOLUTE_POS + 1] = weighted / count;
+}
+
+/// Each unit holds the gradient by one input.
+#[cube(launch)]
+fn delta_kernel(
+    models: &[f32],
+    inputs: &[f32],
+    above: &[f32],
+    groups: &[f32],
+    means: &[f32],
+    activations: &[f32],
+    counts: &[u32],
+    below: &mut [f32],
+    slot: Slot,
+    norm: NormAt,
+    slope: f32,
+    #[comptime] how: Deposit,
+) {
+    let example = ABSOLUTE_POS / (norm.places * norm.channels);
+    if !has(&slot, counts, example) {
+        terminate!();
+    }
+    let channel = ABSOLUTE_POS % norm.channels;
+    let group = 2 * (example * norm.groups + channel / (norm.channels / norm.groups));
+    let model = (slot.first_row + example / slot.examples) * norm.width + norm.weight;
+    let inverse = groups[group + 1];
+    let normal = (inputs[ABSOLUTE_POS] - groups[group]) * inverse;
+    let gradient = above[ABSOLUTE_POS] * models[model + channel];
+    let value = (gradient - means[group] - normal * means[group + 1]) * inverse;
+    deposit(below, activations, ABSOLUTE_POS, value, slope, how);
+}
+
+/// Each unit holds the gradients by the factor and the offset of one channel. With `add` the chains over the examples go
+/// on from what is there.
+#[cube(launch)]
+fn gradient_kernel(
+    sums: &[f32],
+    counts: &[u32],
+    gradients: &mut [f32],
+    slot: Slot,
+    norm: NormAt,
+    #[comptime] add: bool,
+) {
+    let row = ABSOLUTE_POS / norm.channels;
+    let channel = ABSOLUTE_POS % norm.channels;
+    if row >= slot.rows {
+        terminate!();
+    }
+    let count = examples_of(&slot, counts, row);
+    if count == 0 {
+        terminate!();
+    }
+    let model = (slot.first_row + row) * norm.width + channel;
+    let mut weight = 0.0f32;
+    let mut bias = 0.0f32;
+    if comptime!(add) {
+        weight = gradients[model + norm.weight];
+        bias = gradients[model + norm.bias];
+    }
+    for example in row * slot.examples..row * slot.examples + count {
+        let at = 2 * (example * norm.channels + channel);
+        bias += sums[at];
+        weight += sums[at + 1];
+    }
+    gradients[model + norm.weight] = weight;
+    gradients[model + norm.bias] = bias;
+}
+
+/// What comes back to a normalisation.
+pub(super) struct NormDelta<'a> {
+    pub(super) norm: &'a GroupNorm,
+    /// What it was given, `[rows, examples, places, channels]`.
+    pub(super) inputs: &'a CubeTensor,
+    /// The gradient by what it gave, of the same shape.
+    pub(super) above: &'a CubeTensor,
+    pub(super) counts: &'a CubeTensor,
+}
+
+impl NormDelta<'_> {
+    /// Sums up what both gradients need, after the forward pass that `norms` kept.
+    pub(super) fn sum(&self, norms: &Norms, (models, width): (&CubeTensor, usize), part: &Part) {
+        let (client, norm) = (&models.client, self.norm);
+        let examples = part.rows * part.examples;
+        let (count, dim) = line(client, examples * norm.grid.channels);
+        sums_kernel::launch(
+            client,
+            count,
+            dim,
+            self.inputs.clone().into_buffer_arg(),
+            self.above.clone().into_buffer_arg(),
+            norms.groups.clone().into_buffer_arg(),
+            self.counts.clone().into_buffer_arg(),
+            norms.channels.clone().into_buffer_arg(),
+            part.argument(),
+            argument(norm, width),
+        );
+        let (count, dim) = line(client, examples * norm.groups);
+        means_kernel::launch(
+            client,
+            count,
+            dim,
+            models.clone().into_buffer_arg(),
+            norms.channels.clone().into_buffer_arg(),
+            self.counts.clone().into_buffer_arg(),
+            norms.means.clone().into_buffer_arg(),
+            part.argument(),
+            argument(norm, width),
+        );
+    }
+
+    /// Sends the gradient to `below`, once it is summed up.
+    pub(super) fn send(
+        &self,
+        norms: &Norms,
+        (models, width): (&CubeTensor, usize),
+        below: &Below<'_>,
+        part: &Part,
+    ) {
+        let client = &models.client;
+        let (count, dim) = line(client, part.rows * part.examples * self.norm.grid.size());
+        delta_kernel::launch(
+            client,
+            count,
+            dim,
+            models.clone().into_buffer_arg(),
+            self.inputs.clone().into_buffer_arg(),
+            self.above.clone().into_buffer_arg(),
+            norms.groups.clone().into_buffer_arg(),
+            norms.means.clone().into_buffer_arg(),
+            below.activations.clone().into_buffer_arg(),
+            self.counts.clone().into_buffer_arg(),
+            below.gradient.clone().into_buffer_arg(),
+            part.argument(),
+            argument(self.norm, width),
+            below.slope,
+            below.how,
+        );
+    }
+
+    /// Writes the blocks of the layer in `gradients` `[R, width]`, once they are summed up; added to what is there if
+    /// `add`.
+    pub(super) fn outer(
+        &self,
+        norms: &Norms,
+        (gradients, width): (&CubeTensor, usize),
+        part: &Part,
+        add: bool,
+    ) {
+        let client = &gradients.client;
+        let (count, dim) = line(client, part.rows * self.norm.grid.channels);
+        gradient_kernel::launch(
+            client,
+            count,
+            dim,
+            norms.channels.clone().into_buffer_arg(),
+            self.counts.clone().into_buffer_arg(),
+            gradients.clone().into_buffer_arg(),
+            part.argument(),
+            argument(self.norm, width),
+            add,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::NORM_EPSILON;
+    use crate::stacked::memory::{cube, download};
+    use crate::stacked::test_device::{Batch, Sent, expect_close, gpu, norms, numbers, stacked};
+
+    /// Gradient by the input of one example, and by the factor of the channel of every number, in double precision.
+    fn oracle(norm: &GroupNorm, model: &[f32], x: &[f32], above: &[f32]) -> (Vec<f32>, Vec<f32>) {
+        let channels = norm.grid.channels;
+        let (mut delta, mut weighted) = (vec![0.0; x.len()], vec![0.0; x.len()]);
+        for group in 0..norm.groups {
+            let in_group = |at: &usize| at % channels / (channels / norm.groups) == group;
+            let own: Vec<usize> = (0..x.len()).filter(in_group).collect();
+            let mean_of = |value: &dyn Fn(usize) -> f64| {
+                own.iter().map(|at| value(*at)).sum::<f64>() / own.len() as f64
+            };
+            let mean = mean_of(&|at| f64::from(x[at]));
+            let variance = mean_of(&|at| (f64::from(x[at]) - mean).powi(2));
+            let inverse = 1.0 / (variance + NORM_EPSILON).sqrt();
+            let normal = |at: usize| (f64::from(x[at]) - mean) * inverse;
+            let weight = |at: usize| f64::from(model[norm.weight.start + at % channels]);
+            let gradient = |at: usize| f64::from(above[at]) * weight(at);
+            let plain = mean_of(&gradient);
+            let product = mean_of(&|at| gradient(at) * normal(at));
+            for at in own.iter().copied() {
+                delta[at] = ((gradient(at) - plain - normal(at) * product) * inverse) as f32;
+                weighted[at] = (f64::from(above[at]) * normal(at)) as f32;
+            }
+        }
+        (delta, weighted)
+    }
+
+    #[test]
+    fn gradients_are_those_of_a_plain_loop() {
+        let Some(gpu) = gpu() else { return };
+        for ((norm, width), add) in norms().into_iter().zip([true, false, true]) {
+            let (batch, size) = (Batch::uneven(3, 1), norm.grid.size());
+            let all = 1 + batch.rows();
+            let [models, before] = [1, 8].map(|seed| numbers(all * width, seed));
+            let [x, above] = [2, 3].map(|seed| numbers(batch.rows() * 3 * size, seed));
+            let (mut values, mut gradients) = (vec![0.0; x.len()], before.clone());
+            let busy = batch
+                .counts
+                .iter()
+                .enumerate()
+                .filter(|(_, count)| **count > 0);
+            for (row, count) in busy {
+                let gradient = &mut gradients[(1 + row) * width..][..width];
+                if !add {
+                    gradient[norm.weight.clone()].fill(0.0);
+                    gradient[norm.bias.clone()].fill(0.0);
+                }
+                for example in (0..*count as usize).map(|example| row * 3 + example) {
+                    let place = example * size..(example + 1) * size;
+                    let model = &models[(1 + row) * width..][..width];
+                    let above = &above[place.clone()];
+                    let (delta, weighted) = oracle(&norm, model, &x[place.clone()], above);
+                    values[place].copy_from_slice(&delta);
+                    for (at, (plain, weighted)) in above.iter().zip(weighted).enumerate() {
+                        gradient[norm.weight.start + at % norm.grid.channels] += weighted;
+                        gradient[norm.bias.start + at % norm.grid.channels] += plain;
+                    }
+                }
+            }
+            let memory = gpu.memory();
+            let [inputs, above] = [&x, &above].map(|values| memory.upload_floats(values));
+            let outputs = memory.floats(&[x.len()]);
+            let counts = memory.upload_words(&batch.counts);
+            let [models, found] = [models, before].map(|values| cube(stacked(&gpu, &values, all)));
+            let kept = Norms::new(memory, &norm, (batch.rows(), 3));
+            let (arena, part) = ((&models, width), batch.part());
+            kept.forward(arena, &norm, (&inputs, &outputs, &counts), &part, false);
+            let back = NormDelta {
+                norm: &norm,
+                inputs: &inputs,
+                above: &above,
+                counts: &counts,
+            };
+            back.sum(&kept, arena, &part);
+            back.outer(&kept, (&found, width), &part, add);
+            expect_close(&download::<f32>(found), &gradients, 1e-4);
+            Sent::new(x.len()).check(&gpu, &batch, &values, |below| {
+                back.send(&kept, arena, below, &part);
+            });
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The memory of a pass: what every layer of a block of rows gives, and the gradients by it.
+
+use super::embedding_gradient::strings;
+use super::group_norm::Norms;
+use super::lstm::Recurrence;
+use super::memory::Memory;
+use crate::layer::{Layer, Node, Source};
+use crate::network::Network;
+use burn_cubecl::tensor::CubeTensor;
+use meshfold_data::Input;
+
+/// How many times the largest buffer all buffers together may take.
+const BUFFERS: usize = 4;
+
+/// Memory for a block of rows.
+#[derive(Debug)]
+pub(super) struct Workspace {
+    rows: usize,
+    examples: usize,
+    /// `[rows, examples, D]`, or `[examples, D]` if the rows share it; tokens are words.
+    pub(super) input: CubeTensor,
+    pub(super) shared: bool,
+    pub(super) rooms: Vec<Room>,
+}
+
+/// Memory of one node.
+#[derive(Debug)]
+pub(super) struct Room {
+    /// What it gives, `[rows, examples, places, channels]`; after the loss the last node's holds the gradient by it.
+    pub(super) output: CubeTensor,
+    /// The gradient by what it gives; none for the last, and without training.
+    pub(super) delta: Option<CubeTensor>,
+    pub(super) kept: Kept,
+}
+
+/// What a layer keeps for the way back besides what it gives.
+#[derive(Debug)]
+pub(super) enum Kept {
+    Nothing,
+    Norms(Norms),
+    /// Where the largest numbers stood, of the shape of the output.
+    Chosen(CubeTensor),
+    /// How the positions of each token are strung together.
+    Strings(CubeTensor),
+    Recurrence(Recurrence),
+}
+
+/// Numbers per example of every buffer of a workspace in training.
+fn sizes(network: &Network) -> Vec<usize> {
+    let of_node = |node: &Node| {
+        let size = node.output.size();
+        let kept = match &node.layer {
+            Layer::GroupNorm(norm) => vec![2 * norm.grid.channels, 4 * norm.groups],
+            Layer::MaxPool(_) => vec![size],
+            Layer::Embedding(embedding) => vec![2 * embedding.positions],
+            Layer::Lstm(_) => vec![4 * size, size, node.output.channels],
+            _ => Vec::new(),
+        };
+        [vec![size, size], kept].concat()
+    };
+    let nodes = network.nodes().iter().flat_map(of_node);
+    nodes.chain([network.inputs()]).collect()
+}
+
+/// Numbers per example of the largest buffer.
+pub(super) fn largest(network: &Network) -> usize {
+    sizes(network).into_iter().max().unwrap_or(1)
+}
+
+/// Numbers per example that decide on how many fit: those of the largest buffer, or a share of all.
+pub(super) fn widest(network: &Network) -> usize {
+    let all: usize = sizes(network).iter().sum();
+    largest(network).max(all.div_ceil(BUFFERS))
+}
+
+/// Rows and examples of a block whose largest buffer stays within `bytes`, and all within some times as much.
+pub(super) fn block(
+    network: &Network,
+    rows: usize,
+    examples: usize,
+    bytes: usize,
+) -> (usize, usize) {
+    let fit = bytes / (widest(network) * size_of::<f32>());
+    let examples = examples.min(fit).max(1);
+    (rows.min(fit / examples).max(1), examples)
+}
+
+impl Workspace {
+    /// Room for `examples` examples of each of `rows` rows. Without `training` there are no gradients; if the rows
+    /// share their examples there is one input.
+    pub(super) fn new(
+        memory: &Memory,
+        network: &Network,
+        (rows, examples): (usize, usize),
+        shared: bool,
+        training: bool,
+    ) -> Self {
+        let input = [if shared { 1 } else { rows }, examples, network.inputs()];
+        let last = network.nodes().len() - 1;
+        let room = |(index, node): (usize, &Node)| {
+            let floats = || memory.floats(&[rows, examples, node.output.size()]);
+            Room {
+                output: floats(),
+                delta: (training && index < last).then(floats),
+                kept: Kept::new(memory, &node.layer, (rows, examples), node.output.size()),
+            }
+        };
+        Self {
+            rows,
+            examples,
+            input: match network.input() {
+                Input::Numbers(_) => memory.floats(&input),
+                Input::Tokens { .. } => memory.words(&input),
+            },
+            shared,
+            rooms: network.nodes().iter().enumerate().map(room).collect(),
+        }
+    }
+
+    /// Whether there is room for so many rows and examples.
+    pub(super) fn fits(&self, (rows, examples): (usize, usize)) -> bool {
+        self.rows >= rows && self.examples >= examples
+    }
+
+    /// What `source` gives.
+    pub(super) fn output(&self, source: Source) -> &CubeTensor {
+        match source {
+            Source::Example => &self.input,
+            Source::Node(node) => &self.rooms[node].output,
+        }
+    }
+
+    /// Whether the rows share what `source` gives.
+    pub(super) fn is_shared(&self, source: Source) -> bool {
+        source == Source::Example && self.shared
+    }
+
+    /// The output of the last node, `[rows, examples, positions, outputs]`.
+    pub(super) fn last(&self) -> &CubeTensor {
+        &self.rooms[self.rooms.len() - 1].output
+    }
+}
+
+impl Kept {
+    fn new(memory: &Memory, layer: &Layer, shape: (usize, usize), size: usize) -> Self {
+        match layer {
+            Layer::GroupNorm(norm) => Self::Norms(Norms::new(memory, norm, shape)),
+            Layer::MaxPool(_) => Self::Chosen(memory.words(&[shape.0, shape.1, size])),
+            Layer::Embedding(embedding) => Self::Strings(strings(memory, embedding, shape)),
+            Layer::Lstm(lstm) => Self::Recurrence(Recurrence::new(memory, lstm, shape)),
+            _ => Self::Nothing,
+        }
+    }
+}
