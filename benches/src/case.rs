@@ -1,7 +1,7 @@
 //! The workloads.
 
 use clap::ValueEnum;
-use meshfold_engine::{Mlp, Model};
+use meshfold_engine::{CharLstm, GnLenet, Mlp, Model, NormPlace};
 
 /// A workload by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -12,6 +12,10 @@ pub(crate) enum Name {
     W2,
     /// A deeper network of 200 clients with 5 local steps.
     W3,
+    /// LeNet with group normalisation on colour images of a hundred clients, mixing after each step.
+    W4,
+    /// A recurrent network of a hundred clients on windows of 80 characters, mixing after each step.
+    W5,
     /// Mixing alone.
     W6,
     /// A thousand logistic models judged on 10,000 images.
@@ -31,6 +35,8 @@ pub(crate) struct Case {
     pub(crate) degree: usize,
     pub(crate) rate: f64,
     pub(crate) momentum: f32,
+    /// Whether the velocity lasts from round to round.
+    pub(crate) keeps_velocity: bool,
     pub(crate) rounds: usize,
     /// Examples of each client.
     pub(crate) samples: usize,
@@ -55,6 +61,7 @@ impl Case {
             degree: 10,
             rate: 0.1,
             momentum: 0.0,
+            keeps_velocity: false,
             rounds: 20,
             samples: 50,
             parameters: 159_010,
@@ -88,6 +95,32 @@ impl Case {
                 rate: 0.2,
                 rounds: 2,
                 samples: 300,
+                ..w1
+            },
+            Name::W4 => Self {
+                name: "w4",
+                model: Model::GnLenet(GnLenet {
+                    pool_padding: 1,
+                    norm: NormPlace::BeforeRelu,
+                }),
+                clients: 100,
+                batch: 20,
+                rate: 0.01,
+                momentum: 0.9,
+                keeps_velocity: true,
+                rounds: 2,
+                samples: 400,
+                ..w1
+            },
+            Name::W5 => Self {
+                name: "w5",
+                model: Model::CharLstm(CharLstm::default()),
+                clients: 100,
+                batch: 10,
+                degree: 3,
+                rate: 0.5,
+                rounds: 2,
+                samples: 40,
                 ..w1
             },
             Name::W6 => Self {

@@ -21,7 +21,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
-    /// w1: logistic regression, w2 and w3: dense networks, w6: mixing alone, eval: judging 100 MLPs or 1000 logistic models.
+    /// w1: logistic regression, w2 and w3: dense networks, w4: convolutions, w5: a recurrent network, w6: mixing alone, eval: judging 100 MLPs or 1000 logistic models.
     #[arg(value_enum)]
     case: case::Name,
     /// cpu, wgpu, wgpu:INDEX, cuda, cuda:INDEX or auto.

@@ -6,7 +6,7 @@ use crate::clock::{Protocol, Timing, peak_rss_mib, rounded};
 use crate::synthetic;
 use meshfold_engine::{
     Amount, BatchSize, Device, Draw, Learner, LearningRate, LocalWork, Mixing, Network, RowWork,
-    Sgd, Split, Start, Velocity,
+    Sgd, Split, Stack, Start, Velocity,
 };
 use meshfold_topology::{MetropolisHastings, Regular, Topology, Weights};
 use rand::SeedableRng;
@@ -55,6 +55,9 @@ pub(crate) fn run(case: &Case, device: &Device, protocol: Protocol) -> Result<Va
         })
         .collect();
     let mut round = 0;
+    let mut velocity = case
+        .keeps_velocity
+        .then(|| Stack::zeros(device, models.layout(), models.rows()));
     let timing = protocol.time(|| {
         for _ in 0..case.rounds {
             round += 1;
@@ -66,7 +69,11 @@ pub(crate) fn run(case: &Case, device: &Device, protocol: Protocol) -> Result<Va
                 anchor: None,
                 rate_scales: None,
             };
-            learner.train(&mut models, Velocity::Fresh, &work)?;
+            let velocity = match &mut velocity {
+                Some(kept) => Velocity::Kept(kept),
+                None => Velocity::Fresh,
+            };
+            learner.train(&mut models, velocity, &work)?;
             models.mix(&mixing)?;
         }
         // Reading the losses waits for the device.

@@ -3,12 +3,12 @@
 
 mod support;
 
-use meshfold_engine::{Amount, BatchSize, EngineError, Model, Start, oracle};
+use meshfold_engine::{Amount, BatchSize, EngineError, Start, oracle};
 use support::*;
 
-/// Checks every `stride`-th slope of every block on `examples` examples.
-fn compare_with_slopes(model: &Model, classes: usize, examples: usize, stride: usize) {
-    let learner = learner_of_classes(&cpu(1, None), model, &[examples], classes);
+/// Checks about `each` slopes of every block on `examples` examples.
+fn compare_with_slopes(case: &Case, examples: usize, each: usize) {
+    let learner = case.learner(&cpu(1, None), &[examples]);
     let network = learner.network();
     let row: Vec<f64> = learner
         .initial(1, Start::Same)
@@ -17,28 +17,25 @@ fn compare_with_slopes(model: &Model, classes: usize, examples: usize, stride: u
         .iter()
         .map(|w| f64::from(*w))
         .collect();
-    let train = &learner.splits().train;
-    let x: Vec<f64> = (0..train.len())
-        .flat_map(|index| train.row(index))
-        .map(f64::from)
-        .collect();
+    let indices: Vec<u32> = (0..examples as u32).collect();
+    let (x, targets) = batch(&learner, &learner.splits().train, &indices);
     let dropout = network.dropout(SEED, 0, 3);
-    let judge = |row: &[f64]| {
-        oracle::plain_with_dropout(network, row, (&x, train.labels()), dropout.as_ref())
-    };
+    let judge =
+        |row: &[f64]| oracle::plain_with_dropout(network, row, (&x, &targets), dropout.as_ref());
     let (_, gradient) = judge(&row);
+    let mut moved = row.clone();
     for block in network.layout().blocks() {
-        for at in block.range().step_by(stride.min(block.size().div_ceil(2))) {
-            let loss = |shift: f64| {
-                let mut moved = row.clone();
-                moved[at] += shift;
+        for at in block.range().step_by(block.size().div_ceil(each)) {
+            let mut loss = |shift: f64| {
+                moved[at] = row[at] + shift;
                 judge(&moved).0
             };
             let slope = (loss(1e-6) - loss(-1e-6)) / 2e-6;
+            moved[at] = row[at];
             // Central differences in f64 with a step of 1e-6 are good to about 1e-9.
             assert!(
                 (slope - gradient[at]).abs() < 1e-7,
-                "{model:?}, {} at {at}: {slope} {}",
+                "{case:?}, {} at {at}: {slope} {}",
                 block.name,
                 gradient[at]
             );
@@ -47,20 +44,31 @@ fn compare_with_slopes(model: &Model, classes: usize, examples: usize, stride: u
 }
 
 #[test]
-fn the_plain_gradient_is_the_slope_of_the_loss() {
+fn the_plain_gradient_of_dense_layers_is_the_slope_of_the_loss() {
     for (model, classes) in models() {
-        compare_with_slopes(&model, classes, 11, 7);
+        compare_with_slopes(&Case::of_pixels(model, classes), 11, 50);
+    }
+    // A single logit.
+    compare_with_slopes(&Case::of_pixels(dnn8(), 2), 1, 1);
+}
+
+#[test]
+fn the_plain_gradient_of_convolutions_is_the_slope_of_the_loss() {
+    for case in convolutional() {
+        compare_with_slopes(&case, 2, 3);
     }
 }
 
 #[test]
-fn the_plain_gradient_of_a_single_logit_is_the_slope_of_the_loss() {
-    compare_with_slopes(&dnn8(), 2, 1, usize::MAX);
+fn the_plain_gradient_of_recurrent_layers_is_the_slope_of_the_loss() {
+    for case in recurrent() {
+        compare_with_slopes(&case, 5, 40);
+    }
 }
 
 /// Compares the trainer and burn with the plain loop, the gradients being taken in a training step.
-fn compare_gradients(model: &Model, classes: usize, tolerance: f64) {
-    let mut learner = learner_of_classes(&cpu(2, None), model, &[13, 9], classes);
+fn compare_gradients(case: &Case, sizes: [usize; 2], tolerance: f64) {
+    let mut learner = case.learner(&cpu(2, None), &sizes);
     let stack = learner.initial(2, Start::Independent).unwrap();
     let mut rule = sgd(1, 0.0);
     rule.batch_size = BatchSize::Full;
@@ -71,38 +79,42 @@ fn compare_gradients(model: &Model, classes: usize, tolerance: f64) {
         .to_host();
     let (values, width) = (stack.to_host(), stack.layout().width());
     for row in 0..2u32 {
-        let weights = &values[row as usize * width..][..width];
+        let range = row as usize * width..(row as usize + 1) * width;
+        let weights = &values[range.clone()];
         let shard = learner.partition().shard(row as usize).to_vec();
-        let train = &learner.splits().train;
-        let x: Vec<f32> = shard.iter().flat_map(|i| train.row(*i as usize)).collect();
-        let labels: Vec<u16> = shard.iter().map(|i| train.labels()[*i as usize]).collect();
+        let (x, targets) = batch(&learner, &learner.splits().train, &shard);
+        let x: Vec<f32> = x.into_iter().map(|value| value as f32).collect();
         let network = learner.network();
         let dropout = network.dropout(SEED, row, 0);
-        let (_, by_autodiff) =
-            oracle::autodiff_with_dropout(network, weights, (&x, &labels), dropout.as_ref());
+        let (_, by_burn) =
+            oracle::autodiff_with_dropout(network, weights, (&x, &targets), dropout.as_ref());
         let plain = Sequential::new(&learner, row, weights).gradient(&shard);
-        assert!(
-            difference(&by_autodiff, &plain) < tolerance,
-            "{model:?} by burn: {}",
-            difference(&by_autodiff, &plain)
-        );
-        let trainer = &gradients[row as usize * width..][..width];
-        assert!(
-            difference(trainer, &plain) < tolerance,
-            "{model:?}: {}",
-            difference(trainer, &plain)
-        );
+        for (by, found) in [("burn", &by_burn[..]), ("the trainer", &gradients[range])] {
+            let apart = block_difference(network, found, &plain);
+            assert!(apart < tolerance, "{case:?} by {by}: {apart}");
+        }
     }
 }
 
 #[test]
-fn autodiff_and_the_trainer_agree_with_the_plain_gradient() {
-    for (model, classes) in models() {
-        // Sums of 13 products of numbers near 1 in f32; squared errors of labels reach 2.
-        compare_gradients(&model, classes, 4e-6);
+fn autodiff_and_the_trainer_agree_with_the_plain_gradient_of_dense_layers() {
+    for case in dense() {
+        // Sums of 13 products in f32, eight layers of them at most.
+        compare_gradients(&case, [13, 9], 4e-6);
     }
-    for classes in [2, CLASSES] {
-        compare_gradients(&dnn8(), classes, 2e-6);
+}
+
+#[test]
+fn autodiff_and_the_trainer_agree_with_the_plain_gradient_of_convolutions() {
+    for case in convolutional() {
+        compare_gradients(&case, [5, 3], 4e-6);
+    }
+}
+
+#[test]
+fn autodiff_and_the_trainer_agree_with_the_plain_gradient_of_recurrent_layers() {
+    for case in recurrent() {
+        compare_gradients(&case, [13, 9], 4e-6);
     }
 }
 

@@ -5,7 +5,7 @@ use super::scratch::{Buffers, Scratch, StageMemory, reserve};
 use super::sink::{Product, Sink};
 use super::{embedding, last, lstm};
 use crate::dropout::Dropout;
-use crate::kernels::{Affine, Start, transpose};
+use crate::kernels::{Affine, Packing, Start, transpose};
 use crate::layer::{Dense, Layer};
 
 /// What a stage read, and where the gradient by it goes.
@@ -125,6 +125,7 @@ impl Passes<'_> {
                 x: d,
                 x_stride: layer.outputs,
                 w: transposed,
+                packing: Packing::Rows,
                 start: Start::Zero,
                 rows,
                 y: &mut below[entry.offset..],

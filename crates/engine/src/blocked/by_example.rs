@@ -261,6 +261,8 @@ impl Passes<'_> {
             tasks.into_par_iter().for_each(|(node, part, sums)| {
                 let mut padded = Vec::new();
                 for (index, deltas) in deltas.chunks_exact(stage.width).enumerate() {
+                    // What is padded is another example's.
+                    padded.clear();
                     layers.parameters((node, part), trace(index), deltas, sums, &mut padded);
                 }
             });

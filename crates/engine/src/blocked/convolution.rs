@@ -1,7 +1,7 @@
 //! Convolutions of one example.
 
 use crate::device::Cpu;
-use crate::kernels::{Convolve, Outer, Start, Store};
+use crate::kernels::{Convolve, OuterBlocks, Start};
 use crate::layer::{Convolution, Grid};
 use std::ops::Range;
 
@@ -141,7 +141,7 @@ impl<'a> With<'a> {
             _ if padded.len() == self.padded_shape().0 * line => padded,
             _ => self.pad(x, padded),
         };
-        self.cpu.instructions().run(Outer {
+        self.cpu.instructions().run(OuterBlocks {
             x: &x[part * line..],
             x_stride: window.stride.1 * channels,
             line: layer.output.width,
@@ -150,10 +150,7 @@ impl<'a> With<'a> {
             rows: layer.output.places(),
             inner: window.size.1 * channels,
             columns,
-            update: Store {
-                gradient: sums,
-                add: true,
-            },
+            gradient: sums,
         });
     }
 }

@@ -3,7 +3,7 @@
 use super::Blocked;
 use super::scratch::Scratch;
 use crate::device::Cpu;
-use crate::kernels::{Affine, Outcome, Start};
+use crate::kernels::{Affine, Outcome, Packing, Start};
 use crate::layer::{Dense, Layer};
 use crate::learner::{Context, Score, Split};
 use crate::network::Network;
@@ -231,6 +231,7 @@ fn judge_group(
             x,
             x_stride: layer.inputs,
             w,
+            packing: Packing::Rows,
             start: Start::Bias(bias),
             y,
             y_stride: columns,

@@ -6,7 +6,7 @@ use super::scratch::{Buffers, StageMemory};
 use super::stages::Stage;
 use super::{embedding, last, lstm};
 use crate::dropout::Dropout;
-use crate::kernels::{Affine, Start};
+use crate::kernels::{Affine, Packing, Start};
 use crate::layer::{Dense, Layer, Node};
 use rayon::prelude::*;
 
@@ -41,7 +41,8 @@ impl Passes<'_> {
                     embedding::forward(embedding, weights, entry, outputs)
                 }
                 Layer::Lstm(layer) => {
-                    lstm::forward(self.cpu, layer, weights, entry, (outputs, &mut memory.kept));
+                    let memory = (outputs, &mut memory.kept[..]);
+                    lstm::forward(self.cpu, (layer, weights), entry, memory, buffers);
                 }
                 Layer::Last(grid) => last::forward(grid, entry, outputs),
                 _ => self.examples(stage, weights, entry, (memory, batch), buffers),
@@ -153,6 +154,7 @@ impl Passes<'_> {
             x,
             x_stride,
             w: &weights[layer.weight.clone()],
+            packing: Packing::Rows,
             start: Start::of(layer.bias_of(weights)),
             rows: y.len() / layer.outputs,
             y,

@@ -6,16 +6,16 @@ use super::passes::Entry;
 use super::scratch::{Buffers, StageMemory, reserve};
 use super::sink::{Product, Sink};
 use crate::device::Cpu;
-use crate::kernels::{Affine, Start, sigmoid, tanh, transpose};
+use crate::kernels::{Affine, Packing, Start, pack, pack_transposed, sigmoid, tanh};
 use crate::layer::Lstm;
 
 /// Writes the states `outputs` `[T, B, hidden]`; keeps the gates `[T, B, 4 hidden]` and the cells `[T, B, hidden]`.
 pub(super) fn forward(
     cpu: &Cpu,
-    layer: &Lstm,
-    weights: &[f32],
+    (layer, weights): (&Lstm, &[f32]),
     entry: Entry<'_>,
     (outputs, kept): (&mut [f32], &mut [f32]),
+    buffers: &mut Buffers,
 ) {
     let (hidden, wide) = (layer.hidden, 4 * layer.hidden);
     let rows = outputs.len() / hidden;
@@ -24,7 +24,8 @@ pub(super) fn forward(
     cpu.instructions().run(Affine {
         x: entry.begin(),
         x_stride: layer.inputs,
-        w: &weights[layer.input_weight.clone()],
+        w: packed(&weights[layer.input_weight.clone()], wide, buffers),
+        packing: Packing::Panels { backwards: false },
         start: Start::Bias(&weights[layer.bias.clone()]),
         y: gates,
         y_stride: wide,
@@ -33,6 +34,7 @@ pub(super) fn forward(
         columns: wide,
         relu: false,
     });
+    let recurrent = packed(&weights[layer.hidden_weight.clone()], wide, buffers);
     for position in 0..layer.positions {
         let (states, state) = outputs.split_at_mut(position * batch * hidden);
         let (memories, memory) = cells.split_at_mut(position * batch * hidden);
@@ -42,7 +44,8 @@ pub(super) fn forward(
             cpu.instructions().run(Affine {
                 x: &states[before..],
                 x_stride: hidden,
-                w: &weights[layer.hidden_weight.clone()],
+                w: recurrent,
+                packing: alternating(position),
                 start: Start::Target,
                 y: gates,
                 y_stride: wide,
@@ -130,6 +133,7 @@ impl Back<'_> {
                 x: gates,
                 x_stride: wide,
                 w: turned(weight, (inputs, wide), buffers),
+                packing: Packing::Panels { backwards: false },
                 start: Start::Zero,
                 y: &mut below[entry.offset..],
                 y_stride: inputs,
@@ -170,6 +174,7 @@ impl Back<'_> {
                     x: gates,
                     x_stride: wide,
                     w: turned,
+                    packing: alternating(position),
                     start: Start::Target,
                     y: &mut earlier[first..],
                     y_stride: hidden,
@@ -232,7 +237,22 @@ impl Back<'_> {
     }
 }
 
-/// `weight` `[rows, columns]` transposed.
+/// The weight's panels in one order at even positions and in the other at odd ones: it is about as large as the cache.
+fn alternating(position: usize) -> Packing {
+    Packing::Panels {
+        backwards: position % 2 == 1,
+    }
+}
+
+/// `weight` of `columns` columns in panels.
+fn packed<'b>(weight: &[f32], columns: usize, buffers: &'b mut Buffers) -> &'b [f32] {
+    reserve(&mut buffers.transposed, weight.len());
+    let to = &mut buffers.transposed[..weight.len()];
+    pack(weight, weight.len() / columns, columns, to);
+    to
+}
+
+/// `weight` `[rows, columns]` transposed, in panels.
 fn turned<'b>(
     weight: &[f32],
     (rows, columns): (usize, usize),
@@ -240,7 +260,7 @@ fn turned<'b>(
 ) -> &'b [f32] {
     reserve(&mut buffers.transposed, rows * columns);
     let to = &mut buffers.transposed[..rows * columns];
-    transpose(weight, rows, columns, to);
+    pack_transposed(weight, columns, rows, to);
     to
 }
 

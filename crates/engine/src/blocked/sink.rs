@@ -1,7 +1,7 @@
 //! Where the gradients of a batch go.
 
 use crate::device::Cpu;
-use crate::kernels::{HeavyBall, Outer, Plain, Store, Update};
+use crate::kernels::{Apply, HeavyBall, MANY_ROWS, Outer, OuterBlocks, Plain, Store, Update};
 use std::ops::Range;
 
 /// Where the gradients of a batch go.
@@ -100,7 +100,6 @@ impl Sink<'_> {
 
     /// Takes `values` as the gradient of the parameters in `range`.
     pub(super) fn settle(&mut self, cpu: &Cpu, range: Range<usize>, values: &[f32]) {
-        // A product with a single one is the values themselves.
         let product = Product {
             x: &[1.0],
             x_stride: 1,
@@ -109,6 +108,7 @@ impl Sink<'_> {
             columns: values.len(),
             rows: 1,
         };
+        // A product with a single one is the values themselves.
         self.accept(cpu, &product, range, 1);
     }
 
@@ -149,6 +149,24 @@ fn run<U: Update + Send>(
             || run(cpu, product, middle..range.end, high, pieces - pieces / 2),
         );
         return;
+    }
+    if product.rows >= MANY_ROWS && product.inner > 1 {
+        let mut gradient = vec![0.0; range.len() * product.columns];
+        cpu.instructions().run(OuterBlocks {
+            x: &product.x[range.start..],
+            x_stride: product.x_stride,
+            line: product.rows,
+            line_stride: 0,
+            d: product.d,
+            rows: product.rows,
+            inner: range.len(),
+            columns: product.columns,
+            gradient: &mut gradient,
+        });
+        return cpu.instructions().run(Apply {
+            gradient: &gradient,
+            update,
+        });
     }
     cpu.instructions().run(Outer {
         x: product.x.get(range.start..).unwrap_or_default(),

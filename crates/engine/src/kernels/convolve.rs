@@ -3,7 +3,7 @@
 //! In a grid with channels innermost, a row of a window is one run of floats, and neighbouring windows of a line are rows
 //! of a matrix that overlap: a fixed number of floats apart.
 
-use super::affine::{Panel, Start};
+use super::affine::{Packing, Panel, Start};
 use pulp::{Simd, WithSimd};
 
 /// `y[p, o] = start[o] + Σ_{q, c} x[p · stride + q, c] · w[q, c, o]`, then `max(0, ·)` if `relu`.
@@ -58,6 +58,7 @@ impl WithSimd for Convolve<'_> {
             segment: width * channels,
             segment_stride: line,
             w: self.w.as_ptr(),
+            packing: Packing::Rows,
             start: self.start,
             y: self.y.as_mut_ptr(),
             y_stride: self.columns,

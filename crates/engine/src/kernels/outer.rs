@@ -1,6 +1,6 @@
 //! The weight gradient of a dense layer, `G = Xᵀ · D`, and what is done with it while it is in registers.
 
-use super::affine::{NARROW_ROWS, WIDE_ROWS, even_part, with_rows};
+use super::affine::{Columns, even_part, with_rows};
 use pulp::{MemMask, Simd, WithSimd};
 
 /// `g[k, j] = Σ_i x[i, k] · d[i, j]` over `i < rows`, each tile of `g` handed to `update`.
@@ -255,63 +255,26 @@ impl<U: Update> WithSimd for Outer<'_, U> {
             self.update.holds(self.inner * self.columns),
             "the target of the gradient is too short"
         );
-        let lanes = S::F32_LANES;
-        let many = S::REGISTER_COUNT >= 32;
-        let vectors = if many { 4 } else { 2 };
-        let wide_columns = self.columns - self.columns % (vectors * lanes);
-        let part = even_part(self.inner, WIDE_ROWS);
-        let mut k = 0;
-        while wide_columns > 0 && k < self.inner {
-            let tile_rows = part.min(self.inner - k);
-            for column in (0..wide_columns).step_by(vectors * lanes) {
-                let tile = Tile {
-                    k,
-                    column,
-                    width: vectors * lanes,
-                };
-                // SAFETY: the asserts above bound the tile.
-                unsafe {
-                    if vectors == 4 {
-                        with_rows!(tile_rows, [1 2 3 4 5 6], self.compute::<S, 4>(simd, &tile));
-                    } else {
-                        with_rows!(tile_rows, [1 2 3 4 5 6], self.compute::<S, 2>(simd, &tile));
-                    }
+        let all = Columns::all::<S>(self.columns);
+        // Tiles with the same rows of the gradient follow each other as far as their shape is the same.
+        for columns in all.chunk_by(|one, next| one.vectors == next.vectors) {
+            let part = even_part(self.inner, columns[0].most);
+            for k in (0..self.inner).step_by(part) {
+                for columns in columns {
+                    let tile = Tile {
+                        k,
+                        column: columns.first,
+                        width: columns.width,
+                    };
+                    // SAFETY: the asserts above bound the tile.
+                    unsafe { self.tile::<S>(simd, &tile, part, columns.vectors) };
                 }
-            }
-            k += tile_rows;
-        }
-        let part = even_part(self.inner, NARROW_ROWS);
-        let mut column = wide_columns;
-        while many && self.columns - column >= 2 * lanes {
-            let width = 2 * lanes;
-            let mut k = 0;
-            while k < self.inner {
-                let tile_rows = part.min(self.inner - k);
-                let tile = Tile { k, column, width };
-                // SAFETY: the asserts above bound the tile.
-                unsafe {
-                    with_rows!(tile_rows, [1 2 3 4 5 6 7 8 9 10 11 12], self.compute::<S, 2>(simd, &tile))
-                }
-                k += tile_rows;
-            }
-            column += width;
-        }
-        for column in (column..self.columns).step_by(lanes) {
-            let width = lanes.min(self.columns - column);
-            let mut k = 0;
-            while k < self.inner {
-                let tile_rows = part.min(self.inner - k);
-                let tile = Tile { k, column, width };
-                // SAFETY: the asserts above bound the tile.
-                unsafe {
-                    with_rows!(tile_rows, [1 2 3 4 5 6 7 8 9 10 11 12], self.compute::<S, 1>(simd, &tile))
-                }
-                k += tile_rows;
             }
         }
     }
 }
 
+/// Rows `k..` of the gradient in the `width` columns from `column`.
 struct Tile {
     k: usize,
     column: usize,
@@ -319,6 +282,26 @@ struct Tile {
 }
 
 impl<U: Update> Outer<'_, U> {
+    /// Computes a tile of up to `part` rows, their number a constant.
+    #[inline(always)]
+    unsafe fn tile<S: Simd>(&mut self, simd: S, tile: &Tile, part: usize, vectors: usize) {
+        let rows = part.min(self.inner - tile.k);
+        let many = S::REGISTER_COUNT >= 32;
+        // SAFETY: the caller bounds the tile.
+        unsafe {
+            match vectors {
+                4 if many => with_rows!(rows, [1 2 3 4 5 6], self.compute::<S, 4>(simd, tile)),
+                2 if many => {
+                    with_rows!(rows, [1 2 3 4 5 6 7 8 9 10 11 12], self.compute::<S, 2>(simd, tile))
+                }
+                2 => with_rows!(rows, [1 2 3 4 5 6], self.compute::<S, 2>(simd, tile)),
+                _ => {
+                    with_rows!(rows, [1 2 3 4 5 6 7 8 9 10 11 12], self.compute::<S, 1>(simd, tile))
+                }
+            }
+        }
+    }
+
     /// One tile of the gradient: `R` rows from `tile.k`, `V` vectors from `tile.column`.
     #[inline(always)]
     unsafe fn compute<S: Simd, const R: usize, const V: usize>(&mut self, simd: S, tile: &Tile) {
@@ -353,6 +336,35 @@ impl<U: Update> Outer<'_, U> {
                 let offset = (tile.k + r) * self.columns + tile.column + vector * lanes;
                 // SAFETY: the caller bounds the tile within the update's targets.
                 unsafe { self.update.apply(simd, offset, mask, *sum) }
+            }
+        }
+    }
+}
+
+/// A gradient that is there, handed to `update`.
+#[derive(Debug)]
+pub(crate) struct Apply<'a, U> {
+    pub(crate) gradient: &'a [f32],
+    pub(crate) update: U,
+}
+
+impl<U: Update> WithSimd for Apply<'_, U> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let (count, lanes) = (self.gradient.len(), S::F32_LANES);
+        assert!(
+            self.update.holds(count),
+            "the target of the gradient is too short"
+        );
+        for first in (0..count).step_by(lanes) {
+            let left = count - first;
+            let mask = (left < lanes).then(|| simd.mask_between_m32s(0, left as u32));
+            // SAFETY: the mask keeps within the gradient and, as asserted, within the targets.
+            unsafe {
+                let values = load(simd, self.gradient.as_ptr().add(first), mask);
+                self.update.apply(simd, first, mask, values);
             }
         }
     }

@@ -1,55 +1,19 @@
 //! A small learning problem and a sequential transcription of local steps in double precision.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
-use meshfold_data::{Examples, Partition, Scale, Shape, Splits};
+mod cases;
+
+pub use cases::*;
+use meshfold_data::{Examples, Partition};
 use meshfold_engine::{
     Amount, BatchSize, Cpu, Device, Dnn8, Draw, Dropout, Instructions, Key, Learner, LearningRate,
     Linear, LocalWork, Mlp, Model, Network, Purpose, RowWork, Sgd, Targets, oracle, stream,
 };
 use rand::seq::SliceRandom;
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-use std::sync::Arc;
 
 pub const FEATURES: usize = 21;
 pub const CLASSES: usize = 3;
 pub const SEED: u64 = 5;
-
-/// Noisy prototypes of some classes, 3 x 7 pixels.
-pub fn examples(count: usize, salt: u64, classes: usize) -> Examples {
-    let mut rng = ChaCha8Rng::seed_from_u64(99);
-    let prototypes: Vec<i32> = (0..classes * FEATURES)
-        .map(|_| rng.random_range(40..216))
-        .collect();
-    let mut rng = ChaCha8Rng::seed_from_u64(salt);
-    let (mut labels, mut pixels) = (Vec::new(), Vec::new());
-    for _ in 0..count {
-        let label = rng.random_range(0..classes as u16);
-        let prototype = &prototypes[usize::from(label) * FEATURES..][..FEATURES];
-        pixels.extend(
-            prototype
-                .iter()
-                .map(|p| (p + rng.random_range(-60..=60)).clamp(0, 255) as u8),
-        );
-        labels.push(label);
-    }
-    let shape = Shape {
-        channels: 1,
-        height: 3,
-        width: 7,
-    };
-    Examples::new(
-        pixels,
-        labels,
-        shape,
-        classes,
-        Scale {
-            multiply: 2.0 / 255.0,
-            add: -1.0,
-        },
-    )
-    .unwrap()
-}
 
 /// Shards of the given sizes, in order.
 pub fn partition(sizes: &[usize]) -> Partition {
@@ -112,13 +76,7 @@ pub fn learner_of_classes(
     sizes: &[usize],
     classes: usize,
 ) -> Learner {
-    let train = Arc::new(examples(sizes.iter().sum(), 1, classes));
-    let splits = Splits {
-        train,
-        test: Arc::new(examples(203, 2, classes)),
-    };
-    let network = Network::of_features(model, FEATURES, classes).unwrap();
-    Learner::upload(device, network, splits, Arc::new(partition(sizes)), SEED).unwrap()
+    Case::of_pixels(model.clone(), classes).learner(device, sizes)
 }
 
 pub fn cpu(threads: usize, instructions: Option<Instructions>) -> Device {
@@ -202,17 +160,8 @@ impl<'a> Sequential<'a> {
     }
 
     pub fn gradient_with(&self, indices: &[u32], dropout: Option<Dropout>) -> Vec<f64> {
-        let train = &self.learner.splits().train;
-        let x: Vec<f64> = indices
-            .iter()
-            .flat_map(|index| train.row(*index as usize))
-            .map(f64::from)
-            .collect();
-        let labels: Vec<u16> = indices
-            .iter()
-            .map(|index| train.labels()[*index as usize])
-            .collect();
-        let (network, data) = (self.learner.network(), (&x[..], &labels[..]));
+        let (x, targets) = batch(self.learner, &self.learner.splits().train, indices);
+        let (network, data) = (self.learner.network(), (&x[..], &targets[..]));
         oracle::plain_with_dropout(network, &self.weights, data, dropout.as_ref()).1
     }
 
@@ -240,10 +189,40 @@ impl<'a> Sequential<'a> {
     }
 }
 
+/// Features `[B, D]` as stored and targets `[B, T]` of `examples` at `indices`, as the oracle wants them.
+pub fn batch(learner: &Learner, examples: &Examples, indices: &[u32]) -> (Vec<f64>, Vec<u16>) {
+    let (mut x, mut targets) = (Vec::new(), Vec::new());
+    for index in indices.iter().map(|index| *index as usize) {
+        let features = examples.row(index);
+        if learner.network().positions() > 1 {
+            // What follows every token but the last is in the window; the label follows the last.
+            targets.extend(features[1..].iter().map(|token| *token as u16));
+        }
+        targets.push(examples.labels()[index]);
+        x.extend(features.into_iter().map(f64::from));
+    }
+    (x, targets)
+}
+
 /// Largest difference between an f32 row and its transcription.
 pub fn difference(row: &[f32], reference: &[f64]) -> f64 {
     row.iter()
         .zip(reference)
         .map(|(a, b)| (f64::from(*a) - b).abs())
         .fold(0.0, f64::max)
+}
+
+/// Largest distance of a block of an f32 row from its transcription, as a share of the length of the transcription's
+/// block; blocks shorter than a thousandth of the whole count as that long.
+pub fn block_difference(network: &Network, row: &[f32], reference: &[f64]) -> f64 {
+    let length = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>().sqrt();
+    let least = 1e-3 * length(reference);
+    let blocks = network.layout().blocks().iter();
+    let apart = blocks.map(|block| {
+        let reference = &reference[block.range()];
+        let pairs = row[block.range()].iter().zip(reference);
+        let errors: Vec<f64> = pairs.map(|(a, b)| f64::from(*a) - b).collect();
+        length(&errors) / length(reference).max(least)
+    });
+    apart.fold(0.0, f64::max)
 }

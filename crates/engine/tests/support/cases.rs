@@ -1,0 +1,173 @@
+//! Models of every kind on examples of their kind, small and of odd sizes.
+
+use super::{CLASSES, FEATURES, SEED, dnn8, models, partition};
+use meshfold_data::{Examples, Input, Scale, Shape, Splits};
+use meshfold_engine::{
+    CharLstm, Device, GnLenet, Judged, Learner, Model, Network, NormPlace, Resnet, WordLstm,
+};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::sync::Arc;
+
+/// A model, what its examples give it, and their classes.
+#[derive(Debug, Clone)]
+pub struct Case {
+    pub model: Model,
+    pub input: Input,
+    pub classes: usize,
+}
+
+impl Case {
+    /// A model of 3 x 7 pixels.
+    pub fn of_pixels(model: Model, classes: usize) -> Self {
+        Self {
+            model,
+            input: image(1, 3, FEATURES / 3),
+            classes,
+        }
+    }
+
+    pub fn network(&self) -> Network {
+        Network::new(&self.model, self.input, self.classes).unwrap()
+    }
+
+    pub fn examples(&self, count: usize, salt: u64) -> Examples {
+        match self.input {
+            Input::Numbers(shape) => pixels(shape, count, salt, self.classes),
+            Input::Tokens { window } => windows(window, count, salt, self.classes),
+        }
+    }
+
+    /// Clients that own as many examples as `sizes` says, and 203 test examples.
+    pub fn learner(&self, device: &Device, sizes: &[usize]) -> Learner {
+        let splits = Splits {
+            train: Arc::new(self.examples(sizes.iter().sum(), 1)),
+            test: Arc::new(self.examples(203, 2)),
+        };
+        let partition = Arc::new(partition(sizes));
+        Learner::upload(device, self.network(), splits, partition, SEED).unwrap()
+    }
+}
+
+pub fn image(channels: usize, height: usize, width: usize) -> Input {
+    Input::Numbers(Shape {
+        channels,
+        height,
+        width,
+    })
+}
+
+/// Noisy prototypes of some classes.
+fn pixels(shape: Shape, count: usize, salt: u64, classes: usize) -> Examples {
+    let features = shape.features();
+    let mut rng = ChaCha8Rng::seed_from_u64(99);
+    let prototypes: Vec<i32> = (0..classes * features)
+        .map(|_| rng.random_range(40..216))
+        .collect();
+    let mut rng = ChaCha8Rng::seed_from_u64(salt);
+    let (mut labels, mut pixels) = (Vec::new(), Vec::new());
+    for _ in 0..count {
+        let label = rng.random_range(0..classes as u16);
+        let prototype = &prototypes[usize::from(label) * features..][..features];
+        pixels.extend(
+            prototype
+                .iter()
+                .map(|p| (p + rng.random_range(-60..=60)).clamp(0, 255) as u8),
+        );
+        labels.push(label);
+    }
+    let scale = Scale {
+        multiply: 2.0 / 255.0,
+        add: -1.0,
+    };
+    Examples::new(pixels, labels, shape, classes, scale).unwrap()
+}
+
+/// Overlapping windows of a text in which a token is often followed by the next.
+fn windows(length: usize, count: usize, salt: u64, symbols: usize) -> Examples {
+    let mut rng = ChaCha8Rng::seed_from_u64(salt);
+    let mut text = vec![0u16];
+    while text.len() < length + 2 * count {
+        let (last, jump) = (
+            text[text.len() - 1],
+            rng.random_range(0..2 * symbols as u16),
+        );
+        let next = if usize::from(jump) < symbols {
+            jump
+        } else {
+            last + 1
+        };
+        text.push(next % symbols as u16);
+    }
+    let starts = (0..count as u32).map(|window| 2 * window).collect();
+    Examples::windows(Arc::new(text), starts, length, symbols).unwrap()
+}
+
+/// Networks of dense layers.
+pub fn dense() -> Vec<Case> {
+    let of_pixels = |(model, classes)| Case::of_pixels(model, classes);
+    let mut cases: Vec<Case> = models().into_iter().map(of_pixels).collect();
+    cases.extend([2, CLASSES].map(|classes| Case::of_pixels(dnn8(), classes)));
+    cases
+}
+
+/// Networks with convolutions, on grids that no window divides.
+pub fn convolutional() -> Vec<Case> {
+    let lenet = |pool_padding, norm| Model::GnLenet(GnLenet { pool_padding, norm });
+    let resnet = |depth, width, groups| {
+        Model::Resnet(Resnet {
+            depth,
+            width,
+            groups,
+        })
+    };
+    let cases = [
+        (lenet(0, NormPlace::AfterPool), image(3, 17, 15)),
+        (lenet(1, NormPlace::AfterPool), image(2, 7, 10)),
+        (lenet(1, NormPlace::BeforeRelu), image(3, 11, 9)),
+        (Model::CnnFemnist, image(1, 7, 9)),
+        (Model::CnnCifar, image(3, 5, 6)),
+        (resnet(10, 6, 2), image(3, 9, 11)),
+        (resnet(18, 4, 4), image(1, 5, 7)),
+        (resnet(10, 8, 1), image(2, 1, 19)),
+    ];
+    let case = |(model, input)| Case {
+        model,
+        input,
+        classes: 5,
+    };
+    cases.into_iter().map(case).collect()
+}
+
+/// Networks that read a text of seven symbols.
+pub fn recurrent() -> Vec<Case> {
+    let chars = |layers, loss| {
+        Model::CharLstm(CharLstm {
+            embedding: 3,
+            hidden: 5,
+            layers,
+            loss,
+        })
+    };
+    let words = |layers, loss| {
+        Model::WordLstm(WordLstm {
+            embedding: 6,
+            hidden: 9,
+            layers,
+            loss,
+        })
+    };
+    let cases = [
+        (chars(2, Judged::EveryPosition), 6),
+        (chars(1, Judged::EveryPosition), 1),
+        (chars(3, Judged::Last), 5),
+        (words(2, Judged::Last), 4),
+        (words(1, Judged::EveryPosition), 7),
+    ];
+    let case = |(model, window)| Case {
+        model,
+        input: Input::Tokens { window },
+        classes: 7,
+    };
+    cases.into_iter().map(case).collect()
+}
