@@ -6,30 +6,17 @@ mod support;
 
 use meshfold_data::{Examples, Input, Scale, Shape, Splits};
 use meshfold_engine::{
-    Amount, BatchSize, Device, DeviceRequest, Learner, LearningRate, Model, Network, Resnet,
-    RowWork, Sgd, Split, Stack, Start, Velocity, oracle,
+    Amount, BatchSize, Device, Learner, LearningRate, Model, Network, Resnet, RowWork, Sgd, Split,
+    Stack, Start, Velocity, oracle,
 };
 use std::sync::Arc;
 use support::{
-    Case, SEED, batch, block_difference, convolutional, cpu, partition, recurrent, rows, sgd, work,
+    Case, SEED, batch, block_difference, convolutional, cpu, gpu, partition, recurrent, rows, sgd,
+    work,
 };
 
 /// Shards of different sizes, one smaller than a batch.
 const SHARDS: [usize; 4] = [13, 4, 21, 9];
-
-/// The first adapter. Where `MESHFOLD_CI` is set there must be one.
-fn gpu() -> Option<Device> {
-    match Device::open(DeviceRequest::Wgpu(0), None, None) {
-        Ok(device) => Some(device),
-        Err(error) if std::env::var_os("MESHFOLD_CI").is_some() => {
-            panic!("MESHFOLD_CI asks for a GPU: {error}")
-        }
-        Err(error) => {
-            println!("skipped: {error}");
-            None
-        }
-    }
-}
 
 /// Every row does something else; one is idle.
 fn tasks() -> Vec<RowWork> {

@@ -260,16 +260,28 @@ fn burn_finds_what_pytorch_finds() {
     }
 }
 
-#[test]
-fn the_trainer_finds_what_pytorch_finds() {
+/// Holds the trainer of `device` against the fixtures.
+fn the_trainer_agrees(device: &Device) {
     for (name, case) in fixtures() {
         let fixture = Fixture::read(name, &case);
-        let device = cpu(2, None);
-        let mut learner = fixture.learner(&device, &case);
+        let mut learner = fixture.learner(device, &case);
         let layout = fixture.network.layout();
-        let stack = Stack::from_host(&device, layout, fixture.row.clone()).unwrap();
+        let stack = Stack::from_host(device, layout, fixture.row.clone()).unwrap();
         let gradient = learner.shard_gradients(&stack, &[0]).unwrap().to_host();
         let loss = learner.evaluate(&stack, Split::Train, None).unwrap()[0].loss;
         fixture.expect(loss, &doubles(&gradient), 1e-4, name);
+    }
+}
+
+#[test]
+fn the_trainer_finds_what_pytorch_finds() {
+    the_trainer_agrees(&cpu(2, None));
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn the_trainer_of_gpus_finds_what_pytorch_finds() {
+    if let Some(device) = gpu() {
+        the_trainer_agrees(&device);
     }
 }

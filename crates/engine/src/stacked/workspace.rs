@@ -35,6 +35,10 @@ pub(super) struct Room {
 
 /// What a layer keeps for the way back besides what it gives.
 #[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one to a layer of a workspace"
+)]
 pub(super) enum Kept {
     Nothing,
     Norms(Norms),

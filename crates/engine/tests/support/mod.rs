@@ -5,6 +5,8 @@ mod cases;
 
 pub use cases::*;
 use meshfold_data::{Examples, Partition};
+#[cfg(feature = "gpu")]
+use meshfold_engine::DeviceRequest;
 use meshfold_engine::{
     Amount, BatchSize, Cpu, Device, Dnn8, Draw, Dropout, Instructions, Key, Learner, LearningRate,
     Linear, LocalWork, Mlp, Model, Network, Purpose, RowWork, Sgd, Targets, oracle, stream,
@@ -81,6 +83,21 @@ pub fn learner_of_classes(
 
 pub fn cpu(threads: usize, instructions: Option<Instructions>) -> Device {
     Device::Cpu(Cpu::new(Some(threads), instructions).unwrap())
+}
+
+/// The first adapter. Where `MESHFOLD_CI` is set there must be one.
+#[cfg(feature = "gpu")]
+pub fn gpu() -> Option<Device> {
+    match Device::open(DeviceRequest::Wgpu(0), None, None) {
+        Ok(device) => Some(device),
+        Err(error) if std::env::var_os("MESHFOLD_CI").is_some() => {
+            panic!("MESHFOLD_CI asks for a GPU: {error}")
+        }
+        Err(error) => {
+            println!("skipped: {error}");
+            None
+        }
+    }
 }
 
 pub fn sgd(batch: u32, momentum: f32) -> Sgd {
