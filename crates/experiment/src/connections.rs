@@ -286,7 +286,10 @@ impl<'a> Connections<'a> {
                 if let Some(groups) = overlay.groups() {
                     heard = heard.with_groups(groups.to_vec())?;
                 }
-                let matrix = matrix.surviving(overlay, &heard)?;
+                if let Some(examples) = overlay.examples() {
+                    heard = heard.with_examples(examples.to_vec())?;
+                }
+                let matrix = self.weights().surviving(overlay, matrix, &heard)?;
                 (heard, matrix)
             }
             Policy::Isolate | Policy::Partial => {

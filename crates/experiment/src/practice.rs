@@ -32,7 +32,8 @@ pub enum Quantity {
     /// rate `harmonic`.
     ///
     /// # Interpretation
-    /// A round counts once, with the rate of its first step.
+    /// A round counts once, with the rate of its first step, or `t` as it stands after the round; steps and epochs are
+    /// those that were due.
     AveragedIterates,
 }
 

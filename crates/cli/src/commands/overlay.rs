@@ -98,7 +98,10 @@ fn given(
         nodes,
         &mut stream(arguments.seed, Purpose::Overlay, Key::default()),
     )?;
-    let matrix = weights.matrix(&built)?;
+    let matrix = weights.draw(
+        &built,
+        &mut stream(arguments.seed, Purpose::Weights, Key::default()),
+    )?;
     let (summary, _) = OverlaySummary::new(&built, &weights, &matrix)?;
     Ok((topology.label(), summary))
 }

@@ -134,6 +134,19 @@ fn an_overlay_is_shown_from_a_file_and_from_the_command_line() {
 }
 
 #[test]
+fn weights_that_are_drawn_are_drawn_from_the_seed() {
+    let sandbox = Sandbox::new();
+    let overlay = |seed: &str| {
+        let given = ["overlay", "--topology", "ring", "--nodes", "7"];
+        let drawn = ["--weights", "random", "--json", "--seed", seed];
+        let line = [given.as_slice(), drawn.as_slice()].concat();
+        sandbox.meshfold(&line).ended_with(0).out
+    };
+    assert_ne!(overlay("1"), overlay("2"));
+    assert_eq!(overlay("2"), overlay("2"));
+}
+
+#[test]
 fn an_overlay_that_cannot_be_is_refused() {
     let sandbox = Sandbox::new();
     let regular = [

@@ -93,6 +93,33 @@ fn dropped_stragglers_neither_train_nor_send() {
     }
 }
 
+/// The models of those in time are one after the exchange, `m`; stragglers still have the first model `w`. In isolation the
+/// distance from the mean is |m - w| / 2; with the average over three others and themselves they are at (3 m + w) / 4, and the
+/// distance is |m - w| / 8.
+#[test]
+fn stragglers_that_receive_average_those_who_sent() {
+    let distance = |policy: &str| {
+        let stragglers = format!("stragglers={{share: 0.5, policy: {policy}}}");
+        let (records, _) = finished(&[DSGD, "topology=complete", "rounds=1", &stragglers]);
+        records[1].consensus_distance
+    };
+    let ratio = distance("isolate") / distance("receive");
+    assert!((ratio - 4.0).abs() < 1e-4, "{ratio}"); // a few roundings to f32
+}
+
+/// DFedRW, Section VI-F: K T_p + (K + 1) T_c, with T_p = 0 as in Table IV: a client that two walks visit at once would need
+/// both their epochs. That no walk of five moves is one in 6^5 exchanges.
+#[test]
+fn a_walk_sends_its_model_on_after_every_visit() {
+    let walks = "algorithm={dfedrw: {walkers: 5, hops: 3, batch_size: 7, learning_rate: 0.1}}";
+    let network = "network={links: {latency: {epoch: 0, message: 2}}}";
+    let (records, _) = finished(&[walks, "topology=complete", network]);
+    for (round, record) in records.iter().enumerate() {
+        let seconds = round as f64 * meshfold_experiment::network::dfedrw_seconds(3, 0.0, 2.0);
+        assert_eq!(record.simulated_seconds, Some(seconds));
+    }
+}
+
 #[test]
 fn stragglers_whose_work_counts_do_part_of_it() {
     let method = "algorithm={dfedavg: {local: {steps: 5}, batch_size: 7, learning_rate: 0.1}}";
