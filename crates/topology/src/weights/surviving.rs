@@ -27,6 +27,9 @@ impl Weights {
         matrix: &MixingMatrix,
         surviving: &Overlay,
     ) -> Result<MixingMatrix, TopologyError> {
+        if let Some(shares) = self.shares_among_linked(surviving) {
+            return MixingMatrix::average_among(shares);
+        }
         match self {
             Self::MetropolisHastings(weights) => weights.matrix(surviving),
             Self::MaxDegree(weights) => weights.matrix(surviving),
@@ -35,6 +38,30 @@ impl Weights {
             Self::Laplacian(_) => Ok(one_weight(whole, matrix, surviving)),
             Self::Random(_) | Self::Fastest(_) => matrix.surviving(whole, surviving),
         }
+    }
+}
+
+impl Weights {
+    /// The one row, `[N]`, that the nodes left of a complete overlay share under weights that go by degrees or examples;
+    /// `None` for other overlays and weights, and where a node that is left holds no examples.
+    fn shares_among_linked(&self, surviving: &Overlay) -> Option<Vec<f64>> {
+        let linked = surviving.linked_with_all_others()?;
+        let share = |node: usize| match self {
+            Self::ByExamples(_) => Some(surviving.examples()?[node] as f64),
+            Self::MetropolisHastings(_) | Self::MaxDegree(_) | Self::Uniform(_) => Some(1.0),
+            Self::Laplacian(_) | Self::Random(_) | Self::Fastest(_) => None,
+        };
+        let shares = linked
+            .iter()
+            .enumerate()
+            .map(|(node, linked)| match linked {
+                true => share(node).filter(|share| *share > 0.0),
+                false => Some(0.0),
+            });
+        let mut shares = shares.collect::<Option<Vec<f64>>>()?;
+        let total: f64 = shares.iter().sum();
+        shares.iter_mut().for_each(|share| *share /= total);
+        Some(shares)
     }
 }
 
@@ -83,7 +110,8 @@ impl MixingMatrix {
 mod tests {
     use super::*;
     use crate::{
-        ByExamples, Complete, ErdosRenyi, Laplacian, MaxDegree, Probability, Topology, Uniform,
+        ByExamples, Complete, ErdosRenyi, Form, Laplacian, MaxDegree, Probability, Topology,
+        Uniform,
     };
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
@@ -234,6 +262,44 @@ mod tests {
                 assert_eq!(after.weight(i, j), without.weight(i, j));
             }
         }
+    }
+
+    #[test]
+    fn the_alive_of_a_complete_overlay_share_one_row() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let whole = Topology::Complete(Complete {}).build(5, &mut rng).unwrap();
+        let whole = whole.with_examples(vec![4, 8, 1, 3, 9]).unwrap();
+        let left = whole.surviving(&[true, false, true, true, false], &[]);
+        let after = |weights: Weights| {
+            let matrix = weights.matrix(&whole).unwrap();
+            weights.surviving(&whole, &matrix, &left).unwrap()
+        };
+        let members = [true, false, true, true, false];
+        let third = 1.0 / 3.0;
+        for weights in [
+            Weights::default(),
+            Weights::MaxDegree(MaxDegree {}),
+            Weights::Uniform(Uniform {}),
+        ] {
+            let after = after(weights);
+            let weights = &[third, 0.0, third, third, 0.0];
+            let members = &members;
+            assert_eq!(after.form(), Form::Among { weights, members });
+            assert!(after.is_doubly_stochastic(1e-12) && after.is_symmetric(0.0));
+            assert_eq!(after.nnz(), 11);
+            assert_eq!(
+                after.apply(&[1.0, 50.0, 4.0, 7.0, 90.0]),
+                [4.0, 50.0, 4.0, 4.0, 90.0]
+            );
+        }
+        let by_examples = after(Weights::ByExamples(ByExamples {}));
+        let weights = &[0.5, 0.0, 0.125, 0.375, 0.0];
+        let members = &members;
+        assert_eq!(by_examples.form(), Form::Among { weights, members });
+        assert!(!by_examples.is_symmetric(1e-3) && by_examples.is_row_stochastic(1e-12));
+        assert_eq!(by_examples.column_sums(), [1.5, 1.0, 0.375, 1.125, 1.0]);
+        assert_eq!(by_examples.row(1).collect::<Vec<_>>(), [(1, 1.0)]);
+        assert_eq!(by_examples.weight(3, 0), 0.5);
     }
 
     #[test]
