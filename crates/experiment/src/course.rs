@@ -55,6 +55,8 @@ impl<'a> Course<'a> {
         let algorithm = config.algorithm.build(&plan.population.setting)?;
         let models = learner.initial(algorithm.rows().count, config.start)?;
         let mut connections = Connections::new(plan);
+        let mut practice = Practice::new(plan);
+        practice.of_examples(plan, &data.train);
         Ok(Self {
             alive: connections.alive(0)?.to_vec(),
             connections,
@@ -65,7 +67,7 @@ impl<'a> Course<'a> {
                 data.test.len(),
                 config.seed,
             ),
-            practice: Practice::new(plan),
+            practice,
             traffic: Traffic::default(),
             totals: Totals::default(),
             round: 0,
@@ -130,6 +132,10 @@ impl<'a> Course<'a> {
         self.totals.local_steps += local_steps(&self.traffic);
         self.totals.bytes += self.traffic.bytes_total();
         self.totals.bytes_busiest_node += self.traffic.bytes_busiest_node();
+        self.totals.messages += self.traffic.messages_total();
+        if let Some(printed) = self.traffic.messages_as_printed() {
+            *self.totals.messages_as_printed.get_or_insert(0) += printed;
+        }
         if let Some(clock) = &self.plan.clock {
             let start = self.totals.simulated_seconds;
             self.totals.simulated_seconds +=
@@ -173,6 +179,8 @@ impl<'a> Course<'a> {
         let record = Record {
             bytes_total: self.totals.bytes,
             bytes_busiest_node: self.totals.bytes_busiest_node,
+            messages_total: self.totals.messages,
+            messages_as_printed: self.totals.messages_as_printed,
             simulated_seconds: self
                 .plan
                 .clock
@@ -180,6 +188,7 @@ impl<'a> Course<'a> {
                 .map(|_| self.totals.simulated_seconds),
             wall_seconds: self.wall_seconds(),
             alive: self.alive.iter().filter(|alive| **alive).count(),
+            components: self.connections.components(self.round)?,
             theory,
             ..verdict.record(self.round)
         };

@@ -30,6 +30,8 @@ fn clients_fail_from_their_round_and_come_back() {
     let (records, case) = finished(&[DSGD, failures]);
     let alive: Vec<usize> = records.iter().map(|record| record.alive).collect();
     assert_eq!(alive, [6, 6, 6, 4, 4, 4, 6, 6]);
+    let components: Vec<_> = records.iter().map(|record| record.components).collect();
+    assert_eq!(components, [1, 1, 1, 2, 2, 2, 1, 1].map(Some));
     // A ring of six has 12 messages a round; without nodes 1 and 4 the edges 2-3 and 5-0 are left.
     let messages: Vec<u64> = bytes(&records)
         .iter()
@@ -182,6 +184,39 @@ fn quantities_of_the_bounds_are_recorded_where_asked_for() {
     // To measure changes nothing.
     let accuracy = |records: &[Record]| records.last().unwrap().test_loss;
     assert_eq!(accuracy(&plain), accuracy(&recorded));
+}
+
+/// D-Cliques, Section IV: gradients and models over both directions of every edge. Ours go where they are used.
+#[test]
+fn messages_of_cliques_are_counted_both_ways() {
+    let method = "algorithm={d_cliques: {batch_size: 7, learning_rate: 0.1}}";
+    let topology = "topology={d_cliques: {max_clique_size: 3}}";
+    let asked = "evaluate.theory=[clique_skew]";
+    let (records, case) = finished(&[method, topology, asked]);
+    let planned = case.plan.overlay.as_ref().unwrap();
+    // Two triangles and what joins them.
+    let edges = planned.overlay.edge_count() as u64;
+    let last = records.last().unwrap();
+    assert_eq!(last.messages_total, 7 * (2 * edges + 2 * 6));
+    assert_eq!(last.messages_as_printed, Some(7 * 4 * edges));
+    let [mean, most] = planned.cliques.as_ref().unwrap().skew.unwrap();
+    assert_eq!(
+        (last.theory["clique_skew"], last.theory["clique_skew_max"]),
+        (mean, most)
+    );
+}
+
+/// 240 images of 784 pixels are met exactly by one model as they are by each client's own.
+#[test]
+fn the_non_iid_degree_of_a_linear_model_is_recorded() {
+    let asked = "evaluate.theory=[non_iid_degree]";
+    let (records, _) = finished(&[DSGD, "model=linear", asked, "rounds=1"]);
+    let degrees: Vec<f64> = records
+        .iter()
+        .map(|record| record.theory["non_iid_degree"])
+        .collect();
+    assert_eq!(degrees[0], degrees[1]);
+    assert!(degrees[0].abs() < 1e-9, "{}", degrees[0]);
 }
 
 #[test]
