@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub enum Per {
     /// Local steps of the row.
     Step,
-    /// Passes of the row over its shard.
+    /// Passes of the row over its shard; methods whose work is in epochs count those that were due, see [`Per::EpochDue`].
     Epoch,
     /// Communication rounds.
     #[default]
