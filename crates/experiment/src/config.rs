@@ -96,7 +96,7 @@ impl Evaluate {
         let own = |quantity: &Quantity| match quantity {
             Quantity::Inexactness => rows,
             Quantity::Dissimilarity | Quantity::GradientNorm | Quantity::AveragedIterates => 3,
-            Quantity::CliqueSkew => 0,
+            Quantity::CliqueSkew | Quantity::NonIidDegree => 0,
         };
         self.theory.iter().map(own).sum()
     }

@@ -48,6 +48,7 @@ impl<'a> Planner<'a> {
     pub(crate) fn plan(&mut self, mut run: Resolved<'_>) -> Result<RunPlan, ConfigError> {
         checks::numbers(&run)?;
         checks::method(&run)?;
+        checks::theory(&run)?;
         let outline = self.outline(&run)?;
         let network = network(&run, &outline)?;
         let partition = self.partition(&run, &outline)?;
