@@ -42,8 +42,11 @@ mod manifest;
 mod mnist;
 mod mnist_layout;
 mod outline;
+mod packing;
 mod partition;
 mod payload;
+mod place;
+mod tar_member;
 
 pub use self::check::{CheckReport, FileCheck, FileStatus, check};
 pub use self::consensus::Consensus;
@@ -55,7 +58,7 @@ pub use self::features::{Features, Input, Scale, Scaling, Shape, Windows};
 pub use self::fetch::{FetchOptions, Fetched, FetchedFile, Progress, fetch};
 pub use self::folder::{DATA_FOLDER_VARIABLE, DataFolder, FolderOrigin};
 pub use self::glyphs::Glyphs;
-pub use self::manifest::{Manifest, ManifestFile, manifests};
+pub use self::manifest::{Archive, KnownCopy, Manifest, ManifestFile, manifests};
 pub use self::mnist::Mnist;
 pub use self::outline::Outline;
 pub use self::partition::{
