@@ -75,6 +75,28 @@ pub enum DataError {
         /// The most that there can be, as many of each class as the smallest class has.
         most: usize,
     },
+    /// A setting is outside its range.
+    #[error("{dataset}: {setting} is {found}, {needed} needed")]
+    Setting {
+        /// Name of the dataset.
+        dataset: &'static str,
+        /// Name of the setting.
+        setting: &'static str,
+        /// Its value.
+        found: String,
+        /// What it has to be.
+        needed: String,
+    },
+    /// A user's file is not in the data folder.
+    #[error("{dataset}: no file {} ({origin})", .path.display())]
+    NoTable {
+        /// Name of the dataset.
+        dataset: &'static str,
+        /// Where it was looked for.
+        path: PathBuf,
+        /// How the folder was chosen.
+        origin: FolderOrigin,
+    },
     /// No manifest has this name.
     #[error(
         "no dataset to fetch is called `{name}`, there are {known}{}",
