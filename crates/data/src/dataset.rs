@@ -2,14 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cifar::{Cifar10, Cifar100};
 use crate::consensus::Consensus;
+use crate::csv_table::CsvTable;
 use crate::fashion_mnist::FashionMnist;
+use crate::femnist::Femnist;
 use crate::glyphs::Glyphs;
+use crate::leukemia_a2::LeukemiaA2;
 use crate::mnist::Mnist;
+use crate::npz_table::NpzTable;
+use crate::qmnist::Qmnist;
 use crate::{DataError, DataFolder, Outline, Splits};
 
 /// A dataset and its settings: `{mnist: {validation: 10000}}`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DatasetConfig {
     /// Examples that are all the same.
@@ -20,6 +26,20 @@ pub enum DatasetConfig {
     Mnist(Mnist),
     /// Fashion-MNIST, from files.
     FashionMnist(FashionMnist),
+    /// CIFAR-10, from files.
+    Cifar10(Cifar10),
+    /// CIFAR-100, from files.
+    Cifar100(Cifar100),
+    /// MNIST with its writers, from files.
+    Qmnist(Qmnist),
+    /// LEAF's FEMNIST, from files.
+    Femnist(Femnist),
+    /// Leukaemia transcriptomes, from files.
+    LeukemiaA2(LeukemiaA2),
+    /// A user's table.
+    Csv(CsvTable),
+    /// A user's arrays.
+    Npz(NpzTable),
 }
 
 impl DatasetConfig {
@@ -35,6 +55,13 @@ impl DatasetConfig {
             Self::Glyphs(glyphs) => glyphs.load(),
             Self::Mnist(mnist) => mnist.layout().load(folder),
             Self::FashionMnist(fashion) => fashion.layout().load(folder),
+            Self::Cifar10(cifar) => cifar.layout().load(folder),
+            Self::Cifar100(cifar) => cifar.layout().load(folder),
+            Self::Qmnist(qmnist) => qmnist.load(folder),
+            Self::Femnist(femnist) => femnist.load(folder),
+            Self::LeukemiaA2(leukemia) => leukemia.load(folder),
+            Self::Csv(table) => table.load(folder),
+            Self::Npz(table) => table.load(folder),
         }
     }
 
@@ -49,6 +76,13 @@ impl DatasetConfig {
             Self::Glyphs(glyphs) => glyphs.outline(),
             Self::Mnist(mnist) => mnist.layout().outline(folder),
             Self::FashionMnist(fashion) => fashion.layout().outline(folder),
+            Self::Cifar10(cifar) => cifar.layout().outline(folder),
+            Self::Cifar100(cifar) => cifar.layout().outline(folder),
+            Self::Qmnist(qmnist) => qmnist.outline(folder),
+            Self::Femnist(femnist) => femnist.outline(folder),
+            Self::LeukemiaA2(leukemia) => leukemia.outline(folder),
+            Self::Csv(table) => table.outline(folder),
+            Self::Npz(table) => table.outline(folder),
         }
     }
 
@@ -63,6 +97,13 @@ impl DatasetConfig {
             Self::Glyphs(glyphs) => glyphs.validate(),
             Self::Mnist(mnist) => mnist.layout().validate(),
             Self::FashionMnist(fashion) => fashion.layout().validate(),
+            Self::Cifar10(cifar) => cifar.layout().validate(),
+            Self::Cifar100(cifar) => cifar.layout().validate(),
+            Self::Qmnist(qmnist) => qmnist.validate(),
+            Self::Femnist(femnist) => femnist.validate(),
+            Self::LeukemiaA2(leukemia) => leukemia.validate(),
+            Self::Csv(table) => table.validate(),
+            Self::Npz(table) => table.validate(),
         }
     }
 
@@ -73,6 +114,13 @@ impl DatasetConfig {
             Self::Glyphs(_) => "glyphs",
             Self::Mnist(_) => "mnist",
             Self::FashionMnist(_) => "fashion_mnist",
+            Self::Cifar10(_) => "cifar10",
+            Self::Cifar100(_) => "cifar100",
+            Self::Qmnist(_) => "qmnist",
+            Self::Femnist(_) => "femnist",
+            Self::LeukemiaA2(_) => "leukemia_a2",
+            Self::Csv(_) => "csv",
+            Self::Npz(_) => "npz",
         }
     }
 }

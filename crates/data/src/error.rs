@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::FolderOrigin;
+use crate::{FolderOrigin, Manifest};
 
 /// A dataset that cannot be had, with the place and the remedy.
 #[derive(Debug, Error)]
@@ -75,6 +75,28 @@ pub enum DataError {
         /// The most that there can be, as many of each class as the smallest class has.
         most: usize,
     },
+    /// A setting is outside its range.
+    #[error("{dataset}: {setting} is {found}, {needed} needed")]
+    Setting {
+        /// Name of the dataset.
+        dataset: &'static str,
+        /// Name of the setting.
+        setting: &'static str,
+        /// Its value.
+        found: String,
+        /// What it has to be.
+        needed: String,
+    },
+    /// A user's file is not in the data folder.
+    #[error("{dataset}: no file {} ({origin})", .path.display())]
+    NoTable {
+        /// Name of the dataset.
+        dataset: &'static str,
+        /// Where it was looked for.
+        path: PathBuf,
+        /// How the folder was chosen.
+        origin: FolderOrigin,
+    },
     /// No manifest has this name.
     #[error(
         "no dataset to fetch is called `{name}`, there are {known}{}",
@@ -95,8 +117,9 @@ pub enum DataError {
     NoFolder,
     /// A file of a dataset is in none of the places looked at.
     #[error(
-        "{dataset}: {file} not found; looked for {} ({origin}); run `meshfold data fetch {dataset}`",
-        .looked.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(" and ")
+        "{dataset}: {file} not found; looked for {} ({origin}); {}",
+        .looked.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(" and "),
+        remedy(dataset).unwrap_or_default()
     )]
     Missing {
         /// Name of the dataset.
@@ -109,7 +132,11 @@ pub enum DataError {
         origin: FolderOrigin,
     },
     /// A file is not what its format or its dataset says.
-    #[error("{dataset}: {}: at byte {offset}: {reason}; `meshfold data fetch {dataset}` replaces the file", .path.display())]
+    #[error(
+        "{dataset}: {}: at byte {offset}: {reason}{}",
+        .path.display(),
+        replacement(dataset)
+    )]
     Malformed {
         /// Name of the dataset.
         dataset: String,
@@ -130,6 +157,22 @@ pub enum DataError {
         /// Why it failed.
         source: io::Error,
     },
+    /// Files that no mirror has.
+    #[error(
+        "{dataset}: {} to be brought by hand into {}: {how}",
+        if .files.is_empty() { "its files are".to_owned() } else { format!("{} must be", .files.join(", ")) },
+        .place.display()
+    )]
+    ByHand {
+        /// Name of the dataset.
+        dataset: String,
+        /// Names of the files; all of them if empty.
+        files: Vec<String>,
+        /// Where a person gets them.
+        how: String,
+        /// The folder for them.
+        place: PathBuf,
+    },
     /// Every mirror of a file failed.
     #[error(
         "{dataset}: no mirror delivered {file}: {}",
@@ -143,6 +186,25 @@ pub enum DataError {
         /// What each mirror did, in the order tried.
         failures: Vec<MirrorFailure>,
     },
+}
+
+/// How the files of `dataset` are had.
+fn remedy(dataset: &str) -> Option<String> {
+    let manifest = Manifest::by_name(dataset).ok()?;
+    match &manifest.by_hand {
+        Some(how) if !manifest.is_fetchable() => Some(how.clone()),
+        _ => Some(format!("run `meshfold data fetch {dataset}`")),
+    }
+}
+
+/// How a broken file of `dataset` is replaced, if it can be fetched.
+fn replacement(dataset: &str) -> String {
+    match Manifest::by_name(dataset) {
+        Ok(manifest) if manifest.is_fetchable() => {
+            format!("; `meshfold data fetch {dataset}` replaces the file")
+        }
+        _ => String::new(),
+    }
 }
 
 /// Why one mirror did not deliver.

@@ -149,7 +149,7 @@ fn from_files<'a>(manifest: &'a Manifest, folder: &DataFolder) -> Listed<'a> {
 struct File<'a> {
     dataset: &'a str,
     path: String,
-    /// `ok`, `missing`, `wrong_size`, `wrong_checksum` or `unreadable`.
+    /// `ok`, `copy`, `uncompared`, `missing`, `wrong_size`, `wrong_checksum` or `unreadable`.
     status: &'static str,
     /// The mirror that delivered it, if it was fetched just now.
     url: Option<String>,
@@ -269,6 +269,8 @@ fn compare(arguments: &DatasetArguments) -> Result<(), Failure> {
 fn name(status: &FileStatus) -> &'static str {
     match status {
         FileStatus::Ok => "ok",
+        FileStatus::Copy { .. } => "copy",
+        FileStatus::Uncompared => "uncompared",
         FileStatus::Missing => "missing",
         FileStatus::WrongSize { .. } => "wrong_size",
         FileStatus::WrongChecksum { .. } => "wrong_checksum",
@@ -279,6 +281,8 @@ fn name(status: &FileStatus) -> &'static str {
 fn words(status: &FileStatus) -> String {
     match status {
         FileStatus::Ok => "as published".to_owned(),
+        FileStatus::Copy { note } => format!("a known copy: {note}"),
+        FileStatus::Uncompared => "there; no checksum is known".to_owned(),
         FileStatus::Missing => "missing".to_owned(),
         FileStatus::WrongSize { found, needed } => format!("{found} bytes, {needed} needed"),
         FileStatus::WrongChecksum { found, needed } => format!("SHA-256 {found}, {needed} needed"),
