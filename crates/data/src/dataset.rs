@@ -3,9 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::consensus::Consensus;
+use crate::cwru::Cwru;
 use crate::fashion_mnist::FashionMnist;
 use crate::glyphs::Glyphs;
 use crate::mnist::Mnist;
+use crate::reddit::Reddit;
+use crate::shakespeare::Shakespeare;
 use crate::{DataError, DataFolder, Outline, Splits};
 
 /// A dataset and its settings: `{mnist: {validation: 10000}}`.
@@ -20,6 +23,12 @@ pub enum DatasetConfig {
     Mnist(Mnist),
     /// Fashion-MNIST, from files.
     FashionMnist(FashionMnist),
+    /// Characters of Shakespeare's roles, from files.
+    Shakespeare(Shakespeare),
+    /// Words of Reddit's comments, from files.
+    Reddit(Reddit),
+    /// Vibrations of bearings, from files.
+    Cwru(Cwru),
 }
 
 impl DatasetConfig {
@@ -35,6 +44,9 @@ impl DatasetConfig {
             Self::Glyphs(glyphs) => glyphs.load(),
             Self::Mnist(mnist) => mnist.layout().load(folder),
             Self::FashionMnist(fashion) => fashion.layout().load(folder),
+            Self::Shakespeare(shakespeare) => shakespeare.load(folder),
+            Self::Reddit(reddit) => reddit.load(folder),
+            Self::Cwru(cwru) => cwru.load(folder),
         }
     }
 
@@ -49,6 +61,9 @@ impl DatasetConfig {
             Self::Glyphs(glyphs) => glyphs.outline(),
             Self::Mnist(mnist) => mnist.layout().outline(folder),
             Self::FashionMnist(fashion) => fashion.layout().outline(folder),
+            Self::Shakespeare(shakespeare) => Ok(Outline::of(&shakespeare.load(folder)?)),
+            Self::Reddit(reddit) => Ok(Outline::of(&reddit.load(folder)?)),
+            Self::Cwru(cwru) => cwru.outline(folder),
         }
     }
 
@@ -63,6 +78,9 @@ impl DatasetConfig {
             Self::Glyphs(glyphs) => glyphs.validate(),
             Self::Mnist(mnist) => mnist.layout().validate(),
             Self::FashionMnist(fashion) => fashion.layout().validate(),
+            Self::Shakespeare(shakespeare) => shakespeare.validate(),
+            Self::Reddit(reddit) => reddit.validate(),
+            Self::Cwru(cwru) => cwru.validate(),
         }
     }
 
@@ -73,6 +91,9 @@ impl DatasetConfig {
             Self::Glyphs(_) => "glyphs",
             Self::Mnist(_) => "mnist",
             Self::FashionMnist(_) => "fashion_mnist",
+            Self::Shakespeare(_) => "shakespeare",
+            Self::Reddit(_) => "reddit",
+            Self::Cwru(_) => "cwru",
         }
     }
 }

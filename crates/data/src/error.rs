@@ -1,6 +1,7 @@
 //! What can go wrong between a dataset's name and its examples.
 
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use thiserror::Error;
@@ -74,6 +75,40 @@ pub enum DataError {
         classes: usize,
         /// The most that there can be, as many of each class as the smallest class has.
         most: usize,
+    },
+    /// A setting is outside its range.
+    #[error("{dataset}: {setting} is {found}, {needed} needed")]
+    Setting {
+        /// Name of the dataset.
+        dataset: &'static str,
+        /// Name of the setting.
+        setting: &'static str,
+        /// Its value.
+        found: String,
+        /// What it has to be.
+        needed: String,
+    },
+    /// The files are right but hold nothing of what is asked for.
+    #[error("{dataset}: {reason}")]
+    Unmet {
+        /// Name of the dataset.
+        dataset: &'static str,
+        /// What is asked for and what there is.
+        reason: String,
+    },
+    /// A recording of the bearing data that has no mirror is not there.
+    #[error(
+        "cwru: {} not found ({origin}); it is {number}.mat of \
+         https://engineering.case.edu/bearingdatacenter/download-data-file; `normal: halves` does without it",
+        .path.display()
+    )]
+    NoRecording {
+        /// The makers' number of the file.
+        number: u16,
+        /// Where it is looked for.
+        path: PathBuf,
+        /// How the folder was chosen.
+        origin: FolderOrigin,
     },
     /// No manifest has this name.
     #[error(
@@ -195,6 +230,25 @@ pub struct MirrorFailure {
 }
 
 impl DataError {
+    /// Checks that `setting` of `dataset` is in `range`.
+    pub(crate) fn expect_between(
+        dataset: &'static str,
+        setting: &'static str,
+        found: usize,
+        range: RangeInclusive<usize>,
+    ) -> Result<(), Self> {
+        if range.contains(&found) {
+            return Ok(());
+        }
+        let (least, most) = range.into_inner();
+        Err(Self::Setting {
+            dataset,
+            setting,
+            found: found.to_string(),
+            needed: format!("from {least} to {most}"),
+        })
+    }
+
     /// An [`DataError::Io`] on `path`, for `map_err`.
     pub(crate) fn io(
         action: &'static str,

@@ -29,6 +29,7 @@
 mod balanced;
 mod check;
 mod consensus;
+mod cwru;
 mod dataset;
 mod error;
 mod examples;
@@ -39,17 +40,21 @@ mod folder;
 mod glyphs;
 mod idx;
 mod manifest;
+mod mat5;
 mod mnist;
 mod mnist_layout;
 mod outline;
 mod packing;
 mod partition;
 mod payload;
+mod reddit;
+mod shakespeare;
 mod place;
 mod tar_member;
 
 pub use self::check::{CheckReport, FileCheck, FileStatus, check};
 pub use self::consensus::Consensus;
+pub use self::cwru::{Cwru, NormalRecordings};
 pub use self::dataset::DatasetConfig;
 pub use self::error::{DataError, MirrorFailure};
 pub use self::examples::{Example, Examples, Splits};
@@ -66,3 +71,5 @@ pub use self::partition::{
     OneLabel, Partition, PartitionError, Partitioner, Quantity, Shards, Similarity,
     TwoLabelPowerLaw, label_histogram,
 };
+pub use self::reddit::{Reddit, RedditSource};
+pub use self::shakespeare::{Shakespeare, ShakespeareSource};

@@ -10,9 +10,12 @@ use crate::payload::{gather, sha256};
 use crate::place::Place;
 use crate::{DataError, DataFolder};
 
-const SOURCES: [&str; 2] = [
+const SOURCES: [&str; 5] = [
     include_str!("../../../datasets/mnist.toml"),
     include_str!("../../../datasets/fashion_mnist.toml"),
+    include_str!("../../../datasets/shakespeare.toml"),
+    include_str!("../../../datasets/reddit.toml"),
+    include_str!("../../../datasets/cwru.toml"),
 ];
 
 static MANIFESTS: LazyLock<Vec<Manifest>> = LazyLock::new(|| {
