@@ -254,6 +254,7 @@ impl Examples {
             labels: &self.labels,
             classes: self.classes,
             owners: self.owners(),
+            text: matches!(self.input, Input::Tokens { .. }),
         }
     }
 

@@ -67,9 +67,9 @@ pub use self::manifest::{Archive, KnownCopy, Manifest, ManifestFile, manifests};
 pub use self::mnist::Mnist;
 pub use self::outline::Outline;
 pub use self::partition::{
-    ByWriter, ClassSizes, Classes, Dirichlet, ExampleOrder, Explicit, Iid, LabelQuota, Labelled,
+    ByRole, ByUser, ByWriter, ClassSizes, Classes, Dirichlet, ExampleOrder, Explicit, Iid, LabelQuota, Labelled,
     OneLabel, Partition, PartitionError, Partitioner, Quantity, Shards, Similarity,
-    TwoLabelPowerLaw, label_histogram,
+    TextShare, TwoLabelPowerLaw, label_histogram,
 };
 pub use self::reddit::{Reddit, RedditSource};
 pub use self::shakespeare::{Shakespeare, ShakespeareSource};
