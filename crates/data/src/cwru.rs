@@ -103,7 +103,9 @@ impl Cwru {
         self.validate()?;
         let manifest = Manifest::by_name(NAME)?;
         let read = |recordings: &[Recording]| -> Result<Vec<f64>, DataError> {
-            let parts = recordings.par_iter().map(|recording| self.read(recording, manifest, folder));
+            let parts = recordings
+                .par_iter()
+                .map(|recording| self.read(recording, manifest, folder));
             Ok(parts.collect::<Result<Vec<_>, _>>()?.concat())
         };
         let (for_training, for_testing) = (self.training(), self.testing());
@@ -131,7 +133,12 @@ impl Cwru {
             self.locate(recording, manifest, folder)?;
         }
         let input = Input::Numbers(SHAPE);
-        Ok(Outline::new(input, self.task, &labels(&train), &labels(&test)))
+        Ok(Outline::new(
+            input,
+            self.task,
+            &labels(&train),
+            &labels(&test),
+        ))
     }
 
     fn conditions(&self) -> &'static [Condition] {
@@ -200,13 +207,19 @@ impl Cwru {
     }
 
     /// The features of the windows of `recording`, `[400, 300]`.
-    fn read(&self, recording: &Recording, manifest: &Manifest, folder: &DataFolder) -> Result<Vec<f64>, DataError> {
+    fn read(
+        &self,
+        recording: &Recording,
+        manifest: &Manifest,
+        folder: &DataFolder,
+    ) -> Result<Vec<f64>, DataError> {
         let name = recording.condition.file(recording.load);
         let path = self.locate(recording, manifest, folder)?;
         let content = match manifest.files.iter().find(|file| file.name == name) {
             Some(file) => manifest.read(file, folder)?,
             None => {
-                let content = payload::open(&path, MOST_BYTES).and_then(|content| payload::gather(content, MOST_BYTES));
+                let content = payload::open(&path, MOST_BYTES)
+                    .and_then(|content| payload::gather(content, MOST_BYTES));
                 content.map_err(|error| payload::fault(NAME, &path, 0, error))?
             }
         };
@@ -223,7 +236,9 @@ impl Cwru {
 fn features(content: &[u8], recording: &Recording) -> Result<Vec<f64>, mat5::Fault> {
     let number = recording.condition.number(recording.load);
     let channels = ["DE", "FE"].map(|end| format!("X{number:03}_{end}_time"));
-    let arrays = mat5::arrays(content, |name| channels.iter().any(|channel| channel == name))?;
+    let arrays = mat5::arrays(content, |name| {
+        channels.iter().any(|channel| channel == name)
+    })?;
     let fault = |reason| mat5::Fault { offset: 0, reason };
     let spectrum = |channel: &String| {
         let found = arrays.iter().find(|array| &array.name == channel);
@@ -232,7 +247,9 @@ fn features(content: &[u8], recording: &Recording) -> Result<Vec<f64>, mat5::Fau
     };
     let (drive, fan) = (spectrum(&channels[0])?, spectrum(&channels[1])?);
     let both = drive.chunks_exact(BINS).zip(fan.chunks_exact(BINS));
-    Ok(both.flat_map(|(drive, fan)| [drive, fan].concat()).collect())
+    Ok(both
+        .flat_map(|(drive, fan)| [drive, fan].concat())
+        .collect())
 }
 
 /// The magnitudes `[400, 150]` of the windows of `signal` after the first `skipped`.
@@ -321,8 +338,17 @@ mod tests {
             test_load: 0,
             ..four
         };
-        assert_eq!(order(halves.training())[..2], [(0, "normal/NORMAL_0.mat".into(), 0), (1, "B007/B007_1.mat".into(), 0)]);
-        assert_eq!(order(halves.testing())[0], (0, "normal/NORMAL_0.mat".into(), 400));
+        assert_eq!(
+            order(halves.training())[..2],
+            [
+                (0, "normal/NORMAL_0.mat".into(), 0),
+                (1, "B007/B007_1.mat".into(), 0)
+            ]
+        );
+        assert_eq!(
+            order(halves.testing())[0],
+            (0, "normal/NORMAL_0.mat".into(), 400)
+        );
     }
 
     #[test]
@@ -349,8 +375,14 @@ mod tests {
         };
         assert_eq!(windows(&signal(125_999), 0).unwrap().len(), 400 * BINS);
         let refusal = |samples, skipped| windows(&signal(samples), skipped).unwrap_err();
-        assert_eq!(refusal(119_999, 0), "array X097_DE_time has 119999 samples, 120000 needed");
-        assert_eq!(refusal(239_999, 400), "array X097_DE_time has 239999 samples, 240000 needed");
+        assert_eq!(
+            refusal(119_999, 0),
+            "array X097_DE_time has 119999 samples, 120000 needed"
+        );
+        assert_eq!(
+            refusal(239_999, 400),
+            "array X097_DE_time has 239999 samples, 240000 needed"
+        );
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Datasets, and who owns which example of them.
 //!
 //! - [`DatasetConfig`] names a dataset and [`loads`](DatasetConfig::load) it into [`Splits`] of
-//!   [`Examples`]: `glyphs` and `consensus` are made by the program, `mnist` and `fashion_mnist` are read from a
-//!   [`DataFolder`] and verified.
+//!   [`Examples`]: `glyphs` and `consensus` are made by the program, the others are read from a [`DataFolder`] and
+//!   verified: images, texts (`shakespeare`, `reddit`) and vibrations (`cwru`).
 //! - [`manifests`] say which files those are; [`fetch()`] downloads and [`check()`] verifies them.
 //! - [`Partitioner`] deals the training examples to clients, giving a [`Partition`]; where it pools them with the
 //!   test examples, [`Splits::dealt`] puts the examples in the order that the partition counts.
@@ -37,6 +37,8 @@ mod fashion_mnist;
 mod features;
 mod fetch;
 mod folder;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod glyphs;
 mod idx;
 mod manifest;
@@ -47,9 +49,11 @@ mod outline;
 mod packing;
 mod partition;
 mod payload;
+mod place;
+#[cfg(test)]
+mod real_data;
 mod reddit;
 mod shakespeare;
-mod place;
 mod tar_member;
 
 pub use self::check::{CheckReport, FileCheck, FileStatus, check};
@@ -67,9 +71,9 @@ pub use self::manifest::{Archive, KnownCopy, Manifest, ManifestFile, manifests};
 pub use self::mnist::Mnist;
 pub use self::outline::Outline;
 pub use self::partition::{
-    ByRole, ByUser, ByWriter, ClassSizes, Classes, Dirichlet, ExampleOrder, Explicit, Iid, LabelQuota, Labelled,
-    OneLabel, Partition, PartitionError, Partitioner, Quantity, Shards, Similarity,
-    TextShare, TwoLabelPowerLaw, label_histogram,
+    ByRole, ByUser, ByWriter, ClassSizes, Classes, Dirichlet, ExampleOrder, Explicit, Iid,
+    LabelQuota, Labelled, OneLabel, Partition, PartitionError, Partitioner, Quantity, Shards,
+    Similarity, TextShare, TwoLabelPowerLaw, label_histogram,
 };
 pub use self::reddit::{Reddit, RedditSource};
 pub use self::shakespeare::{Shakespeare, ShakespeareSource};

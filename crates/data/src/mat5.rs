@@ -52,13 +52,22 @@ type Found<T> = Result<T, Fault>;
 /// A [`Fault`] at the first element that is wrong, or at an array that is wanted and does not hold real numbers.
 pub(crate) fn arrays(file: &[u8], wanted: impl Fn(&str) -> bool) -> Found<Vec<Array>> {
     let order = byte_order(file)?;
-    let mut elements = Elements::new(Cursor { order, base: HEADER }, &file[HEADER..]);
+    let mut elements = Elements::new(
+        Cursor {
+            order,
+            base: HEADER,
+        },
+        &file[HEADER..],
+    );
     let mut arrays = Vec::new();
     let mut count = 0;
     while let Some(element) = elements.next()? {
         count += 1;
         if count > MOST_ELEMENTS {
-            return fault(element.offset, format!("more than {MOST_ELEMENTS} elements"));
+            return fault(
+                element.offset,
+                format!("more than {MOST_ELEMENTS} elements"),
+            );
         }
         let found = match element.kind {
             MATRIX => array(order, &element, &wanted),
@@ -89,14 +98,20 @@ impl ByteOrder {
 fn byte_order(file: &[u8]) -> Found<ByteOrder> {
     let Some(header) = file.get(..HEADER) else {
         let bytes = file.len();
-        return fault(bytes, format!("the file ends here, inside its header of {HEADER} bytes"));
+        return fault(
+            bytes,
+            format!("the file ends here, inside its header of {HEADER} bytes"),
+        );
     };
     let order = match &header[126..] {
         b"IM" => ByteOrder::Little,
         b"MI" => ByteOrder::Big,
         other => {
             let found = other.escape_ascii();
-            return fault(126, format!("byte order \"{found}\" found, \"IM\" or \"MI\" of MATLAB 5 needed"));
+            return fault(
+                126,
+                format!("byte order \"{found}\" found, \"IM\" or \"MI\" of MATLAB 5 needed"),
+            );
         }
     };
     let version = match order {
@@ -105,7 +120,10 @@ fn byte_order(file: &[u8]) -> Found<ByteOrder> {
     };
     match version {
         1 => Ok(order),
-        _ => fault(124, format!("version {version} found, 1 of MATLAB 5 needed")),
+        _ => fault(
+            124,
+            format!("version {version} found, 1 of MATLAB 5 needed"),
+        ),
     }
 }
 
@@ -153,7 +171,11 @@ impl<'a> Elements<'a> {
 
     fn word(&self, at: usize) -> Option<u32> {
         let bytes = self.data.get(at..at + 4)?;
-        Some(self.cursor.order.u32([bytes[0], bytes[1], bytes[2], bytes[3]]))
+        Some(
+            self.cursor
+                .order
+                .u32([bytes[0], bytes[1], bytes[2], bytes[3]]),
+        )
     }
 
     /// The next element, nothing at the end.
@@ -179,12 +201,20 @@ impl<'a> Elements<'a> {
             }
             // Data of at most four bytes stand in the tag itself, whose upper half is their size.
             size if size <= 4 => (first & 0xffff, size as usize, self.at + 4, 4),
-            size => return fault(offset, format!("a short element of {size} bytes, at most 4 fit")),
+            size => {
+                return fault(
+                    offset,
+                    format!("a short element of {size} bytes, at most 4 fit"),
+                );
+            }
         };
         let end = begin.checked_add(size);
         let Some(data) = end.and_then(|end| self.data.get(begin..end)) else {
             let left = self.data.len().saturating_sub(begin);
-            return fault(offset, format!("an element of {size} bytes where {left} bytes are left"));
+            return fault(
+                offset,
+                format!("an element of {size} bytes where {left} bytes are left"),
+            );
         };
         // Padding may be missing at the very end.
         self.at = begin.saturating_add(room).min(self.data.len());
@@ -202,10 +232,17 @@ impl<'a> Elements<'a> {
 }
 
 /// The array inside a compressed element.
-fn compressed(order: ByteOrder, element: &Element<'_>, wanted: &impl Fn(&str) -> bool) -> Found<Option<Array>> {
+fn compressed(
+    order: ByteOrder,
+    element: &Element<'_>,
+    wanted: &impl Fn(&str) -> bool,
+) -> Found<Option<Array>> {
     let mut content = Vec::new();
     let decoder = ZlibDecoder::new(element.data);
-    if let Err(error) = decoder.take(MOST_DECOMPRESSED + 1).read_to_end(&mut content) {
+    if let Err(error) = decoder
+        .take(MOST_DECOMPRESSED + 1)
+        .read_to_end(&mut content)
+    {
         return fault(element.offset, format!("damaged compressed data: {error}"));
     }
     if content.len() as u64 > MOST_DECOMPRESSED {
@@ -217,12 +254,18 @@ fn compressed(order: ByteOrder, element: &Element<'_>, wanted: &impl Fn(&str) ->
     elements.unpacked = true;
     match elements.next()? {
         Some(inner) if inner.kind == MATRIX => array_in(order, &inner, wanted, true),
-        Some(inner) if inner.kind == COMPRESSED => fault(base, "compressed data within compressed data".into()),
+        Some(inner) if inner.kind == COMPRESSED => {
+            fault(base, "compressed data within compressed data".into())
+        }
         _ => Ok(None),
     }
 }
 
-fn array(order: ByteOrder, element: &Element<'_>, wanted: &impl Fn(&str) -> bool) -> Found<Option<Array>> {
+fn array(
+    order: ByteOrder,
+    element: &Element<'_>,
+    wanted: &impl Fn(&str) -> bool,
+) -> Found<Option<Array>> {
     array_in(order, element, wanted, false)
 }
 
@@ -252,11 +295,16 @@ fn array_in(
     }
     let class = flags & 0xff;
     if !REAL_CLASSES.contains(&class) || flags & COMPLEX_FLAG != 0 {
-        return fault(element.offset, format!("array {name} does not hold real numbers"));
+        return fault(
+            element.offset,
+            format!("array {name} does not hold real numbers"),
+        );
     }
     let real = parts.part("numbers")?;
     let values = numbers(order, &real)?;
-    let needed = dimensions.iter().try_fold(1_usize, |product, size| product.checked_mul(*size));
+    let needed = dimensions
+        .iter()
+        .try_fold(1_usize, |product, size| product.checked_mul(*size));
     if needed != Some(values.len()) {
         let found = values.len();
         return fault(
@@ -306,7 +354,11 @@ fn numbers(order: ByteOrder, element: &Element<'_>) -> Found<Vec<f64>> {
 }
 
 fn chunks<const BYTES: usize>(data: &[u8], number: impl Fn([u8; BYTES]) -> f64) -> Vec<f64> {
-    data.as_chunks().0.iter().map(|bytes| number(*bytes)).collect()
+    data.as_chunks()
+        .0
+        .iter()
+        .map(|bytes| number(*bytes))
+        .collect()
 }
 
 fn fault<T>(offset: usize, reason: String) -> Found<T> {
@@ -336,19 +388,32 @@ mod tests {
         let flags = [6_u32.to_le_bytes(), [0; 4]].concat();
         let sizes = [3_u32.to_le_bytes(), 1_u32.to_le_bytes()].concat();
         let name = [(1 << 16 | 1_u32).to_le_bytes(), [b'x', 0, 0, 0]].concat();
-        let parts = [element(6, &flags), element(5, &sizes), name, element(kind, numbers)];
+        let parts = [
+            element(6, &flags),
+            element(5, &sizes),
+            name,
+            element(kind, numbers),
+        ];
         element(MATRIX, &parts.concat())
     }
 
     fn doubles() -> Vec<u8> {
-        [1.5_f64, -2.0, 4e9].iter().flat_map(|x| x.to_le_bytes()).collect()
+        [1.5_f64, -2.0, 4e9]
+            .iter()
+            .flat_map(|x| x.to_le_bytes())
+            .collect()
     }
 
     fn zlib(content: &[u8]) -> Vec<u8> {
         let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
         encoder.write_all(content).unwrap();
         let packed = encoder.finish().unwrap();
-        [&COMPRESSED.to_le_bytes(), &(packed.len() as u32).to_le_bytes(), packed.as_slice()].concat()
+        [
+            &COMPRESSED.to_le_bytes(),
+            &(packed.len() as u32).to_le_bytes(),
+            packed.as_slice(),
+        ]
+        .concat()
     }
 
     fn file(elements: &[Vec<u8>]) -> Vec<u8> {
@@ -378,7 +443,10 @@ mod tests {
         };
         assert_eq!(both, [x.clone(), x]);
         // MATLAB stores whole numbers in as few bytes as they need.
-        assert_eq!(read(&[matrix(1, &[1, 255, 127])]).unwrap()[0].values, [1.0, -1.0, 127.0]);
+        assert_eq!(
+            read(&[matrix(1, &[1, 255, 127])]).unwrap()[0].values,
+            [1.0, -1.0, 127.0]
+        );
         assert!(arrays(&file(&[plain]), |_| false).unwrap().is_empty());
     }
 
@@ -416,21 +484,42 @@ mod tests {
         let mut long = matrix(9, &doubles());
         long[4] = 0xff;
         long[5] = 0xff;
-        assert_eq!(refusal(&[long]), (128, "an element of 65535 bytes where 80 bytes are left".into()));
+        assert_eq!(
+            refusal(&[long]),
+            (
+                128,
+                "an element of 65535 bytes where 80 bytes are left".into()
+            )
+        );
         let fewer = matrix(9, &doubles()[..16]);
-        assert_eq!(refusal(&[fewer]), (176, "array x of [3, 1] has 2 numbers".into()));
-        assert_eq!(refusal(&[zlib(&zlib(b"x"))]).1, "compressed data within compressed data");
-        assert_eq!(refusal(&[matrix(8, &doubles())]), (176, "numbers of type 8".into()));
+        assert_eq!(
+            refusal(&[fewer]),
+            (176, "array x of [3, 1] has 2 numbers".into())
+        );
+        assert_eq!(
+            refusal(&[zlib(&zlib(b"x"))]).1,
+            "compressed data within compressed data"
+        );
+        assert_eq!(
+            refusal(&[matrix(8, &doubles())]),
+            (176, "numbers of type 8".into())
+        );
     }
 
     #[test]
     fn other_files_are_refused_at_the_header() {
         let refusal = |bytes: &[u8]| arrays(bytes, |_| true).unwrap_err().reason;
-        assert_eq!(refusal(b"short"), "the file ends here, inside its header of 128 bytes");
+        assert_eq!(
+            refusal(b"short"),
+            "the file ends here, inside its header of 128 bytes"
+        );
         let mut newer = file(&[]);
         newer[125] = 2;
         assert_eq!(refusal(&newer), "version 2 found, 1 of MATLAB 5 needed");
         newer[126] = b'H';
-        assert_eq!(refusal(&newer), "byte order \"HM\" found, \"IM\" or \"MI\" of MATLAB 5 needed");
+        assert_eq!(
+            refusal(&newer),
+            "byte order \"HM\" found, \"IM\" or \"MI\" of MATLAB 5 needed"
+        );
     }
 }

@@ -51,7 +51,9 @@ impl Outline {
             train.labels(),
             test.labels(),
         );
-        if let (Features::Tokens(first), Features::Tokens(second)) = (train.features(), test.features()) {
+        if let (Features::Tokens(first), Features::Tokens(second)) =
+            (train.features(), test.features())
+        {
             outline.windows = Some(first.followed_by(second));
         }
         match (train.owners(), test.owners()) {

@@ -4,6 +4,8 @@ mod authors;
 mod cache;
 pub(crate) mod comments;
 pub(crate) mod dump;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 pub(crate) mod leaf;
 mod months;
 mod windows;
@@ -108,7 +110,12 @@ impl Reddit {
             ("window", self.window, 1, MOST_WINDOW),
             ("stride", self.stride, 1, u32::MAX as usize),
             ("min_posts", self.posts().0, 1, u32::MAX as usize),
-            ("max_posts", self.posts().1, self.posts().0, u32::MAX as usize),
+            (
+                "max_posts",
+                self.posts().1,
+                self.posts().0,
+                u32::MAX as usize,
+            ),
         ];
         for (setting, found, least, most) in ranges {
             DataError::expect_between(NAME, setting, found, least..=most)?;
@@ -126,7 +133,10 @@ impl Reddit {
             RedditSource::Pushshift => (150, 500),
             RedditSource::Leaf => (1, u32::MAX as usize),
         };
-        (self.min_posts.unwrap_or(fewest), self.max_posts.unwrap_or(most))
+        (
+            self.min_posts.unwrap_or(fewest),
+            self.max_posts.unwrap_or(most),
+        )
     }
 
     /// Reads the comments and cuts them into windows.
@@ -149,7 +159,8 @@ fn months_of(setting: &'static str, months: &[String], others: &[String]) -> Res
         return Err(wrong("empty".into(), "a month such as 2017-11"));
     }
     for (index, month) in months.iter().enumerate() {
-        let digits = |part: &str, count| part.len() == count && part.bytes().all(|b| b.is_ascii_digit());
+        let digits =
+            |part: &str, count| part.len() == count && part.bytes().all(|b| b.is_ascii_digit());
         let dates = |(year, month)| digits(year, 4) && digits(month, 2);
         if !month.split_once('-').is_some_and(dates) {
             return Err(wrong(format!("{month:?}"), "a month such as 2017-11"));

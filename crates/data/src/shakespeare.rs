@@ -144,7 +144,10 @@ impl Shakespeare {
     fn splits(&self, roles: &[Role]) -> Result<Splits, String> {
         let alphabet: BTreeSet<char> = roles.iter().flat_map(|role| role.words.chars()).collect();
         if alphabet.len() > MOST_SYMBOLS {
-            return Err(format!("{} different characters, at most {MOST_SYMBOLS} expected", alphabet.len()));
+            return Err(format!(
+                "{} different characters, at most {MOST_SYMBOLS} expected",
+                alphabet.len()
+            ));
         }
         let alphabet: Vec<char> = alphabet.into_iter().collect();
         let token = |symbol: char| {
@@ -167,11 +170,15 @@ impl Shakespeare {
             names.push(role.name.clone());
         }
         if names.is_empty() {
-            return Err(format!("no role speaks long enough for windows of {} characters", self.window));
+            return Err(format!(
+                "no role speaks long enough for windows of {} characters",
+                self.window
+            ));
         }
         let (text, names) = (Arc::new(text), Arc::new(names));
         let examples = |starts: Starts| {
-            let windows = Examples::windows(text.clone(), starts.starts, self.window, alphabet.len());
+            let windows =
+                Examples::windows(text.clone(), starts.starts, self.window, alphabet.len());
             let examples = windows.map_err(|error| error.to_string())?;
             let examples = examples.with_owners(starts.owners);
             Ok::<_, String>(Arc::new(examples.with_owner_names(names.clone())))
@@ -206,7 +213,8 @@ struct Starts {
 
 impl Starts {
     fn extend(&mut self, begin: usize, offsets: impl Iterator<Item = usize>, owner: u32) {
-        self.starts.extend(offsets.map(|offset| (begin + offset) as u32));
+        self.starts
+            .extend(offsets.map(|offset| (begin + offset) as u32));
         self.owners.resize(self.starts.len(), owner);
     }
 }
@@ -261,8 +269,13 @@ mod tests {
 
     #[test]
     fn a_text_without_roles_is_refused() {
-        let refusal = settings(80, None).splits(&[role("A", "short")]).unwrap_err();
-        assert_eq!(refusal, "no role speaks long enough for windows of 80 characters");
+        let refusal = settings(80, None)
+            .splits(&[role("A", "short")])
+            .unwrap_err();
+        assert_eq!(
+            refusal,
+            "no role speaks long enough for windows of 80 characters"
+        );
     }
 
     #[test]
@@ -280,6 +293,9 @@ mod tests {
             train_percent: 100,
             ..Shakespeare::default()
         };
-        assert_eq!(refusal(all), "shakespeare: train_percent is 100, from 1 to 99 needed");
+        assert_eq!(
+            refusal(all),
+            "shakespeare: train_percent is 100, from 1 to 99 needed"
+        );
     }
 }

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use meshfold_data::{
-    ByRole, ByUser, ByWriter, ClassSizes, Classes, Dirichlet, Explicit, Iid, LabelQuota, Labelled, OneLabel,
-    PartitionError, Partitioner, Quantity, Shards, Similarity, TwoLabelPowerLaw,
+    ByRole, ByUser, ByWriter, ClassSizes, Classes, Dirichlet, Explicit, Iid, LabelQuota, Labelled,
+    OneLabel, PartitionError, Partitioner, Quantity, Shards, Similarity, TwoLabelPowerLaw,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -173,7 +173,8 @@ fn writers_that_are_not_there_are_named() {
 
 #[test]
 fn roles_and_users_are_called_so() {
-    let refusal = |way: Partitioner, examples| way.split(examples, &mut rng(1)).unwrap_err().to_string();
+    let refusal =
+        |way: Partitioner, examples| way.split(examples, &mut rng(1)).unwrap_err().to_string();
     let labels = [0, 1, 1];
     let nobodys = Labelled::new(&labels, 2);
     assert_eq!(
@@ -194,9 +195,14 @@ fn what_follows_in_a_text_is_no_label_to_deal_by() {
     text.text = true;
     let deal = |way: &str| {
         let way: Partitioner = serde_json::from_str(way).unwrap();
-        way.split(text, &mut rng(1)).map_err(|error| error.to_string())
+        way.split(text, &mut rng(1))
+            .map_err(|error| error.to_string())
     };
-    for way in [r#"{"iid": {"clients": 3}}"#, r#"{"quantity": {"clients": 3}}"#, r#"{"by_user": {}}"#] {
+    for way in [
+        r#"{"iid": {"clients": 3}}"#,
+        r#"{"quantity": {"clients": 3, "sigma": 1}}"#,
+        r#"{"by_user": {}}"#,
+    ] {
         assert!(deal(way).is_ok(), "{way}");
     }
     for way in [

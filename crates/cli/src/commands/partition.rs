@@ -177,7 +177,9 @@ impl Shares {
     fn print_text(&self, tokens: &[usize], vocabulary: &[usize]) -> Result<String, Failure> {
         let columns = ["client", "examples", "tokens", "vocabulary"].map(Column::Figure);
         let mut table = Table::new(&columns);
-        for (client, ((size, tokens), different)) in self.sizes.iter().zip(tokens).zip(vocabulary).enumerate() {
+        for (client, ((size, tokens), different)) in
+            self.sizes.iter().zip(tokens).zip(vocabulary).enumerate()
+        {
             let figures = [size, tokens, different].map(|figure| count(*figure as u64));
             table.row([client.to_string()].into_iter().chain(figures));
         }

@@ -40,7 +40,8 @@ mod tests {
         for window in found.chunks_exact(BINS) {
             for (bin, magnitude) in window.iter().enumerate() {
                 // The constant counts twice, as in the formula. Rounding of 300 terms of size 3.
-                let needed = [1.0, 3.0, 0.0][usize::from(bin > 0) + usize::from(bin > 0 && bin != 7)];
+                let needed =
+                    [1.0, 3.0, 0.0][usize::from(bin > 0) + usize::from(bin > 0 && bin != 7)];
                 assert!((magnitude - needed).abs() < 1e-12, "bin {bin}: {magnitude}");
             }
         }

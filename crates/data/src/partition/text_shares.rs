@@ -29,7 +29,10 @@ impl Partition {
         let mut owned_by = vec![0; classes];
         let share = |client: usize| {
             let shard = self.shard(client);
-            let mut starts: Vec<usize> = shard.iter().map(|&e| windows.starts()[e as usize] as usize).collect();
+            let mut starts: Vec<usize> = shard
+                .iter()
+                .map(|&e| windows.starts()[e as usize] as usize)
+                .collect();
             starts.sort_unstable();
             let (mut covered, mut tokens, mut vocabulary) = (0, 0, 0);
             for start in starts {
@@ -64,7 +67,8 @@ impl Partition {
                 tokens,
                 vocabulary,
             } = share;
-            writeln!(csv, "{client},{examples},{tokens},{vocabulary}").expect("a String takes any text");
+            writeln!(csv, "{client},{examples},{tokens},{vocabulary}")
+                .expect("a String takes any text");
         }
         csv
     }

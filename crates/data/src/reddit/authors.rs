@@ -59,7 +59,14 @@ const ACCOUNTS: [&str; 45] = [
 ];
 
 /// What is in the names of other programs and of those who moderate.
-const IN_NAMES: [&str; 6] = ["auto", "bot", "mod", "mentioned", "transcriber", "[removed]"];
+const IN_NAMES: [&str; 6] = [
+    "auto",
+    "bot",
+    "mod",
+    "mentioned",
+    "transcriber",
+    "[removed]",
+];
 
 /// What programs say.
 const PHRASES: [&str; 7] = [
@@ -115,10 +122,22 @@ mod tests {
             counted(&comment).is_some()
         };
         assert!(counts("someone", "words"));
-        for author in ["[deleted]", "", "AutoModerator", "haiku-BOT", "Tippr", "ZX-Ace"] {
+        for author in [
+            "[deleted]",
+            "",
+            "AutoModerator",
+            "haiku-BOT",
+            "Tippr",
+            "ZX-Ace",
+        ] {
             assert!(!counts(author, "words"), "{author}");
         }
-        for body in ["", " [removed]\n", "[deleted]", "Thank you for your submission!"] {
+        for body in [
+            "",
+            " [removed]\n",
+            "[deleted]",
+            "Thank you for your submission!",
+        ] {
             assert!(!counts("someone", body), "{body}");
         }
         assert!(counts("someone", "[deleted] was right"));

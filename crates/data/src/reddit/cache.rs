@@ -10,10 +10,10 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
-use super::comments::{Comments, MOST_WORDS};
 use super::Chosen;
+use super::comments::{Comments, MOST_WORDS};
 
-const MAGIC: &[u8; 16] = b"meshfold-words-1";
+pub(super) const MAGIC: &[u8; 16] = b"meshfold-words-1";
 /// Bytes of a SHA-256.
 const SUM: usize = 32;
 /// Bytes before the tokens.
@@ -37,7 +37,10 @@ pub(super) fn save(path: &Path, key: &[u8; SUM], chosen: &Chosen) -> io::Result<
     write(&mut writer, key, chosen)?;
     let sum = writer.sum.finalize();
     writer.inner.write_all(&sum)?;
-    let file = writer.inner.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let file = writer
+        .inner
+        .into_inner()
+        .map_err(io::IntoInnerError::into_error)?;
     file.persist(path)?;
     // A temporary file is its owner's alone; the cache is to be readable like the data beside it.
     #[cfg(unix)]
@@ -51,7 +54,11 @@ pub(super) fn save(path: &Path, key: &[u8; SUM], chosen: &Chosen) -> io::Result<
 fn write(to: &mut impl Write, key: &[u8; SUM], chosen: &Chosen) -> io::Result<()> {
     to.write_all(MAGIC)?;
     to.write_all(key)?;
-    let Chosen { train, test, tokens } = chosen;
+    let Chosen {
+        train,
+        test,
+        tokens,
+    } = chosen;
     let counts = [train, test].map(|comments| [comments.tokens.len(), comments.lengths.len()]);
     for count in counts.concat().into_iter().chain([*tokens]) {
         to.write_all(&(count as u64).to_le_bytes())?;
@@ -68,7 +75,7 @@ fn write(to: &mut impl Write, key: &[u8; SUM], chosen: &Chosen) -> io::Result<()
 }
 
 /// Reads a cache of `length` bytes.
-fn read(from: impl Read, length: u64, key: &[u8; SUM]) -> Option<Chosen> {
+pub(super) fn read(from: impl Read, length: u64, key: &[u8; SUM]) -> Option<Chosen> {
     let mut from = Summing {
         inner: from,
         sum: Sha256::new(),
@@ -80,15 +87,36 @@ fn read(from: impl Read, length: u64, key: &[u8; SUM]) -> Option<Chosen> {
     if magic != MAGIC || found != key {
         return None;
     }
-    let counts: Vec<u64> = counts.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
-    let [train_words, train_comments, test_words, test_comments, tokens] = counts[..] else {
+    let counts: Vec<u64> = counts
+        .as_chunks()
+        .0
+        .iter()
+        .map(|bytes| u64::from_le_bytes(*bytes))
+        .collect();
+    let [
+        train_words,
+        train_comments,
+        test_words,
+        test_comments,
+        tokens,
+    ] = counts[..]
+    else {
         return None;
     };
     // Sizes that do not add up to the file's are not believed, so that nothing is reserved for them.
-    let sizes = [(train_words, 2), (test_words, 2), (train_comments, 8), (test_comments, 8)];
-    let content = sizes.iter().try_fold((HEADER + SUM) as u64, |sum, (count, bytes)| {
-        count.checked_mul(*bytes).and_then(|size| sum.checked_add(size))
-    })?;
+    let sizes = [
+        (train_words, 2),
+        (test_words, 2),
+        (train_comments, 8),
+        (test_comments, 8),
+    ];
+    let content = sizes
+        .iter()
+        .try_fold((HEADER + SUM) as u64, |sum, (count, bytes)| {
+            count
+                .checked_mul(*bytes)
+                .and_then(|size| sum.checked_add(size))
+        })?;
     if content != length || train_words.max(test_words) > MOST_WORDS as u64 || tokens > 1 << 16 {
         return None;
     }
@@ -116,7 +144,11 @@ fn comments(from: &mut impl Read, words: usize, comments: usize) -> Option<Comme
     })
 }
 
-fn numbers<const BYTES: usize, T>(from: &mut impl Read, count: usize, of: fn([u8; BYTES]) -> T) -> Option<Vec<T>> {
+fn numbers<const BYTES: usize, T>(
+    from: &mut impl Read,
+    count: usize,
+    of: fn([u8; BYTES]) -> T,
+) -> Option<Vec<T>> {
     let mut numbers = Vec::with_capacity(count);
     let mut block = [0; 1 << 14];
     let mut left = count * BYTES;
@@ -198,7 +230,11 @@ mod tests {
         for place in (0..HEADER).chain([HEADER + 999, whole.len() - 40, whole.len() - 1]) {
             let mut damaged = whole.clone();
             damaged[place] ^= 0x81;
-            assert_eq!(read(damaged.as_slice(), damaged.len() as u64, &[1; SUM]), None, "{place}");
+            assert_eq!(
+                read(damaged.as_slice(), damaged.len() as u64, &[1; SUM]),
+                None,
+                "{place}"
+            );
             let cut = &whole[..place];
             assert_eq!(read(cut, cut.len() as u64, &[1; SUM]), None, "{place}");
         }

@@ -60,7 +60,9 @@ impl Lexicon {
     pub(crate) fn vocabulary(self, size: usize) -> Vocabulary {
         let Self { numbers, counts } = self;
         let mut words: Vec<(Box<str>, u32)> = numbers.into_iter().collect();
-        let rank = |(word, number): &(Box<str>, u32)| (std::cmp::Reverse(counts[*number as usize]), word.clone());
+        let rank = |(word, number): &(Box<str>, u32)| {
+            (std::cmp::Reverse(counts[*number as usize]), word.clone())
+        };
         words.sort_by_cached_key(rank);
         words.truncate(size);
         let mut tokens = vec![UNKNOWN; counts.len()];
@@ -91,8 +93,12 @@ impl Vocabulary {
     pub(crate) fn append(&self, owner: u32, words: &str, comments: &mut Comments) {
         let before = comments.tokens.len();
         let token = |word: &str| self.by_word.get(word).copied().unwrap_or(UNKNOWN);
-        comments.tokens.extend(words.split_terminator(' ').map(token));
-        comments.lengths.push((comments.tokens.len() - before) as u32);
+        comments
+            .tokens
+            .extend(words.split_terminator(' ').map(token));
+        comments
+            .lengths
+            .push((comments.tokens.len() - before) as u32);
         comments.owners.push(owner);
     }
 }
@@ -173,7 +179,10 @@ mod tests {
         assert_eq!(comments.owners, [0, 7, 7]);
         let mut others = Comments::default();
         vocabulary.append(9, "a new b ", &mut others);
-        assert_eq!((others.tokens, others.lengths), (vec![6, UNKNOWN, 4], vec![3]));
+        assert_eq!(
+            (others.tokens, others.lengths),
+            (vec![6, UNKNOWN, 4], vec![3])
+        );
         assert_eq!(vocabulary.tokens(), 7);
     }
 

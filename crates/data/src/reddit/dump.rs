@@ -22,15 +22,9 @@ pub(crate) struct Comment<'a> {
 #[derive(Debug)]
 pub(crate) enum Fault {
     /// What was found at a byte of the content, and what was needed.
-    Malformed {
-        offset: u64,
-        reason: String,
-    },
+    Malformed { offset: u64, reason: String },
     /// The content from a byte on.
-    Unreadable {
-        offset: u64,
-        error: io::Error,
-    },
+    Unreadable { offset: u64, error: io::Error },
 }
 
 /// Reads the comments of `dump` in their order: `of` makes something of each, several at once, and `take` is given what
@@ -96,7 +90,11 @@ fn comments<T: Send>(
         Err(error) => Err(Fault::Malformed {
             offset,
             // The error of serde_json may quote the line; its category and column do not.
-            reason: format!("{:?} error in column {} of a comment", error.classify(), error.column()),
+            reason: format!(
+                "{:?} error in column {} of a comment",
+                error.classify(),
+                error.column()
+            ),
         }),
     };
     lines.into_par_iter().with_min_len(64).map(read).collect()
@@ -132,21 +130,35 @@ mod tests {
 
     #[test]
     fn comments_come_in_their_order_across_blocks() {
-        let line = |index: usize| format!("{{\"id\": {index}, \"author\": \"a{index}\", \"body\": \"{}\"}}\n", "x".repeat(900));
+        let line = |index: usize| {
+            format!(
+                "{{\"id\": {index}, \"author\": \"a{index}\", \"body\": \"{}\"}}\n",
+                "x".repeat(900)
+            )
+        };
         let dump: String = (0..30_000).map(line).collect();
         assert!(dump.len() > 3 * BLOCK);
         let authors = authors(dump.trim_end().as_bytes()).unwrap();
         assert_eq!(authors.len(), 30_000);
-        assert!(authors.iter().enumerate().all(|(index, author)| *author == format!("a{index}")));
+        assert!(
+            authors
+                .iter()
+                .enumerate()
+                .all(|(index, author)| *author == format!("a{index}"))
+        );
     }
 
     #[test]
     fn a_line_that_is_no_comment_is_named_by_its_offset_and_not_quoted() {
-        let dump = b"{\"author\": \"a\", \"body\": \"b\"}\n\n{\"author\": 3, \"body\": \"secret\"}\n";
+        let dump =
+            b"{\"author\": \"a\", \"body\": \"b\"}\n\n{\"author\": 3, \"body\": \"secret\"}\n";
         let Err(Fault::Malformed { offset, reason }) = authors(dump) else {
             panic!("refused")
         };
-        assert_eq!((offset, reason.as_str()), (30, "Data error in column 12 of a comment"));
+        assert_eq!(
+            (offset, reason.as_str()),
+            (30, "Data error in column 12 of a comment")
+        );
         assert!(authors(b"{\"author\": \"a\", \"bo").is_err());
         assert_eq!(authors(b"{}\n{\"author\": null}").unwrap().len(), 0);
         assert_eq!(authors(b"").unwrap().len(), 0);

@@ -160,7 +160,9 @@ impl<'de> Visitor<'de> for Comments {
                 return Ok(all);
             }
             if all.len() == MOST_COMMENTS {
-                return Err(S::Error::custom(format_args!("more than {MOST_COMMENTS} comments of a user")));
+                return Err(S::Error::custom(format_args!(
+                    "more than {MOST_COMMENTS} comments of a user"
+                )));
             }
             all.push(words);
         }
@@ -190,7 +192,9 @@ impl<'de> Visitor<'de> for Words<'_> {
 
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
         if self.words.len() + text.len() > MOST_BYTES {
-            return Err(E::custom(format_args!("a comment of more than {MOST_BYTES} bytes")));
+            return Err(E::custom(format_args!(
+                "a comment of more than {MOST_BYTES} bytes"
+            )));
         }
         let word = |word: &&str| !["<BOS>", "<EOS>", "<PAD>"].contains(word);
         for word in text.split_whitespace().filter(word) {
@@ -205,7 +209,9 @@ impl<'de> Visitor<'de> for Words<'_> {
         // A comment has sequences, a sequence has words.
         let depth = self.depth + 1;
         if depth > 2 {
-            return Err(S::Error::custom("lists nested more than a comment's sequences"));
+            return Err(S::Error::custom(
+                "lists nested more than a comment's sequences",
+            ));
         }
         while parts
             .next_element_seed(Words {
@@ -246,9 +252,18 @@ mod tests {
     fn other_files_are_refused_at_their_place() {
         for (file, reason) in [
             ("[]", "expected an object with user_data at line 1 column 0"),
-            (r#"{"users": []}"#, "missing field `user_data` at line 1 column 13"),
-            (r#"{"user_data": {"1": {}}}"#, "missing field `x` at line 1 column 22"),
-            (r#"{"user_data": {"1": {"x": [[[["w"]]]]}}}"#, "lists nested more than"),
+            (
+                r#"{"users": []}"#,
+                "missing field `user_data` at line 1 column 13",
+            ),
+            (
+                r#"{"user_data": {"1": {}}}"#,
+                "missing field `x` at line 1 column 22",
+            ),
+            (
+                r#"{"user_data": {"1": {"x": [[[["w"]]]]}}}"#,
+                "lists nested more than",
+            ),
             (r#"{"user_data": {"1": {"x": [3]}}}"#, "expected text"),
             (r#"{"user_data": {"1": {"x": ["w"#, "EOF while parsing"),
             (r#"{"user_data": {}} x"#, "trailing characters"),

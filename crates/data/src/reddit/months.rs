@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use sha2::{Digest, Sha256};
 
 use super::authors::counted;
-use super::comments::{Collection, Comments, Vocabulary, SPECIAL};
+use super::comments::{Collection, Comments, SPECIAL, Vocabulary};
 use super::dump::{self, Comment, Fault};
 use super::{Chosen, NAME, Reddit, RedditSource, cache, leaf, words};
 use crate::packing::packed;
@@ -40,7 +40,10 @@ pub(super) fn chosen(settings: &Reddit, folder: &DataFolder) -> Result<Chosen, D
     }
     let chosen = read(settings, &sources)?;
     if let Err(error) = cache::save(&path, &key, &chosen) {
-        tracing::warn!("reddit: the words are read again next time: cannot write {}: {error}", path.display());
+        tracing::warn!(
+            "reddit: the words are read again next time: cannot write {}: {error}",
+            path.display()
+        );
     }
     Ok(chosen)
 }
@@ -70,7 +73,9 @@ impl Sources {
             let find = |month: &String| {
                 let name = format!("RC_{month}");
                 let plain = home.join(&name);
-                let found = packed(&plain).chain([plain.clone()]).find(|path| path.is_file());
+                let found = packed(&plain)
+                    .chain([plain.clone()])
+                    .find(|path| path.is_file());
                 found.ok_or_else(|| missing(name, plain))
             };
             months.iter().map(find).collect::<Result<Vec<_>, _>>()
@@ -99,7 +104,11 @@ impl Sources {
     }
 
     fn bytes(&self) -> Result<u64, DataError> {
-        let size = |path: &PathBuf| Ok(fs::metadata(path).map_err(DataError::io("read", path))?.len());
+        let size = |path: &PathBuf| {
+            Ok(fs::metadata(path)
+                .map_err(DataError::io("read", path))?
+                .len())
+        };
         self.files().map(size).sum()
     }
 
@@ -155,7 +164,8 @@ fn each_comment<T: Send>(
     mut take: impl FnMut(T) -> Result<(), String>,
 ) -> Result<(), DataError> {
     for path in paths {
-        let content = payload::open(path, MOST_CONTENT).map_err(|error| payload::fault(NAME, path, 0, error))?;
+        let content = payload::open(path, MOST_CONTENT)
+            .map_err(|error| payload::fault(NAME, path, 0, error))?;
         dump::each(content, &of, &mut take).map_err(|fault| match fault {
             Fault::Malformed { offset, reason } => malformed(path, offset, reason),
             Fault::Unreadable { offset, error } => payload::fault(NAME, path, offset, error),
@@ -264,7 +274,9 @@ fn test_comments(
     let mut rng = ChaCha8Rng::seed_from_u64(settings.seed);
     let mut drawn: Vec<(u64, String, String)> = Vec::new();
     let mut met = 0_u64;
-    let whole = |comment: Comment<'_>| counted(&comment).map(|(author, body)| (author.to_owned(), body.to_owned()));
+    let whole = |comment: Comment<'_>| {
+        counted(&comment).map(|(author, body)| (author.to_owned(), body.to_owned()))
+    };
     each_comment(months, whole, |(author, body)| {
         // Comment m of those met replaces one of the k drawn with probability k / m (Vitter's algorithm R).
         let place = match drawn.len() < settings.test_comments {
@@ -287,7 +299,10 @@ fn test_comments(
         if words::append(&body, &mut words) == 0 {
             continue;
         }
-        let known = users.slots.get(author.as_str()).and_then(|slot| users.numbers[*slot as usize]);
+        let known = users
+            .slots
+            .get(author.as_str())
+            .and_then(|slot| users.numbers[*slot as usize]);
         let owner = known.unwrap_or_else(|| {
             let new = next + others.len() as u32;
             *others.entry(author).or_insert(new)
@@ -295,7 +310,10 @@ fn test_comments(
         vocabulary.append(owner, &words, &mut comments);
     }
     match comments.lengths.is_empty() {
-        true => Err(unmet(format!("no comment with words in {}", settings.test_months.join(", ")))),
+        true => Err(unmet(format!(
+            "no comment with words in {}",
+            settings.test_months.join(", ")
+        ))),
         false => Ok(comments),
     }
 }
@@ -316,7 +334,9 @@ fn from_leaf(settings: &Reddit, sources: &Sources) -> Result<Chosen, DataError> 
         with_words.try_for_each(|words| collection.add(number, words))
     })?;
     if collection.len() == 0 {
-        return Err(unmet(format!("no user of the training files has {fewest} to {most} comments")));
+        return Err(unmet(format!(
+            "no user of the training files has {fewest} to {most} comments"
+        )));
     }
     let (train, vocabulary) = collection.in_vocabulary(settings.vocabulary - SPECIAL);
     let mut test = Comments::default();
@@ -346,13 +366,17 @@ fn each_leaf_user(
 ) -> Result<(), DataError> {
     for path in paths {
         let fault = |error| payload::fault(NAME, path, 0, error);
-        let content = BufReader::with_capacity(1 << 16, payload::open(path, MOST_CONTENT).map_err(fault)?);
+        let content =
+            BufReader::with_capacity(1 << 16, payload::open(path, MOST_CONTENT).map_err(fault)?);
         leaf::each_user(content, &mut take).map_err(|error| match error.is_io() {
             true => payload::fault(NAME, path, 0, error.into()),
             false => {
                 // The error of serde_json may quote the text; its category and place do not.
                 let (line, column) = (error.line(), error.column());
-                let reason = format!("{:?} error in line {line}, column {column} of the json", error.classify());
+                let reason = format!(
+                    "{:?} error in line {line}, column {column} of the json",
+                    error.classify()
+                );
                 malformed(path, 0, reason)
             }
         })?;
@@ -362,4 +386,135 @@ fn each_leaf_user(
 
 fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_first_months_have_their_comments_and_authors() {
+        for (month, comments, authors) in [
+            ("01", 3_666, 790),
+            ("02", 9_095, 1_463),
+            ("03", 13_859, 1_957),
+        ] {
+            let Some(path) = crate::real_data::file(&format!("reddit/RC_2006-{month}.bz2")) else {
+                return;
+            };
+            let (mut met, mut named) = (0, BTreeSet::new());
+            let author = |comment: Comment<'_>| comment.author.map(String::from);
+            each_comment(&[path], author, |author| {
+                met += 1;
+                named.insert(author);
+                Ok(())
+            })
+            .unwrap();
+            named.remove("[deleted]");
+            assert_eq!((met, named.len()), (comments, authors));
+        }
+    }
+
+    fn settings() -> Reddit {
+        Reddit {
+            train_months: vec!["2001-01".into()],
+            test_months: vec!["2001-02".into()],
+            min_posts: Some(2),
+            max_posts: Some(3),
+            ..Reddit::default()
+        }
+    }
+
+    fn dump(lines: &[(&str, &str)]) -> String {
+        let line = |(author, body): &(&str, &str)| {
+            serde_json::json!({"author": author, "body": body, "score": [1, {"x": null}]})
+                .to_string()
+                + "\n"
+        };
+        lines.iter().map(line).collect()
+    }
+
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("reddit");
+        fs::create_dir(&home).unwrap();
+        let train = [
+            ("eve", "b a"),
+            ("adam", "a"),
+            ("many", "x"),
+            ("eve", "a c"),
+            ("many", "x"),
+            ("adam", "b"),
+            ("one", "y"),
+            ("many", "x"),
+            ("[deleted]", "z"),
+            ("many", "x"),
+        ];
+        fs::write(home.join("RC_2001-01"), dump(&train)).unwrap();
+        let packed =
+            zstd::encode_all(dump(&[("new", "a new"), ("adam", "b")]).as_bytes(), 3).unwrap();
+        fs::write(home.join("RC_2001-02.zst"), packed).unwrap();
+        folder
+    }
+
+    #[test]
+    fn authors_of_as_many_posts_as_asked_for_are_chosen() {
+        let folder = folder();
+        let chosen = chosen(&settings(), &DataFolder::new(folder.path())).unwrap();
+        // eve and adam, in the order of their first comments; a, b and c by how often they say them.
+        assert_eq!(chosen.train.owners, [0, 1, 0, 1]);
+        assert_eq!(chosen.train.tokens, [5, 4, 4, 4, 6, 5]);
+        assert_eq!(chosen.test.owners, [2, 1]);
+        assert_eq!(chosen.test.tokens, [4, 1, 5]);
+        assert_eq!(chosen.tokens, 7);
+    }
+
+    #[test]
+    fn the_cache_depends_on_what_is_chosen_and_not_on_windows() {
+        let folder = folder();
+        let home = folder.path().join("reddit");
+        let sources = Sources::find(&settings(), &home, &DataFolder::new(folder.path())).unwrap();
+        let key = |settings: Reddit| sources.key(&settings).unwrap();
+        let same = Reddit {
+            window: 30,
+            stride: 5,
+            ..settings()
+        };
+        assert_eq!(key(settings()), key(same));
+        let other = Reddit {
+            seed: 1,
+            ..settings()
+        };
+        assert_ne!(key(settings()), key(other));
+    }
+
+    #[test]
+    fn leafs_files_are_read_from_their_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("reddit");
+        for (part, words) in [("train", "so it goes"), ("test", "it goes on")] {
+            fs::create_dir_all(home.join(part)).unwrap();
+            let words: Vec<&str> = words.split(' ').collect();
+            let users =
+                serde_json::json!({"users": ["7"], "user_data": {"7": {"x": [[words]], "y": []}}});
+            fs::write(home.join(part).join("a.json"), users.to_string()).unwrap();
+        }
+        let settings = Reddit {
+            source: RedditSource::Leaf,
+            ..Reddit::default()
+        };
+        let chosen = chosen(&settings, &DataFolder::new(folder.path())).unwrap();
+        assert_eq!(
+            (chosen.train.lengths, chosen.test.lengths),
+            (vec![3], vec![3])
+        );
+        // goes, it, so by the alphabet.
+        assert_eq!(
+            (chosen.train.tokens, chosen.test.tokens),
+            (vec![6, 5, 4], vec![5, 4, 1])
+        );
+        assert_eq!(chosen.test.owners, [0]);
+    }
 }

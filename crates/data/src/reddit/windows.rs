@@ -8,7 +8,8 @@ use crate::{DataError, Examples, Splits};
 
 /// The examples of `chosen`: windows of `window` tokens, one for each `stride`-th next word of an author.
 pub(super) fn splits(chosen: &Chosen, window: usize, stride: usize) -> Result<Splits, DataError> {
-    let text_of = |comments: &Comments| comments.tokens.len() + comments.lengths.len() * (window + 1);
+    let text_of =
+        |comments: &Comments| comments.tokens.len() + comments.lengths.len() * (window + 1);
     let tokens = text_of(&chosen.train) + text_of(&chosen.test);
     if u32::try_from(tokens).is_err() {
         return Err(DataError::Unmet {
@@ -49,7 +50,11 @@ impl Text {
     /// Appends `comments`; the starts of their windows and whose they are.
     fn append(&mut self, comments: &Comments) -> (Vec<u32>, Vec<u32>) {
         let (mut starts, mut owners) = (Vec::new(), Vec::new());
-        let authors = comments.owners.iter().max().map_or(0, |last| *last as usize + 1);
+        let authors = comments
+            .owners
+            .iter()
+            .max()
+            .map_or(0, |last| *last as usize + 1);
         // How many next words to pass over before the author's next example.
         let mut wait = vec![0; authors];
         let mut words = comments.tokens.as_slice();
@@ -105,7 +110,13 @@ mod tests {
         let (train, test) = (&splits.train, &splits.test);
         assert_eq!(train.labels(), [4, 5, END, 6, END, 7, END]);
         assert_eq!(train.owners().unwrap(), [1, 1, 1, 0, 0, 1, 1]);
-        let row = |index| train.row(index).iter().map(|token| *token as u16).collect::<Vec<_>>();
+        let row = |index| {
+            train
+                .row(index)
+                .iter()
+                .map(|token| *token as u16)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(row(0), [PAD, PAD, BEGIN]);
         assert_eq!(row(1), [PAD, BEGIN, 4]);
         assert_eq!(row(2), [BEGIN, 4, 5]);

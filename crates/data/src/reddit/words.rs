@@ -86,12 +86,22 @@ fn entity(text: &str) -> (char, usize) {
 /// The word at the start of `text`, which is not empty, and how much of the text it takes.
 fn first(text: &str) -> (&str, usize) {
     let bytes = text.as_bytes();
-    if ["http://", "https://", "www."].iter().any(|start| text.starts_with(start)) {
+    if ["http://", "https://", "www."]
+        .iter()
+        .any(|start| text.starts_with(start))
+    {
         let ends = |byte: &u8| matches!(byte, b' ' | b')' | b']');
         return (ADDRESS, bytes.iter().position(ends).unwrap_or(text.len()));
     }
-    for (prefix, word) in [("/u/", USER), ("u/", USER), ("/r/", SUBREDDIT), ("r/", SUBREDDIT)] {
-        let name = text.strip_prefix(prefix).map(|name| run(name.as_bytes(), |b| letter(b) || b == b'-'));
+    for (prefix, word) in [
+        ("/u/", USER),
+        ("u/", USER),
+        ("/r/", SUBREDDIT),
+        ("r/", SUBREDDIT),
+    ] {
+        let name = text
+            .strip_prefix(prefix)
+            .map(|name| run(name.as_bytes(), |b| letter(b) || b == b'-'));
         if let Some(length @ 1..) = name {
             return (word, prefix.len() + length);
         }
@@ -131,7 +141,10 @@ fn letter(byte: u8) -> bool {
 
 /// How many bytes there are before the first that is not `of` a kind.
 fn run(bytes: &[u8], of: impl Fn(u8) -> bool) -> usize {
-    bytes.iter().position(|byte| !of(*byte)).unwrap_or(bytes.len())
+    bytes
+        .iter()
+        .position(|byte| !of(*byte))
+        .unwrap_or(bytes.len())
 }
 
 #[cfg(test)]
@@ -147,9 +160,18 @@ mod tests {
 
     #[test]
     fn words_numbers_and_symbols_stand_apart() {
-        assert_eq!(words("I don't  know, e-mail me!"), "i don't know , e-mail me !");
-        assert_eq!(words("it's 1,000.50 at 10:30, or 3.\n2nd"), "it's 1,000.50 at 10:30 , or 3 . 2nd");
-        assert_eq!(words("wait.... what?! 'so' -"), "wait ... what ? ! ' so ' -");
+        assert_eq!(
+            words("I don't  know, e-mail me!"),
+            "i don't know , e-mail me !"
+        );
+        assert_eq!(
+            words("it's 1,000.50 at 10:30, or 3.\n2nd"),
+            "it's 1,000.50 at 10:30 , or 3 . 2nd"
+        );
+        assert_eq!(
+            words("wait.... what?! 'so' -"),
+            "wait ... what ? ! ' so ' -"
+        );
         assert_eq!(words("a'' b--c"), "a ' ' b - - c");
     }
 
@@ -164,8 +186,14 @@ mod tests {
 
     #[test]
     fn html_symbols_are_unescaped_and_the_rest_dropped() {
-        assert_eq!(words("A &amp; B &lt;3 &#39;x&#x27; caf\u{e9} \u{2603}"), "a & b < 3 ' x ' caf");
-        assert_eq!(words("&unknown; &amp &#xffffffff; &"), "& unknown ; & amp & # xffffffff ; &");
+        assert_eq!(
+            words("A &amp; B &lt;3 &#39;x&#x27; caf\u{e9} \u{2603}"),
+            "a & b < 3 ' x ' caf"
+        );
+        assert_eq!(
+            words("&unknown; &amp &#xffffffff; &"),
+            "& unknown ; & amp & # xffffffff ; &"
+        );
     }
 
     #[test]

@@ -90,7 +90,10 @@ fn plays(text: &str) -> Vec<Play<'_>> {
     let opens = |line: &str| line.contains(BY_LINE);
     // The first work, the sonnets, has no roles.
     let works = (0..lines.len()).filter(|&index| opens(lines[index]));
-    let start = works.skip(1).next().map_or(0, |second| second.saturating_sub(5));
+    let start = works
+        .skip(1)
+        .next()
+        .map_or(0, |second| second.saturating_sub(5));
     let mut plays: Vec<Play<'_>> = Vec::new();
     let (mut speaker, mut flush_left) = (None, false);
     for (index, &line) in lines.iter().enumerate().skip(start) {
@@ -204,25 +207,75 @@ mod tests {
 
     #[test]
     fn heads_are_letters_and_spaces_a_stop_and_a_space() {
-        assert_eq!(head("  KING HENRY. Once", false), Some(("KING HENRY", "Once")));
+        assert_eq!(
+            head("  KING HENRY. Once", false),
+            Some(("KING HENRY", "Once"))
+        );
         assert_eq!(head("  EXETER. ", false), Some(("EXETER", "")));
-        for other in ["  O'NEIL. No", "    KING. No", "KING. No", "  KING.No", "  . No", "  KING"] {
+        for other in [
+            "  O'NEIL. No",
+            "    KING. No",
+            "KING. No",
+            "  KING.No",
+            "  . No",
+            "  KING",
+        ] {
             assert_eq!(head(other, false), None, "{other}");
         }
         assert_eq!(head("DUKE. Well", true), Some(("DUKE", "Well")));
     }
 
     #[test]
+    fn the_complete_works_have_the_heads_that_leaf_finds() {
+        let Some(path) = crate::real_data::file("shakespeare/t8.shakespeare.txt.gz") else {
+            return;
+        };
+        let content = crate::payload::open(&path, 1 << 23).unwrap();
+        let text = String::from_utf8(crate::payload::gather(content, 1 << 23).unwrap()).unwrap();
+        assert_eq!((text.len(), text.lines().count()), (5_458_199, 124_456));
+        let heads: Vec<_> = text.lines().filter_map(|line| head(line, false)).collect();
+        let names: std::collections::BTreeSet<_> = heads.iter().map(|(name, _)| name).collect();
+        // Counted by LEAF's regular expression on all lines of the file.
+        assert_eq!((heads.len(), names.len()), (29_587, 969));
+        // Those in capitals of two letters, hyphens and apostrophes among them, which LEAF's do not have.
+        let in_capitals = |line: &&str| {
+            let name = line
+                .strip_prefix("  ")
+                .and_then(|line| line.split_once(". "));
+            let name = name.map_or("", |(name, _)| name);
+            let capitals = |b: u8| b.is_ascii_uppercase() || b" '-".contains(&b);
+            name.len() > 1 && name.bytes().all(capitals) && name.as_bytes()[0].is_ascii_uppercase()
+        };
+        assert_eq!(text.lines().filter(in_capitals).count(), 24_883);
+        assert_eq!(
+            plays(&text)
+                .iter()
+                .filter(|play| play.names.len() > 1)
+                .count(),
+            36
+        );
+        assert_eq!(roles(&text).len(), 1_145);
+    }
+
+    #[test]
     fn titles_stand_two_to_seven_lines_above() {
         assert_eq!(title(&["FAR", "TITLE", "", "", ""]), "TITLE");
-        assert_eq!(title(&["TITLE", "", "1601", "2", "", "ALSO", "", ""]), "ALSO");
+        assert_eq!(
+            title(&["TITLE", "", "1601", "2", "", "ALSO", "", ""]),
+            "ALSO"
+        );
         assert_eq!(title(&["too far", "", "", "", "", "", "", ""]), "");
         assert_eq!(title(&[]), "");
     }
 
     #[test]
     fn any_text_has_roles_or_none() {
-        for text in ["", "\n", "by William Shakespeare", "x\nby William Shakespeare\nby William Shakespeare\n  A. b"] {
+        for text in [
+            "",
+            "\n",
+            "by William Shakespeare",
+            "x\nby William Shakespeare\nby William Shakespeare\n  A. b",
+        ] {
             assert!(roles(text).is_empty());
         }
     }

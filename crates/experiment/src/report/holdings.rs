@@ -59,7 +59,11 @@ impl Holdings {
 
 /// Clients, windows and tokens per client.
 fn text_in_words(counts: &TextCounts) -> String {
-    let total: usize = counts.examples.iter().map(|&examples| examples as usize).sum();
+    let total: usize = counts
+        .examples
+        .iter()
+        .map(|&examples| examples as usize)
+        .sum();
     let each = |figures: &[u32]| {
         let figures = || figures.iter().map(|&figure| figure as usize);
         range(figures().min().unwrap_or(0), figures().max().unwrap_or(0))

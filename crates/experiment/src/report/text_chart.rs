@@ -14,7 +14,9 @@ pub(super) fn chart(id: String, counts: &TextCounts) -> Chart {
     let together = together(counts);
     let clients: Vec<usize> = (0..counts.clients()).step_by(together).collect();
     let mean = |figures: &[u32]| -> Vec<f64> {
-        let mean = |chunk: &[u32]| chunk.iter().map(|figure| f64::from(*figure)).sum::<f64>() / chunk.len() as f64;
+        let mean = |chunk: &[u32]| {
+            chunk.iter().map(|figure| f64::from(*figure)).sum::<f64>() / chunk.len() as f64
+        };
         figures.chunks(together).map(mean).collect()
     };
     let tokens = Bar::new(clients.clone(), mean(&counts.tokens))
@@ -25,14 +27,26 @@ pub(super) fn chart(id: String, counts: &TextCounts) -> Chart {
         .y_axis("y2")
         .hover_template("client %{x}: %{y} different tokens<extra></extra>");
     let layout = Layout::new()
-        .x_axis(Axis::new().title("client").show_grid(false).zero_line(false))
+        .x_axis(
+            Axis::new()
+                .title("client")
+                .show_grid(false)
+                .zero_line(false),
+        )
         .y_axis(Axis::new().title("tokens").domain(&[0.0, 0.55]))
-        .y_axis2(Axis::new().title("different").domain(&[0.65, 1.0]).n_ticks(3).anchor("x"))
+        .y_axis2(
+            Axis::new()
+                .title("different")
+                .domain(&[0.65, 1.0])
+                .n_ticks(3)
+                .anchor("x"),
+        )
         .bar_gap(0.0)
         .show_legend(false);
     Chart {
         id,
-        description: "Bars of the tokens, and of the different tokens, that each client owns".to_owned(),
+        description: "Bars of the tokens, and of the different tokens, that each client owns"
+            .to_owned(),
         height: 360,
         traces: vec![tokens, vocabulary],
         layout,

@@ -27,7 +27,8 @@ impl TextCounts {
     pub(super) fn parse(csv: &str) -> Result<Self, String> {
         let mut counts = Self::default();
         for (client, line) in csv.lines().skip(1).enumerate() {
-            let fields: Result<Vec<u32>, _> = line.split(',').map(|field| field.trim().parse()).collect();
+            let fields: Result<Vec<u32>, _> =
+                line.split(',').map(|field| field.trim().parse()).collect();
             match fields.as_deref() {
                 Ok(&[found, examples, tokens, vocabulary]) if found as usize == client => {
                     counts.examples.push(examples);
@@ -60,14 +61,20 @@ mod tests {
         let csv = "client,examples,tokens,vocabulary\n0,3,240,50\n1,1,81,20\n";
         assert!(TextCounts::is_table(csv));
         let counts = TextCounts::parse(csv).unwrap();
-        assert_eq!((counts.clients(), counts.tokens[1], counts.vocabulary[0]), (2, 81, 50));
+        assert_eq!(
+            (counts.clients(), counts.tokens[1], counts.vocabulary[0]),
+            (2, 81, 50)
+        );
         assert!(!TextCounts::is_table("client,label,examples\n"));
     }
 
     #[test]
     fn a_bad_line_is_named() {
         let refusal = |lines: &str| TextCounts::parse(&format!("{HEADER}\n{lines}")).unwrap_err();
-        assert_eq!(refusal("0,1,2,3\n7,1,2,3\n"), "line 3: found \"7,1,2,3\", needed client 1 and three numbers");
+        assert_eq!(
+            refusal("0,1,2,3\n7,1,2,3\n"),
+            "line 3: found \"7,1,2,3\", needed client 1 and three numbers"
+        );
         assert!(refusal("0,1,2\n").starts_with("line 2"));
     }
 }
