@@ -2,17 +2,23 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cifar::{Cifar10, Cifar100};
 use crate::consensus::Consensus;
+use crate::csv_table::CsvTable;
 use crate::cwru::Cwru;
 use crate::fashion_mnist::FashionMnist;
+use crate::femnist::Femnist;
 use crate::glyphs::Glyphs;
+use crate::leukemia_a2::LeukemiaA2;
 use crate::mnist::Mnist;
+use crate::npz_table::NpzTable;
+use crate::qmnist::Qmnist;
 use crate::reddit::Reddit;
 use crate::shakespeare::Shakespeare;
 use crate::{DataError, DataFolder, Outline, Splits};
 
 /// A dataset and its settings: `{mnist: {validation: 10000}}`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DatasetConfig {
     /// Examples that are all the same.
@@ -23,6 +29,20 @@ pub enum DatasetConfig {
     Mnist(Mnist),
     /// Fashion-MNIST, from files.
     FashionMnist(FashionMnist),
+    /// CIFAR-10, from files.
+    Cifar10(Cifar10),
+    /// CIFAR-100, from files.
+    Cifar100(Cifar100),
+    /// MNIST with its writers, from files.
+    Qmnist(Qmnist),
+    /// LEAF's FEMNIST, from files.
+    Femnist(Femnist),
+    /// Leukaemia transcriptomes, from files.
+    LeukemiaA2(LeukemiaA2),
+    /// A user's table.
+    Csv(CsvTable),
+    /// A user's arrays.
+    Npz(NpzTable),
     /// Characters of Shakespeare's roles, from files.
     Shakespeare(Shakespeare),
     /// Words of Reddit's comments, from files.
@@ -44,6 +64,13 @@ impl DatasetConfig {
             Self::Glyphs(glyphs) => glyphs.load(),
             Self::Mnist(mnist) => mnist.layout().load(folder),
             Self::FashionMnist(fashion) => fashion.layout().load(folder),
+            Self::Cifar10(cifar) => cifar.layout().load(folder),
+            Self::Cifar100(cifar) => cifar.layout().load(folder),
+            Self::Qmnist(qmnist) => qmnist.load(folder),
+            Self::Femnist(femnist) => femnist.load(folder),
+            Self::LeukemiaA2(leukemia) => leukemia.load(folder),
+            Self::Csv(table) => table.load(folder),
+            Self::Npz(table) => table.load(folder),
             Self::Shakespeare(shakespeare) => shakespeare.load(folder),
             Self::Reddit(reddit) => reddit.load(folder),
             Self::Cwru(cwru) => cwru.load(folder),
@@ -61,6 +88,13 @@ impl DatasetConfig {
             Self::Glyphs(glyphs) => glyphs.outline(),
             Self::Mnist(mnist) => mnist.layout().outline(folder),
             Self::FashionMnist(fashion) => fashion.layout().outline(folder),
+            Self::Cifar10(cifar) => cifar.layout().outline(folder),
+            Self::Cifar100(cifar) => cifar.layout().outline(folder),
+            Self::Qmnist(qmnist) => qmnist.outline(folder),
+            Self::Femnist(femnist) => femnist.outline(folder),
+            Self::LeukemiaA2(leukemia) => leukemia.outline(folder),
+            Self::Csv(table) => table.outline(folder),
+            Self::Npz(table) => table.outline(folder),
             Self::Shakespeare(shakespeare) => Ok(Outline::of(&shakespeare.load(folder)?)),
             Self::Reddit(reddit) => Ok(Outline::of(&reddit.load(folder)?)),
             Self::Cwru(cwru) => cwru.outline(folder),
@@ -78,6 +112,13 @@ impl DatasetConfig {
             Self::Glyphs(glyphs) => glyphs.validate(),
             Self::Mnist(mnist) => mnist.layout().validate(),
             Self::FashionMnist(fashion) => fashion.layout().validate(),
+            Self::Cifar10(cifar) => cifar.layout().validate(),
+            Self::Cifar100(cifar) => cifar.layout().validate(),
+            Self::Qmnist(qmnist) => qmnist.validate(),
+            Self::Femnist(femnist) => femnist.validate(),
+            Self::LeukemiaA2(leukemia) => leukemia.validate(),
+            Self::Csv(table) => table.validate(),
+            Self::Npz(table) => table.validate(),
             Self::Shakespeare(shakespeare) => shakespeare.validate(),
             Self::Reddit(reddit) => reddit.validate(),
             Self::Cwru(cwru) => cwru.validate(),
@@ -91,6 +132,13 @@ impl DatasetConfig {
             Self::Glyphs(_) => "glyphs",
             Self::Mnist(_) => "mnist",
             Self::FashionMnist(_) => "fashion_mnist",
+            Self::Cifar10(_) => "cifar10",
+            Self::Cifar100(_) => "cifar100",
+            Self::Qmnist(_) => "qmnist",
+            Self::Femnist(_) => "femnist",
+            Self::LeukemiaA2(_) => "leukemia_a2",
+            Self::Csv(_) => "csv",
+            Self::Npz(_) => "npz",
             Self::Shakespeare(_) => "shakespeare",
             Self::Reddit(_) => "reddit",
             Self::Cwru(_) => "cwru",

@@ -110,6 +110,16 @@ pub enum DataError {
         /// How the folder was chosen.
         origin: FolderOrigin,
     },
+    /// A user's file is not in the data folder.
+    #[error("{dataset}: no file {} ({origin})", .path.display())]
+    NoTable {
+        /// Name of the dataset.
+        dataset: &'static str,
+        /// Where it was looked for.
+        path: PathBuf,
+        /// How the folder was chosen.
+        origin: FolderOrigin,
+    },
     /// No manifest has this name.
     #[error(
         "no dataset to fetch is called `{name}`, there are {known}{}",

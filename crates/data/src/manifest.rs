@@ -5,14 +5,20 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::fault::Fault;
 use crate::packing::{Packing, packed, unpacked};
 use crate::payload::{gather, sha256};
 use crate::place::Place;
 use crate::{DataError, DataFolder};
 
-const SOURCES: [&str; 5] = [
+const SOURCES: [&str; 10] = [
     include_str!("../../../datasets/mnist.toml"),
     include_str!("../../../datasets/fashion_mnist.toml"),
+    include_str!("../../../datasets/cifar10.toml"),
+    include_str!("../../../datasets/cifar100.toml"),
+    include_str!("../../../datasets/qmnist.toml"),
+    include_str!("../../../datasets/femnist.toml"),
+    include_str!("../../../datasets/leukemia_a2.toml"),
     include_str!("../../../datasets/shakespeare.toml"),
     include_str!("../../../datasets/reddit.toml"),
     include_str!("../../../datasets/cwru.toml"),
@@ -231,12 +237,8 @@ impl Manifest {
         let damage = |error| place.fault(&self.name, 0, error);
         let content = gather(place.content().map_err(damage)?, limit).map_err(damage)?;
         let found = content.len() as u64;
-        let malformed = |offset: u64, reason: String| DataError::Malformed {
-            dataset: self.name.clone(),
-            path: place.path(),
-            offset,
-            reason,
-        };
+        let malformed =
+            |offset: u64, reason| Fault::at(offset, reason).of(&self.name, place.path());
         if found > limit {
             let reason = format!("content goes on after the {limit} bytes needed");
             return Err(malformed(limit, reason));
@@ -263,12 +265,10 @@ impl Manifest {
                 tracing::warn!("{}: {} is a copy: {note}", self.name, path.display());
                 Ok(())
             }
-            Content::Other { found, needed } => Err(DataError::Malformed {
-                dataset: self.name.clone(),
-                path: place.path(),
-                offset: 0,
-                reason: format!("content has SHA-256 {found}, {needed} needed"),
-            }),
+            Content::Other { found, needed } => {
+                let reason = format!("content has SHA-256 {found}, {needed} needed");
+                Err(Fault::at(0_u64, reason).of(&self.name, place.path()))
+            }
         }
     }
 }
@@ -404,7 +404,8 @@ mod tests {
         let error = Manifest::by_name("fashion-mnist").unwrap_err().to_string();
         assert_eq!(
             error,
-            "no dataset to fetch is called `fashion-mnist`, there are mnist, fashion_mnist; \
+            "no dataset to fetch is called `fashion-mnist`, there are mnist, fashion_mnist, cifar10, cifar100, \
+             qmnist, femnist, leukemia_a2; \
              did you mean `fashion_mnist`?"
         );
         assert!(

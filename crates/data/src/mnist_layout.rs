@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use crate::balanced::first_of_each;
+use crate::fault::Fault;
+use crate::idx::{self, Element};
 use crate::manifest::{Manifest, ManifestFile};
 use crate::payload::gather;
-use crate::{DataError, DataFolder, Examples, Input, Outline, Scale, Shape, Splits, idx};
+use crate::{DataError, DataFolder, Examples, Input, Outline, Scale, Shape, Splits};
 
 const SIDE: usize = 28;
 const CLASSES: usize = 10;
@@ -139,23 +141,16 @@ fn read_idx(
     needed: &[usize],
 ) -> Result<Vec<u8>, DataError> {
     let place = manifest.locate(file, folder)?;
-    let malformed = |offset: u64, reason: String| DataError::Malformed {
-        dataset: manifest.name.clone(),
-        path: place.path(),
-        offset,
-        reason,
-    };
+    let malformed = |fault: Fault| fault.of(&manifest.name, place.path());
     let content = place.content();
     let mut content = content
         .and_then(|content| gather(content, file.content_bytes()))
         .map_err(|error| place.fault(&manifest.name, 0, error))?;
-    let header = idx::parse(&content).map_err(|f| malformed(f.offset, f.reason))?;
+    let header = idx::parse(&content, Element::Byte).map_err(malformed)?;
     if header.dimensions != needed {
         let found = &header.dimensions;
-        return Err(malformed(
-            4,
-            format!("dimensions {found:?} found, {needed:?} needed"),
-        ));
+        let reason = format!("dimensions {found:?} found, {needed:?} needed");
+        return Err(malformed(Fault::at(4_u64, reason)));
     }
     manifest.verify(file, &place, &content)?;
     content.drain(..header.length);

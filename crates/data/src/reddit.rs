@@ -4,7 +4,6 @@ mod authors;
 mod cache;
 pub(crate) mod comments;
 pub(crate) mod dump;
-#[cfg(fuzzing)]
 pub(crate) mod fuzzing;
 pub(crate) mod leaf;
 mod months;

@@ -1,3 +1,5 @@
+//! `cargo fuzz run shakespeare`
+
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| meshfold_data::fuzzing::shakespeare(data));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| meshfold_data::fuzzing::shakespeare(bytes));
