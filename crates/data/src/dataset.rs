@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::cifar::{Cifar10, Cifar100};
 use crate::consensus::Consensus;
 use crate::csv_table::CsvTable;
+use crate::cwru::Cwru;
 use crate::fashion_mnist::FashionMnist;
 use crate::femnist::Femnist;
 use crate::glyphs::Glyphs;
@@ -12,6 +13,8 @@ use crate::leukemia_a2::LeukemiaA2;
 use crate::mnist::Mnist;
 use crate::npz_table::NpzTable;
 use crate::qmnist::Qmnist;
+use crate::reddit::Reddit;
+use crate::shakespeare::Shakespeare;
 use crate::{DataError, DataFolder, Outline, Splits};
 
 /// A dataset and its settings: `{mnist: {validation: 10000}}`.
@@ -40,6 +43,12 @@ pub enum DatasetConfig {
     Csv(CsvTable),
     /// A user's arrays.
     Npz(NpzTable),
+    /// Characters of Shakespeare's roles, from files.
+    Shakespeare(Shakespeare),
+    /// Words of Reddit's comments, from files.
+    Reddit(Reddit),
+    /// Vibrations of bearings, from files.
+    Cwru(Cwru),
 }
 
 impl DatasetConfig {
@@ -62,6 +71,9 @@ impl DatasetConfig {
             Self::LeukemiaA2(leukemia) => leukemia.load(folder),
             Self::Csv(table) => table.load(folder),
             Self::Npz(table) => table.load(folder),
+            Self::Shakespeare(shakespeare) => shakespeare.load(folder),
+            Self::Reddit(reddit) => reddit.load(folder),
+            Self::Cwru(cwru) => cwru.load(folder),
         }
     }
 
@@ -83,6 +95,9 @@ impl DatasetConfig {
             Self::LeukemiaA2(leukemia) => leukemia.outline(folder),
             Self::Csv(table) => table.outline(folder),
             Self::Npz(table) => table.outline(folder),
+            Self::Shakespeare(shakespeare) => Ok(Outline::of(&shakespeare.load(folder)?)),
+            Self::Reddit(reddit) => Ok(Outline::of(&reddit.load(folder)?)),
+            Self::Cwru(cwru) => cwru.outline(folder),
         }
     }
 
@@ -104,6 +119,9 @@ impl DatasetConfig {
             Self::LeukemiaA2(leukemia) => leukemia.validate(),
             Self::Csv(table) => table.validate(),
             Self::Npz(table) => table.validate(),
+            Self::Shakespeare(shakespeare) => shakespeare.validate(),
+            Self::Reddit(reddit) => reddit.validate(),
+            Self::Cwru(cwru) => cwru.validate(),
         }
     }
 
@@ -121,6 +139,9 @@ impl DatasetConfig {
             Self::LeukemiaA2(_) => "leukemia_a2",
             Self::Csv(_) => "csv",
             Self::Npz(_) => "npz",
+            Self::Shakespeare(_) => "shakespeare",
+            Self::Reddit(_) => "reddit",
+            Self::Cwru(_) => "cwru",
         }
     }
 }

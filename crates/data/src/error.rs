@@ -1,6 +1,7 @@
 //! What can go wrong between a dataset's name and its examples.
 
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use thiserror::Error;
@@ -86,6 +87,28 @@ pub enum DataError {
         found: String,
         /// What it has to be.
         needed: String,
+    },
+    /// The files are right but hold nothing of what is asked for.
+    #[error("{dataset}: {reason}")]
+    Unmet {
+        /// Name of the dataset.
+        dataset: &'static str,
+        /// What is asked for and what there is.
+        reason: String,
+    },
+    /// A recording of the bearing data that has no mirror is not there.
+    #[error(
+        "cwru: {} not found ({origin}); it is {number}.mat of \
+         https://engineering.case.edu/bearingdatacenter/download-data-file; `normal: halves` does without it",
+        .path.display()
+    )]
+    NoRecording {
+        /// The makers' number of the file.
+        number: u16,
+        /// Where it is looked for.
+        path: PathBuf,
+        /// How the folder was chosen.
+        origin: FolderOrigin,
     },
     /// A user's file is not in the data folder.
     #[error("{dataset}: no file {} ({origin})", .path.display())]
@@ -217,6 +240,25 @@ pub struct MirrorFailure {
 }
 
 impl DataError {
+    /// Checks that `setting` of `dataset` is in `range`.
+    pub(crate) fn expect_between(
+        dataset: &'static str,
+        setting: &'static str,
+        found: usize,
+        range: RangeInclusive<usize>,
+    ) -> Result<(), Self> {
+        if range.contains(&found) {
+            return Ok(());
+        }
+        let (least, most) = range.into_inner();
+        Err(Self::Setting {
+            dataset,
+            setting,
+            found: found.to_string(),
+            needed: format!("from {least} to {most}"),
+        })
+    }
+
     /// An [`DataError::Io`] on `path`, for `map_err`.
     pub(crate) fn io(
         action: &'static str,

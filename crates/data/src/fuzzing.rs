@@ -8,7 +8,7 @@ use crate::femnist::{Written, read_leaf};
 use crate::idx::{self, Element};
 use crate::leukemia_a2::{classes, read_matrix};
 use crate::packing::Packing;
-use crate::{npy, payload, tar_member, zip_member};
+use crate::{mat5, npy, payload, reddit, shakespeare, tar_member, zip_member};
 
 /// Bytes that a stream may unpack to.
 const MOST_BYTES: u64 = 1 << 20;
@@ -108,4 +108,38 @@ pub fn leukemia(bytes: &[u8]) {
         matrix.rows(&[0]);
     }
     classes(bytes).ok();
+}
+
+/// A MATLAB file, all of its arrays wanted.
+pub fn mat5(file: &[u8]) {
+    for array in mat5::arrays(file, |_| true).unwrap_or_default() {
+        assert_eq!(
+            array.dimensions.iter().product::<usize>(),
+            array.values.len()
+        );
+    }
+}
+
+/// A text of plays, and one of speeches.
+pub fn shakespeare(text: &[u8]) {
+    let text: String = text.iter().copied().map(char::from).collect();
+    for role in shakespeare::complete_works::roles(&text) {
+        assert!(!role.words.contains("  "));
+    }
+    shakespeare::speeches::roles(&text);
+}
+
+/// A dump of comments: its authors are judged and its words cut.
+pub fn reddit_dump(dump: &[u8]) {
+    reddit::fuzzing::dump(dump);
+}
+
+/// LEAF's json.
+pub fn reddit_leaf(file: &[u8]) {
+    reddit::leaf::each_user(file, &mut |_, _| Ok(())).ok();
+}
+
+/// A cache of chosen comments; the sum at its end is that of the bytes before, so that more than the sum is tested.
+pub fn reddit_cache(file: &[u8]) {
+    reddit::fuzzing::cache(file);
 }

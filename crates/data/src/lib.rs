@@ -2,7 +2,8 @@
 //!
 //! - [`DatasetConfig`] names a dataset and [`loads`](DatasetConfig::load) it into [`Splits`] of
 //!   [`Examples`]: `glyphs` and `consensus` are made by the program, `csv` and `npz` are a user's
-//!   tables, the others are read from a [`DataFolder`] and verified.
+//!   tables, the others are read from a [`DataFolder`] and verified:
+//!   images, texts (`shakespeare`, `reddit`), vibrations (`cwru`) and transcriptomes.
 //! - [`manifests`] say which files those are; [`fetch()`] downloads and [`check()`] verifies them.
 //! - [`Partitioner`] deals the training examples to clients, giving a [`Partition`]; where it pools them with the
 //!   test examples, [`Splits::dealt`] puts the examples in the order that the partition counts.
@@ -30,6 +31,7 @@ mod balanced;
 mod check;
 mod cifar;
 mod consensus;
+mod cwru;
 mod csv_table;
 mod dataset;
 mod error;
@@ -46,6 +48,7 @@ mod glyphs;
 mod idx;
 mod leukemia_a2;
 mod manifest;
+mod mat5;
 mod mnist;
 mod mnist_layout;
 mod npy;
@@ -55,6 +58,10 @@ mod packing;
 mod partition;
 mod payload;
 mod place;
+#[cfg(test)]
+mod real_data;
+mod reddit;
+mod shakespeare;
 mod qmnist;
 mod table;
 mod tar_member;
@@ -63,6 +70,7 @@ mod zip_member;
 pub use self::check::{CheckReport, FileCheck, FileStatus, check};
 pub use self::cifar::{Cifar10, Cifar100, CifarLabels};
 pub use self::consensus::Consensus;
+pub use self::cwru::{Cwru, NormalRecordings};
 pub use self::csv_table::{Column, CsvTable, CsvTest};
 pub use self::dataset::DatasetConfig;
 pub use self::error::{DataError, MirrorFailure};
@@ -79,8 +87,10 @@ pub use self::mnist::Mnist;
 pub use self::npz_table::{NpzArrays, NpzTable, NpzTest};
 pub use self::outline::Outline;
 pub use self::partition::{
-    ByWriter, ClassSizes, Classes, Dirichlet, ExampleOrder, Explicit, Iid, LabelQuota, Labelled,
-    OneLabel, Partition, PartitionError, Partitioner, Quantity, Shards, Similarity,
-    TwoLabelPowerLaw, label_histogram,
+    ByRole, ByUser, ByWriter, ClassSizes, Classes, Dirichlet, ExampleOrder, Explicit, Iid,
+    LabelQuota, Labelled, OneLabel, Partition, PartitionError, Partitioner, Quantity, Shards,
+    Similarity, TextShare, TwoLabelPowerLaw, label_histogram,
 };
+pub use self::reddit::{Reddit, RedditSource};
+pub use self::shakespeare::{Shakespeare, ShakespeareSource};
 pub use self::qmnist::Qmnist;

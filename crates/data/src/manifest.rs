@@ -11,7 +11,7 @@ use crate::payload::{gather, sha256};
 use crate::place::Place;
 use crate::{DataError, DataFolder};
 
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 10] = [
     include_str!("../../../datasets/mnist.toml"),
     include_str!("../../../datasets/fashion_mnist.toml"),
     include_str!("../../../datasets/cifar10.toml"),
@@ -19,6 +19,9 @@ const SOURCES: [&str; 7] = [
     include_str!("../../../datasets/qmnist.toml"),
     include_str!("../../../datasets/femnist.toml"),
     include_str!("../../../datasets/leukemia_a2.toml"),
+    include_str!("../../../datasets/shakespeare.toml"),
+    include_str!("../../../datasets/reddit.toml"),
+    include_str!("../../../datasets/cwru.toml"),
 ];
 
 static MANIFESTS: LazyLock<Vec<Manifest>> = LazyLock::new(|| {

@@ -49,7 +49,7 @@ pub(crate) fn of_partition(error: &PartitionError, choice: &str) -> String {
         PartitionError::NotEnough { .. } if choice == "explicit" => "counts",
         PartitionError::NotEnough { .. }
         | PartitionError::LabelTooSmall { .. }
-        | PartitionError::TooFewWriters { .. } => "clients",
+        | PartitionError::TooFewOwners { .. } => "clients",
         _ => return format!("partition.{choice}"),
     };
     format!("partition.{choice}.{setting}")

@@ -143,9 +143,6 @@ impl<'a> Planner<'a> {
             run.error(error, &path)
         };
         let examples = outline.labelled(partition.pools());
-        partition
-            .check(examples.labels.len(), examples.classes)
-            .map_err(blame)?;
         let mut rng = stream(*seed, Purpose::Partition, Key::default());
         let mut split = partition.split(examples, &mut rng).map_err(blame)?;
         if merges {
