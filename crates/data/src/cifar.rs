@@ -173,13 +173,10 @@ impl CifarLayout {
     /// Reads and verifies the files: format, sizes, SHA-256 of the content.
     pub(crate) fn load(&self, folder: &DataFolder) -> Result<Splits, DataError> {
         self.validate()?;
-        let (train, test) = rayon::join(
-            || self.examples(folder, self.train),
-            || self.examples(folder, &[self.test]),
-        );
+        let train = self.examples(folder, self.train)?;
         Ok(Splits {
-            train: Arc::new(train?.truncated(TRAIN - self.validation)),
-            test: Arc::new(test?),
+            train: Arc::new(train.truncated(TRAIN - self.validation)),
+            test: Arc::new(self.examples(folder, &[self.test])?),
         })
     }
 
@@ -198,9 +195,14 @@ impl CifarLayout {
                 fault.of(self.name, place.map_or_else(|_| name.into(), |p| p.path()))
             })
         };
-        let parts: Result<Vec<_>, DataError> = files.par_iter().map(read).collect();
+        // What is missing is told before anything is read.
+        for name in files {
+            manifest.locate(manifest.file(name), folder)?;
+        }
+        let parts: Vec<Result<_, DataError>> = files.par_iter().map(read).collect();
         let (mut pixels, mut labels) = (Vec::new(), Vec::new());
-        for (more_pixels, more_labels) in parts? {
+        for part in parts {
+            let (more_pixels, more_labels) = part?;
             pixels.extend(more_pixels);
             labels.extend(more_labels);
         }

@@ -172,6 +172,29 @@ mod tests {
     }
 
     #[test]
+    fn settings_come_back_as_they_were_written() {
+        for text in [
+            r#"{"cifar10":{"validation":5000,"scale":"unit"}}"#,
+            r#"{"cifar100":{"labels":"coarse","validation":0,"scale":"standard"}}"#,
+            r#"{"qmnist":{"validation":10000,"scale":"standard"}}"#,
+            r#"{"femnist":{"writers":100}}"#,
+            r#"{"leukemia_a2":{"balanced":false,"test_share":0.2,"seed":3}}"#,
+            r#"{"csv":{"file":"a/b.csv","label":"kind","client":2,"header":true,"delimiter":";","standardise":true,"test":{"file":"c.csv"},"seed":0}}"#,
+            r#"{"npz":{"file":"a.npz","x":"x_train","y":"y_train","client":null,"standardise":false,"test":{"arrays":{"x":"x_test","y":"y_test","client":null}},"seed":0}}"#,
+        ] {
+            let settings: DatasetConfig = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&settings).unwrap(), text);
+            assert!(text.contains(&format!("\"{}\"", settings.name())));
+            settings.validate().unwrap();
+        }
+        let read = serde_json::from_str::<DatasetConfig>;
+        assert!(read(r#"{"cifar100": {"labels": "both"}}"#).is_err());
+        assert!(read(r#"{"csv": {"file": "a.csv"}}"#).is_err(), "no label");
+        let share = read(r#"{"leukemia_a2": {"test_share": 1.0}}"#).unwrap();
+        assert!(share.validate().is_err());
+    }
+
+    #[test]
     fn the_outline_is_that_of_the_examples() {
         let glyphs = DatasetConfig::Glyphs(Glyphs {
             train: 300,

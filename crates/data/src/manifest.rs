@@ -163,6 +163,12 @@ impl Manifest {
         files.chain(archives).any(|urls| !urls.is_empty())
     }
 
+    /// How many of its files are in `folder` in one form or another, right or wrong.
+    pub fn present(&self, folder: &DataFolder) -> usize {
+        let is_there = |file: &&ManifestFile| self.locate(file, folder).is_ok();
+        self.files.iter().filter(is_there).count()
+    }
+
     /// The folder that [`fetch`](crate::fetch()) puts the files into.
     pub fn folder(&self, folder: &DataFolder) -> PathBuf {
         folder.path().join(&self.folder)

@@ -23,12 +23,7 @@ pub(crate) fn open(path: &Path, limit: u64) -> io::Result<impl Read + Send + use
     })
 }
 
-/// Reads at most `limit + 1` bytes of content, so that an overlong content is seen but not held.
-pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    gather(content(path)?, limit)
-}
-
-/// Reads at most `limit + 1` bytes of `content`.
+/// Reads at most `limit + 1` bytes of `content`, so that an overlong content is seen but not held.
 pub(crate) fn gather(content: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     // One byte of room past the limit spares a reallocation at the end of the file.
     let room = usize::try_from(limit.saturating_add(1)).unwrap_or(usize::MAX);
@@ -207,6 +202,10 @@ mod tests {
 
     use flate2::Compression;
     use flate2::write::GzEncoder;
+
+    fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+        gather(content(path)?, limit)
+    }
 
     fn gzip_file(folder: &Path, content: &[u8]) -> std::path::PathBuf {
         let path = folder.join("content.gz");

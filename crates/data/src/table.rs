@@ -1,13 +1,12 @@
 //! What `csv` and `npz` share: where their files may lie, what is held out, how columns are standardised.
 
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-use crate::{DataError, DataFolder, Examples, Splits};
+use crate::{DataError, DataFolder};
 
 /// Numbers that one file may hold: 8 GiB of them.
 pub(crate) const MOST_NUMBERS: usize = 1 << 31;
@@ -55,22 +54,8 @@ pub(crate) fn check_share(dataset: &'static str, share: f64) -> Result<(), DataE
     })
 }
 
-/// Holds `share` of the examples out for testing: `round(share * M)` of them, drawn with `seed`, at least one on either
-/// side. Both parts keep the order of the file.
-pub(crate) fn hold_out(
-    dataset: &'static str,
-    examples: &Examples,
-    share: f64,
-    seed: u64,
-) -> Result<Splits, DataError> {
-    let (train, test) = drawn(dataset, examples.len(), share, seed)?;
-    Ok(Splits {
-        train: Arc::new(examples.selected(&train)),
-        test: Arc::new(examples.selected(&test)),
-    })
-}
-
-/// The indices of `count` examples that train, and those of the `share` that tests, both ascending.
+/// The indices of `count` examples that train, and those of the `share` that tests: `round(share * count)` of them, drawn
+/// with `seed`, at least one on either side, both ascending.
 pub(crate) fn drawn(
     dataset: &'static str,
     count: usize,

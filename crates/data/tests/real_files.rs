@@ -172,7 +172,7 @@ fn cifar10_is_balanced_and_standardised_by_channel() {
 }
 
 #[test]
-fn the_copy_of_cifar10_is_known_and_anything_else_refused() {
+fn the_copy_of_cifar10_is_known() {
     let Some(folder) = data("cifar10") else {
         return;
     };
@@ -187,27 +187,27 @@ fn the_copy_of_cifar10_is_known_and_anything_else_refused() {
             .iter()
             .all(|file| note(&file.status) || file.status == FileStatus::Ok)
     );
+}
+
+#[test]
+fn broken_batches_of_cifar10_are_refused_with_file_and_reason() {
+    let Some(folder) = data("cifar10") else {
+        return;
+    };
     let copy = tempfile::tempdir().unwrap();
     let home = copy.path().join("cifar10");
     fs::create_dir(&home).unwrap();
-    for name in [
-        "test_batch",
-        "data_batch_1",
-        "data_batch_2",
-        "data_batch_3",
-        "data_batch_4",
-    ] {
-        let name = format!("{name}.bin.xz");
-        std::os::unix::fs::symlink(folder.path().join("cifar10").join(&name), home.join(&name))
-            .unwrap();
-    }
     let refusal = || {
         let cifar = DatasetConfig::Cifar10(Cifar10::default());
-        cifar
-            .load(&DataFolder::new(copy.path()))
-            .unwrap_err()
-            .to_string()
+        let folder = DataFolder::new(copy.path());
+        cifar.load(&folder).unwrap_err().to_string()
     };
+    // Of several broken files the first is told of.
+    for name in ["data_batch_2", "data_batch_3", "data_batch_4"] {
+        fs::write(home.join(format!("{name}.bin")), b"").unwrap();
+    }
+    let plain = home.join("data_batch_1.bin");
+    fs::write(&plain, vec![3; 30_730_000]).unwrap();
     let missing = refusal();
     assert!(missing.contains("data_batch_5.bin not found"), "{missing}");
     assert!(missing.contains("cifar-10-binary.tar.gz"), "{missing}");
@@ -215,16 +215,19 @@ fn the_copy_of_cifar10_is_known_and_anything_else_refused() {
         missing.ends_with("run `meshfold data fetch cifar10`"),
         "{missing}"
     );
-    fs::write(home.join("data_batch_5.bin"), vec![3; 30_730_000]).unwrap();
-    assert!(refusal().contains("content has SHA-256"));
-    fs::write(home.join("data_batch_5.bin"), vec![3; 30_730_001]).unwrap();
+    fs::write(home.join("data_batch_5.bin"), b"").unwrap();
+    assert!(refusal().contains("data_batch_1.bin: at byte 0: content has SHA-256"));
+    fs::write(&plain, vec![3; 30_730_001]).unwrap();
     assert!(refusal().contains("at byte 30730000: content goes on"));
-    fs::remove_file(home.join("data_batch_5.bin")).unwrap();
-    let mut packed = fs::read(home.join("data_batch_1.bin.xz")).unwrap();
-    packed[1 << 20] ^= 8;
-    fs::write(home.join("data_batch_5.bin.xz"), &packed).unwrap();
+    fs::write(&plain, vec![3; 3073]).unwrap();
+    assert!(refusal().contains("at byte 3073: the file ends here"));
+    fs::remove_file(&plain).unwrap();
+    let packed = home.join("data_batch_1.bin.xz");
+    let mut bytes = fs::read(folder.path().join("cifar10/data_batch_1.bin.xz")).unwrap();
+    bytes[1 << 20] ^= 8;
+    fs::write(&packed, &bytes).unwrap();
     assert!(refusal().contains("damaged xz data"));
-    fs::write(home.join("data_batch_5.bin.xz"), &packed[..1 << 19]).unwrap();
+    fs::write(&packed, &bytes[..1 << 19]).unwrap();
     assert!(refusal().contains("damaged xz data"));
 }
 

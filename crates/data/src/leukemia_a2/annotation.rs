@@ -20,11 +20,22 @@ pub(crate) fn classes(content: &[u8]) -> Result<HashMap<String, u16>, Fault> {
     let condition = header.iter().position(|name| unquoted(name) == "Condition");
     let condition = condition.ok_or_else(|| Fault::at(0_u64, "no column is called Condition"))?;
     let mut classes = HashMap::new();
+    let mut columns = None;
     let mut offset = text.find('\n').map_or(text.len(), |end| end + 1);
     for line in lines.take(MOST_SAMPLES) {
         if !line.is_empty() {
-            let (sample, class) =
-                row(line, header.len(), condition).map_err(|reason| Fault::at(offset, reason))?;
+            let cells: Vec<&str> = line.split('\t').collect();
+            let shift = cells.len().wrapping_sub(header.len());
+            if shift > 1 || *columns.get_or_insert(cells.len()) != cells.len() {
+                let reason = format!(
+                    "a row of {} cells, {} names above",
+                    cells.len(),
+                    header.len()
+                );
+                return Err(Fault::at(offset, reason));
+            }
+            let sample = unquoted(cells[0]);
+            let class = class(cells[condition + shift]).map_err(|r| Fault::at(offset, r))?;
             if classes.insert(sample.to_owned(), class).is_some() {
                 let reason = format!("sample {sample} stands there twice");
                 return Err(Fault::at(offset, reason));
@@ -35,18 +46,12 @@ pub(crate) fn classes(content: &[u8]) -> Result<HashMap<String, u16>, Fault> {
     Ok(classes)
 }
 
-fn row(line: &str, columns: usize, condition: usize) -> Result<(&str, u16), String> {
-    let cells: Vec<&str> = line.split('\t').collect();
-    let shift = match cells.len() {
-        found if found == columns => 0,
-        found if found == columns + 1 => 1,
-        found => return Err(format!("a row of {found} cells, {columns} names above")),
-    };
-    let class = unquoted(cells[condition + shift]);
-    let known = CLASS_NAMES.iter().position(|name| *name == class);
-    let known =
-        known.ok_or_else(|| format!("condition `{class}` found, CASE or CONTROL needed"))?;
-    Ok((unquoted(cells[0]), known as u16))
+/// The class that a cell names.
+fn class(cell: &str) -> Result<u16, String> {
+    let condition = unquoted(cell);
+    let known = CLASS_NAMES.iter().position(|name| *name == condition);
+    let refusal = || format!("condition `{condition}` found, CASE or CONTROL needed");
+    known.map(|class| class as u16).ok_or_else(refusal)
 }
 
 #[cfg(test)]
