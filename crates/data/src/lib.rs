@@ -31,8 +31,8 @@ mod balanced;
 mod check;
 mod cifar;
 mod consensus;
-mod cwru;
 mod csv_table;
+mod cwru;
 mod dataset;
 mod error;
 mod examples;
@@ -58,11 +58,11 @@ mod packing;
 mod partition;
 mod payload;
 mod place;
+mod qmnist;
 #[cfg(test)]
 mod real_data;
 mod reddit;
 mod shakespeare;
-mod qmnist;
 mod table;
 mod tar_member;
 mod zip_member;
@@ -70,8 +70,8 @@ mod zip_member;
 pub use self::check::{CheckReport, FileCheck, FileStatus, check};
 pub use self::cifar::{Cifar10, Cifar100, CifarLabels};
 pub use self::consensus::Consensus;
-pub use self::cwru::{Cwru, NormalRecordings};
 pub use self::csv_table::{Column, CsvTable, CsvTest};
+pub use self::cwru::{Cwru, NormalRecordings};
 pub use self::dataset::DatasetConfig;
 pub use self::error::{DataError, MirrorFailure};
 pub use self::examples::{Example, Examples, Splits};
@@ -91,6 +91,6 @@ pub use self::partition::{
     LabelQuota, Labelled, OneLabel, Partition, PartitionError, Partitioner, Quantity, Shards,
     Similarity, TextShare, TwoLabelPowerLaw, label_histogram,
 };
+pub use self::qmnist::Qmnist;
 pub use self::reddit::{Reddit, RedditSource};
 pub use self::shakespeare::{Shakespeare, ShakespeareSource};
-pub use self::qmnist::Qmnist;
