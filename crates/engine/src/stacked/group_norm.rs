@@ -60,7 +60,7 @@ fn channels_kernel(inputs: &[f32], counts: &[u32], moments: &mut [f32], slot: Sl
     moments[2 * ABSOLUTE_POS + 1] = squares;
 }
 
-/// Each unit holds mean and `1 / √(variance + epsilon)` of one group of one example.
+/// Each unit holds mean and `1 / √(variance + epsilon)` of one group of one example, the first two of its four numbers.
 #[cube(launch)]
 fn groups_kernel(
     moments: &[f32],
@@ -88,8 +88,8 @@ fn groups_kernel(
             moments[2 * channel + 1] + deviation * deviation * f32::cast_from(norm.places as u32);
     }
     let variance = squares / f32::cast_from((norm.places * size) as u32);
-    groups[2 * ABSOLUTE_POS] = mean;
-    groups[2 * ABSOLUTE_POS + 1] = 1.0f32 / (variance + epsilon).sqrt();
+    groups[4 * ABSOLUTE_POS] = mean;
+    groups[4 * ABSOLUTE_POS + 1] = 1.0f32 / (variance + epsilon).sqrt();
 }
 
 /// Each unit normalises one number.
@@ -109,9 +109,9 @@ fn normalise_kernel(
         terminate!();
     }
     let channel = ABSOLUTE_POS % norm.channels;
-    let group = example * norm.groups + channel / (norm.channels / norm.groups);
+    let group = 4 * (example * norm.groups + channel / (norm.channels / norm.groups));
     let model = (slot.first_row + example / slot.examples) * norm.width + channel;
-    let normal = (inputs[ABSOLUTE_POS] - groups[2 * group]) * groups[2 * group + 1];
+    let normal = (inputs[ABSOLUTE_POS] - groups[group]) * groups[group + 1];
     let value = normal * models[model + norm.weight] + models[model + norm.bias];
     outputs[ABSOLUTE_POS] = rectified_one(value, relu);
 }
@@ -121,21 +121,17 @@ fn normalise_kernel(
 pub(super) struct Norms {
     /// Two numbers per channel, `[rows, examples, channels, 2]`.
     pub(super) channels: CubeTensor,
-    /// Mean and inverse deviation of every group, `[rows, examples, groups, 2]`.
+    /// Mean and inverse deviation of every group, and on the way back two means of gradients,
+    /// `[rows, examples, groups, 4]`.
     pub(super) groups: CubeTensor,
-    /// Mean gradients of every group, `[rows, examples, groups, 2]`.
-    pub(super) means: CubeTensor,
 }
 
 impl Norms {
     /// Memory for `examples` examples of each of `rows` rows.
     pub(super) fn new(memory: &Memory, norm: &GroupNorm, (rows, examples): (usize, usize)) -> Self {
-        let [channels, groups, means] = [norm.grid.channels, norm.groups, norm.groups]
-            .map(|count| memory.floats(&[rows, examples, count, 2]));
         Self {
-            channels,
-            groups,
-            means,
+            channels: memory.floats(&[rows, examples, norm.grid.channels, 2]),
+            groups: memory.floats(&[rows, examples, norm.groups, 4]),
         }
     }
 

@@ -25,8 +25,8 @@ fn sums_kernel(
         terminate!();
     }
     let channel = ABSOLUTE_POS % norm.channels;
-    let group = example * norm.groups + channel / (norm.channels / norm.groups);
-    let (mean, inverse) = (groups[2 * group], groups[2 * group + 1]);
+    let group = 4 * (example * norm.groups + channel / (norm.channels / norm.groups));
+    let (mean, inverse) = (groups[group], groups[group + 1]);
     let first = example * norm.places * norm.channels + channel;
     let mut plain = 0.0f32;
     let mut weighted = 0.0f32;
@@ -39,13 +39,13 @@ fn sums_kernel(
     sums[2 * ABSOLUTE_POS + 1] = weighted;
 }
 
-/// Each unit holds `mean(g)` and `mean(g · x̂)` of one group of one example.
+/// Each unit holds `mean(g)` and `mean(g · x̂)` of one group of one example, the last two of its four numbers.
 #[cube(launch)]
 fn means_kernel(
     models: &[f32],
     sums: &[f32],
     counts: &[u32],
-    means: &mut [f32],
+    groups: &mut [f32],
     slot: Slot,
     norm: NormAt,
 ) {
@@ -64,8 +64,8 @@ fn means_kernel(
         weighted += sums[at + 1] * models[model + channel];
     }
     let count = f32::cast_from((norm.places * size) as u32);
-    means[2 * ABSOLUTE_POS] = plain / count;
-    means[2 * ABSOLUTE_POS + 1] = weighted / count;
+    groups[4 * ABSOLUTE_POS + 2] = plain / count;
+    groups[4 * ABSOLUTE_POS + 3] = weighted / count;
 }
 
 /// Each unit holds the gradient by one input.
@@ -75,7 +75,6 @@ fn delta_kernel(
     inputs: &[f32],
     above: &[f32],
     groups: &[f32],
-    means: &[f32],
     activations: &[f32],
     counts: &[u32],
     below: &mut [f32],
@@ -89,12 +88,12 @@ fn delta_kernel(
         terminate!();
     }
     let channel = ABSOLUTE_POS % norm.channels;
-    let group = 2 * (example * norm.groups + channel / (norm.channels / norm.groups));
+    let group = 4 * (example * norm.groups + channel / (norm.channels / norm.groups));
     let model = (slot.first_row + example / slot.examples) * norm.width + norm.weight;
     let inverse = groups[group + 1];
     let normal = (inputs[ABSOLUTE_POS] - groups[group]) * inverse;
     let gradient = above[ABSOLUTE_POS] * models[model + channel];
-    let value = (gradient - means[group] - normal * means[group + 1]) * inverse;
+    let value = (gradient - groups[group + 2] - normal * groups[group + 3]) * inverse;
     deposit(below, activations, ABSOLUTE_POS, value, slope, how);
 }
 
@@ -170,7 +169,7 @@ impl NormDelta<'_> {
             models.clone().into_buffer_arg(),
             norms.channels.clone().into_buffer_arg(),
             self.counts.clone().into_buffer_arg(),
-            norms.means.clone().into_buffer_arg(),
+            norms.groups.clone().into_buffer_arg(),
             part.argument(),
             argument(norm, width),
         );
@@ -194,7 +193,6 @@ impl NormDelta<'_> {
             self.inputs.clone().into_buffer_arg(),
             self.above.clone().into_buffer_arg(),
             norms.groups.clone().into_buffer_arg(),
-            norms.means.clone().into_buffer_arg(),
             below.activations.clone().into_buffer_arg(),
             self.counts.clone().into_buffer_arg(),
             below.gradient.clone().into_buffer_arg(),

@@ -1,6 +1,7 @@
 //! Losses, hits and gradients of examples, by whichever loss the network has.
 
 use super::cross_entropy::cross_entropy;
+use super::cross_entropy_of_many::{MANY, cross_entropy_of_many};
 use super::labels::Labels;
 use super::part::Part;
 use super::sigmoid::sigmoid_cross_entropy;
@@ -27,6 +28,9 @@ impl Judgement<'_> {
     /// loss by them.
     pub(super) fn launch(&self, loss: Loss, (outputs, width): (&CubeTensor, usize), part: &Part) {
         match loss {
+            Loss::CrossEntropy if width >= MANY => {
+                cross_entropy_of_many(self, outputs, width, part);
+            }
             Loss::CrossEntropy => cross_entropy(self, outputs, width, part),
             Loss::Sigmoid => sigmoid_cross_entropy(self, outputs, part),
             Loss::SquaredError(targets) => squared_error(self, (outputs, width), targets, part),
@@ -98,7 +102,7 @@ mod tests {
         let Some(gpu) = gpu() else { return };
         let (memory, width) = (gpu.memory(), case.loss.outputs(case.classes));
         let batch = Batch::uneven(case.examples, 0);
-        let text: Vec<u16> = (0..40).map(|at| at * 5 % case.classes as u16).collect();
+        let text: Vec<u16> = (0..40).map(|at| at * 337 % case.classes as u16).collect();
         let indices: Vec<u32> = (0..(batch.rows() * case.examples) as u32)
             .map(|at| at * 5 % 17)
             .collect();
@@ -169,7 +173,8 @@ mod tests {
             for examples in [20, 1, 13] {
                 case(Loss::Sigmoid, 2, examples, 1);
             }
-            for (classes, examples, positions) in [(30, 4, 7), (5, 1, 20)] {
+            for (classes, examples, positions) in [(30, 4, 7), (5, 1, 20), (600, 3, 1), (777, 2, 3)]
+            {
                 case(Loss::CrossEntropy, classes, examples, positions);
             }
         }

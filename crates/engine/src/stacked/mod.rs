@@ -13,6 +13,7 @@ mod convolve;
 mod convolve_delta;
 mod convolve_outer;
 mod cross_entropy;
+mod cross_entropy_of_many;
 mod delta;
 mod deposit;
 mod distances;
