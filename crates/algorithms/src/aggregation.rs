@@ -60,13 +60,8 @@ impl PartialAggregation {
             .sum()
     }
 
-    /// The aggregation of this round, `N x N`, and its messages of `bytes` each.
-    pub(crate) fn draw(
-        self,
-        round: &Round<'_>,
-        examples: &[usize],
-        bytes: u64,
-    ) -> Result<(Mixing, Vec<Message>), AlgorithmError> {
+    /// The clients that each one averages in this round, `[N]`.
+    pub(crate) fn subsets(self, round: &Round<'_>) -> Vec<Vec<u32>> {
         let overlay = round.overlay();
         let mut subsets = Vec::with_capacity(overlay.nodes());
         for node in 0..overlay.nodes() {
@@ -77,10 +72,7 @@ impl PartialAggregation {
             let mut rng = aggregation_stream(round, node as u32);
             subsets.push(subset(&mut candidates, Some(self.neighbours), &mut rng));
         }
-        Ok((
-            Mixing::new(&weighted_means(&subsets, examples)?),
-            messages_of(&subsets, bytes),
-        ))
+        subsets
     }
 }
 
@@ -103,10 +95,11 @@ pub(crate) fn exchange(
         round.exchange_models(setting.model_bytes());
         return Ok(models.mix(round.mixing())?);
     };
-    let (mixing, messages) =
-        aggregation.draw(round, &setting.shard_sizes, setting.model_bytes())?;
+    let subsets = aggregation.subsets(round);
+    let messages = messages_of(&subsets, setting.model_bytes());
     round.traffic.messages(messages);
-    Ok(models.mix(&mixing)?)
+    let means = weighted_means(&subsets, &setting.shard_sizes)?;
+    Ok(models.mix(&Mixing::new(&means))?)
 }
 
 /// The stream that client `client` draws the models of its average from.

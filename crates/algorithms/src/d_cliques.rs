@@ -166,6 +166,8 @@ impl Algorithm for Running {
             round
                 .traffic
                 .messages((0..).zip(&links).flat_map(to_each).collect());
+            let printed = 2 * messages_over(round.overlay()); // Section IV: gradients and models over all edges
+            round.traffic.count_as_printed(printed);
             gradients.mix(&clique_means(&links)?)?; // line 4
         }
         self.velocity

@@ -1,11 +1,11 @@
 //! Decentralized federated averaging, with and without momentum, whole or quantised.
 
-use crate::aggregation::{PartialAggregation, exchange};
-use crate::quantise::{Aggregate, Quantise};
+use crate::aggregation::{PartialAggregation, exchange, messages_of, weighted_means};
+use crate::quantise::Quantise;
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting, messages_over};
 use crate::training::{Training, method_config};
 use crate::{AlgorithmError, Configured};
-use meshfold_engine::{Stack, Velocity};
+use meshfold_engine::{Mixing, Stack, Velocity};
 use meshfold_topology::Overlay;
 
 method_config! {
@@ -158,30 +158,23 @@ impl Running {
         models: &mut Stack,
         round: &mut Round<'_>,
     ) -> Result<(), AlgorithmError> {
-        let mut sent = quantise.difference(models, before, round, 0)?; // q^t
-        let ones = vec![1.0; models.rows()];
         let bytes = self.exchange.message_bytes(&self.setting);
-        let drawn = match self.exchange.aggregation {
-            Some(aggregation) => Some(aggregation.draw(round, &self.setting.shard_sizes, bytes)?),
-            None => None,
-        };
-        if quantise.aggregate == Aggregate::Replica {
-            sent.add_scaled(before, &ones)?;
-        }
-        match drawn {
-            Some((mixing, messages)) => {
-                round.traffic.messages(messages);
-                sent.mix(&mixing)?;
+        *models = match self.exchange.aggregation {
+            Some(aggregation) => {
+                let heard = aggregation.subsets(round);
+                let mixing = Mixing::new(&weighted_means(&heard, &self.setting.shard_sizes)?);
+                round.traffic.messages(messages_of(&heard, bytes));
+                quantise.average((models, before), &heard, &mixing, round)?
             }
             None => {
                 round.exchange_models(bytes);
-                sent.mix(round.mixing())?;
+                let overlay = round.overlay();
+                let heard: Vec<Vec<u32>> = (0..overlay.nodes())
+                    .map(|node| overlay.neighbours(node).to_vec())
+                    .collect();
+                quantise.average((models, before), &heard, round.mixing(), round)?
             }
-        }
-        if quantise.aggregate == Aggregate::Printed {
-            sent.add_scaled(before, &ones)?;
-        }
-        *models = sent;
+        };
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use crate::quantise::{Aggregate, Quantise};
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting};
 use crate::stragglers::{Fate, Policy};
-use crate::training::{Training, method_config};
+use crate::training::{Pace, Training, method_config};
 use crate::walk::{Aggregators, Restart, Source, WalkRows, next_client, starts};
 use crate::{AlgorithmError, Configured, Lagging};
 use meshfold_engine::{Amount, LearningRate, Per, Progress, RowWork, Stack, Velocity};
@@ -25,6 +25,11 @@ method_config! {
     /// walker visits has its current model as `last`; of two walkers on one client at one visit the higher one leaves
     /// its result. A walker whose client dies waits there, untrained and heard by nobody. There is no projection. The
     /// learning rate counts visits as epochs: `k = (t − 1) K + visit`.
+    ///
+    /// After its last visit too a walker sends its model on by (7), as line 7 is printed for every `k` up to `K − 1`. The
+    /// message is counted: `K` of them, and the aggregation, are the `(K + 1) T_c` of Section VI-F, and twice the visits
+    /// are the bytes of the walks in (18). Who receives that model does not train on it, so by (11) it averages, and the
+    /// walk has ended, where the last visit was.
     pub struct Dfedrw(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// Walkers, `M`.
         pub walkers: usize,
@@ -78,9 +83,40 @@ pub(crate) struct Walks {
     pub(crate) visited: Vec<u32>,
 }
 
+/// What a walker does after a visit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// It goes where its model is sent.
+    Moves,
+    /// It sends its model on and stays.
+    Ends,
+    /// Nothing: it has ended before.
+    Rests,
+}
+
+impl Next {
+    /// After visit `visit` of `visits`.
+    fn after(visit: u32, visits: u32) -> Self {
+        match visit.cmp(&visits) {
+            std::cmp::Ordering::Less => Self::Moves,
+            std::cmp::Ordering::Equal => Self::Ends,
+            std::cmp::Ordering::Greater => Self::Rests,
+        }
+    }
+}
+
 impl Configured for Dfedrw {
     fn training(&self) -> Training {
-        self.shared()
+        let mut training = self.shared();
+        training.sgd.learning_rate = self.learning_rate.clone().with_epochs_due(self.hops, 0);
+        training
+    }
+
+    fn pace(&self, setting: &Setting) -> Pace {
+        Pace {
+            steps: f64::from(self.hops) * self.shared().pace(setting).steps,
+            epochs: f64::from(self.hops), // a visit counts as one
+        }
     }
 
     fn check_own(&self) -> Result<(), AlgorithmError> {
@@ -207,13 +243,13 @@ impl Running {
     fn training_at(&self, round: &Round<'_>, visit: u32) -> Training {
         let mut training = self.training.clone();
         if matches!(
-            training.sgd.learning_rate.per(),
+            self.config.learning_rate.per(),
             Some(Per::Epoch | Per::Round)
         ) {
             let rounds = round.number as u64 - 1;
             let within = u64::from(visit) - 1;
             let done = rounds * u64::from(self.config.hops) + within;
-            let rate = training.sgd.learning_rate.at(&Progress {
+            let rate = self.config.learning_rate.at(&Progress {
                 rounds,
                 steps: [done, within],
                 epochs: [done, within],
@@ -252,15 +288,15 @@ impl Running {
             }
             let before = self.config.quantise.map(|_| walks.models.duplicate());
             self.visit(&mut walks, &walking, round, visit)?; // lines 6-7
-            let moves: Vec<bool> = fates
+            let next: Vec<Next> = fates
                 .iter()
                 .map(|fate| match fate {
-                    Fate::InTime => visit < self.config.hops,
-                    Fate::Cut(visits) => visit < *visits,
-                    Fate::Dropped => false,
+                    Fate::InTime => Next::after(visit, self.config.hops),
+                    Fate::Cut(visits) => Next::after(visit, *visits),
+                    Fate::Dropped => Next::Rests,
                 })
                 .collect();
-            self.hop(&mut walks, &moves, before.as_ref(), round, visit)?;
+            self.hop(&mut walks, &next, before.as_ref(), round, visit)?;
         }
         walks.visited.sort_unstable();
         walks.visited.dedup();
@@ -304,11 +340,11 @@ impl Running {
         Ok(())
     }
 
-    /// Every walker that goes on moves by (7), and takes its model along.
+    /// Every walker sends its model on by (7); one that has visits left moves along with it.
     fn hop(
         &self,
         walks: &mut Walks,
-        moves: &[bool],
+        next: &[Next],
         before: Option<&Stack>,
         round: &mut Round<'_>,
         visit: u32,
@@ -316,14 +352,16 @@ impl Running {
         let bytes = self.config.message_bytes(&self.setting);
         let mut messages = Vec::new();
         let mut moved = Vec::new();
-        for (walker, goes) in (0..).zip(moves) {
+        for (walker, next) in (0..).zip(next) {
             let from = walks.at[walker as usize];
-            if !goes || !round.alive[from as usize] {
+            if *next == Next::Rests || !round.alive[from as usize] {
                 continue;
             }
             let to = next_client(round, walker, from, visit);
             if to != from {
                 messages.push(crate::traffic::Message { from, to, bytes });
+            }
+            if to != from && *next == Next::Moves {
                 moved.push(walker);
                 walks.at[walker as usize] = to;
             }

@@ -5,7 +5,7 @@ use crate::participation::Weighting;
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, Rows, Setting};
 use crate::servers::{PerServer, Servers};
 use crate::traffic::Message;
-use crate::training::{Training, method_config};
+use crate::training::{Local, Pace, Training, method_config};
 use crate::{AlgorithmError, Configured, Lagging};
 use meshfold_engine::{Mixing, RowWork, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
@@ -19,7 +19,8 @@ method_config! {
     ///
     /// # Interpretation
     /// A round is one aggregation at the root, after `edge_rounds` at the edge servers, each after the `local` work
-    /// (κ1). The clients that an edge server chose stay through all of these; their momentum starts anew at each.
+    /// (κ1). The clients that an edge server chose stay through all of these; their momentum starts anew at each. Where
+    /// a learning rate counts epochs, κ1 κ2 of them are due in a round.
     /// Means are weighted by the examples of the clients that took part.
     pub struct Hierfavg(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// The edge servers and their clients.
@@ -46,7 +47,20 @@ struct Running {
 
 impl Configured for Hierfavg {
     fn training(&self) -> Training {
-        self.shared()
+        let mut training = self.shared();
+        if let Local::Epochs(epochs) = self.local {
+            let rate = training.sgd.learning_rate;
+            training.sgd.learning_rate = rate.with_epochs_due(self.edge_rounds * epochs, 0);
+        }
+        training
+    }
+
+    fn pace(&self, setting: &Setting) -> Pace {
+        let once = self.shared().pace(setting);
+        Pace {
+            steps: f64::from(self.edge_rounds) * once.steps,
+            epochs: f64::from(self.edge_rounds) * once.epochs,
+        }
     }
 
     fn check_own(&self) -> Result<(), AlgorithmError> {
@@ -116,6 +130,17 @@ impl Configured for Hierfavg {
 }
 
 impl Running {
+    /// How clients train after `edge_round` aggregations at the edge in this round.
+    fn training_at(&self, edge_round: u32) -> Training {
+        let mut training = self.training.clone();
+        if let Local::Epochs(epochs) = training.local {
+            let rate = training.sgd.learning_rate;
+            training.sgd.learning_rate =
+                rate.with_epochs_due(self.edge_rounds * epochs, edge_round * epochs);
+        }
+        training
+    }
+
     /// What each slot counts.
     fn weight(&self, row: &RowWork) -> f64 {
         match self.weighting {
@@ -197,11 +222,12 @@ impl Algorithm for Running {
         round.traffic.messages(self.root_messages(&servers, false));
         let mut slots = models.gather(&vec![0; rows.len()])?;
         let edge_means = self.edge_means(&rows, &servers)?;
-        for _ in 0..self.edge_rounds {
+        for edge_round in 0..self.edge_rounds {
             round
                 .traffic
                 .messages(self.edge_messages(&rows, &servers, false));
-            let work = round.work(&rows, &self.training);
+            let training = self.training_at(edge_round);
+            let work = round.work(&rows, &training);
             let steps = round.learner.train(&mut slots, Velocity::Fresh, &work)?; // Algorithm 1, line 5
             round.count_steps(&rows, &steps);
             round

@@ -68,8 +68,10 @@ pub use traffic::{Exchange, Message, Phase, Traffic};
 pub use training::{BatchSetting, Local, Training};
 pub use walk::{Aggregators, Restart, Source, WalkRows};
 
+use meshfold_engine::Progress;
 use meshfold_topology::{Overlay, OverlaySummary};
 use serde::{Deserialize, Serialize};
+use training::Pace;
 
 /// A learning method as a configuration names it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -189,6 +191,10 @@ pub(crate) trait Configured {
             bytes: messages * setting.model_bytes(),
         }
     }
+    /// How far a model comes in a round that it takes part in.
+    fn pace(&self, setting: &Setting) -> Pace {
+        self.training().pace(setting)
+    }
     /// Builds the running method.
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm>;
 }
@@ -296,6 +302,18 @@ impl Method {
     /// Expected work and traffic of one round in which all clients are alive.
     pub fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
         self.configured().1.forecast(setting, overlay)
+    }
+
+    /// Where a learning rate stands after `rounds` rounds, for a model that took part in all of them: the steps and epochs
+    /// that were due, in the mean over all clients.
+    pub fn progress_after(&self, rounds: usize, setting: &Setting) -> Progress {
+        let pace = self.configured().1.pace(setting);
+        let due = |in_a_round: f64| [(rounds as f64 * in_a_round) as u64, 0];
+        Progress {
+            rounds: rounds as u64,
+            steps: due(pace.steps),
+            epochs: due(pace.epochs),
+        }
     }
 
     /// Builds the running method.

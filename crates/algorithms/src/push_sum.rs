@@ -58,7 +58,7 @@ fn push(matrix: &MixingMatrix, weights: &[f64]) -> Vec<f64> {
             let sum = shares.iter().zip(weights).map(|(a, b)| a * b).sum();
             vec![sum; matrix.rows()]
         }
-        Form::Sparse { .. } => (0..matrix.rows())
+        Form::Among { .. } | Form::Sparse { .. } => (0..matrix.rows())
             .map(|row| {
                 matrix
                     .row(row)

@@ -2,7 +2,7 @@
 
 use crate::error::AlgorithmError;
 use crate::round::Round;
-use meshfold_engine::{Key, NormScope, Purpose, Quantiser, Stack, stream};
+use meshfold_engine::{Key, Mixing, NormScope, Purpose, Quantiser, Stack, stream};
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -92,6 +92,62 @@ impl Quantise {
         });
         Ok(difference)
     }
+}
+
+impl Quantise {
+    /// Every row of `after` averaged over those that it hears, quantised differences to `before` having been sent;
+    /// `heard[i]` are the rows, itself maybe among them, whose weights are not zero in row `i` of `mixing`.
+    ///
+    /// # Interpretation
+    /// Nothing is quantised that is not sent: a row that no other hears counts as it is in its own average, and one that
+    /// hears no other keeps its model.
+    pub(crate) fn average(
+        self,
+        (after, before): (&Stack, &Stack),
+        heard: &[Vec<u32>],
+        mixing: &Mixing,
+        round: &Round<'_>,
+    ) -> Result<Stack, AlgorithmError> {
+        let ones = vec![1.0; before.rows()];
+        let mut sent = self.difference(after, before, round, 0)?; // Q^t(l)
+        let own = unsent(heard);
+        if !own.is_empty() {
+            let mut exact = after.gather(&own)?;
+            exact.add_scaled(&before.gather(&own)?, &vec![-1.0; own.len()])?;
+            sent.scatter(&own, &exact)?;
+        }
+        if self.aggregate == Aggregate::Replica {
+            sent.add_scaled(before, &ones)?;
+        }
+        sent.mix(mixing)?;
+        if self.aggregate == Aggregate::Printed {
+            sent.add_scaled(before, &ones)?; // (14)
+        }
+        let alone = unmixed(heard);
+        if !alone.is_empty() {
+            sent.scatter(&alone, &after.gather(&alone)?)?;
+        }
+        Ok(sent)
+    }
+}
+
+/// Rows that no other hears.
+fn unsent(heard: &[Vec<u32>]) -> Vec<u32> {
+    let mut sent = vec![false; heard.len()];
+    for (to, from) in (0..).zip(heard) {
+        let others = from.iter().filter(|from| **from != to);
+        others.for_each(|from| sent[*from as usize] = true);
+    }
+    let rows = (0..).zip(sent).filter(|(_, sent)| !sent);
+    rows.map(|(row, _)| row).collect()
+}
+
+/// Rows that hear no other.
+fn unmixed(heard: &[Vec<u32>]) -> Vec<u32> {
+    let rows = (0..)
+        .zip(heard)
+        .filter(|(row, from)| from.iter().all(|from| from == row));
+    rows.map(|(row, _)| row).collect()
 }
 
 #[cfg(test)]

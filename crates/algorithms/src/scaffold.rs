@@ -1,7 +1,7 @@
 //! SCAFFOLD: federated averaging with control variates.
 
 use crate::fedavg::ONE_SERVER;
-use crate::participation::{Participation, Weighting, down, up};
+use crate::participation::{Participation, Weighting, alive, down, up};
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, Rows, Setting};
 use crate::training::{Training, method_config};
 use crate::{AlgorithmError, Configured, Lagging};
@@ -20,7 +20,7 @@ method_config! {
     ///
     /// # Interpretation
     /// `K` is the participant's own number of steps. The mean over participants is plain, as printed, unless
-    /// `weighting: examples`.
+    /// `weighting: examples`. `N` counts the clients alive: the control variates of the dead are not heard of again.
     pub struct Scaffold(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// How many clients take part in a round; all by default.
         #[serde(default)]
@@ -162,7 +162,8 @@ impl Algorithm for Running {
         models.add_scaled(&slots, &[self.global_learning_rate])?; // line 17
         let plain = vec![1.0 / count as f64; count];
         change.mix(&Mixing::new(&MixingMatrix::average(1, plain)?))?;
-        variate.add_scaled(&change, &[count as f32 / clients as f32])?;
+        let alive = alive(round).count();
+        variate.add_scaled(&change, &[count as f32 / alive as f32])?;
         Ok(())
     }
 

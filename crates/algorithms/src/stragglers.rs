@@ -48,7 +48,8 @@ pub enum Policy {
     Partial,
     /// It is dropped for the round: it neither sends nor receives.
     Isolate,
-    /// It sends nothing but receives the average.
+    /// It sends nothing but receives the average: its row of the weights, as those of all others, is over those who sent
+    /// and itself.
     Receive,
 }
 

@@ -1,12 +1,12 @@
 //! Swarm learning: federated averaging without a fixed server.
 
 use crate::fedavg::ONE_SERVER;
-use crate::participation::{Participation, Weighting, alive, down, up};
+use crate::participation::{Participation, Weighting, down, up};
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, Rows, Setting};
 use crate::traffic::Message;
 use crate::training::{Training, method_config};
 use crate::{AlgorithmError, Configured, Lagging};
-use meshfold_engine::{Key, Mixing, Purpose, Stack, Velocity, stream};
+use meshfold_engine::{Key, Mixing, Purpose, RowWork, Stack, Velocity, stream};
 use meshfold_topology::{MixingMatrix, Overlay};
 use rand::RngExt;
 
@@ -18,8 +18,9 @@ method_config! {
     /// for decentralized and confidential clinical machine learning (2021).
     ///
     /// # Interpretation
-    /// All clients take part, weighted by their shares of the examples. Each round a client alive is drawn as the
-    /// leader: it gathers the models and sends the mean back, so that all hold the same model between rounds.
+    /// All clients take part, weighted by their shares of the examples. Each round one of them is drawn as the leader,
+    /// stragglers that are dropped left out: it gathers the models and sends the mean back, so that all hold the same
+    /// model between rounds.
     pub struct Swarm(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {}
 }
 
@@ -67,16 +68,15 @@ impl Configured for Swarm {
 }
 
 impl Running {
-    /// The client that gathers the models in this round.
-    fn leader(round: &Round<'_>) -> Option<u32> {
-        let alive: Vec<u32> = alive(round).collect();
+    /// The client of those at work in `rows` that gathers the models in this round.
+    fn leader(rows: &[RowWork], round: &Round<'_>) -> Option<u32> {
         let key = Key {
             round: round.number as u64,
             row: 1,
             ..Key::default()
         };
         let mut rng = stream(round.seed, Purpose::Participation, key);
-        (!alive.is_empty()).then(|| alive[rng.random_range(0..alive.len())])
+        (!rows.is_empty()).then(|| rows[rng.random_range(0..rows.len())].client)
     }
 }
 
@@ -87,7 +87,7 @@ impl Algorithm for Running {
 
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
         let rows = Participation::default().rows(round, &self.training);
-        let Some(leader) = Self::leader(round).filter(|_| !rows.is_empty()) else {
+        let Some(leader) = Self::leader(&rows, round) else {
             return Ok(());
         };
         let bytes = self.setting.model_bytes();

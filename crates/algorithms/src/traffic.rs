@@ -41,6 +41,7 @@ pub enum Phase {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Traffic {
     phases: Vec<Phase>,
+    messages_as_printed: Option<u64>,
 }
 
 impl Traffic {
@@ -52,6 +53,29 @@ impl Traffic {
     /// Forgets all phases.
     pub fn clear(&mut self) {
         self.phases.clear();
+        self.messages_as_printed = None;
+    }
+
+    /// Says how many messages the paper counts in this round where it counts others than are sent.
+    pub fn count_as_printed(&mut self, messages: u64) {
+        self.messages_as_printed = Some(messages);
+    }
+
+    /// Messages that the paper counts, if it counts others than [`Traffic::messages_total`].
+    pub fn messages_as_printed(&self) -> Option<u64> {
+        self.messages_as_printed
+    }
+
+    /// Messages sent.
+    pub fn messages_total(&self) -> u64 {
+        self.exchanges()
+            .map(|exchange| match exchange {
+                Exchange::Messages(messages) => messages.len() as u64,
+                Exchange::Neighbours { degrees, .. } => {
+                    degrees.iter().map(|degree| u64::from(*degree)).sum()
+                }
+            })
+            .sum()
     }
 
     /// Adds a phase of computing.
@@ -142,6 +166,10 @@ mod tests {
         ]);
         traffic.neighbours(5, vec![1, 2, 1]);
         assert_eq!(traffic.bytes_total(), 40);
+        assert_eq!(
+            (traffic.messages_total(), traffic.messages_as_printed()),
+            (6, None)
+        );
         assert_eq!(traffic.bytes_busiest_node(), 30);
         traffic.clear();
         assert_eq!(

@@ -1,7 +1,7 @@
 //! The keys that every method shares: how a client trains.
 
 use crate::error::AlgorithmError;
-use meshfold_engine::{Amount, BatchSize, Sgd};
+use meshfold_engine::{Amount, BatchSize, LearningRate, Sgd};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -16,6 +16,14 @@ pub enum Local {
 }
 
 impl Local {
+    /// `rate` by the epochs that are due, if epochs are.
+    pub(crate) fn due(self, rate: &LearningRate) -> LearningRate {
+        match self {
+            Self::Epochs(epochs) => rate.clone().with_epochs_due(epochs, 0),
+            Self::Steps(_) => rate.clone(),
+        }
+    }
+
     /// How many epochs or steps.
     pub fn count(self) -> u32 {
         match self {
@@ -75,12 +83,25 @@ impl<'de> Deserialize<'de> for BatchSetting {
 }
 
 /// How a client trains, whatever the method.
+///
+/// # Interpretation
+/// A learning rate `per: epoch` counts the epochs that were due, `k = (t − 1) K + k'` in epoch `k'` of round `t` with
+/// `local: {epochs: K}`, as DFedRW (Wang et al.) does below (10): a client that was not chosen, was dropped or was cut
+/// short has the rate of the others. With `restart: round`, or `local: {steps}`, it counts the epochs that the row itself
+/// has done.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Training {
     /// Work of one round.
     pub local: Local,
     /// The rest of it.
     pub sgd: Sgd,
+}
+
+/// How far a model comes in one round.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Pace {
+    pub(crate) steps: f64,
+    pub(crate) epochs: f64,
 }
 
 impl Training {
@@ -137,6 +158,21 @@ impl Training {
     pub(crate) fn steps_of_all(&self, setting: &crate::Setting) -> f64 {
         let steps = |shard: &usize| f64::from(self.steps_on(*shard));
         setting.shard_sizes.iter().map(steps).sum()
+    }
+
+    /// Local steps and epochs of a client in one round, in the mean over all clients.
+    pub(crate) fn pace(&self, setting: &crate::Setting) -> Pace {
+        let clients = setting.clients.max(1) as f64;
+        let steps = self.steps_of_all(setting) / clients;
+        let in_an_epoch = |shard: &usize| f64::from(self.sgd.steps_on(Amount::Epochs(1), *shard));
+        let epochs = match self.local {
+            Local::Epochs(epochs) => f64::from(epochs),
+            Local::Steps(_) => {
+                let all: f64 = setting.shard_sizes.iter().map(in_an_epoch).sum();
+                steps * clients / all.max(1.0)
+            }
+        };
+        Pace { steps, epochs }
     }
 
     /// Local steps of a client with `shard` examples in one round.
@@ -203,7 +239,7 @@ macro_rules! method_config {
                 $crate::training::Training {
                     local: self.local,
                     sgd: meshfold_engine::Sgd {
-                        learning_rate: self.learning_rate.clone(),
+                        learning_rate: self.local.due(&self.learning_rate),
                         momentum: self.momentum,
                         weight_decay: self.weight_decay,
                         clip_norm: self.clip_norm,

@@ -3,7 +3,6 @@
 use crate::AlgorithmError;
 use crate::aggregation::{aggregation_stream, messages_of, subset, weighted_means};
 use crate::dfedrw::{Running, Walks};
-use crate::quantise::Aggregate;
 use crate::round::Round;
 use crate::walk::Source;
 use meshfold_engine::{Mixing, Stack};
@@ -59,17 +58,7 @@ impl Running {
             unreachable!("clients that hold rows are left with models")
         };
         if let Some(quantise) = self.config.quantise {
-            let ones = vec![1.0; last.rows()];
-            let mut sent = quantise.difference(&last, models, round, 0)?; // Q^t(l)
-            if quantise.aggregate == Aggregate::Replica {
-                sent.add_scaled(models, &ones)?;
-            }
-            sent.mix(&mixing)?;
-            if quantise.aggregate == Aggregate::Printed {
-                sent.add_scaled(models, &ones)?; // (14)
-            }
-            keep_unmixed(&mut sent, &last, &subsets)?;
-            *models = sent;
+            *models = quantise.average((&last, models), &subsets, &mixing, round)?; // (14)
             return Ok(());
         }
         last.mix(&mixing)?; // (11)
@@ -118,30 +107,11 @@ impl Running {
             .collect();
         let mixing = Mixing::new(&weighted_means(&subsets, &examples)?);
         if let Some(quantise) = self.config.quantise {
-            let mut sent = quantise.difference(&walks.models, models, round, 0)?;
-            sent.add_scaled(models, &vec![1.0; models.rows()])?;
-            sent.mix(&mixing)?;
-            keep_unmixed(&mut sent, &walks.models, &subsets)?;
-            *models = sent;
+            *models = quantise.average((&walks.models, models), &subsets, &mixing, round)?;
             return Ok(());
         }
         walks.models.mix(&mixing)?;
         *models = walks.models;
         Ok(())
     }
-}
-
-/// A row that averages no model but its own has sent nothing: it keeps that of `exact`.
-fn keep_unmixed(
-    sent: &mut Stack,
-    exact: &Stack,
-    subsets: &[Vec<u32>],
-) -> Result<(), AlgorithmError> {
-    let alone: Vec<u32> = (0..)
-        .zip(subsets)
-        .filter(|(row, subset)| subset.as_slice() == [*row])
-        .map(|(row, _)| row)
-        .collect();
-    sent.scatter(&alone, &exact.gather(&alone)?)?;
-    Ok(())
 }

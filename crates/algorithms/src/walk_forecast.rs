@@ -8,10 +8,10 @@ use meshfold_topology::Overlay;
 impl Dfedrw {
     /// Expected messages of a round in which all clients are alive.
     ///
-    /// Walks begin uniformly and (7) keeps that distribution, so hops and averages over neighbours are exact; where
+    /// Walks begin uniformly and (7) keeps that distribution, so hops, one after every visit, and averages over neighbours are exact; where
     /// `visited` clients or `walk_ends` are averaged, the visits count as independent.
     pub(crate) fn messages(&self, overlay: &Overlay) -> f64 {
-        let hops = self.walkers as f64 * f64::from(self.hops - 1) * moving(overlay);
+        let hops = self.walkers as f64 * f64::from(self.hops) * moving(overlay);
         let clients = overlay.nodes() as f64;
         let walkers = self.walkers as f64;
         let averages = if self.rows == WalkRows::Walkers {

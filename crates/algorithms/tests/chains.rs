@@ -55,9 +55,11 @@ fn long_walk() -> Vec<usize> {
     };
     let visits = visits(&course.traffic);
     let changes = |visits: &[usize]| visits.windows(2).filter(|pair| pair[0] != pair[1]).count();
-    // What moves is sent, and nothing else.
-    let moved: usize = visits.chunks(100).map(changes).sum();
-    assert_eq!(course.traffic.iter().map(moves).sum::<usize>(), moved);
+    // What moves is sent, and so may be the model of a walk that has ended; nothing else is.
+    for (visits, traffic) in visits.chunks(100).zip(&course.traffic) {
+        let onwards = moves(traffic) - changes(visits);
+        assert!(onwards <= 1, "{onwards}");
+    }
     visits
 }
 

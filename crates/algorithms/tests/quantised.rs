@@ -4,7 +4,9 @@
 #[macro_use]
 mod support;
 
-use meshfold_algorithms::{Aggregate, Aggregators, Method, Quantise, Restart, Source, WalkRows};
+use meshfold_algorithms::{
+    Aggregate, Aggregators, Method, PartialAggregation, Quantise, Restart, Source, WalkRows,
+};
 use meshfold_engine::{NormScope, Start};
 use support::{Course, Scene, difference, expect_close, full, run};
 
@@ -84,6 +86,37 @@ fn methods_that_quantise_finely_are_those_that_do_not() {
 
     let walks = run(&walkers(fine(Aggregate::Replica)), &scene, 3);
     expect_same(&walks, &run(&walkers(None), &scene, 3));
+}
+
+/// Two bits leave nothing of a model as it was; client 4 has nobody to send to.
+#[test]
+fn a_model_that_is_sent_to_nobody_is_not_quantised() {
+    let edges = [(0, 1), (1, 2), (2, 3), (1, 3)];
+    let scene = Scene::over(meshfold_topology::Overlay::from_edges(5, edges).unwrap());
+    let alone = run(&method!(Alone {}, full(2)), &scene, 3);
+    for aggregate in [Aggregate::Replica, Aggregate::Printed] {
+        let quantise = Some(Quantise {
+            bits: 2,
+            norm: NormScope::Model,
+            aggregate,
+        });
+        let some = Some(PartialAggregation {
+            neighbours: 2,
+            include_self: true,
+        });
+        for aggregation in [None, some] {
+            let method = method!(
+                Dfedavg {
+                    aggregation: aggregation,
+                    quantise: quantise
+                },
+                full(2)
+            );
+            let course = run(&method, &scene, 3);
+            assert_eq!(course.models()[4], alone.models()[4]);
+            assert!(difference(&course.models()[..1], &alone.models()[..1]) > 0.01);
+        }
+    }
 }
 
 #[test]

@@ -177,6 +177,47 @@ fn epochs_pass_through_shuffled_shards_at_a_rate_that_falls() {
     expect_close(&course.models(), &models);
 }
 
+/// Client 2 is dead in the second round; in the third its rate is that of the others.
+#[test]
+fn a_rate_per_epoch_counts_the_epochs_that_were_due() {
+    let without = vec![true, true, false, true, true];
+    let scene = Scene {
+        alive: vec![vec![true; 5], without, vec![true; 5]],
+        ..Scene::default()
+    };
+    let power = Power {
+        r: 4.0,
+        q: 1.0,
+        per: Per::Epoch,
+        restart: Restart::Never,
+    };
+    let train = Train {
+        local: Local::Epochs(2),
+        ..full(1).rate(LearningRate::Schedule(Schedule::Power(power)))
+    };
+    let method = method!(
+        Dfedavg {
+            aggregation: None,
+            quantise: None
+        },
+        train
+    );
+    let course = run(&method, &scene, 3);
+    let mut models = course.start.clone();
+    for round in 1..=3usize {
+        let alive = scene.alive(round);
+        for client in (0..5).filter(|client| alive[*client]) {
+            for epoch in 1..=2 {
+                let k = (round - 1) * 2 + epoch;
+                let descent = plain::steps(1).rate(1.0 / (4.0 * k as f64));
+                models[client] = descent.from(&course.learner, client, &models[client]);
+            }
+        }
+        models = mix(&scene.matrix(round), &models);
+    }
+    expect_close(&course.models(), &models);
+}
+
 #[test]
 fn a_dead_client_neither_trains_nor_hears_nor_counts() {
     let dead = Scene {

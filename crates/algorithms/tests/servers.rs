@@ -4,13 +4,13 @@
 #[macro_use]
 mod support;
 
-use meshfold_algorithms::{Assign, Participation, PerServer, Servers, Weighting};
-use meshfold_engine::{Key, Purpose, stream};
+use meshfold_algorithms::{Assign, Local, Participation, PerServer, Servers, Weighting};
+use meshfold_engine::{Key, LearningRate, Per, Power, Purpose, Restart, Schedule, stream};
 use meshfold_topology::Overlay;
 use rand::RngExt;
 use rand::seq::index;
 use support::plain::{self, Descent, mean, mix, sum};
-use support::{Course, SEED, SIZES, Scene, expect_close, full, run};
+use support::{Course, SEED, SIZES, Scene, Train, expect_close, full, run};
 
 /// What the clients `chosen` make of the model `w`.
 fn trained(course: &Course, chosen: &[usize], w: &[f64], descent: Descent) -> Vec<Vec<f64>> {
@@ -148,7 +148,9 @@ fn scaffold(
             each[client] = after;
         }
         x = sum(&[(1.0, &x), (global_rate, &moves)]);
-        c = sum(&[(1.0, &c), (3.0 / 5.0, &changes)]);
+        let alive = course.scene.alive(round);
+        let alive = alive.iter().filter(|alive| **alive).count() as f64;
+        c = sum(&[(1.0, &c), (3.0 / alive, &changes)]);
     }
     (x, each, c)
 }
@@ -217,6 +219,46 @@ fn swarm_is_a_mean_over_all_that_is_gathered_at_one_of_them() {
     assert_eq!(course.models_sent(), 6.0);
     let busiest = course.traffic[2].bytes_busiest_node();
     assert_eq!(busiest, 6 * course.setting.model_bytes());
+}
+
+#[test]
+fn a_rate_per_epoch_goes_on_over_the_rounds_at_the_edge() {
+    let power = Power {
+        r: 4.0,
+        q: 1.0,
+        per: Per::Epoch,
+        restart: Restart::Never,
+    };
+    let train = Train {
+        local: Local::Epochs(2),
+        ..full(1).rate(LearningRate::Schedule(Schedule::Power(power)))
+    };
+    let servers = Servers {
+        count: 1,
+        assign: Assign::List(vec![0; 5]),
+    };
+    let method = method!(
+        Hierfavg {
+            servers: servers,
+            participation: PerServer::default(),
+            edge_rounds: 3,
+            weighting: Weighting::Uniform
+        },
+        train
+    );
+    let course = run(&method, &Scene::default().without_overlay(), 2);
+    let mut server = course.start[0].clone();
+    for aggregation in 0..6 {
+        let mut models = vec![server.clone(); 5];
+        for (client, w) in models.iter_mut().enumerate() {
+            for epoch in 1..=2 {
+                let rate = 0.25 / f64::from(aggregation * 2 + epoch);
+                *w = plain::steps(1).rate(rate).from(&course.learner, client, w);
+            }
+        }
+        server = weighted(&[0, 1, 2, 3, 4], &models, |_| 1.0);
+    }
+    expect_close(&course.models(), &[server]);
 }
 
 /// Two servers: clients 0, 2, 4 and 1, 3.

@@ -202,11 +202,11 @@ fn over_overlays() -> Vec<(Method, Scene, [u64; 2])> {
         ),
         // Everybody hears from one and is heard by one.
         (method!(OnePeer {}, full(2)), alone, [5, 2]),
-        // No hops; all neighbours.
+        // With nobody to walk to there is nothing to send.
         (
-            walks(1, Aggregators::All, Source::Neighbours, None),
-            all,
-            [10, 6],
+            walks(4, Aggregators::All, Source::Neighbours, None),
+            Scene::over(Overlay::from_edges(5, []).unwrap()),
+            [0, 0],
         ),
     ]
 }
@@ -280,6 +280,7 @@ fn forecasts_of_drawn_messages_are_their_means() {
     for method in [
         partial(2, true),
         partial(2, false),
+        walks(1, all, Source::Neighbours, None),
         walks(4, all, Source::Neighbours, Some(2)),
         walks(4, Aggregators::Share(0.4), Source::Neighbours, None),
         walks(2, Aggregators::Share(0.4), Source::Neighbours, Some(1)),

@@ -29,6 +29,8 @@ pub(crate) enum Command {
     Plan(PlanArguments),
     /// Show an overlay's figures: degrees, spectrum, how fast it mixes
     Overlay(OverlayArguments),
+    /// Show how much several servers speed a round up over one (P-FedAvg, Fig. 2)
+    Speedup(SpeedupArguments),
     /// Simulate how an overlay's nodes join, leave, fail and find each other again
     Churn(ChurnArguments),
     /// Show who owns how many training examples of which label
@@ -112,6 +114,48 @@ pub(crate) struct OverlayArguments {
     #[arg(long, default_value_t = 1, requires = "topology")]
     pub(crate) seed: u64,
     /// Print one JSON object per run, one a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+All delays are exponential and independent.
+
+Example:
+  meshfold speedup --topology complete --servers 5 --participants 100")]
+pub(crate) struct SpeedupArguments {
+    /// The overlay of the servers, as a file would give it
+    #[arg(long, value_name = "YAML", default_value = "complete")]
+    pub(crate) topology: String,
+    /// Servers, M
+    #[arg(long, value_parser = value_parser!(u32).range(2..=100_000))]
+    pub(crate) servers: u32,
+    /// Clients that take part in a round, K, dealt evenly to the servers
+    #[arg(long, value_parser = value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) participants: u32,
+    /// Local iterations of each, E
+    #[arg(long, default_value_t = 1, value_parser = value_parser!(u32).range(1..))]
+    pub(crate) local_steps: u32,
+    /// Mean seconds of one model between a server and its clients, Y1
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    pub(crate) server_delay: f64,
+    /// Mean seconds of one model at a client, Y2
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    pub(crate) client_delay: f64,
+    /// Mean seconds of a local iteration, Z
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    pub(crate) step_delay: f64,
+    /// Mean seconds of one model from a server to a neighbour, T
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    pub(crate) exchange_delay: f64,
+    /// Rounds that the means are taken over
+    #[arg(long, default_value_t = 20_000, value_parser = value_parser!(u32).range(1..))]
+    pub(crate) samples: u32,
+    /// Seed of the delays and of a random topology
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }

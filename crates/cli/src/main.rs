@@ -19,7 +19,9 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::arguments::{Arguments, Command};
-use crate::commands::{churn, completions, data, devices, overlay, partition, plan, report, run};
+use crate::commands::{
+    churn, completions, data, devices, overlay, partition, plan, report, run, speedup,
+};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(arguments),
         Command::Plan(arguments) => plan::plan(arguments),
         Command::Overlay(arguments) => overlay::overlay(arguments),
+        Command::Speedup(arguments) => speedup::speedup(arguments),
         Command::Churn(arguments) => churn::churn(arguments),
         Command::Partition(arguments) => partition::partition(arguments),
         Command::Data(command) => data::data(command),

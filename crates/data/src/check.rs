@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::manifest::Content;
+use crate::packing::Packing;
+use crate::place::Place;
 use crate::{DataFolder, Manifest, ManifestFile, payload};
 
 /// What was found of a dataset, file by file.
@@ -14,9 +17,9 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
-    /// Whether every file is there and right.
+    /// Whether every file is there and can be used.
     pub fn is_ok(&self) -> bool {
-        self.files.iter().all(|file| file.status == FileStatus::Ok)
+        self.files.iter().all(|file| file.status.is_ok())
     }
 }
 
@@ -34,6 +37,13 @@ pub struct FileCheck {
 pub enum FileStatus {
     /// The file as published, or another packing of exactly its content.
     Ok,
+    /// A known copy of the published file, which differs from it.
+    Copy {
+        /// In which way.
+        note: String,
+    },
+    /// The right number of bytes; no checksum of what was published is known.
+    Uncompared,
     /// No such file.
     Missing,
     /// Another number of bytes than the manifest says (of the content, if the file is not packed).
@@ -57,16 +67,23 @@ pub enum FileStatus {
     },
 }
 
+impl FileStatus {
+    /// Whether the file can be used.
+    pub fn is_ok(&self) -> bool {
+        matches!(self, Self::Ok | Self::Copy { .. } | Self::Uncompared)
+    }
+}
+
 /// Checks every file of `manifest` in `folder`; reads all of them, writes nothing.
 ///
 /// Content is decompressed up to the size that the manifest gives and no further.
 pub fn check(manifest: &Manifest, folder: &DataFolder) -> CheckReport {
     let files = manifest.files.iter().map(|file| {
-        let path = manifest.locate(file, folder);
-        match path {
-            Ok(path) => FileCheck {
-                status: check_file(&path, file),
-                path,
+        let place = manifest.locate(file, folder);
+        match place {
+            Ok(place) => FileCheck {
+                status: check_file(&place, file),
+                path: place.path(),
             },
             Err(_) => FileCheck {
                 path: manifest.folder(folder).join(&file.name),
@@ -81,31 +98,50 @@ pub fn check(manifest: &Manifest, folder: &DataFolder) -> CheckReport {
 }
 
 /// Checks one file that exists.
-pub(crate) fn check_file(path: &Path, file: &ManifestFile) -> FileStatus {
-    let unreadable = |error: std::io::Error| FileStatus::Unreadable {
-        reason: error.to_string(),
-    };
-    // The content decides; the packing only explains what is wrong when the content is.
-    if let Ok(content) = payload::digest(path, file.decompressed_bytes)
-        && content == (file.decompressed_bytes, file.decompressed_sha256.clone())
-    {
-        return FileStatus::Ok;
-    }
-    let (found, needed_bytes, needed) = if payload::is_gzip(path) {
-        (payload::file_digest(path), file.bytes, &file.sha256)
-    } else {
-        let raw = payload::file_digest(path);
-        (raw, file.decompressed_bytes, &file.decompressed_sha256)
-    };
-    match found {
-        Err(error) => unreadable(error),
-        Ok((found, _)) if found != needed_bytes => FileStatus::WrongSize {
-            found,
-            needed: needed_bytes,
+pub(crate) fn check_file(place: &Place, file: &ManifestFile) -> FileStatus {
+    let limit = file.content_bytes();
+    let content = place
+        .content()
+        .and_then(|content| payload::digest(content, limit));
+    match content {
+        Ok((size, sum)) if size == limit => match file.judge(&sum) {
+            Content::Published => FileStatus::Ok,
+            Content::Uncompared => FileStatus::Uncompared,
+            Content::Copy(note) => FileStatus::Copy { note },
+            Content::Other { found, needed } => {
+                as_packed(place, file).unwrap_or(FileStatus::WrongChecksum { found, needed })
+            }
         },
-        Ok((_, found)) => FileStatus::WrongChecksum {
+        // The content decides; the packing only explains what is wrong when the content is.
+        Ok((found, _)) => as_packed(place, file).unwrap_or(FileStatus::WrongSize {
             found,
-            needed: needed.clone(),
-        },
+            needed: limit,
+        }),
+        Err(error) => as_packed(place, file).unwrap_or(FileStatus::Unreadable {
+            reason: error.to_string(),
+        }),
     }
+}
+
+/// What is wrong with a file that is packed as it was published, if that can be told from outside.
+fn as_packed(place: &Place, file: &ManifestFile) -> Option<FileStatus> {
+    let Place::File(path) = place else {
+        return None;
+    };
+    let packing = Packing::of(path);
+    if packing == Packing::Plain || packing != Packing::of(Path::new(&file.name)) {
+        return None;
+    }
+    let found = payload::file_digest(path).ok()?;
+    if found.bytes != file.bytes {
+        return Some(FileStatus::WrongSize {
+            found: found.bytes,
+            needed: file.bytes,
+        });
+    }
+    let needed = file.sha256.clone()?;
+    Some(FileStatus::WrongChecksum {
+        found: found.sha256,
+        needed,
+    })
 }

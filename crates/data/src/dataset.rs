@@ -2,14 +2,23 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cifar::{Cifar10, Cifar100};
 use crate::consensus::Consensus;
+use crate::csv_table::CsvTable;
+use crate::cwru::Cwru;
 use crate::fashion_mnist::FashionMnist;
+use crate::femnist::Femnist;
 use crate::glyphs::Glyphs;
+use crate::leukemia_a2::LeukemiaA2;
 use crate::mnist::Mnist;
+use crate::npz_table::NpzTable;
+use crate::qmnist::Qmnist;
+use crate::reddit::Reddit;
+use crate::shakespeare::Shakespeare;
 use crate::{DataError, DataFolder, Outline, Splits};
 
 /// A dataset and its settings: `{mnist: {validation: 10000}}`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DatasetConfig {
     /// Examples that are all the same.
@@ -20,6 +29,26 @@ pub enum DatasetConfig {
     Mnist(Mnist),
     /// Fashion-MNIST, from files.
     FashionMnist(FashionMnist),
+    /// CIFAR-10, from files.
+    Cifar10(Cifar10),
+    /// CIFAR-100, from files.
+    Cifar100(Cifar100),
+    /// MNIST with its writers, from files.
+    Qmnist(Qmnist),
+    /// LEAF's FEMNIST, from files.
+    Femnist(Femnist),
+    /// Leukaemia transcriptomes, from files.
+    LeukemiaA2(LeukemiaA2),
+    /// A user's table.
+    Csv(CsvTable),
+    /// A user's arrays.
+    Npz(NpzTable),
+    /// Characters of Shakespeare's roles, from files.
+    Shakespeare(Shakespeare),
+    /// Words of Reddit's comments, from files.
+    Reddit(Reddit),
+    /// Vibrations of bearings, from files.
+    Cwru(Cwru),
 }
 
 impl DatasetConfig {
@@ -35,6 +64,16 @@ impl DatasetConfig {
             Self::Glyphs(glyphs) => glyphs.load(),
             Self::Mnist(mnist) => mnist.layout().load(folder),
             Self::FashionMnist(fashion) => fashion.layout().load(folder),
+            Self::Cifar10(cifar) => cifar.layout().load(folder),
+            Self::Cifar100(cifar) => cifar.layout().load(folder),
+            Self::Qmnist(qmnist) => qmnist.load(folder),
+            Self::Femnist(femnist) => femnist.load(folder),
+            Self::LeukemiaA2(leukemia) => leukemia.load(folder),
+            Self::Csv(table) => table.load(folder),
+            Self::Npz(table) => table.load(folder),
+            Self::Shakespeare(shakespeare) => shakespeare.load(folder),
+            Self::Reddit(reddit) => reddit.load(folder),
+            Self::Cwru(cwru) => cwru.load(folder),
         }
     }
 
@@ -49,6 +88,16 @@ impl DatasetConfig {
             Self::Glyphs(glyphs) => glyphs.outline(),
             Self::Mnist(mnist) => mnist.layout().outline(folder),
             Self::FashionMnist(fashion) => fashion.layout().outline(folder),
+            Self::Cifar10(cifar) => cifar.layout().outline(folder),
+            Self::Cifar100(cifar) => cifar.layout().outline(folder),
+            Self::Qmnist(qmnist) => qmnist.outline(folder),
+            Self::Femnist(femnist) => femnist.outline(folder),
+            Self::LeukemiaA2(leukemia) => leukemia.outline(folder),
+            Self::Csv(table) => table.outline(folder),
+            Self::Npz(table) => table.outline(folder),
+            Self::Shakespeare(shakespeare) => Ok(Outline::of(&shakespeare.load(folder)?)),
+            Self::Reddit(reddit) => Ok(Outline::of(&reddit.load(folder)?)),
+            Self::Cwru(cwru) => cwru.outline(folder),
         }
     }
 
@@ -63,6 +112,16 @@ impl DatasetConfig {
             Self::Glyphs(glyphs) => glyphs.validate(),
             Self::Mnist(mnist) => mnist.layout().validate(),
             Self::FashionMnist(fashion) => fashion.layout().validate(),
+            Self::Cifar10(cifar) => cifar.layout().validate(),
+            Self::Cifar100(cifar) => cifar.layout().validate(),
+            Self::Qmnist(qmnist) => qmnist.validate(),
+            Self::Femnist(femnist) => femnist.validate(),
+            Self::LeukemiaA2(leukemia) => leukemia.validate(),
+            Self::Csv(table) => table.validate(),
+            Self::Npz(table) => table.validate(),
+            Self::Shakespeare(shakespeare) => shakespeare.validate(),
+            Self::Reddit(reddit) => reddit.validate(),
+            Self::Cwru(cwru) => cwru.validate(),
         }
     }
 
@@ -73,6 +132,16 @@ impl DatasetConfig {
             Self::Glyphs(_) => "glyphs",
             Self::Mnist(_) => "mnist",
             Self::FashionMnist(_) => "fashion_mnist",
+            Self::Cifar10(_) => "cifar10",
+            Self::Cifar100(_) => "cifar100",
+            Self::Qmnist(_) => "qmnist",
+            Self::Femnist(_) => "femnist",
+            Self::LeukemiaA2(_) => "leukemia_a2",
+            Self::Csv(_) => "csv",
+            Self::Npz(_) => "npz",
+            Self::Shakespeare(_) => "shakespeare",
+            Self::Reddit(_) => "reddit",
+            Self::Cwru(_) => "cwru",
         }
     }
 }
@@ -100,6 +169,29 @@ mod tests {
         let glyphs = read(r#"{"glyphs": {"train": 50}}"#).unwrap();
         let outline = glyphs.outline(&DataFolder::new("unused")).unwrap();
         assert_eq!((outline.train(), outline.test()), (50, 10_000));
+    }
+
+    #[test]
+    fn settings_come_back_as_they_were_written() {
+        for text in [
+            r#"{"cifar10":{"validation":5000,"scale":"unit"}}"#,
+            r#"{"cifar100":{"labels":"coarse","validation":0,"scale":"standard"}}"#,
+            r#"{"qmnist":{"validation":10000,"scale":"standard"}}"#,
+            r#"{"femnist":{"writers":100}}"#,
+            r#"{"leukemia_a2":{"balanced":false,"test_share":0.2,"seed":3}}"#,
+            r#"{"csv":{"file":"a/b.csv","label":"kind","client":2,"header":true,"delimiter":";","standardise":true,"test":{"file":"c.csv"},"seed":0}}"#,
+            r#"{"npz":{"file":"a.npz","x":"x_train","y":"y_train","client":null,"standardise":false,"test":{"arrays":{"x":"x_test","y":"y_test","client":null}},"seed":0}}"#,
+        ] {
+            let settings: DatasetConfig = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&settings).unwrap(), text);
+            assert!(text.contains(&format!("\"{}\"", settings.name())));
+            settings.validate().unwrap();
+        }
+        let read = serde_json::from_str::<DatasetConfig>;
+        assert!(read(r#"{"cifar100": {"labels": "both"}}"#).is_err());
+        assert!(read(r#"{"csv": {"file": "a.csv"}}"#).is_err(), "no label");
+        let share = read(r#"{"leukemia_a2": {"test_share": 1.0}}"#).unwrap();
+        assert!(share.validate().is_err());
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! What can go wrong between a dataset's name and its examples.
 
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::FolderOrigin;
+use crate::{FolderOrigin, Manifest};
 
 /// A dataset that cannot be had, with the place and the remedy.
 #[derive(Debug, Error)]
@@ -75,6 +76,50 @@ pub enum DataError {
         /// The most that there can be, as many of each class as the smallest class has.
         most: usize,
     },
+    /// A setting is outside its range.
+    #[error("{dataset}: {setting} is {found}, {needed} needed")]
+    Setting {
+        /// Name of the dataset.
+        dataset: &'static str,
+        /// Name of the setting.
+        setting: &'static str,
+        /// Its value.
+        found: String,
+        /// What it has to be.
+        needed: String,
+    },
+    /// The files are right but hold nothing of what is asked for.
+    #[error("{dataset}: {reason}")]
+    Unmet {
+        /// Name of the dataset.
+        dataset: &'static str,
+        /// What is asked for and what there is.
+        reason: String,
+    },
+    /// A recording of the bearing data that has no mirror is not there.
+    #[error(
+        "cwru: {} not found ({origin}); it is {number}.mat of \
+         https://engineering.case.edu/bearingdatacenter/download-data-file; `normal: halves` does without it",
+        .path.display()
+    )]
+    NoRecording {
+        /// The makers' number of the file.
+        number: u16,
+        /// Where it is looked for.
+        path: PathBuf,
+        /// How the folder was chosen.
+        origin: FolderOrigin,
+    },
+    /// A user's file is not in the data folder.
+    #[error("{dataset}: no file {} ({origin})", .path.display())]
+    NoTable {
+        /// Name of the dataset.
+        dataset: &'static str,
+        /// Where it was looked for.
+        path: PathBuf,
+        /// How the folder was chosen.
+        origin: FolderOrigin,
+    },
     /// No manifest has this name.
     #[error(
         "no dataset to fetch is called `{name}`, there are {known}{}",
@@ -95,8 +140,9 @@ pub enum DataError {
     NoFolder,
     /// A file of a dataset is in none of the places looked at.
     #[error(
-        "{dataset}: {file} not found; looked for {} ({origin}); run `meshfold data fetch {dataset}`",
-        .looked.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(" and ")
+        "{dataset}: {file} not found; looked for {} ({origin}); {}",
+        .looked.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(" and "),
+        remedy(dataset).unwrap_or_default()
     )]
     Missing {
         /// Name of the dataset.
@@ -109,7 +155,11 @@ pub enum DataError {
         origin: FolderOrigin,
     },
     /// A file is not what its format or its dataset says.
-    #[error("{dataset}: {}: at byte {offset}: {reason}; `meshfold data fetch {dataset}` replaces the file", .path.display())]
+    #[error(
+        "{dataset}: {}: at byte {offset}: {reason}{}",
+        .path.display(),
+        replacement(dataset)
+    )]
     Malformed {
         /// Name of the dataset.
         dataset: String,
@@ -130,6 +180,22 @@ pub enum DataError {
         /// Why it failed.
         source: io::Error,
     },
+    /// Files that no mirror has.
+    #[error(
+        "{dataset}: {} to be brought by hand into {}: {how}",
+        if .files.is_empty() { "its files are".to_owned() } else { format!("{} must be", .files.join(", ")) },
+        .place.display()
+    )]
+    ByHand {
+        /// Name of the dataset.
+        dataset: String,
+        /// Names of the files; all of them if empty.
+        files: Vec<String>,
+        /// Where a person gets them.
+        how: String,
+        /// The folder for them.
+        place: PathBuf,
+    },
     /// Every mirror of a file failed.
     #[error(
         "{dataset}: no mirror delivered {file}: {}",
@@ -145,6 +211,25 @@ pub enum DataError {
     },
 }
 
+/// How the files of `dataset` are had.
+fn remedy(dataset: &str) -> Option<String> {
+    let manifest = Manifest::by_name(dataset).ok()?;
+    match &manifest.by_hand {
+        Some(how) if !manifest.is_fetchable() => Some(how.clone()),
+        _ => Some(format!("run `meshfold data fetch {dataset}`")),
+    }
+}
+
+/// How a broken file of `dataset` is replaced, if it can be fetched.
+fn replacement(dataset: &str) -> String {
+    match Manifest::by_name(dataset) {
+        Ok(manifest) if manifest.is_fetchable() => {
+            format!("; `meshfold data fetch {dataset}` replaces the file")
+        }
+        _ => String::new(),
+    }
+}
+
 /// Why one mirror did not deliver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MirrorFailure {
@@ -155,6 +240,25 @@ pub struct MirrorFailure {
 }
 
 impl DataError {
+    /// Checks that `setting` of `dataset` is in `range`.
+    pub(crate) fn expect_between(
+        dataset: &'static str,
+        setting: &'static str,
+        found: usize,
+        range: RangeInclusive<usize>,
+    ) -> Result<(), Self> {
+        if range.contains(&found) {
+            return Ok(());
+        }
+        let (least, most) = range.into_inner();
+        Err(Self::Setting {
+            dataset,
+            setting,
+            found: found.to_string(),
+            needed: format!("from {least} to {most}"),
+        })
+    }
+
     /// An [`DataError::Io`] on `path`, for `map_err`.
     pub(crate) fn io(
         action: &'static str,

@@ -16,6 +16,7 @@ pub struct Examples {
     classes: usize,
     label_names: Option<&'static [&'static str]>,
     owners: Option<Vec<u32>>,
+    owner_names: Option<Arc<Vec<String>>>,
 }
 
 impl Examples {
@@ -125,6 +126,7 @@ impl Examples {
             classes,
             label_names: None,
             owners: None,
+            owner_names: None,
         })
     }
 
@@ -141,6 +143,12 @@ impl Examples {
     pub fn with_owners(mut self, owners: Vec<u32>) -> Self {
         assert_eq!(owners.len(), self.len(), "one owner per example");
         self.owners = Some(owners);
+        self
+    }
+
+    /// Names the owners, in the order of their numbers.
+    pub(crate) fn with_owner_names(mut self, names: Arc<Vec<String>>) -> Self {
+        self.owner_names = Some(names);
         self
     }
 
@@ -235,12 +243,18 @@ impl Examples {
         self.owners.as_deref()
     }
 
+    /// Names of the owners by their number, where the dataset has any.
+    pub fn owner_names(&self) -> Option<&[String]> {
+        self.owner_names.as_deref().map(Vec::as_slice)
+    }
+
     /// What a [`Partitioner`](crate::Partitioner) sees of the examples.
     pub fn labelled(&self) -> Labelled<'_> {
         Labelled {
             labels: &self.labels,
             classes: self.classes,
             owners: self.owners(),
+            text: matches!(self.input, Input::Tokens { .. }),
         }
     }
 
@@ -252,6 +266,7 @@ impl Examples {
             features: self.features.selected(indices, self.width()),
             labels: indices.iter().map(|index| self.labels[of(index)]).collect(),
             owners: owners.map(|owners| indices.iter().map(|index| owners[of(index)]).collect()),
+            owner_names: self.owner_names.clone(),
             ..*self
         }
     }
@@ -268,6 +283,7 @@ impl Examples {
             features: self.features.followed_by(&others.features),
             labels: [self.labels.as_slice(), &others.labels].concat(),
             owners: owners.map(|(first, second)| [first.as_slice(), second].concat()),
+            owner_names: self.owner_names.clone(),
             ..*self
         }
     }

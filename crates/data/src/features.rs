@@ -142,6 +142,15 @@ impl Windows {
         &self.starts
     }
 
+    /// These windows, then `others` of the same text.
+    pub(crate) fn followed_by(&self, others: &Self) -> Self {
+        Self {
+            text: self.text.clone(),
+            starts: [self.starts.as_slice(), &others.starts].concat(),
+            length: self.length,
+        }
+    }
+
     /// Tokens of a window, `T`.
     pub fn length(&self) -> usize {
         self.length
@@ -189,10 +198,7 @@ impl Features {
             (Self::Tokens(windows), Self::Tokens(others))
                 if Arc::ptr_eq(&windows.text, &others.text) =>
             {
-                Self::Tokens(Windows {
-                    starts: [windows.starts.as_slice(), &others.starts].concat(),
-                    ..windows.clone()
-                })
+                Self::Tokens(windows.followed_by(others))
             }
             _ => panic!("splits of one dataset are of one kind and of one text"),
         }

@@ -5,12 +5,14 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 use ureq::Agent;
 
 use crate::check::check_file;
-use crate::{DataError, DataFolder, FileStatus, Manifest, ManifestFile, MirrorFailure, payload};
+use crate::manifest::Content;
+use crate::packing::Packing;
+use crate::payload::Sums;
+use crate::{DataError, DataFolder, Manifest, ManifestFile, MirrorFailure, payload};
 
 /// How to download.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +51,7 @@ pub struct Progress<'a> {
 /// What [`fetch`] did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetched {
-    /// One entry per file of the manifest, in its order.
+    /// One entry per file that was there, then one per file or archive that was fetched.
     pub files: Vec<FetchedFile>,
 }
 
@@ -62,39 +64,108 @@ pub struct FetchedFile {
     pub url: Option<String>,
 }
 
-/// Brings every file of `manifest` into `folder`; files that are there and right are kept.
+/// Brings every file of `manifest`, and of the datasets that it needs, into `folder`; files that are there and right are
+/// kept.
 ///
-/// A file is streamed into a temporary file beside its place, its size, SHA-256 and decompressed
-/// content are checked, and only then it is renamed into place. Mirrors are tried in order. No
-/// mirror can make this write more bytes than the manifest says, on disk or decompressed.
-/// `progress` is called after every piece received.
+/// A file is streamed into a temporary file beside its place, its size, checksum and decompressed content are checked,
+/// and only then it is renamed into place. Mirrors are tried in order. No mirror can make this write more bytes than the
+/// manifest says, on disk or decompressed. `progress` is called after every piece received.
 ///
 /// # Errors
-/// [`DataError::Fetch`] with what each mirror did, if none delivers; [`DataError::Io`] if the
-/// folder cannot be written. Files fetched before the error stay; a partial one does not.
+/// [`DataError::Fetch`] with what each mirror did, if none delivers; [`DataError::ByHand`] once everything else is there,
+/// if files are left that have no mirror; [`DataError::Io`] if the folder cannot be written. Files fetched before the
+/// error stay; a partial one does not.
 pub fn fetch(
     manifest: &Manifest,
     folder: &DataFolder,
     options: &FetchOptions,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Fetched, DataError> {
+    let agent = agent(options);
+    let mut files = Vec::new();
+    for manifest in manifest.with_needed() {
+        files.extend(fetch_one(&agent, manifest, folder, progress)?);
+    }
+    Ok(Fetched { files })
+}
+
+fn fetch_one(
+    agent: &Agent,
+    manifest: &Manifest,
+    folder: &DataFolder,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Vec<FetchedFile>, DataError> {
     let home = manifest.folder(folder);
     let existed = home.exists();
-    fs::create_dir_all(&home).map_err(DataError::io("create", &home))?;
-    let agent = agent(options);
-    let fetched: Result<Vec<_>, _> = manifest
-        .files
+    let (mut there, mut wanted, mut by_hand) = (Vec::new(), Vec::new(), Vec::new());
+    for file in &manifest.files {
+        match (present(manifest, file, folder), wants(manifest, file)) {
+            (Some(path), _) => there.push(FetchedFile { path, url: None }),
+            (None, Some(published)) if wanted.contains(&published) => {}
+            (None, Some(published)) => wanted.push(published),
+            (None, None) => by_hand.push(file.name.clone()),
+        }
+    }
+    if !wanted.is_empty() {
+        fs::create_dir_all(&home).map_err(DataError::io("create", &home))?;
+    }
+    let fetched: Result<Vec<_>, _> = wanted
         .iter()
-        .map(|file| match present(manifest, file, folder) {
-            Some(path) => Ok(FetchedFile { path, url: None }),
-            None => fetch_file(&agent, manifest, file, &home, progress),
-        })
+        .map(|published| fetch_file(agent, manifest, published, &home, progress))
         .collect();
     if fetched.is_err() && !existed {
         // Removes the folder only if it is empty; a file fetched before the failure keeps it.
         fs::remove_dir(&home).ok();
     }
-    Ok(Fetched { files: fetched? })
+    there.extend(fetched?);
+    if let Some(how) = &manifest.by_hand
+        && (!by_hand.is_empty() || manifest.files.is_empty())
+    {
+        return Err(DataError::ByHand {
+            dataset: manifest.name.clone(),
+            files: by_hand,
+            how: how.clone(),
+            place: home,
+        });
+    }
+    Ok(there)
+}
+
+/// Something that mirrors deliver: a file of the dataset or an archive of some.
+#[derive(PartialEq, Eq)]
+struct Published<'a> {
+    name: &'a str,
+    bytes: u64,
+    sha256: Option<&'a str>,
+    md5: Option<&'a str>,
+    urls: &'a [String],
+    /// The file that it is, unless it is an archive.
+    file: Option<&'a ManifestFile>,
+}
+
+/// What has to be fetched to have `file`, unless a person has to bring it.
+fn wants<'a>(manifest: &'a Manifest, file: &'a ManifestFile) -> Option<Published<'a>> {
+    if file.is_by_hand() {
+        return None;
+    }
+    Some(match manifest.archive_of(file) {
+        Some(archive) => Published {
+            name: &archive.name,
+            bytes: archive.bytes,
+            sha256: archive.sha256.as_deref(),
+            md5: archive.md5.as_deref(),
+            urls: &archive.urls,
+            file: None,
+        },
+        None => Published {
+            name: &file.name,
+            bytes: file.bytes,
+            sha256: file.sha256.as_deref(),
+            md5: file.md5.as_deref(),
+            urls: &file.urls,
+            file: Some(file),
+        },
+    })
 }
 
 fn agent(options: &FetchOptions) -> Agent {
@@ -110,23 +181,25 @@ fn agent(options: &FetchOptions) -> Agent {
 
 /// The place of a file that needs no download.
 fn present(manifest: &Manifest, file: &ManifestFile, folder: &DataFolder) -> Option<PathBuf> {
-    let path = manifest.locate(file, folder).ok()?;
-    (check_file(&path, file) == FileStatus::Ok).then_some(path)
+    let place = manifest.locate(file, folder).ok()?;
+    check_file(&place, file).is_ok().then(|| place.path())
 }
 
 fn fetch_file(
     agent: &Agent,
     manifest: &Manifest,
-    file: &ManifestFile,
+    published: &Published<'_>,
     home: &Path,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<FetchedFile, DataError> {
+    let path = home.join(published.name);
+    let parent = path.parent().unwrap_or(home);
+    fs::create_dir_all(parent).map_err(DataError::io("create", parent))?;
     let mut failures = Vec::new();
-    for url in &file.urls {
-        let mut part = temporary(home)?;
-        match download(agent, url, file, &mut part, progress) {
+    for url in published.urls {
+        let mut part = temporary(parent)?;
+        match download(agent, url, published, &mut part, progress) {
             Ok(()) => {
-                let path = home.join(&file.name);
                 part.as_file()
                     .sync_all()
                     .map_err(DataError::io("write", &path))?;
@@ -144,15 +217,15 @@ fn fetch_file(
     }
     Err(DataError::Fetch {
         dataset: manifest.name.clone(),
-        file: file.name.clone(),
+        file: published.name.into(),
         failures,
     })
 }
 
-/// A file in `home` that vanishes when it is dropped; its suffix lets [`payload`] see gzip.
+/// A file in `home` that vanishes when it is dropped.
 fn temporary(home: &Path) -> Result<NamedTempFile, DataError> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".fetch-").suffix(".gz");
+    builder.prefix(".fetch-");
     #[cfg(unix)]
     {
         // Data is for everyone that the process's umask lets read it, unlike a secret.
@@ -176,12 +249,12 @@ enum Failure {
 fn download(
     agent: &Agent,
     url: &str,
-    file: &ManifestFile,
+    published: &Published<'_>,
     part: &mut NamedTempFile,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(), Failure> {
     let mirror = |reason: String| Failure::Mirror(reason);
-    let total = file.bytes;
+    let total = published.bytes;
     let mut response = agent.get(url).call().map_err(|e| mirror(e.to_string()))?;
     if let Some(announced) = response.body().content_length()
         && announced != total
@@ -191,7 +264,7 @@ fn download(
         )));
     }
     let mut body = response.body_mut().as_reader();
-    let mut hash = Sha256::new();
+    let mut sums = Sums::default();
     let mut buffer = vec![0; 1 << 16];
     let mut received = 0;
     loop {
@@ -205,10 +278,10 @@ fn download(
         if received > total {
             return Err(mirror(format!("sends more than the {total} bytes needed")));
         }
-        hash.update(&buffer[..count]);
+        sums.update(&buffer[..count]);
         part.write_all(&buffer[..count]).map_err(Failure::Disk)?;
         progress(Progress {
-            file: &file.name,
+            file: published.name,
             url,
             received,
             total,
@@ -217,18 +290,27 @@ fn download(
     if received < total {
         return Err(mirror(format!("ended after {received} of {total} bytes")));
     }
-    let found = payload::hexadecimal(hash);
-    if found != file.sha256 {
-        return Err(mirror(format!("SHA-256 {found}, {} needed", file.sha256)));
+    let found = sums.finish(received);
+    let sha256 = ("SHA-256", found.sha256, published.sha256);
+    let md5 = ("MD5", found.md5, published.md5);
+    for (kind, found, needed) in [sha256, md5] {
+        if let Some(needed) = needed.filter(|needed| *needed != found) {
+            return Err(mirror(format!("{kind} {found}, {needed} needed")));
+        }
     }
-    verify_content(part.path(), file).map_err(mirror)
+    match published.file {
+        Some(file) => verify_content(part.path(), file).map_err(mirror),
+        None => Ok(()),
+    }
 }
 
 /// Decompresses up to the known size and compares.
 fn verify_content(path: &Path, file: &ManifestFile) -> Result<(), String> {
-    let limit = file.decompressed_bytes;
-    let (size, sum) =
-        payload::digest(path, limit).map_err(|e| format!("damaged gzip data: {e}"))?;
+    let packing = Packing::of(Path::new(&file.name));
+    let limit = file.content_bytes();
+    let (size, sum) = payload::content_as(path, packing)
+        .and_then(|content| payload::digest(content, limit))
+        .map_err(|e| format!("damaged {} data: {e}", packing.name()))?;
     if size > limit {
         return Err(format!(
             "decompresses to more than the {limit} bytes needed"
@@ -237,11 +319,10 @@ fn verify_content(path: &Path, file: &ManifestFile) -> Result<(), String> {
     if size < limit {
         return Err(format!("decompresses to {size} bytes, {limit} needed"));
     }
-    if sum != file.decompressed_sha256 {
-        return Err(format!(
-            "content has SHA-256 {sum}, {} needed",
-            file.decompressed_sha256
-        ));
+    match file.judge(&sum) {
+        Content::Other { found, needed } => {
+            Err(format!("content has SHA-256 {found}, {needed} needed"))
+        }
+        Content::Published | Content::Copy(_) | Content::Uncompared => Ok(()),
     }
-    Ok(())
 }

@@ -1,13 +1,46 @@
-//! The idx format of MNIST: a magic number, the dimensions, then the bytes.
+//! The idx format of MNIST: a magic number, the dimensions, then the elements.
 //!
-//! Big-endian throughout: `00 00 08 d` (unsigned bytes, `d` dimensions), `d` sizes of four bytes,
-//! then exactly the product of the sizes in bytes.
+//! Big-endian throughout: `00 00 kk d` (elements of kind `kk`, `d` dimensions), `d` sizes of four bytes, then exactly the
+//! product of the sizes in elements.
 //!
 //! # Source
 //! Y. LeCun, C. Cortes, C. Burges, "The MNIST database of handwritten digits", section "File formats".
 
-/// Type code of unsigned bytes, the one kind that the image datasets use.
-const UNSIGNED_BYTE: u8 = 8;
+use crate::fault::Fault;
+
+/// The kinds of elements that the datasets use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Element {
+    /// Unsigned bytes.
+    Byte,
+    /// Signed integers of four bytes.
+    Int,
+}
+
+impl Element {
+    /// The type code in the magic number.
+    fn code(self) -> u8 {
+        match self {
+            Self::Byte => 0x08,
+            Self::Int => 0x0c,
+        }
+    }
+
+    /// Bytes of an element.
+    fn size(self) -> usize {
+        match self {
+            Self::Byte => 1,
+            Self::Int => 4,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Byte => "unsigned bytes",
+            Self::Int => "integers of four bytes",
+        }
+    }
+}
 
 /// A parsed idx header; the content follows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,28 +51,21 @@ pub(crate) struct Header {
     pub(crate) length: usize,
 }
 
-/// A fault in an idx file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
-    /// The byte at which it lies.
-    pub(crate) offset: u64,
-    /// What was found and what was needed.
-    pub(crate) reason: String,
-}
-
 /// Parses the header of `file` and checks that the content has exactly the announced length.
 ///
 /// # Errors
 /// A [`Fault`] at the first byte that is wrong.
-pub(crate) fn parse(file: &[u8]) -> Result<Header, Fault> {
+pub(crate) fn parse(file: &[u8], element: Element) -> Result<Header, Fault> {
     let &[zero_a, zero_b, kind, rank, ..] = file else {
         return fault(file.len(), "the file ends inside the magic number".into());
     };
-    if (zero_a, zero_b, kind) != (0, 0, UNSIGNED_BYTE) {
+    let code = element.code();
+    if (zero_a, zero_b, kind) != (0, 0, code) {
         let found = format!("magic number {zero_a:02x}{zero_b:02x}{kind:02x}{rank:02x}");
+        let name = element.name();
         return fault(
             0,
-            format!("{found} found, 000008.. (unsigned bytes) needed"),
+            format!("{found} found, 0000{code:02x}.. ({name}) needed"),
         );
     }
     let length = 4 + 4 * usize::from(rank);
@@ -53,10 +79,10 @@ pub(crate) fn parse(file: &[u8]) -> Result<Header, Fault> {
         .chunks_exact(4)
         .map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]) as usize)
         .collect();
-    let elements = dimensions
+    let bytes = dimensions
         .iter()
-        .try_fold(1_usize, |product, &d| product.checked_mul(d));
-    match elements.and_then(|count| count.checked_add(length)) {
+        .try_fold(element.size(), |product, &d| product.checked_mul(d));
+    match bytes.and_then(|count| count.checked_add(length)) {
         Some(needed) if needed == file.len() => Ok(Header { dimensions, length }),
         Some(needed) if needed < file.len() => fault(
             needed,
@@ -70,11 +96,14 @@ pub(crate) fn parse(file: &[u8]) -> Result<Header, Fault> {
     }
 }
 
+/// The integers of the `elements` that follow a header.
+pub(crate) fn integers(elements: &[u8]) -> impl Iterator<Item = i32> {
+    let words = elements.chunks_exact(4);
+    words.map(|b| i32::from_be_bytes([b[0], b[1], b[2], b[3]]))
+}
+
 fn fault(offset: usize, reason: String) -> Result<Header, Fault> {
-    Err(Fault {
-        offset: offset as u64,
-        reason,
-    })
+    Err(Fault::at(offset, reason))
 }
 
 #[cfg(test)]
@@ -90,14 +119,18 @@ mod tests {
 
     #[test]
     fn a_header_gives_sizes_and_the_start_of_the_content() {
-        let header = parse(&file(&[3, 2, 5], 30)).unwrap();
+        let header = parse(&file(&[3, 2, 5], 30), Element::Byte).unwrap();
         assert_eq!(header.dimensions, [3, 2, 5]);
         assert_eq!(header.length, 16);
+        let integers = [0, 0, 12, 1, 0, 0, 0, 1, 0, 0, 1, 2];
+        let header = parse(&integers, Element::Int).unwrap();
+        let values: Vec<i32> = super::integers(&integers[header.length..]).collect();
+        assert_eq!(values, [258]);
     }
 
     #[test]
     fn every_fault_says_where_it_lies() {
-        let offset = |bytes: &[u8]| parse(bytes).unwrap_err().offset;
+        let offset = |bytes: &[u8]| parse(bytes, Element::Byte).unwrap_err().offset;
         assert_eq!(offset(&[0, 0]), 2);
         assert_eq!(offset(&[31, 139, 8, 0, 0]), 0);
         assert_eq!(offset(&[0, 0, 13, 1, 0, 0, 0, 0]), 0);

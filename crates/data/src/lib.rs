@@ -1,8 +1,9 @@
 //! Datasets, and who owns which example of them.
 //!
 //! - [`DatasetConfig`] names a dataset and [`loads`](DatasetConfig::load) it into [`Splits`] of
-//!   [`Examples`]: `glyphs` and `consensus` are made by the program, `mnist` and `fashion_mnist` are read from a
-//!   [`DataFolder`] and verified.
+//!   [`Examples`]: `glyphs` and `consensus` are made by the program, `csv` and `npz` are a user's
+//!   tables, the others are read from a [`DataFolder`] and verified:
+//!   images, texts (`shakespeare`, `reddit`), vibrations (`cwru`) and transcriptomes.
 //! - [`manifests`] say which files those are; [`fetch()`] downloads and [`check()`] verifies them.
 //! - [`Partitioner`] deals the training examples to clients, giving a [`Partition`]; where it pools them with the
 //!   test examples, [`Splits::dealt`] puts the examples in the order that the partition counts.
@@ -28,38 +29,68 @@
 
 mod balanced;
 mod check;
+mod cifar;
 mod consensus;
+mod csv_table;
+mod cwru;
 mod dataset;
 mod error;
 mod examples;
 mod fashion_mnist;
+mod fault;
 mod features;
+mod femnist;
 mod fetch;
 mod folder;
+#[doc(hidden)]
+pub mod fuzzing;
 mod glyphs;
 mod idx;
+mod leukemia_a2;
 mod manifest;
+mod mat5;
 mod mnist;
 mod mnist_layout;
+mod npy;
+mod npz_table;
 mod outline;
+mod packing;
 mod partition;
 mod payload;
+mod place;
+mod qmnist;
+#[cfg(test)]
+mod real_data;
+mod reddit;
+mod shakespeare;
+mod table;
+mod tar_member;
+mod zip_member;
 
 pub use self::check::{CheckReport, FileCheck, FileStatus, check};
+pub use self::cifar::{Cifar10, Cifar100, CifarLabels};
 pub use self::consensus::Consensus;
+pub use self::csv_table::{Column, CsvTable, CsvTest};
+pub use self::cwru::{Cwru, NormalRecordings};
 pub use self::dataset::DatasetConfig;
 pub use self::error::{DataError, MirrorFailure};
 pub use self::examples::{Example, Examples, Splits};
 pub use self::fashion_mnist::FashionMnist;
 pub use self::features::{Features, Input, Scale, Scaling, Shape, Windows};
+pub use self::femnist::Femnist;
 pub use self::fetch::{FetchOptions, Fetched, FetchedFile, Progress, fetch};
 pub use self::folder::{DATA_FOLDER_VARIABLE, DataFolder, FolderOrigin};
 pub use self::glyphs::Glyphs;
-pub use self::manifest::{Manifest, ManifestFile, manifests};
+pub use self::leukemia_a2::LeukemiaA2;
+pub use self::manifest::{Archive, KnownCopy, Manifest, ManifestFile, manifests};
 pub use self::mnist::Mnist;
+pub use self::npz_table::{NpzArrays, NpzTable, NpzTest};
 pub use self::outline::Outline;
 pub use self::partition::{
-    ByWriter, ClassSizes, Classes, Dirichlet, ExampleOrder, Explicit, Iid, LabelQuota, Labelled,
-    OneLabel, Partition, PartitionError, Partitioner, Quantity, Shards, Similarity,
-    TwoLabelPowerLaw, label_histogram,
+    ByRole, ByUser, ByWriter, ClassSizes, Classes, Dirichlet, ExampleOrder, Explicit, Iid,
+    LabelQuota, Labelled, OneLabel, Partition, PartitionError, Partitioner, Quantity, Shards,
+    Similarity, TextShare, TwoLabelPowerLaw, label_histogram,
 };
+pub use self::qmnist::Qmnist;
+pub use self::reddit::{Reddit, RedditSource};
+pub use self::shakespeare::{Shakespeare, ShakespeareSource};

@@ -1,15 +1,27 @@
 //! Manifests: which files a dataset consists of, and where to get them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::fault::Fault;
+use crate::packing::{Packing, packed, unpacked};
+use crate::payload::{gather, sha256};
+use crate::place::Place;
 use crate::{DataError, DataFolder};
 
-const SOURCES: [&str; 2] = [
+const SOURCES: [&str; 10] = [
     include_str!("../../../datasets/mnist.toml"),
     include_str!("../../../datasets/fashion_mnist.toml"),
+    include_str!("../../../datasets/cifar10.toml"),
+    include_str!("../../../datasets/cifar100.toml"),
+    include_str!("../../../datasets/qmnist.toml"),
+    include_str!("../../../datasets/femnist.toml"),
+    include_str!("../../../datasets/leukemia_a2.toml"),
+    include_str!("../../../datasets/shakespeare.toml"),
+    include_str!("../../../datasets/reddit.toml"),
+    include_str!("../../../datasets/cwru.toml"),
 ];
 
 static MANIFESTS: LazyLock<Vec<Manifest>> = LazyLock::new(|| {
@@ -23,7 +35,7 @@ pub fn manifests() -> &'static [Manifest] {
 }
 
 /// What a dataset's files must be: `datasets/<name>.toml`.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// The dataset's name in configurations and on the command line.
@@ -38,26 +50,80 @@ pub struct Manifest {
     pub licence: String,
     /// The work to cite.
     pub citation: String,
-    /// Its files.
+    /// Datasets whose files it is read with: they are fetched and checked along.
+    #[serde(default)]
+    pub needs: Vec<String>,
+    /// How a person gets the files that have no mirror.
+    #[serde(default)]
+    pub by_hand: Option<String>,
+    /// Archives that are published in place of the files within.
+    #[serde(default)]
+    pub archives: Vec<Archive>,
+    /// Its files; none if every user's are different.
+    #[serde(default)]
     pub files: Vec<ManifestFile>,
 }
 
-/// One gzip file of a dataset.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+/// A `.tar` file, packed or not, that holds files of a dataset.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ManifestFile {
-    /// File name, ending in `.gz`.
+pub struct Archive {
+    /// File name.
     pub name: String,
-    /// Size in bytes as fetched; a longer download is cut off.
+    /// Size in bytes as fetched.
     pub bytes: u64,
     /// SHA-256 as fetched, lower-case hexadecimal.
-    pub sha256: String,
-    /// Size of the content in bytes; decompression stops there.
-    pub decompressed_bytes: u64,
-    /// SHA-256 of the content, lower-case hexadecimal.
-    pub decompressed_sha256: String,
+    pub sha256: Option<String>,
+    /// MD5 as fetched, lower-case hexadecimal, where the makers publish that.
+    pub md5: Option<String>,
     /// Mirrors in the order in which they are tried.
+    #[serde(default)]
     pub urls: Vec<String>,
+}
+
+/// One file of a dataset.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ManifestFile {
+    /// Its name inside the dataset's folder as published, such as `a.bin`, `a.csv.gz` or `folder/a.mat`; the ending says
+    /// how it is packed. It may lie there packed in any other way as well.
+    pub name: String,
+    /// Size in bytes as published; a longer download is cut off.
+    pub bytes: u64,
+    /// SHA-256 as published, lower-case hexadecimal.
+    #[serde(default)]
+    pub sha256: Option<String>,
+    /// MD5 as published, lower-case hexadecimal, where the makers publish that.
+    #[serde(default)]
+    pub md5: Option<String>,
+    /// Size of the content in bytes, if the file is packed; reading stops there.
+    #[serde(default)]
+    pub decompressed_bytes: Option<u64>,
+    /// SHA-256 of the content, lower-case hexadecimal, if the file is packed.
+    #[serde(default)]
+    pub decompressed_sha256: Option<String>,
+    /// Mirrors in the order in which they are tried.
+    #[serde(default)]
+    pub urls: Vec<String>,
+    /// The archive that holds it.
+    #[serde(default)]
+    pub archive: Option<String>,
+    /// Its name in that archive.
+    #[serde(default)]
+    pub member: Option<String>,
+    /// Copies in circulation that differ from what was published, and are good enough to load.
+    #[serde(default)]
+    pub copies: Vec<KnownCopy>,
+}
+
+/// A copy of a file that is known to differ from the original, of the same size and form.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnownCopy {
+    /// SHA-256 of the content, lower-case hexadecimal.
+    pub sha256: String,
+    /// In which way it differs.
+    pub note: String,
 }
 
 impl Manifest {
@@ -74,12 +140,36 @@ impl Manifest {
         })
     }
 
-    /// Bytes to fetch when no file is there yet.
-    pub fn bytes(&self) -> u64 {
-        self.files.iter().map(|file| file.bytes).sum()
+    /// This manifest and those of the datasets that it needs.
+    pub fn with_needed(&self) -> impl Iterator<Item = &Self> {
+        let needed = self
+            .needs
+            .iter()
+            .filter_map(|name| Self::by_name(name).ok());
+        std::iter::once(self).chain(needed)
     }
 
-    /// The folder that [`fetch`](crate::fetch) puts the files into.
+    /// Bytes to fetch when no file is there yet, those of needed datasets not counted.
+    pub fn bytes(&self) -> u64 {
+        let archives = self.archives.iter().map(|archive| archive.bytes);
+        let loose = self.files.iter().filter(|file| file.archive.is_none());
+        archives.chain(loose.map(|file| file.bytes)).sum()
+    }
+
+    /// Whether there is a mirror for any of it.
+    pub fn is_fetchable(&self) -> bool {
+        let files = self.files.iter().map(|file| &file.urls);
+        let archives = self.archives.iter().map(|archive| &archive.urls);
+        files.chain(archives).any(|urls| !urls.is_empty())
+    }
+
+    /// How many of its files are in `folder` in one form or another, right or wrong.
+    pub fn present(&self, folder: &DataFolder) -> usize {
+        let is_there = |file: &&ManifestFile| self.locate(file, folder).is_ok();
+        self.files.iter().filter(is_there).count()
+    }
+
+    /// The folder that [`fetch`](crate::fetch()) puts the files into.
     pub fn folder(&self, folder: &DataFolder) -> PathBuf {
         folder.path().join(&self.folder)
     }
@@ -93,28 +183,150 @@ impl Manifest {
         found.unwrap_or_else(|| panic!("manifest {} lacks {name}", self.name))
     }
 
-    /// Where `file` may lie: as fetched, or decompressed.
-    pub(crate) fn places(&self, file: &ManifestFile, folder: &DataFolder) -> Vec<PathBuf> {
-        let packed = self.folder(folder).join(&file.name);
-        let raw = packed.with_extension("");
-        vec![packed, raw]
+    /// The archive that holds `file`, if one does.
+    pub(crate) fn archive_of(&self, file: &ManifestFile) -> Option<&Archive> {
+        let name = file.archive.as_ref()?;
+        let found = self.archives.iter().find(|archive| archive.name == *name);
+        Some(found.unwrap_or_else(|| panic!("manifest {} lacks {name}", self.name)))
     }
 
-    /// The first of the [`places`](Self::places) that is a file.
+    /// Where `file` lies: as published, plain, packed in some way, or in its archive.
     pub(crate) fn locate(
         &self,
         file: &ManifestFile,
         folder: &DataFolder,
-    ) -> Result<PathBuf, DataError> {
-        let places = self.places(file, folder);
-        match places.iter().find(|path| path.is_file()) {
-            Some(path) => Ok(path.clone()),
-            None => Err(DataError::Missing {
-                dataset: self.name.clone(),
-                file: file.name.clone(),
-                looked: places,
-                origin: folder.origin(),
-            }),
+    ) -> Result<Place, DataError> {
+        let home = self.folder(folder);
+        let published = home.join(&file.name);
+        let plain = unpacked(&published);
+        let mut places = vec![published];
+        if !places.contains(&plain) {
+            places.push(plain.clone());
+        }
+        let packed = packed(&plain).find(|path| path.is_file());
+        if let Some(path) = places
+            .iter()
+            .find(|path| path.is_file())
+            .cloned()
+            .or(packed)
+        {
+            return Ok(Place::File(path));
+        }
+        if let (Some(archive), Some(member)) = (self.archive_of(file), &file.member) {
+            let archive = home.join(&archive.name);
+            if archive.is_file() {
+                let member = member.clone();
+                return Ok(Place::Member { archive, member });
+            }
+            places.push(archive);
+        }
+        Err(DataError::Missing {
+            dataset: self.name.clone(),
+            file: file.name.clone(),
+            looked: places,
+            origin: folder.origin(),
+        })
+    }
+
+    /// The whole content of `file`, verified against its size and checksum.
+    ///
+    /// # Errors
+    /// [`DataError::Missing`], [`DataError::Io`], or [`DataError::Malformed`] if it is not what was published, nor a
+    /// known copy of it.
+    pub(crate) fn read(
+        &self,
+        file: &ManifestFile,
+        folder: &DataFolder,
+    ) -> Result<Vec<u8>, DataError> {
+        let place = self.locate(file, folder)?;
+        let limit = file.content_bytes();
+        let damage = |error| place.fault(&self.name, 0, error);
+        let content = gather(place.content().map_err(damage)?, limit).map_err(damage)?;
+        let found = content.len() as u64;
+        let malformed =
+            |offset: u64, reason| Fault::at(offset, reason).of(&self.name, place.path());
+        if found > limit {
+            let reason = format!("content goes on after the {limit} bytes needed");
+            return Err(malformed(limit, reason));
+        }
+        if found < limit {
+            let reason = format!("the file ends here, {limit} bytes needed");
+            return Err(malformed(found, reason));
+        }
+        self.verify(file, &place, &content)?;
+        Ok(content)
+    }
+
+    /// Compares the checksum of `file`'s whole content, found at `place`; a known copy is warned of.
+    pub(crate) fn verify(
+        &self,
+        file: &ManifestFile,
+        place: &Place,
+        content: &[u8],
+    ) -> Result<(), DataError> {
+        match file.judge(&sha256(content)) {
+            Content::Published | Content::Uncompared => Ok(()),
+            Content::Copy(note) => {
+                let path = place.path();
+                tracing::warn!("{}: {} is a copy: {note}", self.name, path.display());
+                Ok(())
+            }
+            Content::Other { found, needed } => {
+                let reason = format!("content has SHA-256 {found}, {needed} needed");
+                Err(Fault::at(0_u64, reason).of(&self.name, place.path()))
+            }
+        }
+    }
+}
+
+/// What a checksum says of a content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Exactly what was published.
+    Published,
+    /// No checksum of it is known.
+    Uncompared,
+    /// A known copy, which differs as the note says.
+    Copy(String),
+    /// None of these.
+    Other {
+        /// SHA-256 found.
+        found: String,
+        /// SHA-256 of what was published.
+        needed: String,
+    },
+}
+
+impl ManifestFile {
+    /// Size of the content in bytes.
+    pub fn content_bytes(&self) -> u64 {
+        self.decompressed_bytes.unwrap_or(self.bytes)
+    }
+
+    /// SHA-256 of the content, where it is known.
+    pub fn content_sha256(&self) -> Option<&str> {
+        let plain = Packing::of(Path::new(&self.name)) == Packing::Plain;
+        let of_file = self.sha256.as_deref().filter(|_| plain);
+        self.decompressed_sha256.as_deref().or(of_file)
+    }
+
+    /// Whether it has to come from a person.
+    pub fn is_by_hand(&self) -> bool {
+        self.urls.is_empty() && self.archive.is_none()
+    }
+
+    /// What the SHA-256 `found` says of a content.
+    pub(crate) fn judge(&self, found: &str) -> Content {
+        if let Some(copy) = self.copies.iter().find(|copy| copy.sha256 == found) {
+            return Content::Copy(copy.note.clone());
+        }
+        match self.content_sha256() {
+            None => Content::Uncompared,
+            Some(needed) if needed == found => Content::Published,
+            Some(needed) => Content::Other {
+                found: found.into(),
+                needed: needed.into(),
+            },
         }
     }
 }
@@ -134,20 +346,45 @@ fn nearest(name: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::{Component, Path};
+    use std::path::Component;
 
     #[test]
     fn every_embedded_manifest_parses_and_is_complete() {
         for (source, manifest) in SOURCES.iter().zip(manifests()) {
             assert_eq!(&toml::from_str::<Manifest>(source).unwrap(), manifest);
+            let files = manifest.files.iter();
+            let archives = manifest.archives.iter();
+            let urls = files.clone().map(|file| &file.urls);
+            for url in urls
+                .chain(archives.clone().map(|archive| &archive.urls))
+                .flatten()
+            {
+                assert!(url.starts_with("https://"), "{url}");
+            }
+            let by_hand = files.clone().any(ManifestFile::is_by_hand) || files.len() == 0;
+            assert_eq!(by_hand, manifest.by_hand.is_some(), "{}", manifest.name);
+            let known = files
+                .clone()
+                .flat_map(|file| [&file.sha256, &file.decompressed_sha256]);
+            let known = known
+                .chain(archives.map(|archive| &archive.sha256))
+                .flatten();
+            let copies = files.flat_map(|file| &file.copies).map(|copy| &copy.sha256);
+            for sum in known.chain(copies) {
+                assert_eq!(sum.len(), 64);
+                assert!(sum.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')));
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_manifest_refers_to_is_there() {
+        for manifest in manifests() {
+            assert_eq!(manifest.with_needed().count(), 1 + manifest.needs.len());
             for file in &manifest.files {
-                assert!(file.name.ends_with(".gz"), "{}", file.name);
-                assert!(file.urls.len() >= 2, "{} has no second mirror", file.name);
-                assert!(file.urls.iter().all(|url| url.starts_with("https://")));
-                for sum in [&file.sha256, &file.decompressed_sha256] {
-                    assert_eq!(sum.len(), 64);
-                    assert!(sum.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')));
-                }
+                assert_eq!(manifest.archive_of(file).is_some(), file.member.is_some());
+                let packed = Packing::of(Path::new(&file.name)) != Packing::Plain;
+                assert_eq!(packed, file.decompressed_bytes.is_some(), "{}", file.name);
             }
         }
     }
@@ -155,10 +392,15 @@ mod tests {
     #[test]
     fn no_manifest_leaves_its_folder() {
         for manifest in manifests() {
-            let names = manifest.files.iter().map(|file| &file.name);
-            for name in names.chain([&manifest.folder]) {
-                let parts: Vec<_> = Path::new(name).components().collect();
-                assert!(matches!(parts[..], [Component::Normal(_)]), "{name}");
+            let files = manifest.files.iter().map(|file| &file.name);
+            let archives = manifest.archives.iter().map(|archive| &archive.name);
+            for name in files.chain(archives).chain([&manifest.folder]) {
+                let mut parts = Path::new(name).components();
+                assert!(!name.is_empty() && !name.contains('\\'), "{name}");
+                assert!(
+                    parts.all(|part| matches!(part, Component::Normal(_))),
+                    "{name}"
+                );
             }
         }
     }
@@ -168,7 +410,8 @@ mod tests {
         let error = Manifest::by_name("fashion-mnist").unwrap_err().to_string();
         assert_eq!(
             error,
-            "no dataset to fetch is called `fashion-mnist`, there are mnist, fashion_mnist; \
+            "no dataset to fetch is called `fashion-mnist`, there are mnist, fashion_mnist, cifar10, cifar100, \
+             qmnist, femnist, leukemia_a2; \
              did you mean `fashion_mnist`?"
         );
         assert!(

@@ -1,11 +1,13 @@
 //! Loads MNIST and the datasets that keep its layout: four idx files, 28 × 28 greyscale.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::balanced::first_of_each;
+use crate::fault::Fault;
+use crate::idx::{self, Element};
 use crate::manifest::{Manifest, ManifestFile};
-use crate::{DataError, DataFolder, Examples, Input, Outline, Scale, Shape, Splits, idx, payload};
+use crate::payload::gather;
+use crate::{DataError, DataFolder, Examples, Input, Outline, Scale, Shape, Splits};
 
 const SIDE: usize = 28;
 const CLASSES: usize = 10;
@@ -108,8 +110,7 @@ impl MnistLayout {
         count: usize,
     ) -> Result<Examples, DataError> {
         let images = manifest.file(&file_name(prefix, IMAGES));
-        let path = manifest.locate(images, folder)?;
-        let features = read_idx(self.name, &path, images, &[count, SIDE, SIDE])?;
+        let features = read_idx(manifest, folder, images, &[count, SIDE, SIDE])?;
         let labels = self.read_labels(manifest, folder, prefix, count)?;
         let examples = Examples::new(features, labels, SHAPE, CLASSES, self.scale)?;
         Ok(examples.with_label_names(self.label_names))
@@ -123,8 +124,7 @@ impl MnistLayout {
         count: usize,
     ) -> Result<Vec<u16>, DataError> {
         let file = manifest.file(&file_name(prefix, LABELS));
-        let path = manifest.locate(file, folder)?;
-        let bytes = read_idx(self.name, &path, file, &[count])?;
+        let bytes = read_idx(manifest, folder, file, &[count])?;
         Ok(bytes.into_iter().map(u16::from).collect())
     }
 }
@@ -133,47 +133,26 @@ fn file_name(prefix: &str, kind: &str) -> String {
     format!("{prefix}-{kind}-ubyte.gz")
 }
 
-/// The content of one idx file of the `needed` dimensions, verified against its manifest entry.
+/// The elements of one idx file of the `needed` dimensions, verified against its manifest entry.
 fn read_idx(
-    dataset: &str,
-    path: &Path,
+    manifest: &Manifest,
+    folder: &DataFolder,
     file: &ManifestFile,
     needed: &[usize],
 ) -> Result<Vec<u8>, DataError> {
-    let malformed = |offset: u64, reason: String| DataError::Malformed {
-        dataset: dataset.into(),
-        path: path.into(),
-        offset,
-        reason,
-    };
-    let mut content = payload::read(path, file.decompressed_bytes).map_err(|error| {
-        if is_damage(&error) {
-            return malformed(0, format!("damaged gzip data: {error}"));
-        }
-        DataError::io("read", path)(error)
-    })?;
-    let header = idx::parse(&content).map_err(|f| malformed(f.offset, f.reason))?;
+    let place = manifest.locate(file, folder)?;
+    let malformed = |fault: Fault| fault.of(&manifest.name, place.path());
+    let content = place.content();
+    let mut content = content
+        .and_then(|content| gather(content, file.content_bytes()))
+        .map_err(|error| place.fault(&manifest.name, 0, error))?;
+    let header = idx::parse(&content, Element::Byte).map_err(malformed)?;
     if header.dimensions != needed {
         let found = &header.dimensions;
-        return Err(malformed(
-            4,
-            format!("dimensions {found:?} found, {needed:?} needed"),
-        ));
+        let reason = format!("dimensions {found:?} found, {needed:?} needed");
+        return Err(malformed(Fault::at(4_u64, reason)));
     }
-    let found = payload::sha256(&content);
-    if found != file.decompressed_sha256 {
-        let needed = &file.decompressed_sha256;
-        return Err(malformed(
-            0,
-            format!("content has SHA-256 {found}, {needed} needed"),
-        ));
-    }
+    manifest.verify(file, &place, &content)?;
     content.drain(..header.length);
     Ok(content)
-}
-
-/// Whether the file could be read but its compressed content is broken.
-fn is_damage(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
-    matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)
 }

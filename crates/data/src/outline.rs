@@ -1,6 +1,6 @@
 //! What a plan needs to know of a dataset: sizes and labels, and whose the examples are, not their features.
 
-use crate::{Input, Labelled, Splits};
+use crate::{Features, Input, Labelled, Splits, Windows};
 
 /// A dataset without its features.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +12,8 @@ pub struct Outline {
     train: usize,
     input: Input,
     classes: usize,
+    /// Of the training examples, then of the test examples.
+    windows: Option<Windows>,
 }
 
 impl Outline {
@@ -24,6 +26,7 @@ impl Outline {
             train: train.len(),
             input,
             classes,
+            windows: None,
         }
     }
 
@@ -42,16 +45,26 @@ impl Outline {
     /// The outline of examples that are loaded.
     pub fn of(splits: &Splits) -> Self {
         let (train, test) = (&splits.train, &splits.test);
-        let outline = Self::new(
+        let mut outline = Self::new(
             train.input(),
             train.classes(),
             train.labels(),
             test.labels(),
         );
+        if let (Features::Tokens(first), Features::Tokens(second)) =
+            (train.features(), test.features())
+        {
+            outline.windows = Some(first.followed_by(second));
+        }
         match (train.owners(), test.owners()) {
             (Some(train), Some(test)) => outline.with_owners([train, test].concat()),
             _ => outline,
         }
+    }
+
+    /// Where the examples lie in their text, if they are of one: the training examples, then the test examples.
+    pub fn windows(&self) -> Option<&Windows> {
+        self.windows.as_ref()
     }
 
     /// Training examples, without those kept apart for validation.
@@ -82,6 +95,7 @@ impl Outline {
             labels: &self.labels[..count],
             classes: self.classes,
             owners: self.owners.as_ref().map(|owners| &owners[..count]),
+            text: matches!(self.input, Input::Tokens { .. }),
         }
     }
 }

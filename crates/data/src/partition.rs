@@ -1,13 +1,17 @@
 //! Who owns which training example: the ways of dealing them to clients.
 
 mod apportion;
+mod by_owner;
 mod cut;
 mod error;
 mod label_groups;
 mod labelled;
 mod ownership;
+mod text_shares;
 
 // A further way is one file and three lines: here, in the enum, and in `Partitioner::strategy`.
+mod by_role;
+mod by_user;
 mod by_writer;
 mod classes;
 mod dirichlet;
@@ -23,6 +27,8 @@ mod two_label_power_law;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
+pub use self::by_role::ByRole;
+pub use self::by_user::ByUser;
 pub use self::by_writer::ByWriter;
 pub use self::classes::{ClassSizes, Classes};
 pub use self::dirichlet::Dirichlet;
@@ -36,6 +42,7 @@ pub use self::ownership::{Partition, label_histogram};
 pub use self::quantity::Quantity;
 pub use self::shards::Shards;
 pub use self::similarity::Similarity;
+pub use self::text_shares::TextShare;
 pub use self::two_label_power_law::TwoLabelPowerLaw;
 
 /// A way of dealing the training examples to clients: `{shards: {clients: 100}}`.
@@ -64,6 +71,10 @@ pub enum Partitioner {
     TwoLabelPowerLaw(TwoLabelPowerLaw),
     /// Who wrote an example owns it.
     ByWriter(ByWriter),
+    /// The role that speaks a text owns it.
+    ByRole(ByRole),
+    /// Who posted a text owns it.
+    ByUser(ByUser),
 }
 
 impl Partitioner {
@@ -80,6 +91,8 @@ impl Partitioner {
             Self::Explicit(explicit) => explicit,
             Self::TwoLabelPowerLaw(power_law) => power_law,
             Self::ByWriter(by_writer) => by_writer,
+            Self::ByRole(by_role) => by_role,
+            Self::ByUser(by_user) => by_user,
         }
     }
 
@@ -136,6 +149,10 @@ impl Partitioner {
         rng: &mut ChaCha8Rng,
     ) -> Result<Partition, PartitionError> {
         examples.expect_sound();
+        if examples.text && self.strategy().reads_labels() {
+            let partition = self.label();
+            return Err(PartitionError::TextLabels { partition });
+        }
         let count = examples.labels.len();
         self.check(count, examples.classes)?;
         let mut shards = self.strategy().deal(examples, rng)?;
@@ -160,6 +177,11 @@ trait Strategy {
     /// Whether the examples have to come with their owners.
     fn reads_owners(&self) -> bool {
         false
+    }
+
+    /// Whether the examples are dealt by their labels.
+    fn reads_labels(&self) -> bool {
+        true
     }
 
     /// Checks that the settings say how many clients there are.

@@ -1,43 +1,96 @@
-//! The bytes inside a data file, gzip or raw, never more of them than the dataset has.
+//! The bytes inside a data file, packed or plain, never more of them than asked for.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-use flate2::read::GzDecoder;
+use md5::Md5;
 use sha2::{Digest, Sha256};
 
-/// Reads at most `limit + 1` bytes of content, so that an overlong content is seen but not held.
+use crate::DataError;
+use crate::packing::Packing;
+
+/// Opens the content of the file at `path` for reading in pieces; the name says how it is packed.
 ///
-/// A gzip file (`*.gz`) that is cut short or whose own checksum fails is an [`io::Error`].
-pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    let file = File::open(path)?;
+/// Content longer than `limit` bytes is an error once the reader has given the first `limit`, so that whoever reads to
+/// the end has seen all of it. A file that is cut short or fails the checksum of its own format is an error as well.
+/// [`fault`] turns either into words.
+pub(crate) fn open(path: &Path, limit: u64) -> io::Result<impl Read + Send + use<>> {
+    Ok(Bounded {
+        content: content(path)?,
+        limit,
+        left: limit,
+    })
+}
+
+/// Reads at most `limit + 1` bytes of `content`, so that an overlong content is seen but not held.
+pub(crate) fn gather(content: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     // One byte of room past the limit spares a reallocation at the end of the file.
-    let room = usize::try_from(limit + 1).unwrap_or(0).min(1 << 28);
-    let mut content = Vec::with_capacity(room);
-    if is_gzip(path) {
-        GzDecoder::new(io::BufReader::with_capacity(1 << 16, file))
-            .take(limit + 1)
-            .read_to_end(&mut content)?;
-    } else {
-        file.take(limit + 1).read_to_end(&mut content)?;
-    }
-    Ok(content)
+    let room = usize::try_from(limit.saturating_add(1)).unwrap_or(usize::MAX);
+    let mut bytes = Vec::with_capacity(room.min(1 << 28));
+    content
+        .take(limit.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
-/// Size and SHA-256 of the content as [`read`] sees it, without holding it.
-pub(crate) fn digest(path: &Path, limit: u64) -> io::Result<(u64, String)> {
-    let file = io::BufReader::with_capacity(1 << 16, File::open(path)?);
-    if is_gzip(path) {
-        digest_of(GzDecoder::new(file).take(limit + 1))
-    } else {
-        digest_of(file.take(limit + 1))
-    }
+/// Size and SHA-256 of at most `limit + 1` bytes of `content`, without holding it.
+pub(crate) fn digest(content: impl Read, limit: u64) -> io::Result<(u64, String)> {
+    let mut hash = Sha256::new();
+    let size = each_piece(content.take(limit.saturating_add(1)), |piece| {
+        hash.update(piece)
+    })?;
+    Ok((size, hexadecimal(hash)))
 }
 
-/// Size and SHA-256 of the file as it lies on the disk.
-pub(crate) fn file_digest(path: &Path) -> io::Result<(u64, String)> {
-    digest_of(File::open(path)?)
+/// Size and checksums of the file as it lies on the disk.
+pub(crate) fn file_digest(path: &Path) -> io::Result<FileDigest> {
+    let mut sums = Sums::default();
+    let bytes = each_piece(File::open(path)?, |piece| sums.update(piece))?;
+    Ok(sums.finish(bytes))
+}
+
+/// The content of the file at `path`, however long.
+pub(crate) fn content(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+    content_as(path, Packing::of(path))
+}
+
+/// The content of the file at `path`, which is packed as `packing`, however long.
+pub(crate) fn content_as(path: &Path, packing: Packing) -> io::Result<Box<dyn Read + Send>> {
+    packing.content(BufReader::with_capacity(1 << 16, File::open(path)?))
+}
+
+/// Size and checksums of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FileDigest {
+    /// Bytes of the file.
+    pub(crate) bytes: u64,
+    /// SHA-256, lower-case hexadecimal.
+    pub(crate) sha256: String,
+    /// MD5, lower-case hexadecimal.
+    pub(crate) md5: String,
+}
+
+/// The checksums that makers publish, while the bytes pass by.
+#[derive(Default)]
+pub(crate) struct Sums {
+    sha256: Sha256,
+    md5: Md5,
+}
+
+impl Sums {
+    pub(crate) fn update(&mut self, piece: &[u8]) {
+        self.sha256.update(piece);
+        self.md5.update(piece);
+    }
+
+    pub(crate) fn finish(self, bytes: u64) -> FileDigest {
+        FileDigest {
+            bytes,
+            sha256: hexadecimal(self.sha256),
+            md5: hexadecimal(self.md5),
+        }
+    }
 }
 
 /// The SHA-256 of `content` in hexadecimal.
@@ -45,32 +98,101 @@ pub(crate) fn sha256(content: &[u8]) -> String {
     hexadecimal(Sha256::new_with_prefix(content))
 }
 
+/// What was wrong when the content of a dataset's file could not be read: a damaged file is
+/// [`DataError::Malformed`] at byte `offset` of the content, anything else [`DataError::Io`].
+pub(crate) fn fault(dataset: &str, path: &Path, offset: u64, error: io::Error) -> DataError {
+    if !is_damage(&error) {
+        return DataError::io("read", path)(error);
+    }
+    let reason = match Packing::of(path) {
+        // Of a plain file nothing but its length can be wrong.
+        _ if error.get_ref().is_some_and(|inner| inner.is::<Overlong>()) => error.to_string(),
+        Packing::Plain => error.to_string(),
+        packing => format!("damaged {} data: {error}", packing.name()),
+    };
+    DataError::Malformed {
+        dataset: dataset.into(),
+        path: path.into(),
+        offset,
+        reason,
+    }
+}
+
+/// Whether the file could be read but what it holds is broken.
+fn is_damage(error: &io::Error) -> bool {
+    use io::ErrorKind::{
+        InvalidData, InvalidInput, Other, OutOfMemory, UnexpectedEof, Unsupported,
+    };
+    // The zstd library reports damage as `Other`; the operating system's refusals have a code of their own.
+    let decoders = [
+        InvalidData,
+        InvalidInput,
+        UnexpectedEof,
+        Other,
+        OutOfMemory,
+        Unsupported,
+    ];
+    error.raw_os_error().is_none() && decoders.contains(&error.kind())
+}
+
+/// A reader that fails where the content goes on past the limit.
+struct Bounded<R> {
+    content: R,
+    limit: u64,
+    left: u64,
+}
+
+/// More content than there may be.
+#[derive(Debug, thiserror::Error)]
+#[error("content goes on after the {limit} bytes that it may have")]
+struct Overlong {
+    limit: u64,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 && !buffer.is_empty() {
+            let limit = self.limit;
+            return match self.content.read(&mut [0])? {
+                0 => Ok(0),
+                _ => Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    Overlong { limit },
+                )),
+            };
+        }
+        let room = usize::try_from(self.left)
+            .unwrap_or(usize::MAX)
+            .min(buffer.len());
+        let count = self.content.read(&mut buffer[..room])?;
+        self.left -= count as u64;
+        Ok(count)
+    }
+}
+
+/// Calls `see` with one piece of `content` after another; how many bytes there were.
+fn each_piece(mut content: impl Read, mut see: impl FnMut(&[u8])) -> io::Result<u64> {
+    let mut buffer = vec![0; 1 << 16];
+    let mut size = 0;
+    loop {
+        match content.read(&mut buffer) {
+            Ok(0) => return Ok(size),
+            Ok(count) => {
+                see(&buffer[..count]);
+                size += count as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
 /// The lower-case hexadecimal digits of a finished hash.
-pub(crate) fn hexadecimal(hash: Sha256) -> String {
+fn hexadecimal(hash: impl Digest) -> String {
     hash.finalize()
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect()
-}
-
-/// Whether the name says gzip.
-pub(crate) fn is_gzip(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "gz")
-}
-
-fn digest_of(mut reader: impl Read) -> io::Result<(u64, String)> {
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    let mut size = 0;
-    loop {
-        match reader.read(&mut buffer)? {
-            0 => return Ok((size, hexadecimal(hash))),
-            count => {
-                hash.update(&buffer[..count]);
-                size += count as u64;
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -80,6 +202,10 @@ mod tests {
 
     use flate2::Compression;
     use flate2::write::GzEncoder;
+
+    fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+        gather(content(path)?, limit)
+    }
 
     fn gzip_file(folder: &Path, content: &[u8]) -> std::path::PathBuf {
         let path = folder.join("content.gz");
@@ -94,7 +220,23 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let bomb = gzip_file(folder.path(), &vec![0; 10 << 20]);
         assert_eq!(read(&bomb, 100).unwrap().len(), 101);
-        assert_eq!(digest(&bomb, 100).unwrap().0, 101);
+        assert_eq!(digest(content(&bomb).unwrap(), 100).unwrap().0, 101);
+    }
+
+    #[test]
+    fn a_stream_gives_what_is_allowed_and_then_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = gzip_file(folder.path(), &[7; 200]);
+        let mut seen = Vec::new();
+        let error = open(&path, 100).unwrap().read_to_end(&mut seen);
+        assert_eq!(seen, [7; 100]);
+        let fault = fault("sevens", &path, 100, error.unwrap_err()).to_string();
+        assert!(
+            fault.contains("at byte 100: content goes on after the 100 bytes"),
+            "{fault}"
+        );
+        let exact = open(&path, 200).unwrap().read_to_end(&mut Vec::new());
+        assert_eq!(exact.unwrap(), 200);
     }
 
     #[test]
@@ -104,16 +246,25 @@ mod tests {
         assert_eq!(read(&path, 12).unwrap(), b"twelve bytes");
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, &whole[..whole.len() - 4]).unwrap();
-        assert!(read(&path, 12).is_err());
+        let fault = fault("twelve", &path, 0, read(&path, 12).unwrap_err()).to_string();
+        assert!(fault.contains("at byte 0: damaged gzip data"), "{fault}");
     }
 
     #[test]
     fn the_digest_is_sha_256() {
-        // FIPS 180-2, appendix B.1.
+        // FIPS 180-2, appendix B.1; RFC 1321, appendix A.5.
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(sha256(b"abc"), abc);
         let folder = tempfile::tempdir().unwrap();
         let path = gzip_file(folder.path(), b"abc");
-        assert_eq!(digest(&path, 3).unwrap(), (3, abc.to_owned()));
+        assert_eq!(
+            digest(content(&path).unwrap(), 3).unwrap(),
+            (3, abc.to_owned())
+        );
+        let plain = folder.path().join("plain");
+        std::fs::write(&plain, b"abc").unwrap();
+        let found = file_digest(&plain).unwrap();
+        assert_eq!((found.bytes, found.sha256.as_str()), (3, abc));
+        assert_eq!(found.md5, "900150983cd24fb0d6963f7d28e17f72");
     }
 }

@@ -111,11 +111,13 @@ fn manifest(packed: &[u8], urls: Vec<String>) -> Manifest {
         files: vec![ManifestFile {
             name: "file.gz".into(),
             bytes: packed.len() as u64,
-            sha256: sha256(packed),
-            decompressed_bytes: CONTENT.len() as u64,
-            decompressed_sha256: sha256(CONTENT),
+            sha256: Some(sha256(packed)),
+            decompressed_bytes: Some(CONTENT.len() as u64),
+            decompressed_sha256: Some(sha256(CONTENT)),
             urls,
+            ..ManifestFile::default()
         }],
+        ..Manifest::default()
     }
 }
 

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use meshfold_data::{
-    ByWriter, ClassSizes, Classes, Dirichlet, Explicit, Iid, LabelQuota, Labelled, OneLabel,
-    PartitionError, Partitioner, Quantity, Shards, Similarity, TwoLabelPowerLaw,
+    ByRole, ByUser, ByWriter, ClassSizes, Classes, Dirichlet, Explicit, Iid, LabelQuota, Labelled,
+    OneLabel, PartitionError, Partitioner, Quantity, Shards, Similarity, TwoLabelPowerLaw,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -158,7 +158,7 @@ fn writers_that_are_not_there_are_named() {
     let unsigned = Labelled::new(&labels, 2);
     assert_eq!(
         refusal(None, unsigned),
-        "partition: the dataset does not say who wrote which example"
+        "partition: the dataset does not say which writer an example is of"
     );
     let signed = unsigned.with_owners(&writers);
     assert_eq!(
@@ -169,6 +169,56 @@ fn writers_that_are_not_there_are_named() {
         refusal(Some(0), signed),
         "partition: 0 clients, at least 1 needed"
     );
+}
+
+#[test]
+fn roles_and_users_are_called_so() {
+    let refusal =
+        |way: Partitioner, examples| way.split(examples, &mut rng(1)).unwrap_err().to_string();
+    let labels = [0, 1, 1];
+    let nobodys = Labelled::new(&labels, 2);
+    assert_eq!(
+        refusal(Partitioner::ByRole(ByRole::default()), nobodys),
+        "partition: the dataset does not say which role an example is of"
+    );
+    let owned = nobodys.with_owners(&[3, 3, 5]);
+    assert_eq!(
+        refusal(Partitioner::ByUser(ByUser { clients: Some(3) }), owned),
+        "partition: 3 clients but only 2 users of training examples; at most 2 clients"
+    );
+}
+
+#[test]
+fn what_follows_in_a_text_is_no_label_to_deal_by() {
+    let labels: Vec<u16> = (0..60).map(|i| i % 3).collect();
+    let mut text = Labelled::new(&labels, 3).with_owners(&[7; 60]);
+    text.text = true;
+    let deal = |way: &str| {
+        let way: Partitioner = serde_json::from_str(way).unwrap();
+        way.split(text, &mut rng(1))
+            .map_err(|error| error.to_string())
+    };
+    for way in [
+        r#"{"iid": {"clients": 3}}"#,
+        r#"{"quantity": {"clients": 3, "sigma": 1}}"#,
+        r#"{"by_user": {}}"#,
+    ] {
+        assert!(deal(way).is_ok(), "{way}");
+    }
+    for way in [
+        r#"{"shards": {"clients": 3}}"#,
+        r#"{"one_label": {"clients": 3}}"#,
+        r#"{"dirichlet": {"clients": 3, "alpha": 1}}"#,
+        r#"{"label_quota": {"clients": 3}}"#,
+    ] {
+        let refusal = deal(way).unwrap_err();
+        assert!(
+            refusal.ends_with(
+                "goes by labels, and the label of a text is the token that follows: use iid, quantity, by_role or by_user"
+            ),
+            "{refusal}"
+        );
+    }
 }
 
 #[test]

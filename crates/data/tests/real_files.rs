@@ -1,4 +1,4 @@
-//! The published files of MNIST and Fashion-MNIST, where this machine has them.
+//! The published files of the image datasets, where this machine has them.
 //!
 //! They are looked for in `MESHFOLD_DATA`, else in `shared/data` beside the workspace. Without
 //! them the tests say so and pass, except under `MESHFOLD_CI`, where they fail.
@@ -12,9 +12,11 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use meshfold_data::{
-    DataFolder, DatasetConfig, FashionMnist, Manifest, Mnist, Outline, Scaling, check,
-    label_histogram,
+    ByWriter, Cifar10, DataFolder, DatasetConfig, FashionMnist, FileStatus, Manifest, Mnist,
+    Outline, Partitioner, Qmnist, Scaling, check, label_histogram,
 };
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
 
 /// The folder with `dataset`'s files, or `None` with a printed reason.
 fn data(dataset: &str) -> Option<DataFolder> {
@@ -114,7 +116,11 @@ fn fashion_mnist_is_balanced_and_names_its_classes() {
 
 #[test]
 fn the_files_match_their_manifests() {
-    for (dataset, name) in [("mnist", "mnist"), ("fashion-mnist", "fashion_mnist")] {
+    for (dataset, name) in [
+        ("mnist", "mnist"),
+        ("fashion-mnist", "fashion_mnist"),
+        ("qmnist-writers", "qmnist"),
+    ] {
         let Some(folder) = data(dataset) else {
             continue;
         };
@@ -123,6 +129,152 @@ fn the_files_match_their_manifests() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn cifar10_is_balanced_and_standardised_by_channel() {
+    let Some(folder) = data("cifar10") else {
+        return;
+    };
+    let cifar = DatasetConfig::Cifar10(Cifar10::default());
+    let splits = cifar.load(&folder).unwrap();
+    assert_eq!(label_histogram(splits.train.labels(), 10), [5000; 10]);
+    assert_eq!(label_histogram(splits.test.labels(), 10), [1000; 10]);
+    assert_eq!(splits.train.label_names().unwrap()[6], "frog");
+    assert_eq!(splits.train.labels()[..5], [6, 9, 9, 4, 1]);
+    assert_eq!(Outline::of(&splits).labelled(false).classes, 10);
+    let pixels = splits.train.bytes().unwrap();
+    let published = [(0.4914, 0.2470), (0.4822, 0.2435), (0.4465, 0.2616)];
+    for (channel, (mean, deviation)) in published.into_iter().enumerate() {
+        let planes = pixels.chunks_exact(1024).skip(channel).step_by(3).flatten();
+        let (mut sum, mut square) = (0.0, 0.0);
+        for byte in planes {
+            let value = f64::from(*byte) / 255.0;
+            sum += value;
+            square += value * value;
+        }
+        let count = 50_000.0 * 1024.0;
+        let found = sum / count;
+        // The published figures have four digits; the degraded rows move them by less.
+        assert!(
+            (found - mean).abs() < 1e-4,
+            "channel {channel}: mean {found}"
+        );
+        let found = (square / count - found * found).sqrt();
+        assert!(
+            (found - deviation).abs() < 1e-4,
+            "channel {channel}: deviation {found}"
+        );
+    }
+    let row = splits.train.row(7);
+    let first = f32::from(pixels[7 * 3072 + 2048]) / 255.0;
+    assert!((row[2048] - (first - 0.4465) / 0.2616).abs() < 1e-5);
+}
+
+#[test]
+fn the_copy_of_cifar10_is_known() {
+    let Some(folder) = data("cifar10") else {
+        return;
+    };
+    let manifest = Manifest::by_name("cifar10").unwrap();
+    let report = check(manifest, &folder);
+    assert!(report.is_ok());
+    let note =
+        |status: &FileStatus| matches!(status, FileStatus::Copy { note } if note.contains("JPEG"));
+    assert!(
+        report
+            .files
+            .iter()
+            .all(|file| note(&file.status) || file.status == FileStatus::Ok)
+    );
+}
+
+#[test]
+fn broken_batches_of_cifar10_are_refused_with_file_and_reason() {
+    let Some(folder) = data("cifar10") else {
+        return;
+    };
+    let copy = tempfile::tempdir().unwrap();
+    let home = copy.path().join("cifar10");
+    fs::create_dir(&home).unwrap();
+    let refusal = || {
+        let cifar = DatasetConfig::Cifar10(Cifar10::default());
+        let folder = DataFolder::new(copy.path());
+        cifar.load(&folder).unwrap_err().to_string()
+    };
+    // Of several broken files the first is told of.
+    for name in ["data_batch_2", "data_batch_3", "data_batch_4"] {
+        fs::write(home.join(format!("{name}.bin")), b"").unwrap();
+    }
+    let plain = home.join("data_batch_1.bin");
+    fs::write(&plain, vec![3; 30_730_000]).unwrap();
+    let missing = refusal();
+    assert!(missing.contains("data_batch_5.bin not found"), "{missing}");
+    assert!(missing.contains("cifar-10-binary.tar.gz"), "{missing}");
+    assert!(
+        missing.ends_with("run `meshfold data fetch cifar10`"),
+        "{missing}"
+    );
+    fs::write(home.join("data_batch_5.bin"), b"").unwrap();
+    assert!(refusal().contains("data_batch_1.bin: at byte 0: content has SHA-256"));
+    fs::write(&plain, vec![3; 30_730_001]).unwrap();
+    assert!(refusal().contains("at byte 30730000: content goes on"));
+    fs::write(&plain, vec![3; 3073]).unwrap();
+    assert!(refusal().contains("at byte 3073: the file ends here"));
+    fs::remove_file(&plain).unwrap();
+    let packed = home.join("data_batch_1.bin.xz");
+    let mut bytes = fs::read(folder.path().join("cifar10/data_batch_1.bin.xz")).unwrap();
+    bytes[1 << 20] ^= 8;
+    fs::write(&packed, &bytes).unwrap();
+    assert!(refusal().contains("damaged xz data"));
+    fs::write(&packed, &bytes[..1 << 19]).unwrap();
+    assert!(refusal().contains("damaged xz data"));
+}
+
+#[test]
+fn qmnist_knows_who_wrote_which_digit_and_by_writer_deals_them() {
+    if data("qmnist-writers").is_none() {
+        return;
+    }
+    let Some(folder) = data("mnist") else { return };
+    let qmnist = DatasetConfig::Qmnist(Qmnist::default());
+    let outline = qmnist.outline(&folder).unwrap();
+    let splits = qmnist.load(&folder).unwrap();
+    assert_eq!(outline, Outline::of(&splits));
+    let of = |owners: Option<&[u32]>| owners.unwrap().to_vec();
+    let (train, test) = (of(splits.train.owners()), of(splits.test.owners()));
+    let distinct = |owners: &[u32]| {
+        let mut owners = owners.to_vec();
+        owners.sort_unstable();
+        owners.dedup();
+        owners
+    };
+    let (writers, others) = (distinct(&train), distinct(&test));
+    assert_eq!((writers.len(), others.len()), (539, 297));
+    assert!(!others.iter().any(|writer| writers.contains(writer)));
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let dealer = Partitioner::ByWriter(ByWriter::default());
+    let partition = dealer.split(splits.train.labelled(), &mut rng).unwrap();
+    let mut sizes = partition.sizes();
+    assert_eq!(sizes.iter().sum::<usize>(), 60_000);
+    for (client, writer) in writers.iter().enumerate() {
+        let shard = partition.shard(client);
+        assert!(
+            shard
+                .iter()
+                .all(|example| train[*example as usize] == *writer)
+        );
+    }
+    sizes.sort_unstable();
+    assert_eq!((sizes[0], sizes[269], sizes[538]), (19, 116, 131));
+    let fewer = DatasetConfig::Qmnist(Qmnist {
+        validation: 10_000,
+        ..Qmnist::default()
+    });
+    assert_eq!(
+        of(fewer.load(&folder).unwrap().train.owners()),
+        train[..50_000]
+    );
 }
 
 /// Copies the labels of MNIST's test split and writes `images` beside them; the load error.

@@ -27,6 +27,11 @@ pub(crate) enum HostMixing {
     },
     /// Every row holds the same weights: a mean over all rows.
     Average { weights: Vec<f64> },
+    /// The rows of the members hold the same weights, a mean over them; the others stay.
+    Among {
+        weights: Vec<f64>,
+        members: Vec<bool>,
+    },
     /// No exchange.
     Identity,
 }
@@ -37,6 +42,10 @@ impl Mixing {
         let host = match matrix.form() {
             Form::Average(weights) => HostMixing::Average {
                 weights: weights.to_vec(),
+            },
+            Form::Among { weights, members } => HostMixing::Among {
+                weights: weights.to_vec(),
+                members: members.to_vec(),
             },
             Form::Sparse {
                 row_ptr,

@@ -3,7 +3,7 @@
 use crate::architecture::Sketch;
 use crate::dropout::Dropout;
 use crate::error::EngineError;
-use crate::layer::{Dense, Layer, Node, Source};
+use crate::layer::{Layer, Node, Source};
 use crate::layout::Layout;
 use crate::loss::Loss;
 use crate::model::Model;
@@ -19,7 +19,6 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Network {
     nodes: Vec<Node>,
-    dense: Vec<Dense>,
     layout: Arc<Layout>,
     input: Input,
     classes: usize,
@@ -46,12 +45,7 @@ impl Network {
             true => input.features(),
             false => 1,
         };
-        let dense = nodes.iter().map(|node| match &node.layer {
-            Layer::Dense(dense) => Some(dense.clone()),
-            _ => None,
-        });
         Ok(Self {
-            dense: dense.collect::<Option<Vec<_>>>().unwrap_or_default(),
             nodes,
             layout: Arc::new(layout),
             input,
@@ -120,11 +114,6 @@ impl Network {
     /// The layers, each after those that it reads.
     pub(crate) fn nodes(&self) -> &[Node] {
         &self.nodes
-    }
-
-    /// The layers if all are dense, each on what the one before gives; none otherwise.
-    pub(crate) fn layers(&self) -> &[Dense] {
-        &self.dense
     }
 
     /// Whether the channels of an example's places go innermost: convolutions read them so. Examples are stored with

@@ -10,11 +10,21 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub enum Per {
     /// Local steps of the row.
     Step,
-    /// Passes of the row over its shard.
+    /// Passes of the row over its shard; methods whose work is in epochs count those that were due, see [`Per::EpochDue`].
     Epoch,
     /// Communication rounds.
     #[default]
     Round,
+    /// Passes that were due: so many in each round before, done or not, and those of the round in progress.
+    ///
+    /// No configuration names it; see [`LearningRate::with_epochs_due`].
+    #[serde(skip)]
+    EpochDue {
+        /// Passes of a round.
+        in_round: u32,
+        /// Those of the round in progress that came before the work at hand.
+        before: u32,
+    },
 }
 
 /// When the count begins anew.
@@ -121,6 +131,20 @@ pub struct Progress {
 }
 
 impl LearningRate {
+    /// The same rate where `in_round` passes are due in every round, `before` of them before the work at hand: what counts
+    /// epochs over the whole run counts those, so that a row that was left out, or cut short, has the rate of the others.
+    #[must_use]
+    pub fn with_epochs_due(mut self, in_round: u32, before: u32) -> Self {
+        if let Self::Schedule(schedule) = &mut self {
+            let (per, restart) = schedule.counting();
+            let counts_epochs = matches!(per, Per::Epoch | Per::EpochDue { .. });
+            if counts_epochs && restart == Restart::Never {
+                *per = Per::EpochDue { in_round, before };
+            }
+        }
+        self
+    }
+
     /// The rate of the local step that follows `progress`.
     pub fn at(&self, progress: &Progress) -> f64 {
         let Self::Schedule(schedule) = self else {
@@ -134,6 +158,9 @@ impl LearningRate {
             let count = match per {
                 Per::Step => progress.steps[which],
                 Per::Epoch => progress.epochs[which],
+                Per::EpochDue { in_round, before } => {
+                    progress.rounds * u64::from(in_round) + u64::from(before) + progress.epochs[1]
+                }
                 Per::Round if restart == Restart::Round => 0,
                 Per::Round => progress.rounds,
             };
@@ -187,6 +214,18 @@ impl LearningRate {
                 Some("harmonic needs delta > 0 and gamma > 0")
             }
             Self::Schedule(_) => None,
+        }
+    }
+}
+
+impl Schedule {
+    /// What is counted, and from when.
+    fn counting(&mut self) -> (&mut Per, Restart) {
+        match self {
+            Self::Step(s) => (&mut s.per, s.restart),
+            Self::InverseTime(s) => (&mut s.per, s.restart),
+            Self::Power(s) => (&mut s.per, s.restart),
+            Self::Harmonic(s) => (&mut s.per, s.restart),
         }
     }
 }
@@ -259,6 +298,33 @@ mod tests {
             restart,
         }));
         assert!((harmonic.at(&rounds(4)) - 0.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn epochs_due_count_whether_they_were_done_or_not() {
+        let rate = |restart| {
+            LearningRate::Schedule(Schedule::Power(Power {
+                r: 1.0,
+                q: 1.0,
+                per: Per::Epoch,
+                restart,
+            }))
+        };
+        // Two of the seven rounds before were missed; this is the third of five epochs.
+        let progress = Progress {
+            rounds: 7,
+            steps: [250, 20],
+            epochs: [27, 2],
+        };
+        assert_eq!(rate(Restart::Never).at(&progress), 1.0 / 28.0);
+        let due = rate(Restart::Never).with_epochs_due(5, 0);
+        assert_eq!(due.at(&progress), 1.0 / 38.0);
+        // The same in the second half of rounds of ten.
+        assert_eq!(due.with_epochs_due(10, 5).at(&progress), 1.0 / 78.0);
+        let restarted = rate(Restart::Round).with_epochs_due(5, 0);
+        assert_eq!(restarted.at(&progress), 1.0 / 3.0);
+        let constant = LearningRate::Constant(0.1);
+        assert_eq!(constant.clone().with_epochs_due(5, 0), constant);
     }
 
     #[test]

@@ -80,7 +80,10 @@ fn a_node_alone_keeps_its_model_and_an_average_reaches_all() {
                 &MixingMatrix::average(3, vec![0.2, 0.3, 0.5]).unwrap(),
             ))
             .unwrap();
-        [alone, models.to_host()].concat()
+        let mut some = stack(device, 4, 2);
+        let among = MixingMatrix::average_among(vec![0.0, 0.5, 0.0, 0.5]).unwrap();
+        some.mix(&Mixing::new(&among)).unwrap();
+        [alone, models.to_host(), some.to_host()].concat()
     });
 }
 

@@ -4,9 +4,7 @@
 mod support;
 
 use meshfold_data::Input;
-use meshfold_engine::{
-    CharLstm, GnLenet, Judged, Mlp, Model, NormPlace, Resnet, Start, WordLstm, oracle,
-};
+use meshfold_engine::{CharLstm, GnLenet, Judged, Mlp, Model, NormPlace, Resnet, WordLstm, oracle};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use support::*;
@@ -94,7 +92,7 @@ fn compare(kind: fn(&mut ChaCha8Rng) -> (Model, Input), seed: u64) {
         classes,
     };
     let learner = case.learner(&cpu(1, None), &[draw(&mut rng, 1, 7)]);
-    let stack = learner.initial(1, Start::Same).unwrap();
+    let stack = shaken(&learner, 1);
     let shard = learner.partition().shard(0);
     let (x, targets) = batch(&learner, &learner.splits().train, shard);
     let row = stack.to_host();

@@ -6,25 +6,30 @@ mod support;
 use meshfold_engine::{Learner, Model, Split, Start, Targets, oracle};
 use support::*;
 
-/// Loss and whether it is right, of one model on test example `index`, by the oracle.
-fn judged(learner: &Learner, model: &Model, weights: &[f64], index: usize) -> (f64, bool) {
-    let test = &learner.splits().test;
-    let x: Vec<f64> = test.row(index).into_iter().map(f64::from).collect();
-    let loss = |label| oracle::plain(learner.network(), weights, &x, &[label]).0;
-    let of_label = loss(test.labels()[index]);
-    let value = matches!(model, Model::Linear(linear) if linear.targets == Targets::Value);
-    let right = if value {
+/// Mean loss of one model over the judged positions of test example `index`, and the share of them it has right, by the
+/// oracle.
+fn judged(learner: &Learner, model: &Model, weights: &[f64], index: usize) -> (f64, f64) {
+    let (x, targets) = batch(learner, &learner.splits().test, &[index as u32]);
+    let loss = |targets: &[u16]| oracle::plain(learner.network(), weights, &x, targets).0;
+    let of_targets = loss(&targets);
+    if matches!(model, Model::Linear(linear) if linear.targets == Targets::Value) {
         // Half the square of a distance below one half.
-        of_label < 0.125
-    } else {
-        // The largest output is the class whose loss is least.
-        (0..learner.network().classes() as u16).all(|label| loss(label) >= of_label)
+        return (of_targets, f64::from(u8::from(of_targets < 0.125)));
+    }
+    // The largest output is the class whose loss is least, the other positions being as they are.
+    let right = |position: &usize| {
+        (0..learner.network().classes() as u16).all(|label| {
+            let mut others = targets.clone();
+            others[*position] = label;
+            loss(&others) >= of_targets
+        })
     };
-    (of_label, right)
+    let count = (0..targets.len()).filter(right).count();
+    (of_targets, count as f64 / targets.len() as f64)
 }
 
-fn compare_scores(model: &Model, classes: usize, rows: usize) {
-    let mut learner = learner_of_classes(&cpu(2, None), model, &[9, 9, 9], classes);
+fn compare_scores(case: &Case, rows: usize) {
+    let mut learner = case.learner(&cpu(2, None), &[9, 9, 9]);
     let stack = learner.initial(rows, Start::Independent).unwrap();
     let width = stack.layout().width();
     let values = stack.to_host();
@@ -38,21 +43,19 @@ fn compare_scores(model: &Model, classes: usize, rows: usize) {
             .iter()
             .map(|w| f64::from(*w))
             .collect();
-        let mean = |indices: &mut dyn Iterator<Item = usize>| {
-            let losses: Vec<(f64, bool)> = indices
-                .map(|index| judged(&learner, model, &weights, index))
-                .collect();
-            let count = losses.len() as f64;
-            (
-                losses.iter().map(|(loss, _)| loss).sum::<f64>() / count,
-                losses.iter().filter(|(_, right)| *right).count() as f64 / count,
-            )
-        };
-        let all = mean(&mut (0..203));
-        let some = mean(&mut subset.iter().map(|index| *index as usize));
-        for ((loss, accuracy), score) in [(all, scores[row]), (some, part[row])] {
-            assert!((score.loss - loss).abs() < 1e-5, "{model:?}");
-            assert!((score.accuracy - accuracy).abs() < 1e-12, "{model:?}");
+        let judged: Vec<(f64, f64)> = (0..203)
+            .map(|index| judged(&learner, &case.model, &weights, index))
+            .collect();
+        let every: Vec<u32> = (0..203).collect();
+        for (indices, score) in [(&every, scores[row]), (&subset, part[row])] {
+            let of = indices.iter().map(|index| judged[*index as usize]);
+            let (losses, accuracies): (Vec<f64>, Vec<f64>) = of.unzip();
+            let mean = |values: &[f64]| values.iter().sum::<f64>() / indices.len() as f64;
+            assert!((score.loss - mean(&losses)).abs() < 1e-5, "{case:?}");
+            assert!(
+                (score.accuracy - mean(&accuracies)).abs() < 1e-12,
+                "{case:?}"
+            );
         }
     }
     if rows == 3 {
@@ -70,11 +73,22 @@ fn compare_scores(model: &Model, classes: usize, rows: usize) {
 #[test]
 fn evaluation_equals_a_plain_count() {
     for (model, classes) in models() {
-        compare_scores(&model, classes, 3);
+        compare_scores(&Case::of_pixels(model, classes), 3);
     }
     // Rows of a single layer are judged 32 at once.
     for model in [Model::Logistic].iter().chain(&linear()) {
-        compare_scores(model, CLASSES, 35);
+        compare_scores(&Case::of_pixels(model.clone(), CLASSES), 35);
+    }
+}
+
+#[test]
+fn evaluation_of_grids_and_sequences_equals_a_plain_count() {
+    let grids = [4, 7].map(|at| convolutional()[at].clone());
+    for case in grids {
+        compare_scores(&case, 2);
+    }
+    for case in recurrent() {
+        compare_scores(&case, 3);
     }
 }
 
@@ -85,13 +99,13 @@ fn a_single_logit_is_judged_as_two_would_be() {
     let stack = learner.initial(1, Start::Same).unwrap();
     let score = learner.evaluate(&stack, Split::Test, None).unwrap()[0];
     let weights: Vec<f64> = stack.to_host().iter().map(|w| f64::from(*w)).collect();
-    let judged: Vec<(f64, bool)> = (0..20)
+    let judged: Vec<(f64, f64)> = (0..20)
         .map(|index| judged(&learner, &dnn8(), &weights, index))
         .collect();
     let some: Vec<u32> = (0..20).collect();
     let part = learner.evaluate(&stack, Split::Test, Some(&some)).unwrap()[0];
     let loss = judged.iter().map(|(loss, _)| loss).sum::<f64>() / 20.0;
-    let right = judged.iter().filter(|(_, right)| *right).count() as f64 / 20.0;
+    let right = judged.iter().map(|(_, right)| right).sum::<f64>() / 20.0;
     assert!((part.loss - loss).abs() < 1e-5 && part.accuracy == right);
     assert!(score.accuracy > 0.0 && score.accuracy < 1.0, "{score:?}");
 }

@@ -19,8 +19,12 @@ fn compare(rule: &Sgd, keep: bool, correction: bool, anchor: bool) -> f64 {
     compare_model(&mlp(), rule, keep, (correction, anchor))
 }
 
-fn compare_model(model: &Model, rule: &Sgd, keep: bool, (correction, anchor): (bool, bool)) -> f64 {
-    let mut learner = learner(&cpu(2, None), model, &SIZES);
+fn compare_model(model: &Model, rule: &Sgd, keep: bool, extras: (bool, bool)) -> f64 {
+    compare_case(&Case::of_pixels(model.clone(), CLASSES), rule, keep, extras)
+}
+
+fn compare_case(case: &Case, rule: &Sgd, keep: bool, (correction, anchor): (bool, bool)) -> f64 {
+    let mut learner = case.learner(&cpu(2, None), &SIZES);
     let mut stack = learner.initial(4, Start::Independent).unwrap();
     let (layout, width) = (stack.layout().clone(), stack.layout().width());
     let start = stack.to_host();
@@ -106,6 +110,21 @@ fn linear_models_and_dropout_follow_the_transcription() {
             let clipped = compare_model(model, &rule, false, (true, true));
             assert!(clipped < TOLERANCE, "{model:?} {momentum}: {clipped}");
         }
+    }
+}
+
+#[test]
+fn convolutions_and_recurrent_layers_follow_the_transcription() {
+    let grids = [4, 5, 7].map(|at| convolutional()[at].clone());
+    for case in recurrent().iter().chain(&grids) {
+        let mut rule = sgd(5, 0.5);
+        rule.learning_rate = LearningRate::Constant(0.01);
+        let plain = compare_case(case, &rule, true, (false, false));
+        assert!(plain < TOLERANCE, "{case:?}: {plain}");
+        rule.weight_decay = 0.01;
+        rule.clip_norm = Some(0.5);
+        let clipped = compare_case(case, &rule, false, (true, true));
+        assert!(clipped < TOLERANCE, "{case:?}: {clipped}");
     }
 }
 

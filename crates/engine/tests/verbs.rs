@@ -68,6 +68,7 @@ fn mixing_equals_a_host_loop() {
         MixingMatrix::from_rows(4, vec![vec![(1, 0.3), (3, 0.7)]]).unwrap(),
         MixingMatrix::average(5, vec![0.1, 0.2, 0.3, 0.2, 0.2]).unwrap(),
         MixingMatrix::average(1, vec![0.5, 0.5]).unwrap(),
+        MixingMatrix::average_among(vec![0.0, 0.5, 0.2, 0.0, 0.3]).unwrap(),
     ];
     let layout = layout(&[7, 401, 1]);
     for threads in [1, 2] {

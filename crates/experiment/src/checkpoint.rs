@@ -49,6 +49,10 @@ pub(crate) struct Totals {
     pub(crate) bytes: u64,
     /// Sum over rounds of the most bytes that a node sent and received.
     pub(crate) bytes_busiest_node: u64,
+    /// Messages sent.
+    pub(crate) messages: u64,
+    /// Messages that the paper counts, where they are others.
+    pub(crate) messages_as_printed: Option<u64>,
     /// Seconds worked.
     pub(crate) wall_seconds: f64,
     /// Seconds that the rounds would have taken on the network described.

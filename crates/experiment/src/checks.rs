@@ -1,7 +1,7 @@
 //! Checks of the values of a run that need neither its examples nor its overlay.
 
 use meshfold_algorithms::{AlgorithmError, Lagging, OverlayUse, Policy};
-use meshfold_engine::Amount;
+use meshfold_engine::{Amount, Model};
 use meshfold_topology::{Repair, Topology, TopologyError};
 
 use crate::config::RunConfig;
@@ -182,6 +182,24 @@ pub(crate) fn clients(run: &Resolved<'_>, clients: usize) -> Result<(), ConfigEr
     }
 }
 
+/// The complaint about a run that asks for the skew of cliques, should none of its sweep have any.
+pub(crate) fn asks_for_cliques(run: &Resolved<'_>) -> Option<ConfigError> {
+    let asked = run.config.evaluate.theory.contains(&Quantity::CliqueSkew);
+    let needed = "a topology with cliques, such as d_cliques, in a run at least";
+    asked.then(|| run.wrong("evaluate.theory", "clique_skew", needed))
+}
+
+/// Checks that what is asked of theory can be computed for the model.
+pub(crate) fn theory(run: &Resolved<'_>) -> Result<(), ConfigError> {
+    let asked = run.config.evaluate.theory.contains(&Quantity::NonIidDegree);
+    if !asked || matches!(run.config.model, Model::Linear(_)) {
+        return Ok(());
+    }
+    let found = "non_iid_degree, Γ, of a model whose least losses have no formula";
+    let needed = "the model `linear`, whose least losses are those of least squares";
+    Err(run.wrong("evaluate.theory", found, needed))
+}
+
 /// Checks that the method can use the overlay; returns warnings.
 pub(crate) fn overlay(
     run: &Resolved<'_>,
@@ -191,12 +209,6 @@ pub(crate) fn overlay(
     let Some(planned) = planned else {
         return Ok(Vec::new());
     };
-    if run.config.evaluate.theory.contains(&Quantity::CliqueSkew)
-        && planned.overlay.groups().is_none()
-    {
-        let needed = "a topology with cliques, such as d_cliques";
-        return Err(run.wrong("evaluate.theory", "clique_skew", needed));
-    }
     method
         .check_overlay(&planned.overlay, &planned.summary)
         .map_err(|error| of_method(run, error))

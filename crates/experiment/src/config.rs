@@ -96,7 +96,7 @@ impl Evaluate {
         let own = |quantity: &Quantity| match quantity {
             Quantity::Inexactness => rows,
             Quantity::Dissimilarity | Quantity::GradientNorm | Quantity::AveragedIterates => 3,
-            Quantity::CliqueSkew => 0,
+            Quantity::CliqueSkew | Quantity::NonIidDegree => 0,
         };
         self.theory.iter().map(own).sum()
     }
@@ -262,10 +262,18 @@ checkpoint: {every: 10}
             };
             assert_eq!(read(bare), read(map), "{key}: {bare}");
         };
-        for dataset in ["consensus", "glyphs", "mnist", "fashion_mnist"] {
+        for dataset in [
+            "consensus",
+            "glyphs",
+            "mnist",
+            "fashion_mnist",
+            "shakespeare",
+            "reddit",
+            "cwru",
+        ] {
             with("dataset", dataset, &format!("{{{dataset}: {{}}}}"));
         }
-        for partition in ["two_label_power_law", "by_writer"] {
+        for partition in ["two_label_power_law", "by_writer", "by_role", "by_user"] {
             with("partition", partition, &format!("{{{partition}: {{}}}}"));
         }
         let topologies = [

@@ -64,6 +64,33 @@ impl<'a> Connections<'a> {
         Ok(self.links.as_ref().map_or(&[], |(_, links)| &links.alive))
     }
 
+    /// Parts that the overlay of `round` falls into, the dead left out, where it may be another than the planned one; before
+    /// the first round that of the first. Stragglers count as linked.
+    ///
+    /// # Errors
+    /// As [`Connections::in_round`].
+    pub(crate) fn components(&mut self, round: usize) -> Result<Option<usize>, TopologyError> {
+        let planned = self.plan.overlay.as_ref();
+        let changes = planned.is_some_and(|planned| planned.topology.varies());
+        if planned.is_none() || (!changes && self.plan.config.failures.0.is_empty()) {
+            return Ok(None);
+        }
+        self.update(round.max(1))?;
+        let links = self.links.as_ref().map(|(_, links)| links);
+        Ok(links.and_then(|links| {
+            let overlay = links.overlay.as_ref()?;
+            let of_clients = overlay.nodes() == links.alive.len();
+            let lives = |part: &Vec<u32>| !of_clients || links.alive[part[0] as usize];
+            Some(
+                overlay
+                    .components()
+                    .iter()
+                    .filter(|part| lives(part))
+                    .count(),
+            )
+        }))
+    }
+
     /// The links of `round`; `lag` drops stragglers from those of methods in which every client trains its own row.
     ///
     /// # Errors
@@ -286,7 +313,10 @@ impl<'a> Connections<'a> {
                 if let Some(groups) = overlay.groups() {
                     heard = heard.with_groups(groups.to_vec())?;
                 }
-                let matrix = matrix.surviving(overlay, &heard)?;
+                if let Some(examples) = overlay.examples() {
+                    heard = heard.with_examples(examples.to_vec())?;
+                }
+                let matrix = self.weights().surviving(overlay, matrix, &heard)?;
                 (heard, matrix)
             }
             Policy::Isolate | Policy::Partial => {

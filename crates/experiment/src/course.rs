@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use meshfold_algorithms::{Algorithm, Lag, Method, Phase, Round, RowKind, Traffic};
+use meshfold_algorithms::{Algorithm, Lag, Method, Phase, Round, RowKind, Setting, Traffic};
 use meshfold_data::Splits;
-use meshfold_engine::{
-    Device, Learner, LearnerState, LearningRate, Network, Progress, Schedule, Stack,
-};
+use meshfold_engine::{Device, Learner, LearnerState, LearningRate, Network, Schedule, Stack};
 
 use crate::checkpoint::{Saved, Stacks, Totals};
 use crate::connections::{Connections, drops_rows};
@@ -57,6 +55,8 @@ impl<'a> Course<'a> {
         let algorithm = config.algorithm.build(&plan.population.setting)?;
         let models = learner.initial(algorithm.rows().count, config.start)?;
         let mut connections = Connections::new(plan);
+        let mut practice = Practice::new(plan);
+        practice.of_examples(plan, &data.train);
         Ok(Self {
             alive: connections.alive(0)?.to_vec(),
             connections,
@@ -67,7 +67,7 @@ impl<'a> Course<'a> {
                 data.test.len(),
                 config.seed,
             ),
-            practice: Practice::new(plan),
+            practice,
             traffic: Traffic::default(),
             totals: Totals::default(),
             round: 0,
@@ -132,6 +132,10 @@ impl<'a> Course<'a> {
         self.totals.local_steps += local_steps(&self.traffic);
         self.totals.bytes += self.traffic.bytes_total();
         self.totals.bytes_busiest_node += self.traffic.bytes_busiest_node();
+        self.totals.messages += self.traffic.messages_total();
+        if let Some(printed) = self.traffic.messages_as_printed() {
+            *self.totals.messages_as_printed.get_or_insert(0) += printed;
+        }
         if let Some(clock) = &self.plan.clock {
             let start = self.totals.simulated_seconds;
             self.totals.simulated_seconds +=
@@ -144,7 +148,8 @@ impl<'a> Course<'a> {
     fn count_iterate(&mut self, kind: RowKind) -> Result<(), RunError> {
         let deployed = self.algorithm.deployed(&self.models);
         let alive = alive_rows(kind, deployed, &self.alive);
-        let weight = iterate_weight(&self.plan.config.algorithm, self.round);
+        let setting = &self.plan.population.setting;
+        let weight = iterate_weight(&self.plan.config.algorithm, setting, self.round);
         Ok(self.practice.after_round(deployed, &alive, weight)?)
     }
 
@@ -174,6 +179,8 @@ impl<'a> Course<'a> {
         let record = Record {
             bytes_total: self.totals.bytes,
             bytes_busiest_node: self.totals.bytes_busiest_node,
+            messages_total: self.totals.messages,
+            messages_as_printed: self.totals.messages_as_printed,
             simulated_seconds: self
                 .plan
                 .clock
@@ -181,6 +188,7 @@ impl<'a> Course<'a> {
                 .map(|_| self.totals.simulated_seconds),
             wall_seconds: self.wall_seconds(),
             alive: self.alive.iter().filter(|alive| **alive).count(),
+            components: self.connections.components(self.round)?,
             theory,
             ..verdict.record(self.round)
         };
@@ -257,20 +265,17 @@ fn deadline(plan: &RunPlan) -> Option<Vec<u32>> {
     Some(clock.steps_within(stragglers.deadline_seconds?))
 }
 
-/// What the models after `round` count in the averaged iterates.
-fn iterate_weight(method: &Method, round: usize) -> f64 {
+/// What the models after `round` count in the averaged iterates: `(t + γ)²` with `t` as the harmonic rate counts it, or the
+/// rate of the round's first step.
+fn iterate_weight(method: &Method, setting: &Setting, round: usize) -> f64 {
     let rate = method.training().sgd.learning_rate;
     if let (Method::PFedavg(_), LearningRate::Schedule(Schedule::Harmonic(harmonic))) =
         (method, &rate)
     {
-        return (round as f64 + harmonic.gamma).powi(2);
+        let next = rate.at(&method.progress_after(round, setting)); // δ / (t + γ)
+        return (harmonic.delta / next).powi(2);
     }
-    let done = round as u64 - 1;
-    rate.at(&Progress {
-        rounds: done,
-        steps: [done, 0],
-        epochs: [done, 0],
-    })
+    rate.at(&method.progress_after(round - 1, setting))
 }
 
 /// Local steps of all clients in the phases of a round.
@@ -280,4 +285,49 @@ fn local_steps(traffic: &Traffic) -> u64 {
         Phase::Exchange(_) => 0,
     };
     traffic.phases().iter().map(steps).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weight(method: &str, round: usize) -> f64 {
+        let method: Method = serde_yaml::from_str(method).unwrap();
+        let setting = Setting {
+            clients: 3,
+            shard_sizes: vec![10, 20, 30],
+            first_labels: vec![0; 3],
+            seed: 1,
+            parameters: 1,
+            blocks: 1,
+        };
+        iterate_weight(&method, &setting, round)
+    }
+
+    #[test]
+    fn an_iterate_counts_by_the_epochs_and_visits_of_the_rounds_before() {
+        let rate = "learning_rate: {power: {r: 1, q: 1, per: epoch}}";
+        let walks = format!("{{dfedrw: {{walkers: 2, hops: 5, batch_size: 5, {rate}}}}}");
+        assert_eq!(weight(&walks, 1), 1.0);
+        assert_eq!(weight(&walks, 4), 1.0 / 16.0);
+        let epochs = format!("{{dfedavg: {{local: {{epochs: 3}}, batch_size: 5, {rate}}}}}");
+        assert_eq!(weight(&epochs, 4), 1.0 / 10.0);
+        // Ten steps are two and a half passes over shards of four batches in the mean.
+        let steps = format!("{{dfedavg: {{local: {{steps: 10}}, batch_size: 5, {rate}}}}}");
+        assert_eq!(weight(&steps, 5), 1.0 / 11.0);
+    }
+
+    #[test]
+    fn squares_count_what_the_rate_counts() {
+        let servers = "servers: {count: 1}, local: {epochs: 3}, batch_size: 5";
+        let harmonic = |per| {
+            let rate = format!("learning_rate: {{harmonic: {{delta: 2, gamma: 7, per: {per}}}}}");
+            weight(&format!("{{p_fedavg: {{{servers}, {rate}}}}}"), 4)
+        };
+        let close = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-12);
+        close(harmonic("round"), 11.0 * 11.0);
+        close(harmonic("epoch"), 19.0 * 19.0);
+        // Four batches an epoch in the mean.
+        close(harmonic("step"), 55.0 * 55.0);
+    }
 }

@@ -12,6 +12,8 @@ pub(crate) fn of_dataset(error: &DataError, choice: &str) -> String {
         }
         DataError::ExampleCount { split, .. } => format!("dataset.{choice}.{split}"),
         DataError::Validation { .. } => format!("dataset.{choice}.validation"),
+        DataError::Setting { setting, .. } => format!("dataset.{choice}.{setting}"),
+        DataError::NoTable { .. } => format!("dataset.{choice}.file"),
         DataError::BalancedTest { .. } => format!("dataset.{choice}.balanced_test"),
         _ => "dataset".to_owned(),
     }
@@ -47,7 +49,7 @@ pub(crate) fn of_partition(error: &PartitionError, choice: &str) -> String {
         PartitionError::NotEnough { .. } if choice == "explicit" => "counts",
         PartitionError::NotEnough { .. }
         | PartitionError::LabelTooSmall { .. }
-        | PartitionError::TooFewWriters { .. } => "clients",
+        | PartitionError::TooFewOwners { .. } => "clients",
         _ => return format!("partition.{choice}"),
     };
     format!("partition.{choice}.{setting}")

@@ -1,6 +1,6 @@
 //! What is written of a run while it goes on.
 
-use meshfold_data::Splits;
+use meshfold_data::{Features, Splits};
 
 use crate::checkpoint::{CheckpointFolder, Saved};
 use crate::clients::ClientScores;
@@ -92,9 +92,13 @@ impl<'a> Journal<'a> {
         let (plan, folder) = (self.plan, &self.folder);
         folder.write("config.yaml", plan.config.to_yaml().as_bytes())?;
         folder.write_json("environment.json", environment)?;
-        let shards = plan
-            .partition
-            .to_csv(data.train.labels(), data.train.classes());
+        let train = &data.train;
+        let shards = match train.features() {
+            Features::Tokens(windows) => plan.partition.to_text_csv(windows, train.classes()),
+            Features::Bytes { .. } | Features::Numbers(_) => {
+                plan.partition.to_csv(train.labels(), train.classes())
+            }
+        };
         folder.write("partition.csv", shards.as_bytes())?;
         if let Some(planned) = &plan.overlay {
             let edges: String = planned

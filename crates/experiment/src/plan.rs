@@ -8,6 +8,7 @@ use meshfold_data::{DataFolder, Outline, Partition};
 use meshfold_topology::OverlaySummary;
 use serde::Serialize;
 
+use crate::checks;
 use crate::config::RunConfig;
 use crate::error::ConfigError;
 use crate::experiment::Experiment;
@@ -36,9 +37,9 @@ pub struct RunPlan {
     pub parameters: usize,
     /// Estimate of the memory that the run takes.
     pub memory_bytes: u64,
-    /// Expected local steps of all rows in one round.
+    /// Expected local steps of all rows in a round in which nobody fails or falls behind.
     pub local_steps_per_round: f64,
-    /// Expected bytes sent in one round, each message counted once.
+    /// Expected bytes sent in such a round, each message counted once.
     pub bytes_per_round: u64,
     /// The overlay and its weights, if the method exchanges over one.
     pub overlay: Option<Arc<PlannedOverlay>>,
@@ -59,6 +60,8 @@ pub struct RunPlan {
 pub struct PlanSummary<'a> {
     /// See [`RunPlan::id`].
     pub id: &'a str,
+    /// See [`RunPlan::label`].
+    pub label: String,
     /// See [`RunPlan::clients`].
     pub clients: usize,
     /// Number of rows `R`.
@@ -85,10 +88,17 @@ impl RunPlan {
         }
     }
 
+    /// Whether the run exchanges over an overlay of cliques.
+    fn has_cliques(&self) -> bool {
+        let planned = self.overlay.as_ref();
+        planned.is_some_and(|planned| planned.overlay.groups().is_some())
+    }
+
     /// The facts, for `meshfold plan --json`.
     pub fn summary(&self) -> PlanSummary<'_> {
         PlanSummary {
             id: &self.id,
+            label: self.label(),
             clients: self.clients,
             rows: self.rows.count,
             parameters: self.parameters,
@@ -119,8 +129,13 @@ fn plan_within(
     let mut planner = Planner::new(folder, available);
     let mut plans: Vec<RunPlan> = Vec::new();
     let mut place_of: BTreeMap<String, usize> = BTreeMap::new();
+    let mut without_cliques = None;
     for run in Experiment::read(source)?.runs()? {
+        let asks_in_vain = checks::asks_for_cliques(&run);
         let planned = planner.plan(run)?;
+        if !planned.has_cliques() {
+            without_cliques = without_cliques.or(asks_in_vain);
+        }
         match place_of.get(&planned.id) {
             Some(&place) => {
                 let again = format!(
@@ -135,7 +150,10 @@ fn plan_within(
             }
         }
     }
-    Ok(plans)
+    match without_cliques {
+        Some(error) if !plans.iter().any(RunPlan::has_cliques) => Err(error),
+        _ => Ok(plans),
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use meshfold_engine::{Key, Purpose, stream};
 use meshfold_topology::{
     MixingMatrix, Outside, Overlay, OverlaySummary, Spectrum, Topology, TopologyError, Weights,
-    joint_lambda, rounds_to_connect,
+    clique_skew, joint_lambda, rounds_to_connect,
 };
 use serde::Serialize;
 
@@ -34,6 +34,39 @@ pub struct PlannedOverlay {
     pub spectrum: Spectrum,
     /// How the overlays of a schedule mix together, if they repeat.
     pub schedule: Option<ScheduleSummary>,
+    /// The cliques that it is made of, if it is.
+    pub cliques: Option<CliqueSummary>,
+}
+
+/// The cliques of an overlay.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CliqueSummary {
+    /// How many.
+    pub count: usize,
+    /// Nodes of the smallest and of the largest one.
+    pub size: [usize; 2],
+    /// Mean and largest skew, D-Cliques (3), of the true labels; absent if a node has none.
+    pub skew: Option<[f64; 2]>,
+    /// The nodes of each.
+    pub members: Vec<Vec<u32>>,
+}
+
+impl CliqueSummary {
+    fn of(overlay: &Overlay, population: &Population) -> Option<Self> {
+        let members = overlay.groups()?.to_vec();
+        let sizes = || members.iter().map(Vec::len);
+        let skews = clique_skew(overlay, population.nodes().label_counts);
+        let skew = skews.ok().flatten().filter(|skews| !skews.is_empty());
+        Some(Self {
+            count: members.len(),
+            size: [sizes().min().unwrap_or(0), sizes().max().unwrap_or(0)],
+            skew: skew.map(|skews| {
+                let mean = skews.iter().sum::<f64>() / skews.len() as f64;
+                [mean, skews.iter().copied().fold(0.0, f64::max)]
+            }),
+            members,
+        })
+    }
 }
 
 /// What `overlay.json` holds: the figures of the overlay, and of the schedule that it begins.
@@ -43,6 +76,8 @@ pub struct OverlayFigures<'a> {
     summary: &'a OverlaySummary,
     #[serde(skip_serializing_if = "Option::is_none")]
     schedule: Option<ScheduleSummary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cliques: Option<&'a CliqueSummary>,
 }
 
 impl PlannedOverlay {
@@ -51,6 +86,7 @@ impl PlannedOverlay {
         OverlayFigures {
             summary: &self.summary,
             schedule: self.schedule,
+            cliques: self.cliques.as_ref(),
         }
     }
 }
@@ -184,6 +220,8 @@ fn fingerprint(
     let examples = matches!(weights, Weights::ByExamples(_)).then(|| population.examples());
     let edges: Vec<(u32, u32)> = built.overlay.edges().collect();
     let nodes = built.overlay.nodes();
+    let groups = built.overlay.groups();
+    let labels = groups.map(|_| population.nodes().label_counts);
     let parts = (
         topology,
         weights,
@@ -191,7 +229,7 @@ fn fingerprint(
         seed,
         examples,
         edges,
-        built.overlay.groups(),
+        (groups, labels),
     );
     sha256(&serde_json::to_vec(&parts).expect("edges, groups and settings are numbers and text"))
 }
@@ -226,6 +264,7 @@ fn planned(
     let (summary, spectrum) = OverlaySummary::new(&built.overlay, weights, &built.matrix)?;
     Ok(PlannedOverlay {
         schedule: schedule(&topology, weights, population)?,
+        cliques: CliqueSummary::of(&built.overlay, population),
         topology,
         overlay: built.overlay,
         matrix: built.matrix,

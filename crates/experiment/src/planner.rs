@@ -48,6 +48,7 @@ impl<'a> Planner<'a> {
     pub(crate) fn plan(&mut self, mut run: Resolved<'_>) -> Result<RunPlan, ConfigError> {
         checks::numbers(&run)?;
         checks::method(&run)?;
+        checks::theory(&run)?;
         let outline = self.outline(&run)?;
         let network = network(&run, &outline)?;
         let partition = self.partition(&run, &outline)?;
@@ -142,9 +143,6 @@ impl<'a> Planner<'a> {
             run.error(error, &path)
         };
         let examples = outline.labelled(partition.pools());
-        partition
-            .check(examples.labels.len(), examples.classes)
-            .map_err(blame)?;
         let mut rng = stream(*seed, Purpose::Partition, Key::default());
         let mut split = partition.split(examples, &mut rng).map_err(blame)?;
         if merges {

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use meshfold_algorithms::RowKind;
 use meshfold_algorithms::theory::{IterateWeights, inexactness, local_dissimilarity};
-use meshfold_engine::{EngineError, Learner, Split, Stack};
-use meshfold_topology::clique_skew;
+use meshfold_data::Examples;
+use meshfold_engine::{EngineError, Learner, Model, Split, Stack};
 use serde::{Deserialize, Serialize};
 
+use crate::non_iid_degree::non_iid_degree;
 use crate::plan::RunPlan;
 
 /// A quantity that is recorded when asked for.
@@ -32,8 +33,16 @@ pub enum Quantity {
     /// rate `harmonic`.
     ///
     /// # Interpretation
-    /// A round counts once, with the rate of its first step.
+    /// A round counts once, with the rate of its first step, or `t` as it stands after the round; steps and epochs are
+    /// those that were due.
     AveragedIterates,
+    /// Γ of P-FedAvg, Assumption 6: how far the least loss of all is above the mean of the clients' own least losses. Of the
+    /// model `linear`, whose least losses are those of least squares.
+    ///
+    /// # Interpretation
+    /// A client of server `i` counts `1/(M N_i)`, as printed; without servers all count alike. Losses are those of all
+    /// the client's examples, without weight decay, whether clients are alive or not.
+    NonIidDegree,
 }
 
 impl Quantity {
@@ -45,6 +54,7 @@ impl Quantity {
             Self::GradientNorm => "gradient_norm",
             Self::CliqueSkew => "clique_skew",
             Self::AveragedIterates => "averaged_iterates",
+            Self::NonIidDegree => "non_iid_degree",
         }
     }
 }
@@ -64,29 +74,35 @@ pub(crate) struct Practice {
     weights: IterateWeights,
     /// Squared gradient norms of the clients before the round, `[N]`.
     before: Option<Vec<f64>>,
-    clique_skew: Option<(f64, f64)>,
+    clique_skew: Option<[f64; 2]>,
+    /// Γ, which training does not change.
+    non_iid_degree: Option<f64>,
 }
 
 impl Practice {
     /// Measures what the plan asks for.
     pub(crate) fn new(plan: &RunPlan) -> Self {
         let asked = plan.config.evaluate.theory.clone();
-        let skews = plan.overlay.as_ref().and_then(|planned| {
-            let nodes = plan.population.nodes();
-            clique_skew(&planned.overlay, nodes.label_counts)
-                .ok()
-                .flatten()
-        });
-        let clique_skew = skews.filter(|skews| !skews.is_empty()).map(|skews| {
-            let mean = skews.iter().sum::<f64>() / skews.len() as f64;
-            (mean, skews.iter().copied().fold(0.0, f64::max))
-        });
+        let cliques = plan
+            .overlay
+            .as_ref()
+            .and_then(|planned| planned.cliques.as_ref());
         Self {
             asked,
             averaged: None,
             weights: IterateWeights::new(),
             before: None,
-            clique_skew,
+            clique_skew: cliques.and_then(|cliques| cliques.skew),
+            non_iid_degree: None,
+        }
+    }
+
+    /// Before the first round: what the examples alone decide.
+    pub(crate) fn of_examples(&mut self, plan: &RunPlan, train: &Examples) {
+        if let (true, Model::Linear(linear)) =
+            (self.asks(Quantity::NonIidDegree), &plan.config.model)
+        {
+            self.non_iid_degree = Some(non_iid_degree(plan, linear, train));
         }
     }
 
@@ -151,7 +167,10 @@ impl Practice {
                 .collect();
             spread(Quantity::Inexactness, &ratios, &mut found);
         }
-        if let (true, Some((mean, max))) = (self.asks(Quantity::CliqueSkew), self.clique_skew) {
+        if let Some(degree) = self.non_iid_degree {
+            found.insert(Quantity::NonIidDegree.name().to_owned(), degree);
+        }
+        if let (true, Some([mean, max])) = (self.asks(Quantity::CliqueSkew), self.clique_skew) {
             found.insert("clique_skew".to_owned(), mean);
             found.insert("clique_skew_max".to_owned(), max);
         }

@@ -33,12 +33,21 @@ pub struct Record {
     pub bytes_total: u64,
     /// Sum over the rounds of the most bytes that a node sent and received.
     pub bytes_busiest_node: u64,
+    /// Messages sent since the start.
+    pub messages_total: u64,
     /// Simulated seconds since the start, where a network is described.
     pub simulated_seconds: Option<f64>,
     /// Seconds that this program has worked on the run, without work that was lost and done again.
     pub wall_seconds: f64,
     /// Clients alive.
     pub alive: usize,
+    /// Parts that the overlay falls into among those alive, where clients or edges fail or the overlay changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub components: Option<usize>,
+    /// Messages since the start as the paper counts them, where it counts others than are sent: in D-Cliques, gradients and
+    /// models over every edge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages_as_printed: Option<u64>,
     /// Losses of each row on its own training shard, in nats, with `evaluate.train`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub train_shard_loss: Option<Spread>,
@@ -213,9 +222,12 @@ mod tests {
             consensus_distance: 1.0 / 3.0,
             bytes_total: 5,
             bytes_busiest_node: 6,
+            messages_total: 7,
             simulated_seconds: None,
             wall_seconds: 0.7,
             alive: 2,
+            components: None,
+            messages_as_printed: None,
             train_shard_loss: None,
             train_accuracy: None,
             theory: Measurements::new(),
@@ -230,7 +242,7 @@ mod tests {
     #[test]
     fn a_line_has_exactly_the_documented_keys_in_their_order() {
         let documented = "round local_steps examples_seen train_loss test_accuracy test_loss mean_model_accuracy \
-                          consensus_distance bytes_total bytes_busiest_node simulated_seconds wall_seconds alive";
+                          consensus_distance bytes_total bytes_busiest_node messages_total simulated_seconds wall_seconds alive";
         let documented: Vec<&str> = documented.split_whitespace().collect();
         assert_eq!(keys(&record(0)), documented);
         let spread = Some(Spread::of(&[1.0]));
@@ -240,7 +252,7 @@ mod tests {
             ..record(0)
         };
         assert_eq!(
-            keys(&with_train)[13..],
+            keys(&with_train)[14..],
             ["train_shard_loss", "train_accuracy"]
         );
         let text = serde_json::to_string(&record(0).test_loss).unwrap();

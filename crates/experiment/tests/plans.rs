@@ -52,6 +52,7 @@ fn the_summary_has_exactly_the_keys_that_are_promised() {
         .collect();
     let promised = [
         "id",
+        "label",
         "clients",
         "rows",
         "parameters",

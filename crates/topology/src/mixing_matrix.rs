@@ -7,7 +7,8 @@ mod stochastic;
 /// A mixing matrix W: row `i` of the result of mixing is `sum_j w_ij * row j`.
 ///
 /// Rows are stored sparsely with ascending columns, or once if they are all the same (`W = 1 pᵀ`, such as the complete
-/// overlay with equal weights, or a server's average), so that no matrix of N x N weights is ever stored for those.
+/// overlay with equal weights, or a server's average), if need be but for some that stay as they are (a complete overlay
+/// of which some have failed), so that no matrix of N x N weights is ever stored for those.
 /// `rows x columns`, not necessarily square. Nothing is required of the sums: push-sum needs columns that sum to one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MixingMatrix {
@@ -26,6 +27,12 @@ enum Storage {
         rows: usize,
         weights: Vec<f64>,
     },
+    Among {
+        weights: Vec<f64>,
+        members: Vec<bool>,
+        /// `0..N`, to be the one column of a row that stays.
+        indices: Vec<u32>,
+    },
 }
 
 /// How the weights are laid out, for whoever computes `W · stack`.
@@ -42,6 +49,13 @@ pub enum Form<'a> {
     },
     /// Every row is this dense row of weights, one per column.
     Average(&'a [f64]),
+    /// The rows of the members are this dense row of weights; the others stay as they are.
+    Among {
+        /// One weight per column, zero beside the members.
+        weights: &'a [f64],
+        /// Whether each row is a member, `[N]`.
+        members: &'a [bool],
+    },
 }
 
 impl MixingMatrix {
@@ -98,6 +112,28 @@ impl MixingMatrix {
         })
     }
 
+    /// The square matrix in which the rows with a weight that is not zero are all `weights`, and the others stay as they are.
+    ///
+    /// # Errors
+    /// [`TopologyError::NotFinite`].
+    pub fn average_among(weights: Vec<f64>) -> Result<Self, TopologyError> {
+        let average = Self::average(weights.len(), weights)?;
+        let Storage::Average { rows, weights } = average.storage else {
+            unreachable!("an average is stored as one")
+        };
+        if weights.iter().all(|weight| *weight != 0.0) {
+            return Self::average(rows, weights);
+        }
+        Ok(Self {
+            columns: rows,
+            storage: Storage::Among {
+                members: weights.iter().map(|weight| *weight != 0.0).collect(),
+                weights,
+                indices: (0..rows as u32).collect(),
+            },
+        })
+    }
+
     /// The matrix that leaves `n` rows as they are.
     #[must_use]
     pub fn identity(n: usize) -> Self {
@@ -139,6 +175,7 @@ impl MixingMatrix {
         match &self.storage {
             Storage::Sparse { row_ptr, .. } => row_ptr.len() - 1,
             Storage::Average { rows, .. } => *rows,
+            Storage::Among { members, .. } => members.len(),
         }
     }
 
@@ -154,6 +191,10 @@ impl MixingMatrix {
         match &self.storage {
             Storage::Sparse { weights, .. } => weights.len(),
             Storage::Average { rows, weights } => rows * weights.len(),
+            Storage::Among { members, .. } => {
+                let sharing = members.iter().filter(|member| **member).count();
+                sharing * sharing + members.len() - sharing
+            }
         }
     }
 
@@ -171,6 +212,9 @@ impl MixingMatrix {
                 weights,
             },
             Storage::Average { weights, .. } => Form::Average(weights),
+            Storage::Among {
+                weights, members, ..
+            } => Form::Among { weights, members },
         }
     }
 
@@ -194,6 +238,10 @@ impl MixingMatrix {
                 (Some(&columns[range.clone()]), &weights[range])
             }
             Storage::Average { weights, .. } => (None, weights.as_slice()),
+            Storage::Among {
+                weights, members, ..
+            } if members[i] => (None, weights.as_slice()),
+            Storage::Among { indices, .. } => (Some(&indices[i..=i]), [1.0].as_slice()),
         };
         let column = move |place: usize| columns.map_or(place as u32, |columns| columns[place]);
         weights
@@ -219,6 +267,10 @@ impl MixingMatrix {
                 place.map_or(0.0, |place| weights[range.start + place])
             }
             Storage::Average { weights, .. } => weights.get(j).copied().unwrap_or(0.0),
+            Storage::Among {
+                weights, members, ..
+            } if members[i] => weights.get(j).copied().unwrap_or(0.0),
+            Storage::Among { .. } => f64::from(u8::from(i == j)),
         }
     }
 
@@ -243,6 +295,15 @@ impl MixingMatrix {
                         .sum();
                     *rows
                 ]
+            }
+            Storage::Among {
+                weights, members, ..
+            } => {
+                let mean = weights.iter().zip(x).map(|(weight, value)| weight * value);
+                let mean = mean.sum::<f64>();
+                let rows = members.iter().zip(x);
+                rows.map(|(member, own)| if *member { mean } else { *own })
+                    .collect()
             }
             Storage::Sparse { .. } => {
                 let dot = |i| self.row(i).map(|(j, weight)| weight * x[j as usize]).sum();

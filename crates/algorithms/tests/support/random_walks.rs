@@ -154,14 +154,17 @@ impl<'a> Walks<'a> {
             }
         }
         for walker in 0..self.at.len() {
-            if visit == self.config.hops || !self.alive[self.at[walker]] {
+            if !self.alive[self.at[walker]] {
                 continue;
             }
             let to = self.next(walker, visit);
             if to == self.at[walker] {
                 continue;
             }
-            self.messages += 1;
+            self.messages += 1; // line 7, after the last visit too
+            if visit == self.config.hops {
+                continue;
+            }
             self.at[walker] = to;
             if self.config.quantise.is_some() {
                 let q = self.sent(&self.walking[walker], &before[walker], walker, visit);
@@ -220,9 +223,12 @@ impl<'a> Walks<'a> {
     /// (11), and (14).
     fn aggregate(&mut self) {
         let mut next = self.last.clone();
-        let averaging: Vec<usize> = (0..5).filter(|client| self.averages(*client)).collect();
-        for client in averaging {
-            let sources = self.sources(client);
+        let averaging = (0..5).filter(|client| self.averages(*client));
+        let averaging: Vec<(usize, Vec<usize>)> = averaging
+            .map(|client| (client, self.sources(client)))
+            .collect();
+        let sent = heard_by_others(&averaging);
+        for (client, sources) in averaging {
             self.messages += sources.iter().filter(|other| **other != client).count();
             if sources == [client] {
                 continue;
@@ -231,7 +237,11 @@ impl<'a> Walks<'a> {
                 if self.config.quantise.is_none() {
                     return self.last[l].clone();
                 }
-                let q = self.sent(&self.last[l], &self.models[l], l, 0);
+                let q = if sent.contains(&l) {
+                    self.sent(&self.last[l], &self.models[l], l, 0)
+                } else {
+                    sum(&[(1.0, &self.last[l]), (-1.0, &self.models[l])])
+                };
                 let base = if self.is_printed() { client } else { l };
                 sum(&[(1.0, &self.models[base]), (1.0, &q)])
             };
@@ -251,10 +261,15 @@ impl<'a> Walks<'a> {
         let mut next = self.walking.clone();
         let all = 0..self.at.len();
         let active: Vec<usize> = all.filter(|walker| self.alive[self.at[*walker]]).collect();
-        for walker in active.iter().copied() {
+        let own = self.config.include_self;
+        let averaging = active.iter().map(|walker| {
             let others = active.iter().copied();
-            let own = self.config.include_self;
-            let sources = self.some(others.filter(|o| own || *o != walker).collect(), walker);
+            let others = others.filter(|o| own || o != walker).collect();
+            (*walker, self.some(others, *walker))
+        });
+        let averaging: Vec<(usize, Vec<usize>)> = averaging.collect();
+        let sent = heard_by_others(&averaging);
+        for (walker, sources) in averaging {
             let elsewhere = |other: &&usize| self.at[**other] != self.at[walker];
             self.messages += sources.iter().filter(elsewhere).count();
             if sources == [walker] {
@@ -262,6 +277,9 @@ impl<'a> Walks<'a> {
             }
             let known = |l: usize| -> Vec<f64> {
                 if self.config.quantise.is_none() {
+                    return self.walking[l].clone();
+                }
+                if !sent.contains(&l) {
                     return self.walking[l].clone();
                 }
                 let q = self.sent(&self.walking[l], &self.models[l], l, 0);
@@ -277,4 +295,13 @@ impl<'a> Walks<'a> {
         }
         self.models = next;
     }
+}
+
+/// Those whose model some other averages.
+fn heard_by_others(averaging: &[(usize, Vec<usize>)]) -> Vec<usize> {
+    let others = averaging.iter().flat_map(|(row, sources)| {
+        let others = sources.iter().copied();
+        others.filter(move |other| other != row)
+    });
+    others.collect()
 }

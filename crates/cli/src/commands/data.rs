@@ -38,6 +38,8 @@ struct Listed<'a> {
     files_present: usize,
     /// Bytes to fetch when nothing is there.
     bytes: u64,
+    /// How a person gets what has no mirror.
+    by_hand: Option<&'a str>,
     folder: Option<String>,
     homepage: Option<&'a str>,
     licence: Option<&'a str>,
@@ -77,8 +79,11 @@ fn list(arguments: &DataListArguments) -> Result<(), Failure> {
     let mut table = Table::new(&columns);
     for dataset in &listed {
         let here = match (dataset.files, dataset.files_present) {
-            (0, _) => "always".to_owned(),
-            (files, present) if files == present => "yes".to_owned(),
+            (0, _) if dataset.folder.is_none() => "always".to_owned(),
+            (files, present) if files == present && files > 0 => "yes".to_owned(),
+            (_, 0) if dataset.by_hand.is_some() => {
+                format!("by hand: meshfold data fetch {} says how", dataset.name)
+            }
             (_, 0) => format!("no: meshfold data fetch {}", dataset.name),
             (files, present) => format!(
                 "{present} of {files} files: meshfold data fetch {}",
@@ -114,6 +119,7 @@ fn made_here<'a>(name: &'a str, title: &'a str) -> Listed<'a> {
         files: 0,
         files_present: 0,
         bytes: 0,
+        by_hand: None,
         folder: None,
         homepage: None,
         licence: None,
@@ -123,20 +129,13 @@ fn made_here<'a>(name: &'a str, title: &'a str) -> Listed<'a> {
 
 fn from_files<'a>(manifest: &'a Manifest, folder: &DataFolder) -> Listed<'a> {
     let home = manifest.folder(folder);
-    let is_there = |name: &str| {
-        let packed = home.join(name);
-        packed.is_file() || packed.with_extension("").is_file()
-    };
     Listed {
         name: &manifest.name,
         title: &manifest.title,
         files: manifest.files.len(),
-        files_present: manifest
-            .files
-            .iter()
-            .filter(|file| is_there(&file.name))
-            .count(),
+        files_present: manifest.present(folder),
         bytes: manifest.bytes(),
+        by_hand: manifest.by_hand.as_deref(),
         folder: Some(home.display().to_string()),
         homepage: Some(&manifest.homepage),
         licence: Some(&manifest.licence),
@@ -149,7 +148,7 @@ fn from_files<'a>(manifest: &'a Manifest, folder: &DataFolder) -> Listed<'a> {
 struct File<'a> {
     dataset: &'a str,
     path: String,
-    /// `ok`, `missing`, `wrong_size`, `wrong_checksum` or `unreadable`.
+    /// `ok`, `copy`, `uncompared`, `missing`, `wrong_size`, `wrong_checksum` or `unreadable`.
     status: &'static str,
     /// The mirror that delivered it, if it was fetched just now.
     url: Option<String>,
@@ -238,7 +237,16 @@ impl Bars {
 fn compare(arguments: &DatasetArguments) -> Result<(), Failure> {
     let manifest = Manifest::by_name(&arguments.name)?;
     let folder = arguments.data.folder()?;
-    let report = check(manifest, &folder);
+    if let (true, Some(how)) = (manifest.files.is_empty(), &manifest.by_hand) {
+        return Err(Failure::refused(format_args!(
+            "{}: every user's files are different, there is nothing to compare them with; {how}",
+            manifest.name
+        )));
+    }
+    let mut report = check(manifest, &folder);
+    for needed in manifest.with_needed().skip(1) {
+        report.files.extend(check(needed, &folder).files);
+    }
     if arguments.json {
         let file = |file: &meshfold_data::FileCheck| File {
             dataset: &report.dataset,
@@ -257,18 +265,23 @@ fn compare(arguments: &DatasetArguments) -> Result<(), Failure> {
     if report.is_ok() {
         return Ok(());
     }
+    let remedy = match &manifest.by_hand {
+        Some(how) => how.clone(),
+        None => format!("run `meshfold data fetch {}`", manifest.name),
+    };
     Err(Failure::refused(format_args!(
-        "{}: files in {} are missing or wrong ({}); run `meshfold data fetch {}`",
+        "{}: files in {} are missing or wrong ({}); {remedy}",
         manifest.name,
         manifest.folder(&folder).display(),
         folder.origin(),
-        manifest.name
     )))
 }
 
 fn name(status: &FileStatus) -> &'static str {
     match status {
         FileStatus::Ok => "ok",
+        FileStatus::Copy { .. } => "copy",
+        FileStatus::Uncompared => "uncompared",
         FileStatus::Missing => "missing",
         FileStatus::WrongSize { .. } => "wrong_size",
         FileStatus::WrongChecksum { .. } => "wrong_checksum",
@@ -279,6 +292,8 @@ fn name(status: &FileStatus) -> &'static str {
 fn words(status: &FileStatus) -> String {
     match status {
         FileStatus::Ok => "as published".to_owned(),
+        FileStatus::Copy { note } => format!("a known copy: {note}"),
+        FileStatus::Uncompared => "there; no checksum is known".to_owned(),
         FileStatus::Missing => "missing".to_owned(),
         FileStatus::WrongSize { found, needed } => format!("{found} bytes, {needed} needed"),
         FileStatus::WrongChecksum { found, needed } => format!("SHA-256 {found}, {needed} needed"),

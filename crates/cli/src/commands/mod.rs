@@ -9,3 +9,4 @@ pub(crate) mod partition;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod speedup;

@@ -4,8 +4,9 @@ use std::io::Write;
 use std::sync::Arc;
 
 use meshfold_engine::{Key, Purpose, stream};
-use meshfold_experiment::{PlannedOverlay, RunConfig, Source, plan};
-use meshfold_topology::{Edges, OverlaySummary, Topology, parse_edge_list};
+use meshfold_experiment::{CliqueSummary, PlannedOverlay, RunConfig, Source, plan};
+use meshfold_topology::{Edges, OverlaySummary, Topology, Weights, parse_edge_list};
+use serde::Serialize;
 
 use crate::arguments::OverlayArguments;
 use crate::failure::Failure;
@@ -22,9 +23,9 @@ pub(crate) fn overlay(arguments: &OverlayArguments) -> Result<(), Failure> {
         (_, Some(topology), Some(nodes)) => {
             let (label, summary) = given(topology, nodes as usize, arguments)?;
             if arguments.json {
-                return Ok(json_lines::print([&summary])?);
+                return Ok(json_lines::print([Line::of(label, Some(&summary))])?);
             }
-            print(&[(label, &summary)])
+            print(&[(label, &summary, None)])
         }
         (Some(file), ..) => {
             let source = Source::read(file)?.with_overrides(arguments.overrides.iter().cloned());
@@ -46,10 +47,11 @@ fn of_experiment(source: &Source, arguments: &OverlayArguments) -> Result<(), Fa
     }
     if arguments.json {
         // Runs without an overlay keep their line, so that lines are those of `plan --json`.
-        let summaries = plans
-            .iter()
-            .map(|plan| plan.overlay.as_ref().map(|planned| &planned.summary));
-        return Ok(json_lines::print(summaries)?);
+        let lines = plans.iter().map(|plan| {
+            let planned = plan.overlay.as_ref();
+            Line::of(plan.label(), planned.map(|planned| planned.figures()))
+        });
+        return Ok(json_lines::print(lines)?);
     }
     let mut different: Vec<(String, &Arc<PlannedOverlay>)> = Vec::new();
     for plan in &plans {
@@ -65,9 +67,25 @@ fn of_experiment(source: &Source, arguments: &OverlayArguments) -> Result<(), Fa
     }
     let shown: Vec<_> = different
         .into_iter()
-        .map(|(label, planned)| (label, &planned.summary))
+        .map(|(label, planned)| (label, &planned.summary, planned.cliques.as_ref()))
         .collect();
     print(&shown)
+}
+
+/// One line of `--json`.
+#[derive(Serialize)]
+struct Line<T> {
+    /// The run, or the topology that was given.
+    label: String,
+    /// The overlay's figures; without an overlay there are none.
+    #[serde(flatten)]
+    figures: Option<T>,
+}
+
+impl<T> Line<T> {
+    fn of(label: String, figures: Option<T>) -> Self {
+        Self { label, figures }
+    }
 }
 
 /// The overlay of a topology that is given as a file would give it, and its label.
@@ -76,13 +94,31 @@ fn given(
     nodes: usize,
     arguments: &OverlayArguments,
 ) -> Result<(String, OverlaySummary), Failure> {
+    let (topology, weights) = as_in_a_file(topology, arguments.weights.as_deref())?;
+    let built = topology.build(
+        nodes,
+        &mut stream(arguments.seed, Purpose::Overlay, Key::default()),
+    )?;
+    let matrix = weights.draw(
+        &built,
+        &mut stream(arguments.seed, Purpose::Weights, Key::default()),
+    )?;
+    let (summary, _) = OverlaySummary::new(&built, &weights, &matrix)?;
+    Ok((topology.label(), summary))
+}
+
+/// The topology that `--topology` gives, its edges read, and the weights of `--weights`.
+///
+/// # Errors
+/// [`Failure::Refused`] if they cannot be read.
+pub(super) fn as_in_a_file(
+    topology: &str,
+    weights: Option<&str>,
+) -> Result<(Topology, Weights), Failure> {
     // The keys that say nothing about overlays are there because a configuration has them.
     let text = "name: overlay\ndataset: glyphs\npartition: {iid: {clients: 1}}\nmodel: logistic\n\
                 algorithm: {dsgd: {batch_size: 1, learning_rate: 1}}\nrounds: 1\n";
-    let weights = arguments
-        .weights
-        .as_deref()
-        .unwrap_or("metropolis_hastings");
+    let weights = weights.unwrap_or("metropolis_hastings");
     let source = Source::new(
         "--topology and --weights",
         format!("topology: {topology}\nweights: {weights}\n{text}"),
@@ -93,14 +129,7 @@ fn given(
             "found null, needed a topology and weights",
         ));
     };
-    let topology = with_edges(topology)?;
-    let built = topology.build(
-        nodes,
-        &mut stream(arguments.seed, Purpose::Overlay, Key::default()),
-    )?;
-    let matrix = weights.matrix(&built)?;
-    let (summary, _) = OverlaySummary::new(&built, &weights, &matrix)?;
-    Ok((topology.label(), summary))
+    Ok((with_edges(topology)?, weights))
 }
 
 /// Reads the file of an edge list, which is given from the working folder.
@@ -116,9 +145,12 @@ fn with_edges(topology: Topology) -> Result<Topology, Failure> {
     Ok(Topology::Edges(Edges { pairs, ..edges }))
 }
 
+/// An overlay to show: its label, its figures, and its cliques if it is made of any.
+type Shown<'a> = (String, &'a OverlaySummary, Option<&'a CliqueSummary>);
+
 /// A table with a column for each overlay.
-fn print(overlays: &[(String, &OverlaySummary)]) -> Result<(), Failure> {
-    let titles = overlays.iter().map(|(label, _)| Column::Figure(label));
+fn print(overlays: &[Shown<'_>]) -> Result<(), Failure> {
+    let titles = overlays.iter().map(|(label, ..)| Column::Figure(label));
     let mut table = Table::new(
         &[Column::Text("")]
             .into_iter()
@@ -126,7 +158,7 @@ fn print(overlays: &[(String, &OverlaySummary)]) -> Result<(), Failure> {
             .collect::<Vec<_>>(),
     );
     let mut row = |name: &str, figure: &dyn Fn(&OverlaySummary) -> String| {
-        let figures = overlays.iter().map(|(_, summary)| figure(summary));
+        let figures = overlays.iter().map(|(_, summary, _)| figure(summary));
         table.row(std::iter::once(name.to_owned()).chain(figures));
     };
     row("nodes", &|summary| count(summary.nodes as u64));
@@ -155,9 +187,30 @@ fn print(overlays: &[(String, &OverlaySummary)]) -> Result<(), Failure> {
     row("edge connectivity", &|summary| {
         summary.edge_connectivity.to_string()
     });
+    if overlays.iter().any(|(.., cliques)| cliques.is_some()) {
+        clique_rows(&mut table, overlays);
+    }
     table.print()?;
     std::io::stdout().lock().flush()?;
     Ok(())
+}
+
+/// The rows that only overlays of cliques have.
+fn clique_rows(table: &mut Table, overlays: &[Shown<'_>]) {
+    let mut row = |name: &str, figure: &dyn Fn(&CliqueSummary) -> String| {
+        let figures = overlays.iter().map(|(.., cliques)| cliques.map(figure));
+        let figures = figures.map(|figure| figure.unwrap_or_else(|| "-".to_owned()));
+        table.row(std::iter::once(name.to_owned()).chain(figures));
+    };
+    row("cliques", &|cliques| count(cliques.count as u64));
+    row("clique size, least", &|cliques| cliques.size[0].to_string());
+    row("clique size, most", &|cliques| cliques.size[1].to_string());
+    row("clique skew, mean", &|cliques| {
+        decimal(cliques.skew.map(|skew| skew[0]))
+    });
+    row("clique skew, most", &|cliques| {
+        decimal(cliques.skew.map(|skew| skew[1]))
+    });
 }
 
 fn yes(fact: bool) -> String {

@@ -22,11 +22,29 @@ struct Shares {
     examples: usize,
     /// Examples of each client, `[N]`.
     sizes: Vec<usize>,
-    /// Examples of each label that each client has, `[N][C]`.
-    histograms: Vec<Vec<u64>>,
+    #[serde(flatten)]
+    contents: Contents,
 }
 
-/// Prints how many examples of which label each client has.
+/// What the examples of each client are.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Contents {
+    /// Of classes.
+    Labels {
+        /// Examples of each label that each client has, `[N][C]`.
+        histograms: Vec<Vec<u64>>,
+    },
+    /// Windows of a text.
+    Text {
+        /// Tokens of the text that each client's windows lie over, `[N]`.
+        tokens: Vec<usize>,
+        /// Different tokens among them, `[N]`.
+        vocabulary: Vec<usize>,
+    },
+}
+
+/// Prints how many examples of which label each client has, or how much of a text.
 ///
 /// # Errors
 /// [`Failure::Refused`] if the experiment cannot be planned, or if several partitions are asked for as one CSV.
@@ -45,9 +63,11 @@ pub(crate) fn partition(arguments: &PartitionArguments) -> Result<(), Failure> {
                 "found {count} different partitions in the sweep, a CSV holds one; choose with --set sweep=null"
             )));
         };
-        let csv = only
-            .partition
-            .to_csv(labels_of(only), only.dataset.classes());
+        let classes = only.dataset.classes();
+        let csv = match only.dataset.windows() {
+            Some(windows) => only.partition.to_text_csv(windows, classes),
+            None => only.partition.to_csv(labels_of(only), classes),
+        };
         return Ok(std::io::stdout().lock().write_all(csv.as_bytes())?);
     }
     for plan in &different {
@@ -88,20 +108,50 @@ impl Shares {
             clients: plan.clients,
             classes,
             examples: sizes.iter().sum(),
-            histograms: plan.partition.label_counts(labels, classes),
+            contents: match plan.dataset.windows() {
+                Some(windows) => {
+                    let shares = plan.partition.text_shares(windows, classes);
+                    Contents::Text {
+                        tokens: shares.iter().map(|share| share.tokens).collect(),
+                        vocabulary: shares.iter().map(|share| share.vocabulary).collect(),
+                    }
+                }
+                None => Contents::Labels {
+                    histograms: plan.partition.label_counts(labels, classes),
+                },
+            },
             sizes,
         }
     }
 
-    /// A table of clients and labels, and a line about all of them.
+    /// A table of clients and what they have, and a line about all of them.
     fn print(&self, label: &str) -> Result<(), Failure> {
+        let on_average = match &self.contents {
+            Contents::Labels { histograms } => self.print_labels(histograms)?,
+            Contents::Text { tokens, vocabulary } => self.print_text(tokens, vocabulary)?,
+        };
+        let (least, most) = (
+            self.sizes.iter().min().unwrap_or(&0),
+            self.sizes.iter().max().unwrap_or(&0),
+        );
+        writeln!(
+            std::io::stdout().lock(),
+            "{label}: {} clients, {} examples, {least} to {most} each, {on_average} on average",
+            self.clients,
+            count(self.examples as u64)
+        )?;
+        Ok(())
+    }
+
+    /// A table of clients and labels; how many labels a client has.
+    fn print_labels(&self, histograms: &[Vec<u64>]) -> Result<String, Failure> {
         let classes: Vec<String> = (0..self.classes).map(|class| class.to_string()).collect();
         let columns = ["client", "examples"]
             .into_iter()
             .chain(classes.iter().map(String::as_str));
         let columns: Vec<Column<'_>> = columns.map(Column::Figure).collect();
         let mut table = Table::new(&columns);
-        for (client, (size, histogram)) in self.sizes.iter().zip(&self.histograms).enumerate() {
+        for (client, (size, histogram)) in self.sizes.iter().zip(histograms).enumerate() {
             let shown = |examples: &u64| {
                 if *examples == 0 {
                     String::new()
@@ -116,21 +166,30 @@ impl Shares {
             );
         }
         table.print()?;
-        let labels = self
-            .histograms
+        let labels = histograms
             .iter()
             .map(|histogram| histogram.iter().filter(|examples| **examples > 0).count());
         let labels = labels.sum::<usize>() as f64 / self.clients as f64;
-        let (least, most) = (
-            self.sizes.iter().min().unwrap_or(&0),
-            self.sizes.iter().max().unwrap_or(&0),
-        );
-        writeln!(
-            std::io::stdout().lock(),
-            "{label}: {} clients, {} examples, {least} to {most} each, {labels:.1} labels each on average",
-            self.clients,
-            count(self.examples as u64)
-        )?;
-        Ok(())
+        Ok(format!("{labels:.1} labels each"))
+    }
+
+    /// A table of clients and how much of a text they have; how many different tokens a client has.
+    fn print_text(&self, tokens: &[usize], vocabulary: &[usize]) -> Result<String, Failure> {
+        let columns = ["client", "examples", "tokens", "vocabulary"].map(Column::Figure);
+        let mut table = Table::new(&columns);
+        for (client, ((size, tokens), different)) in
+            self.sizes.iter().zip(tokens).zip(vocabulary).enumerate()
+        {
+            let figures = [size, tokens, different].map(|figure| count(*figure as u64));
+            table.row([client.to_string()].into_iter().chain(figures));
+        }
+        table.print()?;
+        let mean = |figures: &[usize]| figures.iter().sum::<usize>() as f64 / self.clients as f64;
+        Ok(format!(
+            "{:.0} tokens, {:.0} of the {} different ones each",
+            mean(tokens),
+            mean(vocabulary),
+            count(self.classes as u64)
+        ))
     }
 }

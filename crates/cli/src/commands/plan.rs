@@ -39,6 +39,14 @@ pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
         table.row(row(plan));
     }
     table.print()?;
+    let misses =
+        |plan: &RunPlan| plan.config.stragglers.is_some() || !plan.config.failures.0.is_empty();
+    if plans.iter().any(misses) {
+        writeln!(
+            std::io::stdout().lock(),
+            "steps and bytes are those of a round in which nobody fails or falls behind"
+        )?;
+    }
     if let Some(first) = plans.first() {
         let which = if plans.len() > 1 {
             "the first run"

@@ -65,6 +65,91 @@ fn a_device_that_the_program_was_built_without_is_refused() {
         .complained_of(&["cpu/"]);
 }
 
+/// Three rounds of a method each; one with a death on the complete overlay.
+#[cfg(feature = "gpu")]
+const METHODS: &str = "\
+name: methods
+dataset: {glyphs: {train: 600, test: 100}}
+partition: {shards: {clients: 10, per_client: 2}}
+topology: {regular: {degree: 4}}
+model: {mlp: {hidden: [16]}}
+algorithm: {dsgd: &work {local: {steps: 1}, batch_size: 20, learning_rate: 0.05}}
+rounds: 3
+sweep:
+  cases:
+    - algorithm: {dsgd: *work}
+    - {algorithm: {dsgd: *work}, topology: complete, failures: [{clients: {list: [3]}, from_round: 2}]}
+    - algorithm: {dfedavgm: {local: {epochs: 2}, batch_size: 20, learning_rate: 0.05}}
+    - {algorithm: {d_cliques: {batch_size: 20, learning_rate: 0.05, momentum: 0.9}}, topology: {d_cliques: {max_clique_size: 5}}}
+    - algorithm: {dfedrw: {walkers: 3, hops: 3, neighbours: 2, quantise: {bits: 8}, batch_size: 20, learning_rate: 0.05}}
+    - {algorithm: {p_fedavg: {servers: {count: 3}, participation: {per_server: 2}, batch_size: 20, learning_rate: 0.05}}, topology: ring}
+    - algorithm: {gradient_tracking: *work}
+    - {algorithm: {scaffold: {participation: {clients: 4}, batch_size: 20, learning_rate: 0.05}}, topology: null}
+";
+
+/// The last records of all runs of `methods.yaml` on a device, in the order of the sweep; the program's answer if it has
+/// no such device.
+#[cfg(feature = "gpu")]
+fn last_records(sandbox: &Sandbox, device: &str) -> Result<Vec<serde_json::Value>, String> {
+    let line = format!("run methods.yaml --device {device} --results {device} --json");
+    let said = sandbox.says(&line);
+    if said.code == Some(2) {
+        return Err(said.err);
+    }
+    let last = |line: &serde_json::Value| {
+        let id = line["summary"]["id"].as_str().unwrap();
+        let metrics = sandbox.read(&format!("{device}/methods/{id}/metrics.jsonl"));
+        serde_json::from_str(metrics.lines().last().unwrap()).unwrap()
+    };
+    Ok(said.ended_with(0).json().iter().map(last).collect())
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn every_method_comes_to_the_same_on_a_gpu() {
+    let sandbox = Sandbox::new();
+    sandbox.write("methods.yaml", METHODS);
+    let gpu = match last_records(&sandbox, "wgpu") {
+        Ok(records) => records,
+        Err(none) => {
+            assert!(std::env::var_os("MESHFOLD_CI").is_none(), "{none}");
+            println!("skipped: {none}");
+            return;
+        }
+    };
+    let cpu = last_records(&sandbox, "cpu").unwrap();
+    assert_eq!((gpu.len(), cpu.len()), (8, 8));
+    for (method, (gpu, cpu)) in gpu.iter().zip(&cpu).enumerate() {
+        for counted in [
+            "local_steps",
+            "examples_seen",
+            "bytes_total",
+            "messages_total",
+            "alive",
+        ] {
+            assert_eq!(gpu[counted], cpu[counted], "{counted} of method {method}");
+        }
+        let figure = |record: &serde_json::Value, name: &str| match name {
+            "test_loss" => record[name]["mean"].as_f64().unwrap(),
+            name => record[name].as_f64().unwrap(),
+        };
+        // Sums in another order in f32, over some tens of steps; a level of the quantiser that falls otherwise moves one
+        // parameter by 1/127 of the norm of a visit.
+        for (name, tolerance) in [
+            ("test_loss", 1e-3),
+            ("train_loss", 1e-3),
+            ("consensus_distance", 1e-2),
+        ] {
+            let (gpu, cpu) = (figure(gpu, name), figure(cpu, name));
+            let apart = (gpu - cpu).abs();
+            assert!(
+                apart <= tolerance * cpu.abs() + 1e-6,
+                "{name} of method {method}: {gpu} {cpu}"
+            );
+        }
+    }
+}
+
 #[cfg(feature = "gpu")]
 #[test]
 fn a_gpu_comes_to_the_results_of_the_processor() {

@@ -33,6 +33,7 @@ fn a_plan_has_one_object_for_each_run() {
     assert_eq!(plans.len(), 4);
     let expected = [
         "id",
+        "label",
         "clients",
         "rows",
         "parameters",
@@ -51,6 +52,7 @@ fn a_plan_has_one_object_for_each_run() {
         assert_eq!(plan["local_steps_per_round"].as_f64(), Some(30.0));
     }
     assert_eq!(plans[0]["bytes_per_round"], 20 * 4 * 7_850);
+    assert_eq!(plans[1]["label"], "topology=ring, seed=2");
     assert_eq!(plans[2]["bytes_per_round"], 90 * 4 * 7_850);
     assert!(!sandbox.path("runs").exists());
 }
@@ -89,12 +91,15 @@ fn an_overlay_is_shown_from_a_file_and_from_the_command_line() {
         .ended_with(0)
         .json();
     assert_eq!(of_file.len(), 1);
-    assert_eq!(keys(&of_file[0]), OVERLAY);
+    let labelled = [&["label"], OVERLAY.as_slice()].concat();
+    assert_eq!(keys(&of_file[0]), labelled);
+    assert_eq!(of_file[0]["label"], "tiny");
     let given = sandbox
         .says("overlay --topology ring --nodes 10 --weights laplacian --json")
         .ended_with(0)
         .json();
-    assert_eq!(keys(&given[0]), OVERLAY);
+    assert_eq!(keys(&given[0]), labelled);
+    assert_eq!(given[0]["label"], "ring");
     assert!((given[0]["kappa"].as_f64().unwrap() - 10.472).abs() < 1e-3);
     assert!((given[0]["lambda"].as_f64().unwrap() - 0.8257).abs() < 1e-4);
     let table = sandbox
@@ -131,6 +136,80 @@ fn an_overlay_is_shown_from_a_file_and_from_the_command_line() {
     };
     assert_eq!(random("3"), random("3"));
     assert_ne!(random("3"), random("4"));
+}
+
+#[test]
+fn an_overlay_of_cliques_is_shown_with_their_skew() {
+    let sandbox = Sandbox::new();
+    let cliques = "topology={d_cliques: {max_clique_size: 5}}";
+    let line = ["overlay", "tiny.yaml", "--set", cliques];
+    let shown = sandbox.meshfold(&line).ended_with(0).out;
+    assert!(shown.contains("clique skew, mean"), "{shown}");
+    let json = [line.as_slice(), &["--json"]].concat();
+    let said = sandbox.meshfold(&json).ended_with(0).json();
+    let cliques = &said[0]["cliques"];
+    assert_eq!(keys(cliques), ["count", "size", "skew", "members"]);
+    assert_eq!(cliques["count"], 2);
+    assert_eq!(cliques["members"][1].as_array().unwrap().len(), 5);
+    // Ten nodes of two or three labels each: five of them have more of some than the others.
+    assert!(cliques["skew"][0].as_f64().unwrap() > 0.0);
+    assert!(
+        !sandbox
+            .says("overlay tiny.yaml")
+            .ended_with(0)
+            .out
+            .contains("clique")
+    );
+}
+
+/// P-FedAvg, Fig. 2: 1.8507; over 20,000 samples five standard errors are 0.027.
+#[test]
+fn the_speed_up_of_several_servers_can_be_asked_for() {
+    let sandbox = Sandbox::new();
+    let line = "speedup --servers 5 --participants 100";
+    let said = sandbox.says(&format!("{line} --json")).ended_with(0).json();
+    let speed_up = said[0]["speed_up"].as_f64().unwrap();
+    assert!((speed_up - 1.8507).abs() < 0.027, "{speed_up}");
+    let table = sandbox.says(line).ended_with(0).out;
+    assert!(table.contains(&format!("{speed_up:.4}")), "{table}");
+    sandbox
+        .says(&format!("{line} --step-delay 0"))
+        .ended_with(2)
+        .complained_of(&["delays.step"]);
+}
+
+#[test]
+fn a_plan_says_that_it_counts_neither_failures_nor_stragglers() {
+    let sandbox = Sandbox::new();
+    let nominal = "nobody fails or falls behind";
+    let stragglers = ["plan", "tiny.yaml", "--set", "stragglers={share: 0.5}"];
+    assert!(
+        sandbox
+            .meshfold(&stragglers)
+            .ended_with(0)
+            .out
+            .contains(nominal)
+    );
+    assert!(
+        !sandbox
+            .says("plan tiny.yaml")
+            .ended_with(0)
+            .out
+            .contains(nominal)
+    );
+}
+
+#[test]
+fn weights_that_are_drawn_are_drawn_from_the_seed() {
+    let sandbox = Sandbox::new();
+    let overlay = |seed: &str| {
+        let given = ["overlay", "--topology", "ring", "--nodes", "7"];
+        let drawn = ["--weights", "random", "--json", "--seed", seed];
+        let line = [given.as_slice(), drawn.as_slice()].concat();
+        sandbox.meshfold(&line).ended_with(0).out
+    };
+    assert_ne!(overlay("1"), overlay("2"));
+    assert_eq!(overlay("2"), overlay("2"));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use crate::sandbox::{Sandbox, keys};
 
 const RECORD: &str = "round local_steps examples_seen train_loss test_accuracy test_loss mean_model_accuracy \
-                      consensus_distance bytes_total bytes_busiest_node simulated_seconds wall_seconds alive";
+                      consensus_distance bytes_total bytes_busiest_node messages_total simulated_seconds wall_seconds alive";
 
 #[test]
 fn a_run_writes_all_that_belongs_to_it() {

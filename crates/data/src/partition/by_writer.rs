@@ -1,12 +1,9 @@
 //! `by_writer`: who wrote an example owns it.
 
-use std::collections::BTreeMap;
-
-use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{Labelled, PartitionError, Strategy, cut};
+use super::{Labelled, PartitionError, Strategy, by_owner};
 
 /// One client per writer, or the writers dealt at random to `clients` clients, whose numbers of writers differ by at
 /// most one.
@@ -37,6 +34,10 @@ impl Strategy for ByWriter {
         true
     }
 
+    fn reads_labels(&self) -> bool {
+        false
+    }
+
     fn check(&self, _examples: usize, _classes: usize) -> Result<(), PartitionError> {
         Ok(())
     }
@@ -46,24 +47,6 @@ impl Strategy for ByWriter {
         examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Vec<Vec<u32>>, PartitionError> {
-        let writers = examples.owners.ok_or(PartitionError::NoWriters)?;
-        let mut written: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for (example, &writer) in (0..).zip(writers) {
-            written.entry(writer).or_default().push(example);
-        }
-        let mut shards: Vec<Vec<u32>> = written.into_values().collect();
-        let Some(clients) = self.clients else {
-            return Ok(shards);
-        };
-        if clients > shards.len() {
-            return Err(PartitionError::TooFewWriters {
-                clients,
-                writers: shards.len(),
-            });
-        }
-        shards.shuffle(rng);
-        Ok(cut::pieces(&shards, clients)
-            .map(<[Vec<u32>]>::concat)
-            .collect())
+        by_owner::deal("writer", self.clients, examples, rng)
     }
 }

@@ -74,18 +74,32 @@ pub enum PartitionError {
         /// Labels of a client.
         needed: usize,
     },
-    /// The dataset does not say who wrote what.
-    #[error("partition: the dataset does not say who wrote which example")]
-    NoWriters,
-    /// Not every client could have a writer.
+    /// The dataset does not say whose what is.
+    #[error("partition: the dataset does not say which {kind} an example is of")]
+    NoOwners {
+        /// What an owner is called.
+        kind: &'static str,
+    },
+    /// Not every client could have an owner.
     #[error(
-        "partition: {clients} clients but only {writers} writers of training examples; at most {writers} clients"
+        "partition: {clients} clients but only {owners} {kind}s of training examples; at most {owners} clients"
     )]
-    TooFewWriters {
+    TooFewOwners {
+        /// What an owner is called.
+        kind: &'static str,
         /// Clients asked for.
         clients: usize,
-        /// Writers there are.
-        writers: usize,
+        /// Owners there are.
+        owners: usize,
+    },
+    /// What follows in a text is no class to deal by.
+    #[error(
+        "partition: {partition} goes by labels, and the label of a text is the token that follows: use iid, quantity, \
+         by_role or by_user"
+    )]
+    TextLabels {
+        /// Name of the partition.
+        partition: String,
     },
     /// Every draw left a client with too little.
     #[error(

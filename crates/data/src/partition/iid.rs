@@ -23,6 +23,10 @@ impl Strategy for Iid {
         "iid".into()
     }
 
+    fn reads_labels(&self) -> bool {
+        false
+    }
+
     fn check(&self, _examples: usize, _classes: usize) -> Result<(), PartitionError> {
         Ok(())
     }

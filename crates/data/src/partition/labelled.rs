@@ -9,6 +9,8 @@ pub struct Labelled<'a> {
     pub classes: usize,
     /// Whose each example is, `[M]`, where the dataset knows.
     pub owners: Option<&'a [u32]>,
+    /// Whether the label of an example is the token that follows it in a text, no class to deal by.
+    pub text: bool,
 }
 
 impl<'a> Labelled<'a> {
@@ -18,6 +20,7 @@ impl<'a> Labelled<'a> {
             labels,
             classes,
             owners: None,
+            text: false,
         }
     }
 

@@ -30,6 +30,10 @@ impl Strategy for Quantity {
         format!("log-normal sizes, sigma {}", self.sigma)
     }
 
+    fn reads_labels(&self) -> bool {
+        false
+    }
+
     fn check(&self, _examples: usize, _classes: usize) -> Result<(), PartitionError> {
         if !(0.0..=20.0).contains(&self.sigma) {
             return Err(PartitionError::Setting {

@@ -82,9 +82,10 @@ pub(super) fn backward(
     let factor = &weights[layer.weight.clone()];
     let (mut plain, mut crossed) = (vec![0f32; all], vec![0f32; all]);
     for (x, d) in x.chunks_exact(all).zip(d.chunks_exact(all)) {
-        for channel in 0..all {
-            plain[channel] += d[channel];
-            crossed[channel] += d[channel] * (x[channel] - means[channel]);
+        let sums = plain.iter_mut().zip(&mut crossed);
+        for ((((plain, crossed), x), d), mean) in sums.zip(x).zip(d).zip(&means) {
+            *plain += d;
+            *crossed += d * (x - mean);
         }
     }
     for channel in 0..all {
@@ -108,10 +109,12 @@ pub(super) fn backward(
         .zip(x.chunks_exact(all))
         .zip(d.chunks_exact(all));
     for ((below, x), d) in places {
-        for channel in 0..all {
-            let slope =
-                d[channel] * slopes[channel] + x[channel] * tilts[channel] + shifts[channel];
-            below[channel] = if add { below[channel] + slope } else { slope };
+        let coefficients = slopes.iter().zip(&tilts).zip(&shifts);
+        for (((below, x), d), ((slope, tilt), shift)) in
+            below.iter_mut().zip(x).zip(d).zip(coefficients)
+        {
+            let before = if add { *below } else { 0.0 };
+            *below = before + (d * slope + x * tilt + shift);
         }
     }
 }
@@ -134,8 +137,9 @@ pub(super) fn parameters(
     }
     let (means, inverses) = spread(layer, kept);
     for (x, d) in x.chunks_exact(all).zip(d.chunks_exact(all)) {
-        for channel in 0..all {
-            sums[channel] += d[channel] * (x[channel] - means[channel]) * inverses[channel];
+        let groups = means.iter().zip(&inverses);
+        for (((sum, x), d), (mean, inverse)) in sums.iter_mut().zip(x).zip(d).zip(groups) {
+            *sum += d * (x - mean) * inverse;
         }
     }
 }

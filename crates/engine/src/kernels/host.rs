@@ -39,6 +39,17 @@ pub(crate) fn mix(cpu: &Cpu, mixing: &HostMixing, from: &[f32], width: usize, to
             columns,
             weights,
         } => mix_sparse(cpu, (row_ptr, columns, weights), from, width, to),
+        HostMixing::Among { weights, members } => {
+            let mut shared = vec![0.0; width];
+            mean(cpu, from, weights, &mut shared);
+            cpu.install(|| {
+                let rows = to.par_chunks_exact_mut(width);
+                let rows = rows.zip(from.par_chunks_exact(width)).zip(members);
+                rows.for_each(|((to, own), member)| {
+                    to.copy_from_slice(if *member { &shared } else { own });
+                });
+            });
+        }
         HostMixing::Average { weights } => {
             let (first, rest) = to.split_at_mut(width);
             mean(cpu, from, weights, first);

@@ -47,6 +47,25 @@ fn broadcast_kernel<N: Size>(
     }
 }
 
+/// Copies one row to the members, and its own row to every other.
+#[cube(launch)]
+fn broadcast_among_kernel<N: Size>(
+    from: &[Vector<f32, N>],
+    own: &[Vector<f32, N>],
+    members: &[u32],
+    to: &mut [Vector<f32, N>],
+    rows: usize,
+    width: usize,
+) {
+    if ABSOLUTE_POS < rows * width {
+        if members[ABSOLUTE_POS / width] == 1u32 {
+            to[ABSOLUTE_POS] = from[ABSOLUTE_POS % width];
+        } else {
+            to[ABSOLUTE_POS] = own[ABSOLUTE_POS];
+        }
+    }
+}
+
 /// `to = Σ_i weights[i] · from_i`, `[width]`.
 pub(super) fn mean_into(from: &CubeTensor, weights: &CubeTensor, to: &CubeTensor, width: usize) {
     let (count, dim) = line(&from.client, width / 4);
@@ -71,6 +90,28 @@ pub(super) fn broadcast(from: &CubeTensor, to: &CubeTensor, rows: usize, width: 
     let (count, dim) = line(&from.client, rows * width / 4);
     let (source, target) = (from.clone().into_buffer_arg(), to.clone().into_buffer_arg());
     broadcast_kernel::launch(&from.client, count, dim, 4, source, target, rows, width / 4);
+}
+
+/// `to_i = from` for the rows of `to` `[rows, width]` whose entry of `members` `[rows]` is 1, `to_i = own_i` for the others.
+pub(super) fn broadcast_among(
+    (from, own): (&CubeTensor, &CubeTensor),
+    members: &CubeTensor,
+    to: &CubeTensor,
+    (rows, width): (usize, usize),
+) {
+    let (count, dim) = line(&from.client, rows * width / 4);
+    broadcast_among_kernel::launch(
+        &from.client,
+        count,
+        dim,
+        4,
+        from.clone().into_buffer_arg(),
+        own.clone().into_buffer_arg(),
+        members.clone().into_buffer_arg(),
+        to.clone().into_buffer_arg(),
+        rows,
+        width / 4,
+    );
 }
 
 /// `Σ_i weights[i] · from_i`, `[1, P_pad]`.

@@ -1,6 +1,6 @@
 //! Mixing: `out = W · stack`, one launch over the arena.
 
-use super::average::{broadcast, mean_into};
+use super::average::{broadcast, broadcast_among, mean_into};
 use super::gpu::Gpu;
 use super::launch::line;
 use super::memory::{Memory, cube, cube_mut, tensor};
@@ -53,6 +53,12 @@ pub(crate) enum GpuMixing {
     },
     /// The same weights in every row.
     Average { rows: usize, weights: CubeTensor },
+    /// The same weights in the rows whose entry of `members` is 1; the others stay.
+    Among {
+        rows: usize,
+        weights: CubeTensor,
+        members: CubeTensor,
+    },
     /// No exchange.
     Identity,
 }
@@ -87,6 +93,15 @@ impl GpuMixing {
                     weights: memory.upload_floats(&weights),
                 }
             }
+            HostMixing::Among { weights, members } => {
+                let weights: Vec<f32> = weights.iter().map(|weight| *weight as f32).collect();
+                let members: Vec<u32> = members.iter().map(|member| u32::from(*member)).collect();
+                Self::Among {
+                    rows,
+                    weights: memory.upload_floats(&weights),
+                    members: memory.upload_words(&members),
+                }
+            }
             HostMixing::Identity => Self::Identity,
         }
     }
@@ -103,6 +118,15 @@ pub(crate) fn mix(from: Tensor<2>, mixing: &GpuMixing, out: Tensor<2>) -> Tensor
             let mean = Memory::of(&from).floats(&[1, width]);
             mean_into(&from, weights, &mean, width);
             broadcast(&mean, &to, *rows, width);
+        }
+        GpuMixing::Among {
+            rows,
+            weights,
+            members,
+        } => {
+            let mean = Memory::of(&from).floats(&[1, width]);
+            mean_into(&from, weights, &mean, width);
+            broadcast_among((&mean, &from), members, &to, (*rows, width));
         }
         GpuMixing::Sparse {
             rows,

@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(clock.steps_within(1.0), [u32::MAX; 3]);
     }
 
-    /// DFedRW, Table IV: the messages of FedAvg, and those of a walk of K epochs with one aggregation, sent and received.
+    /// DFedRW, Table IV: the messages of FedAvg, and those of a walk of K epochs, one after each, with one aggregation.
     #[test]
     fn latencies_are_those_of_table_four() {
         let network = Network {
@@ -194,7 +194,6 @@ mod tests {
             Ok(fedavg_seconds(3, 0.25, 2.0))
         );
         let mut walk = Traffic::default();
-        walk.messages(vec![message(3, 0)]);
         for visit in 0..3 {
             walk.compute(
                 (0..4)
@@ -203,6 +202,7 @@ mod tests {
             );
             walk.messages(vec![message(visit, visit + 1)]);
         }
+        walk.messages(vec![message(2, 0), message(2, 1)]);
         assert_eq!(
             clock.seconds(&walk, None, 1, 0.0),
             Ok(dfedrw_seconds(3, 0.25, 2.0))

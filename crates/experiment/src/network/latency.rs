@@ -14,7 +14,8 @@ use super::load::is_silent;
 /// DFedRW (Wang et al.), section VI-F and Table IV: T_p = `epoch`, T_c = `message`.
 ///
 /// # Interpretation
-/// Epochs are local steps over the steps of one epoch of that client's shard. An exchange without messages lasts no time.
+/// Epochs are local steps over the steps of one epoch of that client's shard: two walks that meet at a client take it two.
+/// An exchange without messages lasts no time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Latency {

@@ -26,6 +26,7 @@ mod final_accuracies;
 mod force_layout;
 mod group;
 mod headline;
+mod holdings;
 mod label_counts;
 mod overlay_cards;
 mod overlay_drawing;
@@ -43,6 +44,8 @@ mod settings;
 mod spectrum_chart;
 mod spread_chart;
 mod summary_table;
+mod text_chart;
+mod text_counts;
 
 #[cfg(test)]
 mod fixture;

@@ -3,7 +3,7 @@
 use super::error::ReportError;
 use super::evaluation_log::{self, Evaluation};
 use super::final_accuracies::{self, RowAccuracy};
-use super::label_counts::LabelCounts;
+use super::holdings::Holdings;
 use super::settings::Settings;
 use meshfold_topology::{Overlay, OverlaySummary, parse_edge_list};
 use serde_json::Value;
@@ -83,10 +83,10 @@ impl RunFolder {
     ///
     /// # Errors
     /// As [`RunFolder::read`].
-    pub(super) fn partition(&self) -> Result<Option<LabelCounts>, ReportError> {
+    pub(super) fn partition(&self) -> Result<Option<Holdings>, ReportError> {
         let clients = self.settings.clients().unwrap_or(0);
         parsed(&self.folder.join("partition.csv"), |text| {
-            LabelCounts::parse(text, clients)
+            Holdings::parse(text, clients)
         })
     }
 

@@ -241,3 +241,29 @@ fn schedules_within_schedules_are_refused_and_ones_that_never_connect_are_warned
     let never = warnings(&format!("{even}, {even}"));
     assert!(never.contains("connect"), "{never}");
 }
+
+#[test]
+fn skews_of_cliques_need_cliques_in_some_run() {
+    let asked = "evaluate: {theory: [clique_skew]}";
+    let method = format!("{{dsgd: {{{SGD}}}}}");
+    let seen = refusal(&method, "ring", asked);
+    assert!(seen.message.contains("a topology with cliques"), "{seen:?}");
+    let none = "evaluate: {theory: [clique_skew]}\nsweep: {grid: {topology: [ring, complete]}}";
+    let seen = refusal(&method, "ring", none);
+    assert!(seen.message.contains("a topology with cliques"), "{seen:?}");
+    let some = "evaluate: {theory: [clique_skew]}\n\
+                sweep: {grid: {topology: [ring, {d_cliques: {max_clique_size: 5}}]}}";
+    let plans = plan(
+        &experiment(&method, "ring", some),
+        &DataFolder::new("nowhere"),
+    );
+    assert_eq!(plans.unwrap().len(), 2);
+}
+
+#[test]
+fn a_non_iid_degree_needs_a_model_whose_least_loss_has_a_formula() {
+    let method = format!("{{dsgd: {{{SGD}}}}}");
+    let seen = refusal(&method, "ring", "evaluate: {theory: [non_iid_degree]}");
+    assert!(seen.message.contains("non_iid_degree"), "{seen:?}");
+    assert!(seen.message.contains("`linear`"), "{seen:?}");
+}

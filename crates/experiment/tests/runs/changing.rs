@@ -30,6 +30,8 @@ fn clients_fail_from_their_round_and_come_back() {
     let (records, case) = finished(&[DSGD, failures]);
     let alive: Vec<usize> = records.iter().map(|record| record.alive).collect();
     assert_eq!(alive, [6, 6, 6, 4, 4, 4, 6, 6]);
+    let components: Vec<_> = records.iter().map(|record| record.components).collect();
+    assert_eq!(components, [1, 1, 1, 2, 2, 2, 1, 1].map(Some));
     // A ring of six has 12 messages a round; without nodes 1 and 4 the edges 2-3 and 5-0 are left.
     let messages: Vec<u64> = bytes(&records)
         .iter()
@@ -90,6 +92,33 @@ fn dropped_stragglers_neither_train_nor_send() {
         for sent in bytes(&records) {
             assert_eq!(sent, messages * model_bytes(&case), "{policy}");
         }
+    }
+}
+
+/// The models of those in time are one after the exchange, `m`; stragglers still have the first model `w`. In isolation the
+/// distance from the mean is |m - w| / 2; with the average over three others and themselves they are at (3 m + w) / 4, and the
+/// distance is |m - w| / 8.
+#[test]
+fn stragglers_that_receive_average_those_who_sent() {
+    let distance = |policy: &str| {
+        let stragglers = format!("stragglers={{share: 0.5, policy: {policy}}}");
+        let (records, _) = finished(&[DSGD, "topology=complete", "rounds=1", &stragglers]);
+        records[1].consensus_distance
+    };
+    let ratio = distance("isolate") / distance("receive");
+    assert!((ratio - 4.0).abs() < 1e-4, "{ratio}"); // a few roundings to f32
+}
+
+/// DFedRW, Section VI-F: K T_p + (K + 1) T_c, with T_p = 0 as in Table IV: a client that two walks visit at once would need
+/// both their epochs. That no walk of five moves is one in 6^5 exchanges.
+#[test]
+fn a_walk_sends_its_model_on_after_every_visit() {
+    let walks = "algorithm={dfedrw: {walkers: 5, hops: 3, batch_size: 7, learning_rate: 0.1}}";
+    let network = "network={links: {latency: {epoch: 0, message: 2}}}";
+    let (records, _) = finished(&[walks, "topology=complete", network]);
+    for (round, record) in records.iter().enumerate() {
+        let seconds = round as f64 * meshfold_experiment::network::dfedrw_seconds(3, 0.0, 2.0);
+        assert_eq!(record.simulated_seconds, Some(seconds));
     }
 }
 
@@ -155,6 +184,39 @@ fn quantities_of_the_bounds_are_recorded_where_asked_for() {
     // To measure changes nothing.
     let accuracy = |records: &[Record]| records.last().unwrap().test_loss;
     assert_eq!(accuracy(&plain), accuracy(&recorded));
+}
+
+/// D-Cliques, Section IV: gradients and models over both directions of every edge. Ours go where they are used.
+#[test]
+fn messages_of_cliques_are_counted_both_ways() {
+    let method = "algorithm={d_cliques: {batch_size: 7, learning_rate: 0.1}}";
+    let topology = "topology={d_cliques: {max_clique_size: 3}}";
+    let asked = "evaluate.theory=[clique_skew]";
+    let (records, case) = finished(&[method, topology, asked]);
+    let planned = case.plan.overlay.as_ref().unwrap();
+    // Two triangles and what joins them.
+    let edges = planned.overlay.edge_count() as u64;
+    let last = records.last().unwrap();
+    assert_eq!(last.messages_total, 7 * (2 * edges + 2 * 6));
+    assert_eq!(last.messages_as_printed, Some(7 * 4 * edges));
+    let [mean, most] = planned.cliques.as_ref().unwrap().skew.unwrap();
+    assert_eq!(
+        (last.theory["clique_skew"], last.theory["clique_skew_max"]),
+        (mean, most)
+    );
+}
+
+/// 240 images of 784 pixels are met exactly by one model as they are by each client's own.
+#[test]
+fn the_non_iid_degree_of_a_linear_model_is_recorded() {
+    let asked = "evaluate.theory=[non_iid_degree]";
+    let (records, _) = finished(&[DSGD, "model=linear", asked, "rounds=1"]);
+    let degrees: Vec<f64> = records
+        .iter()
+        .map(|record| record.theory["non_iid_degree"])
+        .collect();
+    assert_eq!(degrees[0], degrees[1]);
+    assert!(degrees[0].abs() < 1e-9, "{}", degrees[0]);
 }
 
 #[test]

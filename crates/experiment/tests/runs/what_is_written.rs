@@ -51,6 +51,8 @@ fn records_count_what_the_method_does() {
     let model_bytes = 4 * case.plan.parameters as u64;
     assert_eq!(last.bytes_total, 7 * 12 * model_bytes);
     assert_eq!(last.bytes_busiest_node, 7 * 4 * model_bytes);
+    assert_eq!((first.messages_total, last.messages_total), (0, 7 * 12));
+    assert_eq!((last.components, last.messages_as_printed), (None, None));
     assert_eq!((last.alive, last.simulated_seconds), (6, None));
     assert!(last.consensus_distance > 0.0 && last.train_loss.is_some());
     let accuracy = last.test_accuracy;

@@ -8,6 +8,13 @@ impl MixingMatrix {
     pub fn row_sums(&self) -> Vec<f64> {
         match &self.storage {
             Storage::Average { rows, weights } => vec![weights.iter().sum(); *rows],
+            Storage::Among {
+                weights, members, ..
+            } => {
+                let sum = weights.iter().sum();
+                let sums = members.iter().map(|member| if *member { sum } else { 1.0 });
+                sums.collect()
+            }
             Storage::Sparse { .. } => (0..self.rows())
                 .map(|i| self.row(i).map(|(_, weight)| weight).sum())
                 .collect(),
@@ -20,6 +27,16 @@ impl MixingMatrix {
         match &self.storage {
             Storage::Average { rows, weights } => {
                 weights.iter().map(|weight| weight * *rows as f64).collect()
+            }
+            Storage::Among {
+                weights, members, ..
+            } => {
+                let sharing = members.iter().filter(|member| **member).count() as f64;
+                let sum = |(weight, member): (&f64, &bool)| match member {
+                    true => weight * sharing,
+                    false => 1.0,
+                };
+                weights.iter().zip(members).map(sum).collect()
             }
             Storage::Sparse {
                 columns, weights, ..
@@ -46,6 +63,16 @@ impl MixingMatrix {
                     |(least, most), &weight| (weight.min(least), weight.max(most)),
                 );
                 weights.is_empty() || most - least <= tolerance
+            }
+            Storage::Among {
+                weights, members, ..
+            } => {
+                let sharing = weights.iter().zip(members).filter(|(_, member)| **member);
+                let (least, most) = sharing.fold(
+                    (f64::INFINITY, f64::NEG_INFINITY),
+                    |(least, most), (weight, _)| (weight.min(least), weight.max(most)),
+                );
+                most - least <= tolerance
             }
             Storage::Sparse { .. } => (0..self.rows()).all(|i| {
                 self.row(i)

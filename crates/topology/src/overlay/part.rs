@@ -35,6 +35,18 @@ impl Overlay {
         }
     }
 
+    /// Whether each node has an edge, `[N]`, if any two that have one are neighbours and some nodes have none: what is left
+    /// of a complete overlay when nodes have failed. `None` for other overlays and for directed ones.
+    pub(crate) fn linked_with_all_others(&self) -> Option<Vec<bool>> {
+        let linked: Vec<bool> = (0..self.nodes())
+            .map(|node| self.degree(node) > 0)
+            .collect();
+        let count = linked.iter().filter(|linked| **linked).count();
+        let among = count * count.saturating_sub(1);
+        let some = count > 0 && count < self.nodes() && !self.is_directed();
+        (some && self.graph.edge_count() == among).then_some(linked)
+    }
+
     /// The overlay on `nodes` nodes of which `members`, in this order, are linked like this one's nodes.
     ///
     /// Nodes outside have no edges; if there are groups, each of them is a group of its own.

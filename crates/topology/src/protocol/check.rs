@@ -127,22 +127,7 @@ impl ChurnEvent {
     /// What the event does to `alive` nodes, if it can.
     fn check(&self, index: usize, alive: usize) -> Result<Change, ChurnError> {
         let Some(change) = self.change() else {
-            let found = [
-                ("join", self.join.is_some()),
-                ("leave", self.leave.is_some()),
-                ("fail", self.fail.is_some()),
-            ];
-            let found: Vec<&str> = found
-                .into_iter()
-                .filter_map(|(name, is_there)| is_there.then_some(name))
-                .collect();
-            let found = if found.is_empty() {
-                "without a change".to_owned()
-            } else {
-                found.join(" and ")
-            };
-            let needed = "exactly one of join, leave and fail";
-            return Err(ChurnError::new(format!("events.{index}"), found, needed));
+            return Err(self.not_one_change(index));
         };
         let nodes = change.nodes(alive);
         match change {
@@ -171,6 +156,22 @@ impl ChurnEvent {
             )),
             change => Ok(change),
         }
+    }
+
+    fn not_one_change(&self, index: usize) -> ChurnError {
+        let changes = [
+            ("join", self.join.is_some()),
+            ("leave", self.leave.is_some()),
+            ("fail", self.fail.is_some()),
+        ];
+        let there = changes.iter().filter(|(_, is_there)| *is_there);
+        let found: Vec<&str> = there.map(|(name, _)| *name).collect();
+        let found = match found.as_slice() {
+            [] => "without a change".to_owned(),
+            names => names.join(" and "),
+        };
+        let needed = "exactly one of join, leave and fail";
+        ChurnError::new(format!("events.{index}"), found, needed)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The weights of an overlay from which nodes or edges have failed.
+//! The weights of an overlay from which nodes or edges have failed, or on which some nodes only listen.
 
 use super::Weights;
 use crate::{MixingMatrix, Overlay, TopologyError};
@@ -7,8 +7,17 @@ impl Weights {
     /// The mixing matrix of what failures left of an overlay, `matrix` being that of the `whole`.
     ///
     /// Weights that go by degrees are made anew from the degrees left; `laplacian` keeps the weight of an edge, that is θ
-    /// and λ_N of the whole overlay; in `random` and `fastest` the weight of a lost neighbour goes to the diagonal. Nodes without an edge, as the dead are, keep their row as it is. Mixing is
-    /// sparse unless the overlay is still complete: a complete overlay of n nodes that lost some has n² weights.
+    /// and λ_N of the whole overlay; in `random` and `fastest` the weight of a lost neighbour goes to the diagonal. Nodes
+    /// without an edge, as the dead are, keep their row as it is. If all others are still linked with each other, they
+    /// share one row, see [`MixingMatrix::average_among`].
+    ///
+    /// # Interpretation
+    /// An undirected overlay may survive as a directed one, on which some nodes hear others without being heard (DFedRW's
+    /// dropped stragglers, which receive the average). A node's degree then counts whom it hears. `metropolis_hastings`
+    /// weighs an arc by the larger degree of its two ends, `max_degree` by the largest of all, `uniform` and `by_examples`
+    /// by those that the receiving node hears, itself among them. Every row sums to one, and whoever is heard by all that
+    /// it hears has the row that it would have without the listeners, but for `max_degree`, whose largest degree may be a
+    /// listener's.
     ///
     /// # Errors
     /// Those of [`Weights::matrix`]; [`TopologyError::NewEdge`] as [`MixingMatrix::surviving`].
@@ -18,14 +27,41 @@ impl Weights {
         matrix: &MixingMatrix,
         surviving: &Overlay,
     ) -> Result<MixingMatrix, TopologyError> {
+        if let Some(shares) = self.shares_among_linked(surviving) {
+            return MixingMatrix::average_among(shares);
+        }
         match self {
-            Self::MetropolisHastings(_)
-            | Self::MaxDegree(_)
-            | Self::Uniform(_)
-            | Self::ByExamples(_) => self.matrix(surviving),
+            Self::MetropolisHastings(weights) => weights.matrix(surviving),
+            Self::MaxDegree(weights) => weights.matrix(surviving),
+            Self::Uniform(weights) => weights.matrix(surviving),
+            Self::ByExamples(weights) => weights.matrix(surviving),
             Self::Laplacian(_) => Ok(one_weight(whole, matrix, surviving)),
             Self::Random(_) | Self::Fastest(_) => matrix.surviving(whole, surviving),
         }
+    }
+}
+
+impl Weights {
+    /// The one row, `[N]`, that the nodes left of a complete overlay share under weights that go by degrees or examples;
+    /// `None` for other overlays and weights, and where a node that is left holds no examples.
+    fn shares_among_linked(&self, surviving: &Overlay) -> Option<Vec<f64>> {
+        let linked = surviving.linked_with_all_others()?;
+        let share = |node: usize| match self {
+            Self::ByExamples(_) => Some(surviving.examples()?[node] as f64),
+            Self::MetropolisHastings(_) | Self::MaxDegree(_) | Self::Uniform(_) => Some(1.0),
+            Self::Laplacian(_) | Self::Random(_) | Self::Fastest(_) => None,
+        };
+        let shares = linked
+            .iter()
+            .enumerate()
+            .map(|(node, linked)| match linked {
+                true => share(node).filter(|share| *share > 0.0),
+                false => Some(0.0),
+            });
+        let mut shares = shares.collect::<Option<Vec<f64>>>()?;
+        let total: f64 = shares.iter().sum();
+        shares.iter_mut().for_each(|share| *share /= total);
+        Some(shares)
     }
 }
 
@@ -73,7 +109,10 @@ impl MixingMatrix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Complete, ErdosRenyi, Laplacian, MaxDegree, Probability, Topology, Uniform};
+    use crate::{
+        ByExamples, Complete, ErdosRenyi, Form, Laplacian, MaxDegree, Probability, Topology,
+        Uniform,
+    };
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
 
@@ -164,6 +203,103 @@ mod tests {
         let after = weights.surviving(&whole, &matrix, &left).unwrap();
         assert!((after.weight(0, 2) - 1.0 / 6.0).abs() < 1e-15);
         assert!((after.weight(0, 0) - 0.5).abs() < 1e-15);
+    }
+
+    /// A path of four with a chord 1-3; node 3 listens without being heard.
+    fn with_a_listener() -> (Overlay, Overlay) {
+        let edges = [(0, 1), (1, 2), (1, 3), (2, 3)];
+        let examples = vec![10, 30, 20, 40];
+        let whole = Overlay::from_edges(4, edges).unwrap();
+        let both = edges.into_iter().flat_map(|(a, b)| [(a, b), (b, a)]);
+        let heard = Overlay::directed(4, both.filter(|(from, _)| *from != 3)).unwrap();
+        (
+            whole.with_examples(examples.clone()).unwrap(),
+            heard.with_examples(examples).unwrap(),
+        )
+    }
+
+    #[test]
+    fn a_listener_averages_those_that_it_hears() {
+        let (whole, heard) = with_a_listener();
+        let rows = |weights: Weights| {
+            let matrix = weights.matrix(&whole).unwrap();
+            let after = weights.surviving(&whole, &matrix, &heard).unwrap();
+            assert!(after.is_row_stochastic(1e-12), "{}", weights.label());
+            let row = |i| (0..4).map(|j| after.weight(i, j)).collect::<Vec<_>>();
+            [row(1), row(3)]
+        };
+        let close = |found: [Vec<f64>; 2], expected: [[f64; 4]; 2]| {
+            for (found, expected) in found.iter().flatten().zip(expected.iter().flatten()) {
+                assert!((found - expected).abs() < 1e-15, "{found} {expected}");
+            }
+        };
+        let third = 1.0 / 3.0;
+        // Nodes 1 and 3 hear two others, nodes 0 and 2 one.
+        let thirds = [[third, third, third, 0.0], [0.0, third, third, third]];
+        close(rows(Weights::default()), thirds);
+        close(rows(Weights::MaxDegree(MaxDegree {})), thirds);
+        close(rows(Weights::Uniform(Uniform {})), thirds);
+        let by_examples = [
+            [1.0 / 6.0, 0.5, third, 0.0],
+            [0.0, third, 2.0 / 9.0, 4.0 / 9.0],
+        ];
+        close(rows(Weights::ByExamples(ByExamples {})), by_examples);
+        // θ = 1 with λ_N = 4: every edge weighs 1/4, and what is not heard is one's own.
+        let laplacian = Weights::Laplacian(Laplacian { theta: Some(1.0) });
+        let quarters = [[0.25, 0.5, 0.25, 0.0], [0.0, 0.25, 0.25, 0.5]];
+        close(rows(laplacian), quarters);
+    }
+
+    #[test]
+    fn those_that_are_heard_mix_as_if_the_listeners_were_dead() {
+        let (whole, heard) = with_a_listener();
+        let alone = whole.surviving(&[true, true, true, false], &[]);
+        for weights in [Weights::default(), Weights::Uniform(Uniform {})] {
+            let matrix = weights.matrix(&whole).unwrap();
+            let after = weights.surviving(&whole, &matrix, &heard).unwrap();
+            let without = weights.surviving(&whole, &matrix, &alone).unwrap();
+            for (i, j) in (0..3).flat_map(|i| (0..3).map(move |j| (i, j))) {
+                assert_eq!(after.weight(i, j), without.weight(i, j));
+            }
+        }
+    }
+
+    #[test]
+    fn the_alive_of_a_complete_overlay_share_one_row() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let whole = Topology::Complete(Complete {}).build(5, &mut rng).unwrap();
+        let whole = whole.with_examples(vec![4, 8, 1, 3, 9]).unwrap();
+        let left = whole.surviving(&[true, false, true, true, false], &[]);
+        let after = |weights: Weights| {
+            let matrix = weights.matrix(&whole).unwrap();
+            weights.surviving(&whole, &matrix, &left).unwrap()
+        };
+        let members = [true, false, true, true, false];
+        let third = 1.0 / 3.0;
+        for weights in [
+            Weights::default(),
+            Weights::MaxDegree(MaxDegree {}),
+            Weights::Uniform(Uniform {}),
+        ] {
+            let after = after(weights);
+            let weights = &[third, 0.0, third, third, 0.0];
+            let members = &members;
+            assert_eq!(after.form(), Form::Among { weights, members });
+            assert!(after.is_doubly_stochastic(1e-12) && after.is_symmetric(0.0));
+            assert_eq!(after.nnz(), 11);
+            let mixed = after.apply(&[1.0, 50.0, 4.0, 7.0, 90.0]);
+            let expected = [4.0, 50.0, 4.0, 4.0, 90.0];
+            let close = |(found, expected): (&f64, &f64)| (found - expected).abs() < 1e-14;
+            assert!(mixed.iter().zip(&expected).all(close), "{mixed:?}");
+        }
+        let by_examples = after(Weights::ByExamples(ByExamples {}));
+        let weights = &[0.5, 0.0, 0.125, 0.375, 0.0];
+        let members = &members;
+        assert_eq!(by_examples.form(), Form::Among { weights, members });
+        assert!(!by_examples.is_symmetric(1e-3) && by_examples.is_row_stochastic(1e-12));
+        assert_eq!(by_examples.column_sums(), [1.5, 1.0, 0.375, 1.125, 1.0]);
+        assert_eq!(by_examples.row(1).collect::<Vec<_>>(), [(1, 1.0)]);
+        assert_eq!(by_examples.weight(3, 0), 0.5);
     }
 
     #[test]

@@ -1,0 +1,98 @@
+//! `meshfold speedup`.
+
+use meshfold_engine::{Key, Purpose, stream};
+use meshfold_experiment::network::{
+    Delays, Distribution, ExchangeDelay, Exponential, ParallelServers, RoundSeconds, speed_up,
+};
+use serde::Serialize;
+
+use super::overlay::as_in_a_file;
+use crate::arguments::SpeedupArguments;
+use crate::failure::Failure;
+use crate::figures::decimal;
+use crate::json_lines;
+use crate::table::{Column, Table};
+
+/// One line of `--json`.
+#[derive(Serialize)]
+struct Line {
+    topology: String,
+    servers: u32,
+    participants: u32,
+    local_steps: u32,
+    fedavg_seconds: f64,
+    p_fedavg_seconds: f64,
+    p_fedavg_unbarred_seconds: f64,
+    speed_up: f64,
+}
+
+/// Prints how long a round takes with one server and with several, P-FedAvg (20).
+///
+/// # Errors
+/// [`Failure::Refused`] if the overlay cannot be built or a delay is not above 0.
+pub(crate) fn speedup(arguments: &SpeedupArguments) -> Result<(), Failure> {
+    let (topology, _) = as_in_a_file(&arguments.topology, None)?;
+    let drawn = |purpose| stream(arguments.seed, purpose, Key::default());
+    let overlay = topology.build(arguments.servers as usize, &mut drawn(Purpose::Overlay))?;
+    let delays = Delays {
+        server: exponential(arguments.server_delay),
+        client: exponential(arguments.client_delay),
+        step: exponential(arguments.step_delay),
+        exchange: ExchangeDelay::Independent(exponential(arguments.exchange_delay)),
+    };
+    let servers = ParallelServers {
+        participants: &shared_out(arguments.participants, arguments.servers),
+        local_steps: arguments.local_steps,
+        overlay: &overlay,
+        delays: &delays,
+    };
+    let samples = arguments.samples as usize;
+    let seconds = speed_up(&servers, samples, &mut drawn(Purpose::Network))
+        .map_err(|error| Failure::refused(&error))?;
+    if arguments.json {
+        return Ok(json_lines::print([line(arguments, &seconds)])?);
+    }
+    let mut table = Table::new(&[Column::Text(""), Column::Figure("seconds a round")]);
+    let mut row = |name: &str, seconds| table.row([name.to_owned(), decimal(Some(seconds))]);
+    row("FedAvg, one server", seconds.fedavg);
+    row("P-FedAvg, (19)", seconds.p_fedavg);
+    row("P-FedAvg without a barrier", seconds.p_fedavg_unbarred);
+    row("speed-up (20)", seconds.speed_up());
+    Ok(table.print()?)
+}
+
+fn exponential(mean: f64) -> Distribution {
+    Distribution::Exponential(Exponential { mean })
+}
+
+/// `participants` dealt to `servers`, the first ones getting one more.
+fn shared_out(participants: u32, servers: u32) -> Vec<u32> {
+    let (each, more) = (participants / servers, participants % servers);
+    (0..servers)
+        .map(|server| each + u32::from(server < more))
+        .collect()
+}
+
+fn line(arguments: &SpeedupArguments, seconds: &RoundSeconds) -> Line {
+    Line {
+        topology: arguments.topology.clone(),
+        servers: arguments.servers,
+        participants: arguments.participants,
+        local_steps: arguments.local_steps,
+        fedavg_seconds: seconds.fedavg,
+        p_fedavg_seconds: seconds.p_fedavg,
+        p_fedavg_unbarred_seconds: seconds.p_fedavg_unbarred,
+        speed_up: seconds.speed_up(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn participants_are_dealt_evenly() {
+        assert_eq!(shared_out(11, 4), [3, 3, 3, 2]);
+        assert_eq!(shared_out(2, 3), [1, 1, 0]);
+    }
+}

@@ -1,0 +1,307 @@
+//! The npy format of NumPy: a magic number, a header that is a Python dictionary, then the elements.
+//!
+//! # Source
+//! NumPy enhancement proposal 1, "A simple file format for NumPy arrays", versions 1.0 to 3.0.
+
+use crate::fault::Fault;
+
+const MAGIC: &[u8; 6] = b"\x93NUMPY";
+/// Bytes that the dictionary may have; NumPy itself refuses more than 10,000.
+const MOST_HEADER: usize = 10_000;
+/// Dimensions that an array may have.
+const MOST_DIMENSIONS: usize = 32;
+
+/// The elements of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `i` integers with a sign, of this many bytes.
+    Signed(usize),
+    /// `u` integers without, or `b` booleans, of this many bytes.
+    Unsigned(usize),
+    /// `f` floating point, of this many bytes.
+    Float(usize),
+}
+
+impl Kind {
+    /// Bytes of an element.
+    pub(crate) fn size(self) -> usize {
+        match self {
+            Self::Signed(size) | Self::Unsigned(size) | Self::Float(size) => size,
+        }
+    }
+}
+
+/// A parsed header; the elements follow it, in C order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// What the elements are.
+    pub(crate) kind: Kind,
+    /// Whether their most significant byte is the first.
+    pub(crate) big_endian: bool,
+    /// Sizes of the dimensions, outermost first.
+    pub(crate) shape: Vec<usize>,
+    /// Bytes before the first element.
+    pub(crate) length: usize,
+}
+
+impl Header {
+    /// Number of elements.
+    pub(crate) fn elements(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// The elements of `content`, which is that of the whole file, as numbers.
+    pub(crate) fn numbers<'c>(&self, content: &'c [u8]) -> impl Iterator<Item = f64> + 'c {
+        let (kind, big_endian) = (self.kind, self.big_endian);
+        let elements = content[self.length..].chunks_exact(kind.size());
+        elements.map(move |bytes| number(bytes, kind, big_endian))
+    }
+}
+
+fn number(bytes: &[u8], kind: Kind, big_endian: bool) -> f64 {
+    let mut wide = [0; 8];
+    wide[..bytes.len()].copy_from_slice(bytes);
+    if big_endian {
+        wide[..bytes.len()].reverse();
+    }
+    let bits = u64::from_le_bytes(wide);
+    match kind {
+        Kind::Unsigned(_) => bits as f64,
+        Kind::Signed(size) => {
+            let unused = 64 - 8 * size as u32;
+            ((bits << unused) as i64 >> unused) as f64
+        }
+        Kind::Float(4) => f64::from(f32::from_bits(bits as u32)),
+        Kind::Float(_) => f64::from_bits(bits),
+    }
+}
+
+/// Parses the header of `file` and checks that exactly the announced elements follow.
+///
+/// # Errors
+/// A [`Fault`] at what is wrong.
+pub(crate) fn parse(file: &[u8]) -> Result<Header, Fault> {
+    if !file.starts_with(MAGIC) {
+        return Err(Fault::at(
+            0_u64,
+            "no npy array: it does not begin with \\x93NUMPY",
+        ));
+    }
+    let ends = || Fault::at(file.len(), "the file ends inside the header");
+    let (start, size) = match file.get(6).ok_or_else(ends)? {
+        1 => {
+            let size = file.get(8..10).ok_or_else(ends)?;
+            (10, usize::from(u16::from_le_bytes([size[0], size[1]])))
+        }
+        2 | 3 => {
+            let size = file.get(8..12).ok_or_else(ends)?;
+            (
+                12,
+                u32::from_le_bytes([size[0], size[1], size[2], size[3]]) as usize,
+            )
+        }
+        other => {
+            let reason = format!("version {other} of the npy format found, 1 to 3 needed");
+            return Err(Fault::at(6_u64, reason));
+        }
+    };
+    if size > MOST_HEADER {
+        let reason = format!("a header of {size} bytes found, at most {MOST_HEADER} needed");
+        return Err(Fault::at(8_u64, reason));
+    }
+    let length = start + size;
+    let text = file.get(start..length).ok_or_else(ends)?;
+    let text = str::from_utf8(text).map_err(|_| Fault::at(start, "a header that is no text"))?;
+    let mut header = dictionary(text).map_err(|reason| Fault::at(start, reason))?;
+    header.length = length;
+    check_length(&header, file.len())?;
+    Ok(header)
+}
+
+fn check_length(header: &Header, found: usize) -> Result<(), Fault> {
+    let (shape, size) = (&header.shape, header.kind.size());
+    let bytes = shape
+        .iter()
+        .try_fold(size, |bytes, d| bytes.checked_mul(*d));
+    match bytes.and_then(|bytes| bytes.checked_add(header.length)) {
+        Some(needed) if needed == found => Ok(()),
+        Some(needed) if needed < found => {
+            let reason =
+                format!("content goes on after the {needed} bytes that shape {shape:?} needs");
+            Err(Fault::at(needed, reason))
+        }
+        Some(needed) => {
+            let reason = format!("the file ends here but shape {shape:?} needs {needed} bytes");
+            Err(Fault::at(found, reason))
+        }
+        None => Err(Fault::at(
+            header.length,
+            format!("shape {shape:?} overflows"),
+        )),
+    }
+}
+
+/// Reads `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, keys in any order.
+fn dictionary(text: &str) -> Result<Header, String> {
+    let inner = text
+        .trim()
+        .strip_prefix('{')
+        .and_then(|text| text.strip_suffix('}'));
+    let mut rest = inner.ok_or("a header that is no dictionary")?.trim();
+    let (mut kind, mut fortran, mut shape) = (None, None, None);
+    while !rest.is_empty() {
+        let (key, after) = quoted(rest)?;
+        let after = after
+            .trim_start()
+            .strip_prefix(':')
+            .ok_or("a key without a value")?;
+        let after = after.trim_start();
+        rest = match key {
+            "descr" => {
+                let (descr, after) = quoted(after)?;
+                kind = Some(kind_of(descr)?);
+                after
+            }
+            "fortran_order" => {
+                let value = [("True", true), ("False", false)];
+                let found = value.iter().find(|(word, _)| after.starts_with(word));
+                let (word, value) = found.ok_or("fortran_order is neither True nor False")?;
+                fortran = Some(*value);
+                &after[word.len()..]
+            }
+            "shape" => {
+                let inner = after.strip_prefix('(').ok_or("a shape that is no tuple")?;
+                let (inner, after) = inner.split_once(')').ok_or("a shape without an end")?;
+                shape = Some(sizes(inner)?);
+                after
+            }
+            other => return Err(format!("an unknown key `{other}`")),
+        };
+        rest = rest.trim_start();
+        rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
+    }
+    let (kind, big_endian) = kind.ok_or("a header without descr")?;
+    let shape: Vec<usize> = shape.ok_or("a header without shape")?;
+    if fortran.ok_or("a header without fortran_order")? && shape.len() > 1 {
+        return Err("an array in Fortran order; save it with numpy.ascontiguousarray".into());
+    }
+    Ok(Header {
+        kind,
+        big_endian,
+        shape,
+        length: 0,
+    })
+}
+
+/// The text between the quotation marks that `text` begins with, and what follows them.
+fn quoted(text: &str) -> Result<(&str, &str), String> {
+    let mark = text
+        .chars()
+        .next()
+        .filter(|mark| matches!(mark, '\'' | '"'));
+    let mark = mark.ok_or("a word without quotation marks")?;
+    text[1..]
+        .split_once(mark)
+        .ok_or_else(|| "an open quotation mark".into())
+}
+
+fn kind_of(descr: &str) -> Result<(Kind, bool), String> {
+    let refusal = || format!("elements `{descr}` found, integers or f4 or f8 needed");
+    let (order, kind) = descr.split_at_checked(1).ok_or_else(refusal)?;
+    let kind = match kind {
+        "u1" | "b1" => Kind::Unsigned(1),
+        "u2" => Kind::Unsigned(2),
+        "u4" => Kind::Unsigned(4),
+        "u8" => Kind::Unsigned(8),
+        "i1" => Kind::Signed(1),
+        "i2" => Kind::Signed(2),
+        "i4" => Kind::Signed(4),
+        "i8" => Kind::Signed(8),
+        "f4" => Kind::Float(4),
+        "f8" => Kind::Float(8),
+        _ => return Err(refusal()),
+    };
+    match order {
+        "<" | "|" | "=" => Ok((kind, false)),
+        ">" => Ok((kind, true)),
+        _ => Err(refusal()),
+    }
+}
+
+fn sizes(inner: &str) -> Result<Vec<usize>, String> {
+    let parts = inner
+        .split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty());
+    let sizes: Result<Vec<usize>, String> = parts
+        .map(|part| {
+            part.parse()
+                .map_err(|_| format!("a size `{part}` of the shape"))
+        })
+        .collect();
+    match sizes? {
+        sizes if sizes.len() > MOST_DIMENSIONS => Err(format!("{} dimensions", sizes.len())),
+        sizes => Ok(sizes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file of version 1 with this dictionary and these elements.
+    pub(crate) fn file(dictionary: &str, elements: &[u8]) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend([1, 0]);
+        bytes.extend((dictionary.len() as u16).to_le_bytes());
+        bytes.extend(dictionary.as_bytes());
+        bytes.extend(elements);
+        bytes
+    }
+
+    fn values(descr: &str, elements: &[u8], count: usize) -> Vec<f64> {
+        let dictionary =
+            format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({count},), }}   \n");
+        let file = file(&dictionary, elements);
+        let header = parse(&file).unwrap();
+        assert_eq!(
+            (header.shape.as_slice(), header.elements()),
+            ([count].as_slice(), count)
+        );
+        header.numbers(&file).collect()
+    }
+
+    #[test]
+    fn every_kind_of_number_is_read() {
+        assert_eq!(values("|u1", &[0, 255], 2), [0.0, 255.0]);
+        assert_eq!(values("|i1", &[0, 255], 2), [0.0, -1.0]);
+        assert_eq!(values("<i4", &(-7_i32).to_le_bytes(), 1), [-7.0]);
+        assert_eq!(values(">i2", &258_i16.to_be_bytes(), 1), [258.0]);
+        assert_eq!(values("<i8", &i64::MIN.to_le_bytes(), 1), [i64::MIN as f64]);
+        assert_eq!(values("<f4", &1.5_f32.to_le_bytes(), 1), [1.5]);
+        assert_eq!(values(">f8", &(-2.5_f64).to_be_bytes(), 1), [-2.5]);
+    }
+
+    #[test]
+    fn lying_headers_are_refused() {
+        let refusal = |dictionary: &str, bytes: usize| {
+            parse(&file(dictionary, &vec![0; bytes]))
+                .unwrap_err()
+                .reason
+        };
+        let of =
+            |shape: &str| format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}}}");
+        assert!(parse(&file(&of("(2, 3)"), &[0; 24])).is_ok());
+        assert!(refusal(&of("(2, 3)"), 23).starts_with("the file ends here"));
+        assert!(refusal(&of("(2, 3)"), 25).starts_with("content goes on"));
+        let huge = format!("({0}, {0}, {0})", u64::MAX / 2);
+        assert!(refusal(&of(&huge), 4).contains("overflows"));
+        assert!(refusal(&of("(2, -3)"), 24).contains("a size `-3`"));
+        assert!(refusal(&of("(2, 3)").replace("<f4", "|O"), 24).contains("elements `|O`"));
+        assert!(refusal(&of("(2, 3)").replace("False", "True"), 24).contains("Fortran"));
+        assert!(refusal("{'descr': '<f4'}", 0).contains("without shape"));
+        assert!(refusal("{'descr': {'a': 1}}", 0).contains("without quotation marks"));
+        assert_eq!(parse(b"\x93NUMPY\x01\x00\xff").unwrap_err().offset, 9);
+        assert!(parse(b"PK").is_err());
+    }
+}

@@ -1,0 +1,168 @@
+//! How a file is compressed, as its name says, and the reader that undoes it.
+
+use std::ffi::OsStr;
+use std::io::{self, BufRead, Read};
+use std::path::{Path, PathBuf};
+
+use bzip2::bufread::MultiBzDecoder;
+use flate2::bufread::MultiGzDecoder;
+use lzma_rust2::XzReader;
+use zstd::stream::read::Decoder as ZstdDecoder;
+
+/// The largest window of a zstd frame, as a power of two: Pushshift's dumps need 2 GiB.
+const ZSTD_WINDOW_LOG: u32 = 31;
+/// The most memory that a block of an xz file may ask for; `xz -9` needs a sixteenth.
+const XZ_MEMORY_KIB: u32 = 1 << 20;
+
+/// A compression format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Packing {
+    /// None.
+    Plain,
+    /// `.gz`, several members in a row allowed.
+    Gzip,
+    /// `.bz2`, several streams in a row allowed.
+    Bzip2,
+    /// `.xz`, several streams in a row allowed.
+    Xz,
+    /// `.zst`, several frames in a row allowed.
+    Zstd,
+}
+
+/// Every format that packs, with the ending of its files' names.
+const ENDINGS: [(&str, Packing); 4] = [
+    ("gz", Packing::Gzip),
+    ("bz2", Packing::Bzip2),
+    ("xz", Packing::Xz),
+    ("zst", Packing::Zstd),
+];
+
+impl Packing {
+    /// What the name of `path` says.
+    pub(crate) fn of(path: &Path) -> Self {
+        let ending = path.extension().and_then(OsStr::to_str);
+        let found = ENDINGS.iter().find(|(known, _)| Some(*known) == ending);
+        found.map_or(Self::Plain, |(_, packing)| *packing)
+    }
+
+    /// What a person calls it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Gzip => "gzip",
+            Self::Bzip2 => "bzip2",
+            Self::Xz => "xz",
+            Self::Zstd => "zstd",
+        }
+    }
+
+    /// The content of what `packed` reads. Content that is cut short or fails the format's own checksum is an
+    /// [`io::Error`] in the middle of reading.
+    pub(crate) fn content<'a>(
+        self,
+        packed: impl BufRead + Send + 'a,
+    ) -> io::Result<Box<dyn Read + Send + 'a>> {
+        Ok(match self {
+            Self::Plain => Box::new(packed),
+            Self::Gzip => Box::new(MultiGzDecoder::new(packed)),
+            Self::Bzip2 => Box::new(MultiBzDecoder::new(packed)),
+            Self::Xz => Box::new(XzReader::new_mem_limit(packed, true, XZ_MEMORY_KIB)),
+            Self::Zstd => {
+                let mut decoder = ZstdDecoder::with_buffer(packed)?;
+                decoder.window_log_max(ZSTD_WINDOW_LOG)?;
+                Box::new(decoder)
+            }
+        })
+    }
+}
+
+/// The name of the content: `path` without the ending of a [`Packing`].
+pub(crate) fn unpacked(path: &Path) -> PathBuf {
+    match Packing::of(path) {
+        Packing::Plain => path.to_owned(),
+        _ => path.with_extension(""),
+    }
+}
+
+/// Every name that the content named `path` may have: packed in one way or another.
+pub(crate) fn packed(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let with_ending = |ending: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".");
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    ENDINGS.iter().map(move |(ending, _)| with_ending(ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    const TEXT: &[u8] = b"to be packed and unpacked again, again, again";
+
+    /// [`TEXT`] in `packing`, as two streams in a row.
+    fn twice(packing: Packing) -> Vec<u8> {
+        let [first, second] = [&TEXT[..20], &TEXT[20..]].map(|part| match packing {
+            Packing::Plain => part.to_vec(),
+            Packing::Gzip => {
+                let mut to = flate2::write::GzEncoder::new(Vec::new(), Default::default());
+                to.write_all(part).unwrap();
+                to.finish().unwrap()
+            }
+            Packing::Bzip2 => {
+                let mut to = bzip2::write::BzEncoder::new(Vec::new(), Default::default());
+                to.write_all(part).unwrap();
+                to.finish().unwrap()
+            }
+            Packing::Xz => {
+                let options = lzma_rust2::XzOptions::with_preset(6);
+                let mut to = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+                to.write_all(part).unwrap();
+                to.finish().unwrap()
+            }
+            Packing::Zstd => zstd::encode_all(part, 3).unwrap(),
+        });
+        [first, second].concat()
+    }
+
+    fn unpack(packing: Packing, packed: &[u8]) -> io::Result<Vec<u8>> {
+        let mut content = Vec::new();
+        packing.content(packed)?.read_to_end(&mut content)?;
+        Ok(content)
+    }
+
+    #[test]
+    fn every_format_gives_its_content_back_over_several_streams() {
+        for packing in ENDINGS.map(|(_, packing)| packing) {
+            assert_eq!(
+                unpack(packing, &twice(packing)).unwrap(),
+                TEXT,
+                "{packing:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn whatever_is_cut_short_is_an_error() {
+        for packing in ENDINGS.map(|(_, packing)| packing) {
+            let whole = twice(packing);
+            for cut in [whole.len() / 4, whole.len() - 1] {
+                assert!(unpack(packing, &whole[..cut]).is_err(), "{packing:?} {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_say_how_a_file_is_packed() {
+        let of = |name: &str| Packing::of(Path::new(name));
+        assert_eq!(of("a/b.bin.xz"), Packing::Xz);
+        assert_eq!(of("RC_2006-01.bz2"), Packing::Bzip2);
+        assert_eq!(of("b.mat"), Packing::Plain);
+        assert_eq!(of("gz"), Packing::Plain);
+        assert_eq!(unpacked(Path::new("a/b.bin.xz")), Path::new("a/b.bin"));
+        assert_eq!(unpacked(Path::new("a/b.bin")), Path::new("a/b.bin"));
+        assert!(packed(Path::new("a/b.bin")).any(|path| path == Path::new("a/b.bin.zst")));
+    }
+}

@@ -1,0 +1,53 @@
+//! `by_role`: the role that speaks a text owns it.
+
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use super::{Labelled, PartitionError, Strategy, by_owner};
+
+/// One client per role, or the roles dealt at random to `clients` clients, whose numbers of roles differ by at most one.
+///
+/// # Source
+/// McMahan et al. (arXiv:1602.05629) and LEAF (arXiv:1812.01097): each speaking role of Shakespeare's plays is a client.
+/// Hua et al., section 5.1: "we split the original dataset into 100 subsets. Each subset contains only a small fraction
+/// of the roles' dialogue", which is `clients: 100`.
+///
+/// # Interpretation
+/// One client per role: the clients are in ascending order of the roles' numbers, that of their first words. Roles are
+/// dealt whole and regardless of how much they say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ByRole {
+    /// Number of clients `N`; as many as there are roles if absent.
+    pub clients: Option<usize>,
+}
+
+impl Strategy for ByRole {
+    fn clients(&self) -> Option<usize> {
+        self.clients
+    }
+
+    fn label(&self) -> String {
+        "by role".into()
+    }
+
+    fn reads_owners(&self) -> bool {
+        true
+    }
+
+    fn reads_labels(&self) -> bool {
+        false
+    }
+
+    fn check(&self, _examples: usize, _classes: usize) -> Result<(), PartitionError> {
+        Ok(())
+    }
+
+    fn deal(
+        &self,
+        examples: Labelled<'_>,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+        by_owner::deal("role", self.clients, examples, rng)
+    }
+}

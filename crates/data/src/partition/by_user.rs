@@ -1,0 +1,51 @@
+//! `by_user`: who posted a text owns it.
+
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+use super::{Labelled, PartitionError, Strategy, by_owner};
+
+/// One client per user, or the users dealt at random to `clients` clients, whose numbers of users differ by at most one.
+///
+/// # Source
+/// DFedRW, section VI-A: "each Reddit user corresponding to an independent federated learning device".
+///
+/// # Interpretation
+/// One client per user: the clients are in ascending order of the users' numbers, that of their first comments. Users of
+/// test comments alone are no clients.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ByUser {
+    /// Number of clients `N`; as many as there are users if absent.
+    pub clients: Option<usize>,
+}
+
+impl Strategy for ByUser {
+    fn clients(&self) -> Option<usize> {
+        self.clients
+    }
+
+    fn label(&self) -> String {
+        "by user".into()
+    }
+
+    fn reads_owners(&self) -> bool {
+        true
+    }
+
+    fn reads_labels(&self) -> bool {
+        false
+    }
+
+    fn check(&self, _examples: usize, _classes: usize) -> Result<(), PartitionError> {
+        Ok(())
+    }
+
+    fn deal(
+        &self,
+        examples: Labelled<'_>,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+        by_owner::deal("user", self.clients, examples, rng)
+    }
+}

@@ -1,0 +1,193 @@
+//! What `csv` and `npz` share: where their files may lie, what is held out, how columns are standardised.
+
+use std::path::{Component, Path, PathBuf};
+
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+
+use crate::{DataError, DataFolder};
+
+/// Numbers that one file may hold: 8 GiB of them.
+pub(crate) const MOST_NUMBERS: usize = 1 << 31;
+
+/// The path of the user's file `name`, which has to be inside the data folder.
+///
+/// # Errors
+/// [`DataError::Setting`] if the name leads out of the folder, [`DataError::NoTable`] if there is no such file.
+pub(crate) fn inside(
+    dataset: &'static str,
+    setting: &'static str,
+    name: &str,
+    folder: &DataFolder,
+) -> Result<PathBuf, DataError> {
+    let within = |part: Component<'_>| matches!(part, Component::Normal(_));
+    if name.is_empty() || !Path::new(name).components().all(within) {
+        return Err(DataError::Setting {
+            dataset,
+            setting,
+            found: format!("`{name}`"),
+            needed: "the name of a file inside the data folder".into(),
+        });
+    }
+    let path = folder.path().join(name);
+    match path.is_file() {
+        true => Ok(path),
+        false => Err(DataError::NoTable {
+            dataset,
+            path,
+            origin: folder.origin(),
+        }),
+    }
+}
+
+/// Checks that `share` leaves something on both sides.
+pub(crate) fn check_share(dataset: &'static str, share: f64) -> Result<(), DataError> {
+    if share > 0.0 && share < 1.0 {
+        return Ok(());
+    }
+    Err(DataError::Setting {
+        dataset,
+        setting: "test.share",
+        found: share.to_string(),
+        needed: "a share between 0 and 1".into(),
+    })
+}
+
+/// The indices of `count` examples that train, and those of the `share` that tests: `round(share * count)` of them, drawn
+/// with `seed`, at least one on either side, both ascending.
+pub(crate) fn drawn(
+    dataset: &'static str,
+    count: usize,
+    share: f64,
+    seed: u64,
+) -> Result<(Vec<u32>, Vec<u32>), DataError> {
+    if count < 2 {
+        return Err(DataError::ExampleCount {
+            dataset,
+            split: "train and test",
+            asked: count,
+            most: u32::MAX as usize,
+        });
+    }
+    let mut order: Vec<u32> = (0..count as u32).collect();
+    order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+    let held_out = ((share * count as f64).round() as usize).clamp(1, count - 1);
+    let mut train = order.split_off(held_out);
+    train.sort_unstable();
+    order.sort_unstable();
+    Ok((train, order))
+}
+
+/// Mean and deviation of every column of `rows`, `[M, D]`; the deviation is that of the population, and 1 of a column
+/// that is constant.
+pub(crate) struct Standard {
+    mean: Vec<f64>,
+    deviation: Vec<f64>,
+}
+
+impl Standard {
+    /// Of the rows at `indices` of `values`, `[M, D]`.
+    pub(crate) fn of(values: &[f32], width: usize, indices: &[u32]) -> Self {
+        let rows = || {
+            indices
+                .iter()
+                .map(|i| &values[*i as usize * width..][..width])
+        };
+        let count = indices.len() as f64;
+        let mut mean = vec![0.0; width];
+        for row in rows() {
+            for (sum, value) in mean.iter_mut().zip(row) {
+                *sum += f64::from(*value);
+            }
+        }
+        mean.iter_mut().for_each(|sum| *sum /= count);
+        let mut deviation = vec![0.0; width];
+        for row in rows() {
+            for ((sum, value), mean) in deviation.iter_mut().zip(row).zip(&mean) {
+                *sum += (f64::from(*value) - mean).powi(2);
+            }
+        }
+        for sum in &mut deviation {
+            *sum = match (*sum / count).sqrt() {
+                0.0 => 1.0,
+                deviation => deviation,
+            };
+        }
+        Self { mean, deviation }
+    }
+
+    /// `(value - mean) / deviation` in every column.
+    pub(crate) fn apply(&self, values: &mut [f32]) {
+        for row in values.chunks_exact_mut(self.mean.len()) {
+            let columns = self.mean.iter().zip(&self.deviation);
+            for (value, (mean, deviation)) in row.iter_mut().zip(columns) {
+                *value = ((f64::from(*value) - mean) / deviation) as f32;
+            }
+        }
+    }
+}
+
+/// Numbers the different `values` in their order: as numbers if all of them are, else as words. The number of each
+/// value, and how many there are.
+pub(crate) fn numbered(values: &[String]) -> (Vec<u32>, usize) {
+    let mut distinct: Vec<&String> = values.iter().collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite());
+    if distinct.iter().all(|text| number(text).is_some()) {
+        let value = |text: &String| number(text).unwrap_or_default();
+        distinct.sort_by(|a, b| value(a).total_cmp(&value(b)));
+    }
+    let places: std::collections::HashMap<&String, u32> =
+        distinct.iter().copied().zip(0..).collect();
+    (
+        values.iter().map(|value| places[value]).collect(),
+        distinct.len(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_leads_out_of_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = DataFolder::new(folder.path());
+        for name in ["../secret", "/etc/passwd", "", "a/../../b", "."] {
+            let refusal = inside("csv", "file", name, &place);
+            assert!(matches!(refusal, Err(DataError::Setting { .. })), "{name}");
+        }
+        let absent = inside("csv", "file", "a/b.csv", &place).unwrap_err();
+        assert!(absent.to_string().contains("b.csv"), "{absent}");
+    }
+
+    #[test]
+    fn a_share_is_drawn_once_and_for_all() {
+        let (train, test) = drawn("csv", 10, 0.3, 4).unwrap();
+        assert_eq!((train.len(), test.len()), (7, 3));
+        let mut all = [train, test.clone()].concat();
+        all.sort_unstable();
+        assert_eq!(all, Vec::from_iter(0..10));
+        assert_eq!(drawn("csv", 10, 0.3, 4).unwrap().1, test);
+        assert_ne!(drawn("csv", 10, 0.3, 5).unwrap().1, test);
+        assert_eq!(drawn("csv", 2, 0.9, 1).unwrap().1.len(), 1);
+        assert!(drawn("csv", 1, 0.5, 1).is_err());
+    }
+
+    #[test]
+    fn columns_are_standardised_by_the_rows_that_count() {
+        let mut values = vec![1.0, 5.0, 3.0, 5.0, 100.0, 5.0];
+        Standard::of(&values, 2, &[0, 1]).apply(&mut values);
+        assert_eq!(values, [-1.0, 0.0, 1.0, 0.0, 98.0, 0.0]);
+    }
+
+    #[test]
+    fn values_are_numbered_in_their_order() {
+        let of =
+            |values: &[&str]| numbered(&values.iter().map(|v| v.to_string()).collect::<Vec<_>>());
+        assert_eq!(of(&["10", "9", "10", "-1"]), (vec![2, 1, 2, 0], 3));
+        assert_eq!(of(&["b", "10", "a"]), (vec![2, 0, 1], 3));
+    }
+}

@@ -1,0 +1,315 @@
+//! One entry out of a zip archive, as NumPy writes them: stored or deflated, named without folders.
+//!
+//! # Source
+//! PKWARE, "APPNOTE.TXT, .ZIP file format specification", sections 4.3.7 to 4.3.16 and 4.5.3.
+
+use std::io::{self, Read, Seek, SeekFrom};
+
+use flate2::Crc;
+use flate2::read::DeflateDecoder;
+
+use crate::fault::Fault;
+
+const END: [u8; 4] = *b"PK\x05\x06";
+const ENTRY: [u8; 4] = *b"PK\x01\x02";
+const LOCAL: [u8; 4] = *b"PK\x03\x04";
+/// The end record and the longest comment after it.
+const MOST_END: u64 = 22 + 0xffff;
+/// Bytes that the list of entries may have.
+const MOST_LIST: u64 = 1 << 24;
+/// What a field says whose value is in the extra field of 64 bits.
+const ELSEWHERE: u64 = u32::MAX as u64;
+
+/// The content of the entry `name` of the zip archive `file`, at most `limit` bytes, its checksum verified.
+///
+/// # Errors
+/// A [`Fault`] that says where the archive is broken, or that there is no such entry, naming those that there are.
+pub(crate) fn read(
+    file: &mut (impl Read + Seek),
+    name: &str,
+    limit: u64,
+) -> Result<Vec<u8>, Fault> {
+    let entries = entries(file)?;
+    let Some(entry) = entries.iter().find(|entry| entry.name == name) else {
+        let mut names: Vec<&str> = entries.iter().map(|e| e.name.as_str()).take(20).collect();
+        names.sort_unstable();
+        let reason = format!("no entry {name} among {}", names.join(", "));
+        return Err(Fault::at(0_u64, reason));
+    };
+    if entry.size > limit {
+        let reason = format!("{name} has {} bytes, at most {limit} needed", entry.size);
+        return Err(Fault::at(entry.place, reason));
+    }
+    let start = content_start(file, entry)?;
+    seek(file, start)?;
+    let packed = file.take(entry.packed);
+    let content = match entry.method {
+        0 => gather(packed, entry),
+        8 => gather(DeflateDecoder::new(packed), entry),
+        other => {
+            let reason = format!("{name} is packed by method {other}, 0 or 8 needed");
+            return Err(Fault::at(entry.place, reason));
+        }
+    };
+    let content = content.map_err(|e| Fault::at(start, format!("damaged {name}: {e}")))?;
+    let mut sum = Crc::new();
+    sum.update(&content);
+    if (content.len() as u64, sum.sum()) != (entry.size, entry.sum) {
+        let reason =
+            format!("{name}: neither its size nor its checksum may differ from what is announced");
+        return Err(Fault::at(start, reason));
+    }
+    Ok(content)
+}
+
+/// At most one byte more than `entry` announces.
+fn gather(content: impl Read, entry: &Entry) -> io::Result<Vec<u8>> {
+    crate::payload::gather(content, entry.size)
+}
+
+/// What the list says of an entry.
+struct Entry {
+    name: String,
+    method: u16,
+    sum: u32,
+    packed: u64,
+    size: u64,
+    /// Where its local header is.
+    place: u64,
+}
+
+fn entries(file: &mut (impl Read + Seek)) -> Result<Vec<Entry>, Fault> {
+    let length = file
+        .seek(SeekFrom::End(0))
+        .map_err(|e| Fault::at(0_u64, e.to_string()))?;
+    let tail_at = length.saturating_sub(MOST_END);
+    let tail = bytes_at(file, tail_at, length - tail_at)?;
+    let end = tail.windows(4).rposition(|window| window == END);
+    let end = end.filter(|end| tail.len() - end >= 22);
+    let end = end.ok_or_else(|| Fault::at(length, "no zip archive: it has no end record"))?;
+    let record = &tail[end..];
+    let count = usize::from(u16_at(record, 10));
+    let (size, place) = (u32_at(record, 12), u32_at(record, 16));
+    let end_at = tail_at + end as u64;
+    if count == 0xffff || size == ELSEWHERE || place == ELSEWHERE {
+        let reason = "a zip archive of more than 4 GiB or 65,534 entries; save the arrays apart";
+        return Err(Fault::at(end_at, reason));
+    }
+    if size > MOST_LIST || place + size > end_at {
+        return Err(Fault::at(
+            end_at,
+            "the list of entries lies outside the archive",
+        ));
+    }
+    let list = bytes_at(file, place, size)?;
+    let mut entries = Vec::new();
+    let mut rest = list.as_slice();
+    while entries.len() < count {
+        let at = place + (list.len() - rest.len()) as u64;
+        let (entry, length) = entry(rest).map_err(|reason| Fault::at(at, reason))?;
+        entries.push(entry);
+        rest = &rest[length..];
+    }
+    Ok(entries)
+}
+
+/// The first entry of the list `bytes` and its length.
+fn entry(bytes: &[u8]) -> Result<(Entry, usize), String> {
+    if bytes.len() < 46 || bytes[..4] != ENTRY {
+        return Err("no entry of a zip archive where one is announced".into());
+    }
+    if u16_at(bytes, 8) & 1 != 0 {
+        return Err("an encrypted entry".into());
+    }
+    let [name, extra, comment] = [28, 30, 32].map(|at| usize::from(u16_at(bytes, at)));
+    let length = 46 + name + extra + comment;
+    if bytes.len() < length {
+        return Err("an entry that is cut short".into());
+    }
+    let (mut packed, mut size, mut place) =
+        (u32_at(bytes, 20), u32_at(bytes, 24), u32_at(bytes, 42));
+    let fields = [&mut size, &mut packed, &mut place];
+    widen(&bytes[46 + name..46 + name + extra], fields)?;
+    let entry = Entry {
+        name: String::from_utf8_lossy(&bytes[46..46 + name]).into_owned(),
+        method: u16_at(bytes, 10),
+        sum: u32_at(bytes, 16) as u32,
+        packed,
+        size,
+        place,
+    };
+    Ok((entry, length))
+}
+
+/// Replaces the fields that are elsewhere by what the extra field of 64 bits says, in their order.
+fn widen(mut extra: &[u8], fields: [&mut u64; 3]) -> Result<(), String> {
+    let fields: Vec<&mut u64> = fields.into_iter().filter(|f| **f == ELSEWHERE).collect();
+    while !fields.is_empty() {
+        if extra.len() < 4 {
+            return Err("an entry without its sizes".into());
+        }
+        let (kind, length) = (u16_at(extra, 0), usize::from(u16_at(extra, 2)));
+        let content = extra
+            .get(4..4 + length)
+            .ok_or("an extra field that is cut short")?;
+        if kind == 1 {
+            let mut values = content.chunks_exact(8);
+            for field in fields {
+                let value = values.next().ok_or("an entry without its sizes")?;
+                *field = u32_at(value, 0) | u32_at(value, 4) << 32;
+            }
+            return Ok(());
+        }
+        extra = &extra[4 + length..];
+    }
+    Ok(())
+}
+
+/// Where the content of `entry` begins.
+fn content_start(file: &mut (impl Read + Seek), entry: &Entry) -> Result<u64, Fault> {
+    let header = bytes_at(file, entry.place, 30)?;
+    if header[..4] != LOCAL {
+        return Err(Fault::at(
+            entry.place,
+            "no entry of a zip archive where one is announced",
+        ));
+    }
+    let names = u64::from(u16_at(&header, 26)) + u64::from(u16_at(&header, 28));
+    Ok(entry.place + 30 + names)
+}
+
+/// Exactly `count` bytes from `place`.
+fn bytes_at(file: &mut (impl Read + Seek), place: u64, count: u64) -> Result<Vec<u8>, Fault> {
+    seek(file, place)?;
+    let mut bytes = Vec::new();
+    let found = file.take(count).read_to_end(&mut bytes);
+    match found.map_err(|error| Fault::at(place, error.to_string()))? as u64 {
+        found if found == count => Ok(bytes),
+        found => Err(Fault::at(
+            place.saturating_add(found),
+            "the archive ends here",
+        )),
+    }
+}
+
+fn seek(file: &mut impl Seek, place: u64) -> Result<(), Fault> {
+    let sought = file.seek(SeekFrom::Start(place));
+    sought
+        .map(drop)
+        .map_err(|error| Fault::at(place, error.to_string()))
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from(u16_at(bytes, at)) | u64::from(u16_at(bytes, at + 2)) << 16
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use std::io::{Cursor, Write};
+
+    /// A zip archive of `entries`; the first is deflated, the others are stored.
+    pub(crate) fn archive(entries: &[(&str, &[u8])]) -> Vec<u8> {
+        let (mut bytes, mut list) = (Vec::new(), Vec::new());
+        for (index, (name, content)) in entries.iter().enumerate() {
+            let mut deflate = flate2::write::DeflateEncoder::new(Vec::new(), Default::default());
+            deflate.write_all(content).unwrap();
+            let (method, packed) = match index {
+                0 => (8_u16, deflate.finish().unwrap()),
+                _ => (0, content.to_vec()),
+            };
+            let mut sum = Crc::new();
+            sum.update(content);
+            let mut common = vec![20, 0, 0, 0];
+            common.extend(method.to_le_bytes());
+            common.extend([0; 4]);
+            for value in [sum.sum(), packed.len() as u32, content.len() as u32] {
+                common.extend(value.to_le_bytes());
+            }
+            common.extend((name.len() as u16).to_le_bytes());
+            common.extend([0; 2]);
+            list.extend(ENTRY);
+            list.extend([20, 0]);
+            list.extend(&common);
+            list.extend([0; 10]);
+            list.extend((bytes.len() as u32).to_le_bytes());
+            list.extend(name.as_bytes());
+            bytes.extend(LOCAL);
+            bytes.extend(common);
+            bytes.extend(name.as_bytes());
+            bytes.extend(packed);
+        }
+        let place = bytes.len() as u32;
+        bytes.extend(&list);
+        bytes.extend(END);
+        bytes.extend([0; 4]);
+        for _ in 0..2 {
+            bytes.extend((entries.len() as u16).to_le_bytes());
+        }
+        bytes.extend((list.len() as u32).to_le_bytes());
+        bytes.extend(place.to_le_bytes());
+        bytes.extend([0; 2]);
+        bytes
+    }
+
+    fn member(archive: &[u8], name: &str, limit: u64) -> Result<Vec<u8>, Fault> {
+        read(&mut Cursor::new(archive), name, limit)
+    }
+
+    const ENTRIES: [(&str, &[u8]); 2] = [("x.npy", &[7; 5000]), ("y.npy", b"labels")];
+
+    #[test]
+    fn deflated_and_stored_entries_come_back() {
+        let archive = archive(&ENTRIES);
+        assert_eq!(member(&archive, "x.npy", 5000).unwrap(), [7; 5000]);
+        assert_eq!(member(&archive, "y.npy", 5000).unwrap(), b"labels");
+    }
+
+    #[test]
+    fn absent_overlong_and_broken_entries_are_refused() {
+        let whole = archive(&ENTRIES);
+        let absent = member(&whole, "z.npy", 9).unwrap_err().reason;
+        assert_eq!(absent, "no entry z.npy among x.npy, y.npy");
+        let long = member(&whole, "x.npy", 4999).unwrap_err().reason;
+        assert_eq!(long, "x.npy has 5000 bytes, at most 4999 needed");
+        for cut in 0..whole.len() {
+            assert!(member(&whole[..cut], "y.npy", 9).is_err(), "{cut}");
+        }
+        for place in 0..whole.len() {
+            let mut bent = whole.clone();
+            bent[place] ^= 0x41;
+            // Whatever is bent, nothing but the content itself comes back.
+            if let Ok(found) = member(&bent, "y.npy", 9) {
+                assert_eq!(found, b"labels", "{place}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_bomb_stops_at_the_size_that_it_announces() {
+        let mut bomb = archive(&[("x.npy", &vec![0; 10 << 20])]);
+        let list = bomb.windows(4).position(|window| window == ENTRY).unwrap();
+        bomb[list + 24..list + 28].copy_from_slice(&100_u32.to_le_bytes());
+        assert!(
+            member(&bomb, "x.npy", 1 << 30)
+                .unwrap_err()
+                .reason
+                .contains("checksum")
+        );
+    }
+
+    #[test]
+    fn sizes_of_64_bits_are_read() {
+        let mut extra = vec![1, 0, 16, 0];
+        extra.extend(5_u64.to_le_bytes());
+        extra.extend((1_u64 << 33).to_le_bytes());
+        let (mut size, mut packed, mut place) = (ELSEWHERE, ELSEWHERE, 7);
+        widen(&extra, [&mut size, &mut packed, &mut place]).unwrap();
+        assert_eq!((size, packed, place), (5, 1 << 33, 7));
+        assert!(widen(&extra[..10], [&mut 1, &mut { ELSEWHERE }, &mut 1]).is_err());
+    }
+}
