@@ -411,11 +411,12 @@ mod tests {
         assert_eq!(
             error,
             "no dataset to fetch is called `fashion-mnist`, there are mnist, fashion_mnist, cifar10, cifar100, \
-             qmnist, femnist, leukemia_a2; \
+             qmnist, femnist, leukemia_a2, \
+             shakespeare, reddit, cwru; \
              did you mean `fashion_mnist`?"
         );
         assert!(
-            !Manifest::by_name("cwru")
+            !Manifest::by_name("weather")
                 .unwrap_err()
                 .to_string()
                 .contains("did you mean")

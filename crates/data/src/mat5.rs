@@ -488,7 +488,7 @@ mod tests {
             refusal(&[long]),
             (
                 128,
-                "an element of 65535 bytes where 80 bytes are left".into()
+                "an element of 65535 bytes where 72 bytes are left".into()
             )
         );
         let fewer = matrix(9, &doubles()[..16]);

@@ -242,7 +242,7 @@ mod tests {
     fn training_ends_before_testing_begins() {
         // 20 characters make 17 windows of 3: 13 for training, whose last is followed by character 15.
         let splits = settings(3, Some(1))
-            .splits(&[role("A", "abcdefghijklmnopqrst"), role("B", "too short")])
+            .splits(&[role("A", "abcdefghijklmnopqrst"), role("B", "ab")])
             .unwrap();
         let (train, test) = (&splits.train, &splits.test);
         assert_eq!((train.len(), test.len()), (13, 2));

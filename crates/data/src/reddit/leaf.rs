@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn other_files_are_refused_at_their_place() {
         for (file, reason) in [
-            ("[]", "expected an object with user_data at line 1 column 0"),
+            ("[]", "expected an object with user_data at line 1 column 1"),
             (
                 r#"{"users": []}"#,
                 "missing field `user_data` at line 1 column 13",
