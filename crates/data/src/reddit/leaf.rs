@@ -16,25 +16,25 @@ const MOST_COMMENTS: usize = 1_000_000;
 /// The most bytes of words of a comment.
 const MOST_BYTES: usize = 4 << 20;
 
+/// What a user and the words of each of the user's comments are given to; it may refuse them.
+type Take<'a> = dyn FnMut(&str, Vec<String>) -> Result<(), String> + 'a;
+
 /// Gives `take` each user of `file` and the words of the user's comments, each word followed by a space.
 ///
 /// # Errors
 /// The line and the column at which the file is not such json, or where `take` refuses.
-pub(crate) fn each_user(
-    file: impl BufRead,
-    take: &mut dyn FnMut(&str, Vec<String>) -> Result<(), String>,
-) -> Result<(), serde_json::Error> {
+pub(crate) fn each_user(file: impl BufRead, take: &mut Take<'_>) -> Result<(), serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_reader(file);
     File { take }.deserialize(&mut reader)?;
     reader.end()
 }
 
 /// The outermost object.
-struct File<'a> {
-    take: &'a mut dyn FnMut(&str, Vec<String>) -> Result<(), String>,
+struct File<'a, 'b> {
+    take: &'a mut Take<'b>,
 }
 
-impl<'de> DeserializeSeed<'de> for File<'_> {
+impl<'de> DeserializeSeed<'de> for File<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -42,7 +42,7 @@ impl<'de> DeserializeSeed<'de> for File<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for File<'_> {
+impl<'de> Visitor<'de> for File<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -71,11 +71,11 @@ impl<'de> Visitor<'de> for File<'_> {
 }
 
 /// The object of users.
-struct Users<'a> {
-    take: &'a mut dyn FnMut(&str, Vec<String>) -> Result<(), String>,
+struct Users<'a, 'b> {
+    take: &'a mut Take<'b>,
 }
 
-impl<'de> DeserializeSeed<'de> for Users<'_> {
+impl<'de> DeserializeSeed<'de> for Users<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -83,7 +83,7 @@ impl<'de> DeserializeSeed<'de> for Users<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Users<'_> {
+impl<'de> Visitor<'de> for Users<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

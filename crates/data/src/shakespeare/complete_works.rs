@@ -89,11 +89,8 @@ fn plays(text: &str) -> Vec<Play<'_>> {
         .collect();
     let opens = |line: &str| line.contains(BY_LINE);
     // The first work, the sonnets, has no roles.
-    let works = (0..lines.len()).filter(|&index| opens(lines[index]));
-    let start = works
-        .skip(1)
-        .next()
-        .map_or(0, |second| second.saturating_sub(5));
+    let mut works = (0..lines.len()).filter(|&index| opens(lines[index]));
+    let start = works.nth(1).map_or(0, |second| second.saturating_sub(5));
     let mut plays: Vec<Play<'_>> = Vec::new();
     let (mut speaker, mut flush_left) = (None, false);
     for (index, &line) in lines.iter().enumerate().skip(start) {

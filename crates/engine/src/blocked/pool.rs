@@ -36,7 +36,7 @@ pub(super) fn maximum(layer: &MaxPool, x: &[f32], out: &mut [f32], kept: &mut [f
             let x = &x[begin..][..channels];
             for ((out, kept), x) in out.iter_mut().zip(kept.iter_mut()).zip(x) {
                 // The first of equal numbers stays; what is not a number wins.
-                let larger = !(*x <= *out);
+                let larger = *x > *out || x.is_nan();
                 *kept = if larger { number } else { *kept };
                 *out = if larger { *x } else { *out };
             }
