@@ -2,6 +2,8 @@
 //!
 //! Positions of one token are strung together first, so that one unit can walk along them: no two units add to one
 //! number, and tokens that do not occur cost nothing but their zeros.
+// Kernels do not break off a condition: what may lie outside is asked for first, by a branch of its own.
+#![allow(clippy::if_same_then_else)]
 
 use super::embedding::{EmbeddingAt, argument};
 use super::launch::{line, vector_size};

@@ -36,8 +36,8 @@ fn tally_kernel(
     for example in 0..count {
         let first = (row * slot.table + example) * positions;
         let mut own = 0.0f32;
-        for at in first..first + positions {
-            own += losses[at];
+        for position in 0..positions {
+            own += losses[first + position];
         }
         sum += own;
     }
