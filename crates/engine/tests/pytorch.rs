@@ -277,11 +277,3 @@ fn the_trainer_agrees(device: &Device) {
 fn the_trainer_finds_what_pytorch_finds() {
     the_trainer_agrees(&cpu(2, None));
 }
-
-#[cfg(feature = "gpu")]
-#[test]
-fn the_trainer_of_gpus_finds_what_pytorch_finds() {
-    if let Some(device) = gpu() {
-        the_trainer_agrees(&device);
-    }
-}
