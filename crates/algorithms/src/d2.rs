@@ -77,7 +77,7 @@ impl Configured for D2 {
     }
 
     fn working_rows(&self, clients: usize) -> usize {
-        2 * clients
+        4 * clients
     }
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {

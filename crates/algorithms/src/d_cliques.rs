@@ -72,7 +72,7 @@ impl Configured for DCliques {
     }
 
     fn working_rows(&self, clients: usize) -> usize {
-        3 * clients
+        4 * clients
     }
 
     fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {

@@ -58,9 +58,9 @@ impl Exchange {
 
     fn working_rows(self, clients: usize) -> usize {
         if self.quantise.is_some() {
-            3 * clients
+            4 * clients
         } else {
-            0
+            clients
         }
     }
 

@@ -201,10 +201,10 @@ impl Configured for Dfedrw {
 
     fn working_rows(&self, clients: usize) -> usize {
         let (copies, last) = match (self.rows, self.quantise) {
-            (WalkRows::Clients, None) => (2, clients),
-            (WalkRows::Clients, Some(_)) => (4, 2 * clients),
-            (WalkRows::Walkers, None) => (1, 0),
-            (WalkRows::Walkers, Some(_)) => (3, 0),
+            (WalkRows::Clients, None) => (2, 3 * clients),
+            (WalkRows::Clients, Some(_)) => (4, 3 * clients),
+            (WalkRows::Walkers, None) => (3, 0),
+            (WalkRows::Walkers, Some(_)) => (5, 0),
         };
         copies * self.walkers + last
     }

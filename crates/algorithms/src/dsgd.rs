@@ -76,8 +76,9 @@ impl Configured for Dsgd {
     }
 
     fn working_rows(&self, clients: usize) -> usize {
+        let gradients = usize::from(self.order == Order::MixThenStep);
         let velocity = usize::from(self.momentum > 0.0 || self.order == Order::MixThenStep);
-        (velocity + usize::from(self.order == Order::MixThenStep)) * clients
+        (1 + velocity + gradients) * clients
     }
 
     fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {

@@ -62,7 +62,7 @@ impl Configured for Fedavg {
     }
 
     fn working_rows(&self, clients: usize) -> usize {
-        self.participation.count(clients)
+        self.participation.count(clients) + 1
     }
 
     fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {

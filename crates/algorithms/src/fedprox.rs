@@ -57,7 +57,7 @@ impl Configured for Fedprox {
     }
 
     fn working_rows(&self, clients: usize) -> usize {
-        2 * self.participation.count(clients)
+        2 * self.participation.count(clients) + 1
     }
 
     fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {

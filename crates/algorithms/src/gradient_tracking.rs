@@ -46,7 +46,7 @@ impl Configured for GradientTracking {
     }
 
     fn working_rows(&self, clients: usize) -> usize {
-        4 * clients
+        5 * clients
     }
 
     fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {

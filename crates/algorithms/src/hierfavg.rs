@@ -92,9 +92,8 @@ impl Configured for Hierfavg {
     }
 
     fn working_rows(&self, clients: usize) -> usize {
-        self.participation
-            .per_server
-            .map_or(clients, |count| count * self.servers.count)
+        let chosen = self.participation.per_server;
+        2 * chosen.map_or(clients, |count| count * self.servers.count)
     }
 
     fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {

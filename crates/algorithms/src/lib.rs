@@ -147,7 +147,7 @@ pub(crate) trait Configured {
             count: clients,
         }
     }
-    /// Further rows that the method holds, velocities included.
+    /// Rows that the method holds besides the models when it holds most: what mixing writes to, velocities, copies.
     fn working_rows(&self, _clients: usize) -> usize {
         0
     }

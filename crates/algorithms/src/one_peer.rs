@@ -39,7 +39,11 @@ impl Configured for OnePeer {
     }
 
     fn working_rows(&self, clients: usize) -> usize {
-        if self.momentum > 0.0 { clients } else { 0 }
+        if self.momentum > 0.0 {
+            2 * clients
+        } else {
+            clients
+        }
     }
 
     fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {

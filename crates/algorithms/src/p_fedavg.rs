@@ -78,10 +78,11 @@ impl Configured for PFedavg {
     }
 
     fn working_rows(&self, clients: usize) -> usize {
-        match self.participation.per_server {
-            Some(count) => (count * self.servers.count).max(self.servers.count),
+        let slots = match self.participation.per_server {
+            Some(count) => count * self.servers.count,
             None => clients,
-        }
+        };
+        2 * (slots + self.servers.count)
     }
 
     fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {

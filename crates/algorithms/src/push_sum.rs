@@ -39,7 +39,7 @@ impl Configured for PushSum {
     }
 
     fn working_rows(&self, clients: usize) -> usize {
-        clients
+        2 * clients
     }
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {

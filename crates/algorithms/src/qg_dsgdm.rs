@@ -55,7 +55,7 @@ impl Configured for QgDsgdm {
     }
 
     fn working_rows(&self, clients: usize) -> usize {
-        3 * clients
+        4 * clients
     }
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {

@@ -98,7 +98,7 @@ impl Configured for Scaffold {
     }
 
     fn working_rows(&self, clients: usize) -> usize {
-        clients + 1 + 3 * self.participation.count(clients)
+        clients + 2 + 5 * self.participation.count(clients)
     }
 
     fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {

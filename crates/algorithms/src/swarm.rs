@@ -47,7 +47,7 @@ impl Configured for Swarm {
     }
 
     fn working_rows(&self, clients: usize) -> usize {
-        clients
+        clients + 1
     }
 
     fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {

@@ -199,12 +199,18 @@ impl CifarLayout {
         for name in files {
             manifest.locate(manifest.file(name), folder)?;
         }
-        let parts: Vec<Result<_, DataError>> = files.par_iter().map(read).collect();
         let (mut pixels, mut labels) = (Vec::new(), Vec::new());
-        for part in parts {
-            let (more_pixels, more_labels) = part?;
-            pixels.extend(more_pixels);
-            labels.extend(more_labels);
+        // As many files at once as there are threads, so that memory holds little more than the pixels.
+        for some in files.chunks(rayon::current_num_threads()) {
+            let parts: Vec<Result<_, DataError>> = some.par_iter().map(read).collect();
+            for part in parts {
+                let (more_pixels, more_labels) = part?;
+                if pixels.is_empty() {
+                    pixels.reserve_exact(more_pixels.len() * files.len());
+                }
+                pixels.extend(more_pixels);
+                labels.extend(more_labels);
+            }
         }
         let (classes, scales) = (self.record.classes, self.scales.clone());
         let examples = Examples::scaled_by_channel(pixels, labels, SHAPE, classes, scales)?;

@@ -133,12 +133,7 @@ impl Cwru {
             self.locate(recording, manifest, folder)?;
         }
         let input = Input::Numbers(SHAPE);
-        Ok(Outline::new(
-            input,
-            self.task,
-            &labels(&train),
-            &labels(&test),
-        ))
+        Ok(Outline::new(input, self.task, &labels(&train), &labels(&test)).of_numbers())
     }
 
     fn conditions(&self) -> &'static [Condition] {

@@ -122,6 +122,17 @@ pub enum Features {
     Tokens(Windows),
 }
 
+impl Features {
+    /// Bytes of memory that they take. A text that several share is counted with each.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Bytes { values, .. } => values.len(),
+            Self::Numbers(values) => size_of_val(values.as_slice()),
+            Self::Tokens(windows) => windows.bytes(),
+        }
+    }
+}
+
 /// Examples that are windows of one text: example `i` is the `length` tokens from `starts[i]`, and what follows each of
 /// them.
 #[derive(Clone, Debug, PartialEq)]
@@ -140,6 +151,11 @@ impl Windows {
     /// The first token of each window, `[M]`.
     pub fn starts(&self) -> &[u32] {
         &self.starts
+    }
+
+    /// Bytes of memory that the text and the places of the windows take.
+    fn bytes(&self) -> usize {
+        size_of_val(self.text.as_slice()) + size_of_val(self.starts.as_slice())
     }
 
     /// These windows, then `others` of the same text.

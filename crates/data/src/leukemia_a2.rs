@@ -97,7 +97,7 @@ impl LeukemiaA2 {
             places.iter().map(|place| labels[*place as usize]).collect()
         };
         let input = Input::Numbers(Shape::flat(GENES));
-        Ok(Outline::new(input, CLASSES, &of(&train), &of(&test)))
+        Ok(Outline::new(input, CLASSES, &of(&train), &of(&test)).of_numbers())
     }
 
     /// The samples that train and those that test, by their places among `labels`.

@@ -10,6 +10,8 @@ pub struct Outline {
     /// In the order of the labels.
     owners: Option<Vec<u32>>,
     train: usize,
+    /// Bytes of memory that the features of all examples take.
+    feature_bytes: usize,
     input: Input,
     classes: usize,
     /// Of the training examples, then of the test examples.
@@ -24,9 +26,18 @@ impl Outline {
             labels: [train, test].concat(),
             owners: None,
             train: train.len(),
+            feature_bytes: (train.len() + test.len()) * input.features(),
             input,
             classes,
             windows: None,
+        }
+    }
+
+    /// Says that features are stored as numbers of four bytes; without this they are bytes.
+    pub(crate) fn of_numbers(self) -> Self {
+        Self {
+            feature_bytes: self.labels.len() * self.input.features() * size_of::<f32>(),
+            ..self
         }
     }
 
@@ -51,10 +62,14 @@ impl Outline {
             train.labels(),
             test.labels(),
         );
+        outline.feature_bytes = train.features().bytes() + test.features().bytes();
         if let (Features::Tokens(first), Features::Tokens(second)) =
             (train.features(), test.features())
         {
-            outline.windows = Some(first.followed_by(second));
+            let windows = first.followed_by(second);
+            // Both lie in one text.
+            outline.feature_bytes -= size_of_val(windows.text().as_slice());
+            outline.windows = Some(windows);
         }
         match (train.owners(), test.owners()) {
             (Some(train), Some(test)) => outline.with_owners([train, test].concat()),
@@ -75,6 +90,11 @@ impl Outline {
     /// Test examples.
     pub fn test(&self) -> usize {
         self.labels.len() - self.train
+    }
+
+    /// Bytes of memory that the features of all examples take.
+    pub fn feature_bytes(&self) -> usize {
+        self.feature_bytes
     }
 
     /// What one example gives a model.

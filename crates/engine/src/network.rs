@@ -104,6 +104,12 @@ impl Network {
         (self.dropout > 0.0).then(|| Dropout::new(self.dropout, seed, row, step))
     }
 
+    /// Bytes of host memory that training and judging take on the processor besides the models and the examples as they
+    /// are stored: what `threads` threads need for batches of `batch` examples, and `tests` test examples as numbers.
+    pub fn working_bytes(&self, batch: usize, threads: usize, tests: usize) -> u64 {
+        crate::blocked::bytes(self, batch, threads, tests)
+    }
+
     /// Floating-point operations of one local step on `batch` examples: two per multiply-accumulate of the forward
     /// product, the weight gradient and, in all layers but those that read the example, the input gradient.
     pub fn flop_per_step(&self, batch: usize) -> f64 {

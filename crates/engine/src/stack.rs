@@ -38,6 +38,18 @@ pub(super) enum Storage {
     Gpu(Tensor<2>),
 }
 
+impl Storage {
+    /// Values in host memory, which are not copied. (Zeros of burn's own are bytes, and are copied when they are first
+    /// written to as floats.)
+    fn of_host(values: Vec<f32>, shape: Shape) -> Self {
+        Self::Host(FlexTensor::new(
+            burn::tensor::Bytes::from_elems(values),
+            burn_flex::Layout::contiguous(shape),
+            DType::F32,
+        ))
+    }
+}
+
 /// Runs one body per kind of storage; the second binds the GPU's tensor and is compiled only where there is one.
 macro_rules! on {
     ($storage:expr, Host($host:pat) => $cpu:expr, Gpu($gpu:pat) => $device:expr) => {
@@ -54,7 +66,7 @@ impl Stack {
     pub fn zeros(device: &Device, layout: &Arc<Layout>, rows: usize) -> Self {
         let shape = Shape::from(vec![rows, layout.width()]);
         let storage = match device {
-            Device::Cpu(_) => Storage::Host(FlexTensor::zeros(shape, DType::F32)),
+            Device::Cpu(_) => Storage::of_host(vec![0.0; rows * layout.width()], shape),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Storage::Gpu(Tensor::zeros(shape, gpu.device())),
         };
@@ -94,11 +106,7 @@ impl Stack {
         stack.rows = rows;
         let shape = Shape::from(vec![rows, layout.width()]);
         stack.storage = match device {
-            Device::Cpu(_) => Storage::Host(FlexTensor::new(
-                burn::tensor::Bytes::from_elems(values),
-                burn_flex::Layout::contiguous(shape),
-                DType::F32,
-            )),
+            Device::Cpu(_) => Storage::of_host(values, shape),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Storage::Gpu(Tensor::from_data(
                 burn::tensor::TensorData::new(values, shape),
@@ -142,11 +150,9 @@ impl Stack {
         let mut copy = Self::zeros(&self.device, &self.layout, 0);
         copy.rows = self.rows;
         copy.storage = on!(&self.storage,
-            Host(_) => Storage::Host(FlexTensor::new(
-                burn::tensor::Bytes::from_elems(self.to_host()),
-                burn_flex::Layout::contiguous(Shape::from(vec![self.rows, self.layout.width()])),
-                DType::F32,
-            )),
+            Host(_) => {
+                Storage::of_host(self.to_host(), Shape::from(vec![self.rows, self.layout.width()]))
+            },
             Gpu(tensor) => Storage::Gpu(stacked::copy(tensor.clone())));
         copy
     }

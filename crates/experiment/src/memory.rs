@@ -7,31 +7,39 @@ use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 pub(crate) struct Footprint {
     /// Rows of the stack of models, `R`.
     pub(crate) rows: usize,
-    /// Further rows that the method holds.
+    /// Rows that the method holds besides when it holds most.
     pub(crate) working_rows: usize,
     /// Floats of a row, padding included, `P_pad`.
     pub(crate) width: usize,
     /// Training and test examples, `M`.
     pub(crate) examples: usize,
-    /// Features of an example, `D`.
-    pub(crate) features: usize,
+    /// Bytes of their features.
+    pub(crate) feature_bytes: usize,
     /// Weights of the mixing matrix that are stored.
     pub(crate) mixing_weights: usize,
+    /// What the trainer needs besides.
+    pub(crate) working_bytes: u64,
 }
 
+/// What the program, its report and the reading of files take, measured with the smallest of runs.
+const PROGRAM: u64 = 72 << 20;
+
 impl Footprint {
-    /// Estimate in bytes: `4 P_pad (3 R + working rows)` for the models, their velocity and the second buffer that
-    /// mixing writes to; `M (D + 2 + 8)` for features of a byte, labels of two, the clients' index tables and their
-    /// order of the pass; 12 for every mixing weight, in both precisions.
-    ///
-    /// The program itself, caches of the trainers and evaluation come on top, some tens of MiB.
+    /// Estimate in bytes of the most memory that a run holds at once: `4 P_pad (R + working rows)` for the models and
+    /// what the method needs besides; the examples with labels of two bytes and the clients' index tables and orders of
+    /// the pass, 8 each; 12 for every mixing weight, in both precisions; what the trainer needs; and the program itself.
     pub(crate) fn bytes(&self) -> u64 {
-        let rows = (3 * self.rows as u64).saturating_add(self.working_rows as u64);
+        let rows = (self.rows as u64).saturating_add(self.working_rows as u64);
         let models = rows.saturating_mul(self.width as u64).saturating_mul(4);
-        let examples = (self.examples as u64).saturating_mul(self.features as u64 + 10);
-        models
-            .saturating_add(examples)
-            .saturating_add(12 * self.mixing_weights as u64)
+        let examples = self.feature_bytes as u64 + 10 * self.examples as u64;
+        [
+            models,
+            examples,
+            12 * self.mixing_weights as u64,
+            self.working_bytes,
+        ]
+        .into_iter()
+        .fold(PROGRAM, u64::saturating_add)
     }
 }
 
@@ -54,18 +62,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_models_of_a_thousand_clients_are_counted_three_times() {
+    fn the_models_of_a_thousand_clients_and_their_velocities_are_counted_three_times() {
         let footprint = Footprint {
             rows: 1000,
-            working_rows: 0,
+            working_rows: 2000,
             width: 159_104,
             examples: 70_000,
-            features: 784,
+            feature_bytes: 70_000 * 784,
             mixing_weights: 11_000,
+            working_bytes: 5,
         };
         assert_eq!(
             footprint.bytes(),
-            3 * 4 * 1000 * 159_104 + 70_000 * 794 + 132_000
+            PROGRAM + 3 * 4 * 1000 * 159_104 + 70_000 * 794 + 132_005
         );
     }
 
@@ -77,8 +86,9 @@ mod tests {
             working_rows: huge,
             width: huge,
             examples: 1,
-            features: 1,
+            feature_bytes: 1,
             mixing_weights: 0,
+            working_bytes: 0,
         };
         assert_eq!(footprint.bytes(), u64::MAX);
     }

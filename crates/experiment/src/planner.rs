@@ -79,8 +79,9 @@ impl<'a> Planner<'a> {
             working_rows: method.working_rows(clients) + config.evaluate.extra_rows(rows.count),
             width: layout.width(),
             examples: train + test,
-            features: outline.input().features(),
+            feature_bytes: outline.feature_bytes(),
             mixing_weights: overlay.as_ref().map_or(0, |planned| planned.matrix.nnz()),
+            working_bytes: working_bytes(&config, &network, &partition, test),
         }
         .bytes();
         if let Some(available) = self.available.filter(|available| memory_bytes > *available) {
@@ -180,6 +181,21 @@ fn dealt_sizes(outline: &Outline, partition: &Partition) -> (usize, usize) {
         None => (train, test),
         Some(held_out) => (train + test, held_out.len()),
     }
+}
+
+/// What training and judging take besides models and examples, with a thread per core.
+fn working_bytes(
+    config: &RunConfig,
+    network: &Network,
+    partition: &Partition,
+    tests: usize,
+) -> u64 {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let sgd = config.algorithm.training().sgd;
+    let largest = (0..partition.clients()).map(|client| partition.shard(client).len());
+    let batch = sgd.batch_on(largest.max().unwrap_or(0));
+    let judged = config.evaluate.examples.count().unwrap_or(tests);
+    network.working_bytes(batch, threads, judged.min(tests))
 }
 
 /// The network of the run's model for the run's examples.

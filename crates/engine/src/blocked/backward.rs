@@ -90,15 +90,15 @@ impl Passes<'_> {
 
     /// `d ⊙ [y > 0] · slope`. A unit that was left out has an output of zero, and so no gradient.
     pub(super) fn mask(&self, d: &mut [f32], y: &[f32], slope: f32) {
-        self.cpu.instructions().vectorize(|| {
-            for (delta, activation) in d.iter_mut().zip(y) {
-                *delta = if *activation > 0.0 {
-                    *delta * slope
-                } else {
-                    0.0
-                };
-            }
-        });
+        self.cpu.instructions().vectorize(
+            #[inline(always)]
+            move || {
+                for (delta, activation) in d.iter_mut().zip(y) {
+                    let through = *delta * slope;
+                    *delta = if *activation > 0.0 { through } else { 0.0 };
+                }
+            },
+        );
     }
 
     fn dense_back(
@@ -120,7 +120,10 @@ impl Passes<'_> {
             let size = layer.inputs * layer.outputs;
             reserve(&mut buffers.transposed, size);
             let transposed = &mut buffers.transposed[..size];
-            transpose(weight, layer.inputs, layer.outputs, transposed);
+            self.cpu.instructions().vectorize(
+                #[inline(always)]
+                || transpose(weight, layer.inputs, layer.outputs, transposed),
+            );
             self.cpu.instructions().run(Affine {
                 x: d,
                 x_stride: layer.outputs,

@@ -196,7 +196,11 @@ impl<'a> ByExample<'a> {
         for (index, turned) in self.stage.nodes.clone().zip(turned) {
             let node = &self.nodes[index];
             if let (Layer::Convolution(layer), Source::Node(_)) = (&node.layer, node.source) {
-                convolution::turn(layer, &self.weights[layer.weight.clone()], turned);
+                let weight = &self.weights[layer.weight.clone()];
+                self.cpu.instructions().vectorize(
+                    #[inline(always)]
+                    || convolution::turn(layer, weight, turned),
+                );
             }
         }
     }

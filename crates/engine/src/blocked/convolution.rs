@@ -24,6 +24,7 @@ pub(super) fn pieces(layer: &Convolution) -> Vec<Range<usize>> {
 }
 
 /// The weight `[height, width, in, out]` turned by half a turn and transposed: `[height, width, out, in]`.
+#[inline(always)]
 pub(super) fn turn(layer: &Convolution, weight: &[f32], turned: &mut Vec<f32>) {
     let (inputs, outputs) = (layer.input.channels, layer.output.channels);
     let places = layer.window.size.0 * layer.window.size.1;

@@ -12,7 +12,7 @@ use meshfold_data::Examples;
 use rayon::prelude::*;
 
 /// Examples that go through a network at once.
-const CHUNK: usize = 96;
+pub(super) const CHUNK: usize = 96;
 /// Examples of one task: enough that packing and scheduling do not show.
 const TASK: usize = 24 * CHUNK;
 /// Rows of a model with a single layer that share one product: 32 rows of 10 outputs fill 20 vectors of 16.

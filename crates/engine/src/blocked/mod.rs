@@ -39,6 +39,15 @@ pub(crate) struct Blocked {
     tests: Option<Vec<f32>>,
 }
 
+/// Bytes that the trainer needs besides the models and the examples as they are stored: the scratch of `threads` threads
+/// that train `network` on batches of `batch` examples, and `tests` test examples as numbers if models are judged on all
+/// of them.
+pub(crate) fn bytes(network: &Network, batch: usize, threads: usize, tests: usize) -> u64 {
+    let scratch = scratch::floats(network, batch, evaluate::CHUNK.min(tests));
+    let floats = (threads * scratch) as u64 + (tests * network.inputs()) as u64;
+    floats.saturating_mul(size_of::<f32>() as u64)
+}
+
 /// Everything of one row that its thread needs.
 struct Job<'a> {
     row: usize,

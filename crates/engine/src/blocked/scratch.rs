@@ -72,6 +72,17 @@ impl Scratch {
     }
 }
 
+/// Floats that one thread needs to train `network` on batches of `batch` examples and to judge it on `judged` at once.
+pub(super) fn floats(network: &Network, batch: usize, judged: usize) -> usize {
+    let stages = Stages::of(network);
+    let (batch, judged) = (batch.min(stages.piece), judged.min(stages.piece));
+    let given: usize = stages.stages.iter().map(|stage| stage.width).sum();
+    let kept: usize = stages.stages.iter().map(|stage| stage.kept).sum();
+    let both = batch.max(judged) * (network.inputs() + given + kept);
+    // Deltas on the way back; a velocity, sums or turned weights of a row.
+    both + batch * given + 2 * network.layout().width()
+}
+
 impl StageMemory {
     fn fit(&mut self, stage: &Stage, batch: usize, deltas: bool) {
         reserve(&mut self.outputs, batch * stage.width);

@@ -1,5 +1,7 @@
 //! The forward product of a dense layer, `Y = X · W + b`, and of a convolution, whose windows are rows that overlap.
 
+use super::mask::first_lanes;
+use super::packing::{PANEL, Packing};
 use pulp::{Simd, WithSimd};
 
 /// `y[i, j] = start[j] + Σ_k x[i, k] · w[k, j]`, then `max(0, ·)` if `relu`.
@@ -106,49 +108,8 @@ impl WithSimd for Affine<'_> {
     }
 }
 
-/// How a weight `[inner, columns]` lies in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Packing {
-    /// Row-major.
-    Rows,
-    /// As [`pack`] leaves it.
-    Panels {
-        /// The last panel comes first: products that follow each other find in cache what the one before read last.
-        backwards: bool,
-    },
-}
-
-/// Columns of a panel of a packed weight: a whole number of vectors of every instruction set.
-const PANEL: usize = 64;
-
 /// Floats of a weight that stay in the first-level cache while the rows go past it.
 const CACHED: usize = 6144;
-
-/// Copies `w` `[inner, columns]` to `to`, panel after panel of 64 columns, each row-major: rows of wide matrices are then
-/// no longer a power of two apart, where they would displace each other from the caches.
-pub(crate) fn pack(w: &[f32], inner: usize, columns: usize, to: &mut [f32]) {
-    for first in (0..columns).step_by(PANEL) {
-        let width = PANEL.min(columns - first);
-        let panel = to[first * inner..][..width * inner].chunks_exact_mut(width);
-        for (to, from) in panel.zip(w.chunks_exact(columns)) {
-            to.copy_from_slice(&from[first..first + width]);
-        }
-    }
-}
-
-/// As [`pack`] for the transpose of `w` `[columns, inner]`.
-pub(crate) fn pack_transposed(w: &[f32], inner: usize, columns: usize, to: &mut [f32]) {
-    for first in (0..columns).step_by(PANEL) {
-        let width = PANEL.min(columns - first);
-        let from = &w[first * inner..][..width * inner];
-        transpose(
-            from,
-            width,
-            inner,
-            &mut to[first * inner..][..width * inner],
-        );
-    }
-}
 
 /// Products whose rows lie in lines: row `i` of a line begins `i · x_stride` floats after the line in `x` and
 /// `i · y_stride` after it in `y`. A row of `x` is `segments` runs of `segment` floats, `segment_stride` apart.
@@ -233,23 +194,32 @@ impl Panel<'_> {
                 0..=1 => self.segment,
                 _ => CACHED / columns.width,
             };
-            let pieces = self.segment.div_ceil(most.max(1)).max(1);
-            let size = self.segment.div_ceil(pieces);
-            for piece in 0..self.segments * pieces {
-                let from = (piece % pieces * size).min(self.segment);
-                let cut = Cut {
-                    segment: piece / pieces,
-                    from,
-                    until: (from + size).min(self.segment),
-                    first: piece == 0,
-                    last: piece + 1 == self.segments * pieces,
-                };
+            for cut in &self.cuts(most.max(1)) {
                 for line in lines {
                     // SAFETY: the caller's promise.
-                    unsafe { self.line::<S>(simd, (*line, rows, part), &columns, &cut) };
+                    unsafe { self.line::<S>(simd, (*line, rows, part), &columns, cut) };
                 }
             }
         }
+    }
+
+    /// The pieces of the sums, of nearly equal length within a segment and of at most `most`. They are laid down in memory
+    /// because arithmetic on their bounds would otherwise be repeated in the innermost loop.
+    fn cuts(&self, most: usize) -> Vec<Cut> {
+        let pieces = self.segment.div_ceil(most).max(1);
+        let size = self.segment.div_ceil(pieces);
+        let all = self.segments * pieces;
+        let cut = |piece: usize| {
+            let from = (piece % pieces * size).min(self.segment);
+            Cut {
+                segment: piece / pieces,
+                from,
+                until: (from + size).min(self.segment),
+                first: piece == 0,
+                last: piece + 1 == all,
+            }
+        };
+        (0..all).map(cut).collect()
     }
 
     /// One piece of the sums of all rows of one line.
@@ -360,7 +330,7 @@ impl Tile {
     unsafe fn compute<S: Simd, const R: usize, const V: usize>(&self, simd: S) {
         let lanes = S::F32_LANES;
         let last = if V == 1 { self.width } else { lanes };
-        let mask = simd.mask_between_m32s(0, last as u32);
+        let mask = first_lanes(simd, last);
         let load = |pointer: *const f32, vector: usize| {
             // SAFETY: the caller keeps `width` columns readable; lanes beyond them are masked.
             unsafe {
@@ -421,23 +391,10 @@ impl Tile {
     }
 }
 
-/// `to[j, i] = from[i, j]` for `from` of `[rows, columns]`.
-pub(crate) fn transpose(from: &[f32], rows: usize, columns: usize, to: &mut [f32]) {
-    const BLOCK: usize = 8;
-    for first_row in (0..rows).step_by(BLOCK) {
-        let last_row = (first_row + BLOCK).min(rows);
-        for column in 0..columns {
-            for row in first_row..last_row {
-                to[column * rows + row] = from[row * columns + column];
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::Instructions;
+    use crate::kernels::{Instructions, pack};
 
     fn numbers(count: usize, salt: usize) -> Vec<f32> {
         (0..count)
@@ -508,25 +465,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn a_packed_transpose_is_the_transpose_packed() {
-        let (inner, columns) = (13, 150);
-        let from = numbers(inner * columns, 5);
-        let (mut turned, mut packed) = (vec![0.0; from.len()], vec![0.0; from.len()]);
-        transpose(&from, columns, inner, &mut turned);
-        pack(&turned, inner, columns, &mut packed);
-        let mut direct = vec![0.0; from.len()];
-        pack_transposed(&from, inner, columns, &mut direct);
-        assert_eq!(direct, packed);
-    }
-
-    #[test]
-    fn transpose_swaps_the_indices() {
-        let from = numbers(11 * 5, 4);
-        let mut to = vec![0.0; 55];
-        transpose(&from, 11, 5, &mut to);
-        assert!((0..11).all(|i| (0..5).all(|j| to[j * 11 + i] == from[i * 5 + j])));
     }
 }

@@ -3,7 +3,8 @@
 //! In a grid with channels innermost, a row of a window is one run of floats, and neighbouring windows of a line are rows
 //! of a matrix that overlap: a fixed number of floats apart.
 
-use super::affine::{Packing, Panel, Start};
+use super::affine::{Panel, Start};
+use super::packing::Packing;
 use pulp::{Simd, WithSimd};
 
 /// `y[p, o] = start[o] + Σ_{q, c} x[p · stride + q, c] · w[q, c, o]`, then `max(0, ·)` if `relu`.

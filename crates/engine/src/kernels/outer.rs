@@ -1,6 +1,7 @@
 //! The weight gradient of a dense layer, `G = Xᵀ · D`, and what is done with it while it is in registers.
 
 use super::affine::{Columns, even_part, with_rows};
+use super::mask::first_lanes;
 use pulp::{MemMask, Simd, WithSimd};
 
 /// `g[k, j] = Σ_i x[i, k] · d[i, j]` over `i < rows`, each tile of `g` handed to `update`.
@@ -306,8 +307,7 @@ impl<U: Update> Outer<'_, U> {
     #[inline(always)]
     unsafe fn compute<S: Simd, const R: usize, const V: usize>(&mut self, simd: S, tile: &Tile) {
         let lanes = S::F32_LANES;
-        let mask =
-            (V == 1 && tile.width < lanes).then(|| simd.mask_between_m32s(0, tile.width as u32));
+        let mask = (V == 1 && tile.width < lanes).then(|| first_lanes(simd, tile.width));
         let mut sums = [[simd.splat_f32s(0.0); V]; R];
         let lines = self.rows / self.line.max(1);
         for line in 0..lines {
@@ -360,7 +360,7 @@ impl<U: Update> WithSimd for Apply<'_, U> {
         );
         for first in (0..count).step_by(lanes) {
             let left = count - first;
-            let mask = (left < lanes).then(|| simd.mask_between_m32s(0, left as u32));
+            let mask = (left < lanes).then(|| first_lanes(simd, left));
             // SAFETY: the mask keeps within the gradient and, as asserted, within the targets.
             unsafe {
                 let values = load(simd, self.gradient.as_ptr().add(first), mask);
