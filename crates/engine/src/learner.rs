@@ -376,7 +376,7 @@ impl Learner {
         match trainer {
             Trainer::Blocked(trainer) => trainer.evaluate(context, stack, split, subset),
             #[cfg(feature = "gpu")]
-            Trainer::Stacked(trainer) => Ok(trainer.evaluate(context, stack, split, subset)),
+            Trainer::Stacked(trainer) => trainer.evaluate(context, stack, split, subset),
         }
     }
 

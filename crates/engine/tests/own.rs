@@ -343,6 +343,28 @@ fn products_large_enough_for_burn_to_share_them_have_the_same_bits_on_any_thread
     assert!(learn(1) == learn(2));
 }
 
+#[cfg(feature = "gpu")]
+#[test]
+fn a_gpu_learns_as_the_processor() {
+    let Some(gpu) = gpu() else { return };
+    let rule = Sgd {
+        clip_norm: Some(0.5),
+        ..rule()
+    };
+    for model in [transcribed(), row_by_row(), smooth(), Arc::new(Curved)] {
+        for extras in [false, true] {
+            let mut on_processor = learner_of(model.clone(), 1);
+            let start = on_processor.initial(4, Start::Independent).unwrap();
+            let start = start.to_host();
+            let needed = trained(&mut on_processor, &start, &rule, extras);
+            let network = fitted(model.clone());
+            let mut on_gpu = case().learner_of(network, &gpu, &SIZES);
+            let found = trained(&mut on_gpu, &start, &rule, extras);
+            expect_close(&found, &needed, &format!("{model:?} {extras}"));
+        }
+    }
+}
+
 #[test]
 fn gradients_are_the_slopes_of_the_loss() {
     for model in [smooth(), Arc::new(Curved)] {
@@ -438,7 +460,15 @@ fn text_is_read_as_whole_numbers() {
     let bag = Arc::new(RowByRow::new(bag, Bag::forward).unwrap());
     let network = Network::own(bag, input, 5).unwrap();
     assert_eq!((network.positions(), network.outputs()), (1, 5));
-    let mut learner = case.learner_of(network, &cpu(1, None), &[60]);
+    let learner = case.learner_of(network.clone(), &cpu(1, None), &[60]);
+    learns_text(learner);
+    #[cfg(feature = "gpu")]
+    if let Some(gpu) = gpu() {
+        learns_text(case.learner_of(network, &gpu, &[60]));
+    }
+}
+
+fn learns_text(mut learner: Learner) {
     let mut stack = learner.initial(1, Start::Same).unwrap();
     let before = learner.evaluate(&stack, Split::Train, None).unwrap()[0];
     let (amounts, rule) = (rows(&[Amount::Epochs(30)]), sgd(10, 0.9));

@@ -27,7 +27,7 @@ model: {own: glu}
 algorithm: {dsgd: {local: {steps: 5}, batch_size: 10, learning_rate: 0.2}}
 rounds: 12
 evaluate: {every: 3}
-sweep: {grid: {model: [{own: glu}, {own: convolution}]}}
+sweep: {grid: {model.own: [glu, convolution]}}
 ";
 
 /// A hidden layer of gated linear units (Dauphin et al., 2017): `(x A + a) ⊙ σ(x B + b)`.

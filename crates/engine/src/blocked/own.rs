@@ -3,7 +3,7 @@
 use super::gradient::{Gradients, Piece};
 use super::scratch::Scratch;
 use crate::error::EngineError;
-use crate::own::{Own, host, on_processor};
+use crate::own::{Own, host};
 use burn::tensor::{Device, Tensor, TensorData};
 
 impl Own {
@@ -17,8 +17,8 @@ impl Own {
         x: &[f32],
         batch: usize,
     ) -> Result<Vec<f32>, EngineError> {
-        let (row, x) = on_processor(row, x, [1, batch, x.len() / batch]);
-        Ok(host(self.pass(&row, x, false)?.outputs()))
+        let (views, x) = self.on_processor(row, x, [1, batch, x.len() / batch]);
+        Ok(host(self.pass(views, x, false)?.outputs()))
     }
 }
 
@@ -39,8 +39,8 @@ impl Gradients<'_> {
         self.read(scratch, piece);
         let (batch, width) = (piece.part.len(), self.passes.network.inputs());
         let x = &scratch.input[..batch * width];
-        let (row, x) = on_processor(weights, x, [1, batch, width]);
-        let tape = own.pass(&row, x, true)?;
+        let (views, x) = own.on_processor(weights, x, [1, batch, width]);
+        let tape = own.pass(views, x, true)?;
         let mut outputs = host(tape.outputs());
         let loss = self.judge(&mut outputs, &scratch.labels, piece.count);
         let shape = [1, batch, self.passes.network.outputs()];

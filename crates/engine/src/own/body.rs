@@ -3,7 +3,7 @@
 use super::OwnModel;
 use super::parameter::{Parameter, arrange};
 use crate::error::EngineError;
-use crate::layout::Layout;
+use crate::layout::{Block, Layout};
 use crate::stream::{Key, Purpose, stream};
 use burn::tensor::{Device, Tensor, TensorData};
 use meshfold_data::Input;
@@ -90,8 +90,8 @@ impl Own {
             let count = rows.len();
             let models = &models[rows.start * self.layout.width()..][..count * self.layout.width()];
             let x = &x[rows.start * TRIED * width..][..count * TRIED * width];
-            let (arena, x) = on_processor(models, x, [count, TRIED, width]);
-            let tape = self.pass(&arena, x, true)?;
+            let (views, x) = self.on_processor(models, x, [count, TRIED, width]);
+            let tape = self.pass(views, x, true)?;
             Ok(host(tape.outputs()))
         };
         let (both, second) = (outputs(0..2)?, outputs(1..2)?);
@@ -109,6 +109,26 @@ impl Own {
         }
     }
 
+    /// The parameters of rows `[R, P_pad]`, `[R, size]` each, and examples of `shape` `[R, B, D]`, as tensors of the
+    /// processor.
+    pub(crate) fn on_processor(
+        &self,
+        models: &[f32],
+        x: &[f32],
+        shape: [usize; 3],
+    ) -> (Vec<Tensor<2>>, Tensor<3>) {
+        let device = Device::flex();
+        let view = |block: &Block| {
+            let rows = models.chunks_exact(self.layout.width());
+            let values = rows.flat_map(|row| &row[block.range()]).copied();
+            let data = TensorData::new(values.collect::<Vec<f32>>(), [shape[0], block.size()]);
+            Tensor::from_data(data, &device)
+        };
+        let views = self.layout.blocks().iter().map(view).collect();
+        let x = TensorData::new(x.to_vec(), shape);
+        (views, Tensor::from_data(x, &device))
+    }
+
     /// Number `at` of an example that nobody has seen.
     fn made_up(&self, input: Input, at: usize) -> f32 {
         match input {
@@ -116,17 +136,6 @@ impl Own {
             Input::Tokens { .. } => (at * 7919 % self.classes.max(1)) as f32,
         }
     }
-}
-
-/// Rows `[R, P_pad]` and their examples of `shape` `[R, B, D]` as tensors of the processor.
-pub(crate) fn on_processor(models: &[f32], x: &[f32], shape: [usize; 3]) -> (Tensor<2>, Tensor<3>) {
-    let (device, rows) = (Device::flex(), shape[0]);
-    let models = TensorData::new(models.to_vec(), [rows, models.len() / rows]);
-    let x = TensorData::new(x.to_vec(), shape);
-    (
-        Tensor::from_data(models, &device),
-        Tensor::from_data(x, &device),
-    )
 }
 
 /// The numbers of a tensor of the processor, row-major.

@@ -14,7 +14,9 @@ pub use parameter::Parameter;
 pub use parameters::Parameters;
 pub use row_by_row::RowByRow;
 
-pub(crate) use body::{Own, host, on_processor};
+pub(crate) use body::{Own, host};
+#[cfg(feature = "gpu")]
+pub(crate) use tape::Tape;
 
 use crate::error::EngineError;
 use burn::tensor::Tensor;

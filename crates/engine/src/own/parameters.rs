@@ -17,20 +17,22 @@ pub struct Parameters<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// Views of the rows `arena` `[R, P_pad]`, differentiated by if `tracked`.
-    pub(super) fn of(own: &'a Own, arena: &Tensor<2>, tracked: bool) -> Self {
-        let view = |block: &crate::layout::Block| {
-            let view = arena.clone().narrow(1, block.offset, block.size());
-            match tracked {
-                true => view.autodiff().require_grad(),
-                false => view,
+    /// The parameters `views` `[R, size]` of `own`, differentiated by if `tracked`.
+    pub(super) fn of(own: &'a Own, views: Vec<Tensor<2>>, tracked: bool) -> Self {
+        let first = views.first().expect("a model has parameters");
+        let ([rows, _], device) = (first.dims(), first.device());
+        let views = match tracked {
+            true => {
+                let leaf = |view: Tensor<2>| view.autodiff().require_grad();
+                views.into_iter().map(leaf).collect()
             }
+            false => views,
         };
         Self {
             parameters: own.parameters(),
-            rows: arena.dims()[0],
-            device: arena.device(),
-            views: own.layout().blocks().iter().map(view).collect(),
+            rows,
+            device,
+            views,
         }
     }
 

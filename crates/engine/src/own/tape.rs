@@ -13,19 +13,20 @@ pub(crate) struct Tape {
 }
 
 impl Own {
-    /// Outputs of the rows `arena` `[R, P_pad]` for their examples `x` `[R, B, D]`, remembered if `tracked`.
+    /// Outputs of the rows whose parameters are `views` `[R, size]`, in the order of the blocks, for their examples `x`
+    /// `[R, B, D]`, remembered if `tracked`.
     ///
     /// # Errors
     /// [`EngineError::OwnModel`] if they are not `[R, B, C]`, or come from no parameter where they are tracked.
     pub(crate) fn pass(
         &self,
-        arena: &Tensor<2>,
+        views: Vec<Tensor<2>>,
         x: Tensor<3>,
         tracked: bool,
     ) -> Result<Tape, EngineError> {
         let [rows, batch, _] = x.dims();
         let needed = [rows, batch, self.classes()];
-        let parameters = Parameters::of(self, arena, tracked);
+        let parameters = Parameters::of(self, views, tracked);
         let outputs = self.model().forward(&parameters, x)?;
         let found = outputs.dims();
         let reason = if found != needed {

@@ -44,6 +44,7 @@ mod memory;
 mod mix;
 mod norms;
 mod outer;
+mod own;
 mod part;
 mod quantize;
 mod relu;

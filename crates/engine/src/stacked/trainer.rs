@@ -57,7 +57,7 @@ impl Stacked {
     /// Runs all local steps of all rows.
     ///
     /// # Errors
-    /// [`EngineError::Device`] if the stack is more than a kernel can see at once.
+    /// [`EngineError::Device`] if the stack is more than a kernel can see at once; those of a model of the user's own.
     pub(crate) fn train(
         &mut self,
         context: Context<'_>,
@@ -91,7 +91,7 @@ impl Stacked {
             Velocity::Kept(kept) => (None, Some((cube_mut(kept.take_tensor()), kept))),
         };
         let velocities = own.as_ref().or(kept.as_ref().map(|kept| &kept.0));
-        let mut fresh = own.is_some();
+        let (mut fresh, mut outcome) = (own.is_some(), Ok(()));
         while let Some(table) = draws.next(memory) {
             tallies.count(&table, work.round);
             let steps = Steps {
@@ -104,8 +104,8 @@ impl Stacked {
                 tallies: Some((&tallies, work.round)),
                 block: self.block(context.network, rows, &table),
             };
-            steps.each(|part| {
-                steps.gradient(part);
+            outcome = steps.each(|part| {
+                steps.gradient(part)?;
                 let scales = work
                     .sgd
                     .clip_norm
@@ -124,7 +124,11 @@ impl Stacked {
                     },
                 };
                 update.launch(&models, velocities, &table, part);
+                Ok(())
             });
+            if outcome.is_err() {
+                break;
+            }
             fresh = false;
         }
         if let Some((velocities, stack)) = kept {
@@ -133,7 +137,7 @@ impl Stacked {
         stack.put_tensor(tensor(models));
         scratch.velocities = own.or(scratch.velocities);
         (self.scratch, self.tallies) = (Some(scratch), Some(tallies));
-        Ok(())
+        outcome
     }
 
     /// The mini-batch gradient of every row at its next batch, `[R, P]`; zero for idle rows.
@@ -176,12 +180,13 @@ impl Stacked {
                 block: self.block(context.network, rows, &table),
             };
             steps.each(|part| {
-                steps.gradient(part);
+                steps.gradient(part)?;
                 if let Some(largest) = work.sgd.clip_norm {
                     let scales = clip_scales(&gradients, part.stack_rows(), width, largest);
                     scale_by(&gradients, &scales, part.stack_rows(), width);
                 }
-            });
+                Ok(())
+            })?;
         }
         out.put_tensor(tensor(gradients));
         (self.scratch, self.tallies) = (Some(scratch), Some(tallies));
@@ -191,7 +196,8 @@ impl Stacked {
     /// The gradient of row `i`'s model on the whole shard of client `clients[i]`, `[R, P]`.
     ///
     /// # Errors
-    /// [`EngineError::Device`] if the stack or the shards are more than a kernel can see at once.
+    /// [`EngineError::Device`] if the stack or the shards are more than a kernel can see at once; those of a model of the
+    /// user's own.
     pub(crate) fn shard_gradients(
         &self,
         context: Context<'_>,
@@ -225,7 +231,7 @@ impl Stacked {
             tallies: None,
             block,
         };
-        steps.each(|part| steps.gradient(part));
+        steps.each(|part| steps.gradient(part))?;
         out.put_tensor(tensor(gradients));
         Ok(out)
     }
