@@ -15,7 +15,7 @@ fn clients_on_a_ring_learn_with_models_of_ones_own() {
     let results = tempfile::tempdir().unwrap();
     let accuracies = own_model::learn(results.path()).unwrap();
     let labels: Vec<&str> = accuracies.iter().map(|(label, _)| label.as_str()).collect();
-    assert_eq!(labels, ["model.own=glu", "model.own=convolution"]);
+    assert_eq!(labels, ["own=glu", "own=convolution"]);
     for (label, accuracy) in &accuracies {
         // Guessing gives 0.1; after 60 steps both are above twice of what is asked for.
         assert!(*accuracy > 0.3, "{label}: {accuracy}");
