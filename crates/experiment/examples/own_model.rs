@@ -1,7 +1,8 @@
 //! Two models of one's own in a small decentralised run: eight clients on a ring learn ten digits by D-SGD.
 //!
 //! `Glu` is written for all rows at once; `Convolution` is an ordinary burn module, run row by row.
-//! `cargo run --release --workspace --example own_model` prints the accuracy round by round, and writes to `runs/`.
+//! It prints the accuracy round by round, and writes to `runs/`. Within this workspace,
+//! `cargo test --release --workspace --test own_model -- --nocapture` runs it.
 
 use std::error::Error;
 use std::path::Path;
