@@ -54,6 +54,7 @@ impl Sketch {
             Model::Resnet(resnet) => self.resnet(resnet, outputs),
             Model::CharLstm(lstm) => self.char_lstm(lstm, classes),
             Model::WordLstm(lstm) => self.word_lstm(lstm, classes),
+            Model::Own(_) => unreachable!("models of a user's own have no layers to draw"),
         }
     }
 

@@ -74,6 +74,12 @@ pub enum EngineError {
         /// The values that would do.
         needed: &'static str,
     },
+    /// A model of the user's own does not do what it must.
+    #[error("own model: {reason}")]
+    OwnModel {
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A device was asked for that this binary cannot drive.
     #[error("device {device}: {reason}")]
     Device {

@@ -162,7 +162,8 @@ impl Learner {
     /// Brings the examples to `device`. `seed` keys the initial models and the batches.
     ///
     /// # Errors
-    /// [`EngineError::Setting`] if the network does not fit the examples.
+    /// [`EngineError::Setting`] if the network does not fit the examples, [`EngineError::Device`] if they do not fit the
+    /// device.
     pub fn upload(
         device: &Device,
         network: Network,
@@ -194,7 +195,7 @@ impl Learner {
             }
         }
         let trainer = match device {
-            Device::Cpu(cpu) => Trainer::Blocked(Blocked::new(cpu, &network)),
+            Device::Cpu(cpu) => Trainer::Blocked(Blocked::new(cpu, &network)?),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Trainer::Stacked(Box::new(crate::stacked::Stacked::upload(
                 gpu, &network, &splits,
@@ -274,7 +275,8 @@ impl Learner {
     ///
     /// # Errors
     /// [`EngineError::RowCount`], [`EngineError::StackShape`], [`EngineError::Client`] or [`EngineError::Setting`] if
-    /// the work does not fit the stack, the clients or the engine.
+    /// the work does not fit the stack, the clients or the engine; [`EngineError::OwnModel`] if a model of the user's own
+    /// fails.
     pub fn train(
         &mut self,
         stack: &mut Stack,
@@ -289,7 +291,7 @@ impl Learner {
         let steps = self.count(work, |learner, row| learner.steps_of(row, work.sgd));
         let (context, states, trainer) = self.context(stack.rows());
         match trainer {
-            Trainer::Blocked(trainer) => trainer.train(context, states, stack, velocity, work),
+            Trainer::Blocked(trainer) => trainer.train(context, states, stack, velocity, work)?,
             #[cfg(feature = "gpu")]
             Trainer::Stacked(trainer) => trainer.train(context, states, stack, velocity, work)?,
         }
@@ -305,7 +307,7 @@ impl Learner {
         self.count(work, |_, row| u32::from(row.amount != Amount::Idle));
         let (context, states, trainer) = self.context(stack.rows());
         match trainer {
-            Trainer::Blocked(trainer) => Ok(trainer.gradients(context, states, stack, work)),
+            Trainer::Blocked(trainer) => trainer.gradients(context, states, stack, work),
             #[cfg(feature = "gpu")]
             Trainer::Stacked(trainer) => trainer.gradients(context, states, stack, work),
         }
@@ -345,7 +347,7 @@ impl Learner {
             seed: self.seed,
         };
         match &self.trainer {
-            Trainer::Blocked(trainer) => Ok(trainer.shard_gradients(context, stack, clients)),
+            Trainer::Blocked(trainer) => trainer.shard_gradients(context, stack, clients),
             #[cfg(feature = "gpu")]
             Trainer::Stacked(trainer) => trainer.shard_gradients(context, stack, clients),
         }
@@ -372,9 +374,9 @@ impl Learner {
         }
         let (context, _, trainer) = self.context(stack.rows());
         match trainer {
-            Trainer::Blocked(trainer) => Ok(trainer.evaluate(context, stack, split, subset)),
+            Trainer::Blocked(trainer) => trainer.evaluate(context, stack, split, subset),
             #[cfg(feature = "gpu")]
-            Trainer::Stacked(trainer) => Ok(trainer.evaluate(context, stack, split, subset)),
+            Trainer::Stacked(trainer) => trainer.evaluate(context, stack, split, subset),
         }
     }
 

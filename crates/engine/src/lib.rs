@@ -21,6 +21,7 @@ mod mixing;
 mod model;
 mod network;
 pub mod oracle;
+mod own;
 mod quantiser;
 mod schedule;
 mod stack;
@@ -30,6 +31,8 @@ mod stream;
 mod verbs;
 mod work;
 
+/// The tensors that models of a user's own are written in, in the version that the engine has.
+pub use burn;
 pub use device::{Cpu, Device, DeviceRequest};
 pub use dropout::Dropout;
 pub use error::EngineError;
@@ -41,6 +44,7 @@ pub use model::{
     CharLstm, Dnn8, GnLenet, Judged, Linear, Mlp, Model, NormPlace, Resnet, Targets, WordLstm,
 };
 pub use network::Network;
+pub use own::{Initial, OwnModel, OwnModels, Parameter, Parameters, RowByRow};
 pub use quantiser::{NormScope, Quantiser, uniform};
 pub use schedule::{
     Harmonic, InverseTime, LearningRate, Per, Power, Progress, Restart, Schedule, Step,

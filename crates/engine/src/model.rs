@@ -27,6 +27,8 @@ pub enum Model {
     CharLstm(CharLstm),
     /// A recurrent network that reads words.
     WordLstm(WordLstm),
+    /// A model of the user's own, by its name among [`OwnModels`](crate::OwnModels).
+    Own(String),
 }
 
 /// What the outputs of a [`Linear`] model are to be.

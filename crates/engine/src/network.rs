@@ -7,6 +7,7 @@ use crate::layer::{Layer, Node, Source};
 use crate::layout::Layout;
 use crate::loss::Loss;
 use crate::model::Model;
+use crate::own::{Own, OwnModel};
 use crate::stream::{Key, Purpose, stream};
 use meshfold_data::{Input, Shape};
 use rand::RngExt;
@@ -14,11 +15,10 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use std::sync::Arc;
 
-/// A model fitted to a dataset: layers, each of which reads the example or what an earlier one gives, and the loss that
-/// the outputs of the last are judged by.
+/// A model fitted to a dataset: what makes outputs of an example, and the loss that they are judged by.
 #[derive(Debug, Clone)]
 pub struct Network {
-    nodes: Vec<Node>,
+    body: Body,
     layout: Arc<Layout>,
     input: Input,
     classes: usize,
@@ -27,13 +27,23 @@ pub struct Network {
     dropout: f32,
 }
 
+/// What makes outputs of an example.
+#[derive(Debug, Clone)]
+enum Body {
+    /// Layers, each of which reads the example or what an earlier one gives.
+    Layers(Vec<Node>),
+    /// A model of the user's own.
+    Own(Own),
+}
+
 impl Network {
     /// Builds `model` for examples of `input` in `classes` classes.
     ///
     /// # Errors
     /// [`EngineError::Setting`] if the model does not fit the examples: a layer would have no units, a window does not
     /// fit its grid, groups do not divide the channels, the share of units left out is not in `[0, 1)`, or tokens are
-    /// given to a model that reads numbers.
+    /// given to a model that reads numbers. [`EngineError::OwnModel`] for [`Model::Own`], which
+    /// [`OwnModels::network`](crate::OwnModels::network) builds.
     pub fn new(model: &Model, input: Input, classes: usize) -> Result<Self, EngineError> {
         check(model, &input)?;
         let loss = Loss::of(model, classes);
@@ -46,13 +56,36 @@ impl Network {
             false => 1,
         };
         Ok(Self {
-            nodes,
+            body: Body::Layers(nodes),
             layout: Arc::new(layout),
             input,
             classes,
             positions,
             loss,
             dropout: model.dropout(),
+        })
+    }
+
+    /// Fits a model of the user's own to examples of `input` in `classes` classes. It is judged by the cross-entropy of one
+    /// output per class, at one position: the class of an example, or the token that follows a window.
+    ///
+    /// # Errors
+    /// [`EngineError::OwnModel`] if its parameters cannot be, its outputs are of another shape than rows, examples and
+    /// classes, or a row's outputs change with the rows beside it; whatever the model says itself.
+    pub fn own(
+        model: Arc<dyn OwnModel>,
+        input: Input,
+        classes: usize,
+    ) -> Result<Self, EngineError> {
+        let own = Own::new(model, input, classes)?;
+        Ok(Self {
+            layout: own.layout().clone(),
+            body: Body::Own(own),
+            input,
+            classes,
+            positions: 1,
+            loss: Loss::CrossEntropy,
+            dropout: 0.0,
         })
     }
 
@@ -111,15 +144,30 @@ impl Network {
     }
 
     /// Floating-point operations of one local step on `batch` examples: two per multiply-accumulate of the forward
-    /// product, the weight gradient and, in all layers but those that read the example, the input gradient.
+    /// product, the weight gradient and, in all layers but those that read the example, the input gradient. A model of the
+    /// user's own is counted as if every parameter were used once.
     pub fn flop_per_step(&self, batch: usize) -> f64 {
-        let per_example: usize = self.nodes.iter().map(operations).sum();
+        let per_example: usize = match &self.body {
+            Body::Layers(nodes) => nodes.iter().map(operations).sum(),
+            Body::Own(_) => 6 * self.layout.parameters(),
+        };
         (batch * per_example) as f64
     }
 
-    /// The layers, each after those that it reads.
+    /// The layers, each after those that it reads; a model of the user's own has none.
     pub(crate) fn nodes(&self) -> &[Node] {
-        &self.nodes
+        match &self.body {
+            Body::Layers(nodes) => nodes,
+            Body::Own(_) => &[],
+        }
+    }
+
+    /// The model of the user's own, if it is one.
+    pub(crate) fn own_model(&self) -> Option<&Own> {
+        match &self.body {
+            Body::Layers(_) => None,
+            Body::Own(own) => Some(own),
+        }
     }
 
     /// Whether the channels of an example's places go innermost: convolutions read them so. Examples are stored with
@@ -128,7 +176,7 @@ impl Network {
         let reads = |node: &Node| {
             node.source == Source::Example && matches!(node.layer, Layer::Convolution(_))
         };
-        self.nodes.iter().any(reads)
+        self.nodes().iter().any(reads)
     }
 
     /// Positions of the longest sequence that a layer goes over, 1 if there is none.
@@ -137,13 +185,13 @@ impl Network {
             Layer::Lstm(_) | Layer::Embedding(_) => node.output.places(),
             _ => 1,
         };
-        self.nodes.iter().map(places).max().unwrap_or(1)
+        self.nodes().iter().map(places).max().unwrap_or(1)
     }
 
     /// Whether it can read examples of `input`: numbers may have another shape if no layer minds.
     pub(crate) fn reads(&self, input: Input) -> bool {
         match (self.input, input) {
-            (Input::Numbers(own), Input::Numbers(shape)) => {
+            (Input::Numbers(own), Input::Numbers(shape)) if self.own_model().is_none() => {
                 own == shape || (own.features() == shape.features() && !self.reads_channels_last())
             }
             (own, input) => own == input,
@@ -155,11 +203,16 @@ impl Network {
     }
 
     /// Draws one initial model, `[P_pad]`, as PyTorch does: weights and biases of dense layers and convolutions uniform
-    /// in ±1/√inputs, those of recurrent layers in ±1/√hidden; normal embeddings; factors of one and offsets of zero.
+    /// in ±1/√inputs, those of recurrent layers in ±1/√hidden; normal embeddings; factors of one and offsets of zero. A
+    /// model of the user's own says so itself.
     pub(crate) fn initialise(&self, seed: u64, row: u32) -> Vec<f32> {
+        let nodes = match &self.body {
+            Body::Layers(nodes) => nodes,
+            Body::Own(own) => return own.initialise(seed, row),
+        };
         let mut values = vec![0.0; self.layout.width()];
         let mut named = 0;
-        for node in &self.nodes {
+        for node in nodes {
             let key = Key {
                 row,
                 layer: named,
@@ -174,6 +227,11 @@ impl Network {
 
 /// Checks what does not depend on the layers.
 fn check(model: &Model, input: &Input) -> Result<(), EngineError> {
+    if let Model::Own(name) = model {
+        return Err(EngineError::OwnModel {
+            reason: format!("`{name}` is no model of the engine's"),
+        });
+    }
     let refuse = |what, found, needed| {
         Err(EngineError::Setting {
             what,

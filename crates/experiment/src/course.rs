@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use meshfold_algorithms::{Algorithm, Lag, Method, Phase, Round, RowKind, Setting, Traffic};
 use meshfold_data::Splits;
-use meshfold_engine::{Device, Learner, LearnerState, LearningRate, Network, Schedule, Stack};
+use meshfold_engine::{Device, Learner, LearnerState, LearningRate, Schedule, Stack};
 
 use crate::checkpoint::{Saved, Stacks, Totals};
 use crate::connections::{Connections, drops_rows};
@@ -49,9 +49,14 @@ impl<'a> Course<'a> {
         device: &Device,
     ) -> Result<Self, RunError> {
         let config = &plan.config;
-        let network = Network::new(&config.model, data.train.input(), data.train.classes())?;
         let partition = plan.partition.clone();
-        let learner = Learner::upload(device, network, data.clone(), partition, config.seed)?;
+        let learner = Learner::upload(
+            device,
+            plan.model.clone(),
+            data.clone(),
+            partition,
+            config.seed,
+        )?;
         let algorithm = config.algorithm.build(&plan.population.setting)?;
         let models = learner.initial(algorithm.rows().count, config.start)?;
         let mut connections = Connections::new(plan);

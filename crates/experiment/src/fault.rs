@@ -160,6 +160,14 @@ pub enum Fault {
     /// The model cannot be built.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// A model of the user's own that this program does not have.
+    #[error("this program has no model of its own named `{name}`")]
+    OwnModel {
+        /// The name found.
+        name: String,
+        /// The names that the program knows.
+        known: Vec<String>,
+    },
     /// The run is larger than the machine.
     #[error(
         "a run of {rows} rows with {parameters} parameters needs about {}, {} are available",
@@ -205,6 +213,11 @@ impl Fault {
             Self::WeightsWithoutOverlay => {
                 Some("leave `weights` out, or add a topology".to_owned())
             }
+            Self::OwnModel { known, .. } if known.is_empty() => Some(
+                "such models are written in Rust and run by a program of their author's: see \"Your own model\" in README.md"
+                    .to_owned(),
+            ),
+            Self::OwnModel { name, known } => Some(suggestion(name, known, "models")),
             Self::Memory { .. } => Some("take fewer clients or a smaller model".to_owned()),
             Self::NoExperiment { .. } => Some(
                 "an experiment has at least name, dataset, partition, model, algorithm and rounds"

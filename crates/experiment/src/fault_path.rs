@@ -22,6 +22,7 @@ pub(crate) fn of_dataset(error: &DataError, choice: &str) -> String {
 /// The dotted path of the setting of `model` that is at fault; `choice` is the model's name.
 pub(crate) fn of_model(error: &EngineError, choice: &str) -> String {
     let setting = match error {
+        EngineError::OwnModel { .. } => return format!("model.{choice}"),
         EngineError::Setting {
             what: "dropout", ..
         } => "dropout",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use meshfold_algorithms::Rows;
 use meshfold_data::{DataFolder, Outline, Partition};
+use meshfold_engine::{Network, OwnModels};
 use meshfold_topology::OverlaySummary;
 use serde::Serialize;
 
@@ -35,6 +36,8 @@ pub struct RunPlan {
     pub rows: Rows,
     /// Parameters of a model, `P`.
     pub parameters: usize,
+    /// The model, fitted to the examples.
+    pub model: Network,
     /// Estimate of the memory that the run takes.
     pub memory_bytes: u64,
     /// Expected local steps of all rows in a round in which nobody fails or falls behind.
@@ -117,16 +120,32 @@ impl RunPlan {
 /// # Errors
 /// [`ConfigError`] of the first value that is at fault, pointing at where it was written.
 pub fn plan(source: &Source, folder: &DataFolder) -> Result<Vec<RunPlan>, ConfigError> {
-    plan_within(source, folder, memory::available())
+    plan_with(source, folder, &OwnModels::new())
 }
 
-/// [`plan`] on a machine with `available` bytes of memory left.
+/// [`plan`] where `model: {own: NAME}` may name one of `own_models`. [`run`](crate::run()) then knows it from the plan.
+///
+/// The id of a run has the name of such a model, but nothing of what the model does: who changes that takes another name,
+/// or runs again.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_with(
+    source: &Source,
+    folder: &DataFolder,
+    own_models: &OwnModels,
+) -> Result<Vec<RunPlan>, ConfigError> {
+    plan_within(source, folder, own_models, memory::available())
+}
+
+/// [`plan_with`] on a machine with `available` bytes of memory left.
 fn plan_within(
     source: &Source,
     folder: &DataFolder,
+    own_models: &OwnModels,
     available: Option<u64>,
 ) -> Result<Vec<RunPlan>, ConfigError> {
-    let mut planner = Planner::new(folder, available);
+    let mut planner = Planner::new(folder, own_models, available);
     let mut plans: Vec<RunPlan> = Vec::new();
     let mut place_of: BTreeMap<String, usize> = BTreeMap::new();
     let mut without_cliques = None;
@@ -174,10 +193,11 @@ rounds: 5
     #[test]
     fn a_run_that_does_not_fit_in_memory_is_refused_with_the_figure() {
         let (source, folder) = (Source::new("tiny.yaml", YAML), DataFolder::new("unused"));
-        let planned = plan_within(&source, &folder, None).unwrap();
+        let within = |available| plan_within(&source, &folder, &OwnModels::new(), available);
+        let planned = within(None).unwrap();
         let needed = planned[0].memory_bytes;
-        assert!(plan_within(&source, &folder, Some(needed)).is_ok());
-        let error = plan_within(&source, &folder, Some(needed - 1)).unwrap_err();
+        assert!(within(Some(needed)).is_ok());
+        let error = within(Some(needed - 1)).unwrap_err();
         let fault = Fault::Memory {
             rows: 3,
             parameters: 79_510,

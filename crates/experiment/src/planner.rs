@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use meshfold_data::{DataFolder, Outline, Partition};
-use meshfold_engine::{Key, Model, Network, Purpose, stream};
+use meshfold_engine::{Key, Model, Network, OwnModels, Purpose, stream};
 
 use crate::checks;
 use crate::config::RunConfig;
@@ -24,6 +24,7 @@ const MOST_UNITS: usize = 1 << 24;
 /// What the runs of a sweep share.
 pub(crate) struct Planner<'a> {
     folder: &'a DataFolder,
+    own_models: &'a OwnModels,
     available: Option<u64>,
     /// By dataset.
     outlines: BTreeMap<String, Arc<Outline>>,
@@ -34,9 +35,14 @@ pub(crate) struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     /// Plans for a machine with `available` bytes of memory left, with datasets in `folder`.
-    pub(crate) fn new(folder: &'a DataFolder, available: Option<u64>) -> Self {
+    pub(crate) fn new(
+        folder: &'a DataFolder,
+        own_models: &'a OwnModels,
+        available: Option<u64>,
+    ) -> Self {
         Self {
             folder,
+            own_models,
             available,
             outlines: BTreeMap::new(),
             partitions: BTreeMap::new(),
@@ -50,7 +56,7 @@ impl<'a> Planner<'a> {
         checks::method(&run)?;
         checks::theory(&run)?;
         let outline = self.outline(&run)?;
-        let network = network(&run, &outline)?;
+        let network = network(&run, self.own_models, &outline)?;
         let partition = self.partition(&run, &outline)?;
         let clients = partition.clients();
         checks::clients(&run, clients)?;
@@ -103,6 +109,7 @@ impl<'a> Planner<'a> {
             clients,
             rows,
             parameters,
+            model: network,
             memory_bytes,
             local_steps_per_round: forecast.local_steps,
             bytes_per_round: forecast.bytes,
@@ -199,7 +206,20 @@ fn working_bytes(
 }
 
 /// The network of the run's model for the run's examples.
-fn network(run: &Resolved<'_>, outline: &Outline) -> Result<Network, ConfigError> {
+fn network(
+    run: &Resolved<'_>,
+    own_models: &OwnModels,
+    outline: &Outline,
+) -> Result<Network, ConfigError> {
+    if let Model::Own(name) = &run.config.model
+        && own_models.get(name).is_none()
+    {
+        let fault = Fault::OwnModel {
+            name: name.clone(),
+            known: own_models.names().map(str::to_owned).collect(),
+        };
+        return Err(run.error(fault, "model.own"));
+    }
     if let Model::Mlp(mlp) = &run.config.model
         && let Some(index) = mlp.hidden.iter().position(|units| *units > MOST_UNITS)
     {
@@ -210,7 +230,8 @@ fn network(run: &Resolved<'_>, outline: &Outline) -> Result<Network, ConfigError
             needed,
         ));
     }
-    Network::new(&run.config.model, outline.input(), outline.classes()).map_err(|error| {
+    let network = own_models.network(&run.config.model, outline.input(), outline.classes());
+    network.map_err(|error| {
         let path = fault_path::of_model(&error, run.choice("model"));
         run.error(error, &path)
     })

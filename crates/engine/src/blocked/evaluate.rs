@@ -2,7 +2,9 @@
 
 use super::Blocked;
 use super::scratch::Scratch;
+use super::workers::Deal;
 use crate::device::Cpu;
+use crate::error::EngineError;
 use crate::kernels::{Affine, Outcome, Packing, Start};
 use crate::layer::{Dense, Layer};
 use crate::learner::{Context, Score, Split};
@@ -20,13 +22,16 @@ const GROUP: usize = 32;
 
 impl Blocked {
     /// Loss and accuracy of every row on `split`, or on its examples `subset`.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
     pub(crate) fn evaluate(
         &mut self,
         context: Context<'_>,
         stack: &Stack,
         split: Split<'_>,
         subset: Option<&[u32]>,
-    ) -> Vec<Score> {
+    ) -> Result<Vec<Score>, EngineError> {
         if let Split::Shards(clients) = split {
             return self.evaluate_shards(context, stack, clients);
         }
@@ -47,11 +52,11 @@ impl Blocked {
             Some(tests) => tests,
             None => self.normalise(context.network, examples, indices),
         };
-        let scores = self.judge(context.network, stack, &x, (examples, indices));
+        let scores = self.judge(context.network, stack, &x, (examples, indices))?;
         if whole_test(split, subset) {
             self.tests = Some(x);
         }
-        scores
+        Ok(scores)
     }
 
     fn normalise(&self, network: &Network, examples: &Examples, indices: &[u32]) -> Vec<f32> {
@@ -72,54 +77,42 @@ impl Blocked {
         stack: &Stack,
         x: &[f32],
         (examples, indices): (&Examples, &[u32]),
-    ) -> Vec<Score> {
+    ) -> Result<Vec<Score>, EngineError> {
         let width = network.layout().width();
         let models = stack.host().unwrap_or_default();
         let single = single(network);
         let group = if single.is_some() { GROUP } else { 1 };
         let parts = indices.len().div_ceil(TASK);
         let groups: Vec<&[f32]> = models.chunks(group * width).collect();
-        let outcomes: Vec<Vec<Outcome>> = self.cpu.install(|| {
-            (0..groups.len() * parts)
-                .into_par_iter()
-                .with_max_len(1)
-                .map(|task| {
-                    let (rows, part) = (groups[task / parts], task % parts);
-                    let indices = &indices[part * TASK..indices.len().min((part + 1) * TASK)];
-                    let x =
-                        &x[part * TASK * network.inputs()..][..indices.len() * network.inputs()];
-                    let mut scratch = self.scratches.take();
-                    let outcomes = match single {
-                        Some(layer) => {
-                            let labels = labels(examples, indices);
-                            judge_group(
-                                &self.cpu,
-                                (network, layer),
-                                rows,
-                                (x, &labels),
-                                &mut scratch,
-                            )
-                        }
-                        None => vec![self.judge_row(
-                            network,
-                            rows,
-                            x,
-                            (examples, indices),
-                            &mut scratch,
-                        )],
-                    };
-                    self.scratches.put(scratch);
-                    outcomes
-                })
-                .collect()
+        let judge = |task: usize| {
+            let (rows, part) = (groups[task / parts], task % parts);
+            let indices = &indices[part * TASK..indices.len().min((part + 1) * TASK)];
+            let x = &x[part * TASK * network.inputs()..][..indices.len() * network.inputs()];
+            let mut scratch = self.scratches.take();
+            let outcomes = match single {
+                Some(layer) => {
+                    let labels = labels(examples, indices);
+                    let (layer, x) = ((network, layer), (x, &labels[..]));
+                    judge_group(&self.cpu, layer, rows, x, &mut scratch)
+                }
+                None => {
+                    let examples = (examples, indices);
+                    vec![self.judge_row(network, rows, x, examples, &mut scratch)?]
+                }
+            };
+            self.scratches.put(scratch);
+            Ok(outcomes)
+        };
+        let tasks = (0..groups.len() * parts).collect();
+        let outcomes = self.workers.map(tasks, Deal::Grains(1), judge)?;
+        let scores = (0..stack.rows()).map(|row| {
+            let tasks = &outcomes[row / group * parts..][..parts];
+            let outcomes = tasks
+                .iter()
+                .map(|outcomes: &Vec<Outcome>| outcomes[row % group]);
+            Score::of(outcomes, indices.len() * network.positions())
         });
-        (0..stack.rows())
-            .map(|row| {
-                let tasks = &outcomes[row / group * parts..][..parts];
-                let outcomes = tasks.iter().map(|outcomes| outcomes[row % group]);
-                Score::of(outcomes, indices.len() * network.positions())
-            })
-            .collect()
+        Ok(scores.collect())
     }
 
     /// One row of any model on the examples `x`, which are `indices` of `examples`.
@@ -130,7 +123,7 @@ impl Blocked {
         x: &[f32],
         (examples, indices): (&Examples, &[u32]),
         scratch: &mut Scratch,
-    ) -> Outcome {
+    ) -> Result<Outcome, EngineError> {
         let (width, passes) = (network.outputs(), self.passes(network, false));
         let mut outcome = Outcome::default();
         let chunk = CHUNK.min(self.stages.piece);
@@ -140,44 +133,54 @@ impl Blocked {
             .zip(indices.chunks(chunk))
         {
             passes.targets(examples, indices, &mut scratch.labels);
-            let memory = (&mut scratch.stages[..], &mut scratch.buffers);
-            passes.forward(row, x, memory, None);
+            let mut by_burn: Vec<f32>;
+            let outputs = match network.own_model() {
+                Some(own) => {
+                    by_burn = own.outputs(row, x, indices.len())?;
+                    &mut by_burn[..]
+                }
+                None => {
+                    let memory = (&mut scratch.stages[..], &mut scratch.buffers);
+                    passes.forward(row, x, memory, None);
+                    let last = scratch.stages.len() - 1;
+                    &mut scratch.stages[last].outputs[..scratch.labels.len() * width]
+                }
+            };
             let labels = &scratch.labels;
-            let last = scratch.stages.len() - 1;
-            let outputs = &mut scratch.stages[last].outputs[..labels.len() * width];
             outcome.add(self.cpu.instructions().vectorize(
                 #[inline(always)]
                 || network.loss().judge(outputs, labels, width, None),
             ));
         }
-        outcome
+        Ok(outcome)
     }
 
     /// Row `i` on the training shard of client `clients[i]`.
-    fn evaluate_shards(&self, context: Context<'_>, stack: &Stack, clients: &[u32]) -> Vec<Score> {
+    fn evaluate_shards(
+        &self,
+        context: Context<'_>,
+        stack: &Stack,
+        clients: &[u32],
+    ) -> Result<Vec<Score>, EngineError> {
         let width = context.network.layout().width();
         let models = stack.host().unwrap_or_default();
         let passes = self.passes(context.network, false);
-        self.cpu.install(|| {
-            models
-                .par_chunks_exact(width)
-                .zip(clients)
-                .map(|(row, client)| {
-                    let shard = context.partition.shard(*client as usize);
-                    let mut scratch = self.scratches.take();
-                    let parts = shard.chunks(CHUNK).map(|part| {
-                        let mut x = vec![0.0; part.len() * context.network.inputs()];
-                        passes.gather(context.train, part, &mut x);
-                        let examples = (context.train, part);
-                        self.judge_row(context.network, row, &x, examples, &mut scratch)
-                    });
-                    let judged = shard.len() * context.network.positions();
-                    let score = Score::of(parts, judged);
-                    self.scratches.put(scratch);
-                    score
-                })
-                .collect()
-        })
+        let judge = |(row, client): (&[f32], &u32)| {
+            let shard = context.partition.shard(*client as usize);
+            let mut scratch = self.scratches.take();
+            let parts = shard.chunks(CHUNK).map(|part| {
+                let mut x = vec![0.0; part.len() * context.network.inputs()];
+                passes.gather(context.train, part, &mut x);
+                let examples = (context.train, part);
+                self.judge_row(context.network, row, &x, examples, &mut scratch)
+            });
+            let parts = parts.collect::<Result<Vec<_>, _>>()?;
+            let judged = shard.len() * context.network.positions();
+            self.scratches.put(scratch);
+            Ok(Score::of(parts.into_iter(), judged))
+        };
+        let rows = models.chunks_exact(width).zip(clients).collect();
+        self.workers.map(rows, Deal::Grains(usize::MAX), judge)
     }
 }
 

@@ -5,6 +5,7 @@ use super::passes::Passes;
 use super::scratch::Scratch;
 use super::sink::Sink;
 use crate::dropout::Dropout;
+use crate::error::EngineError;
 use meshfold_data::Examples;
 use std::ops::Range;
 
@@ -28,14 +29,10 @@ impl Gradients<'_> {
     /// Forward pass and loss of a piece; leaves the gradient of the batch's mean loss by the outputs. Returns the sum
     /// of the examples' losses, each the mean over its judged positions.
     pub(super) fn forward(&self, weights: &[f32], scratch: &mut Scratch, piece: &Piece<'_>) -> f64 {
-        let Passes { cpu, network, .. } = self.passes;
+        let network = self.passes.network;
         let batch = piece.part.len();
-        scratch.fit(network, self.passes.stages, batch, true);
-        let indices = &scratch.indices[piece.part.clone()];
-        self.passes
-            .targets(self.examples, indices, &mut scratch.labels);
-        let x = &mut scratch.input[..batch * network.inputs()];
-        self.passes.gather(self.examples, indices, x);
+        self.read(scratch, piece);
+        let x = &scratch.input[..batch * network.inputs()];
         let masks = piece.dropout.map(|dropout| Masks {
             dropout,
             first: piece.part.start,
@@ -45,8 +42,26 @@ impl Gradients<'_> {
         let (width, positions) = (network.outputs(), network.positions());
         let last = scratch.stages.len() - 1;
         let outputs = &mut scratch.stages[last].outputs[..batch * positions * width];
-        let judged = (piece.count * positions) as f32;
-        let (labels, scale) = (&scratch.labels, 1.0 / judged);
+        self.judge(outputs, &scratch.labels, piece.count)
+    }
+
+    /// Makes room for a piece, and reads its examples and what they are to be.
+    pub(super) fn read(&self, scratch: &mut Scratch, piece: &Piece<'_>) {
+        let (network, batch) = (self.passes.network, piece.part.len());
+        scratch.fit(network, self.passes.stages, batch, true);
+        let indices = &scratch.indices[piece.part.clone()];
+        self.passes
+            .targets(self.examples, indices, &mut scratch.labels);
+        let x = &mut scratch.input[..batch * network.inputs()];
+        self.passes.gather(self.examples, indices, x);
+    }
+
+    /// Turns outputs into the gradient of the mean loss of a batch of `count` examples. Returns the sum of the losses of
+    /// those that the outputs are of, each the mean over its judged positions.
+    pub(super) fn judge(&self, outputs: &mut [f32], labels: &[u16], count: usize) -> f64 {
+        let Passes { cpu, network, .. } = self.passes;
+        let (width, positions) = (network.outputs(), network.positions());
+        let scale = 1.0 / (count * positions) as f32;
         let outcome = cpu.instructions().vectorize(
             #[inline(always)]
             || network.loss().judge(outputs, labels, width, Some(scale)),
@@ -55,12 +70,15 @@ impl Gradients<'_> {
     }
 
     /// The mean gradient over all of `scratch.indices` into `scratch.gradient`; returns the sum of the losses.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
     pub(super) fn accumulate(
         &self,
         weights: &[f32],
         scratch: &mut Scratch,
         dropout: Option<&Dropout>,
-    ) -> f64 {
+    ) -> Result<f64, EngineError> {
         let count = scratch.indices.len();
         let mut gradient = std::mem::take(&mut scratch.gradient);
         gradient.resize(weights.len(), 0.0);
@@ -72,16 +90,22 @@ impl Gradients<'_> {
                 count,
                 dropout,
             };
+            let add = first > 0;
+            if let Some(own) = self.passes.network.own_model() {
+                let target = (&mut gradient[..], add);
+                loss += self.by_tape(own, weights, scratch, &piece, target)?;
+                continue;
+            }
             loss += self.forward(weights, scratch, &piece);
             let mut sink = Sink::Gradient {
                 weights,
                 gradient: &mut gradient,
-                add: first > 0,
+                add,
             };
             self.passes
                 .backward(scratch, piece.part.len(), &mut sink, dropout);
         }
         scratch.gradient = gradient;
-        loss
+        Ok(loss)
     }
 }

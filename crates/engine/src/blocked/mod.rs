@@ -10,30 +10,34 @@ mod gradient;
 mod group_norm;
 mod last;
 mod lstm;
+mod own;
 mod passes;
 mod pool;
 mod scratch;
 mod sink;
 mod stages;
 mod step;
+mod workers;
 
 use crate::batches::{Batches, Pass, RowKey};
 use crate::device::Cpu;
+use crate::error::EngineError;
 use crate::learner::{Context, RowStates, RowTally};
 use crate::network::Network;
 use crate::stack::Stack;
 use crate::work::{Amount, LocalWork, RowWork, Velocity};
 use gradient::Gradients;
 use passes::Passes;
-use rayon::prelude::*;
 use scratch::Scratches;
 use stages::Stages;
 use step::{Extras, Trainer};
+use workers::{Deal, Workers};
 
 /// The client-blocked trainer: scratch memory per thread, and the normalised test examples once they were asked for.
 #[derive(Debug)]
 pub(crate) struct Blocked {
     cpu: Cpu,
+    workers: Workers,
     stages: Stages,
     scratches: Scratches,
     tests: Option<Vec<f32>>,
@@ -61,16 +65,23 @@ struct Job<'a> {
 
 impl Blocked {
     /// A trainer of `network`'s rows.
-    pub(crate) fn new(cpu: &Cpu, network: &Network) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if threads cannot be started.
+    pub(crate) fn new(cpu: &Cpu, network: &Network) -> Result<Self, EngineError> {
+        Ok(Self {
             cpu: cpu.clone(),
+            workers: Workers::new(cpu, network)?,
             stages: Stages::of(network),
             scratches: Scratches::default(),
             tests: None,
-        }
+        })
     }
 
     /// Runs all local steps of all rows.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
     pub(crate) fn train(
         &mut self,
         context: Context<'_>,
@@ -78,7 +89,7 @@ impl Blocked {
         stack: &mut Stack,
         velocity: Velocity<'_>,
         work: &LocalWork<'_>,
-    ) {
+    ) -> Result<(), EngineError> {
         let width = stack.layout().width();
         let (correction, anchor) = (
             host(work.correction),
@@ -89,8 +100,7 @@ impl Blocked {
             Velocity::Fresh => (0..stack.rows()).map(|_| None).collect(),
         };
         let jobs = jobs(states, rows_of(stack, width), velocities, work.rows);
-        // With fewer busy rows than threads, the threads share each row's products instead: the bits are the same.
-        let share_rows = jobs.len() < self.cpu.threads();
+        let share_rows = self.workers.share(jobs.len());
         let trainer = Trainer {
             gradients: self.gradients_of(context, share_rows),
             sgd: work.sgd,
@@ -104,28 +114,31 @@ impl Blocked {
                     .map(|(all, anchor)| (&all[job.row * width..][..width], anchor.mu)),
             };
             let mut scratch = self.scratches.take();
-            let loss = trainer.train(job.target, job.velocity, extras, &mut batches, &mut scratch);
+            let loss =
+                trainer.train(job.target, job.velocity, extras, &mut batches, &mut scratch)?;
             job.tally.add(loss, work.round);
             self.scratches.put(scratch);
+            Ok(())
         };
-        self.cpu.install(|| {
-            if share_rows {
-                jobs.into_iter().for_each(train);
-            } else {
-                let grain = (jobs.len() / (16 * self.cpu.threads())).max(1);
-                jobs.into_par_iter().with_max_len(grain).for_each(train);
-            }
-        });
+        let deal = match share_rows {
+            true => Deal::InTurn,
+            false => Deal::Grains((jobs.len() / (16 * self.cpu.threads())).max(1)),
+        };
+        self.workers.map(jobs, deal, train)?;
+        Ok(())
     }
 
     /// The mini-batch gradient of every row at its next batch, `[R, P]`; zero for idle rows.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
     pub(crate) fn gradients(
         &mut self,
         context: Context<'_>,
         states: RowStates<'_>,
         stack: &Stack,
         work: &LocalWork<'_>,
-    ) -> Stack {
+    ) -> Result<Stack, EngineError> {
         let width = stack.layout().width();
         let mut out = Stack::zeros(stack.device(), stack.layout(), stack.rows());
         let models = stack.host().unwrap_or_default();
@@ -135,60 +148,62 @@ impl Blocked {
             gradients: self.gradients_of(context, false),
             sgd: work.sgd,
         };
-        self.cpu.install(|| {
-            jobs.into_par_iter().for_each(|job| {
-                let task = RowWork {
-                    client: job.work.client,
-                    amount: Amount::Steps(1),
-                };
-                let mut batches = context.batches(job.pass, &task, work, job.row);
-                let mut scratch = self.scratches.take();
-                let model = &models[job.row * width..][..width];
-                let loss = trainer.gradient(model, &mut batches, &mut scratch);
-                job.target.copy_from_slice(&scratch.gradient);
-                job.tally.add(loss, work.round);
-                self.scratches.put(scratch);
-            });
-        });
-        out
+        let fill = |job: Job<'_>| {
+            let task = RowWork {
+                client: job.work.client,
+                amount: Amount::Steps(1),
+            };
+            let mut batches = context.batches(job.pass, &task, work, job.row);
+            let mut scratch = self.scratches.take();
+            let model = &models[job.row * width..][..width];
+            let loss = trainer.gradient(model, &mut batches, &mut scratch)?;
+            job.target.copy_from_slice(&scratch.gradient);
+            job.tally.add(loss, work.round);
+            self.scratches.put(scratch);
+            Ok(())
+        };
+        self.workers.map(jobs, Deal::Grains(usize::MAX), fill)?;
+        Ok(out)
     }
 
     /// The gradient of row `i`'s model on the whole shard of client `clients[i]`, `[R, P]`.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
     pub(crate) fn shard_gradients(
         &self,
         context: Context<'_>,
         stack: &Stack,
         clients: &[u32],
-    ) -> Stack {
+    ) -> Result<Stack, EngineError> {
         let width = stack.layout().width();
         let mut out = Stack::zeros(stack.device(), stack.layout(), stack.rows());
         let models = stack.host().unwrap_or_default();
-        let share_rows = stack.rows() < self.cpu.threads();
+        let share_rows = self.workers.share(stack.rows());
         let gradients = self.gradients_of(context, share_rows);
         let fill = |((target, model), client): ((&mut [f32], &[f32]), &u32)| {
             let shard = context.partition.shard(*client as usize);
             if shard.is_empty() {
-                return;
+                return Ok(());
             }
             let mut scratch = self.scratches.take();
             scratch.indices.clear();
             scratch.indices.extend_from_slice(shard);
-            gradients.accumulate(model, &mut scratch, None);
+            gradients.accumulate(model, &mut scratch, None)?;
             target.copy_from_slice(&scratch.gradient);
             self.scratches.put(scratch);
+            Ok(())
         };
         let rows: Vec<_> = rows_of(&mut out, width)
             .zip(models.chunks_exact(width))
             .zip(clients)
             .collect();
-        self.cpu.install(|| {
-            if share_rows {
-                rows.into_iter().for_each(fill);
-            } else {
-                rows.into_par_iter().with_max_len(1).for_each(fill);
-            }
-        });
-        out
+        let deal = match share_rows {
+            true => Deal::InTurn,
+            false => Deal::Grains(1),
+        };
+        self.workers.map(rows, deal, fill)?;
+        Ok(out)
     }
 
     fn gradients_of<'a>(&'a self, context: Context<'a>, share: bool) -> Gradients<'a> {

@@ -61,7 +61,7 @@ impl Scratch {
         let stages = &stages.stages;
         self.stages.resize_with(stages.len(), StageMemory::default);
         reserve(&mut self.input, batch * network.inputs());
-        let last = stages.len() - 1;
+        let last = stages.len().saturating_sub(1);
         for (index, (memory, stage)) in self.stages.iter_mut().zip(stages).enumerate() {
             memory.fit(stage, batch, trains && index < last);
         }

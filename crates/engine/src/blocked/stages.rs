@@ -8,6 +8,8 @@ use std::ops::Range;
 const ALIGNMENT: usize = 16;
 /// Floats that the activations of a piece of a batch may take, 64 MiB.
 const PIECE_FLOATS: usize = 1 << 24;
+/// Examples of a piece where it is not known what activations take: those of a model of the user's own.
+const PIECE_OF_OWN: usize = 128;
 /// Larger batches are cut into pieces of at most so many examples, their gradients added in order.
 const LARGEST_PIECE: usize = 512;
 
@@ -52,10 +54,11 @@ impl Stages {
         let later = stages.iter().skip(1).any(|stage| stage.by_example);
         assert!(!later, "layers over grids come first");
         let floats: usize = stages.iter().map(|stage| stage.width + stage.kept).sum();
-        Self {
-            stages,
-            piece: (PIECE_FLOATS / floats.max(1)).clamp(1, LARGEST_PIECE),
-        }
+        let piece = match network.own_model() {
+            None => (PIECE_FLOATS / floats.max(1)).clamp(1, LARGEST_PIECE),
+            Some(_) => PIECE_OF_OWN,
+        };
+        Self { stages, piece }
     }
 }
 

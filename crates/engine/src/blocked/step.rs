@@ -4,6 +4,7 @@ use super::gradient::{Gradients, Piece};
 use super::scratch::Scratch;
 use super::sink::Sink;
 use crate::batches::Batches;
+use crate::error::EngineError;
 use crate::learner::LossSum;
 use crate::work::Sgd;
 
@@ -23,6 +24,9 @@ pub(super) struct Trainer<'a> {
 
 impl Trainer<'_> {
     /// Takes all steps that `batches` holds; returns the losses seen.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
     pub(super) fn train(
         &self,
         weights: &mut [f32],
@@ -30,7 +34,7 @@ impl Trainer<'_> {
         extras: Extras<'_>,
         batches: &mut Batches<'_>,
         scratch: &mut Scratch,
-    ) -> LossSum {
+    ) -> Result<LossSum, EngineError> {
         let (mut losses, mut fresh) = (LossSum::default(), kept.is_none());
         let mut own = std::mem::take(&mut scratch.velocity);
         let velocity = match kept {
@@ -40,8 +44,10 @@ impl Trainer<'_> {
                 &mut own[..]
             }
         };
-        let fused =
-            self.sgd.clip_norm.is_none() && extras.correction.is_none() && extras.anchor.is_none();
+        let fused = self.gradients.passes.network.own_model().is_none()
+            && self.sgd.clip_norm.is_none()
+            && extras.correction.is_none()
+            && extras.anchor.is_none();
         while let Some(plan) = batches.next(&mut scratch.indices) {
             let count = scratch.indices.len();
             let (rate, momentum, decay) = (plan.rate, self.sgd.momentum, self.sgd.weight_decay);
@@ -75,7 +81,7 @@ impl Trainer<'_> {
                     .backward(scratch, count, &mut sink, dropout);
                 loss
             } else {
-                let loss = self.gradients.accumulate(weights, scratch, dropout);
+                let loss = self.gradients.accumulate(weights, scratch, dropout)?;
                 self.apply(weights, velocity, extras, scratch, (rate, fresh));
                 loss
             };
@@ -83,30 +89,33 @@ impl Trainer<'_> {
             losses.add(loss / count as f64, count);
         }
         scratch.velocity = own;
-        losses
+        Ok(losses)
     }
 
     /// Leaves the mean gradient of the next batch, clipped, in `scratch.gradient`.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
     pub(super) fn gradient(
         &self,
         weights: &[f32],
         batches: &mut Batches<'_>,
         scratch: &mut Scratch,
-    ) -> LossSum {
+    ) -> Result<LossSum, EngineError> {
         let mut losses = LossSum::default();
         if let Some(plan) = batches.next(&mut scratch.indices) {
             let count = scratch.indices.len();
             let dropout = plan.dropout(self.gradients.passes.network);
             let loss = self
                 .gradients
-                .accumulate(weights, scratch, dropout.as_ref());
+                .accumulate(weights, scratch, dropout.as_ref())?;
             let scale = self.clip_scale(&scratch.gradient);
             if scale < 1.0 {
                 scratch.gradient.iter_mut().for_each(|g| *g *= scale);
             }
             losses.add(loss / count as f64, count);
         }
-        losses
+        Ok(losses)
     }
 
     /// What a gradient is multiplied by to bring its norm down to `clip_norm`.

@@ -6,6 +6,10 @@ use meshfold_data::Input;
 /// Examples `[B, D]` as `network` reads them: with their channels innermost if a convolution does, else as stored, with
 /// their channels outermost.
 pub(super) fn as_read<T: Copy>(network: &Network, x: &[T]) -> Vec<T> {
+    assert!(
+        network.own_model().is_none(),
+        "the oracles know the engine's models alone"
+    );
     match network.input() {
         Input::Numbers(shape) if network.reads_channels_last() => {
             let places = shape.height * shape.width;

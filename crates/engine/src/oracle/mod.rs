@@ -6,6 +6,8 @@
 //! Examples `x` are `[B, D]` as they are stored: numbers channel by channel, tokens as their numbers. With
 //! `T` [judged positions](crate::Network::positions), the targets are `[B, T]`, one example after the other: the labels
 //! `[B]` of networks that judge one position, the token that follows each token of a window otherwise.
+//!
+//! Both know layers alone: they panic if they are given a model of a user's own.
 
 mod autodiff;
 mod channels;

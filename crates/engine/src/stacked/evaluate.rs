@@ -8,6 +8,7 @@ use super::part::Part;
 use super::scores::scores;
 use super::trainer::Stacked;
 use super::workspace::{Workspace, block};
+use crate::error::EngineError;
 use crate::learner::{Context, Score, Split};
 use crate::stack::Stack;
 
@@ -24,13 +25,16 @@ struct Chunk {
 
 impl Stacked {
     /// Loss and accuracy of every row on `split`, or on its examples `subset`. Waits for the device.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
     pub(crate) fn evaluate(
         &mut self,
         context: Context<'_>,
         stack: &Stack,
         split: Split<'_>,
         subset: Option<&[u32]>,
-    ) -> Vec<Score> {
+    ) -> Result<Vec<Score>, EngineError> {
         let (examples, size) = match split {
             Split::Test => (&self.test, context.test.len()),
             Split::Train | Split::Shards(_) => (&self.train, context.train.len()),
@@ -51,7 +55,7 @@ impl Stacked {
         let own = matches!(split, Split::Shards(_));
         let longest = shards.iter().map(|shard| shard.len()).max().unwrap_or(0);
         if rows == 0 || longest == 0 {
-            return vec![Score::default(); rows];
+            return Ok(vec![Score::default(); rows]);
         }
         let (block_rows, width) = block(network, rows, longest.min(CHUNK), self.workspace_bytes);
         let workspace = Workspace::new(memory, network, (block_rows, width), !own, false);
@@ -86,13 +90,24 @@ impl Stacked {
                     };
                     gather(examples, (&indices, &counts), &workspace.input, &readers);
                 }
-                workspace.forward(&Flow {
+                let flow = Flow {
                     network,
                     models: &models,
                     counts: &counts,
                     masks: None,
                     part: &part,
-                });
+                };
+                let by_burn;
+                let outputs = match network.own_model() {
+                    Some(own) => {
+                        by_burn = workspace.pass(own, &flow, false)?.outputs;
+                        &by_burn
+                    }
+                    None => {
+                        workspace.forward(&flow);
+                        workspace.last()
+                    }
+                };
                 let judgement = Judgement {
                     labels: &examples.labels,
                     indices: &indices,
@@ -102,7 +117,7 @@ impl Stacked {
                     hits: &hits,
                     backward: false,
                 };
-                let outputs = (workspace.last(), network.outputs());
+                let outputs = (outputs, network.outputs());
                 judgement.launch(network.loss(), outputs, &part);
                 scores(
                     (&losses, &hits, &counts),
@@ -113,17 +128,16 @@ impl Stacked {
             }
         }
         let (loss_sums, hit_sums) = (download::<f32>(loss_sums), download::<u32>(hit_sums));
-        (0..rows)
-            .map(|row| {
-                let examples = shards[if own { row } else { 0 }].len();
-                let count = (examples * positions).max(1) as f64;
-                let chunks = || (row..loss_sums.len()).step_by(rows);
-                Score {
-                    loss: chunks().map(|at| f64::from(loss_sums[at])).sum::<f64>() / count,
-                    accuracy: chunks().map(|at| f64::from(hit_sums[at])).sum::<f64>() / count,
-                }
-            })
-            .collect()
+        let scores = (0..rows).map(|row| {
+            let examples = shards[if own { row } else { 0 }].len();
+            let count = (examples * positions).max(1) as f64;
+            let chunks = || (row..loss_sums.len()).step_by(rows);
+            Score {
+                loss: chunks().map(|at| f64::from(loss_sums[at])).sum::<f64>() / count,
+                accuracy: chunks().map(|at| f64::from(hit_sums[at])).sum::<f64>() / count,
+            }
+        });
+        Ok(scores.collect())
     }
 }
 

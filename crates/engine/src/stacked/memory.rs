@@ -92,7 +92,7 @@ impl Memory {
 }
 
 /// The device's own tensor behind one of burn's.
-pub(super) fn cube(tensor: Tensor<2>) -> CubeTensor {
+pub(super) fn cube<const D: usize>(tensor: Tensor<D>) -> CubeTensor {
     let cube = tensor
         .try_into_primitive::<CubeBackend>()
         .expect("a stack of a GPU is a tensor of CubeCL");
@@ -106,8 +106,13 @@ pub(super) fn cube_mut(tensor: Tensor<2>) -> CubeTensor {
 }
 
 /// One of burn's tensors over the device's own.
-pub(super) fn tensor(cube: CubeTensor) -> Tensor<2> {
+pub(super) fn tensor<const D: usize>(cube: CubeTensor) -> Tensor<D> {
     Tensor::from_primitive::<CubeBackend>(cube)
+}
+
+/// The same numbers without gaps between them.
+pub(super) fn contiguous<const D: usize>(view: Tensor<D>) -> Tensor<D> {
+    tensor(cube(view))
 }
 
 /// Reads values back, row-major. Waits for the device.

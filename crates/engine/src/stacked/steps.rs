@@ -9,6 +9,7 @@ use super::memory::Memory;
 use super::part::Part;
 use super::tallies::Tallies;
 use super::workspace::Workspace;
+use crate::error::EngineError;
 use crate::network::Network;
 use burn_cubecl::tensor::CubeTensor;
 
@@ -65,7 +66,13 @@ pub(super) struct Steps<'a> {
 
 impl Steps<'_> {
     /// Runs `work` on every block of rows and step in which a row of the block has something to do.
-    pub(super) fn each(&self, mut work: impl FnMut(&Part)) {
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub(super) fn each(
+        &self,
+        mut work: impl FnMut(&Part) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
         let all = self.table.rows;
         for first_row in (0..all).step_by(self.block.0) {
             let rows = self.block.0.min(all - first_row);
@@ -82,14 +89,18 @@ impl Steps<'_> {
                         table: self.table.width,
                         first_example: 0,
                         examples: self.block.1,
-                    });
+                    })?;
                 }
             }
         }
+        Ok(())
     }
 
     /// The mean gradient of each row's batch, a piece of the batch after the other; tallies the losses.
-    pub(super) fn gradient(&self, part: &Part) {
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
+    pub(super) fn gradient(&self, part: &Part) -> Result<(), EngineError> {
         let (table, scratch, workspace) = (self.table, self.scratch, &self.scratch.workspace);
         for first_example in (0..table.width).step_by(self.block.1) {
             let piece = Part {
@@ -109,7 +120,6 @@ impl Steps<'_> {
                 masks: table.masks(),
                 part: &piece,
             };
-            workspace.forward(&flow);
             let judgement = Judgement {
                 labels: &self.examples.labels,
                 indices: &table.indices,
@@ -119,14 +129,24 @@ impl Steps<'_> {
                 hits: &scratch.hits,
                 backward: true,
             };
-            let outputs = (workspace.last(), self.network.outputs());
-            judgement.launch(self.network.loss(), outputs, &piece);
-            let add = first_example > 0;
-            workspace.backward(&flow, self.gradients, add);
+            let (width, add) = (self.network.outputs(), first_example > 0);
+            match self.network.own_model() {
+                Some(own) => {
+                    let pass = workspace.pass(own, &flow, true)?;
+                    judgement.launch(self.network.loss(), (&pass.outputs, width), &piece);
+                    pass.back(&flow, self.gradients, add);
+                }
+                None => {
+                    workspace.forward(&flow);
+                    judgement.launch(self.network.loss(), (workspace.last(), width), &piece);
+                    workspace.backward(&flow, self.gradients, add);
+                }
+            }
         }
         if let Some((tallies, round)) = self.tallies {
             let losses = (&scratch.losses, self.network.positions());
             tallies.add(losses, &table.counts, part, round);
         }
+        Ok(())
     }
 }

@@ -49,8 +49,15 @@ pub(super) enum Kept {
     Recurrence(Recurrence),
 }
 
+/// Numbers per example that a pass of a user's own model may hold at once, in multiples of what it reads or gives: it is
+/// not known what it does.
+const ROOM_OF_OWN: usize = 16;
+
 /// Numbers per example of every buffer of a workspace in training.
 fn sizes(network: &Network) -> Vec<usize> {
+    if network.own_model().is_some() {
+        return vec![ROOM_OF_OWN * network.inputs().max(network.outputs())];
+    }
     let of_node = |node: &Node| {
         let size = node.output.size();
         let kept = match &node.layer {
@@ -84,6 +91,11 @@ pub(super) fn block(
     examples: usize,
     bytes: usize,
 ) -> (usize, usize) {
+    let rows = match network.own_model() {
+        // Their parameters are copied out of the arena.
+        Some(own) => rows.min(bytes / (own.layout().width() * size_of::<f32>())),
+        None => rows,
+    };
     let fit = bytes / (widest(network) * size_of::<f32>());
     let examples = examples.min(fit).max(1);
     (rows.min(fit / examples).max(1), examples)
@@ -100,7 +112,8 @@ impl Workspace {
         training: bool,
     ) -> Self {
         let input = [if shared { 1 } else { rows }, examples, network.inputs()];
-        let last = network.nodes().len() - 1;
+        let last = network.nodes().len().saturating_sub(1);
+        let numbers = input.iter().product();
         let room = |(index, node): (usize, &Node)| {
             let floats = || memory.floats(&[rows, examples, node.output.size()]);
             Room {
@@ -112,9 +125,12 @@ impl Workspace {
         Self {
             rows,
             examples,
-            input: match network.input() {
-                Input::Numbers(_) => memory.floats(&input),
-                Input::Tokens { .. } => memory.words(&input),
+            // A user's own model goes over whole batches, whose places beyond a short one must hold something.
+            input: match (network.input(), network.own_model()) {
+                (Input::Numbers(_), None) => memory.floats(&input),
+                (Input::Numbers(_), Some(_)) => memory.zeros(1, numbers),
+                (Input::Tokens { .. }, None) => memory.words(&input),
+                (Input::Tokens { .. }, Some(_)) => memory.upload_words(&vec![0; numbers]),
             },
             shared,
             rooms: network.nodes().iter().enumerate().map(room).collect(),

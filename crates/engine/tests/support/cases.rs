@@ -40,12 +40,17 @@ impl Case {
 
     /// Clients that own as many examples as `sizes` says, and 203 test examples.
     pub fn learner(&self, device: &Device, sizes: &[usize]) -> Learner {
+        self.learner_of(self.network(), device, sizes)
+    }
+
+    /// The same with another network.
+    pub fn learner_of(&self, network: Network, device: &Device, sizes: &[usize]) -> Learner {
         let splits = Splits {
             train: Arc::new(self.examples(sizes.iter().sum(), 1)),
             test: Arc::new(self.examples(203, 2)),
         };
         let partition = Arc::new(partition(sizes));
-        Learner::upload(device, self.network(), splits, partition, SEED).unwrap()
+        Learner::upload(device, network, splits, partition, SEED).unwrap()
     }
 }
 

@@ -5,6 +5,7 @@
 mod methods;
 mod overlays;
 mod overrides;
+mod own_models;
 mod settings;
 mod text;
 

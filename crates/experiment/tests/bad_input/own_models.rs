@@ -1,0 +1,65 @@
+//! Models of a user's own that are not there, or do not do what they must.
+
+use meshfold_data::{DataFolder, Input};
+use meshfold_engine::burn::tensor::Tensor;
+use meshfold_engine::{EngineError, Initial, OwnModel, OwnModels, Parameter, Parameters};
+use meshfold_experiment::plan_with;
+
+use crate::{Seen, expect, seen, with};
+
+#[test]
+fn a_model_that_the_program_lacks_is_told_with_where_such_models_are_explained() {
+    let message = "this program has no model of its own named `mine`";
+    let help = "such models are written in Rust and run by a program of their author's: see \"Your own model\" in README.md";
+    expect(
+        &with("model", "model: {own: mine}"),
+        message,
+        5,
+        "mine",
+        help,
+    );
+}
+
+#[test]
+fn a_model_of_ones_own_has_a_name() {
+    let message = "model.own: found nothing, needed text";
+    expect(&with("model", "model: own"), message, 5, "own", "");
+}
+
+/// A map that has lost its outputs, or its parameters.
+#[derive(Debug)]
+struct Broken;
+
+impl OwnModel for Broken {
+    fn parameters(&self, input: Input, _classes: usize) -> Result<Vec<Parameter>, EngineError> {
+        let initial = Initial::of_inputs(input.features());
+        Ok(vec![Parameter::new("w", [input.features(), 1], initial)])
+    }
+
+    fn forward(&self, parameters: &Parameters<'_>, x: Tensor<3>) -> Result<Tensor<3>, EngineError> {
+        Ok(x.matmul(parameters.get("w")?))
+    }
+}
+
+fn refused_with(line: &str) -> Seen {
+    let models = OwnModels::new().with("broken", Broken);
+    let source = with("model", line);
+    seen(&plan_with(&source, &DataFolder::new("nowhere"), &models).unwrap_err())
+}
+
+#[test]
+fn the_nearest_name_is_suggested() {
+    let refused = refused_with("model: {own: brokne}");
+    assert_eq!(refused.help, "did you mean `broken`? models: broken");
+    assert_eq!((refused.line, refused.marked.as_str()), (5, "brokne"));
+}
+
+#[test]
+fn a_model_that_fails_its_trial_points_at_its_name() {
+    let refused = refused_with("model: {own: broken}");
+    assert_eq!(
+        refused.message,
+        "own model: its outputs are [2, 3, 1], but they must be [2, 3, 10]: rows, examples and classes"
+    );
+    assert_eq!((refused.line, refused.marked.as_str()), (5, "broken"));
+}
