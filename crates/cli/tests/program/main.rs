@@ -8,6 +8,7 @@ mod data;
 mod devices;
 mod failure;
 mod interruption;
+mod memory;
 mod printing;
 mod real_data;
 mod running;

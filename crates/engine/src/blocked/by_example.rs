@@ -7,6 +7,7 @@ use super::sink::Sink;
 use super::stages::Stage;
 use super::{convolution, group_norm, pool};
 use crate::device::Cpu;
+use crate::kernels::{Maximum, MaximumBack};
 use crate::layer::{Layer, Node, Source};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -25,7 +26,6 @@ pub(super) struct ByExample<'a> {
 struct Trace<'a> {
     input: &'a [f32],
     block: &'a [f32],
-    kept: &'a [f32],
 }
 
 impl<'a> ByExample<'a> {
@@ -64,15 +64,15 @@ impl<'a> ByExample<'a> {
                     continue;
                 }
                 Layer::GroupNorm(layer) => {
-                    self.cpu.instructions().vectorize(
-                        #[inline(always)]
-                        || group_norm::forward(layer, self.weights, x, out, kept),
-                    );
+                    let norm = group_norm::With::new(self.cpu, layer);
+                    norm.forward(self.weights, &x[..out.len()], (out, node.relu), kept);
+                    continue;
                 }
-                Layer::MaxPool(layer) => self.cpu.instructions().vectorize(
-                    #[inline(always)]
-                    || pool::maximum(layer, x, out, kept),
-                ),
+                Layer::MaxPool(layer) => {
+                    let (x, kept) = (&x[..layer.input.size()], &mut kept[..out.len()]);
+                    let y = &mut *out;
+                    self.cpu.instructions().run(Maximum { layer, x, y, kept });
+                }
                 Layer::MeanPool(grid) => pool::mean(grid, x, out),
                 Layer::Add(Source::Node(other)) => {
                     let other = &done[self.range(*other)];
@@ -82,7 +82,10 @@ impl<'a> ByExample<'a> {
                 _ => unreachable!("a layer that takes a batch whole"),
             }
             if node.relu {
-                out.iter_mut().for_each(|out| *out = out.max(0.0));
+                self.cpu.instructions().vectorize(
+                    #[inline(always)]
+                    || out.iter_mut().for_each(|out| *out = out.max(0.0)),
+                );
             }
         }
     }
@@ -91,7 +94,7 @@ impl<'a> ByExample<'a> {
     fn backward(
         &self,
         trace: Trace<'_>,
-        deltas: &mut [f32],
+        (deltas, kept): (&mut [f32], &mut [f32]),
         turned: &[Vec<f32>],
         padded: &mut Vec<f32>,
     ) {
@@ -113,12 +116,16 @@ impl<'a> ByExample<'a> {
                     }
                 });
             }
+            let kept = &mut kept[self.kept_from(index)..];
+            if let Layer::GroupNorm(layer) = &node.layer {
+                let x = &self.read(node, trace)[..d.len()];
+                group_norm::With::new(self.cpu, layer).gradients(x, d, kept);
+            }
             let Source::Node(source) = node.source else {
                 continue;
             };
             let add = self.stage.readers(self.nodes, source) > 1;
             let x = &trace.block[self.range(source)];
-            let kept = &trace.kept[self.kept_from(index)..];
             let below_source = &mut below[self.range(source)];
             match &node.layer {
                 Layer::Convolution(layer) => {
@@ -126,14 +133,21 @@ impl<'a> ByExample<'a> {
                     let turned = &turned[index - self.stage.nodes.start];
                     conv.backward(turned, d, (below_source, add), padded);
                 }
-                Layer::GroupNorm(layer) => self.cpu.instructions().vectorize(
-                    #[inline(always)]
-                    || group_norm::backward(layer, self.weights, (x, kept), d, (below_source, add)),
-                ),
-                Layer::MaxPool(layer) => self.cpu.instructions().vectorize(
-                    #[inline(always)]
-                    || pool::maximum_back(layer, kept, d, (below_source, add)),
-                ),
+                Layer::GroupNorm(layer) => {
+                    let norm = group_norm::With::new(self.cpu, layer);
+                    norm.backward(self.weights, (x, kept), d, (below_source, add));
+                }
+                Layer::MaxPool(layer) => {
+                    if !add {
+                        below_source.fill(0.0);
+                    }
+                    self.cpu.instructions().run(MaximumBack {
+                        layer,
+                        kept,
+                        d,
+                        below: below_source,
+                    });
+                }
                 Layer::MeanPool(grid) => pool::mean_back(grid, d, (below_source, add)),
                 Layer::Add(Source::Node(other)) => {
                     hand_on(d, below_source, add);
@@ -150,29 +164,30 @@ impl<'a> ByExample<'a> {
         &self,
         (index, part): (usize, usize),
         trace: Trace<'_>,
-        deltas: &[f32],
+        (deltas, kept): (&[f32], &[f32]),
         sums: &mut [f32],
         padded: &mut Vec<f32>,
     ) {
         let node = &self.nodes[index];
-        let d = &deltas[self.range(index)];
-        let x = match node.source {
-            Source::Example => trace.input,
-            Source::Node(source) => &trace.block[self.range(source)],
-        };
         match &node.layer {
             Layer::Convolution(layer) => {
+                let (x, d) = (self.read(node, trace), &deltas[self.range(index)]);
                 let conv = convolution::With::new(self.cpu, layer);
                 conv.parameters(part, x, d, sums, padded);
             }
             Layer::GroupNorm(layer) => {
-                let kept = &trace.kept[self.kept_from(index)..];
-                self.cpu.instructions().vectorize(
-                    #[inline(always)]
-                    || group_norm::parameters(layer, part, (x, kept), d, sums),
-                );
+                let kept = &kept[self.kept_from(index)..];
+                group_norm::With::new(self.cpu, layer).parameters(part, kept, sums);
             }
             _ => {}
+        }
+    }
+
+    /// What `node` read of the example.
+    fn read<'b>(&self, node: &Node, trace: Trace<'b>) -> &'b [f32] {
+        match node.source {
+            Source::Example => trace.input,
+            Source::Node(source) => &trace.block[self.range(source)],
         }
     }
 
@@ -244,9 +259,9 @@ impl Passes<'_> {
         let trace = |index: usize| Trace {
             input: around.entry.example(index),
             block: &outputs[index * stage.width..][..stage.width],
-            kept: &kept[index * stage.kept..][..stage.kept],
         };
         let deltas = &mut deltas[..batch * stage.width];
+        let mut kept = of_examples(kept, stage.kept, batch);
         let pieces = layers.pieces();
         let (first, last) = match (pieces.first(), pieces.last()) {
             (Some(first), Some(last)) => (first.2.start, last.2.end),
@@ -257,26 +272,30 @@ impl Passes<'_> {
         sums.fill(0.0);
         let turned = &buffers.turned;
         if self.share {
-            let blocks = deltas.par_chunks_exact_mut(stage.width).enumerate();
-            blocks.for_each(|(index, deltas)| {
-                layers.backward(trace(index), deltas, turned, &mut Vec::new());
+            let blocks = deltas.par_chunks_exact_mut(stage.width).zip(&mut kept);
+            blocks.enumerate().for_each(|(index, (deltas, kept))| {
+                layers.backward(trace(index), (deltas, &mut **kept), turned, &mut Vec::new());
             });
             let tasks = cut(sums, first, &pieces);
             tasks.into_par_iter().for_each(|(node, part, sums)| {
                 let mut padded = Vec::new();
-                for (index, deltas) in deltas.chunks_exact(stage.width).enumerate() {
+                let blocks = deltas.chunks_exact(stage.width).zip(&kept);
+                for (index, (deltas, kept)) in blocks.enumerate() {
                     // What is padded is another example's.
                     padded.clear();
-                    layers.parameters((node, part), trace(index), deltas, sums, &mut padded);
+                    let left = (deltas, &**kept);
+                    layers.parameters((node, part), trace(index), left, sums, &mut padded);
                 }
             });
         } else {
-            for (index, deltas) in deltas.chunks_exact_mut(stage.width).enumerate() {
-                layers.backward(trace(index), deltas, turned, &mut buffers.padded);
+            let blocks = deltas.chunks_exact_mut(stage.width).zip(&mut kept);
+            for (index, (deltas, kept)) in blocks.enumerate() {
+                let left = (&mut *deltas, &mut **kept);
+                layers.backward(trace(index), left, turned, &mut buffers.padded);
                 for (node, part, range) in &pieces {
                     let sums = &mut sums[range.start - first..range.end - first];
-                    let padded = &mut buffers.padded;
-                    layers.parameters((*node, *part), trace(index), deltas, sums, padded);
+                    let (left, padded) = ((&*deltas, &**kept), &mut buffers.padded);
+                    layers.parameters((*node, *part), trace(index), left, sums, padded);
                 }
             }
         }
@@ -284,6 +303,14 @@ impl Passes<'_> {
             let values = &buffers.sums[range.start - first..range.end - first];
             sink.settle(self.cpu, range, values);
         }
+    }
+}
+
+/// What is kept of each of `batch` examples, `size` floats.
+pub(super) fn of_examples(kept: &mut [f32], size: usize, batch: usize) -> Vec<&mut [f32]> {
+    match size {
+        0 => (0..batch).map(|_| Default::default()).collect(),
+        _ => kept.chunks_exact_mut(size).take(batch).collect(),
     }
 }
 

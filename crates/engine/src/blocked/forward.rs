@@ -1,6 +1,6 @@
 //! The forward pass of one row.
 
-use super::by_example::ByExample;
+use super::by_example::{ByExample, of_examples};
 use super::passes::{Entry, Passes};
 use super::scratch::{Buffers, StageMemory};
 use super::stages::Stage;
@@ -90,10 +90,7 @@ impl Passes<'_> {
             weights,
         };
         let outputs = memory.outputs[..batch * stage.width].chunks_exact_mut(stage.width);
-        let mut kept: Vec<&mut [f32]> = match stage.kept {
-            0 => (0..batch).map(|_| Default::default()).collect(),
-            kept => memory.kept.chunks_exact_mut(kept).take(batch).collect(),
-        };
+        let mut kept = of_examples(&mut memory.kept, stage.kept, batch);
         let examples = outputs.zip(&mut kept).enumerate();
         if self.share {
             let examples: Vec<_> = examples.collect();

@@ -1,5 +1,6 @@
 //! How a network is cut for the processor: runs of layers that go example by example, and layers that take a batch whole.
 
+use super::group_norm;
 use crate::layer::{Layer, Node, Source};
 use crate::network::Network;
 use std::ops::Range;
@@ -125,8 +126,7 @@ fn goes_by_example(layer: &Layer) -> bool {
 /// Floats that `node` keeps of one example.
 fn kept(node: &Node) -> usize {
     match &node.layer {
-        // Mean and inverse deviation of every group.
-        Layer::GroupNorm(norm) => 2 * norm.groups,
+        Layer::GroupNorm(norm) => group_norm::kept(norm),
         // Which place of its window each maximum came from.
         Layer::MaxPool(pool) => pool.output.size(),
         // Gates and cells of every position.

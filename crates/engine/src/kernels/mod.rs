@@ -6,12 +6,14 @@
 #![allow(unsafe_code)]
 
 mod affine;
+pub(crate) mod channels;
 mod convolve;
 mod elementwise;
 mod exp;
 pub(crate) mod host;
 mod instructions;
 mod mask;
+mod max_pool;
 mod outer;
 mod outer_blocks;
 mod packing;
@@ -23,6 +25,7 @@ pub(crate) use affine::{Affine, Start};
 pub(crate) use convolve::Convolve;
 pub(crate) use elementwise::{sigmoid, tanh};
 pub use instructions::Instructions;
+pub(crate) use max_pool::{Maximum, MaximumBack};
 pub(crate) use outer::{Apply, HeavyBall, Outer, Plain, Store, Update};
 pub(crate) use outer_blocks::{MANY_ROWS, OuterBlocks};
 pub(crate) use packing::{Packing, pack, pack_transposed, transpose};
