@@ -1,16 +1,19 @@
 //! Throughput of Meshfold on the yardstick workloads, one JSON record per run.
 //!
 //! `meshfold-bench w2 --threads 2` runs the second workload. Shapes, counting and record keys are those of the JAX and
-//! PyTorch programs that it is compared with.
+//! PyTorch programs that it is compared with. `meshfold-bench count mlp` takes a local step of one client and nothing
+//! else, for tools that count instructions.
 
 mod case;
 mod clock;
+mod count;
 mod mixing;
 mod synthetic;
 mod training;
 
 use case::Case;
-use clap::Parser;
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use meshfold_engine::{Device, DeviceRequest, Instructions};
 use std::process::ExitCode;
 
@@ -19,7 +22,26 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Runs one workload and prints its record.
 #[derive(Debug, Parser)]
-#[command(version)]
+#[command(
+    version,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    workload: Option<Arguments>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Takes a few local steps of one client on one thread and nothing else, for tools that count instructions.
+    Count(count::Arguments),
+}
+
+/// A workload, and what differs from its usual shape.
+#[derive(Debug, Args)]
 struct Arguments {
     /// w1: logistic regression, w2 and w3: dense networks, w4: convolutions, w5: a recurrent network, w6: mixing alone, eval: judging 100 MLPs or 1000 logistic models.
     #[arg(value_enum)]
@@ -42,9 +64,15 @@ struct Arguments {
     /// Local steps per round.
     #[arg(long)]
     steps: Option<u32>,
-    /// Degree of the overlay.
+    /// Degree of the overlay (0: no exchange).
     #[arg(long)]
     degree: Option<usize>,
+    /// Training examples of each client.
+    #[arg(long)]
+    samples: Option<usize>,
+    /// The velocity lasts from round to round, and so takes as much memory as the models.
+    #[arg(long)]
+    keep_velocity: bool,
     /// Row length of the mixing workload.
     #[arg(long)]
     params: Option<usize>,
@@ -60,7 +88,15 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match measure(&Arguments::parse()) {
+    let line = CommandLine::parse();
+    let record = match (&line.command, &line.workload) {
+        (Some(Command::Count(arguments)), _) => count::run(arguments),
+        (None, Some(arguments)) => measure(arguments),
+        (None, None) => CommandLine::command()
+            .error(ErrorKind::MissingRequiredArgument, "name a workload")
+            .exit(),
+    };
+    match record {
         Ok(record) => {
             println!("{record}");
             ExitCode::SUCCESS
@@ -97,6 +133,8 @@ fn measure(arguments: &Arguments) -> Result<serde_json::Value, BenchError> {
     case.batch = arguments.batch.unwrap_or(case.batch);
     case.steps = arguments.steps.unwrap_or(case.steps);
     case.degree = arguments.degree.unwrap_or(case.degree);
+    case.samples = arguments.samples.unwrap_or(case.samples);
+    case.keeps_velocity |= arguments.keep_velocity;
     case.parameters = arguments.params.unwrap_or(case.parameters);
     case.rounds = arguments.rounds.unwrap_or(case.rounds);
     let threads = (arguments.threads > 0).then_some(arguments.threads);

@@ -31,7 +31,9 @@ pub(crate) fn splits(case: &Case, tests: usize) -> Result<(Splits, Partition), B
     let count = case.clients * case.samples;
     let (train, test) = match case.model {
         Model::CharLstm(_) => windows(&mut rng, count, tests.max(1))?,
-        Model::GnLenet(_) => images(&mut rng, COLOUR, count, tests.max(1))?,
+        Model::GnLenet(_) | Model::CnnCifar | Model::Resnet(_) => {
+            images(&mut rng, COLOUR, count, tests.max(1))?
+        }
         _ => images(&mut rng, GREY, count, tests.max(1))?,
     };
     let (train, test) = (Arc::new(train), Arc::new(test));

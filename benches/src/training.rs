@@ -14,8 +14,11 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The Metropolis weights of a random regular overlay.
+/// The Metropolis weights of a random regular overlay; no exchange if `degree` is 0.
 pub(crate) fn regular_mixing(nodes: usize, degree: usize) -> Result<Mixing, BenchError> {
+    if degree == 0 {
+        return Ok(Mixing::identity(nodes));
+    }
     let mut rng = ChaCha8Rng::seed_from_u64(0);
     let overlay = Topology::Regular(Regular { degree }).build(nodes, &mut rng)?;
     Ok(Mixing::new(
@@ -23,7 +26,8 @@ pub(crate) fn regular_mixing(nodes: usize, degree: usize) -> Result<Mixing, Benc
     ))
 }
 
-fn learner(case: &Case, device: &Device, tests: usize) -> Result<Learner, BenchError> {
+/// Examples and a trainer of the workload's model on `device`.
+pub(crate) fn learner(case: &Case, device: &Device, tests: usize) -> Result<Learner, BenchError> {
     let (splits, partition) = synthetic::splits(case, tests)?;
     let network = Network::new(&case.model, splits.train.input(), splits.train.classes())?;
     Ok(Learner::upload(
@@ -35,25 +39,33 @@ fn learner(case: &Case, device: &Device, tests: usize) -> Result<Learner, BenchE
     )?)
 }
 
-/// Times a training workload.
-pub(crate) fn run(case: &Case, device: &Device, protocol: Protocol) -> Result<Value, BenchError> {
-    let mut learner = learner(case, device, 1)?;
-    let mixing = regular_mixing(case.clients, case.degree)?;
-    let mut models = learner.initial(case.clients, Start::Same)?;
-    let sgd = Sgd {
+/// How the workload makes a local step.
+pub(crate) fn sgd(case: &Case) -> Sgd {
+    Sgd {
         learning_rate: LearningRate::Constant(case.rate),
         momentum: case.momentum,
         weight_decay: 0.0,
         clip_norm: None,
         batch_size: BatchSize::Size(case.batch),
         draw: Draw::WithReplacement,
+    }
+}
+
+/// The local steps of every client.
+pub(crate) fn rows(case: &Case) -> Vec<RowWork> {
+    let row = |client| RowWork {
+        client,
+        amount: Amount::Steps(case.steps),
     };
-    let rows: Vec<RowWork> = (0..case.clients as u32)
-        .map(|client| RowWork {
-            client,
-            amount: Amount::Steps(case.steps),
-        })
-        .collect();
+    (0..case.clients as u32).map(row).collect()
+}
+
+/// Times a training workload.
+pub(crate) fn run(case: &Case, device: &Device, protocol: Protocol) -> Result<Value, BenchError> {
+    let mut learner = learner(case, device, 1)?;
+    let mixing = regular_mixing(case.clients, case.degree)?;
+    let mut models = learner.initial(case.clients, Start::Same)?;
+    let (sgd, rows) = (sgd(case), rows(case));
     let mut round = 0;
     let mut velocity = case
         .keeps_velocity
@@ -92,6 +104,8 @@ pub(crate) fn run(case: &Case, device: &Device, protocol: Protocol) -> Result<Va
     record["samples_per_s"] = rounded(count * f64::from(case.batch) / median).into();
     record["gflop_per_client_step"] = rounded(flop / 1e9).into();
     record["gflops"] = rounded(count * flop / median / 1e9).into();
+    let stack = models.rows() * models.layout().width() * size_of::<f32>();
+    record["models_mib"] = rounded(stack as f64 / f64::from(1 << 20)).into();
     record["loss_first"] = rounded(timing.losses[0]).into();
     record["loss_last"] = rounded(timing.losses[timing.losses.len() - 1]).into();
     Ok(record)
