@@ -369,14 +369,14 @@ fn fault<T>(offset: usize, reason: String) -> Found<T> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::io::Write;
 
     use flate2::Compression;
     use flate2::write::ZlibEncoder;
 
-    fn element(kind: u32, data: &[u8]) -> Vec<u8> {
+    pub(crate) fn element(kind: u32, data: &[u8]) -> Vec<u8> {
         let mut bytes = [kind.to_le_bytes(), (data.len() as u32).to_le_bytes()].concat();
         bytes.extend(data);
         bytes.resize(bytes.len().next_multiple_of(8), 0);
@@ -384,7 +384,7 @@ mod tests {
     }
 
     /// An array `[3, 1]` called `x`, its name a short element, of numbers of type `kind`.
-    fn matrix(kind: u32, numbers: &[u8]) -> Vec<u8> {
+    pub(crate) fn matrix(kind: u32, numbers: &[u8]) -> Vec<u8> {
         let flags = [6_u32.to_le_bytes(), [0; 4]].concat();
         let sizes = [3_u32.to_le_bytes(), 1_u32.to_le_bytes()].concat();
         let name = [(1 << 16 | 1_u32).to_le_bytes(), [b'x', 0, 0, 0]].concat();
@@ -397,14 +397,14 @@ mod tests {
         element(MATRIX, &parts.concat())
     }
 
-    fn doubles() -> Vec<u8> {
+    pub(crate) fn doubles() -> Vec<u8> {
         [1.5_f64, -2.0, 4e9]
             .iter()
             .flat_map(|x| x.to_le_bytes())
             .collect()
     }
 
-    fn zlib(content: &[u8]) -> Vec<u8> {
+    pub(crate) fn zlib(content: &[u8]) -> Vec<u8> {
         let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
         encoder.write_all(content).unwrap();
         let packed = encoder.finish().unwrap();
@@ -416,7 +416,7 @@ mod tests {
         .concat()
     }
 
-    fn file(elements: &[Vec<u8>]) -> Vec<u8> {
+    pub(crate) fn file(elements: &[Vec<u8>]) -> Vec<u8> {
         let mut file = vec![b' '; 124];
         file.extend([0, 1, b'I', b'M']);
         file.extend(elements.concat());
@@ -450,8 +450,8 @@ mod tests {
         assert!(arrays(&file(&[plain]), |_| false).unwrap().is_empty());
     }
 
-    #[test]
-    fn big_endian_files_are_read() {
+    /// A file whose numbers begin with their most significant byte, with an array `[1]` called `x`.
+    pub(crate) fn big_endian() -> Vec<u8> {
         let mut bytes = vec![b' '; 124];
         bytes.extend([1, 0, b'M', b'I']);
         let word = |number: u32| number.to_be_bytes().to_vec();
@@ -463,7 +463,12 @@ mod tests {
         ]
         .concat();
         bytes.extend([word(MATRIX), word(parts.len() as u32), parts].concat());
-        assert_eq!(arrays(&bytes, |_| true).unwrap()[0].values, [2.5]);
+        bytes
+    }
+
+    #[test]
+    fn big_endian_files_are_read() {
+        assert_eq!(arrays(&big_endian(), |_| true).unwrap()[0].values, [2.5]);
     }
 
     #[test]
