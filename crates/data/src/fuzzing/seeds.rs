@@ -217,7 +217,7 @@ fn seeds_that_are_cut_or_damaged_are_answered() {
     for (_, parser, seeds) in targets() {
         for seed in seeds {
             // Of long files some bytes: they repeat themselves.
-            for place in (0..seed.len()).step_by(1 + seed.len() / 400) {
+            for place in (0..seed.len()).step_by(1 + seed.len() / 100) {
                 parser(&seed[..place]);
                 for damage in [0x01, 0x80, 0xff] {
                     let mut damaged = seed.clone();
