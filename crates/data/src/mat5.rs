@@ -13,8 +13,10 @@ use flate2::read::ZlibDecoder;
 
 /// Bytes of the header.
 const HEADER: usize = 128;
-/// The most bytes that a compressed element may have decompressed.
+/// The most bytes that the compressed elements of a file may have together, decompressed.
 const MOST_DECOMPRESSED: u64 = 256 << 20;
+/// The most numbers that the wanted arrays of a file may have together.
+const MOST_NUMBERS: usize = 1 << 25;
 /// The most elements of a file.
 const MOST_ELEMENTS: usize = 4096;
 /// The most dimensions of an array.
@@ -60,6 +62,10 @@ pub(crate) fn arrays(file: &[u8], wanted: impl Fn(&str) -> bool) -> Found<Vec<Ar
         &file[HEADER..],
     );
     let mut arrays = Vec::new();
+    let mut room = Room {
+        decompressed: MOST_DECOMPRESSED,
+        numbers: MOST_NUMBERS,
+    };
     let mut count = 0;
     while let Some(element) = elements.next()? {
         count += 1;
@@ -70,13 +76,21 @@ pub(crate) fn arrays(file: &[u8], wanted: impl Fn(&str) -> bool) -> Found<Vec<Ar
             );
         }
         let found = match element.kind {
-            MATRIX => array(order, &element, &wanted),
-            COMPRESSED => compressed(order, &element, &wanted),
+            MATRIX => array(order, &element, &wanted, &mut room),
+            COMPRESSED => compressed(order, &element, &wanted, &mut room),
             _ => Ok(None),
         };
         arrays.extend(found?);
     }
     Ok(arrays)
+}
+
+/// What the rest of a file may still ask for.
+struct Room {
+    /// Bytes that come from compressed elements.
+    decompressed: u64,
+    /// Numbers of wanted arrays.
+    numbers: usize,
 }
 
 /// Which end of a number comes first.
@@ -236,24 +250,26 @@ fn compressed(
     order: ByteOrder,
     element: &Element<'_>,
     wanted: &impl Fn(&str) -> bool,
+    room: &mut Room,
 ) -> Found<Option<Array>> {
     let mut content = Vec::new();
     let decoder = ZlibDecoder::new(element.data);
     if let Err(error) = decoder
-        .take(MOST_DECOMPRESSED + 1)
+        .take(room.decompressed + 1)
         .read_to_end(&mut content)
     {
         return fault(element.offset, format!("damaged compressed data: {error}"));
     }
-    if content.len() as u64 > MOST_DECOMPRESSED {
+    let Some(left) = room.decompressed.checked_sub(content.len() as u64) else {
         let reason = format!("compressed data of more than {MOST_DECOMPRESSED} bytes");
         return fault(element.offset, reason);
-    }
+    };
+    room.decompressed = left;
     let base = element.offset;
     let mut elements = Elements::new(Cursor { order, base }, &content);
     elements.unpacked = true;
     match elements.next()? {
-        Some(inner) if inner.kind == MATRIX => array_in(order, &inner, wanted, true),
+        Some(inner) if inner.kind == MATRIX => array_in(order, &inner, wanted, true, room),
         Some(inner) if inner.kind == COMPRESSED => {
             fault(base, "compressed data within compressed data".into())
         }
@@ -265,8 +281,9 @@ fn array(
     order: ByteOrder,
     element: &Element<'_>,
     wanted: &impl Fn(&str) -> bool,
+    room: &mut Room,
 ) -> Found<Option<Array>> {
-    array_in(order, element, wanted, false)
+    array_in(order, element, wanted, false, room)
 }
 
 /// The array of `element` if its name is wanted.
@@ -275,6 +292,7 @@ fn array_in(
     element: &Element<'_>,
     wanted: &impl Fn(&str) -> bool,
     unpacked: bool,
+    room: &mut Room,
 ) -> Found<Option<Array>> {
     let base = match unpacked {
         true => element.offset,
@@ -301,7 +319,8 @@ fn array_in(
         );
     }
     let real = parts.part("numbers")?;
-    let values = numbers(order, &real)?;
+    let values = numbers(order, &real, room.numbers)?;
+    room.numbers -= values.len();
     let needed = dimensions
         .iter()
         .try_fold(1_usize, |product, size| product.checked_mul(*size));
@@ -328,17 +347,17 @@ fn dimensions(order: ByteOrder, element: &Element<'_>) -> Found<Vec<usize>> {
     Ok(sizes.map(|bytes| order.u32(*bytes) as usize).collect())
 }
 
-/// The numbers of `element`, whatever they are stored as.
-fn numbers(order: ByteOrder, element: &Element<'_>) -> Found<Vec<f64>> {
+/// The numbers of `element`, whatever they are stored as, at most `most`.
+fn numbers(order: ByteOrder, element: &Element<'_>, most: usize) -> Found<Vec<f64>> {
     macro_rules! read {
         ($number:ty) => {
-            chunks(element.data, |bytes| match order {
+            chunks(element.data, most, |bytes| match order {
                 ByteOrder::Little => <$number>::from_le_bytes(bytes) as f64,
                 ByteOrder::Big => <$number>::from_be_bytes(bytes) as f64,
             })
         };
     }
-    Ok(match element.kind {
+    let numbers = match element.kind {
         1 => read!(i8),
         2 => read!(u8),
         3 => read!(i16),
@@ -350,15 +369,21 @@ fn numbers(order: ByteOrder, element: &Element<'_>) -> Found<Vec<f64>> {
         12 => read!(i64),
         13 => read!(u64),
         other => return fault(element.offset, format!("numbers of type {other}")),
-    })
+    };
+    match numbers {
+        Some(numbers) => Ok(numbers),
+        None => fault(element.offset, format!("more than {MOST_NUMBERS} numbers")),
+    }
 }
 
-fn chunks<const BYTES: usize>(data: &[u8], number: impl Fn([u8; BYTES]) -> f64) -> Vec<f64> {
-    data.as_chunks()
-        .0
-        .iter()
-        .map(|bytes| number(*bytes))
-        .collect()
+/// What `number` makes of every `BYTES` bytes of `data`, nothing if these are more than `most`.
+fn chunks<const BYTES: usize>(
+    data: &[u8],
+    most: usize,
+    number: impl Fn([u8; BYTES]) -> f64,
+) -> Option<Vec<f64>> {
+    let chunks = data.as_chunks().0;
+    (chunks.len() <= most).then(|| chunks.iter().map(|bytes| number(*bytes)).collect())
 }
 
 fn fault<T>(offset: usize, reason: String) -> Found<T> {
@@ -369,14 +394,14 @@ fn fault<T>(offset: usize, reason: String) -> Found<T> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::io::Write;
 
     use flate2::Compression;
     use flate2::write::ZlibEncoder;
 
-    fn element(kind: u32, data: &[u8]) -> Vec<u8> {
+    pub(crate) fn element(kind: u32, data: &[u8]) -> Vec<u8> {
         let mut bytes = [kind.to_le_bytes(), (data.len() as u32).to_le_bytes()].concat();
         bytes.extend(data);
         bytes.resize(bytes.len().next_multiple_of(8), 0);
@@ -384,7 +409,7 @@ mod tests {
     }
 
     /// An array `[3, 1]` called `x`, its name a short element, of numbers of type `kind`.
-    fn matrix(kind: u32, numbers: &[u8]) -> Vec<u8> {
+    pub(crate) fn matrix(kind: u32, numbers: &[u8]) -> Vec<u8> {
         let flags = [6_u32.to_le_bytes(), [0; 4]].concat();
         let sizes = [3_u32.to_le_bytes(), 1_u32.to_le_bytes()].concat();
         let name = [(1 << 16 | 1_u32).to_le_bytes(), [b'x', 0, 0, 0]].concat();
@@ -397,14 +422,14 @@ mod tests {
         element(MATRIX, &parts.concat())
     }
 
-    fn doubles() -> Vec<u8> {
+    pub(crate) fn doubles() -> Vec<u8> {
         [1.5_f64, -2.0, 4e9]
             .iter()
             .flat_map(|x| x.to_le_bytes())
             .collect()
     }
 
-    fn zlib(content: &[u8]) -> Vec<u8> {
+    pub(crate) fn zlib(content: &[u8]) -> Vec<u8> {
         let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
         encoder.write_all(content).unwrap();
         let packed = encoder.finish().unwrap();
@@ -416,7 +441,7 @@ mod tests {
         .concat()
     }
 
-    fn file(elements: &[Vec<u8>]) -> Vec<u8> {
+    pub(crate) fn file(elements: &[Vec<u8>]) -> Vec<u8> {
         let mut file = vec![b' '; 124];
         file.extend([0, 1, b'I', b'M']);
         file.extend(elements.concat());
@@ -450,8 +475,8 @@ mod tests {
         assert!(arrays(&file(&[plain]), |_| false).unwrap().is_empty());
     }
 
-    #[test]
-    fn big_endian_files_are_read() {
+    /// A file whose numbers begin with their most significant byte, with an array `[1]` called `x`.
+    pub(crate) fn big_endian() -> Vec<u8> {
         let mut bytes = vec![b' '; 124];
         bytes.extend([1, 0, b'M', b'I']);
         let word = |number: u32| number.to_be_bytes().to_vec();
@@ -463,7 +488,12 @@ mod tests {
         ]
         .concat();
         bytes.extend([word(MATRIX), word(parts.len() as u32), parts].concat());
-        assert_eq!(arrays(&bytes, |_| true).unwrap()[0].values, [2.5]);
+        bytes
+    }
+
+    #[test]
+    fn big_endian_files_are_read() {
+        assert_eq!(arrays(&big_endian(), |_| true).unwrap()[0].values, [2.5]);
     }
 
     #[test]
@@ -504,6 +534,30 @@ mod tests {
             refusal(&[matrix(8, &doubles())]),
             (176, "numbers of type 8".into())
         );
+    }
+
+    #[test]
+    fn a_small_file_does_not_ask_for_much_memory() {
+        // A tenth of a megabyte, packed; as numbers of eight bytes half as many again as there may be.
+        let numbers = vec![0; MOST_NUMBERS * 3 / 4];
+        let mut array = matrix(1, &numbers);
+        let sizes = array
+            .windows(8)
+            .position(|bytes| bytes == [3, 0, 0, 0, 1, 0, 0, 0]);
+        let sizes = sizes.unwrap();
+        array[sizes..sizes + 4].copy_from_slice(&(numbers.len() as u32).to_le_bytes());
+        let array = zlib(&array);
+        assert_eq!(read(std::slice::from_ref(&array)).unwrap().len(), 1);
+        let second = (HEADER + array.len()) as u64;
+        assert_eq!(
+            refusal(&[array.clone(), array]),
+            (second, "more than 33554432 numbers".into())
+        );
+        // Whatever is not wanted is decompressed as well.
+        let unwanted = zlib(&element(1, &vec![0; MOST_DECOMPRESSED as usize / 2]));
+        let (offset, reason) = refusal(&[unwanted.clone(), unwanted.clone()]);
+        assert_eq!(offset, (HEADER + unwanted.len()) as u64);
+        assert_eq!(reason, "compressed data of more than 268435456 bytes");
     }
 
     #[test]

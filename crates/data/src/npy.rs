@@ -246,7 +246,7 @@ fn sizes(inner: &str) -> Result<Vec<usize>, String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// A file of version 1 with this dictionary and these elements.

@@ -96,35 +96,41 @@ pub(crate) fn packed(path: &Path) -> impl Iterator<Item = PathBuf> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::io::Write;
 
     const TEXT: &[u8] = b"to be packed and unpacked again, again, again";
 
-    /// [`TEXT`] in `packing`, as two streams in a row.
-    fn twice(packing: Packing) -> Vec<u8> {
-        let [first, second] = [&TEXT[..20], &TEXT[20..]].map(|part| match packing {
-            Packing::Plain => part.to_vec(),
+    /// `content` in `packing`, as one stream.
+    pub(crate) fn stream(packing: Packing, content: &[u8]) -> Vec<u8> {
+        match packing {
+            Packing::Plain => content.to_vec(),
             Packing::Gzip => {
                 let mut to = flate2::write::GzEncoder::new(Vec::new(), Default::default());
-                to.write_all(part).unwrap();
+                to.write_all(content).unwrap();
                 to.finish().unwrap()
             }
             Packing::Bzip2 => {
                 let mut to = bzip2::write::BzEncoder::new(Vec::new(), Default::default());
-                to.write_all(part).unwrap();
+                to.write_all(content).unwrap();
                 to.finish().unwrap()
             }
             Packing::Xz => {
                 let options = lzma_rust2::XzOptions::with_preset(6);
                 let mut to = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
-                to.write_all(part).unwrap();
+                to.write_all(content).unwrap();
                 to.finish().unwrap()
             }
-            Packing::Zstd => zstd::encode_all(part, 3).unwrap(),
-        });
-        [first, second].concat()
+            Packing::Zstd => zstd::encode_all(content, 3).unwrap(),
+        }
+    }
+
+    /// [`TEXT`] in `packing`, as two streams in a row.
+    pub(crate) fn twice(packing: Packing) -> Vec<u8> {
+        [&TEXT[..20], &TEXT[20..]]
+            .map(|part| stream(packing, part))
+            .concat()
     }
 
     fn unpack(packing: Packing, packed: &[u8]) -> io::Result<Vec<u8>> {

@@ -2,4 +2,6 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| meshfold_data::fuzzing::idx(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    meshfold_data::fuzzing::idx(bytes);
+});
