@@ -4,9 +4,10 @@ use crate::batches::{Pass, Position, RowKey};
 use crate::blocked::Blocked;
 use crate::device::Device;
 use crate::error::EngineError;
-use crate::kernels::Outcome;
 use crate::network::Network;
+use crate::score::{Score, Split};
 use crate::stack::Stack;
+use crate::tally::{RowTally, Tally};
 use crate::work::{Amount, BatchSize, LocalWork, RowWork, Sgd, Velocity};
 use meshfold_data::{Examples, Partition, Splits};
 use serde::{Deserialize, Serialize};
@@ -21,93 +22,6 @@ pub enum Start {
     Same,
     /// Each row from a draw of its own.
     Independent,
-}
-
-/// Which examples models are judged on.
-#[derive(Debug, Clone, Copy)]
-pub enum Split<'a> {
-    /// The test set.
-    Test,
-    /// The whole training set.
-    Train,
-    /// For row `i` the training shard of client `clients[i]`.
-    Shards(&'a [u32]),
-}
-
-/// How well one model does.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Score {
-    /// Mean loss: cross-entropy in nats, or half the squared error of a linear model.
-    pub loss: f64,
-    /// Share of examples whose largest output is that of their label. Where the one output of a linear model stands for
-    /// the label, share of examples with `|output − label| < ½`.
-    pub accuracy: f64,
-}
-
-impl Score {
-    pub(crate) fn of(outcomes: impl Iterator<Item = Outcome>, examples: usize) -> Self {
-        let (mut loss, mut correct) = (0.0, 0u64);
-        for outcome in outcomes {
-            loss += outcome.loss;
-            correct += u64::from(outcome.correct);
-        }
-        let examples = examples.max(1) as f64;
-        Self {
-            loss: loss / examples,
-            accuracy: correct as f64 / examples,
-        }
-    }
-}
-
-/// Work done so far, and the training loss since the tally was last taken.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Tally {
-    /// Local steps of all rows since the start of the run.
-    pub local_steps: u64,
-    /// Examples that those steps saw.
-    pub examples_seen: u64,
-    /// Mean over the rows that trained of their mini-batch losses since the last tally.
-    pub train_loss: Option<f64>,
-}
-
-/// Losses of some steps of one row.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct LossSum {
-    pub(crate) sum: f64,
-    pub(crate) steps: u64,
-    pub(crate) examples: u64,
-}
-
-impl LossSum {
-    pub(crate) fn add(&mut self, mean: f64, examples: usize) {
-        self.sum += mean;
-        self.steps += 1;
-        self.examples += examples as u64;
-    }
-}
-
-/// What is remembered of one row's training.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct RowTally {
-    /// Losses since the last tally.
-    recent: LossSum,
-    /// First round in which a loss or the model was not finite.
-    broken: Option<usize>,
-}
-
-impl RowTally {
-    pub(crate) fn add(&mut self, losses: LossSum, round: usize) {
-        self.recent.sum += losses.sum;
-        self.recent.steps += losses.steps;
-        self.recent.examples += losses.examples;
-        if !losses.sum.is_finite() {
-            self.mark_broken(round);
-        }
-    }
-
-    pub(crate) fn mark_broken(&mut self, round: usize) {
-        self.broken = Some(self.broken.map_or(round, |earlier| earlier.min(round)));
-    }
 }
 
 /// What a trainer is given by the learner, the same for all rows.

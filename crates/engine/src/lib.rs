@@ -24,10 +24,12 @@ pub mod oracle;
 mod own;
 mod quantiser;
 mod schedule;
+mod score;
 mod stack;
 #[cfg(feature = "gpu")]
 mod stacked;
 mod stream;
+mod tally;
 mod verbs;
 mod work;
 
@@ -38,7 +40,7 @@ pub use dropout::Dropout;
 pub use error::EngineError;
 pub use kernels::Instructions;
 pub use layout::{ALIGNMENT, Block, Layout};
-pub use learner::{Learner, LearnerState, Score, Split, Start, Tally};
+pub use learner::{Learner, LearnerState, Start};
 pub use mixing::Mixing;
 pub use model::{
     CharLstm, Dnn8, GnLenet, Judged, Linear, Mlp, Model, NormPlace, Resnet, Targets, WordLstm,
@@ -49,6 +51,8 @@ pub use quantiser::{NormScope, Quantiser, uniform};
 pub use schedule::{
     Harmonic, InverseTime, LearningRate, Per, Power, Progress, Restart, Schedule, Step,
 };
+pub use score::{Score, Split};
 pub use stack::Stack;
 pub use stream::{Key, Purpose, stream, threefry};
+pub use tally::Tally;
 pub use work::{Amount, Anchor, BatchSize, Draw, LocalWork, RowWork, Sgd, Velocity};

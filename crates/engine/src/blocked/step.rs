@@ -5,7 +5,7 @@ use super::scratch::Scratch;
 use super::sink::Sink;
 use crate::batches::Batches;
 use crate::error::EngineError;
-use crate::learner::LossSum;
+use crate::tally::LossSum;
 use crate::work::Sgd;
 
 /// Terms added to a row's gradients.

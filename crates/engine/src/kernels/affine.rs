@@ -394,13 +394,8 @@ impl Tile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::test_numbers::numbers;
     use crate::kernels::{Instructions, pack};
-
-    fn numbers(count: usize, salt: usize) -> Vec<f32> {
-        (0..count)
-            .map(|i| ((i * 7919 + salt * 104_729) % 1000) as f32 / 500.0 - 1.0)
-            .collect()
-    }
 
     #[test]
     fn affine_equals_a_host_loop_on_odd_sizes() {

@@ -260,12 +260,7 @@ impl WithSimd for Blend<'_> {
 mod tests {
     use super::*;
     use crate::kernels::Instructions;
-
-    fn numbers(count: usize, salt: usize) -> Vec<f32> {
-        (0..count)
-            .map(|i| ((i * 7919 + salt * 104_729) % 1000) as f32 / 500.0 - 1.0)
-            .collect()
-    }
+    use crate::kernels::test_numbers::numbers;
 
     /// Sums of at most 70 numbers below 8.
     fn close(got: &[f32], want: impl Fn(usize) -> f64) {

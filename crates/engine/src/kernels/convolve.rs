@@ -77,12 +77,7 @@ impl WithSimd for Convolve<'_> {
 mod tests {
     use super::*;
     use crate::kernels::Instructions;
-
-    fn numbers(count: usize, salt: usize) -> Vec<f32> {
-        (0..count)
-            .map(|i| ((i * 7919 + salt * 104_729) % 1000) as f32 / 500.0 - 1.0)
-            .collect()
-    }
+    use crate::kernels::test_numbers::numbers;
 
     #[test]
     fn a_convolution_equals_a_host_loop_on_odd_sizes() {

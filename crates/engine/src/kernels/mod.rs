@@ -20,6 +20,8 @@ mod packing;
 mod sigmoid;
 mod softmax;
 mod squared_error;
+#[cfg(test)]
+mod test_numbers;
 
 pub(crate) use affine::{Affine, Start};
 pub(crate) use convolve::Convolve;

@@ -374,12 +374,7 @@ impl<U: Update> WithSimd for Apply<'_, U> {
 mod tests {
     use super::*;
     use crate::kernels::Instructions;
-
-    fn numbers(count: usize, salt: usize) -> Vec<f32> {
-        (0..count)
-            .map(|i| ((i * 7919 + salt * 104_729) % 1000) as f32 / 500.0 - 1.0)
-            .collect()
-    }
+    use crate::kernels::test_numbers::numbers;
 
     fn expected(x: &[f32], d: &[f32], rows: usize, inner: usize, columns: usize) -> Vec<f64> {
         (0..inner * columns)

@@ -111,12 +111,7 @@ impl OuterBlocks<'_> {
 mod tests {
     use super::*;
     use crate::kernels::Instructions;
-
-    fn numbers(count: usize, salt: usize) -> Vec<f32> {
-        (0..count)
-            .map(|i| ((i * 7919 + salt * 104_729) % 1000) as f32 / 500.0 - 1.0)
-            .collect()
-    }
+    use crate::kernels::test_numbers::numbers;
 
     #[test]
     fn blocks_of_rows_add_up_to_a_host_loop() {

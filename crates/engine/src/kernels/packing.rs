@@ -79,12 +79,7 @@ fn transpose_square((from, from_stride): (&[f32], usize), (to, to_stride): (&mut
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn numbers(count: usize, salt: usize) -> Vec<f32> {
-        (0..count)
-            .map(|i| ((i * 7919 + salt * 104_729) % 1000) as f32 / 500.0 - 1.0)
-            .collect()
-    }
+    use crate::kernels::test_numbers::numbers;
 
     #[test]
     fn a_packed_transpose_is_the_transpose_packed() {

@@ -9,7 +9,8 @@ use super::scores::scores;
 use super::trainer::Stacked;
 use super::workspace::{Workspace, block};
 use crate::error::EngineError;
-use crate::learner::{Context, Score, Split};
+use crate::learner::Context;
+use crate::score::{Score, Split};
 use crate::stack::Stack;
 
 /// Most examples that a row is judged on at once.

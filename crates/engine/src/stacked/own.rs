@@ -194,7 +194,6 @@ mod tests {
                 .enumerate()
                 .filter(|(_, count)| **count > 0)
             {
-                assert!(*count > 0);
                 for at in 0..size {
                     let place = (1 + row) * width + offset + at;
                     let kept = if add { needed[place] } else { 0.0 };

@@ -5,7 +5,7 @@ use super::finite::is_finite;
 use super::launch::line;
 use super::memory::{Memory, download};
 use super::part::{Part, Slot, examples_of};
-use crate::learner::{LossSum, RowTally};
+use crate::tally::{LossSum, RowTally};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 

@@ -11,9 +11,10 @@ use super::steps::{Scratch, Steps};
 use super::tallies::Tallies;
 use super::workspace::{block, largest};
 use crate::error::EngineError;
-use crate::learner::{Context, RowStates, RowTally};
+use crate::learner::{Context, RowStates};
 use crate::network::Network;
 use crate::stack::Stack;
+use crate::tally::RowTally;
 use crate::work::{Amount, LocalWork, RowWork, Velocity};
 use meshfold_data::Splits;
 
@@ -279,10 +280,10 @@ mod tests {
     use super::*;
     use crate::batches::Pass;
     use crate::device::Device;
-    use crate::learner::{Score, Split};
     use crate::model::{CharLstm, GnLenet, Judged, Mlp, Model, NormPlace, Resnet};
     use crate::own::{Initial, OwnModel, Parameter, Parameters};
     use crate::schedule::LearningRate;
+    use crate::score::{Score, Split};
     use crate::stacked::test_device::{expect_close, gpu, numbers};
     use crate::stacked::workspace::widest;
     use crate::work::{BatchSize, Draw, Sgd};

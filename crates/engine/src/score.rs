@@ -1,0 +1,39 @@
+//! How well models do.
+
+use crate::kernels::Outcome;
+
+/// Which examples models are judged on.
+#[derive(Debug, Clone, Copy)]
+pub enum Split<'a> {
+    /// The test set.
+    Test,
+    /// The whole training set.
+    Train,
+    /// For row `i` the training shard of client `clients[i]`.
+    Shards(&'a [u32]),
+}
+
+/// How well one model does.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Score {
+    /// Mean loss: cross-entropy in nats, or half the squared error of a linear model.
+    pub loss: f64,
+    /// Share of examples whose largest output is that of their label. Where the one output of a linear model stands for
+    /// the label, share of examples with `|output − label| < ½`.
+    pub accuracy: f64,
+}
+
+impl Score {
+    pub(crate) fn of(outcomes: impl Iterator<Item = Outcome>, examples: usize) -> Self {
+        let (mut loss, mut correct) = (0.0, 0u64);
+        for outcome in outcomes {
+            loss += outcome.loss;
+            correct += u64::from(outcome.correct);
+        }
+        let examples = examples.max(1) as f64;
+        Self {
+            loss: loss / examples,
+            accuracy: correct as f64 / examples,
+        }
+    }
+}
