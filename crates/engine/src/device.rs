@@ -7,6 +7,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+/// Bytes of a thread's own stack: whole runs are carried out on the device's threads.
+const THREAD_STACK: usize = 8 << 20;
+
 /// A device as a user asks for it: `cpu`, `wgpu`, `wgpu:1`, `cuda:0`, `auto`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DeviceRequest {
@@ -69,6 +72,7 @@ impl Cpu {
     ) -> Result<Self, EngineError> {
         let pool = ThreadPoolBuilder::new()
             .num_threads(threads.unwrap_or(0))
+            .stack_size(THREAD_STACK)
             .thread_name(|index| format!("meshfold-{index}"))
             .build()
             .map_err(|error| EngineError::Device {
@@ -147,6 +151,35 @@ impl Device {
     /// [`EngineError::Device`] if the threads cannot be started.
     pub fn cpu() -> Result<Self, EngineError> {
         Cpu::new(None, None).map(Self::Cpu)
+    }
+
+    /// Calls `work` on as many of the device's threads at once as there are, at most `most`, and returns when all calls have.
+    ///
+    /// Within a call the verbs' work begins on the calling thread, and threads without a call of their own take their share of
+    /// it: independent calls never wait for one another. A GPU has a single queue and gets a single call, on this thread.
+    pub fn side_by_side(&self, most: usize, work: impl Fn() + Sync) {
+        match self {
+            Self::Cpu(cpu) => {
+                cpu.pool.broadcast(|thread| {
+                    if thread.index() < most {
+                        work();
+                    }
+                });
+            }
+            #[cfg(feature = "gpu")]
+            Self::Gpu(_) if most > 0 => work(),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(_) => {}
+        }
+    }
+
+    /// Calls that [`Device::side_by_side`] makes at once, at most.
+    pub fn width(&self) -> usize {
+        match self {
+            Self::Cpu(cpu) => cpu.threads(),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(_) => 1,
+        }
     }
 
     /// Waits until all work given to the device is done; the processor's always is.

@@ -80,6 +80,7 @@ mod observer;
 mod records;
 mod results;
 mod run;
+mod run_all;
 mod run_error;
 mod summary;
 
@@ -89,6 +90,7 @@ pub use observer::{Observer, RoundProgress};
 pub use records::{Record, Spread, read_records};
 pub use results::Done;
 pub use run::{RunOptions, finished, run};
+pub use run_all::{Attendant, most_at_once, run_all};
 pub use run_error::RunError;
 pub use summary::{Milestone, Status, Summary, Target};
 

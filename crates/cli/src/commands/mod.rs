@@ -9,4 +9,5 @@ pub(crate) mod partition;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run;
+mod runs;
 pub(crate) mod speedup;

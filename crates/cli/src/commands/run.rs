@@ -1,28 +1,25 @@
 //! `meshfold run FILE`: the main job.
 
 use std::io::Write;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::path::{Path, PathBuf};
 
-use meshfold_data::{DataFolder, DatasetConfig, Splits};
 use meshfold_engine::Device;
 use meshfold_experiment::{
-    Ending, RunOptions, RunPlan, RunReport, Summary, finished, plan, run as carry_out, write_report,
+    Ending, RunOptions, RunPlan, RunReport, Summary, most_at_once, plan, run_all, write_report,
 };
 use serde::Serialize;
 
 use crate::arguments::RunArguments;
 use crate::commands::plan::warn;
+use crate::commands::runs::{PAGE, Runs, page_of};
 use crate::failure::Failure;
-use crate::figures::{bytes, decimal, duration, percent};
+use crate::figures::{bytes, decimal, percent};
 use crate::interruption;
 use crate::json_lines;
-use crate::progress::Progress;
 use crate::table::{Column, Table};
 use crate::terminal;
 
-/// Runs an experiment: all runs of its sweep, one after another.
+/// Runs an experiment: all runs of its sweep, several at the same time.
 ///
 /// # Errors
 /// [`Failure::Refused`] if something asked for is wrong, before anything is written; [`Failure::Incomplete`] if a run
@@ -39,19 +36,23 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
             commit: option_env!("MESHFOLD_COMMIT").map(str::to_owned),
         },
         quiet: arguments.quiet,
-        folder,
     };
     session.greet(&plans);
     warn(&plans);
     let stop = interruption::listen()?;
-    let reports = session.run_all(&plans, &stop)?;
-    let pages = session.report(&plans, &reports)?;
-    let lines = plans.iter().zip(&reports).zip(&pages.of_runs);
-    let lines = lines.map(|((plan, report), page)| Line::of(plan, report, page));
+    let at_once = arguments.at_once.map(usize::from);
+    let at_once = at_once.unwrap_or_else(|| most_at_once(&plans, &session.options));
+    let runs = Runs::new(&plans, &folder, session.quiet);
+    let reports = run_all(&plans, &session.options, at_once, &stop, &runs)?;
+    let comparison = session.compare(&plans, &reports)?;
+    let lines = plans
+        .iter()
+        .zip(&reports)
+        .map(|(plan, report)| Line::of(plan, report));
     if arguments.json {
         json_lines::print(lines)?;
     } else {
-        print(&lines.collect::<Vec<_>>(), &pages)?;
+        print(&lines.collect::<Vec<_>>(), comparison.as_deref())?;
     }
     let any = |is: fn(&Ending) -> bool| reports.iter().any(|report| is(&report.ending));
     if reports.len() < plans.len() || any(|ending| matches!(ending, Ending::Interrupted)) {
@@ -63,10 +64,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What all runs of the command have in common.
+/// How the runs of the command are carried out.
 struct Session {
     options: RunOptions,
-    folder: DataFolder,
     quiet: bool,
 }
 
@@ -95,136 +95,21 @@ impl Session {
         ));
     }
 
-    /// The runs one after another, as far as they are begun before `stop`.
-    fn run_all(&self, plans: &[RunPlan], stop: &AtomicBool) -> Result<Vec<RunReport>, Failure> {
-        let mut reports: Vec<RunReport> = Vec::new();
-        let mut loaded: Vec<(DatasetConfig, Splits)> = Vec::new();
-        for (index, plan) in plans.iter().enumerate() {
-            if stop.load(Ordering::Relaxed) {
-                break;
-            }
-            let place = if plans.len() > 1 {
-                format!("[{}/{}] ", index + 1, plans.len())
-            } else {
-                String::new()
-            };
-            let title = format!("{place}{}", plan.label());
-            let began = Instant::now();
-            let report = match finished(plan, &self.options)? {
-                Some(report) => report,
-                None => {
-                    let data = self.data(plan, &mut loaded)?;
-                    let mut progress = Progress::new(title.clone(), self.quiet);
-                    carry_out(plan, &data, &self.options, stop, &mut progress)?
-                }
-            };
-            self.tell(&title, plan, &report, began);
-            reports.push(report);
-            let is_needed = |dataset: &DatasetConfig| {
-                plans[index + 1..]
-                    .iter()
-                    .any(|plan| plan.config.dataset == *dataset)
-            };
-            loaded.retain(|(dataset, _)| is_needed(dataset));
-        }
-        Ok(reports)
-    }
-
-    /// The examples of `plan`, kept in `loaded`.
-    fn data(
+    /// Writes the report that compares the runs of a sweep, if there is one.
+    fn compare(
         &self,
-        plan: &RunPlan,
-        loaded: &mut Vec<(DatasetConfig, Splits)>,
-    ) -> Result<Splits, Failure> {
-        let dataset = &plan.config.dataset;
-        if let Some((_, splits)) = loaded.iter().find(|(known, _)| known == dataset) {
-            return Ok(splits.clone());
-        }
-        let splits = dataset.load(&self.folder)?;
-        loaded.push((dataset.clone(), splits.clone()));
-        Ok(splits)
-    }
-
-    /// Says how a run ended; that it failed or was skipped is said even if `quiet`.
-    fn tell(&self, title: &str, plan: &RunPlan, report: &RunReport, began: Instant) {
-        let accuracy = report.last.as_ref().map(|last| {
-            let spread = &last.test_accuracy;
-            format!(
-                "accuracy {} ({} to {})",
-                percent(spread.mean),
-                percent(spread.min),
-                percent(spread.max)
-            )
-        });
-        let accuracy = accuracy.unwrap_or_else(|| "no record".to_owned());
-        let (is_news, text) = match &report.ending {
-            Ending::Finished => (
-                false,
-                format!(
-                    "{accuracy} after {} rounds, {}",
-                    plan.config.rounds,
-                    duration(began.elapsed())
-                ),
-            ),
-            Ending::Skipped { by, differs } => {
-                let other = if *differs {
-                    ", which may differ in bits from a run here"
-                } else {
-                    ""
-                };
-                let text = format!(
-                    "skipped, {accuracy}: finished before by meshfold {} on {}{other}; --again runs it again",
-                    by.meshfold, by.device
-                );
-                (true, text)
-            }
-            Ending::Interrupted => {
-                let next = match plan.config.checkpoint {
-                    Some(_) => "the same command goes on from the last checkpoint",
-                    None => "the same command starts it again, as `checkpoint` is not set",
-                };
-                (true, format!("interrupted, {accuracy}; {next}"))
-            }
-            Ending::Failed { error } => (true, format!("failed: {error}")),
+        plans: &[RunPlan],
+        reports: &[RunReport],
+    ) -> Result<Option<PathBuf>, Failure> {
+        let ([first, _, ..], [_, ..]) = (plans, reports) else {
+            return Ok(None);
         };
-        if is_news || !self.quiet {
-            terminal::line(&format!("{title}: {text}"));
-        }
+        let folder = self.options.results.join(&first.config.name);
+        let page = folder.join(PAGE);
+        let folders: Vec<PathBuf> = reports.iter().map(|report| report.folder.clone()).collect();
+        write_report(&folders, &page)?;
+        Ok(Some(page))
     }
-
-    /// Writes a report for every run that has none yet, and one for the sweep if there is one.
-    fn report(&self, plans: &[RunPlan], reports: &[RunReport]) -> Result<Pages, Failure> {
-        let mut of_runs = Vec::new();
-        for report in reports {
-            let page = report.folder.join("report.html");
-            if !page.is_file() {
-                write_report(std::slice::from_ref(&report.folder), &page)?;
-            }
-            of_runs.push(page);
-        }
-        let of_all = match (plans, reports) {
-            ([first, _, ..], [_, ..]) => {
-                let page = self
-                    .options
-                    .results
-                    .join(&first.config.name)
-                    .join("report.html");
-                let folders: Vec<PathBuf> =
-                    reports.iter().map(|report| report.folder.clone()).collect();
-                write_report(&folders, &page)?;
-                Some(page)
-            }
-            _ => None,
-        };
-        Ok(Pages { of_runs, of_all })
-    }
-}
-
-/// Where the reports are.
-struct Pages {
-    of_runs: Vec<PathBuf>,
-    /// The report that compares the runs of a sweep.
-    of_all: Option<PathBuf>,
 }
 
 /// What is printed of a run in the end.
@@ -242,7 +127,7 @@ struct Line {
 }
 
 impl Line {
-    fn of(plan: &RunPlan, report: &RunReport, page: &std::path::Path) -> Self {
+    fn of(plan: &RunPlan, report: &RunReport) -> Self {
         let (ending, error) = match &report.ending {
             Ending::Finished => ("finished", None),
             Ending::Skipped { .. } => ("skipped", None),
@@ -255,7 +140,7 @@ impl Line {
             ending,
             error,
             folder: report.folder.display().to_string(),
-            report: page.display().to_string(),
+            report: page_of(report).display().to_string(),
             summary: report.summary.clone(),
         }
     }
@@ -286,7 +171,7 @@ impl Line {
 }
 
 /// A table of the runs, and where to read more.
-fn print(lines: &[Line], pages: &Pages) -> Result<(), Failure> {
+fn print(lines: &[Line], comparison: Option<&Path>) -> Result<(), Failure> {
     let mut table = Table::new(&[
         Column::Text("run"),
         Column::Figure("λ"),
@@ -300,7 +185,8 @@ fn print(lines: &[Line], pages: &Pages) -> Result<(), Failure> {
         table.row(line.cells());
     }
     table.print()?;
-    if let Some(page) = pages.of_all.as_ref().or(pages.of_runs.first()) {
+    let first = lines.first().map(|line| Path::new(&line.report));
+    if let Some(page) = comparison.or(first) {
         writeln!(std::io::stdout().lock(), "report: {}", page.display())?;
     }
     Ok(())

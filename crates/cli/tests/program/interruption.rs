@@ -18,7 +18,7 @@ model: {mlp: {hidden: [128]}}
 algorithm: {dfedavgm: {local: {steps: 20}, batch_size: 20, learning_rate: 0.01}}
 rounds: 120
 checkpoint: {every: 1}
-sweep: {grid: {seed: [1, 2]}}
+sweep: {grid: {seed: [1, 2, 3]}}
 ";
 
 /// Sends `signal` as soon as the first run has `records` records; returns the exit code and standard error.
@@ -112,10 +112,15 @@ fn ctrl_c_keeps_everything_and_the_same_command_goes_on() {
 
 #[test]
 fn a_request_to_end_stops_a_sweep_before_its_next_run() {
-    let sandbox = Sandbox::new();
-    sandbox.write("long.yaml", LONG);
-    let child = sandbox.start("run long.yaml");
-    let (code, said) = interrupt(&sandbox, child, "-TERM", 2);
-    assert_eq!(code, Some(130), "{said}");
-    assert_eq!(sandbox.runs("long").len(), 1);
+    for at_once in [1, 2] {
+        let sandbox = Sandbox::new();
+        sandbox.write("long.yaml", LONG);
+        let child = sandbox.start(&format!(
+            "run long.yaml --threads 2 --at-once {at_once} --json"
+        ));
+        let (code, said) = interrupt(&sandbox, child, "-TERM", 2);
+        assert_eq!(code, Some(130), "{said}");
+        assert_eq!(sandbox.runs("long").len(), at_once);
+        assert_eq!(said.matches("interrupted").count(), at_once, "{said}");
+    }
 }

@@ -194,6 +194,22 @@ fn a_run_has_the_same_bits_with_one_and_two_threads() {
 }
 
 #[test]
+fn runs_of_a_sweep_have_the_same_bits_side_by_side() {
+    let sandbox = Sandbox::new();
+    let results = |at_once: usize| {
+        let line = format!(
+            "run sweep.yaml --threads 2 --at-once {at_once} --results at-once-{at_once} --json"
+        );
+        let said = sandbox.says(&line).ended_with(0);
+        let folders = said.json();
+        let of_run = |line: &serde_json::Value| sandbox.results(line["folder"].as_str().unwrap());
+        folders.iter().map(of_run).collect::<Vec<_>>()
+    };
+    let alone = results(1);
+    assert!(alone.len() == 2 && alone == results(2));
+}
+
+#[test]
 fn every_method_runs() {
     let sandbox = Sandbox::new();
     let settings = "{batch_size: 20, learning_rate: 0.05}";

@@ -4,5 +4,6 @@
 
 mod breaking_off;
 mod changing;
+mod side_by_side;
 mod tiny;
 mod what_is_written;

@@ -13,7 +13,7 @@ use meshfold_experiment::{
 };
 use tempfile::TempDir;
 
-const YAML: &str = "
+pub(crate) const YAML: &str = "
 name: tiny
 dataset: {glyphs: {train: 240, test: 60}}
 partition: {shards: {clients: 6}}

@@ -1,0 +1,179 @@
+//! Runs of a sweep at the same time.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
+
+use meshfold_data::{DataFolder, Splits};
+use meshfold_engine::{Device, DeviceRequest};
+use meshfold_experiment::{
+    Attendant, Ending, Observer, RunError, RunOptions, RunPlan, RunReport, Source, plan, run,
+    run_all,
+};
+use tempfile::TempDir;
+
+use crate::tiny::{YAML, timeless};
+
+/// Runs that differ in method, overlay and seed.
+const SWEEP: &str = "
+sweep:
+  cases:
+    - {}
+    - {topology: complete, failures: [{clients: {share: 0.2}, from_round: 2}]}
+    - {algorithm: {dfedrw: {walkers: 3, hops: 3, batch_size: 7, learning_rate: 0.1}}}
+    - {algorithm: {fedavg: {participation: {clients: 2}, batch_size: 7, learning_rate: 0.1}}, topology: null}
+  grid: {seed: [1, 2]}
+";
+
+fn plans() -> Vec<RunPlan> {
+    let source = Source::new("sweep.yaml", format!("{YAML}{SWEEP}"));
+    plan(&source, &DataFolder::new("unused")).unwrap()
+}
+
+fn options(results: &TempDir, threads: usize) -> RunOptions {
+    RunOptions {
+        device: Device::open(DeviceRequest::Cpu, Some(threads), None).unwrap(),
+        results: results.path().to_owned(),
+        again: false,
+        commit: None,
+    }
+}
+
+/// What is written of a run, but for the time it took.
+fn written(report: &RunReport) -> (Vec<String>, Vec<u8>) {
+    let table = fs::read(report.folder.join("clients.parquet")).unwrap();
+    (timeless(report), table)
+}
+
+/// Counts the runs that go on, and may ask that several do.
+#[derive(Default)]
+struct Counting {
+    plans: Vec<RunPlan>,
+    ended: Mutex<BTreeSet<usize>>,
+    active: Mutex<usize>,
+    most: AtomicUsize,
+    changed: Condvar,
+    /// How many runs wait for one another when they start.
+    gathers: usize,
+}
+
+struct Started<'a>(&'a Counting);
+
+impl Observer for Started<'_> {
+    fn started(&mut self, _plan: &RunPlan) {
+        let counting = self.0;
+        let mut active = counting.active.lock().unwrap();
+        *active += 1;
+        counting.most.fetch_max(*active, Ordering::Relaxed);
+        counting.changed.notify_all();
+        let patience = Duration::from_secs(30);
+        let alone = |_: &mut usize| counting.most.load(Ordering::Relaxed) < counting.gathers;
+        drop(
+            counting
+                .changed
+                .wait_timeout_while(active, patience, alone)
+                .unwrap(),
+        );
+    }
+}
+
+impl Drop for Started<'_> {
+    fn drop(&mut self) {
+        *self.0.active.lock().unwrap() -= 1;
+    }
+}
+
+impl Attendant for Counting {
+    type Error = RunError;
+
+    fn data(&self, index: usize, _next: usize) -> Result<Splits, RunError> {
+        let dataset = &self.plans[index].config.dataset;
+        Ok(dataset.load(&DataFolder::new("unused")).unwrap())
+    }
+
+    fn observer(&self, _index: usize) -> Box<dyn Observer + '_> {
+        Box::new(Started(self))
+    }
+
+    fn ended(&self, index: usize, _report: &RunReport, _took: Duration) -> Result<(), RunError> {
+        self.ended.lock().unwrap().insert(index);
+        Ok(())
+    }
+}
+
+#[test]
+fn runs_at_the_same_time_have_the_bits_of_runs_alone() {
+    let plans = plans();
+    let alone = tempfile::tempdir().unwrap();
+    let one_by_one = options(&alone, 1);
+    let expected: Vec<_> = plans
+        .iter()
+        .map(|plan| {
+            let data = plan
+                .config
+                .dataset
+                .load(&DataFolder::new("unused"))
+                .unwrap();
+            written(&run(plan, &data, &one_by_one, &AtomicBool::new(false), &mut ()).unwrap())
+        })
+        .collect();
+    for (threads, at_once) in [(1, 1), (2, 2), (3, 2), (4, 100)] {
+        let results = tempfile::tempdir().unwrap();
+        let attendant = Counting {
+            plans: plans.clone(),
+            gathers: at_once.min(threads),
+            ..Counting::default()
+        };
+        let (stop, options) = (AtomicBool::new(false), options(&results, threads));
+        let reports = run_all(&plans, &options, at_once, &stop, &attendant).unwrap();
+        assert_eq!(attendant.most.into_inner(), at_once.min(threads));
+        assert_eq!(attendant.ended.into_inner().unwrap().len(), plans.len());
+        let ids: Vec<&str> = reports.iter().map(|report| report.id.as_str()).collect();
+        assert!(ids.iter().eq(plans.iter().map(|plan| &plan.id)));
+        let found: Vec<_> = reports.iter().map(written).collect();
+        assert!(found == expected, "{threads} threads, {at_once} at once");
+    }
+}
+
+#[test]
+fn a_run_that_cannot_be_written_ends_the_others_after_their_round() {
+    let (plans, results) = (plans(), tempfile::tempdir().unwrap());
+    let attendant = Counting {
+        plans: plans.clone(),
+        ..Counting::default()
+    };
+    let in_the_way = results
+        .path()
+        .join("tiny")
+        .join(&plans[2].id)
+        .join("metrics.jsonl");
+    fs::create_dir_all(in_the_way).unwrap();
+    let (stop, options) = (AtomicBool::new(false), options(&results, 1));
+    let error = run_all(&plans, &options, 1, &stop, &attendant).unwrap_err();
+    assert!(error.to_string().contains("metrics.jsonl"), "{error}");
+    assert!(attendant.ended.into_inner().unwrap().into_iter().eq([0, 1]));
+}
+
+#[test]
+fn after_a_stop_no_run_begins() {
+    let (plans, results) = (plans(), tempfile::tempdir().unwrap());
+    let attendant = Counting {
+        plans: plans.clone(),
+        ..Counting::default()
+    };
+    let options = options(&results, 2);
+    let stopped = AtomicBool::new(true);
+    assert!(
+        run_all(&plans, &options, 2, &stopped, &attendant)
+            .unwrap()
+            .is_empty()
+    );
+    let reports = run_all(&plans, &options, 2, &AtomicBool::new(false), &attendant).unwrap();
+    let is_finished = |report: &RunReport| matches!(report.ending, Ending::Finished);
+    assert!(reports.len() == plans.len() && reports.iter().all(is_finished));
+    let again = run_all(&plans, &options, 2, &AtomicBool::new(false), &attendant).unwrap();
+    let is_skipped = |report: &RunReport| matches!(report.ending, Ending::Skipped { .. });
+    assert!(again.iter().all(is_skipped));
+}
