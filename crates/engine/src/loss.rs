@@ -1,6 +1,8 @@
 //! The loss that a network's outputs are judged by.
 
-use crate::kernels::{Outcome, cross_entropy, sigmoid_cross_entropy, squared_error};
+use crate::kernels::{
+    Outcome, cross_entropy, cross_entropy_of_models, sigmoid_cross_entropy, squared_error,
+};
 use crate::model::{Model, Targets};
 
 /// What the outputs of an example cost.
@@ -48,6 +50,21 @@ impl Loss {
             Self::CrossEntropy => cross_entropy(outputs, labels, width, scale),
             Self::Sigmoid => sigmoid_cross_entropy(outputs, labels, scale),
             Self::SquaredError(targets) => squared_error(outputs, labels, width, targets, scale),
+        }
+    }
+
+    /// Adds to `outcomes` `[models]` what several models' outputs for one example, `[width, models]`, amount to.
+    #[inline(always)]
+    pub(crate) fn judge_models(self, outputs: &[f32], label: u16, outcomes: &mut [Outcome]) {
+        if self == Self::CrossEntropy {
+            cross_entropy_of_models(outputs, label, outcomes);
+            return;
+        }
+        let models = outcomes.len();
+        for (model, outcome) in outcomes.iter_mut().enumerate() {
+            let mut own: Vec<f32> = outputs[model..].iter().step_by(models).copied().collect();
+            let width = own.len();
+            outcome.add(self.judge(&mut own, &[label], width, None));
         }
     }
 }

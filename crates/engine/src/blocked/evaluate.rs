@@ -5,7 +5,7 @@ use super::scratch::Scratch;
 use super::workers::Deal;
 use crate::device::Cpu;
 use crate::error::EngineError;
-use crate::kernels::{Affine, Outcome, Packing, Start};
+use crate::kernels::{Affine, MODELS, Outcome, Packing, Start, transpose};
 use crate::layer::{Dense, Layer};
 use crate::learner::Context;
 use crate::network::Network;
@@ -13,13 +13,14 @@ use crate::score::{Score, Split};
 use crate::stack::Stack;
 use meshfold_data::Examples;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Examples that go through a network at once.
 pub(super) const CHUNK: usize = 96;
 /// Examples of one task: enough that packing and scheduling do not show.
 const TASK: usize = 24 * CHUNK;
 /// Rows of a model with a single layer that share one product: 32 rows of 10 outputs fill 20 vectors of 16.
-const GROUP: usize = 32;
+const GROUP: usize = MODELS;
 
 impl Blocked {
     /// Loss and accuracy of every row on `split`, or on its examples `subset`.
@@ -205,7 +206,8 @@ fn labels(examples: &Examples, indices: &[u32]) -> Vec<u16> {
     indices.iter().map(label).collect()
 }
 
-/// Rows of a model with one layer, `rows` `[G, P_pad]`, in one product with a column for each of their outputs.
+/// Rows of a model with one layer, `rows` `[G, P_pad]`, in one product with a column for each of their outputs, those of the
+/// first output before those of the second.
 fn judge_group(
     cpu: &Cpu,
     (network, layer): (&Network, &Dense),
@@ -216,16 +218,12 @@ fn judge_group(
     let (width, outputs) = (network.layout().width(), network.outputs());
     let count = rows.len() / width;
     let columns = count * outputs;
-    let mut panel = vec![0.0; (layer.inputs + 1) * columns];
-    for (index, row) in rows.chunks_exact(width).enumerate() {
-        let sources = row[layer.weight.clone()]
-            .chunks_exact(outputs)
-            .chain(layer.bias_of(row));
-        for (source, target) in sources.zip(panel.chunks_exact_mut(columns)) {
-            target[index * outputs..][..outputs].copy_from_slice(source);
-        }
-    }
-    let (w, bias) = panel.split_at(layer.inputs * columns);
+    let mut panel = vec![0.0; rows.len()];
+    cpu.instructions().vectorize(
+        #[inline(always)]
+        || transpose(rows, count, width, &mut panel),
+    );
+    let of = |block: &Range<usize>| &panel[block.start * count..block.end * count];
     let results = &mut scratch.buffers.transposed;
     results.resize(results.len().max(CHUNK * columns), 0.0);
     let mut outcomes = vec![Outcome::default(); count];
@@ -234,9 +232,9 @@ fn judge_group(
         cpu.instructions().run(Affine {
             x,
             x_stride: layer.inputs,
-            w,
+            w: of(&layer.weight),
             packing: Packing::Rows,
-            start: Start::Bias(bias),
+            start: Start::of(layer.bias.as_ref().map(of)),
             y,
             y_stride: columns,
             rows: labels.len(),
@@ -247,11 +245,8 @@ fn judge_group(
         cpu.instructions().vectorize(
             #[inline(always)]
             || {
-                for (rows, label) in y.chunks_exact_mut(columns).zip(labels) {
-                    let label = std::slice::from_ref(label);
-                    for (row, outcome) in rows.chunks_exact_mut(outputs).zip(&mut outcomes) {
-                        outcome.add(network.loss().judge(row, label, outputs, None));
-                    }
+                for (outputs, label) in y.chunks_exact(columns).zip(labels) {
+                    network.loss().judge_models(outputs, *label, &mut outcomes);
                 }
             },
         );

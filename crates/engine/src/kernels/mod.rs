@@ -32,5 +32,5 @@ pub(crate) use outer::{Apply, HeavyBall, Outer, Plain, Store, Update};
 pub(crate) use outer_blocks::{MANY_ROWS, OuterBlocks};
 pub(crate) use packing::{Packing, pack, pack_transposed, transpose};
 pub(crate) use sigmoid::sigmoid_cross_entropy;
-pub(crate) use softmax::{Outcome, cross_entropy};
+pub(crate) use softmax::{MODELS, Outcome, cross_entropy, cross_entropy_of_models};
 pub(crate) use squared_error::squared_error;

@@ -55,9 +55,78 @@ pub(crate) fn cross_entropy(
     outcome
 }
 
+/// Most models of [`cross_entropy_of_models`].
+pub(crate) const MODELS: usize = 32;
+
+/// Adds to `outcomes` `[models]` what [`cross_entropy`] makes of the logits that each of several models has for one example,
+/// `[classes, models]`. The bits are the same; here the models fill the vectors, which few classes would not.
+#[inline(always)]
+pub(crate) fn cross_entropy_of_models(logits: &[f32], label: u16, outcomes: &mut [Outcome]) {
+    let (models, label) = (outcomes.len(), usize::from(label));
+    let mut largest = [f32::NEG_INFINITY; MODELS];
+    let largest = &mut largest[..models];
+    for class in logits.chunks_exact(models) {
+        for (largest, value) in largest.iter_mut().zip(class) {
+            *largest = if *value > *largest { *value } else { *largest };
+        }
+    }
+    let mut best = [u32::MAX; MODELS];
+    let mut sums = [0f32; MODELS];
+    for (class, logits) in (0u32..).zip(logits.chunks_exact(models)) {
+        let places = best.iter_mut().zip(&mut sums).zip(&*largest);
+        for (((best, sum), largest), value) in places.zip(logits) {
+            let found = if *value == *largest { class } else { u32::MAX };
+            *best = found.min(*best);
+            *sum += exp(*value - *largest);
+        }
+    }
+    let chosen = &logits[label * models..][..models];
+    let judged = best.iter().zip(&sums).zip(&*largest).zip(chosen);
+    for ((((best, sum), largest), chosen), outcome) in judged.zip(outcomes) {
+        outcome.add(Outcome {
+            loss: f64::from(sum.ln() + largest - chosen),
+            correct: u32::from(*best as usize == label),
+        });
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::Instructions;
+    use crate::kernels::test_numbers::numbers;
+
+    #[test]
+    fn several_models_are_judged_with_the_bits_of_each_alone() {
+        for (models, classes) in [(1, 2), (3, 10), (32, 10), (17, 62)] {
+            let mut logits = numbers(models * classes, 5);
+            // Ties, and numbers that are not finite.
+            logits.copy_within(..models, models);
+            logits[0] = f32::NAN;
+            logits[models * classes - 1] = f32::INFINITY;
+            for label in 0..classes as u16 {
+                for set in Instructions::available() {
+                    let mut outcomes = vec![Outcome::default(); models];
+                    set.vectorize(
+                        #[inline(always)]
+                        || cross_entropy_of_models(&logits, label, &mut outcomes),
+                    );
+                    for (model, outcome) in outcomes.iter().enumerate() {
+                        let of_model = logits[model..].iter().step_by(models);
+                        let mut alone: Vec<f32> = of_model.copied().collect();
+                        let expected = set.vectorize(
+                            #[inline(always)]
+                            || cross_entropy(&mut alone, &[label], classes, None),
+                        );
+                        assert_eq!(outcome.correct, expected.correct, "{models} {classes}");
+                        let same = outcome.loss == expected.loss
+                            || (outcome.loss.is_nan() && expected.loss.is_nan());
+                        assert!(same, "{} {}", outcome.loss, expected.loss);
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn the_gradient_is_the_slope_of_the_loss() {
