@@ -2,6 +2,7 @@
 
 use super::stages::Stages;
 use crate::device::Cpu;
+use crate::kernels::prefetch;
 use crate::network::Network;
 use meshfold_data::{Examples, Features, Input};
 
@@ -35,6 +36,20 @@ impl<'a> Entry<'a> {
     }
 }
 
+/// Examples of a batch on their way from memory while one is read: they lie anywhere in it.
+const AHEAD: usize = 8;
+
+/// Asks for the features of example `index`.
+#[inline(always)]
+fn fetch(examples: &Examples, index: usize) {
+    let width = examples.width();
+    match examples.features() {
+        Features::Bytes { values, .. } => prefetch(&values[index * width..][..width]),
+        Features::Numbers(values) => prefetch(&values[index * width..][..width]),
+        Features::Tokens(windows) => prefetch(windows.window(index)),
+    }
+}
+
 impl Passes<'_> {
     /// Reads examples `indices` into `x` `[indices, D]` as the first layer wants them: numbers scaled, channels
     /// innermost where they are convolved; tokens by their numbers.
@@ -48,7 +63,10 @@ impl Passes<'_> {
             #[inline(always)]
             || {
                 let mut stored = vec![0.0; if planes > 1 { width } else { 0 }];
-                for (to, index) in x.chunks_exact_mut(width).zip(indices) {
+                let ahead = |index: &u32| fetch(examples, *index as usize);
+                indices.iter().take(AHEAD).for_each(ahead);
+                for (place, (to, index)) in x.chunks_exact_mut(width).zip(indices).enumerate() {
+                    indices.get(place + AHEAD).into_iter().for_each(ahead);
                     if planes == 1 {
                         examples.read(*index as usize, to);
                         continue;

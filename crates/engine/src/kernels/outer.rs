@@ -29,15 +29,29 @@ pub(crate) trait Update: Sized {
     /// Whether the targets hold `size` floats.
     fn holds(&self, size: usize) -> bool;
 
-    /// Applies one vector of gradient at float `offset` of the block.
+    /// What the targets hold where a vector of gradient is to be applied.
+    type Held<S: Simd>: Copy;
+
+    /// Reads what the targets hold at float `offset` of the block.
     ///
     /// # Safety
     /// The lanes that `mask` names are within the targets (all lanes if `mask` is `None`).
-    unsafe fn apply<S: Simd>(
-        &mut self,
+    unsafe fn held<S: Simd>(
+        &self,
         simd: S,
         offset: usize,
         mask: Option<MemMask<S::m32s>>,
+    ) -> Self::Held<S>;
+
+    /// Applies one vector of gradient at `place`, its float in the block and its lanes, where the targets hold `held`.
+    ///
+    /// # Safety
+    /// As for [`Update::held`].
+    unsafe fn apply<S: Simd>(
+        &mut self,
+        simd: S,
+        place: (usize, Option<MemMask<S::m32s>>),
+        held: Self::Held<S>,
         gradient: S::f32s,
     );
 }
@@ -116,24 +130,38 @@ impl Update for Store<'_> {
         self.gradient.len() >= size
     }
 
+    /// The gradient so far, if it is to be added to.
+    type Held<S: Simd> = S::f32s;
+
+    #[inline(always)]
+    unsafe fn held<S: Simd>(
+        &self,
+        simd: S,
+        offset: usize,
+        mask: Option<MemMask<S::m32s>>,
+    ) -> S::f32s {
+        if !self.add {
+            return simd.splat_f32s(0.0);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { load(simd, self.gradient.as_ptr().add(offset), mask) }
+    }
+
     #[inline(always)]
     unsafe fn apply<S: Simd>(
         &mut self,
         simd: S,
-        offset: usize,
-        mask: Option<MemMask<S::m32s>>,
+        (offset, mask): (usize, Option<MemMask<S::m32s>>),
+        held: S::f32s,
         gradient: S::f32s,
     ) {
+        let sum = if self.add {
+            simd.add_f32s(held, gradient)
+        } else {
+            gradient
+        };
         // SAFETY: the caller's promise.
-        unsafe {
-            let pointer = self.gradient.as_mut_ptr().add(offset);
-            let sum = if self.add {
-                simd.add_f32s(load(simd, pointer, mask), gradient)
-            } else {
-                gradient
-            };
-            store(simd, pointer, mask, sum);
-        }
+        unsafe { store(simd, self.gradient.as_mut_ptr().add(offset), mask, sum) }
     }
 }
 
@@ -157,26 +185,32 @@ impl Update for Plain<'_> {
         self.weights.len() >= size
     }
 
+    /// The weights.
+    type Held<S: Simd> = S::f32s;
+
+    #[inline(always)]
+    unsafe fn held<S: Simd>(
+        &self,
+        simd: S,
+        offset: usize,
+        mask: Option<MemMask<S::m32s>>,
+    ) -> S::f32s {
+        // SAFETY: the caller's promise.
+        unsafe { load(simd, self.weights.as_ptr().add(offset), mask) }
+    }
+
     #[inline(always)]
     unsafe fn apply<S: Simd>(
         &mut self,
         simd: S,
-        offset: usize,
-        mask: Option<MemMask<S::m32s>>,
+        (offset, mask): (usize, Option<MemMask<S::m32s>>),
+        weights: S::f32s,
         gradient: S::f32s,
     ) {
+        let step = simd.mul_add_e_f32s(simd.splat_f32s(self.decay), weights, gradient);
+        let weights = simd.mul_add_e_f32s(simd.splat_f32s(-self.rate), step, weights);
         // SAFETY: the caller's promise.
-        unsafe {
-            let pointer = self.weights.as_mut_ptr().add(offset);
-            let weights = load(simd, pointer, mask);
-            let step = simd.mul_add_e_f32s(simd.splat_f32s(self.decay), weights, gradient);
-            store(
-                simd,
-                pointer,
-                mask,
-                simd.mul_add_e_f32s(simd.splat_f32s(-self.rate), step, weights),
-            );
-        }
+        unsafe { store(simd, self.weights.as_mut_ptr().add(offset), mask, weights) }
     }
 }
 
@@ -203,36 +237,47 @@ impl Update for HeavyBall<'_> {
         self.weights.len() >= size && self.velocity.len() >= size
     }
 
+    /// The weights and their velocity.
+    type Held<S: Simd> = (S::f32s, S::f32s);
+
+    #[inline(always)]
+    unsafe fn held<S: Simd>(
+        &self,
+        simd: S,
+        offset: usize,
+        mask: Option<MemMask<S::m32s>>,
+    ) -> (S::f32s, S::f32s) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let velocity = if self.fresh {
+                simd.splat_f32s(0.0)
+            } else {
+                load(simd, self.velocity.as_ptr().add(offset), mask)
+            };
+            (
+                load(simd, self.weights.as_ptr().add(offset), mask),
+                velocity,
+            )
+        }
+    }
+
     #[inline(always)]
     unsafe fn apply<S: Simd>(
         &mut self,
         simd: S,
-        offset: usize,
-        mask: Option<MemMask<S::m32s>>,
+        (offset, mask): (usize, Option<MemMask<S::m32s>>),
+        (weights, before): (S::f32s, S::f32s),
         gradient: S::f32s,
     ) {
+        let mut velocity = simd.mul_add_e_f32s(simd.splat_f32s(self.decay), weights, gradient);
+        if !self.fresh {
+            velocity = simd.mul_add_e_f32s(simd.splat_f32s(self.momentum), before, velocity);
+        }
+        let weights = simd.mul_add_e_f32s(simd.splat_f32s(-self.rate), velocity, weights);
         // SAFETY: the caller's promise.
         unsafe {
-            let (w, v) = (
-                self.weights.as_mut_ptr().add(offset),
-                self.velocity.as_mut_ptr().add(offset),
-            );
-            let weights = load(simd, w, mask);
-            let mut velocity = simd.mul_add_e_f32s(simd.splat_f32s(self.decay), weights, gradient);
-            if !self.fresh {
-                velocity = simd.mul_add_e_f32s(
-                    simd.splat_f32s(self.momentum),
-                    load(simd, v, mask),
-                    velocity,
-                );
-            }
-            store(simd, v, mask, velocity);
-            store(
-                simd,
-                w,
-                mask,
-                simd.mul_add_e_f32s(simd.splat_f32s(-self.rate), velocity, weights),
-            );
+            store(simd, self.velocity.as_mut_ptr().add(offset), mask, velocity);
+            store(simd, self.weights.as_mut_ptr().add(offset), mask, weights);
         }
     }
 }
@@ -331,11 +376,30 @@ impl<U: Update> Outer<'_, U> {
                 }
             }
         }
-        for (r, sums) in sums.iter().enumerate() {
-            for (vector, sum) in sums.iter().enumerate() {
-                let offset = (tile.k + r) * self.columns + tile.column + vector * lanes;
-                // SAFETY: the caller bounds the tile within the update's targets.
-                unsafe { self.update.apply(simd, offset, mask, *sum) }
+        let first = tile.k * self.columns + tile.column;
+        if V > 1 {
+            for (r, sums) in sums.iter().enumerate() {
+                for (vector, sum) in sums.iter().enumerate() {
+                    let place = (first + r * self.columns + vector * lanes, mask);
+                    // SAFETY: the caller bounds the tile within the update's targets.
+                    unsafe {
+                        let held = self.update.held(simd, place.0, place.1);
+                        self.update.apply(simd, place, held, *sum);
+                    }
+                }
+            }
+            return;
+        }
+        // Vectors of narrow rows overlap: read after a write, they would wait until it is out of the processor's hands.
+        // SAFETY: the caller bounds the tile within the update's targets.
+        unsafe {
+            let mut held = [self.update.held(simd, first, mask); R];
+            for (r, held) in held.iter_mut().enumerate().skip(1) {
+                *held = self.update.held(simd, first + r * self.columns, mask);
+            }
+            for ((r, sums), held) in sums.iter().enumerate().zip(held) {
+                let place = (first + r * self.columns, mask);
+                self.update.apply(simd, place, held, sums[0]);
             }
         }
     }
@@ -364,7 +428,8 @@ impl<U: Update> WithSimd for Apply<'_, U> {
             // SAFETY: the mask keeps within the gradient and, as asserted, within the targets.
             unsafe {
                 let values = load(simd, self.gradient.as_ptr().add(first), mask);
-                self.update.apply(simd, first, mask, values);
+                let held = self.update.held(simd, first, mask);
+                self.update.apply(simd, (first, mask), held, values);
             }
         }
     }
