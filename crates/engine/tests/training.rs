@@ -5,7 +5,7 @@ mod support;
 
 use meshfold_data::{Consensus, DataFolder, DatasetConfig};
 use meshfold_engine::{
-    Amount, Anchor, Draw, EngineError, Instructions, Learner, LearningRate, Linear, LocalWork,
+    Amount, Anchor, Draw, EngineError, Instructions, Learner, LearningRate, Linear, LocalWork, Mlp,
     Model, Network, Per, Restart, RowWork, Schedule, Sgd, Split, Stack, Start, Step, Targets,
     Velocity,
 };
@@ -257,14 +257,27 @@ fn bits_do_not_depend_on_threads_or_on_what_shares_the_stack() {
     clipped.clip_norm = Some(1.0);
     let mut replaced = sgd(4, 0.0);
     replaced.draw = Draw::WithReplacement;
-    let models = [mlp(), dropping_mlp(), linear()[0].clone()];
+    // A first layer of more than 64 Ki weights is read once for its update and for the next step.
+    let wide = |dropout: f32| {
+        Model::Mlp(Mlp {
+            hidden: vec![3200, 5],
+            dropout,
+        })
+    };
+    let models = [
+        mlp(),
+        dropping_mlp(),
+        linear()[0].clone(),
+        wide(0.0),
+        wide(0.4),
+    ];
     let rules = [sgd(4, 0.9), clipped, replaced];
     for (model, rule) in models
         .iter()
         .flat_map(|model| rules.iter().map(move |rule| (model, rule)))
     {
         let alone = bits(1, None, 1, (model, rule));
-        // One row on three threads shares its products; nine rows on two threads are trained in blocks.
+        // One row on three threads shares its products, and reads the layer twice; nine rows on two are trained in blocks.
         for (threads, rows) in [(3, 1), (1, 9), (2, 9), (4, 2)] {
             assert!(
                 alone == bits(threads, None, rows, (model, rule)),

@@ -19,13 +19,15 @@ pub(super) struct Around<'a> {
 
 impl Passes<'_> {
     /// Carries the loss's gradient by the outputs, in the last output, back through the network, which left out what
-    /// `dropout` says.
+    /// `dropout` says. If there is a batch `ahead`, the next step's, what the first layer makes of it takes the place of that
+    /// layer's outputs.
     pub(super) fn backward(
         &self,
         scratch: &mut Scratch,
         batch: usize,
         sink: &mut Sink<'_>,
         dropout: Option<&Dropout>,
+        ahead: bool,
     ) {
         let buffers = &mut scratch.buffers;
         for (index, stage) in self.stages.stages.iter().enumerate().rev() {
@@ -42,6 +44,21 @@ impl Passes<'_> {
                 let slope = dropout.filter(|_| node.dropout.is_some());
                 let slope = slope.map_or(1.0, Dropout::scale);
                 self.mask(&mut memory.deltas[..size], &memory.outputs, slope);
+            }
+            if let (true, 0, Layer::Dense(layer)) = (ahead, index, &node.layer) {
+                let product = Product {
+                    x: around.entry.begin(),
+                    x_stride: around.entry.stride,
+                    inner: layer.inputs,
+                    d: &memory.deltas[..size],
+                    columns: layer.outputs,
+                    rows: batch,
+                };
+                self.bias_back(layer, &product, buffers, sink);
+                let (indices, x) = &scratch.next;
+                let next = (&x[..], &mut memory.outputs[..indices.len() * layer.outputs]);
+                self.step_ahead((layer, node.relu), &product, next, sink);
+                continue;
             }
             // After the loss the last stage's outputs are its gradient by them.
             let d = match index + 1 == self.stages.stages.len() {
@@ -148,12 +165,23 @@ impl Passes<'_> {
             rows,
         };
         sink.accept(self.cpu, &weight, layer.weight.clone(), pieces);
+        self.bias_back(layer, &weight, buffers, sink);
+    }
+
+    /// The gradient of the bias of a layer, `weight` being that of its weights.
+    fn bias_back(
+        &self,
+        layer: &Dense,
+        weight: &Product<'_>,
+        buffers: &Buffers,
+        sink: &mut Sink<'_>,
+    ) {
         if let Some(bias) = layer.bias.clone() {
             let ones = Product {
-                x: &buffers.ones[..rows],
+                x: &buffers.ones[..weight.rows],
                 x_stride: 1,
                 inner: 1,
-                ..weight
+                ..*weight
             };
             sink.accept(self.cpu, &ones, bias, 1);
         }

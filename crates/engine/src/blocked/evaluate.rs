@@ -143,7 +143,7 @@ impl Blocked {
                 }
                 None => {
                     let memory = (&mut scratch.stages[..], &mut scratch.buffers);
-                    passes.forward(row, x, memory, None);
+                    passes.forward(row, x, memory, None, false);
                     let last = scratch.stages.len() - 1;
                     &mut scratch.stages[last].outputs[..scratch.labels.len() * width]
                 }

@@ -20,13 +20,14 @@ pub(super) struct Masks<'a> {
 
 impl Passes<'_> {
     /// Runs the examples of `input` `[batch, D]` through the network; the last stage's outputs are what the loss is
-    /// taken of.
+    /// taken of. If it has `begun`, the product of the first layer is there.
     pub(super) fn forward(
         &self,
         weights: &[f32],
         input: &[f32],
         (memory, buffers): (&mut [StageMemory], &mut Buffers),
         masks: Option<Masks<'_>>,
+        begun: bool,
     ) {
         let batch = input.len() / self.network.inputs();
         for (index, stage) in self.stages.stages.iter().enumerate() {
@@ -36,6 +37,9 @@ impl Passes<'_> {
             let memory = &mut after[0];
             let outputs = &mut memory.outputs[..batch * stage.width];
             match &node.layer {
+                Layer::Dense(dense) if begun && index == 0 => {
+                    self.leave_out((dense, node), 0, outputs, masks);
+                }
                 Layer::Dense(dense) => self.dense(weights, (dense, node), entry, outputs, masks),
                 Layer::Embedding(embedding) => {
                     embedding::forward(embedding, weights, entry, outputs)
@@ -117,16 +121,9 @@ impl Passes<'_> {
         } else {
             entry.stride
         };
-        let masks = masks.zip(node.dropout);
         let product = |first: usize, x: &[f32], y: &mut [f32]| {
             self.affine((layer, node.relu), weights, (x, stride), y);
-            if let Some((masks, index)) = masks {
-                let first = (masks.first + first) * layer.outputs;
-                self.cpu.instructions().vectorize(
-                    #[inline(always)]
-                    || masks.dropout.apply(index as usize, first, y),
-                );
-            }
+            self.leave_out((layer, node), first, y, masks);
         };
         if !self.share {
             product(0, entry.begin(), y);
@@ -138,6 +135,23 @@ impl Passes<'_> {
             .for_each(|(piece, y)| {
                 product(piece * part, &entry.begin()[piece * part * stride..], y);
             });
+    }
+
+    /// Drops what the step leaves out of the outputs `y` of a layer for the examples from `first` on.
+    fn leave_out(
+        &self,
+        (layer, node): (&Dense, &Node),
+        first: usize,
+        y: &mut [f32],
+        masks: Option<Masks<'_>>,
+    ) {
+        if let Some((masks, index)) = masks.zip(node.dropout) {
+            let first = (masks.first + first) * layer.outputs;
+            self.cpu.instructions().vectorize(
+                #[inline(always)]
+                || masks.dropout.apply(index as usize, first, y),
+            );
+        }
     }
 
     fn affine(

@@ -23,6 +23,8 @@ pub(super) struct Piece<'a> {
     /// Examples of the whole batch, whose mean is taken.
     pub(super) count: usize,
     pub(super) dropout: Option<&'a Dropout>,
+    /// The examples are there, and what the first layer makes of them.
+    pub(super) begun: bool,
 }
 
 impl Gradients<'_> {
@@ -38,7 +40,7 @@ impl Gradients<'_> {
             first: piece.part.start,
         });
         let memory = (&mut scratch.stages[..], &mut scratch.buffers);
-        self.passes.forward(weights, x, memory, masks);
+        self.passes.forward(weights, x, memory, masks, piece.begun);
         let (width, positions) = (network.outputs(), network.positions());
         let last = scratch.stages.len() - 1;
         let outputs = &mut scratch.stages[last].outputs[..batch * positions * width];
@@ -52,8 +54,19 @@ impl Gradients<'_> {
         let indices = &scratch.indices[piece.part.clone()];
         self.passes
             .targets(self.examples, indices, &mut scratch.labels);
-        let x = &mut scratch.input[..batch * network.inputs()];
-        self.passes.gather(self.examples, indices, x);
+        if !piece.begun {
+            let x = &mut scratch.input[..batch * network.inputs()];
+            self.passes.gather(self.examples, indices, x);
+        }
+    }
+
+    /// Reads the examples of the next batch.
+    pub(super) fn read_next(&self, scratch: &mut Scratch) {
+        let (network, batch) = (self.passes.network, scratch.next.0.len());
+        scratch.fit(network, self.passes.stages, batch, true);
+        let (indices, input) = &mut scratch.next;
+        input.resize(batch * network.inputs(), 0.0);
+        self.passes.gather(self.examples, indices, input);
     }
 
     /// Turns outputs into the gradient of the mean loss of a batch of `count` examples. Returns the sum of the losses of
@@ -89,6 +102,7 @@ impl Gradients<'_> {
                 part: first..(first + most).min(count),
                 count,
                 dropout,
+                begun: false,
             };
             let add = first > 0;
             if let Some(own) = self.passes.network.own_model() {
@@ -103,7 +117,7 @@ impl Gradients<'_> {
                 add,
             };
             self.passes
-                .backward(scratch, piece.part.len(), &mut sink, dropout);
+                .backward(scratch, piece.part.len(), &mut sink, dropout, false);
         }
         scratch.gradient = gradient;
         Ok(loss)

@@ -1,5 +1,6 @@
 //! The trainer of the processor: client-blocked. One row per core, kept in cache through all its local steps.
 
+mod ahead;
 mod backward;
 mod by_example;
 mod convolution;

@@ -25,6 +25,8 @@ pub(super) struct Scratch {
     pub(super) labels: Vec<u16>,
     /// The examples of the batch, `[B, D]`.
     pub(super) input: Vec<f32>,
+    /// Examples of the next batch, and their features, where its first product is taken ahead.
+    pub(super) next: (Vec<u32>, Vec<f32>),
     pub(super) stages: Vec<StageMemory>,
     pub(super) buffers: Buffers,
     /// `[P_pad]`, when the update is not fused into the product.
@@ -79,8 +81,8 @@ pub(super) fn floats(network: &Network, batch: usize, judged: usize) -> usize {
     let given: usize = stages.stages.iter().map(|stage| stage.width).sum();
     let kept: usize = stages.stages.iter().map(|stage| stage.kept).sum();
     let both = batch.max(judged) * (network.inputs() + given + kept);
-    // Deltas on the way back; a velocity, sums or turned weights of a row.
-    both + batch * given + 2 * network.layout().width()
+    // Deltas on the way back and the next batch; a velocity, sums or turned weights of a row.
+    both + batch * (given + network.inputs()) + 2 * network.layout().width()
 }
 
 impl StageMemory {

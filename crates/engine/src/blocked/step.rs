@@ -48,8 +48,10 @@ impl Trainer<'_> {
             && self.sgd.clip_norm.is_none()
             && extras.correction.is_none()
             && extras.anchor.is_none();
-        while let Some(plan) = batches.next(&mut scratch.indices) {
+        let (mut next, mut begun) = (batches.next(&mut scratch.indices), false);
+        while let Some(plan) = next {
             let count = scratch.indices.len();
+            next = batches.next(&mut scratch.next.0);
             let (rate, momentum, decay) = (plan.rate, self.sgd.momentum, self.sgd.weight_decay);
             let dropout = plan.dropout(self.gradients.passes.network);
             let dropout = dropout.as_ref();
@@ -58,7 +60,9 @@ impl Trainer<'_> {
                     part: 0..count,
                     count,
                     dropout,
+                    begun,
                 };
+                begun = next.is_some() && self.begins_ahead(scratch);
                 let loss = self.gradients.forward(weights, scratch, &whole);
                 let mut sink = if momentum == 0.0 {
                     Sink::Plain {
@@ -78,7 +82,7 @@ impl Trainer<'_> {
                 };
                 self.gradients
                     .passes
-                    .backward(scratch, count, &mut sink, dropout);
+                    .backward(scratch, count, &mut sink, dropout, begun);
                 loss
             } else {
                 let loss = self.gradients.accumulate(weights, scratch, dropout)?;
@@ -87,9 +91,23 @@ impl Trainer<'_> {
             };
             fresh = false;
             losses.add(loss / count as f64, count);
+            std::mem::swap(&mut scratch.indices, &mut scratch.next.0);
+            if begun {
+                std::mem::swap(&mut scratch.input, &mut scratch.next.1);
+            }
         }
         scratch.velocity = own;
         Ok(losses)
+    }
+
+    /// Reads the examples of the next batch if its first product is to be taken behind this step's update.
+    fn begins_ahead(&self, scratch: &mut Scratch) -> bool {
+        let passes = &self.gradients.passes;
+        let fits = scratch.next.0.len() <= passes.stages.piece && passes.steps_ahead();
+        if fits {
+            self.gradients.read_next(scratch);
+        }
+        fits
     }
 
     /// Leaves the mean gradient of the next batch, clipped, in `scratch.gradient`.
