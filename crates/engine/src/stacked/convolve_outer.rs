@@ -5,6 +5,7 @@ use super::convolve::product;
 use super::launch::{line, vector_size};
 use super::layer::{self, LayerAt};
 use super::part::{Part, Slot, examples_of};
+use super::trace::moves;
 use super::window::{self, WindowAt};
 use crate::layer::Convolution;
 use burn_cubecl::tensor::CubeTensor;
@@ -141,6 +142,12 @@ pub(super) fn convolve_outer(
     let (count, dim) = line(
         &gradients.client,
         part.rows * (product.inputs / m + biases) * (product.outputs / n),
+    );
+    let written = part.rows * product.parameters();
+    let before = if add { written } else { 0 };
+    moves(
+        part.places() * (convolution.input.size() + convolution.output.size()) + before,
+        written,
     );
     convolve_outer_kernel::launch(
         &gradients.client,

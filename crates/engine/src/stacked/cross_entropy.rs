@@ -4,6 +4,7 @@ use super::judgement::Judgement;
 use super::labels::label_of;
 use super::launch::line;
 use super::part::{Part, Slot, has};
+use super::trace::moves;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -71,10 +72,9 @@ pub(super) fn cross_entropy(
     classes: usize,
     part: &Part,
 ) {
-    let (count, dim) = line(
-        &logits.client,
-        part.rows * part.examples * judgement.positions,
-    );
+    let judged = part.places() * judgement.positions;
+    let (count, dim) = line(&logits.client, judged);
+    moves(judged * (classes + 1), judgement.written(judged, classes));
     cross_entropy_kernel::launch(
         &logits.client,
         count,

@@ -5,6 +5,7 @@ use super::labels::label_of;
 use super::launch::line;
 use super::memory::Memory;
 use super::part::{Part, Slot, has};
+use super::trace::moves;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -149,6 +150,7 @@ pub(super) fn cross_entropy_of_many(
     let positions = part.rows * part.examples * judgement.positions;
     let found = Memory::of(logits).floats(&[positions, SHARES, 3]);
     let (count, dim) = line(&logits.client, positions * SHARES);
+    moves(positions * classes, 3 * SHARES * positions);
     shares_kernel::launch(
         &logits.client,
         count,
@@ -162,6 +164,7 @@ pub(super) fn cross_entropy_of_many(
         SHARES,
     );
     let (count, dim) = line(&logits.client, positions);
+    moves(3 * SHARES * positions, positions);
     judge_kernel::launch(
         &logits.client,
         count,
@@ -195,6 +198,7 @@ fn slopes(
 ) {
     let positions = part.rows * part.examples * judgement.positions;
     let (count, dim) = line(&logits.client, positions * classes);
+    moves(positions * (classes + 2), positions * classes);
     slopes_kernel::launch(
         &logits.client,
         count,

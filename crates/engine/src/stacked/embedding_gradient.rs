@@ -9,6 +9,7 @@ use super::embedding::{EmbeddingAt, argument};
 use super::launch::{line, vector_size};
 use super::memory::Memory;
 use super::part::{Part, Slot, examples_of};
+use super::trace::moves;
 use crate::layer::Embedding;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -148,6 +149,7 @@ impl EmbeddingGradient<'_> {
         let n = vector_size(embedding.width);
         let positions = part.rows * part.examples * embedding.positions;
         let (count, dim) = line(client, positions);
+        moves(positions, 2 * positions);
         string_kernel::launch(
             client,
             count,
@@ -162,6 +164,10 @@ impl EmbeddingGradient<'_> {
             self.clear((gradients, width), part);
         }
         let (count, dim) = line(client, positions * (embedding.width / n));
+        moves(
+            positions * (3 + embedding.width),
+            positions * embedding.width,
+        );
         gradient_kernel::launch(
             client,
             count,
@@ -182,6 +188,7 @@ impl EmbeddingGradient<'_> {
         let n = vector_size(embedding.width);
         let size = embedding.symbols * embedding.width / n;
         let (count, dim) = line(client, part.rows * size);
+        moves(0, part.rows * embedding.symbols * embedding.width);
         clear_kernel::launch(
             client,
             count,

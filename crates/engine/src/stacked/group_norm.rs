@@ -8,6 +8,7 @@ use super::launch::line;
 use super::memory::Memory;
 use super::part::{Part, Slot, has};
 use super::relu::rectified_one;
+use super::trace::moves;
 use crate::layer::{GroupNorm, NORM_EPSILON};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -146,6 +147,10 @@ impl Norms {
     ) {
         let (client, examples) = (&models.client, part.rows * part.examples);
         let (count, dim) = line(client, examples * norm.grid.channels);
+        moves(
+            examples * norm.grid.size(),
+            2 * examples * norm.grid.channels,
+        );
         channels_kernel::launch(
             client,
             count,
@@ -157,6 +162,10 @@ impl Norms {
             argument(norm, width),
         );
         let (count, dim) = line(client, examples * norm.groups);
+        moves(
+            2 * examples * norm.grid.channels,
+            2 * examples * norm.groups,
+        );
         groups_kernel::launch(
             client,
             count,
@@ -169,6 +178,10 @@ impl Norms {
             NORM_EPSILON as f32,
         );
         let (count, dim) = line(client, examples * norm.grid.size());
+        moves(
+            examples * norm.grid.size() + 2 * part.rows * norm.grid.channels,
+            examples * norm.grid.size(),
+        );
         normalise_kernel::launch(
             client,
             count,

@@ -5,6 +5,7 @@ use super::deposit::{Below, Deposit, deposit};
 use super::group_norm::{NormAt, Norms, argument};
 use super::launch::line;
 use super::part::{Part, Slot, examples_of, has};
+use super::trace::moves;
 use crate::layer::GroupNorm;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -149,6 +150,10 @@ impl NormDelta<'_> {
         let (client, norm) = (&models.client, self.norm);
         let examples = part.rows * part.examples;
         let (count, dim) = line(client, examples * norm.grid.channels);
+        moves(
+            2 * examples * norm.grid.size(),
+            2 * examples * norm.grid.channels,
+        );
         sums_kernel::launch(
             client,
             count,
@@ -162,6 +167,10 @@ impl NormDelta<'_> {
             argument(norm, width),
         );
         let (count, dim) = line(client, examples * norm.groups);
+        moves(
+            2 * examples * norm.grid.channels,
+            2 * examples * norm.groups,
+        );
         means_kernel::launch(
             client,
             count,
@@ -185,6 +194,8 @@ impl NormDelta<'_> {
     ) {
         let client = &models.client;
         let (count, dim) = line(client, part.rows * part.examples * self.norm.grid.size());
+        let sent = part.places() * self.norm.grid.size();
+        moves(2 * sent + below.reads(sent), sent);
         delta_kernel::launch(
             client,
             count,
@@ -214,6 +225,10 @@ impl NormDelta<'_> {
     ) {
         let client = &gradients.client;
         let (count, dim) = line(client, part.rows * self.norm.grid.channels);
+        moves(
+            2 * part.places() * self.norm.grid.channels,
+            2 * part.rows * self.norm.grid.channels,
+        );
         gradient_kernel::launch(
             client,
             count,

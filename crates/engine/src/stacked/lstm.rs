@@ -4,6 +4,7 @@
 use super::launch::{line, vector_size};
 use super::memory::Memory;
 use super::part::{Part, Slot, examples_of};
+use super::trace::moves;
 use crate::layer::{Dense, Lstm};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -197,6 +198,8 @@ impl Recurrence {
         let units = part.rows * part.examples.div_ceil(tile) * (lstm.hidden / n);
         for position in 0..lstm.positions {
             let (count, dim) = line(&models.client, units);
+            let state = part.places() * lstm.hidden;
+            moves(part.rows * lstm.hidden_weight.len() + 6 * state, 6 * state);
             lstm_kernel::launch(
                 &models.client,
                 count,

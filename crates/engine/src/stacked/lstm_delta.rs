@@ -4,6 +4,7 @@
 use super::launch::{line, vector_size};
 use super::lstm::{LstmAt, Recurrence, argument, tanh};
 use super::part::{Part, Slot, examples_of};
+use super::trace::moves;
 use crate::layer::Lstm;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -123,6 +124,8 @@ impl Recurrence {
         let units = part.rows * part.examples.div_ceil(tile) * (lstm.hidden / n);
         for position in (0..lstm.positions).rev() {
             let (count, dim) = line(&models.client, units);
+            let state = part.places() * lstm.hidden;
+            moves(part.rows * lstm.hidden_weight.len() + 12 * state, 5 * state);
             lstm_delta_kernel::launch(
                 &models.client,
                 count,

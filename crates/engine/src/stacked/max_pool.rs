@@ -4,6 +4,7 @@ use super::deposit::{Below, Deposit, deposit};
 use super::launch::line;
 use super::part::{Part, Slot, has};
 use super::relu::rectified_one;
+use super::trace::moves;
 use super::window::{self, WindowAt, place_under, position_over};
 use crate::layer::MaxPool;
 use burn_cubecl::tensor::CubeTensor;
@@ -92,6 +93,10 @@ pub(super) fn max_pool(
 ) {
     let client = &inputs.client;
     let (count, dim) = line(client, part.rows * part.examples * pool.output.size());
+    moves(
+        part.places() * pool.input.size(),
+        2 * part.places() * pool.output.size(),
+    );
     max_pool_kernel::launch(
         client,
         count,
@@ -116,6 +121,11 @@ pub(super) fn max_pool_delta(
 ) {
     let client = &above.client;
     let (count, dim) = line(client, part.rows * part.examples * pool.input.size());
+    let sent = part.places() * pool.input.size();
+    moves(
+        2 * part.places() * pool.output.size() + below.reads(sent),
+        sent,
+    );
     max_pool_delta_kernel::launch(
         client,
         count,

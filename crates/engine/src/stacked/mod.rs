@@ -61,6 +61,7 @@ mod tallies;
 #[cfg(test)]
 mod test_device;
 mod threefry;
+mod trace;
 mod trainer;
 mod window;
 mod workspace;
@@ -76,4 +77,5 @@ pub(crate) use norms::squared_norms;
 pub(crate) use quantize::quantize;
 pub(crate) use rows::{gather_rows, scatter_rows};
 pub(crate) use scaled::{add_scaled, scale_rows};
+pub use trace::{Launched, Trace};
 pub(crate) use trainer::Stacked;

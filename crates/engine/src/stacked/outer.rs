@@ -3,6 +3,7 @@
 use super::launch::{line, vector_size};
 use super::layer::{self, LayerAt};
 use super::part::{Part, Slot, examples_of};
+use super::trace::moves;
 use crate::layer::Dense;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -98,6 +99,12 @@ impl Outer<'_> {
         let (count, dim) = line(
             &gradients.client,
             part.rows * (layer.inputs / m + biases) * (layer.outputs / n),
+        );
+        let written = part.rows * layer.parameters();
+        let before = if self.add { written } else { 0 };
+        moves(
+            part.places() * layer.places * (layer.inputs + layer.outputs) + before,
+            written,
         );
         outer_kernel::launch(
             &gradients.client,

@@ -43,6 +43,11 @@ impl Part {
         self.first_row..self.first_row + self.rows
     }
 
+    /// Places for examples of all rows.
+    pub(super) fn places(&self) -> usize {
+        self.rows * self.examples
+    }
+
     /// The argument of a launch.
     pub(super) fn argument(&self) -> SlotLaunch {
         SlotLaunch::new(

@@ -4,6 +4,7 @@ use super::draws::Table;
 use super::launch::line;
 use super::memory::Memory;
 use super::part::{Part, Slot};
+use super::trace::moves;
 use crate::work::Sgd;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -100,6 +101,18 @@ impl Update<'_> {
                 .into_buffer_arg()
         };
         let (count, dim) = line(&models.client, part.rows * self.width / 4);
+        let momentum = self.momentum_from;
+        let read = [
+            momentum == MomentumFrom::Velocity,
+            self.correction.is_some(),
+            self.anchor.is_some(),
+        ];
+        let read = 2 + read.into_iter().filter(|reads| *reads).count();
+        let written = 1 + usize::from(momentum != MomentumFrom::Nothing);
+        moves(
+            read * part.rows * self.width,
+            written * part.rows * self.width,
+        );
         sgd_kernel::launch(
             &models.client,
             count,

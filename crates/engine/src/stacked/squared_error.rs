@@ -4,6 +4,7 @@ use super::judgement::Judgement;
 use super::labels::label_of;
 use super::launch::line;
 use super::part::{Part, Slot, examples_of};
+use super::trace::moves;
 use crate::model::Targets;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -76,6 +77,10 @@ pub(super) fn squared_error(
     part: &Part,
 ) {
     let (count, dim) = line(&outputs.client, part.rows * part.examples);
+    moves(
+        part.places() * (width + 1),
+        judgement.written(part.places(), width),
+    );
     squared_error_kernel::launch(
         &outputs.client,
         count,

@@ -5,6 +5,7 @@ use super::finite::is_finite;
 use super::launch::line;
 use super::memory::{Memory, download};
 use super::part::{Part, Slot, examples_of};
+use super::trace::moves;
 use crate::tally::{LossSum, RowTally};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -100,6 +101,7 @@ impl Tallies {
         round: usize,
     ) {
         let (count, dim) = line(&losses.client, part.rows);
+        moves(part.rows * part.table * positions, part.rows);
         tally_kernel::launch(
             &losses.client,
             count,
