@@ -165,10 +165,9 @@ impl Back<'_> {
             above: self.above,
             counts: self.flow.counts,
         };
-        back.sum(norms, arena, part);
-        if let Some(below) = &self.below {
-            back.send(norms, arena, below, part);
-        }
+        let below = self.below.as_ref();
+        let below = below.expect("layers without products read no examples");
+        back.send(norms, arena, below, part);
         back.outer(norms, (self.gradients, arena.1), part, self.add);
     }
 

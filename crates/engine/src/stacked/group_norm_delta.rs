@@ -3,73 +3,15 @@
 
 use super::deposit::{Below, Deposit, deposit};
 use super::group_norm::{NormAt, Norms, argument};
-use super::launch::line;
+use super::launch::{CUBE, cubes, line};
 use super::part::{Part, Slot, examples_of, has};
 use super::trace::moves;
 use crate::layer::GroupNorm;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-/// Each unit holds `Σ δ` and `Σ δ · x̂` of one channel of one example.
-#[cube(launch)]
-fn sums_kernel(
-    inputs: &[f32],
-    above: &[f32],
-    groups: &[f32],
-    counts: &[u32],
-    sums: &mut [f32],
-    slot: Slot,
-    norm: NormAt,
-) {
-    let example = ABSOLUTE_POS / norm.channels;
-    if !has(&slot, counts, example) {
-        terminate!();
-    }
-    let channel = ABSOLUTE_POS % norm.channels;
-    let group = 4 * (example * norm.groups + channel / (norm.channels / norm.groups));
-    let (mean, inverse) = (groups[group], groups[group + 1]);
-    let first = example * norm.places * norm.channels + channel;
-    let mut plain = 0.0f32;
-    let mut weighted = 0.0f32;
-    for place in 0..norm.places {
-        let at = first + place * norm.channels;
-        plain += above[at];
-        weighted += above[at] * ((inputs[at] - mean) * inverse);
-    }
-    sums[2 * ABSOLUTE_POS] = plain;
-    sums[2 * ABSOLUTE_POS + 1] = weighted;
-}
-
-/// Each unit holds `mean(g)` and `mean(g · x̂)` of one group of one example, the last two of its four numbers.
-#[cube(launch)]
-fn means_kernel(
-    models: &[f32],
-    sums: &[f32],
-    counts: &[u32],
-    groups: &mut [f32],
-    slot: Slot,
-    norm: NormAt,
-) {
-    let example = ABSOLUTE_POS / norm.groups;
-    if !has(&slot, counts, example) {
-        terminate!();
-    }
-    let size = norm.channels / norm.groups;
-    let first = ABSOLUTE_POS % norm.groups * size;
-    let model = (slot.first_row + example / slot.examples) * norm.width + norm.weight;
-    let mut plain = 0.0f32;
-    let mut weighted = 0.0f32;
-    for channel in first..first + size {
-        let at = 2 * (example * norm.channels + channel);
-        plain += sums[at] * models[model + channel];
-        weighted += sums[at + 1] * models[model + channel];
-    }
-    let count = f32::cast_from((norm.places * size) as u32);
-    groups[4 * ABSOLUTE_POS + 2] = plain / count;
-    groups[4 * ABSOLUTE_POS + 3] = weighted / count;
-}
-
-/// Each unit holds the gradient by one input.
+/// Each cube goes back through one group of one example: `Σ δ` and `Σ δ · x̂` of each of its channels, from them
+/// `mean(g)` and `mean(g · x̂)`, and the gradient by each of its inputs.
 #[cube(launch)]
 fn delta_kernel(
     models: &[f32],
@@ -78,24 +20,84 @@ fn delta_kernel(
     groups: &[f32],
     activations: &[f32],
     counts: &[u32],
+    sums: &mut [f32],
     below: &mut [f32],
     slot: Slot,
     norm: NormAt,
     slope: f32,
     #[comptime] how: Deposit,
+    #[comptime] units: usize,
 ) {
-    let example = ABSOLUTE_POS / (norm.places * norm.channels);
+    let example = CUBE_POS / norm.groups;
     if !has(&slot, counts, example) {
         terminate!();
     }
-    let channel = ABSOLUTE_POS % norm.channels;
-    let group = 4 * (example * norm.groups + channel / (norm.channels / norm.groups));
-    let model = (slot.first_row + example / slot.examples) * norm.width + norm.weight;
-    let inverse = groups[group + 1];
-    let normal = (inputs[ABSOLUTE_POS] - groups[group]) * inverse;
-    let gradient = above[ABSOLUTE_POS] * models[model + channel];
-    let value = (gradient - groups[group + 2] - normal * groups[group + 3]) * inverse;
-    deposit(below, activations, ABSOLUTE_POS, value, slope, how);
+    let unit = UNIT_POS as usize;
+    let size = norm.channels / norm.groups;
+    let first_channel = CUBE_POS % norm.groups * size;
+    let first = example * norm.places * norm.channels + first_channel;
+    let (mean, inverse) = (groups[2 * CUBE_POS], groups[2 * CUBE_POS + 1]);
+    // Units share a channel's places if there are more units than channels.
+    let lanes = select(size < units, size, units);
+    let parts = units / lanes;
+    let mut plain_of = Shared::<[f32]>::new_slice(units);
+    let mut weighted_of = Shared::<[f32]>::new_slice(units);
+    let first_sum = 2 * (example * norm.channels + first_channel);
+    if unit < lanes * parts {
+        let mut channel = unit % lanes;
+        while channel < size {
+            let mut plain = 0.0f32;
+            let mut weighted = 0.0f32;
+            let mut place = unit / lanes;
+            while place < norm.places {
+                let at = first + place * norm.channels + channel;
+                plain += above[at];
+                weighted += above[at] * ((inputs[at] - mean) * inverse);
+                place += parts;
+            }
+            plain_of[unit] = plain;
+            weighted_of[unit] = weighted;
+            if parts == 1 {
+                sums[first_sum + 2 * channel] = plain;
+                sums[first_sum + 2 * channel + 1] = weighted;
+            }
+            channel += lanes;
+        }
+    }
+    sync_storage();
+    if parts > 1 && unit < size {
+        let mut plain = 0.0f32;
+        let mut weighted = 0.0f32;
+        for part in 0..parts {
+            plain += plain_of[part * lanes + unit];
+            weighted += weighted_of[part * lanes + unit];
+        }
+        sums[first_sum + 2 * unit] = plain;
+        sums[first_sum + 2 * unit + 1] = weighted;
+    }
+    sync_storage();
+    let model =
+        (slot.first_row + example / slot.examples) * norm.width + norm.weight + first_channel;
+    let mut plain = 0.0f32;
+    let mut weighted = 0.0f32;
+    for channel in 0..size {
+        let weight = models[model + channel];
+        plain += sums[first_sum + 2 * channel] * weight;
+        weighted += sums[first_sum + 2 * channel + 1] * weight;
+    }
+    let numbers = norm.places * size;
+    let count = f32::cast_from(numbers as u32);
+    plain /= count;
+    weighted /= count;
+    let mut at = unit;
+    while at < numbers {
+        let place = first + at / size * norm.channels + at % size;
+        let normal = (inputs[place] - mean) * inverse;
+        let gradient = above[place] * models[model + at % size];
+        let value = (gradient - plain - normal * weighted) * inverse;
+        deposit(below, activations, place, value, slope, how);
+        at += units;
+    }
 }
 
 /// Each unit holds the gradients by the factor and the offset of one channel. With `add` the chains over the examples go
@@ -145,46 +147,8 @@ pub(super) struct NormDelta<'a> {
 }
 
 impl NormDelta<'_> {
-    /// Sums up what both gradients need, after the forward pass that `norms` kept.
-    pub(super) fn sum(&self, norms: &Norms, (models, width): (&CubeTensor, usize), part: &Part) {
-        let (client, norm) = (&models.client, self.norm);
-        let examples = part.rows * part.examples;
-        let (count, dim) = line(client, examples * norm.grid.channels);
-        moves(
-            2 * examples * norm.grid.size(),
-            2 * examples * norm.grid.channels,
-        );
-        sums_kernel::launch(
-            client,
-            count,
-            dim,
-            self.inputs.clone().into_buffer_arg(),
-            self.above.clone().into_buffer_arg(),
-            norms.groups.clone().into_buffer_arg(),
-            self.counts.clone().into_buffer_arg(),
-            norms.channels.clone().into_buffer_arg(),
-            part.argument(),
-            argument(norm, width),
-        );
-        let (count, dim) = line(client, examples * norm.groups);
-        moves(
-            2 * examples * norm.grid.channels,
-            2 * examples * norm.groups,
-        );
-        means_kernel::launch(
-            client,
-            count,
-            dim,
-            models.clone().into_buffer_arg(),
-            norms.channels.clone().into_buffer_arg(),
-            self.counts.clone().into_buffer_arg(),
-            norms.groups.clone().into_buffer_arg(),
-            part.argument(),
-            argument(norm, width),
-        );
-    }
-
-    /// Sends the gradient to `below`, once it is summed up.
+    /// Sends the gradient to `below` after the forward pass that `norms` kept, and sums up what the layer's own gradient
+    /// needs.
     pub(super) fn send(
         &self,
         norms: &Norms,
@@ -192,10 +156,13 @@ impl NormDelta<'_> {
         below: &Below<'_>,
         part: &Part,
     ) {
-        let client = &models.client;
-        let (count, dim) = line(client, part.rows * part.examples * self.norm.grid.size());
-        let sent = part.places() * self.norm.grid.size();
-        moves(2 * sent + below.reads(sent), sent);
+        let (client, norm) = (&models.client, self.norm);
+        let (count, dim) = cubes(client, part.places() * norm.groups, CUBE);
+        let sent = part.places() * norm.grid.size();
+        moves(
+            2 * sent + below.reads(sent),
+            sent + 2 * part.places() * norm.grid.channels,
+        );
         delta_kernel::launch(
             client,
             count,
@@ -206,11 +173,13 @@ impl NormDelta<'_> {
             norms.groups.clone().into_buffer_arg(),
             below.activations.clone().into_buffer_arg(),
             self.counts.clone().into_buffer_arg(),
+            norms.channels.clone().into_buffer_arg(),
             below.gradient.clone().into_buffer_arg(),
             part.argument(),
-            argument(self.norm, width),
+            argument(norm, width),
             below.slope,
             below.how,
+            CUBE as usize,
         );
     }
 
@@ -279,7 +248,7 @@ mod tests {
     #[test]
     fn gradients_are_those_of_a_plain_loop() {
         let Some(gpu) = gpu() else { return };
-        for ((norm, width), add) in norms().into_iter().zip([true, false, true]) {
+        for ((norm, width), add) in norms().into_iter().zip([true, false, true, false]) {
             let (batch, size) = (Batch::uneven(3, 1), norm.grid.size());
             let all = 1 + batch.rows();
             let [models, before] = [1, 8].map(|seed| numbers(all * width, seed));
@@ -322,12 +291,11 @@ mod tests {
                 above: &above,
                 counts: &counts,
             };
-            back.sum(&kept, arena, &part);
-            back.outer(&kept, (&found, width), &part, add);
-            expect_close(&download::<f32>(found), &gradients, 1e-4);
             Sent::new(x.len()).check(&gpu, &batch, &values, |below| {
                 back.send(&kept, arena, below, &part);
             });
+            back.outer(&kept, (&found, width), &part, add);
+            expect_close(&download::<f32>(found), &gradients, 1e-4);
         }
     }
 }

@@ -61,7 +61,7 @@ fn sizes(network: &Network) -> Vec<usize> {
     let of_node = |node: &Node| {
         let size = node.output.size();
         let kept = match &node.layer {
-            Layer::GroupNorm(norm) => vec![2 * norm.grid.channels, 4 * norm.groups],
+            Layer::GroupNorm(norm) => vec![2 * norm.grid.channels, 2 * norm.groups],
             Layer::MaxPool(_) => vec![size],
             Layer::Embedding(embedding) => vec![2 * embedding.positions],
             Layer::Lstm(_) => vec![4 * size, size, node.output.channels],
