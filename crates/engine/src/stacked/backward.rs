@@ -14,6 +14,7 @@ use super::lstm::{Recurrence, products};
 use super::max_pool::max_pool_delta;
 use super::mean_pool::mean_pool_delta;
 use super::outer::Outer;
+use super::sink::Sink;
 use super::workspace::{Kept, Workspace};
 use crate::layer::{Dense, GroupNorm, Layer, Lstm, Node, Source};
 use burn_cubecl::tensor::CubeTensor;
@@ -27,15 +28,13 @@ struct Back<'a> {
     above: &'a CubeTensor,
     /// Where the gradient by what it read goes; nowhere if that was the example.
     below: Option<Below<'a>>,
-    /// Where the gradient by its parameters goes, `[R, P_pad]`.
-    gradients: &'a CubeTensor,
-    /// Whether it is added to what is there.
-    add: bool,
+    /// Where the gradient by its parameters goes, the last thing of a node that reads them.
+    sink: &'a Sink,
 }
 
 impl Workspace {
-    /// Carries the loss's gradient by the last output back into `gradients` `[R, P_pad]`, added to what is there if `add`.
-    pub(super) fn backward(&self, flow: &Flow<'_>, gradients: &CubeTensor, add: bool) {
+    /// Carries the loss's gradient by the last output back to `sink`.
+    pub(super) fn backward(&self, flow: &Flow<'_>, sink: &Sink) {
         for (index, node) in flow.network.nodes().iter().enumerate().rev() {
             let room = &self.rooms[index];
             let above = room.delta.as_ref().unwrap_or(&room.output);
@@ -44,8 +43,7 @@ impl Workspace {
                 inputs: self.output(node.source),
                 above,
                 below: self.below(flow, node.source, index),
-                gradients,
-                add,
+                sink,
             };
             if let Layer::Add(other) = &node.layer
                 && let Some(below) = self.below(flow, *other, index)
@@ -92,7 +90,7 @@ impl Back<'_> {
                     convolve_delta(arena, layer, self.counted(), below, part);
                 }
                 let given = (self.inputs, self.above, self.flow.counts);
-                convolve_outer(layer, given, (self.gradients, arena.1), part, self.add);
+                convolve_outer(layer, given, self.sink, part);
             }
             (Layer::GroupNorm(norm), Kept::Norms(norms)) => self.norm(norm, norms),
             (Layer::Embedding(embedding), Kept::Strings(strings)) => {
@@ -102,9 +100,8 @@ impl Back<'_> {
                     deltas: self.above,
                     counts: self.flow.counts,
                     strings,
-                    add: self.add,
                 };
-                gradient.launch((self.gradients, self.flow.arena().1), self.flow.part);
+                gradient.launch(self.sink, self.flow.part);
             }
             (Layer::Lstm(lstm), Kept::Recurrence(recurrence)) => {
                 self.recur(lstm, recurrence, output);
@@ -152,9 +149,8 @@ impl Back<'_> {
             deltas,
             counts: self.flow.counts,
             skip,
-            add: self.add,
         };
-        outer.launch((self.gradients, self.flow.arena().1), self.flow.part);
+        outer.launch(self.sink, self.flow.part);
     }
 
     fn norm(&self, norm: &GroupNorm, norms: &Norms) {
@@ -168,7 +164,7 @@ impl Back<'_> {
         let below = self.below.as_ref();
         let below = below.expect("layers without products read no examples");
         back.send(norms, arena, below, part);
-        back.outer(norms, (self.gradients, arena.1), part, self.add);
+        back.outer(norms, self.sink, part);
     }
 
     fn recur(&self, lstm: &Lstm, recurrence: &Recurrence, states: &CubeTensor) {

@@ -5,6 +5,7 @@ use super::deposit::{Below, Deposit, deposit};
 use super::group_norm::{NormAt, Norms, argument};
 use super::launch::{CUBE, cubes, line};
 use super::part::{Part, Slot, examples_of, has};
+use super::sink::{How, Sink, StepAt, pour};
 use super::trace::moves;
 use crate::layer::GroupNorm;
 use burn_cubecl::tensor::CubeTensor;
@@ -100,16 +101,20 @@ fn delta_kernel(
     }
 }
 
-/// Each unit holds the gradients by the factor and the offset of one channel. With `add` the chains over the examples go
-/// on from what is there.
+/// Each unit holds the gradients by the factor and the offset of one channel. Where they are added to, the chains over the
+/// examples go on from what is there.
 #[cube(launch)]
-fn gradient_kernel(
+fn gradient_kernel<N: Size>(
     sums: &[f32],
     counts: &[u32],
-    gradients: &mut [f32],
+    gradients: &mut [Vector<f32, N>],
+    models: &mut [Vector<f32, N>],
+    velocities: &mut [Vector<f32, N>],
+    rates: &[f32],
     slot: Slot,
+    step: StepAt,
     norm: NormAt,
-    #[comptime] add: bool,
+    #[comptime] how: How,
 ) {
     let row = ABSOLUTE_POS / norm.channels;
     let channel = ABSOLUTE_POS % norm.channels;
@@ -120,20 +125,41 @@ fn gradient_kernel(
     if count == 0 {
         terminate!();
     }
+    let entry = slot.entry + row;
     let model = (slot.first_row + row) * norm.width + channel;
-    let mut weight = 0.0f32;
-    let mut bias = 0.0f32;
-    if comptime!(add) {
+    let mut weight = Vector::<f32, N>::new(0.0f32);
+    let mut bias = Vector::<f32, N>::new(0.0f32);
+    if comptime!(how == How::Add) {
         weight = gradients[model + norm.weight];
         bias = gradients[model + norm.bias];
     }
     for example in row * slot.examples..row * slot.examples + count {
         let at = 2 * (example * norm.channels + channel);
-        bias += sums[at];
-        weight += sums[at + 1];
+        bias += Vector::new(sums[at]);
+        weight += Vector::new(sums[at + 1]);
     }
-    gradients[model + norm.weight] = weight;
-    gradients[model + norm.bias] = bias;
+    pour(
+        gradients,
+        models,
+        velocities,
+        rates,
+        &step,
+        entry,
+        model + norm.weight,
+        weight,
+        how,
+    );
+    pour(
+        gradients,
+        models,
+        velocities,
+        rates,
+        &step,
+        entry,
+        model + norm.bias,
+        bias,
+        how,
+    );
 }
 
 /// What comes back to a normalisation.
@@ -183,31 +209,27 @@ impl NormDelta<'_> {
         );
     }
 
-    /// Writes the blocks of the layer in `gradients` `[R, width]`, once they are summed up; added to what is there if
-    /// `add`.
-    pub(super) fn outer(
-        &self,
-        norms: &Norms,
-        (gradients, width): (&CubeTensor, usize),
-        part: &Part,
-        add: bool,
-    ) {
-        let client = &gradients.client;
-        let (count, dim) = line(client, part.rows * self.norm.grid.channels);
-        moves(
-            2 * part.places() * self.norm.grid.channels,
-            2 * part.rows * self.norm.grid.channels,
-        );
+    /// Brings the gradients of the layer to `sink`, once they are summed up.
+    pub(super) fn outer(&self, norms: &Norms, sink: &Sink, part: &Part) {
+        let (client, channels) = (&norms.channels.client, self.norm.grid.channels);
+        let (count, dim) = line(client, part.rows * channels);
+        let (read, written) = sink.moves(2 * part.rows * channels);
+        moves(2 * part.places() * channels + read, written);
         gradient_kernel::launch(
             client,
             count,
             dim,
+            1,
             norms.channels.clone().into_buffer_arg(),
             self.counts.clone().into_buffer_arg(),
-            gradients.clone().into_buffer_arg(),
+            sink.gradients.clone().into_buffer_arg(),
+            sink.models.clone().into_buffer_arg(),
+            sink.velocities.clone().into_buffer_arg(),
+            sink.rates.clone().into_buffer_arg(),
             part.argument(),
-            argument(self.norm, width),
-            add,
+            sink.step(),
+            argument(self.norm, sink.width),
+            sink.how,
         );
     }
 }
@@ -294,7 +316,8 @@ mod tests {
             Sent::new(x.len()).check(&gpu, &batch, &values, |below| {
                 back.send(&kept, arena, below, &part);
             });
-            back.outer(&kept, (&found, width), &part, add);
+            let sink = Sink::writing(&found, width);
+            back.outer(&kept, &sink.piece(!add), &part);
             expect_close(&download::<f32>(found), &gradients, 1e-4);
         }
     }

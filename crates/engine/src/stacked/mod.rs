@@ -55,6 +55,7 @@ mod scaled;
 mod scores;
 mod sgd;
 mod sigmoid;
+mod sink;
 mod squared_error;
 mod steps;
 mod tallies;
