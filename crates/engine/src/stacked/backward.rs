@@ -9,6 +9,7 @@ use super::embedding_gradient::EmbeddingGradient;
 use super::flow::Flow;
 use super::group_norm::Norms;
 use super::group_norm_delta::NormDelta;
+use super::handed::{is_handed, reads};
 use super::last::last_delta;
 use super::lstm::{Recurrence, products};
 use super::max_pool::max_pool_delta;
@@ -45,13 +46,19 @@ impl Workspace {
                 below: self.below(flow, node.source, index),
                 sink,
             };
-            if let Layer::Add(other) = &node.layer
-                && let Some(below) = self.below(flow, *other, index)
-            {
-                pass((above, node.output.size()), flow.counts, &below, flow.part);
+            if let Layer::Add(added) = node.layer {
+                for source in [added, node.source] {
+                    back.pass_on(node, self.below_sum(flow, source, index));
+                }
             }
             back.through(node, (&room.output, &room.kept));
         }
+    }
+
+    /// Where the sum of node `sum` sends its gradient, unless `source` has that for its own.
+    fn below_sum<'a>(&'a self, flow: &Flow<'_>, source: Source, sum: usize) -> Option<Below<'a>> {
+        let handed = is_handed(flow.network.nodes(), sum, source);
+        self.below(flow, source, sum).filter(|_| !handed)
     }
 
     /// Where node `reader` sends the gradient by what it read of `source`.
@@ -72,11 +79,6 @@ impl Workspace {
             },
         })
     }
-}
-
-/// Whether `node` reads what `source` gives.
-fn reads(node: &Node, source: Source) -> bool {
-    node.source == source || node.layer == Layer::Add(source)
 }
 
 impl Back<'_> {
@@ -106,7 +108,16 @@ impl Back<'_> {
             (Layer::Lstm(lstm), Kept::Recurrence(recurrence)) => {
                 self.recur(lstm, recurrence, output);
             }
-            (layer, kept) => self.without_parameters(layer, kept, node.output.size()),
+            (Layer::Add(_), _) => {}
+            (layer, kept) => self.without_parameters(layer, kept),
+        }
+    }
+
+    /// Copies what comes back to the sum `node`.
+    fn pass_on(&self, node: &Node, below: Option<Below<'_>>) {
+        if let Some(below) = below {
+            let above = (self.above, node.output.size());
+            pass(above, self.flow.counts, &below, self.flow.part);
         }
     }
 
@@ -114,7 +125,7 @@ impl Back<'_> {
         (self.above, self.flow.counts)
     }
 
-    fn without_parameters(&self, layer: &Layer, kept: &Kept, size: usize) {
+    fn without_parameters(&self, layer: &Layer, kept: &Kept) {
         let (above, part) = (self.counted(), self.flow.part);
         let Some(below) = &self.below else { return };
         match (layer, kept) {
@@ -122,7 +133,6 @@ impl Back<'_> {
                 max_pool_delta(pool, (above.0, chosen, above.1), below, part);
             }
             (Layer::MeanPool(grid), _) => mean_pool_delta(grid, above, below, part),
-            (Layer::Add(_), _) => pass((above.0, size), above.1, below, part),
             (Layer::Last(grid), _) => last_delta(grid, above, below, part),
             _ => unreachable!("memory is made for the layers of its network"),
         }

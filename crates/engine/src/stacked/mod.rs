@@ -32,6 +32,7 @@ mod gather;
 mod gpu;
 mod group_norm;
 mod group_norm_delta;
+mod handed;
 mod heavy_ball;
 mod judgement;
 mod labels;
