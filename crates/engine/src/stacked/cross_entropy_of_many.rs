@@ -4,7 +4,7 @@ use super::judgement::Judgement;
 use super::labels::label_of;
 use super::launch::line;
 use super::memory::Memory;
-use super::part::{Part, Slot, has};
+use super::part::{Part, Slot, has, loss_of};
 use super::trace::moves;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -96,7 +96,7 @@ fn judge_kernel(
     for share in 0..shares {
         sum += found[first + 3 * share + 1] * (found[first + 3 * share] - largest).exp();
     }
-    let place = (row * slot.table + slot.first_example + example) * positions + position;
+    let place = loss_of(&slot, row, example) * positions + position;
     losses[place] = sum.ln() + largest - logits[ABSOLUTE_POS * classes + label as usize];
     if comptime!(backward) {
         found[first] = largest;

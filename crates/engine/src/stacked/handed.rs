@@ -14,11 +14,15 @@ pub(super) fn is_handed(nodes: &[Node], sum: usize, source: Source) -> bool {
     let Layer::Add(added) = nodes[sum].layer else {
         return false;
     };
-    let (first, last) = (nodes[sum].source, sum + 1 == nodes.len());
-    if last || first == added || !may_share(nodes, sum, source) {
+    let first = nodes[sum].source;
+    if source != first && source != added {
         return false;
     }
     let other = if source == first { added } else { first };
+    let last = sum + 1 == nodes.len();
+    if last || source == other || !may_share(nodes, sum, source) {
+        return false;
+    }
     let Source::Node(other_index) = other else {
         return true;
     };
@@ -105,13 +109,21 @@ mod tests {
         });
         let network = Network::new(&model, Input::Numbers(shape), 10).unwrap();
         let nodes = network.nodes();
-        let sums: Vec<usize> = (0..nodes.len())
-            .filter(|at| matches!(nodes[*at].layer, Layer::Add(_)))
-            .collect();
-        assert_eq!(sums.len(), 8);
-        for at in sums {
-            assert_eq!(handed(nodes, at), [true, true], "node {at}");
+        for (at, node) in nodes.iter().enumerate() {
+            let read = |index: &usize| reads(node, Source::Node(*index));
+            let handed = |index: &usize| is_handed(nodes, at, Source::Node(*index));
+            let sum = matches!(node.layer, Layer::Add(_));
+            let expected: Vec<usize> = (0..at).filter(|index| sum && read(index)).collect();
+            assert_eq!(
+                (0..at).filter(handed).collect::<Vec<usize>>(),
+                expected,
+                "node {at}"
+            );
         }
+        let sums = nodes
+            .iter()
+            .filter(|node| matches!(node.layer, Layer::Add(_)));
+        assert_eq!(sums.count(), 8);
     }
 
     #[test]

@@ -179,7 +179,6 @@ impl Update<'_> {
 mod tests {
     use super::*;
     use crate::schedule::LearningRate;
-    use crate::stacked::draws::Table;
     use crate::stacked::memory::{cube, download};
     use crate::stacked::test_device::{Batch, expect_close, gpu, numbers, stacked};
     use crate::work::{BatchSize, Draw, Sgd};
@@ -277,12 +276,12 @@ mod tests {
             momentum_from: variant.momentum_from,
         };
         let scalars = [rates[0], 1.0, rates[1], 0.0, rates[2], 1.0];
-        let table = Table::of_one_step(gpu.memory(), &batch.counts, &scalars);
+        let rates_of = gpu.memory().upload_floats(&scalars);
         let kept = (variant.momentum_from != MomentumFrom::Nothing).then_some(&velocities);
         let arenas = (&models, kept);
         // In two parts, the second of which ends within a vector.
         for range in [0..64, 64..WIDTH - 1] {
-            update.launch_on(range, arenas, &table.scalars, &batch.part());
+            update.launch_on(range, arenas, &rates_of, &batch.part());
         }
         expect_close(&download::<f32>(models), &host, 1e-6);
         expect_close(&download::<f32>(velocities), &host_velocities, 1e-6);

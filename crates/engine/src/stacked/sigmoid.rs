@@ -3,7 +3,7 @@
 use super::judgement::Judgement;
 use super::labels::label_of;
 use super::launch::line;
-use super::part::{Part, Slot, examples_of};
+use super::part::{Part, Slot, examples_of, loss_of};
 use super::trace::moves;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -36,7 +36,7 @@ fn sigmoid_kernel(
     let first = (-largest).exp();
     let second = (z - largest).exp();
     let sum = first + second;
-    let place = row * slot.table + slot.first_example + example;
+    let place = loss_of(&slot, row, example);
     losses[place] = sum.ln() + largest - select(positive, z, 0.0f32);
     if comptime!(backward) {
         let count = f32::cast_from(counts[slot.entry + row * slot.own]);

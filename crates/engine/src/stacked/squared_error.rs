@@ -3,7 +3,7 @@
 use super::judgement::Judgement;
 use super::labels::label_of;
 use super::launch::line;
-use super::part::{Part, Slot, examples_of};
+use super::part::{Part, Slot, examples_of, loss_of};
 use super::trace::moves;
 use crate::model::Targets;
 use burn_cubecl::tensor::CubeTensor;
@@ -57,7 +57,7 @@ fn squared_error_kernel(
             outputs[first + at] = error / count;
         }
     }
-    let place = row * slot.table + slot.first_example + example;
+    let place = loss_of(&slot, row, example);
     losses[place] = 0.5f32 * sum;
     if comptime!(!backward) {
         // A distance below one half has a square below one quarter.

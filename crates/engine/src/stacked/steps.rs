@@ -19,8 +19,9 @@ use burn_cubecl::tensor::CubeTensor;
 pub(super) struct Scratch {
     pub(super) rows: usize,
     pub(super) table: usize,
+    pub(super) steps: usize,
     pub(super) workspace: Workspace,
-    /// `[rows, table, positions]`.
+    /// `[steps, rows, table, positions]`.
     pub(super) losses: CubeTensor,
     /// What training does not count.
     pub(super) hits: CubeTensor,
@@ -31,18 +32,19 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Memory for `rows` rows with batches of up to `table` examples, in blocks of `shape`.
+    /// Memory for `rows` rows with batches of up to `table` examples, `steps` of them a table, in blocks of `shape`.
     pub(super) fn new(
         memory: &Memory,
         network: &Network,
-        (rows, table): (usize, usize),
+        (rows, table, steps): (usize, usize, usize),
         shape: (usize, usize),
     ) -> Self {
         Self {
             rows,
             table,
+            steps,
             workspace: Workspace::new(memory, network, shape, false, true),
-            losses: memory.floats(&[rows, table, network.positions()]),
+            losses: memory.floats(&[steps, rows, table, network.positions()]),
             hits: memory.words(&[1]),
             gradients: None,
             velocities: None,
@@ -64,7 +66,8 @@ pub(super) struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// Runs `work` on every block of rows and step in which a row of the block has something to do.
+    /// Runs `work` on every block of rows and step in which a row of the block has something to do; then tallies the losses
+    /// of them all.
     ///
     /// # Errors
     /// Those of `work`.
@@ -88,14 +91,19 @@ impl Steps<'_> {
                         table: self.table.width,
                         first_example: 0,
                         examples: self.block.1,
+                        losses: step * all + first_row,
                     })?;
                 }
             }
         }
+        if let Some((tallies, round)) = self.tallies {
+            let losses = (&self.scratch.losses, self.network.positions());
+            tallies.add(losses, self.table, round);
+        }
         Ok(())
     }
 
-    /// Brings the mean gradient of each row's batch to `sink`, a piece of the batch after the other; tallies the losses.
+    /// Brings the mean gradient of each row's batch to `sink`, a piece of the batch after the other.
     ///
     /// # Errors
     /// Those of a model of the user's own.
@@ -141,10 +149,6 @@ impl Steps<'_> {
                     workspace.backward(&flow, &sink);
                 }
             }
-        }
-        if let Some((tallies, round)) = self.tallies {
-            let losses = (&scratch.losses, self.network.positions());
-            tallies.add(losses, &table.counts, part, round);
         }
         Ok(())
     }

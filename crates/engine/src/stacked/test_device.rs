@@ -98,6 +98,7 @@ impl Batch {
             own: true,
             table: self.examples,
             first_example: 0,
+            losses: 0,
             examples: self.examples,
         }
     }

@@ -72,8 +72,12 @@ impl Stacked {
         let (rows, width) = (stack.rows(), stack.layout().width());
         self.gpu.expect_fit("a stack", rows, width)?;
         let mut draws = Draws::new(context, states.passes, work, work.rows);
-        let (mut scratch, mut tallies) =
-            self.prepare(context.network, rows, draws.width(), states.tallies);
+        let (mut scratch, mut tallies) = self.prepare(
+            context.network,
+            rows,
+            (draws.width(), draws.steps()),
+            states.tallies,
+        );
         let memory = self.gpu.memory();
         let correction = work.correction.map(|stack| cube(stack.tensor()));
         let anchor = work
@@ -179,8 +183,12 @@ impl Stacked {
         };
         let tasks: Vec<RowWork> = work.rows.iter().map(once).collect();
         let mut draws = Draws::new(context, states.passes, work, &tasks);
-        let (scratch, mut tallies) =
-            self.prepare(context.network, rows, draws.width(), states.tallies);
+        let (scratch, mut tallies) = self.prepare(
+            context.network,
+            rows,
+            (draws.width(), draws.steps()),
+            states.tallies,
+        );
         let models = cube(stack.tensor());
         let mut out = Stack::zeros(stack.device(), stack.layout(), rows);
         let gradients = cube_mut(out.take_tensor());
@@ -234,7 +242,7 @@ impl Stacked {
             .expect_fit("the shards", rows, longest_in_positions)?;
         let table = Table::of_shards(memory, &shards);
         let block = self.block(context.network, rows, table.width);
-        let scratch = Scratch::new(memory, context.network, (rows, table.width), block);
+        let scratch = Scratch::new(memory, context.network, (rows, table.width, 1), block);
         let models = cube(stack.tensor());
         let gradients = cube_mut(out.take_tensor());
         let steps = Steps {
@@ -263,12 +271,12 @@ impl Stacked {
         block(network, rows, table, self.workspace_bytes)
     }
 
-    /// Takes out memory for `rows` rows with batches of up to `table` examples; it is to be put back.
+    /// Takes out memory for `rows` rows with batches of up to `table` examples, `steps` of them a table; it is to be put back.
     fn prepare(
         &mut self,
         network: &Network,
         rows: usize,
-        table: usize,
+        (table, steps): (usize, usize),
         tallies: &mut [RowTally],
     ) -> (Scratch, Tallies) {
         if self.tallies.as_ref().is_some_and(|own| own.rows() < rows) {
@@ -276,11 +284,15 @@ impl Stacked {
         }
         let memory = self.gpu.memory();
         let shape = self.block(network, rows, table);
-        let fits =
-            |old: &Scratch| old.rows == rows && old.table >= table && old.workspace.fits(shape);
+        let fits = |old: &Scratch| {
+            old.rows == rows
+                && old.table >= table
+                && old.steps >= steps
+                && old.workspace.fits(shape)
+        };
         let scratch = self.scratch.take().filter(fits);
         let scratch =
-            scratch.unwrap_or_else(|| Scratch::new(memory, network, (rows, table), shape));
+            scratch.unwrap_or_else(|| Scratch::new(memory, network, (rows, table, steps), shape));
         let tallies = self
             .tallies
             .take()
