@@ -120,6 +120,7 @@ pub(super) struct StateAt {
 /// One vector of the state of `tile` examples, all four gates of each; every gate is one chain over the state before. The
 /// gates are left as they were applied.
 #[cube]
+#[allow(clippy::too_many_arguments)]
 fn state_of<N: Size>(
     models: &[Vector<f32, N>],
     gates: &mut [Vector<f32, N>],

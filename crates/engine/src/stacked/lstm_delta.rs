@@ -60,6 +60,7 @@ fn lstm_delta_kernel<N: Size>(
 /// One vector of the state of `tile` examples: the rows of the weight that belong to it times the gradients by all gates of
 /// the position after, lanes being added in order at the end; then the gates.
 #[cube]
+#[allow(clippy::too_many_arguments)]
 fn gates_of<N: Size>(
     models: &[Vector<f32, N>],
     above: &[Vector<f32, N>],

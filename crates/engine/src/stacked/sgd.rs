@@ -66,6 +66,7 @@ fn sgd_kernel<N: Size>(
 
 /// `v <- momentum · v + step`, `w <- model − rate · v`, of the vector at `place`.
 #[cube]
+#[allow(clippy::too_many_arguments)]
 pub(super) fn advance<N: Size>(
     models: &mut [Vector<f32, N>],
     velocities: &mut [Vector<f32, N>],

@@ -39,6 +39,7 @@ pub(super) struct StepAt {
 
 /// Leaves the `gradient` of the parameters at `place`, which belong to entry `entry` of the table.
 #[cube]
+#[allow(clippy::too_many_arguments)]
 pub(super) fn pour<N: Size>(
     gradients: &mut [Vector<f32, N>],
     models: &mut [Vector<f32, N>],
@@ -168,5 +169,76 @@ impl Sink {
         };
         let arenas = (&self.models, Some(&self.velocities));
         update.launch_on(range, arenas, &self.rates, part);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::LearningRate;
+    use crate::stacked::memory::{cube, download};
+    use crate::stacked::outer::Outer;
+    use crate::stacked::test_device::{Batch, expect_close, gpu, layer_of, numbers, stacked};
+    use crate::work::{BatchSize, Draw};
+
+    #[test]
+    fn a_step_goes_along_the_gradient_that_would_be_written() {
+        let Some(gpu) = gpu() else { return };
+        let (batch, (layer, width)) = (Batch::uneven(3, 1), layer_of(5, 8));
+        let (memory, all) = (gpu.memory(), 1 + batch.rows());
+        let sgd = Sgd {
+            learning_rate: LearningRate::Constant(0.1),
+            momentum: 0.9,
+            weight_decay: 0.01,
+            clip_norm: None,
+            batch_size: BatchSize::Full,
+            draw: Draw::Shuffled,
+        };
+        let rates: Vec<f32> = (0..batch.rows()).map(|row| 0.1 + row as f32).collect();
+        let table: Vec<f32> = rates.iter().flat_map(|rate| [*rate, 1.0]).collect();
+        let table = memory.upload_floats(&table);
+        let [inputs, deltas] = [(layer.inputs, 9), (layer.outputs, 10)]
+            .map(|(size, seed)| memory.upload_floats(&numbers(batch.rows() * 3 * size, seed)));
+        let counts = memory.upload_words(&batch.counts);
+        let outer = Outer {
+            layer: &layer,
+            inputs: &inputs,
+            deltas: &deltas,
+            counts: &counts,
+            skip: 0,
+        };
+        let zeros = cube(stacked(&gpu, &vec![0.0; all * width], all));
+        outer.launch(&Sink::writing(&zeros, width), &batch.part());
+        let gradients = download::<f32>(zeros);
+        let bias = layer.bias.clone().unwrap_or_default();
+        for from in [
+            MomentumFrom::Nothing,
+            MomentumFrom::Zero,
+            MomentumFrom::Velocity,
+        ] {
+            let [mut models, mut velocities] = [1, 2].map(|seed| numbers(all * width, seed));
+            let arenas = [&models, &velocities].map(|values| cube(stacked(&gpu, values, all)));
+            let nothing = memory.floats(&[4]);
+            let states = (&arenas[0], Some(&arenas[1]));
+            let sink = Sink::stepping(&sgd, &nothing, states, &table, (width, from));
+            outer.launch(&sink, &batch.part());
+            let busy = (0..batch.rows()).filter(|row| batch.counts[*row] > 0);
+            for (row, at) in busy.flat_map(|row| {
+                let places = layer.weight.clone().chain(bias.clone());
+                places.map(move |place| (row, (1 + row) * width + place))
+            }) {
+                let mut step = gradients[at] + sgd.weight_decay * models[at];
+                if from == MomentumFrom::Velocity {
+                    step += sgd.momentum * velocities[at];
+                }
+                if from != MomentumFrom::Nothing {
+                    velocities[at] = step;
+                }
+                models[at] -= rates[row] * step;
+            }
+            let [found, found_velocities] = arenas.map(download::<f32>);
+            expect_close(&found, &models, 1e-6);
+            expect_close(&found_velocities, &velocities, 1e-6);
+        }
     }
 }
