@@ -2,7 +2,8 @@
 //!
 //! `meshfold-bench w2 --threads 2` runs the second workload. Shapes, counting and record keys are those of the JAX and
 //! PyTorch programs that it is compared with. `meshfold-bench count mlp` takes a local step of one client and nothing
-//! else, for tools that count instructions.
+//! else, for tools that count instructions. `meshfold-bench w2 --device wgpu --trace` (built with `--features gpu`) prints
+//! what a round launches on a GPU and the bytes that it must move.
 
 mod case;
 mod clock;

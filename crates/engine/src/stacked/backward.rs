@@ -109,7 +109,7 @@ impl Back<'_> {
                 self.recur(lstm, recurrence, output);
             }
             (Layer::Add(_), _) => {}
-            (layer, kept) => self.without_parameters(layer, kept),
+            (layer, kept) => self.without_parameters(layer, output, kept),
         }
     }
 
@@ -125,12 +125,13 @@ impl Back<'_> {
         (self.above, self.flow.counts)
     }
 
-    fn without_parameters(&self, layer: &Layer, kept: &Kept) {
+    fn without_parameters(&self, layer: &Layer, output: &CubeTensor, kept: &Kept) {
         let (above, part) = (self.counted(), self.flow.part);
         let Some(below) = &self.below else { return };
         match (layer, kept) {
             (Layer::MaxPool(pool), Kept::Chosen(chosen)) => {
-                max_pool_delta(pool, (above.0, chosen, above.1), below, part);
+                let way = (above.0, chosen, output);
+                max_pool_delta(pool, way, above.1, below, part);
             }
             (Layer::MeanPool(grid), _) => mean_pool_delta(grid, above, below, part),
             (Layer::Last(grid), _) => last_delta(grid, above, below, part),

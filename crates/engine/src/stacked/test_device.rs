@@ -162,9 +162,14 @@ pub(super) struct Sent {
 impl Sent {
     /// A node that gives `len` numbers.
     pub(super) fn new(len: usize) -> Self {
+        Self::of(numbers(len, 7))
+    }
+
+    /// A node that gives `activations`.
+    pub(super) fn of(activations: Vec<f32>) -> Self {
         Self {
-            activations: numbers(len, 7),
-            before: numbers(len, 12),
+            before: numbers(activations.len(), 12),
+            activations,
         }
     }
 
