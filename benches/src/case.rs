@@ -1,7 +1,7 @@
 //! The workloads.
 
 use clap::ValueEnum;
-use meshfold_engine::{CharLstm, GnLenet, Mlp, Model, NormPlace};
+use meshfold_engine::{CharLstm, GnLenet, Mlp, Model, NormPlace, Resnet};
 
 /// A workload by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -18,6 +18,8 @@ pub(crate) enum Name {
     W5,
     /// Mixing alone.
     W6,
+    /// A residual network of 18 layers on colour images of ten clients, mixing after each step.
+    Resnet18,
     /// A thousand logistic models judged on 10,000 images.
     Eval1,
     /// A hundred dense networks judged on 10,000 images.
@@ -120,6 +122,18 @@ impl Case {
                 degree: 3,
                 rate: 0.5,
                 rounds: 2,
+                samples: 40,
+                ..w1
+            },
+            Name::Resnet18 => Self {
+                name: "resnet18",
+                model: Model::Resnet(Resnet::default()),
+                clients: 10,
+                batch: 20,
+                degree: 3,
+                momentum: 0.9,
+                keeps_velocity: true,
+                rounds: 1,
                 samples: 40,
                 ..w1
             },

@@ -2,13 +2,16 @@
 //!
 //! `meshfold-bench w2 --threads 2` runs the second workload. Shapes, counting and record keys are those of the JAX and
 //! PyTorch programs that it is compared with. `meshfold-bench count mlp` takes a local step of one client and nothing
-//! else, for tools that count instructions.
+//! else, for tools that count instructions. `meshfold-bench w2 --device wgpu --trace` (built with `--features gpu`) prints
+//! what a round launches on a GPU and the bytes that it must move.
 
 mod case;
 mod clock;
 mod count;
 mod mixing;
 mod synthetic;
+#[cfg(feature = "gpu")]
+mod trace;
 mod training;
 
 use case::Case;
@@ -43,7 +46,7 @@ enum Command {
 /// A workload, and what differs from its usual shape.
 #[derive(Debug, Args)]
 struct Arguments {
-    /// w1: logistic regression, w2 and w3: dense networks, w4: convolutions, w5: a recurrent network, w6: mixing alone, eval: judging 100 MLPs or 1000 logistic models.
+    /// w1: logistic regression, w2 and w3: dense networks, w4: convolutions, w5: a recurrent network, w6: mixing alone, resnet18: a residual network, eval: judging 100 MLPs or 1000 logistic models.
     #[arg(value_enum)]
     case: case::Name,
     /// cpu, wgpu, wgpu:INDEX, cuda, cuda:INDEX or auto.
@@ -85,20 +88,25 @@ struct Arguments {
     /// Untimed repeats before.
     #[arg(long, default_value_t = 1)]
     warmup: usize,
+    /// Prints what a round launches on the GPU and the bytes that must be moved, kernel by kernel; runs none of it.
+    #[arg(long)]
+    trace: bool,
 }
 
 fn main() -> ExitCode {
     let line = CommandLine::parse();
-    let record = match (&line.command, &line.workload) {
-        (Some(Command::Count(arguments)), _) => count::run(arguments),
+    let output = match (&line.command, &line.workload) {
+        (Some(Command::Count(arguments)), _) => {
+            count::run(arguments).map(|record| format!("{record}\n"))
+        }
         (None, Some(arguments)) => measure(arguments),
         (None, None) => CommandLine::command()
             .error(ErrorKind::MissingRequiredArgument, "name a workload")
             .exit(),
     };
-    match record {
-        Ok(record) => {
-            println!("{record}");
+    match output {
+        Ok(output) => {
+            print!("{output}");
             ExitCode::SUCCESS
         }
         Err(error) => {
@@ -125,9 +133,14 @@ enum BenchError {
     Data(#[from] meshfold_data::DataError),
     #[error(transparent)]
     Partition(#[from] meshfold_data::PartitionError),
+    #[error(
+        "--trace counts what training launches on a GPU: build with `--features gpu`, name one with `--device wgpu` and a \
+         workload that trains"
+    )]
+    NoLaunches,
 }
 
-fn measure(arguments: &Arguments) -> Result<serde_json::Value, BenchError> {
+fn measure(arguments: &Arguments) -> Result<String, BenchError> {
     let mut case = Case::of(arguments.case);
     case.clients = arguments.clients.unwrap_or(case.clients);
     case.batch = arguments.batch.unwrap_or(case.batch);
@@ -139,6 +152,9 @@ fn measure(arguments: &Arguments) -> Result<serde_json::Value, BenchError> {
     case.rounds = arguments.rounds.unwrap_or(case.rounds);
     let threads = (arguments.threads > 0).then_some(arguments.threads);
     let device = Device::open(arguments.device, threads, arguments.cpu)?;
+    if arguments.trace {
+        return trace(&case, &device);
+    }
     let protocol = clock::Protocol {
         repeat: arguments.repeat,
         warmup: arguments.warmup,
@@ -151,5 +167,18 @@ fn measure(arguments: &Arguments) -> Result<serde_json::Value, BenchError> {
     record["threads"] = threads
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
         .into();
-    Ok(record)
+    Ok(format!("{record}\n"))
+}
+
+#[cfg(feature = "gpu")]
+fn trace(case: &Case, device: &Device) -> Result<String, BenchError> {
+    match case.steps {
+        0 => Err(BenchError::NoLaunches),
+        _ => trace::run(case, device),
+    }
+}
+
+#[cfg(not(feature = "gpu"))]
+fn trace(_: &Case, _: &Device) -> Result<String, BenchError> {
+    Err(BenchError::NoLaunches)
 }

@@ -53,6 +53,8 @@ pub use schedule::{
 };
 pub use score::{Score, Split};
 pub use stack::Stack;
+#[cfg(feature = "gpu")]
+pub use stacked::{Launched, Trace};
 pub use stream::{Key, Purpose, stream, threefry};
 pub use tally::Tally;
 pub use work::{Amount, Anchor, BatchSize, Draw, LocalWork, RowWork, Sgd, Velocity};

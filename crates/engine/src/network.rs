@@ -154,6 +154,14 @@ impl Network {
         (batch * per_example) as f64
     }
 
+    /// Numbers that all layers together give of one example; of a model of the user's own, its outputs.
+    pub fn activations(&self) -> usize {
+        match &self.body {
+            Body::Layers(nodes) => nodes.iter().map(|node| node.output.size()).sum(),
+            Body::Own(_) => self.outputs(),
+        }
+    }
+
     /// The layers, each after those that it reads; a model of the user's own has none.
     pub(crate) fn nodes(&self) -> &[Node] {
         match &self.body {

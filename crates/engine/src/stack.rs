@@ -173,7 +173,7 @@ impl Stack {
         let Storage::Gpu(tensor) = &mut self.storage else {
             unreachable!("the stacked trainer is only given stacks of a GPU")
         };
-        let placeholder = Tensor::zeros([1, 1], &tensor.device());
+        let placeholder = Tensor::empty([1, 1], &tensor.device());
         std::mem::replace(tensor, placeholder)
     }
 

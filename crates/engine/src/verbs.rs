@@ -47,7 +47,7 @@ impl Stack {
             }
             #[cfg(feature = "gpu")]
             (Device::Gpu(_), Storage::Gpu(tensor), Storage::Gpu(target)) => {
-                let buffer = std::mem::replace(target, Tensor::zeros([1, 1], &tensor.device()));
+                let buffer = std::mem::replace(target, Tensor::empty([1, 1], &tensor.device()));
                 *target = stacked::mix(tensor.clone(), mixing.gpu(&self.device)?, buffer);
             }
             #[cfg(feature = "gpu")]
@@ -123,7 +123,7 @@ impl Stack {
             }
             #[cfg(feature = "gpu")]
             (Storage::Gpu(to), Storage::Gpu(from)) => {
-                let target = std::mem::replace(to, Tensor::zeros([1, 1], &from.device()));
+                let target = std::mem::replace(to, Tensor::empty([1, 1], &from.device()));
                 *to = stacked::scatter_rows(target, rows, from.clone());
             }
             #[cfg(feature = "gpu")]
@@ -152,7 +152,7 @@ impl Stack {
             }
             #[cfg(feature = "gpu")]
             (_, Storage::Gpu(to), Storage::Gpu(from)) => {
-                let target = std::mem::replace(to, Tensor::zeros([1, 1], &from.device()));
+                let target = std::mem::replace(to, Tensor::empty([1, 1], &from.device()));
                 *to = stacked::add_scaled(target, from.clone(), scales);
             }
             #[cfg(feature = "gpu")]
@@ -174,7 +174,7 @@ impl Stack {
             }
             #[cfg(feature = "gpu")]
             (_, Storage::Gpu(to)) => {
-                let placeholder = Tensor::zeros([1, 1], &to.device());
+                let placeholder = Tensor::empty([1, 1], &to.device());
                 *to = stacked::scale_rows(std::mem::replace(to, placeholder), scales);
             }
             #[cfg(feature = "gpu")]
@@ -210,7 +210,7 @@ impl Stack {
             }
             #[cfg(feature = "gpu")]
             (_, Storage::Gpu(w), Storage::Gpu(v), Storage::Gpu(g)) => {
-                let placeholder = || Tensor::zeros([1, 1], &g.device());
+                let placeholder = || Tensor::empty([1, 1], &g.device());
                 let (models, velocities) = (
                     std::mem::replace(w, placeholder()),
                     std::mem::replace(v, placeholder()),
@@ -235,7 +235,7 @@ impl Stack {
             }
             #[cfg(feature = "gpu")]
             (_, Storage::Gpu(to)) => {
-                let placeholder = Tensor::zeros([1, 1], &to.device());
+                let placeholder = Tensor::empty([1, 1], &to.device());
                 *to = stacked::quantize(std::mem::replace(to, placeholder), &layout, quantiser);
             }
             #[cfg(feature = "gpu")]

@@ -4,6 +4,7 @@ use super::deposit::{Below, Deposit, deposit};
 use super::launch::line;
 use super::part::{Part, Slot, has};
 use super::relu::rectified_one;
+use super::trace::moves;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -58,6 +59,7 @@ pub(super) fn add(
     relu: bool,
 ) {
     let (count, dim) = line(&outputs.client, part.rows * part.examples * size);
+    moves(2 * part.places() * size, part.places() * size);
     add_kernel::launch(
         &outputs.client,
         count,
@@ -80,6 +82,10 @@ pub(super) fn pass(
     part: &Part,
 ) {
     let (count, dim) = line(&above.client, part.rows * part.examples * size);
+    moves(
+        part.places() * size + below.reads(part.places() * size),
+        part.places() * size,
+    );
     pass_kernel::launch(
         &above.client,
         count,

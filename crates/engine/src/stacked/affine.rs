@@ -4,6 +4,7 @@ use super::launch::{line, vector_size};
 use super::layer::{self, LayerAt};
 use super::part::{Part, Slot, examples_of};
 use super::relu::rectified;
+use super::trace::moves;
 use crate::layer::Dense;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -101,6 +102,15 @@ impl Affine<'_> {
         let tile = TILE.min(slots.next_power_of_two());
         let units = part.rows * slots.div_ceil(tile) * (self.layer.outputs / n);
         let (count, dim) = line(&self.models.client, units);
+        let inputs = if self.shared {
+            part.examples
+        } else {
+            part.places()
+        };
+        moves(
+            part.rows * self.layer.parameters() + inputs * self.layer.places * self.layer.inputs,
+            part.places() * self.layer.places * self.layer.outputs,
+        );
         affine_kernel::launch(
             &self.models.client,
             count,

@@ -2,6 +2,7 @@
 
 use super::launch::line;
 use super::memory::{Memory, cube, tensor};
+use super::trace::moves;
 use burn::tensor::Tensor;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -72,6 +73,7 @@ pub(super) fn mean_into(from: &CubeTensor, weights: &CubeTensor, to: &CubeTensor
     let rows = from.meta.shape()[0];
     let weights = weights.clone().into_buffer_arg();
     let (source, target) = (from.clone().into_buffer_arg(), to.clone().into_buffer_arg());
+    moves(rows * width, width);
     mean_kernel::launch(
         &from.client,
         count,
@@ -89,6 +91,7 @@ pub(super) fn mean_into(from: &CubeTensor, weights: &CubeTensor, to: &CubeTensor
 pub(super) fn broadcast(from: &CubeTensor, to: &CubeTensor, rows: usize, width: usize) {
     let (count, dim) = line(&from.client, rows * width / 4);
     let (source, target) = (from.clone().into_buffer_arg(), to.clone().into_buffer_arg());
+    moves(width, rows * width);
     broadcast_kernel::launch(&from.client, count, dim, 4, source, target, rows, width / 4);
 }
 
@@ -100,6 +103,7 @@ pub(super) fn broadcast_among(
     (rows, width): (usize, usize),
 ) {
     let (count, dim) = line(&from.client, rows * width / 4);
+    moves((1 + rows) * width, rows * width);
     broadcast_among_kernel::launch(
         &from.client,
         count,

@@ -9,11 +9,13 @@ use super::embedding_gradient::EmbeddingGradient;
 use super::flow::Flow;
 use super::group_norm::Norms;
 use super::group_norm_delta::NormDelta;
+use super::handed::{is_handed, reads};
 use super::last::last_delta;
 use super::lstm::{Recurrence, products};
 use super::max_pool::max_pool_delta;
 use super::mean_pool::mean_pool_delta;
 use super::outer::Outer;
+use super::sink::Sink;
 use super::workspace::{Kept, Workspace};
 use crate::layer::{Dense, GroupNorm, Layer, Lstm, Node, Source};
 use burn_cubecl::tensor::CubeTensor;
@@ -27,15 +29,13 @@ struct Back<'a> {
     above: &'a CubeTensor,
     /// Where the gradient by what it read goes; nowhere if that was the example.
     below: Option<Below<'a>>,
-    /// Where the gradient by its parameters goes, `[R, P_pad]`.
-    gradients: &'a CubeTensor,
-    /// Whether it is added to what is there.
-    add: bool,
+    /// Where the gradient by its parameters goes, the last thing of a node that reads them.
+    sink: &'a Sink,
 }
 
 impl Workspace {
-    /// Carries the loss's gradient by the last output back into `gradients` `[R, P_pad]`, added to what is there if `add`.
-    pub(super) fn backward(&self, flow: &Flow<'_>, gradients: &CubeTensor, add: bool) {
+    /// Carries the loss's gradient by the last output back to `sink`.
+    pub(super) fn backward(&self, flow: &Flow<'_>, sink: &Sink) {
         for (index, node) in flow.network.nodes().iter().enumerate().rev() {
             let room = &self.rooms[index];
             let above = room.delta.as_ref().unwrap_or(&room.output);
@@ -44,16 +44,21 @@ impl Workspace {
                 inputs: self.output(node.source),
                 above,
                 below: self.below(flow, node.source, index),
-                gradients,
-                add,
+                sink,
             };
-            if let Layer::Add(other) = &node.layer
-                && let Some(below) = self.below(flow, *other, index)
-            {
-                pass((above, node.output.size()), flow.counts, &below, flow.part);
+            if let Layer::Add(added) = node.layer {
+                for source in [added, node.source] {
+                    back.pass_on(node, self.below_sum(flow, source, index));
+                }
             }
             back.through(node, (&room.output, &room.kept));
         }
+    }
+
+    /// Where the sum of node `sum` sends its gradient, unless `source` has that for its own.
+    fn below_sum<'a>(&'a self, flow: &Flow<'_>, source: Source, sum: usize) -> Option<Below<'a>> {
+        let handed = is_handed(flow.network.nodes(), sum, source);
+        self.below(flow, source, sum).filter(|_| !handed)
     }
 
     /// Where node `reader` sends the gradient by what it read of `source`.
@@ -76,11 +81,6 @@ impl Workspace {
     }
 }
 
-/// Whether `node` reads what `source` gives.
-fn reads(node: &Node, source: Source) -> bool {
-    node.source == source || node.layer == Layer::Add(source)
-}
-
 impl Back<'_> {
     /// Goes back through `node`, which gave `output`.
     fn through(&self, node: &Node, (output, kept): (&CubeTensor, &Kept)) {
@@ -92,7 +92,7 @@ impl Back<'_> {
                     convolve_delta(arena, layer, self.counted(), below, part);
                 }
                 let given = (self.inputs, self.above, self.flow.counts);
-                convolve_outer(layer, given, (self.gradients, arena.1), part, self.add);
+                convolve_outer(layer, given, self.sink, part);
             }
             (Layer::GroupNorm(norm), Kept::Norms(norms)) => self.norm(norm, norms),
             (Layer::Embedding(embedding), Kept::Strings(strings)) => {
@@ -102,14 +102,22 @@ impl Back<'_> {
                     deltas: self.above,
                     counts: self.flow.counts,
                     strings,
-                    add: self.add,
                 };
-                gradient.launch((self.gradients, self.flow.arena().1), self.flow.part);
+                gradient.launch(self.sink, self.flow.part);
             }
             (Layer::Lstm(lstm), Kept::Recurrence(recurrence)) => {
                 self.recur(lstm, recurrence, output);
             }
-            (layer, kept) => self.without_parameters(layer, kept, node.output.size()),
+            (Layer::Add(_), _) => {}
+            (layer, kept) => self.without_parameters(layer, output, kept),
+        }
+    }
+
+    /// Copies what comes back to the sum `node`.
+    fn pass_on(&self, node: &Node, below: Option<Below<'_>>) {
+        if let Some(below) = below {
+            let above = (self.above, node.output.size());
+            pass(above, self.flow.counts, &below, self.flow.part);
         }
     }
 
@@ -117,15 +125,15 @@ impl Back<'_> {
         (self.above, self.flow.counts)
     }
 
-    fn without_parameters(&self, layer: &Layer, kept: &Kept, size: usize) {
+    fn without_parameters(&self, layer: &Layer, output: &CubeTensor, kept: &Kept) {
         let (above, part) = (self.counted(), self.flow.part);
         let Some(below) = &self.below else { return };
         match (layer, kept) {
             (Layer::MaxPool(pool), Kept::Chosen(chosen)) => {
-                max_pool_delta(pool, (above.0, chosen, above.1), below, part);
+                let way = (above.0, chosen, output);
+                max_pool_delta(pool, way, above.1, below, part);
             }
             (Layer::MeanPool(grid), _) => mean_pool_delta(grid, above, below, part),
-            (Layer::Add(_), _) => pass((above.0, size), above.1, below, part),
             (Layer::Last(grid), _) => last_delta(grid, above, below, part),
             _ => unreachable!("memory is made for the layers of its network"),
         }
@@ -152,9 +160,8 @@ impl Back<'_> {
             deltas,
             counts: self.flow.counts,
             skip,
-            add: self.add,
         };
-        outer.launch((self.gradients, self.flow.arena().1), self.flow.part);
+        outer.launch(self.sink, self.flow.part);
     }
 
     fn norm(&self, norm: &GroupNorm, norms: &Norms) {
@@ -165,11 +172,10 @@ impl Back<'_> {
             above: self.above,
             counts: self.flow.counts,
         };
-        back.sum(norms, arena, part);
-        if let Some(below) = &self.below {
-            back.send(norms, arena, below, part);
-        }
-        back.outer(norms, (self.gradients, arena.1), part, self.add);
+        let below = self.below.as_ref();
+        let below = below.expect("layers without products read no examples");
+        back.send(norms, arena, below, part);
+        back.outer(norms, self.sink, part);
     }
 
     fn recur(&self, lstm: &Lstm, recurrence: &Recurrence, states: &CubeTensor) {

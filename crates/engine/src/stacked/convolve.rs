@@ -6,6 +6,7 @@ use super::launch::{line, vector_size};
 use super::layer::{self, LayerAt};
 use super::part::{Part, Slot, examples_of};
 use super::relu::rectified;
+use super::trace::moves;
 use super::window::{self, WindowAt, place_under};
 use crate::layer::{Convolution, Dense};
 use burn_cubecl::tensor::CubeTensor;
@@ -138,6 +139,15 @@ impl Convolve<'_> {
         let tile = TILE.min(slots.next_power_of_two());
         let units = part.rows * slots.div_ceil(tile) * (product.outputs / n);
         let (count, dim) = line(&self.models.client, units);
+        let inputs = if self.shared {
+            part.examples
+        } else {
+            part.places()
+        };
+        moves(
+            part.rows * product.parameters() + inputs * layer.input.size(),
+            part.places() * layer.output.size(),
+        );
         convolve_kernel::launch(
             &self.models.client,
             count,

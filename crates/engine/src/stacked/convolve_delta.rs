@@ -5,6 +5,7 @@ use super::deposit::{Below, Deposit, deposit};
 use super::launch::{line, vector_size};
 use super::layer::{self, LayerAt};
 use super::part::{Part, Slot, examples_of};
+use super::trace::moves;
 use super::window::{self, WindowAt, position_over};
 use crate::layer::Convolution;
 use burn_cubecl::tensor::CubeTensor;
@@ -105,6 +106,13 @@ pub(super) fn convolve_delta(
     let (count, dim) = line(
         &models.client,
         part.rows * slots.div_ceil(tile) * input.channels,
+    );
+    let sent = part.places() * input.size();
+    moves(
+        part.rows * product.weight.len()
+            + part.places() * convolution.output.size()
+            + below.reads(sent),
+        sent,
     );
     convolve_delta_kernel::launch(
         &models.client,

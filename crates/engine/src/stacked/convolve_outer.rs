@@ -1,10 +1,12 @@
-//! A convolution's gradient: `∂w[q, c, o] = Σ_p x[q under p, c] · δ[p, o]` and `∂b = Σ δ`, straight into the arena of
-//! gradients.
+//! A convolution's gradient: `∂w[q, c, o] = Σ_p x[q under p, c] · δ[p, o]` and `∂b = Σ δ`, straight to
+//! where it goes.
 
 use super::convolve::product;
 use super::launch::{line, vector_size};
 use super::layer::{self, LayerAt};
 use super::part::{Part, Slot, examples_of};
+use super::sink::{How, Sink, StepAt, pour};
+use super::trace::moves;
 use super::window::{self, WindowAt};
 use crate::layer::Convolution;
 use burn_cubecl::tensor::CubeTensor;
@@ -31,7 +33,7 @@ fn end_inside(tap: usize, stride: usize, padding: usize, places: usize, position
 }
 
 /// Each unit holds one vector of channels under one tap by one vector of outputs; if the layer has a bias (`biases` is
-/// one, not zero), the last unit of a column holds it. With `add` the chain over examples and positions goes on from
+/// one, not zero), the last unit of a column holds it. Where the gradient is added to, the chain over examples and positions goes on from
 /// what is there.
 #[cube(launch)]
 fn convolve_outer_kernel<N: Size, M: Size>(
@@ -39,10 +41,14 @@ fn convolve_outer_kernel<N: Size, M: Size>(
     deltas: &[Vector<f32, N>],
     counts: &[u32],
     gradients: &mut [Vector<f32, N>],
+    models: &mut [Vector<f32, N>],
+    velocities: &mut [Vector<f32, N>],
+    rates: &[f32],
     slot: Slot,
+    step: StepAt,
     layer: LayerAt,
     window: WindowAt,
-    #[comptime] add: bool,
+    #[comptime] how: How,
     #[comptime] biases: usize,
 ) {
     let inner = layer.inputs / M::value();
@@ -58,18 +64,21 @@ fn convolve_outer_kernel<N: Size, M: Size>(
     if count == 0 {
         terminate!();
     }
+    let entry = slot.entry + row;
     let model = (slot.first_row + row) * layer.width;
     let source = row * slot.examples;
     if input == inner {
         let place = model + layer.bias + column;
         let mut sum = Vector::new(0.0f32);
-        if comptime!(add) {
+        if comptime!(how == How::Add) {
             sum = gradients[place];
         }
         for place in source * layer.places..(source + count) * layer.places {
             sum += deltas[place * layer.columns + column];
         }
-        gradients[place] = sum;
+        pour(
+            gradients, models, velocities, rates, &step, entry, place, sum, how,
+        );
     } else {
         let channels = inner / (window.size_y * window.size_x);
         let (tap, channel) = (input / channels, input % channels);
@@ -95,7 +104,7 @@ fn convolve_outer_kernel<N: Size, M: Size>(
         #[unroll]
         for m in 0..M::value() {
             sums[m] = Vector::new(0.0f32);
-            if comptime!(add) {
+            if comptime!(how == How::Add) {
                 sums[m] = gradients[first + m * layer.columns];
             }
         }
@@ -117,21 +126,30 @@ fn convolve_outer_kernel<N: Size, M: Size>(
         }
         #[unroll]
         for m in 0..M::value() {
-            gradients[first + m * layer.columns] = sums[m];
+            pour(
+                gradients,
+                models,
+                velocities,
+                rates,
+                &step,
+                entry,
+                first + m * layer.columns,
+                sums[m],
+                how,
+            );
         }
     }
 }
 
-/// Writes the blocks of `convolution` in `gradients` `[R, width]` from what it was given, `inputs`
-/// `[rows, examples, places, channels]`, and `deltas` `[rows, examples, positions, outputs]`; added to what is there if
-/// `add`.
+/// Brings the gradient of `convolution` to `sink`, from what it was given, `inputs` `[rows, examples, places, channels]`,
+/// and `deltas` `[rows, examples, positions, outputs]`.
 pub(super) fn convolve_outer(
     convolution: &Convolution,
     (inputs, deltas, counts): (&CubeTensor, &CubeTensor, &CubeTensor),
-    (gradients, width): (&CubeTensor, usize),
+    sink: &Sink,
     part: &Part,
-    add: bool,
 ) {
+    let client = &inputs.client;
     let product = product(convolution);
     let (n, m) = (
         vector_size(product.outputs),
@@ -139,11 +157,14 @@ pub(super) fn convolve_outer(
     );
     let biases = usize::from(product.bias.is_some());
     let (count, dim) = line(
-        &gradients.client,
+        client,
         part.rows * (product.inputs / m + biases) * (product.outputs / n),
     );
+    let (read, written) = sink.moves(part.rows * product.parameters());
+    let numbers = part.places() * (convolution.input.size() + convolution.output.size());
+    moves(numbers + read, written);
     convolve_outer_kernel::launch(
-        &gradients.client,
+        client,
         count,
         dim,
         n,
@@ -151,11 +172,15 @@ pub(super) fn convolve_outer(
         inputs.clone().into_buffer_arg(),
         deltas.clone().into_buffer_arg(),
         counts.clone().into_buffer_arg(),
-        gradients.clone().into_buffer_arg(),
+        sink.gradients.clone().into_buffer_arg(),
+        sink.models.clone().into_buffer_arg(),
+        sink.velocities.clone().into_buffer_arg(),
+        sink.rates.clone().into_buffer_arg(),
         part.argument(),
-        layer::argument(&product, width, n),
+        sink.step(),
+        layer::argument(&product, sink.width, n),
         window::argument(&convolution.input, &convolution.output, &convolution.window),
-        add,
+        sink.how,
         biases,
     );
 }
@@ -221,9 +246,8 @@ mod tests {
                 convolve_outer(
                     &layer,
                     (&x, &deltas, &counts),
-                    (&gradients, width),
+                    &Sink::writing(&gradients, width).piece(!add),
                     &batch.part(),
-                    add,
                 );
                 expect_close(&download::<f32>(gradients), &oracle, 3e-5);
             }

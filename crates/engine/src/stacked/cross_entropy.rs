@@ -3,7 +3,8 @@
 use super::judgement::Judgement;
 use super::labels::label_of;
 use super::launch::line;
-use super::part::{Part, Slot, has};
+use super::part::{Part, Slot, has, loss_of};
+use super::trace::moves;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -46,8 +47,7 @@ fn cross_entropy_kernel(
     for class in 0..classes {
         sum += (logits[first + class] - largest).exp();
     }
-    // The loss of a batch stands in the table's order, so that a batch cut into pieces is summed as one.
-    let place = (row * slot.table + slot.first_example + example) * positions + position;
+    let place = loss_of(&slot, row, example) * positions + position;
     losses[place] = sum.ln() + largest - logits[first + label];
     if comptime!(backward) {
         let scale = 1.0f32 / f32::cast_from(counts[slot.entry + row * slot.own] * positions as u32);
@@ -71,10 +71,9 @@ pub(super) fn cross_entropy(
     classes: usize,
     part: &Part,
 ) {
-    let (count, dim) = line(
-        &logits.client,
-        part.rows * part.examples * judgement.positions,
-    );
+    let judged = part.places() * judgement.positions;
+    let (count, dim) = line(&logits.client, judged);
+    moves(judged * (classes + 1), judgement.written(judged, classes));
     cross_entropy_kernel::launch(
         &logits.client,
         count,

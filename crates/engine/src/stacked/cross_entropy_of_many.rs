@@ -4,7 +4,8 @@ use super::judgement::Judgement;
 use super::labels::label_of;
 use super::launch::line;
 use super::memory::Memory;
-use super::part::{Part, Slot, has};
+use super::part::{Part, Slot, has, loss_of};
+use super::trace::moves;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -95,7 +96,7 @@ fn judge_kernel(
     for share in 0..shares {
         sum += found[first + 3 * share + 1] * (found[first + 3 * share] - largest).exp();
     }
-    let place = (row * slot.table + slot.first_example + example) * positions + position;
+    let place = loss_of(&slot, row, example) * positions + position;
     losses[place] = sum.ln() + largest - logits[ABSOLUTE_POS * classes + label as usize];
     if comptime!(backward) {
         found[first] = largest;
@@ -149,6 +150,7 @@ pub(super) fn cross_entropy_of_many(
     let positions = part.rows * part.examples * judgement.positions;
     let found = Memory::of(logits).floats(&[positions, SHARES, 3]);
     let (count, dim) = line(&logits.client, positions * SHARES);
+    moves(positions * classes, 3 * SHARES * positions);
     shares_kernel::launch(
         &logits.client,
         count,
@@ -162,6 +164,7 @@ pub(super) fn cross_entropy_of_many(
         SHARES,
     );
     let (count, dim) = line(&logits.client, positions);
+    moves(3 * SHARES * positions, positions);
     judge_kernel::launch(
         &logits.client,
         count,
@@ -195,6 +198,7 @@ fn slopes(
 ) {
     let positions = part.rows * part.examples * judgement.positions;
     let (count, dim) = line(&logits.client, positions * classes);
+    moves(positions * (classes + 2), positions * classes);
     slopes_kernel::launch(
         &logits.client,
         count,

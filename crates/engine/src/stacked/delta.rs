@@ -4,6 +4,7 @@ use super::deposit::{Below, Deposit, deposit};
 use super::launch::{line, vector_size};
 use super::layer::{self, LayerAt};
 use super::part::{Part, Slot, examples_of};
+use super::trace::moves;
 use crate::layer::Dense;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -81,6 +82,13 @@ pub(super) fn delta(
     let (count, dim) = line(
         &models.client,
         part.rows * slots.div_ceil(tile) * layer.inputs,
+    );
+    let sent = part.places() * layer.places * layer.inputs;
+    moves(
+        part.rows * layer.weight.len()
+            + part.places() * layer.places * layer.outputs
+            + below.reads(sent),
+        sent,
     );
     delta_kernel::launch(
         &models.client,

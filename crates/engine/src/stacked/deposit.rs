@@ -24,6 +24,13 @@ pub(super) struct Below<'a> {
     pub(super) how: Deposit,
 }
 
+impl Below<'_> {
+    /// Numbers that are read to leave `count` of them.
+    pub(super) fn reads(&self, count: usize) -> usize {
+        count * (usize::from(self.how.add) + usize::from(self.how.masked))
+    }
+}
+
 #[cfg(test)]
 impl<'a> Below<'a> {
     /// The gradient of a node that has ReLU and one reader.

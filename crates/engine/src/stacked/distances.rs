@@ -2,6 +2,7 @@
 
 use super::launch::line;
 use super::memory::{Memory, cube, download};
+use super::trace::moves;
 use burn::tensor::Tensor;
 use cubecl::prelude::*;
 
@@ -48,6 +49,7 @@ pub(crate) fn squared_distances(models: Tensor<2>, mean: Tensor<2>) -> Vec<f64> 
         mean.into_buffer_arg(),
         sums.clone().into_buffer_arg(),
     );
+    moves((rows + 1) * width, rows * SHARES);
     distances_kernel::launch(&client, count, dim, models, mean, out, rows, width, SHARES);
     download::<f32>(sums)
         .chunks_exact(SHARES)

@@ -69,7 +69,9 @@ impl<'a> Draws<'a> {
                 (task.amount != Amount::Idle).then(|| context.batches(pass, task, work, row))
             })
             .collect();
-        let steps = (TABLE / (rows.len() * width).max(1)).max(1);
+        // Their losses are kept as well, of every position.
+        let entry = rows.len() * width * context.network.positions();
+        let steps = (TABLE / entry.max(1)).max(1);
         Self {
             network: context.network,
             rows,
@@ -84,9 +86,14 @@ impl<'a> Draws<'a> {
         self.width
     }
 
+    /// Most steps of a table.
+    pub(super) fn steps(&self) -> usize {
+        self.left.min(self.steps)
+    }
+
     /// Draws the next steps, or says that all rows are finished.
     pub(super) fn next(&mut self, memory: &Memory) -> Option<Table> {
-        let steps = self.left.min(self.steps);
+        let steps = self.steps();
         if steps == 0 {
             return None;
         }
@@ -165,16 +172,16 @@ impl Table {
         }
     }
 
-    /// One step whose rows see `counts` examples; `scalars` are rate and whether there is a step to do.
+    /// Steps of `rows` rows that see `counts` of at most `width` examples.
     #[cfg(test)]
-    pub(super) fn of_one_step(memory: &Memory, counts: &[u32], scalars: &[f32]) -> Self {
+    pub(super) fn of_counts(memory: &Memory, rows: usize, width: usize, counts: &[u32]) -> Self {
         Self {
-            steps: 1,
-            rows: counts.len(),
-            width: 1,
+            steps: counts.len() / rows,
+            rows,
+            width,
             indices: memory.upload_words(&[]),
             counts: memory.upload_words(counts),
-            scalars: memory.upload_floats(scalars),
+            scalars: memory.upload_floats(&[]),
             left_out: None,
             host_counts: counts.to_vec(),
         }

@@ -3,6 +3,7 @@
 use super::launch::line;
 use super::part::{Part, Slot, examples_of};
 use super::threefry::threefry;
+use super::trace::moves;
 use crate::dropout::Dropout;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -55,6 +56,7 @@ impl Masks<'_> {
         part: &Part,
     ) {
         let (count, dim) = line(&outputs.client, part.rows * part.examples * units);
+        moves(part.places() * units, part.places() * units);
         dropout_kernel::launch(
             &outputs.client,
             count,

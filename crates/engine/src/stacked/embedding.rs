@@ -2,6 +2,7 @@
 
 use super::launch::{line, vector_size};
 use super::part::{Part, Slot, has};
+use super::trace::moves;
 use crate::layer::Embedding;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -65,6 +66,10 @@ pub(super) fn embed(
     let n = vector_size(embedding.width);
     let positions = part.rows * part.examples * embedding.positions;
     let (count, dim) = line(&models.client, positions * (embedding.width / n));
+    moves(
+        positions * (1 + embedding.width),
+        positions * embedding.width,
+    );
     embedding_kernel::launch(
         &models.client,
         count,

@@ -9,6 +9,8 @@ use super::embedding::{EmbeddingAt, argument};
 use super::launch::{line, vector_size};
 use super::memory::Memory;
 use super::part::{Part, Slot, examples_of};
+use super::sink::{How, Sink};
+use super::trace::moves;
 use crate::layer::Embedding;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -128,8 +130,6 @@ pub(super) struct EmbeddingGradient<'a> {
     pub(super) counts: &'a CubeTensor,
     /// `[rows, examples, positions, 2]`, written over.
     pub(super) strings: &'a CubeTensor,
-    /// Whether the gradient is added to what is there.
-    pub(super) add: bool,
 }
 
 /// Memory for [`EmbeddingGradient::strings`].
@@ -142,12 +142,15 @@ pub(super) fn strings(
 }
 
 impl EmbeddingGradient<'_> {
-    /// Writes the block of the layer in `gradients` `[R, width]`.
-    pub(super) fn launch(&self, (gradients, width): (&CubeTensor, usize), part: &Part) {
-        let (client, embedding) = (&gradients.client, self.embedding);
+    /// Brings the gradient of the layer to `sink`. What other tokens than the batch's have moves too, so that a step is made
+    /// of the whole block at last.
+    pub(super) fn launch(&self, sink: &Sink, part: &Part) {
+        let (gradients, width, embedding) = (&sink.gradients, sink.width, self.embedding);
+        let client = &gradients.client;
         let n = vector_size(embedding.width);
         let positions = part.rows * part.examples * embedding.positions;
         let (count, dim) = line(client, positions);
+        moves(positions, 2 * positions);
         string_kernel::launch(
             client,
             count,
@@ -158,10 +161,14 @@ impl EmbeddingGradient<'_> {
             part.argument(),
             embedding.positions,
         );
-        if !self.add {
+        if sink.how != How::Add {
             self.clear((gradients, width), part);
         }
         let (count, dim) = line(client, positions * (embedding.width / n));
+        moves(
+            positions * (3 + embedding.width),
+            positions * embedding.width,
+        );
         gradient_kernel::launch(
             client,
             count,
@@ -175,6 +182,7 @@ impl EmbeddingGradient<'_> {
             part.argument(),
             argument(embedding, width, n),
         );
+        sink.catch_up(embedding.weight.clone(), part);
     }
 
     fn clear(&self, (gradients, width): (&CubeTensor, usize), part: &Part) {
@@ -182,6 +190,7 @@ impl EmbeddingGradient<'_> {
         let n = vector_size(embedding.width);
         let size = embedding.symbols * embedding.width / n;
         let (count, dim) = line(client, part.rows * size);
+        moves(0, part.rows * embedding.symbols * embedding.width);
         clear_kernel::launch(
             client,
             count,
@@ -242,9 +251,9 @@ mod tests {
                     deltas: &deltas,
                     counts: &counts,
                     strings: &strings(memory, &embedding, (batch.rows(), 3)),
-                    add,
                 };
-                gradient.launch((&gradients, width), &batch.part());
+                let sink = Sink::writing(&gradients, width);
+                gradient.launch(&sink.piece(!add), &batch.part());
                 expect_close(&download::<f32>(gradients), &oracle, 1e-6);
             }
         }

@@ -82,6 +82,7 @@ impl Stacked {
                     own,
                     table: width,
                     first_example: 0,
+                    losses: 0,
                     examples: width,
                 };
                 if own || first_row == 0 {

@@ -2,6 +2,7 @@
 
 use super::launch::line;
 use super::memory::{Memory, cube, download};
+use super::trace::moves;
 use burn::tensor::Tensor;
 use cubecl::prelude::*;
 
@@ -50,6 +51,7 @@ pub(crate) fn finite_rows(models: Tensor<2>) -> Vec<bool> {
     let flags = Memory::of(&models).words(&[rows, SHARES]);
     let (count, dim) = line(&client, rows * SHARES);
     let (models, out) = (models.into_buffer_arg(), flags.clone().into_buffer_arg());
+    moves(rows * width, rows * SHARES);
     finite_kernel::launch(&client, count, dim, models, out, rows, width, SHARES);
     download::<u32>(flags)
         .chunks_exact(SHARES)

@@ -4,6 +4,7 @@ use super::examples::{DeviceExamples, Held, Order};
 use super::labels::half;
 use super::launch::{line, vector_size};
 use super::part::{Part, Slot, has, place_of};
+use super::trace::moves;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -122,6 +123,13 @@ pub(super) fn gather(
         _ => vector_size(order.width),
     };
     let (count, dim) = line(client, part.rows * part.examples * (order.width / n));
+    let numbers = part.places() * order.width;
+    let read = match &examples.held {
+        Held::Bytes { .. } => numbers.div_ceil(4),
+        Held::Numbers(_) => numbers,
+        Held::Tokens { .. } => numbers.div_ceil(2),
+    };
+    moves(read, numbers);
     let (indices, counts, batch) = (
         indices.clone().into_buffer_arg(),
         counts.clone().into_buffer_arg(),

@@ -1,13 +1,14 @@
 //! Group normalisation of all rows: `y = (x − mean) / √(variance + ε) · w[c] + b[c]`, mean and variance being those of
 //! an example's group of channels.
 //!
-//! Units sum over the places of one channel, then over the channels of one group: no unit waits for another, and sums do
-//! not depend on how units are dealt.
+//! A cube of units holds one group of one example: each unit sums a share of its numbers, and the shares are added in
+//! order, so that sums depend on the shape alone.
 
-use super::launch::line;
+use super::launch::{CUBE, cubes};
 use super::memory::Memory;
 use super::part::{Part, Slot, has};
 use super::relu::rectified_one;
+use super::trace::moves;
 use crate::layer::{GroupNorm, NORM_EPSILON};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -38,91 +39,82 @@ pub(super) fn argument(norm: &GroupNorm, width: usize) -> NormAtLaunch {
     )
 }
 
-/// Each unit holds the mean of one channel of one example and the sum of squared deviations from it.
-#[cube(launch)]
-fn channels_kernel(inputs: &[f32], counts: &[u32], moments: &mut [f32], slot: Slot, norm: NormAt) {
-    let example = ABSOLUTE_POS / norm.channels;
-    if !has(&slot, counts, example) {
-        terminate!();
-    }
-    let first = example * norm.places * norm.channels + ABSOLUTE_POS % norm.channels;
+/// The sum of what the units of a cube have, for all of them.
+#[cube]
+pub(super) fn sum_of_cube(own: f32, shares: &mut Shared<[f32]>, #[comptime] units: usize) -> f32 {
+    shares[UNIT_POS as usize] = own;
+    sync_cube();
     let mut sum = 0.0f32;
-    for place in 0..norm.places {
-        sum += inputs[first + place * norm.channels];
+    for unit in 0..units {
+        sum += shares[unit];
     }
-    let mean = sum / f32::cast_from(norm.places as u32);
-    let mut squares = 0.0f32;
-    for place in 0..norm.places {
-        let deviation = inputs[first + place * norm.channels] - mean;
-        squares += deviation * deviation;
-    }
-    moments[2 * ABSOLUTE_POS] = mean;
-    moments[2 * ABSOLUTE_POS + 1] = squares;
+    sync_cube();
+    sum
 }
 
-/// Each unit holds mean and `1 / √(variance + epsilon)` of one group of one example, the first two of its four numbers.
+/// Each cube normalises one group of one example and keeps its mean and `1 / √(variance + epsilon)`.
 #[cube(launch)]
-fn groups_kernel(
-    moments: &[f32],
-    counts: &[u32],
-    groups: &mut [f32],
-    slot: Slot,
-    norm: NormAt,
-    epsilon: f32,
-) {
-    let example = ABSOLUTE_POS / norm.groups;
-    if !has(&slot, counts, example) {
-        terminate!();
-    }
-    let size = norm.channels / norm.groups;
-    let first = example * norm.channels + ABSOLUTE_POS % norm.groups * size;
-    let mut sum = 0.0f32;
-    for channel in first..first + size {
-        sum += moments[2 * channel];
-    }
-    let mean = sum / f32::cast_from(size as u32);
-    let mut squares = 0.0f32;
-    for channel in first..first + size {
-        let deviation = moments[2 * channel] - mean;
-        squares +=
-            moments[2 * channel + 1] + deviation * deviation * f32::cast_from(norm.places as u32);
-    }
-    let variance = squares / f32::cast_from((norm.places * size) as u32);
-    groups[4 * ABSOLUTE_POS] = mean;
-    groups[4 * ABSOLUTE_POS + 1] = 1.0f32 / (variance + epsilon).sqrt();
-}
-
-/// Each unit normalises one number.
-#[cube(launch)]
-fn normalise_kernel(
+fn group_norm_kernel(
     models: &[f32],
     inputs: &[f32],
-    groups: &[f32],
     counts: &[u32],
+    groups: &mut [f32],
     outputs: &mut [f32],
     slot: Slot,
     norm: NormAt,
+    epsilon: f32,
     #[comptime] relu: bool,
+    #[comptime] units: usize,
 ) {
-    let example = ABSOLUTE_POS / (norm.places * norm.channels);
+    let example = CUBE_POS / norm.groups;
     if !has(&slot, counts, example) {
         terminate!();
     }
-    let channel = ABSOLUTE_POS % norm.channels;
-    let group = 4 * (example * norm.groups + channel / (norm.channels / norm.groups));
-    let model = (slot.first_row + example / slot.examples) * norm.width + channel;
-    let normal = (inputs[ABSOLUTE_POS] - groups[group]) * groups[group + 1];
-    let value = normal * models[model + norm.weight] + models[model + norm.bias];
-    outputs[ABSOLUTE_POS] = rectified_one(value, relu);
+    let unit = UNIT_POS as usize;
+    let size = norm.channels / norm.groups;
+    let first_channel = CUBE_POS % norm.groups * size;
+    let first = example * norm.places * norm.channels + first_channel;
+    let numbers = norm.places * size;
+    let count = f32::cast_from(numbers as u32);
+    let mut shares = Shared::<[f32]>::new_slice(units);
+    let mut sum = 0.0f32;
+    let mut at = unit;
+    while at < numbers {
+        sum += inputs[first + at / size * norm.channels + at % size];
+        at += units;
+    }
+    let mean = sum_of_cube(sum, &mut shares, units) / count;
+    let mut squares = 0.0f32;
+    at = unit;
+    while at < numbers {
+        let deviation = inputs[first + at / size * norm.channels + at % size] - mean;
+        squares += deviation * deviation;
+        at += units;
+    }
+    let variance = sum_of_cube(squares, &mut shares, units) / count;
+    let inverse = 1.0f32 / (variance + epsilon).sqrt();
+    if unit == 0 {
+        groups[2 * CUBE_POS] = mean;
+        groups[2 * CUBE_POS + 1] = inverse;
+    }
+    let model = (slot.first_row + example / slot.examples) * norm.width + first_channel;
+    at = unit;
+    while at < numbers {
+        let place = first + at / size * norm.channels + at % size;
+        let channel = model + at % size;
+        let normal = (inputs[place] - mean) * inverse;
+        let value = normal * models[channel + norm.weight] + models[channel + norm.bias];
+        outputs[place] = rectified_one(value, relu);
+        at += units;
+    }
 }
 
 /// What a normalisation keeps of a pass for the way back.
 #[derive(Debug)]
 pub(super) struct Norms {
-    /// Two numbers per channel, `[rows, examples, channels, 2]`.
+    /// Two sums of gradients per channel on the way back, `[rows, examples, channels, 2]`.
     pub(super) channels: CubeTensor,
-    /// Mean and inverse deviation of every group, and on the way back two means of gradients,
-    /// `[rows, examples, groups, 4]`.
+    /// Mean and inverse deviation of every group, `[rows, examples, groups, 2]`.
     pub(super) groups: CubeTensor,
 }
 
@@ -131,7 +123,7 @@ impl Norms {
     pub(super) fn new(memory: &Memory, norm: &GroupNorm, (rows, examples): (usize, usize)) -> Self {
         Self {
             channels: memory.floats(&[rows, examples, norm.grid.channels, 2]),
-            groups: memory.floats(&[rows, examples, norm.groups, 4]),
+            groups: memory.floats(&[rows, examples, norm.groups, 2]),
         }
     }
 
@@ -144,43 +136,26 @@ impl Norms {
         part: &Part,
         relu: bool,
     ) {
-        let (client, examples) = (&models.client, part.rows * part.examples);
-        let (count, dim) = line(client, examples * norm.grid.channels);
-        channels_kernel::launch(
-            client,
-            count,
-            dim,
-            inputs.clone().into_buffer_arg(),
-            counts.clone().into_buffer_arg(),
-            self.channels.clone().into_buffer_arg(),
-            part.argument(),
-            argument(norm, width),
+        let (client, numbers) = (&models.client, part.places() * norm.grid.size());
+        let (count, dim) = cubes(client, part.places() * norm.groups, CUBE);
+        moves(
+            numbers + 2 * part.rows * norm.grid.channels,
+            numbers + 2 * part.places() * norm.groups,
         );
-        let (count, dim) = line(client, examples * norm.groups);
-        groups_kernel::launch(
-            client,
-            count,
-            dim,
-            self.channels.clone().into_buffer_arg(),
-            counts.clone().into_buffer_arg(),
-            self.groups.clone().into_buffer_arg(),
-            part.argument(),
-            argument(norm, width),
-            NORM_EPSILON as f32,
-        );
-        let (count, dim) = line(client, examples * norm.grid.size());
-        normalise_kernel::launch(
+        group_norm_kernel::launch(
             client,
             count,
             dim,
             models.clone().into_buffer_arg(),
             inputs.clone().into_buffer_arg(),
-            self.groups.clone().into_buffer_arg(),
             counts.clone().into_buffer_arg(),
+            self.groups.clone().into_buffer_arg(),
             outputs.clone().into_buffer_arg(),
             part.argument(),
             argument(norm, width),
+            NORM_EPSILON as f32,
             relu,
+            CUBE as usize,
         );
     }
 }

@@ -3,72 +3,16 @@
 
 use super::deposit::{Below, Deposit, deposit};
 use super::group_norm::{NormAt, Norms, argument};
-use super::launch::line;
+use super::launch::{CUBE, cubes, line};
 use super::part::{Part, Slot, examples_of, has};
+use super::sink::{How, Sink, StepAt, pour};
+use super::trace::moves;
 use crate::layer::GroupNorm;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-/// Each unit holds `Σ δ` and `Σ δ · x̂` of one channel of one example.
-#[cube(launch)]
-fn sums_kernel(
-    inputs: &[f32],
-    above: &[f32],
-    groups: &[f32],
-    counts: &[u32],
-    sums: &mut [f32],
-    slot: Slot,
-    norm: NormAt,
-) {
-    let example = ABSOLUTE_POS / norm.channels;
-    if !has(&slot, counts, example) {
-        terminate!();
-    }
-    let channel = ABSOLUTE_POS % norm.channels;
-    let group = 4 * (example * norm.groups + channel / (norm.channels / norm.groups));
-    let (mean, inverse) = (groups[group], groups[group + 1]);
-    let first = example * norm.places * norm.channels + channel;
-    let mut plain = 0.0f32;
-    let mut weighted = 0.0f32;
-    for place in 0..norm.places {
-        let at = first + place * norm.channels;
-        plain += above[at];
-        weighted += above[at] * ((inputs[at] - mean) * inverse);
-    }
-    sums[2 * ABSOLUTE_POS] = plain;
-    sums[2 * ABSOLUTE_POS + 1] = weighted;
-}
-
-/// Each unit holds `mean(g)` and `mean(g · x̂)` of one group of one example, the last two of its four numbers.
-#[cube(launch)]
-fn means_kernel(
-    models: &[f32],
-    sums: &[f32],
-    counts: &[u32],
-    groups: &mut [f32],
-    slot: Slot,
-    norm: NormAt,
-) {
-    let example = ABSOLUTE_POS / norm.groups;
-    if !has(&slot, counts, example) {
-        terminate!();
-    }
-    let size = norm.channels / norm.groups;
-    let first = ABSOLUTE_POS % norm.groups * size;
-    let model = (slot.first_row + example / slot.examples) * norm.width + norm.weight;
-    let mut plain = 0.0f32;
-    let mut weighted = 0.0f32;
-    for channel in first..first + size {
-        let at = 2 * (example * norm.channels + channel);
-        plain += sums[at] * models[model + channel];
-        weighted += sums[at + 1] * models[model + channel];
-    }
-    let count = f32::cast_from((norm.places * size) as u32);
-    groups[4 * ABSOLUTE_POS + 2] = plain / count;
-    groups[4 * ABSOLUTE_POS + 3] = weighted / count;
-}
-
-/// Each unit holds the gradient by one input.
+/// Each cube goes back through one group of one example: `Σ δ` and `Σ δ · x̂` of each of its channels, from them
+/// `mean(g)` and `mean(g · x̂)`, and the gradient by each of its inputs.
 #[cube(launch)]
 fn delta_kernel(
     models: &[f32],
@@ -77,36 +21,100 @@ fn delta_kernel(
     groups: &[f32],
     activations: &[f32],
     counts: &[u32],
+    sums: &mut [f32],
     below: &mut [f32],
     slot: Slot,
     norm: NormAt,
     slope: f32,
     #[comptime] how: Deposit,
+    #[comptime] units: usize,
 ) {
-    let example = ABSOLUTE_POS / (norm.places * norm.channels);
+    let example = CUBE_POS / norm.groups;
     if !has(&slot, counts, example) {
         terminate!();
     }
-    let channel = ABSOLUTE_POS % norm.channels;
-    let group = 4 * (example * norm.groups + channel / (norm.channels / norm.groups));
-    let model = (slot.first_row + example / slot.examples) * norm.width + norm.weight;
-    let inverse = groups[group + 1];
-    let normal = (inputs[ABSOLUTE_POS] - groups[group]) * inverse;
-    let gradient = above[ABSOLUTE_POS] * models[model + channel];
-    let value = (gradient - groups[group + 2] - normal * groups[group + 3]) * inverse;
-    deposit(below, activations, ABSOLUTE_POS, value, slope, how);
+    let unit = UNIT_POS as usize;
+    let size = norm.channels / norm.groups;
+    let first_channel = CUBE_POS % norm.groups * size;
+    let first = example * norm.places * norm.channels + first_channel;
+    let (mean, inverse) = (groups[2 * CUBE_POS], groups[2 * CUBE_POS + 1]);
+    // Units share a channel's places if there are more units than channels.
+    let lanes = select(size < units, size, units);
+    let parts = units / lanes;
+    let mut plain_of = Shared::<[f32]>::new_slice(units);
+    let mut weighted_of = Shared::<[f32]>::new_slice(units);
+    let first_sum = 2 * (example * norm.channels + first_channel);
+    if unit < lanes * parts {
+        let mut channel = unit % lanes;
+        while channel < size {
+            let mut plain = 0.0f32;
+            let mut weighted = 0.0f32;
+            let mut place = unit / lanes;
+            while place < norm.places {
+                let at = first + place * norm.channels + channel;
+                plain += above[at];
+                weighted += above[at] * ((inputs[at] - mean) * inverse);
+                place += parts;
+            }
+            plain_of[unit] = plain;
+            weighted_of[unit] = weighted;
+            if parts == 1 {
+                sums[first_sum + 2 * channel] = plain;
+                sums[first_sum + 2 * channel + 1] = weighted;
+            }
+            channel += lanes;
+        }
+    }
+    sync_storage();
+    if parts > 1 && unit < size {
+        let mut plain = 0.0f32;
+        let mut weighted = 0.0f32;
+        for part in 0..parts {
+            plain += plain_of[part * lanes + unit];
+            weighted += weighted_of[part * lanes + unit];
+        }
+        sums[first_sum + 2 * unit] = plain;
+        sums[first_sum + 2 * unit + 1] = weighted;
+    }
+    sync_storage();
+    let model =
+        (slot.first_row + example / slot.examples) * norm.width + norm.weight + first_channel;
+    let mut plain = 0.0f32;
+    let mut weighted = 0.0f32;
+    for channel in 0..size {
+        let weight = models[model + channel];
+        plain += sums[first_sum + 2 * channel] * weight;
+        weighted += sums[first_sum + 2 * channel + 1] * weight;
+    }
+    let numbers = norm.places * size;
+    let count = f32::cast_from(numbers as u32);
+    plain /= count;
+    weighted /= count;
+    let mut at = unit;
+    while at < numbers {
+        let place = first + at / size * norm.channels + at % size;
+        let normal = (inputs[place] - mean) * inverse;
+        let gradient = above[place] * models[model + at % size];
+        let value = (gradient - plain - normal * weighted) * inverse;
+        deposit(below, activations, place, value, slope, how);
+        at += units;
+    }
 }
 
-/// Each unit holds the gradients by the factor and the offset of one channel. With `add` the chains over the examples go
-/// on from what is there.
+/// Each unit holds the gradients by the factor and the offset of one channel. Where they are added to, the chains over the
+/// examples go on from what is there.
 #[cube(launch)]
-fn gradient_kernel(
+fn gradient_kernel<N: Size>(
     sums: &[f32],
     counts: &[u32],
-    gradients: &mut [f32],
+    gradients: &mut [Vector<f32, N>],
+    models: &mut [Vector<f32, N>],
+    velocities: &mut [Vector<f32, N>],
+    rates: &[f32],
     slot: Slot,
+    step: StepAt,
     norm: NormAt,
-    #[comptime] add: bool,
+    #[comptime] how: How,
 ) {
     let row = ABSOLUTE_POS / norm.channels;
     let channel = ABSOLUTE_POS % norm.channels;
@@ -117,20 +125,41 @@ fn gradient_kernel(
     if count == 0 {
         terminate!();
     }
+    let entry = slot.entry + row;
     let model = (slot.first_row + row) * norm.width + channel;
-    let mut weight = 0.0f32;
-    let mut bias = 0.0f32;
-    if comptime!(add) {
+    let mut weight = Vector::<f32, N>::new(0.0f32);
+    let mut bias = Vector::<f32, N>::new(0.0f32);
+    if comptime!(how == How::Add) {
         weight = gradients[model + norm.weight];
         bias = gradients[model + norm.bias];
     }
     for example in row * slot.examples..row * slot.examples + count {
         let at = 2 * (example * norm.channels + channel);
-        bias += sums[at];
-        weight += sums[at + 1];
+        bias += Vector::new(sums[at]);
+        weight += Vector::new(sums[at + 1]);
     }
-    gradients[model + norm.weight] = weight;
-    gradients[model + norm.bias] = bias;
+    pour(
+        gradients,
+        models,
+        velocities,
+        rates,
+        &step,
+        entry,
+        model + norm.weight,
+        weight,
+        how,
+    );
+    pour(
+        gradients,
+        models,
+        velocities,
+        rates,
+        &step,
+        entry,
+        model + norm.bias,
+        bias,
+        how,
+    );
 }
 
 /// What comes back to a normalisation.
@@ -144,38 +173,8 @@ pub(super) struct NormDelta<'a> {
 }
 
 impl NormDelta<'_> {
-    /// Sums up what both gradients need, after the forward pass that `norms` kept.
-    pub(super) fn sum(&self, norms: &Norms, (models, width): (&CubeTensor, usize), part: &Part) {
-        let (client, norm) = (&models.client, self.norm);
-        let examples = part.rows * part.examples;
-        let (count, dim) = line(client, examples * norm.grid.channels);
-        sums_kernel::launch(
-            client,
-            count,
-            dim,
-            self.inputs.clone().into_buffer_arg(),
-            self.above.clone().into_buffer_arg(),
-            norms.groups.clone().into_buffer_arg(),
-            self.counts.clone().into_buffer_arg(),
-            norms.channels.clone().into_buffer_arg(),
-            part.argument(),
-            argument(norm, width),
-        );
-        let (count, dim) = line(client, examples * norm.groups);
-        means_kernel::launch(
-            client,
-            count,
-            dim,
-            models.clone().into_buffer_arg(),
-            norms.channels.clone().into_buffer_arg(),
-            self.counts.clone().into_buffer_arg(),
-            norms.groups.clone().into_buffer_arg(),
-            part.argument(),
-            argument(norm, width),
-        );
-    }
-
-    /// Sends the gradient to `below`, once it is summed up.
+    /// Sends the gradient to `below` after the forward pass that `norms` kept, and sums up what the layer's own gradient
+    /// needs.
     pub(super) fn send(
         &self,
         norms: &Norms,
@@ -183,8 +182,13 @@ impl NormDelta<'_> {
         below: &Below<'_>,
         part: &Part,
     ) {
-        let client = &models.client;
-        let (count, dim) = line(client, part.rows * part.examples * self.norm.grid.size());
+        let (client, norm) = (&models.client, self.norm);
+        let (count, dim) = cubes(client, part.places() * norm.groups, CUBE);
+        let sent = part.places() * norm.grid.size();
+        moves(
+            2 * sent + below.reads(sent),
+            sent + 2 * part.places() * norm.grid.channels,
+        );
         delta_kernel::launch(
             client,
             count,
@@ -195,35 +199,37 @@ impl NormDelta<'_> {
             norms.groups.clone().into_buffer_arg(),
             below.activations.clone().into_buffer_arg(),
             self.counts.clone().into_buffer_arg(),
+            norms.channels.clone().into_buffer_arg(),
             below.gradient.clone().into_buffer_arg(),
             part.argument(),
-            argument(self.norm, width),
+            argument(norm, width),
             below.slope,
             below.how,
+            CUBE as usize,
         );
     }
 
-    /// Writes the blocks of the layer in `gradients` `[R, width]`, once they are summed up; added to what is there if
-    /// `add`.
-    pub(super) fn outer(
-        &self,
-        norms: &Norms,
-        (gradients, width): (&CubeTensor, usize),
-        part: &Part,
-        add: bool,
-    ) {
-        let client = &gradients.client;
-        let (count, dim) = line(client, part.rows * self.norm.grid.channels);
+    /// Brings the gradients of the layer to `sink`, once they are summed up.
+    pub(super) fn outer(&self, norms: &Norms, sink: &Sink, part: &Part) {
+        let (client, channels) = (&norms.channels.client, self.norm.grid.channels);
+        let (count, dim) = line(client, part.rows * channels);
+        let (read, written) = sink.moves(2 * part.rows * channels);
+        moves(2 * part.places() * channels + read, written);
         gradient_kernel::launch(
             client,
             count,
             dim,
+            1,
             norms.channels.clone().into_buffer_arg(),
             self.counts.clone().into_buffer_arg(),
-            gradients.clone().into_buffer_arg(),
+            sink.gradients.clone().into_buffer_arg(),
+            sink.models.clone().into_buffer_arg(),
+            sink.velocities.clone().into_buffer_arg(),
+            sink.rates.clone().into_buffer_arg(),
             part.argument(),
-            argument(self.norm, width),
-            add,
+            sink.step(),
+            argument(self.norm, sink.width),
+            sink.how,
         );
     }
 }
@@ -264,7 +270,7 @@ mod tests {
     #[test]
     fn gradients_are_those_of_a_plain_loop() {
         let Some(gpu) = gpu() else { return };
-        for ((norm, width), add) in norms().into_iter().zip([true, false, true]) {
+        for ((norm, width), add) in norms().into_iter().zip([true, false, true, false]) {
             let (batch, size) = (Batch::uneven(3, 1), norm.grid.size());
             let all = 1 + batch.rows();
             let [models, before] = [1, 8].map(|seed| numbers(all * width, seed));
@@ -307,12 +313,12 @@ mod tests {
                 above: &above,
                 counts: &counts,
             };
-            back.sum(&kept, arena, &part);
-            back.outer(&kept, (&found, width), &part, add);
-            expect_close(&download::<f32>(found), &gradients, 1e-4);
             Sent::new(x.len()).check(&gpu, &batch, &values, |below| {
                 back.send(&kept, arena, below, &part);
             });
+            let sink = Sink::writing(&found, width);
+            back.outer(&kept, &sink.piece(!add), &part);
+            expect_close(&download::<f32>(found), &gradients, 1e-4);
         }
     }
 }

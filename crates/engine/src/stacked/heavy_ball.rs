@@ -2,6 +2,7 @@
 
 use super::launch::line;
 use super::memory::{Memory, cube, cube_mut, tensor};
+use super::trace::moves;
 use burn::tensor::Tensor;
 use cubecl::prelude::*;
 
@@ -35,6 +36,7 @@ pub(crate) fn heavy_ball(
     let [rows, width] = models.dims();
     let (models, velocities) = (cube_mut(models), cube_mut(velocities));
     let (count, dim) = line(&models.client, rows * width / 4);
+    moves(3 * rows * width, 2 * rows * width);
     heavy_ball_kernel::launch(
         &models.client,
         count,

@@ -24,6 +24,11 @@ pub(super) struct Judgement<'a> {
 }
 
 impl Judgement<'_> {
+    /// Numbers that are written to judge `count` times `width` outputs.
+    pub(super) fn written(&self, count: usize, width: usize) -> usize {
+        count * (1 + if self.backward { width } else { 1 })
+    }
+
     /// Judges `outputs` `[rows, examples, positions, width]` by `loss`; if `backward` they become the gradient of each row's mean
     /// loss by them.
     pub(super) fn launch(&self, loss: Loss, (outputs, width): (&CubeTensor, usize), part: &Part) {

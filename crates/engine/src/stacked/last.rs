@@ -4,6 +4,7 @@ use super::deposit::{Below, Deposit, deposit};
 use super::launch::line;
 use super::part::{Part, Slot, has};
 use super::relu::rectified_one;
+use super::trace::moves;
 use crate::layer::Grid;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -62,6 +63,7 @@ pub(super) fn last(
 ) {
     let client = &inputs.client;
     let (count, dim) = line(client, part.rows * part.examples * grid.channels);
+    moves(part.places() * grid.channels, part.places() * grid.channels);
     last_kernel::launch(
         client,
         count,
@@ -85,6 +87,8 @@ pub(super) fn last_delta(
 ) {
     let client = &above.client;
     let (count, dim) = line(client, part.rows * part.examples * grid.size());
+    let sent = part.places() * grid.size();
+    moves(part.places() * grid.channels + below.reads(sent), sent);
     last_delta_kernel::launch(
         client,
         count,

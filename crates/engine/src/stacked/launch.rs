@@ -3,7 +3,7 @@
 use cubecl::prelude::*;
 
 /// Units of a cube.
-const CUBE: u32 = 64;
+pub(super) const CUBE: u32 = 64;
 
 /// Cubes for at least `units` units in one line; a kernel ignores those beyond.
 pub(super) fn line(client: &Client, units: usize) -> (CubeCount, CubeDim) {
@@ -12,6 +12,19 @@ pub(super) fn line(client: &Client, units: usize) -> (CubeCount, CubeDim) {
         cubecl::calculate_cube_count_elemwise(client, units, dim),
         dim,
     )
+}
+
+/// At least `cubes` cubes of `units` units, whose units wait for each other; a kernel ignores the cubes beyond.
+pub(super) fn cubes(client: &Client, cubes: usize, units: u32) -> (CubeCount, CubeDim) {
+    let dim = CubeDim::new_1d(units);
+    let count = cubecl::calculate_cube_count_elemwise(client, cubes * units as usize, dim);
+    (count, dim)
+}
+
+/// Units of a cube that has one for each of `columns`, or as many as the device allows.
+pub(super) fn units(client: &Client, columns: usize) -> u32 {
+    let most = client.properties().hardware.max_units_per_cube.min(256);
+    u32::try_from(columns).unwrap_or(most).clamp(1, most)
 }
 
 /// Floats that a unit may move at once in rows of `columns` floats.

@@ -1,9 +1,13 @@
-//! One position of a recurrent layer of all rows: `(i, f, g, o) += h_{t−1} · U`, `c_t = σ(f) c_{t−1} + σ(i) tanh(g)`,
+//! The positions of a recurrent layer of all rows: `(i, f, g, o) += h_{t−1} · U`, `c_t = σ(f) c_{t−1} + σ(i) tanh(g)`,
 //! `h_t = σ(o) tanh(c_t)`.
+//!
+//! A cube of units goes through all positions of some examples, its units waiting for each other after each: one launch
+//! does for a layer.
 
-use super::launch::{line, vector_size};
+use super::launch::{cubes, units, vector_size};
 use super::memory::Memory;
 use super::part::{Part, Slot, examples_of};
+use super::trace::moves;
 use crate::layer::{Dense, Lstm};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -60,8 +64,7 @@ pub(super) fn tanh<N: Size>(x: Vector<f32, N>) -> Vector<f32, N> {
     values
 }
 
-/// Each unit holds one vector of the state of `tile` examples, all four gates of each; every gate is one chain over the
-/// state before. The gates are left as they were applied.
+/// Each cube takes `tile` examples of a row through the positions, each of its units some vectors of their states.
 #[cube(launch)]
 fn lstm_kernel<N: Size>(
     models: &[Vector<f32, N>],
@@ -71,14 +74,12 @@ fn lstm_kernel<N: Size>(
     states: &mut [Vector<f32, N>],
     slot: Slot,
     lstm: LstmAt,
-    position: usize,
     #[comptime] tile: usize,
+    #[comptime] units: usize,
 ) {
     let tiles = slot.examples.div_ceil(tile);
-    let column = ABSOLUTE_POS % lstm.columns;
-    let rest = ABSOLUTE_POS / lstm.columns;
-    let row = rest / tiles;
-    let first = rest % tiles * tile;
+    let row = CUBE_POS / tiles;
+    let first = CUBE_POS % tiles * tile;
     if row >= slot.rows {
         terminate!();
     }
@@ -86,6 +87,52 @@ fn lstm_kernel<N: Size>(
     if first >= count {
         terminate!();
     }
+    for position in 0..lstm.positions {
+        let mut column = UNIT_POS as usize;
+        while column < lstm.columns {
+            let at = StateAt {
+                row,
+                first,
+                count,
+                position,
+                column,
+            };
+            state_of(models, gates, cells, states, &slot, &lstm, &at, tile);
+            column += units;
+        }
+        // The next position reads what all units wrote.
+        sync_storage();
+    }
+}
+
+/// A vector of the state of some examples at one position.
+#[derive(CubeType, Clone, Copy)]
+pub(super) struct StateAt {
+    pub(super) row: usize,
+    /// First of the examples.
+    pub(super) first: usize,
+    /// Examples that the row has.
+    pub(super) count: usize,
+    pub(super) position: usize,
+    pub(super) column: usize,
+}
+
+/// One vector of the state of `tile` examples, all four gates of each; every gate is one chain over the state before. The
+/// gates are left as they were applied.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn state_of<N: Size>(
+    models: &[Vector<f32, N>],
+    gates: &mut [Vector<f32, N>],
+    cells: &mut [Vector<f32, N>],
+    states: &mut [Vector<f32, N>],
+    slot: &Slot,
+    lstm: &LstmAt,
+    at: &StateAt,
+    #[comptime] tile: usize,
+) {
+    let (row, first, count) = (at.row, at.first, at.count);
+    let (position, column) = (at.position, at.column);
     let model = (slot.first_row + row) * lstm.width + lstm.hidden_weight + column;
     // First input gate, forget gate, candidate and output gate of each example, then the next example's.
     let mut sums = Array::<Vector<f32, N>>::new(comptime!(4 * tile));
@@ -194,25 +241,29 @@ impl Recurrence {
     ) {
         let n = vector_size(lstm.hidden);
         let tile = TILE.min(part.examples);
-        let units = part.rows * part.examples.div_ceil(tile) * (lstm.hidden / n);
-        for position in 0..lstm.positions {
-            let (count, dim) = line(&models.client, units);
-            lstm_kernel::launch(
-                &models.client,
-                count,
-                dim,
-                n,
-                models.clone().into_buffer_arg(),
-                counts.clone().into_buffer_arg(),
-                self.gates.clone().into_buffer_arg(),
-                self.cells.clone().into_buffer_arg(),
-                states.clone().into_buffer_arg(),
-                part.argument(),
-                argument(lstm, width, n),
-                position,
-                tile,
-            );
-        }
+        let units = units(&models.client, lstm.hidden / n);
+        let (count, dim) = cubes(
+            &models.client,
+            part.rows * part.examples.div_ceil(tile),
+            units,
+        );
+        let state = part.places() * lstm.positions * lstm.hidden;
+        moves(part.rows * lstm.hidden_weight.len() + 4 * state, 6 * state);
+        lstm_kernel::launch(
+            &models.client,
+            count,
+            dim,
+            n,
+            models.clone().into_buffer_arg(),
+            counts.clone().into_buffer_arg(),
+            self.gates.clone().into_buffer_arg(),
+            self.cells.clone().into_buffer_arg(),
+            states.clone().into_buffer_arg(),
+            part.argument(),
+            argument(lstm, width, n),
+            tile,
+            units as usize,
+        );
     }
 }
 

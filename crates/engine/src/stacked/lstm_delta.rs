@@ -1,9 +1,10 @@
-//! The way back through one position of a recurrent layer: with `δh = δ + δ'(i, f, g, o) · Uᵀ`, the second being that of
+//! The way back through the positions of a recurrent layer, as [`super::lstm`] goes forward: with `δh = δ + δ'(i, f, g, o) · Uᵀ`, the second being that of
 //! the position after, `δc = δh · o · (1 − tanh² c) + δc' · f'`, and from both the gradients by the gates.
 
-use super::launch::{line, vector_size};
-use super::lstm::{LstmAt, Recurrence, argument, tanh};
+use super::launch::{cubes, units, vector_size};
+use super::lstm::{LstmAt, Recurrence, StateAt, argument, tanh};
 use super::part::{Part, Slot, examples_of};
+use super::trace::moves;
 use crate::layer::Lstm;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -11,8 +12,7 @@ use cubecl::prelude::*;
 /// Examples whose sums a unit keeps in registers.
 const TILE: usize = 2;
 
-/// Each unit holds one vector of the state of `tile` examples: the rows of the weight that belong to it times the
-/// gradients by all gates of the position after, lanes being added in order at the end; then the gates.
+/// Each cube takes `tile` examples of a row back through the positions, each of its units some vectors of their states.
 #[cube(launch)]
 fn lstm_delta_kernel<N: Size>(
     models: &[Vector<f32, N>],
@@ -23,14 +23,12 @@ fn lstm_delta_kernel<N: Size>(
     carried: &mut [Vector<f32, N>],
     slot: Slot,
     lstm: LstmAt,
-    position: usize,
     #[comptime] tile: usize,
+    #[comptime] units: usize,
 ) {
     let tiles = slot.examples.div_ceil(tile);
-    let column = ABSOLUTE_POS % lstm.columns;
-    let rest = ABSOLUTE_POS / lstm.columns;
-    let row = rest / tiles;
-    let first = rest % tiles * tile;
+    let row = CUBE_POS / tiles;
+    let first = CUBE_POS % tiles * tile;
     if row >= slot.rows {
         terminate!();
     }
@@ -38,6 +36,44 @@ fn lstm_delta_kernel<N: Size>(
     if first >= count {
         terminate!();
     }
+    for step in 0..lstm.positions {
+        let position = lstm.positions - 1 - step;
+        let mut column = UNIT_POS as usize;
+        while column < lstm.columns {
+            let at = StateAt {
+                row,
+                first,
+                count,
+                position,
+                column,
+            };
+            gates_of(
+                models, above, cells, gates, carried, &slot, &lstm, &at, tile,
+            );
+            column += units;
+        }
+        // The position before reads what all units wrote.
+        sync_storage();
+    }
+}
+
+/// One vector of the state of `tile` examples: the rows of the weight that belong to it times the gradients by all gates of
+/// the position after, lanes being added in order at the end; then the gates.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn gates_of<N: Size>(
+    models: &[Vector<f32, N>],
+    above: &[Vector<f32, N>],
+    cells: &[Vector<f32, N>],
+    gates: &mut [Vector<f32, N>],
+    carried: &mut [Vector<f32, N>],
+    slot: &Slot,
+    lstm: &LstmAt,
+    at: &StateAt,
+    #[comptime] tile: usize,
+) {
+    let (row, first, count) = (at.row, at.first, at.count);
+    let (position, column) = (at.position, at.column);
     let (size, last) = (N::value(), lstm.positions - 1);
     let model = (slot.first_row + row) * lstm.width + lstm.hidden_weight;
     let weights = model + 4 * column * size * lstm.columns;
@@ -120,26 +156,30 @@ impl Recurrence {
     ) {
         let n = vector_size(lstm.hidden);
         let tile = TILE.min(part.examples);
-        let units = part.rows * part.examples.div_ceil(tile) * (lstm.hidden / n);
-        for position in (0..lstm.positions).rev() {
-            let (count, dim) = line(&models.client, units);
-            lstm_delta_kernel::launch(
-                &models.client,
-                count,
-                dim,
-                n,
-                models.clone().into_buffer_arg(),
-                above.clone().into_buffer_arg(),
-                self.cells.clone().into_buffer_arg(),
-                counts.clone().into_buffer_arg(),
-                self.gates.clone().into_buffer_arg(),
-                self.carried.clone().into_buffer_arg(),
-                part.argument(),
-                argument(lstm, width, n),
-                position,
-                tile,
-            );
-        }
+        let units = units(&models.client, lstm.hidden / n);
+        let (count, dim) = cubes(
+            &models.client,
+            part.rows * part.examples.div_ceil(tile),
+            units,
+        );
+        let state = part.places() * lstm.positions * lstm.hidden;
+        moves(part.rows * lstm.hidden_weight.len() + 6 * state, 4 * state);
+        lstm_delta_kernel::launch(
+            &models.client,
+            count,
+            dim,
+            n,
+            models.clone().into_buffer_arg(),
+            above.clone().into_buffer_arg(),
+            self.cells.clone().into_buffer_arg(),
+            counts.clone().into_buffer_arg(),
+            self.gates.clone().into_buffer_arg(),
+            self.carried.clone().into_buffer_arg(),
+            part.argument(),
+            argument(lstm, width, n),
+            tile,
+            units as usize,
+        );
     }
 }
 

@@ -4,6 +4,7 @@ use super::deposit::{Below, Deposit, deposit};
 use super::launch::line;
 use super::part::{Part, Slot, has};
 use super::relu::rectified_one;
+use super::trace::moves;
 use super::window::{self, WindowAt, place_under, position_over};
 use crate::layer::MaxPool;
 use burn_cubecl::tensor::CubeTensor;
@@ -45,12 +46,14 @@ fn max_pool_kernel(
     chosen[ABSOLUTE_POS] = found as u32;
 }
 
-/// Each unit gathers what comes back to one place in one channel from the windows over it, tap by tap.
+/// Each unit gathers what comes back to one place in one channel from the windows over it, tap by tap. Behind ReLU nothing
+/// comes from a window whose largest number is zero: `given` is then what the windows gave, which is less to read than what
+/// they were given. Where another gradient was left before, `given` is that.
 #[cube(launch)]
 fn max_pool_delta_kernel(
     above: &[f32],
     chosen: &[u32],
-    activations: &[f32],
+    given: &[f32],
     counts: &[u32],
     below: &mut [f32],
     slot: Slot,
@@ -73,11 +76,19 @@ fn max_pool_delta_kernel(
         if position > 0 {
             let at = (first + position - 1) * channels + channel;
             if chosen[at] as usize == place + 1 {
-                sum += above[at];
+                if comptime!(how.masked && !how.add) {
+                    sum += select(given[at] > 0.0f32, above[at], 0.0f32);
+                } else {
+                    sum += above[at];
+                }
             }
         }
     }
-    deposit(below, activations, ABSOLUTE_POS, sum, slope, how);
+    if comptime!(how.masked && !how.add) {
+        below[ABSOLUTE_POS] = sum * slope;
+    } else {
+        deposit(below, given, ABSOLUTE_POS, sum, slope, how);
+    }
 }
 
 /// Writes the largest numbers of `inputs` `[rows, examples, places, channels]` to `outputs`
@@ -92,6 +103,10 @@ pub(super) fn max_pool(
 ) {
     let client = &inputs.client;
     let (count, dim) = line(client, part.rows * part.examples * pool.output.size());
+    moves(
+        part.places() * pool.input.size(),
+        2 * part.places() * pool.output.size(),
+    );
     max_pool_kernel::launch(
         client,
         count,
@@ -107,22 +122,33 @@ pub(super) fn max_pool(
     );
 }
 
-/// Sends `above` `[rows, examples, positions, channels]` to the places that were `chosen`.
+/// Sends `above` `[rows, examples, positions, channels]` to the places that were `chosen` when `outputs` were given.
 pub(super) fn max_pool_delta(
     pool: &MaxPool,
-    (above, chosen, counts): (&CubeTensor, &CubeTensor, &CubeTensor),
+    (above, chosen, outputs): (&CubeTensor, &CubeTensor, &CubeTensor),
+    counts: &CubeTensor,
     below: &Below<'_>,
     part: &Part,
 ) {
     let client = &above.client;
     let (count, dim) = line(client, part.rows * part.examples * pool.input.size());
+    let (sent, came) = (
+        part.places() * pool.input.size(),
+        part.places() * pool.output.size(),
+    );
+    let of_windows = below.how.masked && !below.how.add;
+    let (given, read) = match of_windows {
+        true => (outputs, came),
+        false => (below.activations, below.reads(sent)),
+    };
+    moves(2 * came + read, sent);
     max_pool_delta_kernel::launch(
         client,
         count,
         dim,
         above.clone().into_buffer_arg(),
         chosen.clone().into_buffer_arg(),
-        below.activations.clone().into_buffer_arg(),
+        given.clone().into_buffer_arg(),
         counts.clone().into_buffer_arg(),
         below.gradient.clone().into_buffer_arg(),
         part.argument(),
@@ -205,14 +231,16 @@ mod tests {
                 }
             }
             let memory = gpu.memory();
+            let sent = Sent::of(x.clone());
             let [x, above] = [&x, &above].map(|values| memory.upload_floats(values));
             let counts = memory.upload_words(&batch.counts);
             let found = memory.upload_floats(&vec![0.0; outputs.len()]);
             let chosen = memory.words(&[outputs.len()]);
             max_pool(&pool, (&x, &counts), (&found, &chosen), &batch.part(), true);
-            assert_eq!(download::<f32>(found), outputs);
-            Sent::new(values.len()).check(&gpu, &batch, &values, |below| {
-                max_pool_delta(&pool, (&above, &chosen, &counts), below, &batch.part());
+            assert_eq!(download::<f32>(found.clone()), outputs);
+            sent.check(&gpu, &batch, &values, |below| {
+                let way = (&above, &chosen, &found);
+                max_pool_delta(&pool, way, &counts, below, &batch.part());
             });
         }
     }

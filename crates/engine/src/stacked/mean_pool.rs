@@ -4,6 +4,7 @@ use super::deposit::{Below, Deposit, deposit};
 use super::launch::line;
 use super::part::{Part, Slot, has};
 use super::relu::rectified_one;
+use super::trace::moves;
 use crate::layer::Grid;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -63,6 +64,7 @@ pub(super) fn mean_pool(
 ) {
     let client = &inputs.client;
     let (count, dim) = line(client, part.rows * part.examples * grid.channels);
+    moves(part.places() * grid.size(), part.places() * grid.channels);
     mean_pool_kernel::launch(
         client,
         count,
@@ -86,6 +88,8 @@ pub(super) fn mean_pool_delta(
 ) {
     let client = &above.client;
     let (count, dim) = line(client, part.rows * part.examples * grid.size());
+    let sent = part.places() * grid.size();
+    moves(part.places() * grid.channels + below.reads(sent), sent);
     mean_pool_delta_kernel::launch(
         client,
         count,

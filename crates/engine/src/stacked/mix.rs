@@ -4,6 +4,7 @@ use super::average::{broadcast, broadcast_among, mean_into};
 use super::gpu::Gpu;
 use super::launch::line;
 use super::memory::{Memory, cube, cube_mut, tensor};
+use super::trace::moves;
 use crate::mixing::HostMixing;
 use burn::tensor::Tensor;
 use burn_cubecl::tensor::CubeTensor;
@@ -136,6 +137,10 @@ pub(crate) fn mix(from: Tensor<2>, mixing: &GpuMixing, out: Tensor<2>) -> Tensor
         } => {
             let vectors = width / 4;
             let (count, dim) = line(&from.client, vectors.div_ceil(BLOCK) * BLOCK * rows);
+            moves(
+                columns.meta.num_elements() * (width + 2) + rows,
+                rows * width,
+            );
             mix_kernel::launch(
                 &from.client,
                 count,

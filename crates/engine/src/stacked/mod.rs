@@ -2,8 +2,9 @@
 //!
 //! Every kernel has a file of its own with the plain loop that it must agree with. A kernel takes the whole arena and
 //! the offset of the block it works on, so that no view need be aligned. Each of its outputs is one chain of
-//! multiplications and additions in ascending order of the summed index: the bits depend neither on how rows are cut
-//! into blocks nor on what else the stack holds. There are no atomics, and no kernel is chosen by timing. Models of a
+//! multiplications and additions in ascending order of the summed index, or of as many chains as the shape alone says,
+//! added in order: the bits depend neither on how rows are cut into blocks nor on what else the stack holds. There are no
+//! atomics, no cube waits for another, and no kernel is chosen by timing. Models of a
 //! user's own go through burn's kernels, which are chosen by the shape of what they work on: how rows are cut into blocks
 //! may change their rounding.
 
@@ -32,6 +33,7 @@ mod gather;
 mod gpu;
 mod group_norm;
 mod group_norm_delta;
+mod handed;
 mod heavy_ball;
 mod judgement;
 mod labels;
@@ -55,12 +57,14 @@ mod scaled;
 mod scores;
 mod sgd;
 mod sigmoid;
+mod sink;
 mod squared_error;
 mod steps;
 mod tallies;
 #[cfg(test)]
 mod test_device;
 mod threefry;
+mod trace;
 mod trainer;
 mod window;
 mod workspace;
@@ -76,4 +80,5 @@ pub(crate) use norms::squared_norms;
 pub(crate) use quantize::quantize;
 pub(crate) use rows::{gather_rows, scatter_rows};
 pub(crate) use scaled::{add_scaled, scale_rows};
+pub use trace::{Launched, Trace};
 pub(crate) use trainer::Stacked;

@@ -2,6 +2,7 @@
 
 use super::launch::line;
 use super::memory::{Memory, cube, download};
+use super::trace::moves;
 use burn::tensor::Tensor;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -80,6 +81,7 @@ fn squares(
         values.clone().into_buffer_arg(),
         sums.clone().into_buffer_arg(),
     );
+    moves(rows * range.len(), rows * SHARES);
     squares_kernel::launch(
         &values.client,
         count,
@@ -119,6 +121,7 @@ pub(super) fn norms(
     let sums = squares(values, rows, width, range);
     let (rows, norms) = (count, Memory::of(values).floats(&[count]));
     let (count, dim) = line(&values.client, rows);
+    moves(rows * SHARES, rows);
     roots_kernel::launch(
         &values.client,
         count,
@@ -141,6 +144,7 @@ pub(super) fn clip_scales(
     let count = rows.len();
     let scales = norms(gradients, rows, width, 0..width);
     let (cubes, dim) = line(&scales.client, count);
+    moves(count, count);
     clip_kernel::launch(
         &scales.client,
         cubes,

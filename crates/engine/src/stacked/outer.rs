@@ -1,25 +1,31 @@
-//! A layer's gradient: `∂W = xᵀ · δ` and `∂b = Σ δ`, straight into the arena of gradients.
+//! A layer's gradient: `∂W = xᵀ · δ` and `∂b = Σ δ`, straight to where it goes.
 
 use super::launch::{line, vector_size};
 use super::layer::{self, LayerAt};
 use super::part::{Part, Slot, examples_of};
+use super::sink::{How, Sink, StepAt, pour};
+use super::trace::moves;
 use crate::layer::Dense;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
 /// Each unit holds one vector of inputs by one vector of outputs; if the layer has a bias (`biases` is one, not zero),
 /// the last unit of a column holds it, its input being always one. The input of a place goes with the delta of the place
-/// `skip` after it. With `add` the chain over the examples goes on from what is there.
+/// `skip` after it. Where the gradient is added to, the chain over the examples goes on from what is there.
 #[cube(launch)]
 fn outer_kernel<N: Size, M: Size>(
     inputs: &[Vector<f32, M>],
     deltas: &[Vector<f32, N>],
     counts: &[u32],
     gradients: &mut [Vector<f32, N>],
+    models: &mut [Vector<f32, N>],
+    velocities: &mut [Vector<f32, N>],
+    rates: &[f32],
     slot: Slot,
+    step: StepAt,
     layer: LayerAt,
     skip: usize,
-    #[comptime] add: bool,
+    #[comptime] how: How,
     #[comptime] biases: usize,
 ) {
     let inner = layer.inputs / M::value();
@@ -36,24 +42,27 @@ fn outer_kernel<N: Size, M: Size>(
     if count == 0 {
         terminate!();
     }
+    let entry = slot.entry + row;
     let model = (slot.first_row + row) * layer.width;
     if input == inner {
         let place = model + layer.bias + column;
         let mut sum = Vector::new(0.0f32);
-        if comptime!(add) {
+        if comptime!(how == How::Add) {
             sum = gradients[place];
         }
         for place in source..source + count * layer.places {
             sum += deltas[place * layer.columns + column];
         }
-        gradients[place] = sum;
+        pour(
+            gradients, models, velocities, rates, &step, entry, place, sum, how,
+        );
     } else {
         let first = model + layer.weight + input * M::value() * layer.columns + column;
         let mut sums = Array::<Vector<f32, N>>::new(M::value());
         #[unroll]
         for m in 0..M::value() {
             sums[m] = Vector::new(0.0f32);
-            if comptime!(add) {
+            if comptime!(how == How::Add) {
                 sums[m] = gradients[first + m * layer.columns];
             }
         }
@@ -70,7 +79,17 @@ fn outer_kernel<N: Size, M: Size>(
         }
         #[unroll]
         for m in 0..M::value() {
-            gradients[first + m * layer.columns] = sums[m];
+            pour(
+                gradients,
+                models,
+                velocities,
+                rates,
+                &step,
+                entry,
+                first + m * layer.columns,
+                sums[m],
+                how,
+            );
         }
     }
 }
@@ -85,22 +104,23 @@ pub(super) struct Outer<'a> {
     pub(super) counts: &'a CubeTensor,
     /// How many places after its input what the layer gave stands; 0 but for what a recurrent layer gives itself.
     pub(super) skip: usize,
-    /// Whether the gradient is added to what is there.
-    pub(super) add: bool,
 }
 
 impl Outer<'_> {
-    /// Writes the blocks of the layer in `gradients` `[R, width]`.
-    pub(super) fn launch(&self, (gradients, width): (&CubeTensor, usize), part: &Part) {
-        let layer = self.layer;
+    /// Brings the gradient of the layer to `sink`.
+    pub(super) fn launch(&self, sink: &Sink, part: &Part) {
+        let (layer, client) = (self.layer, &self.inputs.client);
         let (n, m) = (vector_size(layer.outputs), vector_size(layer.inputs));
         let biases = usize::from(layer.bias.is_some());
         let (count, dim) = line(
-            &gradients.client,
+            client,
             part.rows * (layer.inputs / m + biases) * (layer.outputs / n),
         );
+        let (read, written) = sink.moves(part.rows * layer.parameters());
+        let numbers = part.places() * layer.places * (layer.inputs + layer.outputs);
+        moves(numbers + read, written);
         outer_kernel::launch(
-            &gradients.client,
+            client,
             count,
             dim,
             n,
@@ -108,11 +128,15 @@ impl Outer<'_> {
             self.inputs.clone().into_buffer_arg(),
             self.deltas.clone().into_buffer_arg(),
             self.counts.clone().into_buffer_arg(),
-            gradients.clone().into_buffer_arg(),
+            sink.gradients.clone().into_buffer_arg(),
+            sink.models.clone().into_buffer_arg(),
+            sink.velocities.clone().into_buffer_arg(),
+            sink.rates.clone().into_buffer_arg(),
             part.argument(),
-            layer::argument(layer, width, n),
+            sink.step(),
+            layer::argument(layer, sink.width, n),
             self.skip,
-            self.add,
+            sink.how,
             biases,
         );
     }
@@ -180,9 +204,9 @@ mod tests {
                     deltas: &deltas,
                     counts: &counts,
                     skip,
-                    add,
                 };
-                outer.launch((&gradients, width), &batch.part());
+                let sink = Sink::writing(&gradients, width);
+                outer.launch(&sink.piece(!add), &batch.part());
                 expect_close(&download::<f32>(gradients), &oracle, 1e-5);
             }
         }

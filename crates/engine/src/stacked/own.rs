@@ -188,7 +188,7 @@ mod tests {
                 add,
             );
             let mut needed = before.clone();
-            for (row, count) in batch
+            for (row, _) in batch
                 .counts
                 .iter()
                 .enumerate()

@@ -23,6 +23,8 @@ pub(super) struct Part {
     pub(super) first_example: usize,
     /// Most examples that the piece has of a row.
     pub(super) examples: usize,
+    /// Where the losses of the block's first row go: row `i` has as many places as indices from `(losses + i) · table` on.
+    pub(super) losses: usize,
 }
 
 /// A [`Part`] as kernels see it.
@@ -35,12 +37,18 @@ pub(super) struct Slot {
     pub(super) table: usize,
     pub(super) first_example: usize,
     pub(super) examples: usize,
+    pub(super) losses: usize,
 }
 
 impl Part {
     /// The block's rows in the stack.
     pub(super) fn stack_rows(&self) -> Range<usize> {
         self.first_row..self.first_row + self.rows
+    }
+
+    /// Places for examples of all rows.
+    pub(super) fn places(&self) -> usize {
+        self.rows * self.examples
     }
 
     /// The argument of a launch.
@@ -53,6 +61,7 @@ impl Part {
             self.table,
             self.first_example,
             self.examples,
+            self.losses,
         )
     }
 }
@@ -86,4 +95,11 @@ pub(super) fn has(slot: &Slot, counts: &[u32], at: usize) -> bool {
 #[cube]
 pub(super) fn place_of(slot: &Slot, row: usize, example: usize) -> usize {
     (slot.entry + row * slot.own) * slot.table + slot.first_example + example
+}
+
+/// Where the loss of example `example` of the piece goes: in the table's order, so that a batch cut into pieces is summed as
+/// one.
+#[cube]
+pub(super) fn loss_of(slot: &Slot, row: usize, example: usize) -> usize {
+    (slot.losses + row) * slot.table + slot.first_example + example
 }

@@ -5,6 +5,7 @@ use super::launch::line;
 use super::memory::{Memory, cube_mut, tensor};
 use super::norms::norms;
 use super::threefry::threefry;
+use super::trace::moves;
 use crate::layout::Layout;
 use crate::quantiser::{NormScope, Quantiser};
 use burn::tensor::Tensor;
@@ -54,6 +55,7 @@ pub(crate) fn quantize(models: Tensor<2>, layout: &Layout, quantiser: &Quantiser
     for scope in scopes {
         let norms = norms(&models, 0..rows, width, scope.clone());
         let (count, dim) = line(&models.client, rows * scope.len());
+        moves(rows * scope.len(), rows * scope.len());
         quantize_kernel::launch(
             &models.client,
             count,

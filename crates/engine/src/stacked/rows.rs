@@ -2,6 +2,7 @@
 
 use super::launch::line;
 use super::memory::{Memory, cube, cube_mut, tensor};
+use super::trace::moves;
 use burn::tensor::Tensor;
 use cubecl::prelude::*;
 
@@ -39,6 +40,7 @@ fn launch(from: Tensor<2>, rows: &[u32], to: Option<Tensor<2>>) -> Tensor<2> {
         let client = from.client.clone();
         let (source, target) = (from.into_buffer_arg(), to.clone().into_buffer_arg());
         let indices = memory.upload_words(rows).into_buffer_arg();
+        moves(rows.len() * width, rows.len() * width);
         rows_kernel::launch(
             &client,
             count,

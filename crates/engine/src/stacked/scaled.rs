@@ -2,6 +2,7 @@
 
 use super::launch::{line, vector_size};
 use super::memory::{Memory, cube, cube_mut, tensor};
+use super::trace::moves;
 use burn::tensor::Tensor;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -43,6 +44,7 @@ pub(crate) fn add_scaled(to: Tensor<2>, from: Tensor<2>, scales: &[f32]) -> Tens
     let (count, dim) = line(&to.client, rows * width / 4);
     let scales = Memory::of(&to).upload_floats(scales).into_buffer_arg();
     let (target, source) = (to.clone().into_buffer_arg(), from.into_buffer_arg());
+    moves(2 * rows * width, rows * width);
     add_scaled_kernel::launch(
         &to.client,
         count,
@@ -73,6 +75,7 @@ pub(super) fn scale_by(to: &CubeTensor, scales: &CubeTensor, rows: Range<usize>,
         to.clone().into_buffer_arg(),
         scales.clone().into_buffer_arg(),
     );
+    moves(rows.len() * width, rows.len() * width);
     scale_rows_kernel::launch(
         &to.client,
         count,

@@ -2,6 +2,7 @@
 
 use super::launch::line;
 use super::part::{Part, Slot, examples_of};
+use super::trace::moves;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -45,6 +46,7 @@ pub(super) fn scores(
     (first, positions): (usize, usize),
 ) {
     let (count, dim) = line(&losses.client, part.rows);
+    moves(2 * part.places() * positions, 2 * part.rows);
     scores_kernel::launch(
         &losses.client,
         count,

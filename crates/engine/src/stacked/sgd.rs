@@ -1,12 +1,12 @@
-//! The update of a local step: one launch over the arena.
+//! The update of a local step where it is not made as gradients are: one launch over the arena.
 
-use super::draws::Table;
 use super::launch::line;
 use super::memory::Memory;
 use super::part::{Part, Slot};
-use crate::work::Sgd;
+use super::trace::moves;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
+use std::ops::Range;
 
 /// Each unit moves one vector of one row that has a step to do: clip, weight decay, correction, anchor, momentum, step.
 #[cube(launch)]
@@ -19,6 +19,8 @@ fn sgd_kernel<N: Size>(
     scales: &[f32],
     steps: &[f32],
     slot: Slot,
+    first: usize,
+    columns: usize,
     width: usize,
     momentum: f32,
     decay: f32,
@@ -28,7 +30,7 @@ fn sgd_kernel<N: Size>(
     #[comptime] anchored: bool,
     #[comptime] momentum_from: MomentumFrom,
 ) {
-    let row = ABSOLUTE_POS / width;
+    let row = ABSOLUTE_POS / columns;
     if row >= slot.rows {
         terminate!();
     }
@@ -36,7 +38,7 @@ fn sgd_kernel<N: Size>(
     if steps[entry + 1] == 0.0f32 {
         terminate!();
     }
-    let place = slot.first_row * width + ABSOLUTE_POS;
+    let place = (slot.first_row + row) * width + first + ABSOLUTE_POS % columns;
     let model = models[place];
     let mut step = gradients[place];
     if comptime!(clipped) {
@@ -49,13 +51,40 @@ fn sgd_kernel<N: Size>(
     if comptime!(anchored) {
         step += Vector::new(mu) * (model - anchors[place]);
     }
-    if comptime!(momentum_from == MomentumFrom::Velocity) {
-        step += Vector::new(momentum) * velocities[place];
+    let rate = steps[entry];
+    advance(
+        models,
+        velocities,
+        place,
+        model,
+        step,
+        rate,
+        momentum,
+        momentum_from,
+    );
+}
+
+/// `v <- momentum · v + step`, `w <- model − rate · v`, of the vector at `place`.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn advance<N: Size>(
+    models: &mut [Vector<f32, N>],
+    velocities: &mut [Vector<f32, N>],
+    place: usize,
+    model: Vector<f32, N>,
+    step: Vector<f32, N>,
+    rate: f32,
+    momentum: f32,
+    #[comptime] from: MomentumFrom,
+) {
+    let mut velocity = step;
+    if comptime!(from == MomentumFrom::Velocity) {
+        velocity += Vector::new(momentum) * velocities[place];
     }
-    if comptime!(momentum_from != MomentumFrom::Nothing) {
-        velocities[place] = step;
+    if comptime!(from != MomentumFrom::Nothing) {
+        velocities[place] = velocity;
     }
-    models[place] = model - Vector::new(steps[entry]) * step;
+    models[place] = model - Vector::new(rate) * velocity;
 }
 
 /// Where the velocity of a step comes from.
@@ -69,9 +98,21 @@ pub(super) enum MomentumFrom {
     Velocity,
 }
 
+impl MomentumFrom {
+    /// Floats that are read and written to step `count` parameters along a gradient.
+    pub(super) fn moves(self, count: usize) -> (usize, usize) {
+        match self {
+            Self::Nothing => (count, count),
+            Self::Zero => (count, 2 * count),
+            Self::Velocity => (2 * count, 2 * count),
+        }
+    }
+}
+
 /// An update to launch. Arenas are `[R, width]`.
 pub(super) struct Update<'a> {
-    pub(super) sgd: &'a Sgd,
+    pub(super) momentum: f32,
+    pub(super) decay: f32,
     pub(super) gradients: &'a CubeTensor,
     pub(super) width: usize,
     /// What each row of the block has its gradient multiplied by.
@@ -82,12 +123,14 @@ pub(super) struct Update<'a> {
 }
 
 impl Update<'_> {
-    /// Moves `models` and `velocities`, of the rows of `part` that have a step to do in `table`.
-    pub(super) fn launch(
+    /// Moves the parameters `range` of `models` and `velocities`, of the rows of `part` that have a step to do; `rates` are
+    /// rate and whether there is one, of every entry of the table. `range` begins at a vector, and what follows it up to the
+    /// next one is padding.
+    pub(super) fn launch_on(
         &self,
-        models: &CubeTensor,
-        velocities: Option<&CubeTensor>,
-        table: &Table,
+        range: Range<usize>,
+        (models, velocities): (&CubeTensor, Option<&CubeTensor>),
+        rates: &CubeTensor,
         part: &Part,
     ) {
         // What a variant does not use is stood in for by a vector of its own: a buffer that a kernel writes to must
@@ -99,7 +142,13 @@ impl Update<'_> {
                 .unwrap_or_else(|| memory.floats(&[4]))
                 .into_buffer_arg()
         };
-        let (count, dim) = line(&models.client, part.rows * self.width / 4);
+        let columns = range.len().div_ceil(4);
+        let (count, dim) = line(&models.client, part.rows * columns);
+        let moved = part.rows * range.len();
+        let others =
+            1 + usize::from(self.correction.is_some()) + usize::from(self.anchor.is_some());
+        let (read, written) = self.momentum_from.moves(moved);
+        moves(read + others * moved, written);
         sgd_kernel::launch(
             &models.client,
             count,
@@ -111,11 +160,13 @@ impl Update<'_> {
             or_nothing(self.correction),
             or_nothing(self.anchor.map(|anchor| anchor.0)),
             or_nothing(self.scales),
-            table.scalars.clone().into_buffer_arg(),
+            rates.clone().into_buffer_arg(),
             part.argument(),
+            range.start / 4,
+            columns,
             self.width / 4,
-            self.sgd.momentum,
-            self.sgd.weight_decay,
+            self.momentum,
+            self.decay,
             self.anchor.map_or(0.0, |anchor| anchor.1),
             self.scales.is_some(),
             self.correction.is_some(),
@@ -131,7 +182,7 @@ mod tests {
     use crate::schedule::LearningRate;
     use crate::stacked::memory::{cube, download};
     use crate::stacked::test_device::{Batch, expect_close, gpu, numbers, stacked};
-    use crate::work::{BatchSize, Draw};
+    use crate::work::{BatchSize, Draw, Sgd};
 
     const WIDTH: usize = 192;
     const ROWS: usize = 4;
@@ -216,7 +267,8 @@ mod tests {
                 .map(|values| cube(stacked(gpu, &values, ROWS)));
         let scales = gpu.memory().upload_floats(&scales);
         let update = Update {
-            sgd: &sgd,
+            momentum: sgd.momentum,
+            decay: sgd.weight_decay,
             gradients: &gradients,
             width: WIDTH,
             scales: variant.clipped.then_some(&scales),
@@ -225,9 +277,13 @@ mod tests {
             momentum_from: variant.momentum_from,
         };
         let scalars = [rates[0], 1.0, rates[1], 0.0, rates[2], 1.0];
-        let table = Table::of_one_step(gpu.memory(), &batch.counts, &scalars);
+        let rates_of = gpu.memory().upload_floats(&scalars);
         let kept = (variant.momentum_from != MomentumFrom::Nothing).then_some(&velocities);
-        update.launch(&models, kept, &table, &batch.part());
+        let arenas = (&models, kept);
+        // In two parts, the second of which ends within a vector.
+        for range in [0..64, 64..WIDTH - 1] {
+            update.launch_on(range, arenas, &rates_of, &batch.part());
+        }
         expect_close(&download::<f32>(models), &host, 1e-6);
         expect_close(&download::<f32>(velocities), &host_velocities, 1e-6);
     }

@@ -3,7 +3,8 @@
 use super::judgement::Judgement;
 use super::labels::label_of;
 use super::launch::line;
-use super::part::{Part, Slot, examples_of};
+use super::part::{Part, Slot, examples_of, loss_of};
+use super::trace::moves;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -35,7 +36,7 @@ fn sigmoid_kernel(
     let first = (-largest).exp();
     let second = (z - largest).exp();
     let sum = first + second;
-    let place = row * slot.table + slot.first_example + example;
+    let place = loss_of(&slot, row, example);
     losses[place] = sum.ln() + largest - select(positive, z, 0.0f32);
     if comptime!(backward) {
         let count = f32::cast_from(counts[slot.entry + row * slot.own]);
@@ -50,6 +51,7 @@ fn sigmoid_kernel(
 /// Judges `logits` `[rows, examples]`, those of class 1 against class 0.
 pub(super) fn sigmoid_cross_entropy(judgement: &Judgement<'_>, logits: &CubeTensor, part: &Part) {
     let (count, dim) = line(&logits.client, part.rows * part.examples);
+    moves(2 * part.places(), judgement.written(part.places(), 1));
     sigmoid_kernel::launch(
         &logits.client,
         count,

@@ -3,7 +3,8 @@
 use super::judgement::Judgement;
 use super::labels::label_of;
 use super::launch::line;
-use super::part::{Part, Slot, examples_of};
+use super::part::{Part, Slot, examples_of, loss_of};
+use super::trace::moves;
 use crate::model::Targets;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -56,7 +57,7 @@ fn squared_error_kernel(
             outputs[first + at] = error / count;
         }
     }
-    let place = row * slot.table + slot.first_example + example;
+    let place = loss_of(&slot, row, example);
     losses[place] = 0.5f32 * sum;
     if comptime!(!backward) {
         // A distance below one half has a square below one quarter.
@@ -76,6 +77,10 @@ pub(super) fn squared_error(
     part: &Part,
 ) {
     let (count, dim) = line(&outputs.client, part.rows * part.examples);
+    moves(
+        part.places() * (width + 1),
+        judgement.written(part.places(), width),
+    );
     squared_error_kernel::launch(
         &outputs.client,
         count,

@@ -7,6 +7,7 @@ use super::gather::gather;
 use super::judgement::Judgement;
 use super::memory::Memory;
 use super::part::Part;
+use super::sink::{How, Sink};
 use super::tallies::Tallies;
 use super::workspace::Workspace;
 use crate::error::EngineError;
@@ -18,33 +19,34 @@ use burn_cubecl::tensor::CubeTensor;
 pub(super) struct Scratch {
     pub(super) rows: usize,
     pub(super) table: usize,
+    pub(super) steps: usize,
     pub(super) workspace: Workspace,
-    /// `[rows, table, positions]`.
+    /// `[steps, rows, table, positions]`.
     pub(super) losses: CubeTensor,
     /// What training does not count.
     pub(super) hits: CubeTensor,
-    /// `[R, P_pad]`; padding stays zero.
-    pub(super) gradients: CubeTensor,
+    /// `[R, P_pad]`, once they had to be kept; padding stays zero.
+    pub(super) gradients: Option<CubeTensor>,
     /// `[R, P_pad]`, once momentum that starts anew was asked for.
     pub(super) velocities: Option<CubeTensor>,
 }
 
 impl Scratch {
-    /// Memory for `rows` rows with batches of up to `table` examples, in blocks of `shape`; the gradients are to be
-    /// provided.
+    /// Memory for `rows` rows with batches of up to `table` examples, `steps` of them a table, in blocks of `shape`.
     pub(super) fn new(
         memory: &Memory,
         network: &Network,
-        (rows, table): (usize, usize),
+        (rows, table, steps): (usize, usize, usize),
         shape: (usize, usize),
     ) -> Self {
         Self {
             rows,
             table,
+            steps,
             workspace: Workspace::new(memory, network, shape, false, true),
-            losses: memory.floats(&[rows, table, network.positions()]),
+            losses: memory.floats(&[steps, rows, table, network.positions()]),
             hits: memory.words(&[1]),
-            gradients: memory.floats(&[1]),
+            gradients: None,
             velocities: None,
         }
     }
@@ -56,7 +58,6 @@ pub(super) struct Steps<'a> {
     pub(super) examples: &'a DeviceExamples,
     pub(super) table: &'a Table,
     pub(super) models: &'a CubeTensor,
-    pub(super) gradients: &'a CubeTensor,
     pub(super) scratch: &'a Scratch,
     /// Where the losses go, and in which round; nowhere if no step is made.
     pub(super) tallies: Option<(&'a Tallies, usize)>,
@@ -65,7 +66,8 @@ pub(super) struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// Runs `work` on every block of rows and step in which a row of the block has something to do.
+    /// Runs `work` on every block of rows and step in which a row of the block has something to do; then tallies the losses
+    /// of them all.
     ///
     /// # Errors
     /// Those of `work`.
@@ -89,18 +91,23 @@ impl Steps<'_> {
                         table: self.table.width,
                         first_example: 0,
                         examples: self.block.1,
+                        losses: step * all + first_row,
                     })?;
                 }
             }
         }
+        if let Some((tallies, round)) = self.tallies {
+            let losses = (&self.scratch.losses, self.network.positions());
+            tallies.add(losses, self.table, round);
+        }
         Ok(())
     }
 
-    /// The mean gradient of each row's batch, a piece of the batch after the other; tallies the losses.
+    /// Brings the mean gradient of each row's batch to `sink`, a piece of the batch after the other.
     ///
     /// # Errors
     /// Those of a model of the user's own.
-    pub(super) fn gradient(&self, part: &Part) -> Result<(), EngineError> {
+    pub(super) fn gradient(&self, part: &Part, sink: &Sink) -> Result<(), EngineError> {
         let (table, scratch, workspace) = (self.table, self.scratch, &self.scratch.workspace);
         for first_example in (0..table.width).step_by(self.block.1) {
             let piece = Part {
@@ -129,23 +136,19 @@ impl Steps<'_> {
                 hits: &scratch.hits,
                 backward: true,
             };
-            let (width, add) = (self.network.outputs(), first_example > 0);
+            let (width, sink) = (self.network.outputs(), sink.piece(first_example == 0));
             match self.network.own_model() {
                 Some(own) => {
                     let pass = workspace.pass(own, &flow, true)?;
                     judgement.launch(self.network.loss(), (&pass.outputs, width), &piece);
-                    pass.back(&flow, self.gradients, add);
+                    pass.back(&flow, &sink.gradients, sink.how == How::Add);
                 }
                 None => {
                     workspace.forward(&flow);
                     judgement.launch(self.network.loss(), (workspace.last(), width), &piece);
-                    workspace.backward(&flow, self.gradients, add);
+                    workspace.backward(&flow, &sink);
                 }
             }
-        }
-        if let Some((tallies, round)) = self.tallies {
-            let losses = (&scratch.losses, self.network.positions());
-            tallies.add(losses, &table.counts, part, round);
         }
         Ok(())
     }

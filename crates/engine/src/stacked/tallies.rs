@@ -4,7 +4,7 @@ use super::draws::Table;
 use super::finite::is_finite;
 use super::launch::line;
 use super::memory::{Memory, download};
-use super::part::{Part, Slot, examples_of};
+use super::trace::moves;
 use crate::tally::{LossSum, RowTally};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -12,40 +12,49 @@ use cubecl::prelude::*;
 /// Stands for no round.
 const NEVER: u32 = u32::MAX;
 
-/// Each unit adds the mean loss of one row's batch to the row's sum, and notes the first round in which it was not
-/// finite.
+/// Each unit adds the mean losses of one row's batches, step after step, to the row's sum, and notes the first round in
+/// which one was not finite.
 #[cube(launch)]
 fn tally_kernel(
     losses: &[f32],
     counts: &[u32],
     sums: &mut [f32],
     broken: &mut [u32],
-    slot: Slot,
+    steps: usize,
+    rows: usize,
+    table: usize,
     positions: usize,
     round: u32,
 ) {
     let row = ABSOLUTE_POS;
-    if row >= slot.rows {
+    if row >= rows {
         terminate!();
     }
-    let count = examples_of(&slot, counts, row);
-    if count == 0 {
-        terminate!();
-    }
-    let mut sum = 0.0f32;
-    for example in 0..count {
-        let first = (row * slot.table + example) * positions;
-        let mut own = 0.0f32;
-        for position in 0..positions {
-            own += losses[first + position];
+    let mut total = sums[row];
+    let mut finite = true;
+    for step in 0..steps {
+        let entry = step * rows + row;
+        let count = counts[entry] as usize;
+        if count > 0 {
+            let mut sum = 0.0f32;
+            for example in 0..count {
+                let first = (entry * table + example) * positions;
+                let mut own = 0.0f32;
+                for position in 0..positions {
+                    own += losses[first + position];
+                }
+                sum += own;
+            }
+            let mean = sum / f32::cast_from((count * positions) as u32);
+            total += mean;
+            if !is_finite(mean) {
+                finite = false;
+            }
         }
-        sum += own;
     }
-    let mean = sum / f32::cast_from((count * positions) as u32);
-    let place = slot.first_row + row;
-    sums[place] += mean;
-    if !is_finite(mean) && round < broken[place] {
-        broken[place] = round;
+    sums[row] = total;
+    if !finite && round < broken[row] {
+        broken[row] = round;
     }
 }
 
@@ -91,29 +100,29 @@ impl Tallies {
         }
     }
 
-    /// Adds the losses `[rows, table, positions]` of the batches of `part`.
+    /// Adds the losses `[steps, R, width, positions]` of the batches of `table`.
     pub(super) fn add(
         &self,
         (losses, positions): (&CubeTensor, usize),
-        counts: &CubeTensor,
-        part: &Part,
+        table: &Table,
         round: usize,
     ) {
-        let (count, dim) = line(&losses.client, part.rows);
+        let (count, dim) = line(&losses.client, table.rows);
+        moves(
+            table.steps * table.rows * table.width * positions + table.rows,
+            table.rows,
+        );
         tally_kernel::launch(
             &losses.client,
             count,
             dim,
             losses.clone().into_buffer_arg(),
-            counts.clone().into_buffer_arg(),
+            table.counts.clone().into_buffer_arg(),
             self.sums.clone().into_buffer_arg(),
             self.broken.clone().into_buffer_arg(),
-            Part {
-                first_example: 0,
-                examples: part.table,
-                ..*part
-            }
-            .argument(),
+            table.steps,
+            table.rows,
+            table.width,
             positions,
             u32::try_from(round).unwrap_or(NEVER - 1),
         );
@@ -149,39 +158,24 @@ impl Tallies {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stacked::test_device::{Batch, gpu};
+    use crate::stacked::test_device::gpu;
 
     #[test]
     fn losses_are_summed_and_the_first_bad_round_is_kept() {
         let Some(gpu) = gpu() else { return };
         let memory = gpu.memory();
         let mut tallies = Tallies::new(memory, 4);
-        let batch = Batch {
-            counts: vec![2, 0, 1],
-            examples: 2,
-            first_row: 1,
-        };
-        let table = Table::of_one_step(memory, &[0, 2, 0, 1], &[]);
-        let counts = memory.upload_words(&batch.counts);
+        // Two steps of four rows, batches of up to two examples with two positions each; one row has a step only.
+        let table = Table::of_counts(memory, 4, 2, &[0, 2, 0, 1, 0, 0, 0, 1]);
         for (round, last) in [(3, 4.0), (4, f32::NAN), (5, f32::INFINITY)] {
             tallies.count(&table, round);
-            // Of each example two positions.
-            let losses = [
-                1.0,
-                2.0,
-                2.0,
-                1.0,
-                9.0,
-                9.0,
-                9.0,
-                9.0,
-                last,
-                4.0,
-                9.0,
-                f32::NAN,
-            ];
+            let mut losses = vec![9.0; 8 * 4];
+            losses[4..8].copy_from_slice(&[1.0, 2.0, 2.0, 1.0]);
+            losses[12..14].copy_from_slice(&[2.0, 4.0]);
+            losses[28..30].copy_from_slice(&[last, 4.0]);
+            losses[30] = f32::NAN;
             let losses = memory.upload_floats(&losses);
-            tallies.add((&losses, 2), &counts, &batch.part(), round);
+            tallies.add((&losses, 2), &table, round);
         }
         let mut found = vec![RowTally::default(); 4];
         tallies.collect(&mut found);

@@ -98,6 +98,7 @@ impl Batch {
             own: true,
             table: self.examples,
             first_example: 0,
+            losses: 0,
             examples: self.examples,
         }
     }
@@ -161,9 +162,14 @@ pub(super) struct Sent {
 impl Sent {
     /// A node that gives `len` numbers.
     pub(super) fn new(len: usize) -> Self {
+        Self::of(numbers(len, 7))
+    }
+
+    /// A node that gives `activations`.
+    pub(super) fn of(activations: Vec<f32>) -> Self {
         Self {
-            activations: numbers(len, 7),
-            before: numbers(len, 12),
+            before: numbers(activations.len(), 12),
+            activations,
         }
     }
 
@@ -206,23 +212,26 @@ impl Sent {
     }
 }
 
-/// Group normalisations of one place and of many, of one channel a group and of several, and widths of rows.
-pub(super) fn norms() -> [(GroupNorm, usize); 3] {
-    [(3, 5, 6, 2), (1, 7, 3, 3), (1, 1, 8, 1)].map(|(height, width, channels, groups)| {
-        let (dense, row) = layer_of(1, channels);
-        let grid = Grid {
-            height,
-            width,
-            channels,
-        };
-        let norm = GroupNorm {
-            grid,
-            groups,
-            weight: dense.weight,
-            bias: dense.bias.unwrap_or_default(),
-        };
-        (norm, row)
-    })
+/// Group normalisations of one place and of many, of one channel a group, of several and of more than a cube has units,
+/// and widths of rows.
+pub(super) fn norms() -> [(GroupNorm, usize); 4] {
+    [(3, 5, 6, 2), (1, 7, 3, 3), (1, 1, 8, 1), (2, 3, 200, 2)].map(
+        |(height, width, channels, groups)| {
+            let (dense, row) = layer_of(1, channels);
+            let grid = Grid {
+                height,
+                width,
+                channels,
+            };
+            let norm = GroupNorm {
+                grid,
+                groups,
+                weight: dense.weight,
+                bias: dense.bias.unwrap_or_default(),
+            };
+            (norm, row)
+        },
+    )
 }
 
 /// Embeddings of more symbols than a batch has tokens and of fewer, in vectors of every size, and widths of rows.
@@ -248,9 +257,10 @@ pub(super) fn tokens(count: usize, symbols: usize) -> Vec<u32> {
         .collect()
 }
 
-/// Recurrent layers of widths that no vector fits and that one does, and widths of rows.
-pub(super) fn lstms() -> [(Lstm, usize); 3] {
-    [(3, 5, 4), (2, 8, 3), (1, 6, 1)].map(|(inputs, hidden, positions)| {
+/// Recurrent layers of widths that no vector fits, that one does, and of more numbers than a cube has units; and widths of
+/// rows.
+pub(super) fn lstms() -> [(Lstm, usize); 4] {
+    [(3, 5, 4), (2, 8, 3), (1, 6, 1), (2, 257, 3)].map(|(inputs, hidden, positions)| {
         let mut layout = Layout::default();
         layout.push("before", 3, 5);
         let mut block = |rows| {

@@ -7,10 +7,12 @@ use super::memory::{cube, cube_mut, tensor};
 use super::norms::clip_scales;
 use super::scaled::scale_by;
 use super::sgd::{MomentumFrom, Update};
+use super::sink::Sink;
 use super::steps::{Scratch, Steps};
 use super::tallies::Tallies;
 use super::workspace::{block, largest};
 use crate::error::EngineError;
+use crate::layer::{Layer, Node};
 use crate::learner::{Context, RowStates};
 use crate::network::Network;
 use crate::stack::Stack;
@@ -70,8 +72,12 @@ impl Stacked {
         let (rows, width) = (stack.rows(), stack.layout().width());
         self.gpu.expect_fit("a stack", rows, width)?;
         let mut draws = Draws::new(context, states.passes, work, work.rows);
-        let (mut scratch, mut tallies) =
-            self.prepare(context.network, rows, draws.width(), states.tallies);
+        let (mut scratch, mut tallies) = self.prepare(
+            context.network,
+            rows,
+            (draws.width(), draws.steps()),
+            states.tallies,
+        );
         let memory = self.gpu.memory();
         let correction = work.correction.map(|stack| cube(stack.tensor()));
         let anchor = work
@@ -91,7 +97,15 @@ impl Stacked {
             ),
             Velocity::Kept(kept) => (None, Some((cube_mut(kept.take_tensor()), kept))),
         };
-        let velocities = own.as_ref().or(kept.as_ref().map(|kept| &kept.0));
+        let arenas = (&models, own.as_ref().or(kept.as_ref().map(|kept| &kept.0)));
+        let shape = self.block(context.network, rows, draws.width());
+        let at_once = at_once(context.network, work) && shape.1 >= draws.width();
+        let mut whole = scratch.gradients.take();
+        if whole.is_none() && !(at_once && steps_at_once(context.network)) {
+            whole = Some(memory.zeros(rows, width));
+        }
+        let nothing = || memory.floats(&[4]);
+        let gradients = &whole.clone().unwrap_or_else(nothing);
         let (mut fresh, mut outcome) = (own.is_some(), Ok(()));
         while let Some(table) = draws.next(memory) {
             tallies.count(&table, work.round);
@@ -100,31 +114,36 @@ impl Stacked {
                 examples: &self.train,
                 table: &table,
                 models: &models,
-                gradients: &scratch.gradients,
                 scratch: &scratch,
                 tallies: Some((&tallies, work.round)),
-                block: self.block(context.network, rows, &table),
+                block: shape,
             };
             outcome = steps.each(|part| {
-                steps.gradient(part)?;
-                let scales = work
-                    .sgd
-                    .clip_norm
-                    .map(|largest| clip_scales(steps.gradients, part.stack_rows(), width, largest));
+                let momentum_from = match work.sgd.momentum {
+                    0.0 => MomentumFrom::Nothing,
+                    _ if fresh && part.entry < rows => MomentumFrom::Zero,
+                    _ => MomentumFrom::Velocity,
+                };
+                let rates = &table.scalars;
+                if at_once {
+                    let sink =
+                        Sink::stepping(work.sgd, gradients, arenas, rates, (width, momentum_from));
+                    return steps.gradient(part, &sink);
+                }
+                steps.gradient(part, &Sink::writing(gradients, width))?;
+                let clip = |largest| clip_scales(gradients, part.stack_rows(), width, largest);
+                let scales = work.sgd.clip_norm.map(clip);
                 let update = Update {
-                    sgd: work.sgd,
-                    gradients: steps.gradients,
+                    momentum: work.sgd.momentum,
+                    decay: work.sgd.weight_decay,
+                    gradients,
                     width,
                     scales: scales.as_ref(),
                     correction: correction.as_ref(),
                     anchor: anchor.as_ref().map(|(models, mu)| (models, *mu)),
-                    momentum_from: match work.sgd.momentum {
-                        0.0 => MomentumFrom::Nothing,
-                        _ if fresh && part.entry < rows => MomentumFrom::Zero,
-                        _ => MomentumFrom::Velocity,
-                    },
+                    momentum_from,
                 };
-                update.launch(&models, velocities, &table, part);
+                update.launch_on(0..width, arenas, rates, part);
                 Ok(())
             });
             if outcome.is_err() {
@@ -137,6 +156,7 @@ impl Stacked {
         }
         stack.put_tensor(tensor(models));
         scratch.velocities = own.or(scratch.velocities);
+        scratch.gradients = whole;
         (self.scratch, self.tallies) = (Some(scratch), Some(tallies));
         outcome
     }
@@ -163,8 +183,12 @@ impl Stacked {
         };
         let tasks: Vec<RowWork> = work.rows.iter().map(once).collect();
         let mut draws = Draws::new(context, states.passes, work, &tasks);
-        let (scratch, mut tallies) =
-            self.prepare(context.network, rows, draws.width(), states.tallies);
+        let (scratch, mut tallies) = self.prepare(
+            context.network,
+            rows,
+            (draws.width(), draws.steps()),
+            states.tallies,
+        );
         let models = cube(stack.tensor());
         let mut out = Stack::zeros(stack.device(), stack.layout(), rows);
         let gradients = cube_mut(out.take_tensor());
@@ -175,13 +199,12 @@ impl Stacked {
                 examples: &self.train,
                 table: &table,
                 models: &models,
-                gradients: &gradients,
                 scratch: &scratch,
                 tallies: Some((&tallies, work.round)),
-                block: self.block(context.network, rows, &table),
+                block: self.block(context.network, rows, table.width),
             };
             steps.each(|part| {
-                steps.gradient(part)?;
+                steps.gradient(part, &Sink::writing(&gradients, width))?;
                 if let Some(largest) = work.sgd.clip_norm {
                     let scales = clip_scales(&gradients, part.stack_rows(), width, largest);
                     scale_by(&gradients, &scales, part.stack_rows(), width);
@@ -218,8 +241,8 @@ impl Stacked {
         self.gpu
             .expect_fit("the shards", rows, longest_in_positions)?;
         let table = Table::of_shards(memory, &shards);
-        let block = self.block(context.network, rows, &table);
-        let scratch = Scratch::new(memory, context.network, (rows, table.width), block);
+        let block = self.block(context.network, rows, table.width);
+        let scratch = Scratch::new(memory, context.network, (rows, table.width, 1), block);
         let models = cube(stack.tensor());
         let gradients = cube_mut(out.take_tensor());
         let steps = Steps {
@@ -227,12 +250,12 @@ impl Stacked {
             examples: &self.train,
             table: &table,
             models: &models,
-            gradients: &gradients,
             scratch: &scratch,
             tallies: None,
             block,
         };
-        steps.each(|part| steps.gradient(part))?;
+        let sink = Sink::writing(&gradients, width);
+        steps.each(|part| steps.gradient(part, &sink))?;
         out.put_tensor(tensor(gradients));
         Ok(out)
     }
@@ -244,35 +267,50 @@ impl Stacked {
         }
     }
 
-    fn block(&self, network: &Network, rows: usize, table: &Table) -> (usize, usize) {
-        block(network, rows, table.width, self.workspace_bytes)
+    fn block(&self, network: &Network, rows: usize, table: usize) -> (usize, usize) {
+        block(network, rows, table, self.workspace_bytes)
     }
 
-    /// Takes out memory for `rows` rows with batches of up to `table` examples; it is to be put back.
+    /// Takes out memory for `rows` rows with batches of up to `table` examples, `steps` of them a table; it is to be put back.
     fn prepare(
         &mut self,
         network: &Network,
         rows: usize,
-        table: usize,
+        (table, steps): (usize, usize),
         tallies: &mut [RowTally],
     ) -> (Scratch, Tallies) {
         if self.tallies.as_ref().is_some_and(|own| own.rows() < rows) {
             self.collect(tallies);
         }
         let memory = self.gpu.memory();
-        let shape = block(network, rows, table, self.workspace_bytes);
-        let fits =
-            |old: &Scratch| old.rows == rows && old.table >= table && old.workspace.fits(shape);
-        let scratch = self.scratch.take().filter(fits).unwrap_or_else(|| Scratch {
-            gradients: memory.zeros(rows, network.layout().width()),
-            ..Scratch::new(memory, network, (rows, table), shape)
-        });
+        let shape = self.block(network, rows, table);
+        let fits = |old: &Scratch| {
+            old.rows == rows
+                && old.table >= table
+                && old.steps >= steps
+                && old.workspace.fits(shape)
+        };
+        let scratch = self.scratch.take().filter(fits);
+        let scratch =
+            scratch.unwrap_or_else(|| Scratch::new(memory, network, (rows, table, steps), shape));
         let tallies = self
             .tallies
             .take()
             .unwrap_or_else(|| Tallies::new(memory, rows));
         (scratch, tallies)
     }
+}
+
+/// Whether nothing but momentum and decay acts on the gradients of `work`, so that layers may step as they have them.
+fn at_once(network: &Network, work: &LocalWork<'_>) -> bool {
+    let acts = work.sgd.clip_norm.is_some() || work.correction.is_some() || work.anchor.is_some();
+    !acts && network.own_model().is_none()
+}
+
+/// Whether every layer can.
+fn steps_at_once(network: &Network) -> bool {
+    let embeds = |node: &Node| matches!(node.layer, Layer::Embedding(_));
+    !network.nodes().iter().any(embeds)
 }
 
 #[cfg(test)]

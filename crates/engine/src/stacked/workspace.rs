@@ -2,6 +2,7 @@
 
 use super::embedding_gradient::strings;
 use super::group_norm::Norms;
+use super::handed::is_handed;
 use super::lstm::Recurrence;
 use super::memory::Memory;
 use crate::layer::{Layer, Node, Source};
@@ -28,7 +29,7 @@ pub(super) struct Workspace {
 pub(super) struct Room {
     /// What it gives, `[rows, examples, places, channels]`; after the loss the last node's holds the gradient by it.
     pub(super) output: CubeTensor,
-    /// The gradient by what it gives; none for the last, and without training.
+    /// The gradient by what it gives, or that by the sum that hands it on; none for the last, and without training.
     pub(super) delta: Option<CubeTensor>,
     pub(super) kept: Kept,
 }
@@ -61,7 +62,7 @@ fn sizes(network: &Network) -> Vec<usize> {
     let of_node = |node: &Node| {
         let size = node.output.size();
         let kept = match &node.layer {
-            Layer::GroupNorm(norm) => vec![2 * norm.grid.channels, 4 * norm.groups],
+            Layer::GroupNorm(norm) => vec![2 * norm.grid.channels, 2 * norm.groups],
             Layer::MaxPool(_) => vec![size],
             Layer::Embedding(embedding) => vec![2 * embedding.positions],
             Layer::Lstm(_) => vec![4 * size, size, node.output.channels],
@@ -114,14 +115,26 @@ impl Workspace {
         let input = [if shared { 1 } else { rows }, examples, network.inputs()];
         let last = network.nodes().len().saturating_sub(1);
         let numbers = input.iter().product();
+        let nodes = network.nodes();
+        // Where each node's gradient lies, if that is a sum's.
+        let sum_of = |index: usize| {
+            let source = Source::Node(index);
+            (index + 1..nodes.len()).find(|sum| is_handed(nodes, *sum, source))
+        };
         let room = |(index, node): (usize, &Node)| {
             let floats = || memory.floats(&[rows, examples, node.output.size()]);
             Room {
                 output: floats(),
-                delta: (training && index < last).then(floats),
+                delta: (training && index < last && sum_of(index).is_none()).then(floats),
                 kept: Kept::new(memory, &node.layer, (rows, examples), node.output.size()),
             }
         };
+        let mut rooms: Vec<Room> = nodes.iter().enumerate().map(room).collect();
+        for index in (0..rooms.len()).rev().filter(|_| training) {
+            if let Some(sum) = sum_of(index) {
+                rooms[index].delta = rooms[sum].delta.clone();
+            }
+        }
         Self {
             rows,
             examples,
@@ -133,7 +146,7 @@ impl Workspace {
                 (Input::Tokens { .. }, Some(_)) => memory.upload_words(&vec![0; numbers]),
             },
             shared,
-            rooms: network.nodes().iter().enumerate().map(room).collect(),
+            rooms,
         }
     }
 

@@ -1,0 +1,137 @@
+//! How many kernels a local step launches, of every family of models: each launch costs some microseconds, however small
+//! the models are. Counting runs nothing.
+#![allow(clippy::unwrap_used)]
+#![cfg(feature = "gpu")]
+
+mod support;
+
+use meshfold_data::Input;
+use meshfold_engine::{
+    Amount, CharLstm, Device, GnLenet, Judged, Learner, Mixing, Mlp, Model, NormPlace, Resnet, Sgd,
+    Stack, Start, Trace, Velocity,
+};
+use meshfold_topology::MixingMatrix;
+use support::{Case, gpu, image, rows, sgd, work};
+
+/// Launches of local steps of three clients.
+fn launches(learner: &mut Learner, stack: &mut Stack, steps: u32, sgd: &Sgd) -> u64 {
+    let tasks = rows(&[Amount::Steps(steps), Amount::Idle, Amount::Steps(1)]);
+    let trace = Trace::begin();
+    learner
+        .train(stack, Velocity::Fresh, &work(1, &tasks, sgd))
+        .unwrap();
+    trace.end().iter().map(|kernel| kernel.launches).sum()
+}
+
+/// Launches of one local step, and of a call besides its steps.
+fn of_a_step(device: &Device, case: &Case, sgd: &Sgd) -> (u64, u64) {
+    let mut learner = case.learner(device, &[40, 30, 50]);
+    let mut stack = learner.initial(3, Start::Same).unwrap();
+    // The first call makes the memory of the others.
+    launches(&mut learner, &mut stack, 5, sgd);
+    let [two, five] = [2, 5].map(|steps| launches(&mut learner, &mut stack, steps, sgd));
+    assert_eq!(
+        (five - two) % 3,
+        0,
+        "{case:?}: every step launches the same"
+    );
+    let step = (five - two) / 3;
+    (step, two - 2 * step)
+}
+
+fn mlp(hidden: &[usize]) -> Case {
+    let model = Model::Mlp(Mlp {
+        hidden: hidden.to_vec(),
+        dropout: 0.0,
+    });
+    Case::of_pixels(model, 3)
+}
+
+fn of_colours(model: Model) -> Case {
+    Case {
+        model,
+        input: image(3, 16, 16),
+        classes: 5,
+    }
+}
+
+fn residual(depth: usize) -> Case {
+    of_colours(Model::Resnet(Resnet {
+        depth,
+        width: 4,
+        groups: 2,
+    }))
+}
+
+fn recurrent(layers: usize) -> Case {
+    let model = Model::CharLstm(CharLstm {
+        embedding: 3,
+        hidden: 5,
+        layers,
+        loss: Judged::EveryPosition,
+    });
+    Case {
+        model,
+        input: Input::Tokens { window: 20 },
+        classes: 7,
+    }
+}
+
+#[test]
+fn a_local_step_launches_no_more_than_its_layers_need() {
+    let Some(device) = gpu() else { return };
+    let lenet = of_colours(Model::GnLenet(GnLenet {
+        pool_padding: 1,
+        norm: NormPlace::BeforeRelu,
+    }));
+    let plain = sgd(5, 0.9);
+    let clipped = Sgd {
+        clip_norm: Some(1.0),
+        ..plain.clone()
+    };
+    for (case, sgd, step) in [
+        // The batch, each layer's product and gradient, the gradient by what all but the first read, and the loss.
+        (Case::of_pixels(Model::Logistic, 3), &plain, 4),
+        (mlp(&[17]), &plain, 7),
+        (mlp(&[17, 5]), &plain, 10),
+        // Clipping needs the whole gradient first: three launches for its norm, and the step.
+        (mlp(&[17]), &clipped, 11),
+        // As for dense layers; three for each normalisation, two for each pool.
+        (lenet, &plain, 28),
+        (of_colours(Model::CnnCifar), &plain, 17),
+        (residual(10), &plain, 82),
+        (residual(18), &plain, 134),
+        // Six for each layer, however many positions there are.
+        (recurrent(1), &plain, 16),
+        (recurrent(2), &plain, 22),
+    ] {
+        // One more for the losses of all steps.
+        assert_eq!(of_a_step(&device, &case, sgd), (step, 1), "{case:?}");
+    }
+}
+
+#[test]
+fn mixing_over_an_overlay_is_one_launch_and_over_all_two() {
+    let Some(device) = gpu() else { return };
+    let ring = MixingMatrix::from_rows(3, vec![vec![(0, 0.5), (1, 0.5)]; 3]).unwrap();
+    let all = MixingMatrix::average(3, vec![0.2, 0.3, 0.5]).unwrap();
+    let learner = mlp(&[17]).learner(&device, &[4, 4, 4]);
+    for (matrix, launches) in [(ring, 1), (all, 2)] {
+        let (mixing, mut stack) = (
+            Mixing::new(&matrix),
+            learner.initial(3, Start::Same).unwrap(),
+        );
+        // The first time makes the second buffer.
+        stack.mix(&mixing).unwrap();
+        let trace = Trace::begin();
+        stack.mix(&mixing).unwrap();
+        let traced = trace.end();
+        assert_eq!(
+            traced.iter().map(|kernel| kernel.launches).sum::<u64>(),
+            launches,
+            "{traced:?}"
+        );
+        let written: u64 = traced.iter().map(|kernel| kernel.bytes_written).sum();
+        assert!(written >= 4 * 3 * learner.network().layout().parameters() as u64);
+    }
+}
