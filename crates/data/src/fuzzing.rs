@@ -18,6 +18,8 @@ use crate::{mat5, npy, payload, reddit, shakespeare, tar_member, zip_member};
 
 /// Bytes that a stream may unpack to.
 const MOST_BYTES: u64 = 1 << 20;
+/// Bytes that an archive's member may announce: many more than there are.
+const MOST_ANNOUNCED: u64 = 1 << 36;
 
 /// The idx format of both kinds of elements.
 pub fn idx(bytes: &[u8]) -> bool {
@@ -56,7 +58,7 @@ pub fn packed(bytes: &[u8]) -> bool {
     let formats = [Packing::Gzip, Packing::Bzip2, Packing::Xz, Packing::Zstd];
     let packing = formats[usize::from(*first) % formats.len()];
     let read = |packed: &[u8]| {
-        let content = packing.content(packed);
+        let content = packing.content(packed, MOST_BYTES);
         let content = content.and_then(|content| payload::gather(content, MOST_BYTES));
         content.is_ok_and(|content| {
             assert!(content.len() as u64 <= MOST_BYTES + 1);
@@ -71,7 +73,7 @@ pub fn tar(bytes: &[u8]) -> bool {
     let read = |archive: &[u8]| {
         let member = tar_member::find(archive, "a");
         member
-            .and_then(|member| payload::gather(member, MOST_BYTES))
+            .and_then(|member| payload::gather(member, MOST_ANNOUNCED))
             .is_ok()
     };
     read(bytes) | read(&repaired::tar(bytes))
@@ -79,7 +81,7 @@ pub fn tar(bytes: &[u8]) -> bool {
 
 /// A zip archive with an array in it.
 pub fn npz(bytes: &[u8]) -> bool {
-    let content = zip_member::read(&mut Cursor::new(bytes), "x.npy", MOST_BYTES);
+    let content = zip_member::read(&mut Cursor::new(bytes), "x.npy", MOST_ANNOUNCED);
     content.is_ok_and(|content| npy(&content))
 }
 
