@@ -12,7 +12,7 @@ use crate::cifar::{self, Record};
 use crate::csv_table::{self, Column, CsvTable, CsvTest};
 use crate::femnist::{Written, read_leaf};
 use crate::idx::{self, Element};
-use crate::leukemia_a2::{classes, read_matrix};
+use crate::leukemia_a2::{self, classes, read_matrix};
 use crate::packing::Packing;
 use crate::{mat5, npy, payload, reddit, shakespeare, tar_member, zip_member};
 
@@ -132,6 +132,11 @@ pub fn leukemia(bytes: &[u8]) -> bool {
         true
     });
     matrix | classes(bytes).is_ok()
+}
+
+/// What was read of an expression matrix; the sum is that of the bytes, as with the cache of comments.
+pub fn leukemia_cache(file: &[u8]) -> bool {
+    leukemia_a2::fuzzing::cache(file)
 }
 
 /// A MATLAB file, all of its arrays wanted, as it is and with all of its content in one compressed element.
