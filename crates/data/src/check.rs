@@ -101,7 +101,7 @@ pub fn check(manifest: &Manifest, folder: &DataFolder) -> CheckReport {
 pub(crate) fn check_file(place: &Place, file: &ManifestFile) -> FileStatus {
     let limit = file.content_bytes();
     let content = place
-        .content()
+        .content(limit)
         .and_then(|content| payload::digest(content, limit));
     match content {
         Ok((size, sum)) if size == limit => match file.judge(&sum) {

@@ -308,7 +308,7 @@ fn download(
 fn verify_content(path: &Path, file: &ManifestFile) -> Result<(), String> {
     let packing = Packing::of(Path::new(&file.name));
     let limit = file.content_bytes();
-    let (size, sum) = payload::content_as(path, packing)
+    let (size, sum) = payload::content_as(path, packing, limit)
         .and_then(|content| payload::digest(content, limit))
         .map_err(|e| format!("damaged {} data: {e}", packing.name()))?;
     if size > limit {

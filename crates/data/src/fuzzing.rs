@@ -12,12 +12,14 @@ use crate::cifar::{self, Record};
 use crate::csv_table::{self, Column, CsvTable, CsvTest};
 use crate::femnist::{Written, read_leaf};
 use crate::idx::{self, Element};
-use crate::leukemia_a2::{classes, read_matrix};
+use crate::leukemia_a2::{self, classes, read_matrix};
 use crate::packing::Packing;
 use crate::{mat5, npy, payload, reddit, shakespeare, tar_member, zip_member};
 
 /// Bytes that a stream may unpack to.
 const MOST_BYTES: u64 = 1 << 20;
+/// Bytes that an archive's member may announce: many more than there are.
+const MOST_ANNOUNCED: u64 = 1 << 36;
 
 /// The idx format of both kinds of elements.
 pub fn idx(bytes: &[u8]) -> bool {
@@ -56,7 +58,7 @@ pub fn packed(bytes: &[u8]) -> bool {
     let formats = [Packing::Gzip, Packing::Bzip2, Packing::Xz, Packing::Zstd];
     let packing = formats[usize::from(*first) % formats.len()];
     let read = |packed: &[u8]| {
-        let content = packing.content(packed);
+        let content = packing.content(packed, MOST_BYTES);
         let content = content.and_then(|content| payload::gather(content, MOST_BYTES));
         content.is_ok_and(|content| {
             assert!(content.len() as u64 <= MOST_BYTES + 1);
@@ -71,7 +73,7 @@ pub fn tar(bytes: &[u8]) -> bool {
     let read = |archive: &[u8]| {
         let member = tar_member::find(archive, "a");
         member
-            .and_then(|member| payload::gather(member, MOST_BYTES))
+            .and_then(|member| payload::gather(member, MOST_ANNOUNCED))
             .is_ok()
     };
     read(bytes) | read(&repaired::tar(bytes))
@@ -79,7 +81,7 @@ pub fn tar(bytes: &[u8]) -> bool {
 
 /// A zip archive with an array in it.
 pub fn npz(bytes: &[u8]) -> bool {
-    let content = zip_member::read(&mut Cursor::new(bytes), "x.npy", MOST_BYTES);
+    let content = zip_member::read(&mut Cursor::new(bytes), "x.npy", MOST_ANNOUNCED);
     content.is_ok_and(|content| npy(&content))
 }
 
@@ -130,6 +132,11 @@ pub fn leukemia(bytes: &[u8]) -> bool {
         true
     });
     matrix | classes(bytes).is_ok()
+}
+
+/// What was read of an expression matrix; the sum is that of the bytes, as with the cache of comments.
+pub fn leukemia_cache(file: &[u8]) -> bool {
+    leukemia_a2::fuzzing::cache(file)
 }
 
 /// A MATLAB file, all of its arrays wanted, as it is and with all of its content in one compressed element.

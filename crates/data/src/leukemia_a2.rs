@@ -2,6 +2,7 @@
 
 mod annotation;
 mod cache;
+pub(crate) mod fuzzing;
 mod matrix;
 
 use std::collections::HashMap;

@@ -241,7 +241,7 @@ impl Manifest {
         let place = self.locate(file, folder)?;
         let limit = file.content_bytes();
         let damage = |error| place.fault(&self.name, 0, error);
-        let content = gather(place.content().map_err(damage)?, limit).map_err(damage)?;
+        let content = gather(place.content(limit).map_err(damage)?, limit).map_err(damage)?;
         let found = content.len() as u64;
         let malformed =
             |offset: u64, reason| Fault::at(offset, reason).of(&self.name, place.path());

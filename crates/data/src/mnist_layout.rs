@@ -142,9 +142,10 @@ fn read_idx(
 ) -> Result<Vec<u8>, DataError> {
     let place = manifest.locate(file, folder)?;
     let malformed = |fault: Fault| fault.of(&manifest.name, place.path());
-    let content = place.content();
+    let limit = file.content_bytes();
+    let content = place.content(limit);
     let mut content = content
-        .and_then(|content| gather(content, file.content_bytes()))
+        .and_then(|content| gather(content, limit))
         .map_err(|error| place.fault(&manifest.name, 0, error))?;
     let header = idx::parse(&content, Element::Byte).map_err(malformed)?;
     if header.dimensions != needed {

@@ -9,8 +9,9 @@ use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
 use zstd::stream::read::Decoder as ZstdDecoder;
 
-/// The largest window of a zstd frame, as a power of two: Pushshift's dumps need 2 GiB.
-const ZSTD_WINDOW_LOG: u32 = 31;
+/// The windows of zstd frames that are accepted, as powers of two: 128 MiB of any content, as the format's own program
+/// does, and up to 2 GiB of content that may be so long. Pushshift's dumps need these.
+const ZSTD_WINDOW_LOGS: (u32, u32) = (27, 31);
 /// The most memory that a block of an xz file may ask for; `xz -9` needs a sixteenth.
 const XZ_MEMORY_KIB: u32 = 1 << 20;
 
@@ -56,11 +57,14 @@ impl Packing {
         }
     }
 
-    /// The content of what `packed` reads. Content that is cut short or fails the format's own checksum is an
-    /// [`io::Error`] in the middle of reading.
+    /// The content of what `packed` reads, however long. Content that is cut short or fails the format's own checksum
+    /// is an [`io::Error`] in the middle of reading.
+    ///
+    /// Who reads takes about `most` bytes: a frame whose window asks for much more memory than that is an error.
     pub(crate) fn content<'a>(
         self,
         packed: impl BufRead + Send + 'a,
+        most: u64,
     ) -> io::Result<Box<dyn Read + Send + 'a>> {
         Ok(match self {
             Self::Plain => Box::new(packed),
@@ -69,11 +73,17 @@ impl Packing {
             Self::Xz => Box::new(XzReader::new_mem_limit(packed, true, XZ_MEMORY_KIB)),
             Self::Zstd => {
                 let mut decoder = ZstdDecoder::with_buffer(packed)?;
-                decoder.window_log_max(ZSTD_WINDOW_LOG)?;
+                decoder.window_log_max(window_log(most))?;
                 Box::new(decoder)
             }
         })
     }
+}
+
+/// The largest window of content of at most `most` bytes, as a power of two.
+fn window_log(most: u64) -> u32 {
+    let (usual, largest) = ZSTD_WINDOW_LOGS;
+    (u64::BITS - most.saturating_sub(1).leading_zeros()).clamp(usual, largest)
 }
 
 /// The name of the content: `path` without the ending of a [`Packing`].
@@ -135,7 +145,9 @@ pub(crate) mod tests {
 
     fn unpack(packing: Packing, packed: &[u8]) -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
-        packing.content(packed)?.read_to_end(&mut content)?;
+        packing
+            .content(packed, 1 << 20)?
+            .read_to_end(&mut content)?;
         Ok(content)
     }
 
@@ -158,6 +170,23 @@ pub(crate) mod tests {
                 assert!(unpack(packing, &whole[..cut]).is_err(), "{packing:?} {cut}");
             }
         }
+    }
+
+    #[test]
+    fn a_zstd_window_is_no_larger_than_the_content_may_be() {
+        // RFC 8878, 3.1.1: a magic number, a frame header without sizes, a window of 2^(10 + 18), one raw block `abc`.
+        let header = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 18 << 3, 0x19, 0x00, 0x00];
+        let long = [&header, &b"abc"[..]].concat();
+        let read = |most| {
+            let mut content = Vec::new();
+            let mut decoder = Packing::Zstd.content(long.as_slice(), most).unwrap();
+            decoder.read_to_end(&mut content).map(|_| content)
+        };
+        let refusal = read(1 << 27).unwrap_err().to_string();
+        assert!(refusal.contains("too much memory"), "{refusal}");
+        assert_eq!(read(1 << 28).unwrap(), b"abc");
+        let sizes = [0, 1 << 27, (1 << 27) + 1, u64::MAX];
+        assert_eq!(sizes.map(window_log), [27, 27, 28, 31]);
     }
 
     #[test]

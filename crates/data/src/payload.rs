@@ -17,20 +17,21 @@ use crate::packing::Packing;
 /// [`fault`] turns either into words.
 pub(crate) fn open(path: &Path, limit: u64) -> io::Result<impl Read + Send + use<>> {
     Ok(Bounded {
-        content: content(path)?,
+        content: content(path, limit)?,
         limit,
         left: limit,
     })
 }
 
-/// Reads at most `limit + 1` bytes of `content`, so that an overlong content is seen but not held.
+/// Bytes that are reserved before anything is read.
+const ROOM: u64 = 1 << 20;
+
+/// Reads at most `limit + 1` bytes of `content`, so that an overlong content is seen but not held. The limit may be what a
+/// file announces: memory grows with what is read.
 pub(crate) fn gather(content: impl Read, limit: u64) -> io::Result<Vec<u8>> {
-    // One byte of room past the limit spares a reallocation at the end of the file.
-    let room = usize::try_from(limit.saturating_add(1)).unwrap_or(usize::MAX);
-    let mut bytes = Vec::with_capacity(room.min(1 << 28));
-    content
-        .take(limit.saturating_add(1))
-        .read_to_end(&mut bytes)?;
+    let most = limit.saturating_add(1);
+    let mut bytes = Vec::with_capacity(most.min(ROOM) as usize);
+    content.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -50,14 +51,18 @@ pub(crate) fn file_digest(path: &Path) -> io::Result<FileDigest> {
     Ok(sums.finish(bytes))
 }
 
-/// The content of the file at `path`, however long.
-pub(crate) fn content(path: &Path) -> io::Result<Box<dyn Read + Send>> {
-    content_as(path, Packing::of(path))
+/// The content of the file at `path`, however long; who reads takes about `most` bytes.
+pub(crate) fn content(path: &Path, most: u64) -> io::Result<Box<dyn Read + Send>> {
+    content_as(path, Packing::of(path), most)
 }
 
-/// The content of the file at `path`, which is packed as `packing`, however long.
-pub(crate) fn content_as(path: &Path, packing: Packing) -> io::Result<Box<dyn Read + Send>> {
-    packing.content(BufReader::with_capacity(1 << 16, File::open(path)?))
+/// As [`content`], of a file that is packed as `packing`.
+pub(crate) fn content_as(
+    path: &Path,
+    packing: Packing,
+    most: u64,
+) -> io::Result<Box<dyn Read + Send>> {
+    packing.content(BufReader::with_capacity(1 << 16, File::open(path)?), most)
 }
 
 /// Size and checksums of a file.
@@ -204,7 +209,7 @@ mod tests {
     use flate2::write::GzEncoder;
 
     fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-        gather(content(path)?, limit)
+        gather(content(path, limit)?, limit)
     }
 
     fn gzip_file(folder: &Path, content: &[u8]) -> std::path::PathBuf {
@@ -220,7 +225,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let bomb = gzip_file(folder.path(), &vec![0; 10 << 20]);
         assert_eq!(read(&bomb, 100).unwrap().len(), 101);
-        assert_eq!(digest(content(&bomb).unwrap(), 100).unwrap().0, 101);
+        assert_eq!(digest(content(&bomb, 100).unwrap(), 100).unwrap().0, 101);
+    }
+
+    #[test]
+    fn memory_grows_with_what_is_read_and_not_with_the_limit() {
+        let few = gather(&b"few"[..], u64::MAX).unwrap();
+        assert_eq!(few, b"few");
+        assert!(few.capacity() as u64 <= ROOM);
+        let many = vec![7; 3 << 20];
+        assert_eq!(gather(many.as_slice(), 3 << 20).unwrap(), many);
     }
 
     #[test]
@@ -258,7 +272,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = gzip_file(folder.path(), b"abc");
         assert_eq!(
-            digest(content(&path).unwrap(), 3).unwrap(),
+            digest(content(&path, 3).unwrap(), 3).unwrap(),
             (3, abc.to_owned())
         );
         let plain = folder.path().join("plain");

@@ -28,13 +28,13 @@ impl Place {
         }
     }
 
-    /// The unpacked content, however long.
-    pub(crate) fn content(&self) -> io::Result<Box<dyn Read + Send>> {
+    /// The unpacked content, however long; who reads takes about `most` bytes.
+    pub(crate) fn content(&self, most: u64) -> io::Result<Box<dyn Read + Send>> {
         match self {
-            Self::File(path) => payload::content(path),
+            Self::File(path) => payload::content(path, most),
             Self::Member { archive, member } => {
-                let found = tar_member::find(payload::content(archive)?, member)?;
-                Ok(Box::new(found))
+                let archive = payload::content(archive, tar_member::MOST_BYTES)?;
+                Ok(Box::new(tar_member::find(archive, member)?))
             }
         }
     }

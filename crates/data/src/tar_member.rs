@@ -8,7 +8,7 @@ const BLOCK: usize = 512;
 /// Entries that are looked at before the search is given up.
 const MOST_ENTRIES: usize = 10_000;
 /// Bytes of the unpacked archive that are looked through, 8 GiB.
-const MOST_BYTES: u64 = 1 << 33;
+pub(crate) const MOST_BYTES: u64 = 1 << 33;
 
 /// The content of the regular file called `name` in the tar stream `archive`.
 ///

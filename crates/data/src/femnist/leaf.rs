@@ -107,12 +107,16 @@ impl<'de> Visitor<'de> for File<'_, '_, '_> {
         let users = users.ok_or_else(|| A::Error::missing_field("users"))?;
         let samples = samples.ok_or_else(|| A::Error::missing_field("num_samples"))?;
         let counts = counts.ok_or_else(|| A::Error::missing_field("user_data"))?;
-        agree(&users, &samples, &counts).map_err(A::Error::custom)
+        agree(&users, &samples, counts).map_err(A::Error::custom)
     }
 }
 
-/// Checks the lists of users and counts against what was found.
-fn agree(users: &[String], samples: &[u64], counts: &HashMap<String, u64>) -> Result<(), String> {
+/// Checks the lists of users and counts against what was found: each user stands there once.
+fn agree(
+    users: &[String],
+    samples: &[u64],
+    mut counts: HashMap<String, u64>,
+) -> Result<(), String> {
     if (users.len(), samples.len()) != (counts.len(), counts.len()) {
         let (users, samples, found) = (users.len(), samples.len(), counts.len());
         return Err(format!(
@@ -120,14 +124,16 @@ fn agree(users: &[String], samples: &[u64], counts: &HashMap<String, u64>) -> Re
         ));
     }
     for (user, announced) in users.iter().zip(samples) {
-        match counts.get(user) {
-            Some(found) if found == announced => {}
+        match counts.remove(user) {
+            Some(found) if found == *announced => {}
             Some(found) => {
                 return Err(format!(
                     "{found} images of user {user} found, {announced} announced"
                 ));
             }
-            None => return Err(format!("no images of user {user}")),
+            None => {
+                return Err(format!("user {user} is listed twice or has no images"));
+            }
         }
     }
     Ok(())
@@ -399,6 +405,8 @@ mod tests {
         assert!(refusal(&good.replace("[61, 3]", "[62, 3]")).starts_with("label 62 found"));
         assert!(refusal(&good.replace("[61, 3]", "[61]")).starts_with("2 images but 1 labels"));
         assert!(refusal(&good.replace("[2, 1]", "[1, 2]")).starts_with("2 images of user a"));
+        let twice = good.replace("[\"a\", \"b\"]", "[\"a\", \"a\"]");
+        assert!(refusal(&twice.replace("[2, 1]", "[2, 2]")).starts_with("user a is listed twice"));
         assert!(refusal(&good.replacen("[0, 0, ", "[0, ", 1)).starts_with("an image of 783"));
         assert!(refusal(&good.replacen("[0, 0, ", "[1.5, 0, ", 1)).starts_with("pixel 1.5"));
         assert!(parse(&format!("{good}x"), 3).is_err());

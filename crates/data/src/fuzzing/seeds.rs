@@ -9,7 +9,7 @@ use crate::{mat5::tests as mat5_file, npy::tests as npy_file, packing, zip_membe
 /// A parser and the files that it begins with.
 type Target = (&'static str, fn(&[u8]) -> bool, Vec<Vec<u8>>);
 
-fn targets() -> [Target; 14] {
+fn targets() -> [Target; 15] {
     [
         ("idx", idx, idx_files()),
         ("cifar", cifar, vec![vec![3; 3073], vec![3; 2 * 3074]]),
@@ -24,6 +24,7 @@ fn targets() -> [Target; 14] {
         ("csv", csv, texts(&CSV)),
         ("leaf", leaf, leaf_files()),
         ("leukemia", leukemia, texts(&LEUKEMIA)),
+        ("leukemia_cache", leukemia_cache, vec![matrix_cache_file()]),
         ("mat5", mat5, mat5_files()),
         ("shakespeare", shakespeare, texts(&SHAKESPEARE)),
         ("reddit_dump", reddit_dump, texts(&REDDIT_DUMP)),
@@ -177,6 +178,13 @@ fn mat5_files() -> Vec<Vec<u8>> {
         mat5_file::file(&[mat5_file::element(1, &[7; 9]), bytes]),
         mat5_file::big_endian(),
     ]
+}
+
+/// Two samples of three genes.
+fn matrix_cache_file() -> Vec<u8> {
+    let counts = [2_u64, 3, 4].map(u64::to_le_bytes).concat();
+    let values = [1.5_f32, 2.0, -3.0, 4.0, 5.0, 6.5].map(f32::to_le_bytes);
+    [&counts, &b"a\nb\n"[..], &values.concat()].concat()
 }
 
 /// Two comments to train with and one to test with, the key and the sum left to the target.

@@ -15,7 +15,7 @@ use crate::fault::Fault;
 use crate::manifest::{Content, ManifestFile};
 use crate::{DataError, payload};
 
-const MAGIC: &[u8; 8] = b"MFA2\0\0\0\x01";
+pub(super) const MAGIC: &[u8; 8] = b"MFA2\0\0\0\x01";
 /// Bytes before the names.
 const HEADER: usize = 8 + 32 + 32 + 24;
 
@@ -78,7 +78,12 @@ fn parsed(path: &Path, expected: Option<&ManifestFile>) -> Result<Matrix, DataEr
 /// The matrix in the cache at `place`, if it is whole and of the file with the hash `source`.
 fn read(place: &Path, source: &[u8; 32]) -> Option<Matrix> {
     let length = fs::metadata(place).ok()?.len();
-    let mut file = BufReader::new(File::open(place).ok()?);
+    let file = BufReader::new(File::open(place).ok()?);
+    read_from(file, length, source)
+}
+
+/// As [`read`], of a cache of `length` bytes.
+pub(super) fn read_from(mut file: impl Read, length: u64, source: &[u8; 32]) -> Option<Matrix> {
     let mut header = [0; HEADER];
     file.read_exact(&mut header).ok()?;
     let (start, rest) = header.split_at(72);
@@ -92,8 +97,8 @@ fn read(place: &Path, source: &[u8; 32]) -> Option<Matrix> {
         .checked_mul(genes)?
         .checked_mul(4)?
         .checked_add(named)?;
-    // The file's own length bounds what is asked of memory.
-    if bytes.checked_add(HEADER)? as u64 != length || samples == 0 {
+    // The file's own length bounds what is asked of memory, as long as there is a row.
+    if bytes.checked_add(HEADER)? as u64 != length || samples == 0 || genes == 0 {
         return None;
     }
     let mut hash = Sha256::new_with_prefix(rest);
@@ -174,5 +179,19 @@ impl<R: Read> Read for Hashed<R> {
         self.hash.update(&buffer[..count]);
         self.bytes += count as u64;
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cache_of_no_genes_asks_for_no_memory() {
+        let counts = [1_u64 << 60, 0, 0].map(u64::to_le_bytes).concat();
+        let sum = Sha256::digest(&counts);
+        let file = [MAGIC.as_slice(), &[7; 32], &sum, &counts].concat();
+        let matrix = read_from(file.as_slice(), file.len() as u64, &[7; 32]);
+        assert_eq!(matrix, None);
     }
 }

@@ -33,11 +33,21 @@ pub(crate) enum Fault {
 /// # Errors
 /// A [`Fault`] where a line is no comment, is longer than a block, or cannot be read, and of `take`.
 pub(crate) fn each<T: Send>(
+    dump: impl Read,
+    of: impl Fn(Comment<'_>) -> Option<T> + Sync,
+    take: impl FnMut(T) -> Result<(), String>,
+) -> Result<(), Fault> {
+    each_by(BLOCK, dump, of, take)
+}
+
+/// As [`each`], by blocks of `size` bytes.
+pub(super) fn each_by<T: Send>(
+    size: usize,
     mut dump: impl Read,
     of: impl Fn(Comment<'_>) -> Option<T> + Sync,
     mut take: impl FnMut(T) -> Result<(), String>,
 ) -> Result<(), Fault> {
-    let mut block = vec![0; BLOCK];
+    let mut block = vec![0; size];
     let (mut held, mut offset) = (0, 0_u64);
     loop {
         let read = fill(&mut dump, &mut block[held..]).map_err(|error| {
@@ -45,12 +55,12 @@ pub(crate) fn each<T: Send>(
             Fault::Unreadable { offset, error }
         })?;
         let end = held + read;
-        let whole = match end < BLOCK {
+        let whole = match end < size {
             true => end,
             false => match block.iter().rposition(|byte| *byte == b'\n') {
                 Some(place) => place + 1,
                 None => {
-                    let reason = format!("a line of more than {BLOCK} bytes");
+                    let reason = format!("a line of more than {size} bytes");
                     return Err(Fault::Malformed { offset, reason });
                 }
             },
@@ -62,7 +72,7 @@ pub(crate) fn each<T: Send>(
                 take(made).map_err(|reason| Fault::Malformed { offset, reason })?;
             }
         }
-        if end < BLOCK {
+        if end < size {
             return Ok(());
         }
         block.copy_within(whole..end, 0);

@@ -2,11 +2,24 @@
 
 use sha2::{Digest, Sha256};
 
-use super::comments::Collection;
+use super::comments::{Collection, Comments};
 use super::{authors, cache, dump, words};
 
-/// Reads a dump and puts it into a small vocabulary; whether all of it was read.
+/// Bytes of a block that holds the longest line of most of the fuzzer's files, and of one that holds all of it.
+const BLOCKS: [usize; 2] = [1 << 8, 1 << 16];
+
+/// Reads a dump and puts it into a small vocabulary; whether all of it was read. How much is read at a time does not
+/// change what is found.
 pub(crate) fn dump(content: &[u8]) -> bool {
+    let [by_pieces, at_once] = BLOCKS.map(|block| comments(content, block));
+    if let (Some(by_pieces), Some(at_once)) = (by_pieces, &at_once) {
+        assert_eq!(by_pieces, *at_once);
+    }
+    at_once.is_some()
+}
+
+/// The comments of a dump that is read by blocks of `block` bytes, if all of it can be read.
+fn comments(content: &[u8], block: usize) -> Option<Comments> {
     let mut collection = Collection::default();
     let of = |comment: dump::Comment<'_>| {
         let (_, body) = authors::counted(&comment)?;
@@ -15,7 +28,7 @@ pub(crate) fn dump(content: &[u8]) -> bool {
         assert_eq!(words.split_terminator(' ').count(), count);
         Some(words)
     };
-    let read = dump::each(content, of, |words| collection.add(0, &words));
+    let read = dump::each_by(block, content, of, |words| collection.add(0, &words));
     let (comments, vocabulary) = collection.in_vocabulary(5);
     let tokens = vocabulary.tokens();
     assert!(
@@ -24,7 +37,7 @@ pub(crate) fn dump(content: &[u8]) -> bool {
             .iter()
             .all(|token| usize::from(*token) < tokens)
     );
-    read.is_ok()
+    read.is_ok().then_some(comments)
 }
 
 /// Reads a cache with the right magic number, key and sum around `content`; whether it counts.
