@@ -25,7 +25,7 @@ pub(super) struct Runs<'a> {
     plans: &'a [RunPlan],
     folder: &'a DataFolder,
     quiet: bool,
-    /// The datasets of runs that go on or have yet to begin.
+    /// The datasets that runs need which have yet to begin.
     loaded: Mutex<Vec<(DatasetConfig, Splits)>>,
 }
 

@@ -1,7 +1,8 @@
 //! The weight gradient over many rows, `G += Xᵀ · D`, in blocks of rows that stay in cache.
 
 use super::affine::Columns;
-use super::outer::{Outer, Store};
+use super::outer::Outer;
+use super::update::Store;
 use pulp::{Simd, WithSimd};
 
 /// From this many rows on, sums over them are worth cutting.
