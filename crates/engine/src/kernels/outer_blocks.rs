@@ -1,8 +1,7 @@
 //! The weight gradient over many rows, `G += Xᵀ · D`, in blocks of rows that stay in cache.
 
 use super::affine::Columns;
-use super::outer::Outer;
-use super::update::Store;
+use super::outer::{Outer, Store};
 use pulp::{Simd, WithSimd};
 
 /// From this many rows on, sums over them are worth cutting.
