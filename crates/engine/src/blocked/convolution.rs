@@ -1,7 +1,7 @@
 //! Convolutions of one example.
 
 use crate::device::Cpu;
-use crate::kernels::{Convolve, OuterBlocks, Start};
+use crate::kernels::{Convolve, Outer, OuterBlocks, Start, Store};
 use crate::layer::{Convolution, Grid};
 use std::ops::Range;
 
@@ -142,7 +142,7 @@ impl<'a> With<'a> {
             _ if padded.len() == self.padded_shape().0 * line => padded,
             _ => self.pad(x, padded),
         };
-        self.cpu.instructions().run(OuterBlocks {
+        self.cpu.instructions().run(OuterBlocks(Outer {
             x: &x[part * line..],
             x_stride: window.stride.1 * channels,
             line: layer.output.width,
@@ -151,8 +151,11 @@ impl<'a> With<'a> {
             rows: layer.output.places(),
             inner: window.size.1 * channels,
             columns,
-            gradient: sums,
-        });
+            update: Store {
+                gradient: sums,
+                add: true,
+            },
+        }));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where the gradients of a batch go.
 
 use crate::device::Cpu;
-use crate::kernels::{Apply, HeavyBall, MANY_ROWS, Outer, OuterBlocks, Plain, Store, Update};
+use crate::kernels::{HeavyBall, MANY_ROWS, Outer, OuterBlocks, Plain, Store, Update};
 use std::ops::Range;
 
 /// Where the gradients of a batch go.
@@ -150,25 +150,7 @@ fn run<U: Update + Send>(
         );
         return;
     }
-    if product.rows >= MANY_ROWS && product.inner > 1 {
-        let mut gradient = vec![0.0; range.len() * product.columns];
-        cpu.instructions().run(OuterBlocks {
-            x: &product.x[range.start..],
-            x_stride: product.x_stride,
-            line: product.rows,
-            line_stride: 0,
-            d: product.d,
-            rows: product.rows,
-            inner: range.len(),
-            columns: product.columns,
-            gradient: &mut gradient,
-        });
-        return cpu.instructions().run(Apply {
-            gradient: &gradient,
-            update,
-        });
-    }
-    cpu.instructions().run(Outer {
+    let part = Outer {
         x: product.x.get(range.start..).unwrap_or_default(),
         x_stride: product.x_stride,
         line: product.rows,
@@ -178,5 +160,10 @@ fn run<U: Update + Send>(
         inner: range.len(),
         columns: product.columns,
         update,
-    });
+    };
+    if product.rows >= MANY_ROWS && product.inner > 1 {
+        cpu.instructions().run(OuterBlocks(part));
+    } else {
+        cpu.instructions().run(part);
+    }
 }

@@ -23,16 +23,18 @@ mod softmax;
 mod squared_error;
 #[cfg(test)]
 mod test_numbers;
+mod update;
 
 pub(crate) use affine::{Affine, Start};
 pub(crate) use convolve::Convolve;
 pub(crate) use elementwise::{sigmoid, tanh};
 pub use instructions::Instructions;
 pub(crate) use max_pool::{Maximum, MaximumBack};
-pub(crate) use outer::{Apply, HeavyBall, Outer, Plain, Store, Update};
+pub(crate) use outer::Outer;
 pub(crate) use outer_blocks::{MANY_ROWS, OuterBlocks};
 pub(crate) use packing::{Packing, pack, pack_transposed, transpose};
 pub(crate) use prefetch::prefetch;
 pub(crate) use sigmoid::sigmoid_cross_entropy;
 pub(crate) use softmax::{MODELS, Outcome, cross_entropy, cross_entropy_of_models};
 pub(crate) use squared_error::squared_error;
+pub(crate) use update::{HeavyBall, Plain, Store, Update};

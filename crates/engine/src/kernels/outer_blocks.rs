@@ -1,7 +1,8 @@
 //! The weight gradient over many rows, `G += Xᵀ · D`, in blocks of rows that stay in cache.
 
 use super::affine::Columns;
-use super::outer::{Outer, Store};
+use super::outer::Outer;
+use super::update::{Store, Update};
 use pulp::{Simd, WithSimd};
 
 /// From this many rows on, sums over them are worth cutting.
@@ -9,20 +10,9 @@ pub(crate) const MANY_ROWS: usize = 128;
 /// Rows of a block: a block of 64 columns takes half of a first-level cache.
 const BLOCK_ROWS: usize = 64;
 
-/// As [`Outer`] with the sums of every block of rows added to `gradient` `[inner, columns]`, which holds what they are
-/// added to. The blocks depend on the shape alone.
+/// A product whose rows are summed in blocks, and the blocks in their order. The blocks depend on the shape alone.
 #[derive(Debug)]
-pub(crate) struct OuterBlocks<'a> {
-    pub(crate) x: &'a [f32],
-    pub(crate) x_stride: usize,
-    pub(crate) line: usize,
-    pub(crate) line_stride: usize,
-    pub(crate) d: &'a [f32],
-    pub(crate) rows: usize,
-    pub(crate) inner: usize,
-    pub(crate) columns: usize,
-    pub(crate) gradient: &'a mut [f32],
-}
+pub(crate) struct OuterBlocks<'a, U>(pub(crate) Outer<'a, U>);
 
 /// Rows that are summed at once: `lines` lines of `line` rows, which begin at float `x` of `x` and at row `row` of `d`.
 #[derive(Clone, Copy)]
@@ -33,59 +23,61 @@ struct Block {
     line: usize,
 }
 
-impl WithSimd for OuterBlocks<'_> {
+impl<U: Update> WithSimd for OuterBlocks<'_, U> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        if self.rows == 0 || self.inner == 0 || self.columns == 0 {
+        let Self(mut product) = self;
+        let (inner, all) = (product.inner, product.columns);
+        if product.rows == 0 || inner == 0 || all == 0 {
             return;
         }
-        let blocks = self.blocks();
+        let blocks = product.blocks();
         let (mut copied, mut partial) = (Vec::new(), Vec::new());
-        for columns in Columns::all::<S>(self.columns) {
+        for columns in Columns::all::<S>(all) {
             let (first, width) = (columns.first, columns.width);
-            let whole = width == self.columns;
-            if !whole {
-                partial.clear();
-                let rows = self.gradient.chunks_exact(self.columns).take(self.inner);
-                rows.for_each(|row| partial.extend_from_slice(&row[first..first + width]));
+            // Sums of all columns are added where they go; those of a part are gathered before they are handed on.
+            let direct = width == all && product.update.sums().is_some();
+            if !direct {
+                partial.resize(inner * width, 0.0);
             }
-            for block in &blocks {
+            for (index, block) in blocks.iter().enumerate() {
                 let rows = block.lines * block.line;
-                let d = &self.d[block.row * self.columns..][..rows * self.columns];
-                if !whole {
+                let mut d = &product.d[block.row * all..][..rows * all];
+                if width < all {
                     copied.clear();
-                    let rows = d.chunks_exact(self.columns);
+                    let rows = d.chunks_exact(all);
                     rows.for_each(|row| copied.extend_from_slice(&row[first..first + width]));
+                    d = &copied;
                 }
-                let product = Outer {
-                    x: &self.x[block.x..],
-                    x_stride: self.x_stride,
+                let sums = product.update.sums().filter(|_| direct);
+                let part = Outer {
+                    x: &product.x[block.x..],
+                    x_stride: product.x_stride,
                     line: block.line,
-                    line_stride: self.line_stride,
-                    d: if whole { d } else { &copied },
+                    line_stride: product.line_stride,
+                    d,
                     rows,
-                    inner: self.inner,
+                    inner,
                     columns: width,
                     update: Store {
-                        gradient: if whole { self.gradient } else { &mut partial },
-                        add: true,
+                        gradient: sums.unwrap_or(&mut partial),
+                        add: direct || index > 0,
                     },
                 };
-                product.with_simd(simd);
+                part.with_simd(simd);
             }
-            if !whole {
-                let rows = self.gradient.chunks_exact_mut(self.columns);
-                for (row, partial) in rows.zip(partial.chunks_exact(width)) {
-                    row[first..first + width].copy_from_slice(partial);
+            if !direct {
+                for (k, row) in partial.chunks_exact(width).enumerate() {
+                    product.update.apply_all(simd, k * all + first, row);
                 }
             }
         }
     }
 }
 
-impl OuterBlocks<'_> {
+impl<U> Outer<'_, U> {
     /// The rows in blocks: some whole lines, or parts of a long line.
     fn blocks(&self) -> Vec<Block> {
         let lines = self.rows / self.line;
@@ -127,7 +119,11 @@ mod tests {
             let (d, before) = (numbers(rows * columns, 2), numbers(inner * columns, 3));
             for set in Instructions::available() {
                 let mut gradient = before.clone();
-                set.run(OuterBlocks {
+                let update = Store {
+                    gradient: &mut gradient,
+                    add: true,
+                };
+                set.run(OuterBlocks(Outer {
                     x: &x,
                     x_stride,
                     line,
@@ -136,8 +132,8 @@ mod tests {
                     rows,
                     inner,
                     columns,
-                    gradient: &mut gradient,
-                });
+                    update,
+                }));
                 for (at, got) in gradient.iter().enumerate() {
                     let (k, j) = (at / columns, at % columns);
                     let term = |row: usize| {

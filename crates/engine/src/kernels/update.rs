@@ -1,0 +1,298 @@
+//! What is done with the gradient of a weight while it is in registers.
+
+use super::mask::first_lanes;
+use pulp::{MemMask, Simd};
+
+/// What becomes of a gradient in registers.
+pub(crate) trait Update: Sized {
+    /// The targets, if all that becomes of a gradient is that it is added to them.
+    fn sums(&mut self) -> Option<&mut [f32]> {
+        None
+    }
+
+    /// Cuts the targets in two at float `at`.
+    fn split(self, at: usize) -> (Self, Self);
+
+    /// Whether the targets hold `size` floats.
+    fn holds(&self, size: usize) -> bool;
+
+    /// What the targets hold where a vector of gradient is to be applied.
+    type Held<S: Simd>: Copy;
+
+    /// Reads what the targets hold at float `offset` of the block.
+    ///
+    /// # Safety
+    /// The lanes that `mask` names are within the targets (all lanes if `mask` is `None`).
+    unsafe fn held<S: Simd>(
+        &self,
+        simd: S,
+        offset: usize,
+        mask: Option<MemMask<S::m32s>>,
+    ) -> Self::Held<S>;
+
+    /// Applies one vector of gradient at `place`, its float in the block and its lanes, where the targets hold `held`.
+    ///
+    /// # Safety
+    /// As for [`Update::held`].
+    unsafe fn apply<S: Simd>(
+        &mut self,
+        simd: S,
+        place: (usize, Option<MemMask<S::m32s>>),
+        held: Self::Held<S>,
+        gradient: S::f32s,
+    );
+
+    /// Applies a gradient that is there, from float `offset` of the block on.
+    #[inline(always)]
+    fn apply_all<S: Simd>(&mut self, simd: S, offset: usize, gradient: &[f32]) {
+        assert!(
+            self.holds(offset + gradient.len()),
+            "the target of the gradient is too short"
+        );
+        let lanes = S::F32_LANES;
+        for first in (0..gradient.len()).step_by(lanes) {
+            let left = gradient.len() - first;
+            let mask = (left < lanes).then(|| first_lanes(simd, left));
+            // SAFETY: the mask keeps within the gradient and, as asserted, within the targets.
+            unsafe {
+                let values = load(simd, gradient.as_ptr().add(first), mask);
+                let held = self.held(simd, offset + first, mask);
+                self.apply(simd, (offset + first, mask), held, values);
+            }
+        }
+    }
+}
+
+/// Stores the gradient, or adds it to what is there.
+#[derive(Debug)]
+pub(crate) struct Store<'a> {
+    pub(crate) gradient: &'a mut [f32],
+    pub(crate) add: bool,
+}
+
+/// A step without momentum: `w <- w − rate · (g + decay · w)`.
+#[derive(Debug)]
+pub(crate) struct Plain<'a> {
+    pub(crate) weights: &'a mut [f32],
+    pub(crate) rate: f32,
+    pub(crate) decay: f32,
+}
+
+/// A heavy-ball step: `v <- momentum · v + g + decay · w`, `w <- w − rate · v`; a `fresh` velocity is taken as zero
+/// and not read.
+#[derive(Debug)]
+pub(crate) struct HeavyBall<'a> {
+    pub(crate) weights: &'a mut [f32],
+    pub(crate) velocity: &'a mut [f32],
+    pub(crate) rate: f32,
+    pub(crate) momentum: f32,
+    pub(crate) decay: f32,
+    pub(crate) fresh: bool,
+}
+
+#[inline(always)]
+pub(super) unsafe fn load<S: Simd>(
+    simd: S,
+    pointer: *const f32,
+    mask: Option<MemMask<S::m32s>>,
+) -> S::f32s {
+    // SAFETY: the caller names the lanes that may be read.
+    unsafe {
+        match mask {
+            Some(mask) => simd.mask_load_ptr_f32s(mask, pointer),
+            None => pointer.cast::<S::f32s>().read_unaligned(),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn store<S: Simd>(
+    simd: S,
+    pointer: *mut f32,
+    mask: Option<MemMask<S::m32s>>,
+    value: S::f32s,
+) {
+    // SAFETY: the caller names the lanes that may be written.
+    unsafe {
+        match mask {
+            Some(mask) => simd.mask_store_ptr_f32s(mask, pointer, value),
+            None => pointer.cast::<S::f32s>().write_unaligned(value),
+        }
+    }
+}
+
+impl Update for Store<'_> {
+    fn sums(&mut self) -> Option<&mut [f32]> {
+        self.add.then_some(&mut *self.gradient)
+    }
+
+    fn split(self, at: usize) -> (Self, Self) {
+        let (low, high) = self.gradient.split_at_mut(at);
+        (
+            Store {
+                gradient: low,
+                ..self
+            },
+            Store {
+                gradient: high,
+                ..self
+            },
+        )
+    }
+
+    #[inline(always)]
+    fn holds(&self, size: usize) -> bool {
+        self.gradient.len() >= size
+    }
+
+    /// The gradient so far, if it is to be added to.
+    type Held<S: Simd> = S::f32s;
+
+    #[inline(always)]
+    unsafe fn held<S: Simd>(
+        &self,
+        simd: S,
+        offset: usize,
+        mask: Option<MemMask<S::m32s>>,
+    ) -> S::f32s {
+        if !self.add {
+            return simd.splat_f32s(0.0);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { load(simd, self.gradient.as_ptr().add(offset), mask) }
+    }
+
+    #[inline(always)]
+    unsafe fn apply<S: Simd>(
+        &mut self,
+        simd: S,
+        (offset, mask): (usize, Option<MemMask<S::m32s>>),
+        held: S::f32s,
+        gradient: S::f32s,
+    ) {
+        let sum = if self.add {
+            simd.add_f32s(held, gradient)
+        } else {
+            gradient
+        };
+        // SAFETY: the caller's promise.
+        unsafe { store(simd, self.gradient.as_mut_ptr().add(offset), mask, sum) }
+    }
+}
+
+impl Update for Plain<'_> {
+    fn split(self, at: usize) -> (Self, Self) {
+        let (low, high) = self.weights.split_at_mut(at);
+        (
+            Plain {
+                weights: low,
+                ..self
+            },
+            Plain {
+                weights: high,
+                ..self
+            },
+        )
+    }
+
+    #[inline(always)]
+    fn holds(&self, size: usize) -> bool {
+        self.weights.len() >= size
+    }
+
+    /// The weights.
+    type Held<S: Simd> = S::f32s;
+
+    #[inline(always)]
+    unsafe fn held<S: Simd>(
+        &self,
+        simd: S,
+        offset: usize,
+        mask: Option<MemMask<S::m32s>>,
+    ) -> S::f32s {
+        // SAFETY: the caller's promise.
+        unsafe { load(simd, self.weights.as_ptr().add(offset), mask) }
+    }
+
+    #[inline(always)]
+    unsafe fn apply<S: Simd>(
+        &mut self,
+        simd: S,
+        (offset, mask): (usize, Option<MemMask<S::m32s>>),
+        weights: S::f32s,
+        gradient: S::f32s,
+    ) {
+        let step = simd.mul_add_e_f32s(simd.splat_f32s(self.decay), weights, gradient);
+        let weights = simd.mul_add_e_f32s(simd.splat_f32s(-self.rate), step, weights);
+        // SAFETY: the caller's promise.
+        unsafe { store(simd, self.weights.as_mut_ptr().add(offset), mask, weights) }
+    }
+}
+
+impl Update for HeavyBall<'_> {
+    fn split(self, at: usize) -> (Self, Self) {
+        let (low, high) = self.weights.split_at_mut(at);
+        let (low_velocity, high_velocity) = self.velocity.split_at_mut(at);
+        (
+            HeavyBall {
+                weights: low,
+                velocity: low_velocity,
+                ..self
+            },
+            HeavyBall {
+                weights: high,
+                velocity: high_velocity,
+                ..self
+            },
+        )
+    }
+
+    #[inline(always)]
+    fn holds(&self, size: usize) -> bool {
+        self.weights.len() >= size && self.velocity.len() >= size
+    }
+
+    /// The weights and their velocity.
+    type Held<S: Simd> = (S::f32s, S::f32s);
+
+    #[inline(always)]
+    unsafe fn held<S: Simd>(
+        &self,
+        simd: S,
+        offset: usize,
+        mask: Option<MemMask<S::m32s>>,
+    ) -> (S::f32s, S::f32s) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let velocity = if self.fresh {
+                simd.splat_f32s(0.0)
+            } else {
+                load(simd, self.velocity.as_ptr().add(offset), mask)
+            };
+            (
+                load(simd, self.weights.as_ptr().add(offset), mask),
+                velocity,
+            )
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn apply<S: Simd>(
+        &mut self,
+        simd: S,
+        (offset, mask): (usize, Option<MemMask<S::m32s>>),
+        (weights, before): (S::f32s, S::f32s),
+        gradient: S::f32s,
+    ) {
+        let mut velocity = simd.mul_add_e_f32s(simd.splat_f32s(self.decay), weights, gradient);
+        if !self.fresh {
+            velocity = simd.mul_add_e_f32s(simd.splat_f32s(self.momentum), before, velocity);
+        }
+        let weights = simd.mul_add_e_f32s(simd.splat_f32s(-self.rate), velocity, weights);
+        // SAFETY: the caller's promise.
+        unsafe {
+            store(simd, self.velocity.as_mut_ptr().add(offset), mask, velocity);
+            store(simd, self.weights.as_mut_ptr().add(offset), mask, weights);
+        }
+    }
+}
