@@ -3,7 +3,7 @@
 
 mod support;
 
-use meshfold_engine::{Learner, Model, Split, Start, Targets, oracle};
+use meshfold_engine::{Learner, Model, Split, Stack, Start, Targets, oracle};
 use support::*;
 
 /// Mean loss of one model over the judged positions of test example `index`, and the share of them it has right, by the
@@ -89,6 +89,24 @@ fn evaluation_of_grids_and_sequences_equals_a_plain_count() {
     }
     for case in recurrent() {
         compare_scores(&case, 3);
+    }
+}
+
+#[test]
+fn rows_that_repeat_are_scored_as_each_alone() {
+    for (model, classes) in models() {
+        let mut learner = Case::of_pixels(model, classes).learner(&cpu(2, None), &[9, 9, 9]);
+        let three = learner.initial(3, Start::Independent).unwrap();
+        let (layout, values) = (three.layout().clone(), three.to_host());
+        let mut scores = |rows: &[usize]| {
+            let row = |row: &usize| &values[row * layout.width()..][..layout.width()];
+            let models = rows.iter().flat_map(row).copied().collect();
+            let stack = Stack::from_host(&cpu(2, None), &layout, models).unwrap();
+            learner.evaluate(&stack, Split::Test, None).unwrap()
+        };
+        let rows = [0, 1, 0, 2, 2, 1];
+        let alone = rows.map(|row| scores(&[row])[0]);
+        assert_eq!(scores(&rows), alone);
     }
 }
 

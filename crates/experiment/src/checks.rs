@@ -159,12 +159,13 @@ pub(crate) fn clients(run: &Resolved<'_>, clients: usize) -> Result<(), ConfigEr
         .algorithm
         .check_clients(clients)
         .map_err(|error| of_method(run, error))?;
-    config.failures.check(clients).map_err(|error| {
-        let path = match &error {
-            TopologyError::Setting { setting, .. } => format!("failures.{setting}"),
-            _ => "failures".to_owned(),
-        };
-        run.error(error, &path)
+    config.failures.check(clients).map_err(|error| match error {
+        TopologyError::Setting {
+            setting,
+            found,
+            needed,
+        } => run.wrong(&format!("failures.{setting}"), found, needed),
+        error => run.error(error, "failures"),
     })?;
     let repaired = config
         .failures

@@ -1,6 +1,7 @@
 //! Judging every row's model: one product over many rows where the model is narrow.
 
 use super::Blocked;
+use super::distinct::Distinct;
 use super::scratch::Scratch;
 use super::workers::Deal;
 use crate::device::Cpu;
@@ -72,7 +73,7 @@ impl Blocked {
         x
     }
 
-    /// Every row on the examples `x` `[M, D]`, which are `indices` of `examples`.
+    /// Every row on the examples `x` `[M, D]`, which are `indices` of `examples`; rows that are the same once.
     fn judge(
         &self,
         network: &Network,
@@ -82,10 +83,11 @@ impl Blocked {
     ) -> Result<Vec<Score>, EngineError> {
         let width = network.layout().width();
         let models = stack.host().unwrap_or_default();
+        let distinct = self.cpu.install(|| Distinct::of(models, width));
         let single = single(network);
         let group = if single.is_some() { GROUP } else { 1 };
         let parts = indices.len().div_ceil(TASK);
-        let groups: Vec<&[f32]> = models.chunks(group * width).collect();
+        let groups: Vec<&[f32]> = distinct.models.chunks(group * width).collect();
         let judge = |task: usize| {
             let (rows, part) = (groups[task / parts], task % parts);
             let indices = &indices[part * TASK..indices.len().min((part + 1) * TASK)];
@@ -107,7 +109,7 @@ impl Blocked {
         };
         let tasks = (0..groups.len() * parts).collect();
         let outcomes = self.workers.map(tasks, Deal::Grains(1), judge)?;
-        let scores = (0..stack.rows()).map(|row| {
+        let scores = distinct.which.iter().map(|row| {
             let tasks = &outcomes[row / group * parts..][..parts];
             let outcomes = tasks
                 .iter()

@@ -4,6 +4,7 @@ mod ahead;
 mod backward;
 mod by_example;
 mod convolution;
+mod distinct;
 mod embedding;
 mod evaluate;
 mod forward;
