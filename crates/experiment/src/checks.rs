@@ -159,14 +159,17 @@ pub(crate) fn clients(run: &Resolved<'_>, clients: usize) -> Result<(), ConfigEr
         .algorithm
         .check_clients(clients)
         .map_err(|error| of_method(run, error))?;
-    config.failures.check(clients).map_err(|error| match error {
-        TopologyError::Setting {
-            setting,
-            found,
-            needed,
-        } => run.wrong(&format!("failures.{setting}"), found, needed),
-        error => run.error(error, "failures"),
-    })?;
+    config
+        .failures
+        .check(clients)
+        .map_err(|error| match error {
+            TopologyError::Setting {
+                setting,
+                found,
+                needed,
+            } => run.wrong(&format!("failures.{setting}"), found, needed),
+            error => run.error(error, "failures"),
+        })?;
     let repaired = config
         .failures
         .0

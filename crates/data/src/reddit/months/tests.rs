@@ -1,0 +1,127 @@
+//! Tests of months of comments.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+#[test]
+fn the_first_months_have_their_comments_and_authors() {
+    for (month, comments, authors) in [
+        ("01", 3_666, 790),
+        ("02", 9_095, 1_463),
+        ("03", 13_859, 1_957),
+    ] {
+        let Some(path) = crate::real_data::file(&format!("reddit/RC_2006-{month}.bz2")) else {
+            return;
+        };
+        let (mut met, mut named) = (0, BTreeSet::new());
+        let author = |comment: Comment<'_>| comment.author.map(String::from);
+        each_comment(&[path], author, |author| {
+            met += 1;
+            named.insert(author);
+            Ok(())
+        })
+        .unwrap();
+        named.remove("[deleted]");
+        assert_eq!((met, named.len()), (comments, authors));
+    }
+}
+
+fn settings() -> Reddit {
+    Reddit {
+        train_months: vec!["2001-01".into()],
+        test_months: vec!["2001-02".into()],
+        min_posts: Some(2),
+        max_posts: Some(3),
+        ..Reddit::default()
+    }
+}
+
+fn dump(lines: &[(&str, &str)]) -> String {
+    let line = |(author, body): &(&str, &str)| {
+        serde_json::json!({"author": author, "body": body, "score": [1, {"x": null}]}).to_string()
+            + "\n"
+    };
+    lines.iter().map(line).collect()
+}
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("reddit");
+    fs::create_dir(&home).unwrap();
+    let train = [
+        ("eve", "b a"),
+        ("adam", "a"),
+        ("many", "x"),
+        ("eve", "a c"),
+        ("many", "x"),
+        ("adam", "b"),
+        ("one", "y"),
+        ("many", "x"),
+        ("[deleted]", "z"),
+        ("many", "x"),
+    ];
+    fs::write(home.join("RC_2001-01"), dump(&train)).unwrap();
+    let packed = zstd::encode_all(dump(&[("new", "a new"), ("adam", "b")]).as_bytes(), 3).unwrap();
+    fs::write(home.join("RC_2001-02.zst"), packed).unwrap();
+    folder
+}
+
+#[test]
+fn authors_of_as_many_posts_as_asked_for_are_chosen() {
+    let folder = folder();
+    let chosen = chosen(&settings(), &DataFolder::new(folder.path())).unwrap();
+    // eve and adam, in the order of their first comments; a, b and c by how often they say them.
+    assert_eq!(chosen.train.owners, [0, 1, 0, 1]);
+    assert_eq!(chosen.train.tokens, [5, 4, 4, 4, 6, 5]);
+    assert_eq!(chosen.test.owners, [2, 1]);
+    assert_eq!(chosen.test.tokens, [4, 1, 5]);
+    assert_eq!(chosen.tokens, 7);
+}
+
+#[test]
+fn the_cache_depends_on_what_is_chosen_and_not_on_windows() {
+    let folder = folder();
+    let home = folder.path().join("reddit");
+    let sources = Sources::find(&settings(), &home, &DataFolder::new(folder.path())).unwrap();
+    let key = |settings: Reddit| sources.key(&settings).unwrap();
+    let same = Reddit {
+        window: 30,
+        stride: 5,
+        ..settings()
+    };
+    assert_eq!(key(settings()), key(same));
+    let other = Reddit {
+        seed: 1,
+        ..settings()
+    };
+    assert_ne!(key(settings()), key(other));
+}
+
+#[test]
+fn leafs_files_are_read_from_their_folders() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("reddit");
+    for (part, words) in [("train", "so it goes"), ("test", "it goes on")] {
+        fs::create_dir_all(home.join(part)).unwrap();
+        let words: Vec<&str> = words.split(' ').collect();
+        let users =
+            serde_json::json!({"users": ["7"], "user_data": {"7": {"x": [[words]], "y": []}}});
+        fs::write(home.join(part).join("a.json"), users.to_string()).unwrap();
+    }
+    let settings = Reddit {
+        source: RedditSource::Leaf,
+        ..Reddit::default()
+    };
+    let chosen = chosen(&settings, &DataFolder::new(folder.path())).unwrap();
+    assert_eq!(
+        (chosen.train.lengths, chosen.test.lengths),
+        (vec![3], vec![3])
+    );
+    // goes, it, so by the alphabet.
+    assert_eq!(
+        (chosen.train.tokens, chosen.test.tokens),
+        (vec![6, 5, 4], vec![5, 4, 1])
+    );
+    assert_eq!(chosen.test.owners, [0]);
+}
