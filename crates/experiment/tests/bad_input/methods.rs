@@ -177,6 +177,12 @@ fn failures_and_stragglers_point_at_their_value() {
     for (more, marked) in cases {
         expect(&refusal(&dsgd, "ring", more), marked, &[]);
     }
+    let second = "failures: [{edges: {share: 0.1}}, {clients: {share: 1.5}}]";
+    expect(
+        &refusal(&dsgd, "ring", second),
+        "1.5",
+        &["failures.1.clients.share"],
+    );
     let without = refusal(&dsgd, "ring", "stragglers: {deadline_seconds: 3}");
     assert!(without.message.contains("network"), "{without:?}");
     let walks = format!("{{dfedrw: {{walkers: 2, hops: 3, {SGD}}}}}");
