@@ -4,45 +4,48 @@
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
-/// The models of a stack without repetitions.
-#[derive(Debug)]
-pub(super) struct Distinct<'a> {
-    /// `[rows, width]`, in the order in which they first come.
-    pub(super) models: Cow<'a, [f32]>,
-    /// For every row of the stack, which of `models` it is.
+/// The rows of a stack without repetitions.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Distinct {
+    /// Rows of which no earlier one is the same, ascending.
+    pub(super) rows: Vec<usize>,
+    /// For every row of the stack, which of `rows` is the same.
     pub(super) which: Vec<usize>,
 }
 
-impl<'a> Distinct<'a> {
+impl Distinct {
     /// Finds what repeats among `models` `[rows, width]`.
-    pub(super) fn of(models: &'a [f32], width: usize) -> Self {
-        let rows: Vec<&[f32]> = models.chunks_exact(width.max(1)).collect();
-        let fingerprints: Vec<u64> = rows.par_iter().map(|row| fingerprint(row)).collect();
-        let (mut first, mut which): (Vec<&[f32]>, Vec<usize>) = (Vec::new(), Vec::new());
+    pub(super) fn of(models: &[f32], width: usize) -> Self {
+        let all: Vec<&[f32]> = models.chunks_exact(width.max(1)).collect();
+        let fingerprints: Vec<u64> = all.par_iter().map(|row| fingerprint(row)).collect();
+        let (mut rows, mut which): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
         let mut known: HashMap<u64, usize> = HashMap::new();
-        for (row, fingerprint) in rows.iter().zip(fingerprints) {
-            let place = match known.entry(fingerprint) {
-                Entry::Occupied(found) if same(first[*found.get()], row) => *found.get(),
-                // Of different rows with one fingerprint the first alone is found again.
-                Entry::Occupied(_) => new(&mut first, row),
-                Entry::Vacant(free) => *free.insert(new(&mut first, row)),
-            };
-            which.push(place);
+        for (row, fingerprint) in fingerprints.into_iter().enumerate() {
+            // Of different rows with one fingerprint the first alone is found again.
+            let place = *known.entry(fingerprint).or_insert(rows.len());
+            match rows.get(place) {
+                Some(first) if same(all[*first], all[row]) => which.push(place),
+                _ => {
+                    which.push(rows.len());
+                    rows.push(row);
+                }
+            }
         }
-        let models = match first.len() == rows.len() {
-            true => Cow::Borrowed(models),
-            false => Cow::Owned(first.concat()),
-        };
-        Self { models, which }
+        Self { rows, which }
     }
 }
 
-/// Adds a row that has not been there; returns its place.
-fn new<'a>(first: &mut Vec<&'a [f32]>, row: &'a [f32]) -> usize {
-    first.push(row);
-    first.len() - 1
+/// `rows` of `models` `[.., width]`, copied only where they do not follow each other.
+pub(super) fn block<'a>(models: &'a [f32], width: usize, rows: &[usize]) -> Cow<'a, [f32]> {
+    let row = |row: &usize| &models[row * width..][..width];
+    match rows {
+        [first, .., last] if last - first + 1 > rows.len() => {
+            Cow::Owned(rows.iter().flat_map(row).copied().collect())
+        }
+        [first, ..] => Cow::Borrowed(&models[first * width..][..rows.len() * width]),
+        [] => Cow::Borrowed(&[]),
+    }
 }
 
 fn same(a: &[f32], b: &[f32]) -> bool {
@@ -75,20 +78,20 @@ mod tests {
     fn rows_that_repeat_are_kept_once_in_the_order_in_which_they_come() {
         let models = [1.0, 2.0, 0.0, 3.0, 1.0, 2.0, -0.0, 3.0, 0.0, 3.0];
         let distinct = Distinct::of(&models, 2);
-        assert_eq!(distinct.which, [0, 1, 0, 2, 1]);
-        let bits = |values: &[f32]| -> Vec<u32> { values.iter().map(|v| v.to_bits()).collect() };
-        assert_eq!(
-            bits(&distinct.models),
-            bits(&[1.0, 2.0, 0.0, 3.0, -0.0, 3.0])
-        );
+        let expected = Distinct {
+            rows: vec![0, 1, 3],
+            which: vec![0, 1, 0, 2, 1],
+        };
+        assert_eq!(distinct, expected);
     }
 
     #[test]
-    fn rows_that_all_differ_are_not_copied() {
-        let models: Vec<f32> = (0..60).map(|value| value as f32).collect();
-        let distinct = Distinct::of(&models, 20);
-        assert!(matches!(distinct.models, Cow::Borrowed(_)));
-        assert_eq!(distinct.which, [0, 1, 2]);
+    fn rows_that_follow_each_other_are_not_copied() {
+        let models: Vec<f32> = (0..8).map(|value| value as f32).collect();
+        let follow = block(&models, 2, &[1, 2, 3]);
+        assert!(matches!(follow, Cow::Borrowed(rows) if rows == &models[2..]));
+        assert_eq!(*block(&models, 2, &[0, 2]), [0.0, 1.0, 4.0, 5.0]);
+        assert_eq!(*block(&models, 2, &[3]), [6.0, 7.0]);
     }
 
     /// A single number anywhere in a row makes another fingerprint.

@@ -1,7 +1,7 @@
 //! Judging every row's model: one product over many rows where the model is narrow.
 
 use super::Blocked;
-use super::distinct::Distinct;
+use super::distinct::{Distinct, block};
 use super::scratch::Scratch;
 use super::workers::Deal;
 use crate::device::Cpu;
@@ -87,9 +87,9 @@ impl Blocked {
         let single = single(network);
         let group = if single.is_some() { GROUP } else { 1 };
         let parts = indices.len().div_ceil(TASK);
-        let groups: Vec<&[f32]> = distinct.models.chunks(group * width).collect();
+        let groups: Vec<&[usize]> = distinct.rows.chunks(group).collect();
         let judge = |task: usize| {
-            let (rows, part) = (groups[task / parts], task % parts);
+            let (rows, part) = (block(models, width, groups[task / parts]), task % parts);
             let indices = &indices[part * TASK..indices.len().min((part + 1) * TASK)];
             let x = &x[part * TASK * network.inputs()..][..indices.len() * network.inputs()];
             let mut scratch = self.scratches.take();
@@ -97,11 +97,11 @@ impl Blocked {
                 Some(layer) => {
                     let labels = labels(examples, indices);
                     let (layer, x) = ((network, layer), (x, &labels[..]));
-                    judge_group(&self.cpu, layer, rows, x, &mut scratch)
+                    judge_group(&self.cpu, layer, &rows, x, &mut scratch)
                 }
                 None => {
                     let examples = (examples, indices);
-                    vec![self.judge_row(network, rows, x, examples, &mut scratch)?]
+                    vec![self.judge_row(network, &rows, x, examples, &mut scratch)?]
                 }
             };
             self.scratches.put(scratch);
