@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use meshfold_engine::Device;
+use meshfold_engine::{Device, OwnModels};
 use meshfold_experiment::{
-    Ending, RunOptions, RunPlan, RunReport, Summary, most_at_once, plan, run_all, write_report,
+    Ending, RunOptions, RunPlan, RunReport, Summary, most_at_once, plan_on, run_all, write_report,
 };
 use serde::Serialize;
 
@@ -27,7 +27,8 @@ use crate::terminal;
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let device = arguments.device.open()?;
     let folder = arguments.experiment.data.folder()?;
-    let plans = plan(&arguments.experiment.source()?, &folder)?;
+    let source = arguments.experiment.source()?;
+    let plans = plan_on(&device, &source, &folder, &OwnModels::new())?;
     let session = Session {
         options: RunOptions {
             device,
