@@ -22,8 +22,8 @@ const SHAPE: Shape = Shape {
     width: 32,
 };
 const PIXELS: usize = 3 * 32 * 32;
-/// Bytes of packed content that a reader looks back on: those of `xz` as it packs by default.
-const WINDOW: usize = 8 << 20;
+/// Most bytes of packed content that a reader looks back on: those of `xz -9`.
+const MOST_WINDOW: u64 = 64 << 20;
 /// Training images in the files of either dataset.
 const TRAIN: usize = 50_000;
 
@@ -194,9 +194,18 @@ impl CifarLayout {
         Ok(Outline::new(input, self.record.classes, &train, &test))
     }
 
-    /// The window of the packing of as many files as `threads` threads read at once.
+    /// What a packing such as `xz` looks back on, at most the whole file, of as many files as `threads` threads read at
+    /// once; and as much again, which reading the labels for the plan let go of just before.
     pub(crate) fn reading_bytes(&self, threads: usize) -> usize {
-        threads.min(self.train.len()) * WINDOW
+        let largest = Manifest::by_name(self.name).map(|manifest| {
+            let sizes = self
+                .train
+                .iter()
+                .map(|name| manifest.file(name).content_bytes());
+            sizes.max().unwrap_or(0)
+        });
+        let window = largest.unwrap_or(0).min(MOST_WINDOW) as usize;
+        2 * threads.min(self.train.len()) * window
     }
 
     fn examples(&self, folder: &DataFolder, files: &[&str]) -> Result<Examples, DataError> {

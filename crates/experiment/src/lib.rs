@@ -100,4 +100,4 @@ pub mod network;
 // The report.
 mod report;
 
-pub use report::{ReportError, write_churn_report, write_report};
+pub use report::{ReportError, prepare_reports, write_churn_report, write_report};

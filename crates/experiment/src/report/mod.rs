@@ -59,6 +59,12 @@ pub use error::ReportError;
 use meshfold_topology::protocol::ChurnTrace;
 use run_folder::RunFolder;
 
+/// Packs the plotting library's script, 2 MB that stay for all reports to come. It takes some 20 MB while it lasts: called
+/// before a run holds much, they do not come on top.
+pub fn prepare_reports() {
+    plotly_script::packed();
+}
+
 /// Writes one self-contained HTML page about the runs in these folders to `out`.
 ///
 /// Each folder is a run (`runs/<name>/<id>`) or holds runs (`runs/<name>`), which are then taken in order; a run
