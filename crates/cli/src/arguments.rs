@@ -73,6 +73,8 @@ pub(crate) struct RunArguments {
 pub(crate) struct PlanArguments {
     #[command(flatten)]
     pub(crate) experiment: ExperimentArguments,
+    #[command(flatten)]
+    pub(crate) device: DeviceArguments,
     /// Print one JSON object per run, one a line
     #[arg(long)]
     pub(crate) json: bool,

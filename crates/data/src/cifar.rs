@@ -12,7 +12,9 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::fault::Fault;
-use crate::{DataError, DataFolder, Examples, Manifest, Outline, Scale, Scaling, Shape, Splits};
+use crate::{
+    DataError, DataFolder, Examples, Input, Manifest, Outline, Scale, Scaling, Shape, Splits,
+};
 
 const SHAPE: Shape = Shape {
     channels: 3,
@@ -20,6 +22,8 @@ const SHAPE: Shape = Shape {
     width: 32,
 };
 const PIXELS: usize = 3 * 32 * 32;
+/// Most bytes of packed content that a reader looks back on: those of `xz -9`.
+const MOST_WINDOW: u64 = 64 << 20;
 /// Training images in the files of either dataset.
 const TRAIN: usize = 50_000;
 
@@ -180,68 +184,124 @@ impl CifarLayout {
         })
     }
 
-    /// As [`load`](Self::load): the labels stand between the images.
+    /// The labels stand between the images: all files are read, and no image is held.
     pub(crate) fn outline(&self, folder: &DataFolder) -> Result<Outline, DataError> {
-        Ok(Outline::of(&self.load(folder)?))
+        self.validate()?;
+        let mut train = self.labels(folder, self.train)?;
+        train.truncate(TRAIN - self.validation);
+        let test = self.labels(folder, &[self.test])?;
+        let input = Input::Numbers(SHAPE);
+        Ok(Outline::new(input, self.record.classes, &train, &test))
+    }
+
+    /// What a packing such as `xz` looks back on, at most the whole file, of as many files as `threads` threads read at
+    /// once; and as much again, which reading the labels for the plan let go of just before.
+    pub(crate) fn reading_bytes(&self, threads: usize) -> usize {
+        let largest = Manifest::by_name(self.name).map(|manifest| {
+            let sizes = self
+                .train
+                .iter()
+                .map(|name| manifest.file(name).content_bytes());
+            sizes.max().unwrap_or(0)
+        });
+        let window = largest.unwrap_or(0).min(MOST_WINDOW) as usize;
+        2 * threads.min(self.train.len()) * window
     }
 
     fn examples(&self, folder: &DataFolder, files: &[&str]) -> Result<Examples, DataError> {
-        let manifest = Manifest::by_name(self.name)?;
-        let read = |name: &&str| {
-            let file = manifest.file(name);
-            let content = manifest.read(file, folder)?;
-            records(&content, self.record).map_err(|fault| {
-                let place = manifest.locate(file, folder);
-                fault.of(self.name, place.map_or_else(|_| name.into(), |p| p.path()))
+        let counts = self.counts(folder, files)?;
+        let images: usize = counts.iter().sum();
+        let (mut pixels, mut labels) = (vec![0; images * PIXELS], vec![0; images]);
+        let (mut all_pixels, mut all_labels) = (&mut pixels[..], &mut labels[..]);
+        let mut parts = Vec::new();
+        for (name, count) in files.iter().zip(counts) {
+            let (pixels, labels);
+            (pixels, all_pixels) = all_pixels.split_at_mut(count * PIXELS);
+            (labels, all_labels) = all_labels.split_at_mut(count);
+            parts.push((name, pixels, labels));
+        }
+        // Each file goes straight to its place, record after record.
+        let read: Vec<Result<(), DataError>> = parts
+            .into_par_iter()
+            .map(|(name, pixels, labels)| {
+                self.read(folder, name, labels, |place, image| {
+                    pixels[place * PIXELS..][..PIXELS].copy_from_slice(image);
+                })
             })
-        };
-        // What is missing is told before anything is read.
-        for name in files {
-            manifest.locate(manifest.file(name), folder)?;
-        }
-        let (mut pixels, mut labels) = (Vec::new(), Vec::new());
-        // As many files at once as there are threads, so that memory holds little more than the pixels.
-        for some in files.chunks(rayon::current_num_threads()) {
-            let parts: Vec<Result<_, DataError>> = some.par_iter().map(read).collect();
-            for part in parts {
-                let (more_pixels, more_labels) = part?;
-                if pixels.is_empty() {
-                    pixels.reserve_exact(more_pixels.len() * files.len());
-                }
-                pixels.extend(more_pixels);
-                labels.extend(more_labels);
-            }
-        }
+            .collect();
+        read.into_iter().collect::<Result<(), DataError>>()?;
         let (classes, scales) = (self.record.classes, self.scales.clone());
         let examples = Examples::scaled_by_channel(pixels, labels, SHAPE, classes, scales)?;
         Ok(examples.with_label_names(self.label_names))
     }
+
+    fn labels(&self, folder: &DataFolder, files: &[&str]) -> Result<Vec<u16>, DataError> {
+        let parts = files.iter().zip(self.counts(folder, files)?);
+        let read: Vec<Result<Vec<u16>, DataError>> = parts
+            .collect::<Vec<_>>()
+            .into_par_iter()
+            .map(|(name, count)| {
+                let mut labels = vec![0; count];
+                self.read(folder, name, &mut labels, |_, _| {})?;
+                Ok(labels)
+            })
+            .collect();
+        Ok(read.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
+    }
+
+    /// Images in each of `files`, all of which are there: what is missing is told before anything is read.
+    fn counts(&self, folder: &DataFolder, files: &[&str]) -> Result<Vec<usize>, DataError> {
+        let manifest = Manifest::by_name(self.name)?;
+        let count = |name: &&str| {
+            let file = manifest.file(name);
+            manifest.locate(file, folder)?;
+            Ok(file.content_bytes() as usize / self.record.length())
+        };
+        files.iter().map(count).collect()
+    }
+
+    /// Reads the file `name`, one record at a time: labels to `labels`, images with their places to `see`.
+    fn read(
+        &self,
+        folder: &DataFolder,
+        name: &str,
+        labels: &mut [u16],
+        mut see: impl FnMut(usize, &[u8]),
+    ) -> Result<(), DataError> {
+        let (manifest, record) = (Manifest::by_name(self.name)?, self.record);
+        let file = manifest.file(name);
+        manifest.read_in_pieces(file, folder, record.length(), |place, bytes| {
+            labels[place] = record.label(place, bytes)?;
+            see(place, &bytes[record.labels..]);
+            Ok(())
+        })
+    }
 }
 
-/// The pixels and the chosen labels of a file of records.
-///
-/// # Errors
-/// A [`Fault`] at the first record that is cut short or has a label out of range.
-pub(crate) fn records(content: &[u8], record: Record) -> Result<(Vec<u8>, Vec<u16>), Fault> {
-    let length = record.labels + PIXELS;
-    let whole = content.chunks_exact(length);
-    if !whole.remainder().is_empty() {
-        let found = whole.remainder().len();
-        let reason = format!("the file ends after {found} of the {length} bytes of a record");
-        return Err(Fault::at(content.len(), reason));
+impl Record {
+    /// Bytes of an image with its labels.
+    pub(crate) fn length(self) -> usize {
+        self.labels + PIXELS
     }
-    let (mut pixels, mut labels) = (Vec::new(), Vec::new());
-    pixels.reserve_exact(content.len());
-    for (index, bytes) in whole.enumerate() {
-        let label = bytes[record.chosen];
-        if usize::from(label) >= record.classes {
-            let reason = format!("label {label} found, below {} needed", record.classes);
-            return Err(Fault::at(index * length + record.chosen, reason));
+
+    /// The chosen label of record `place`, which is `bytes`.
+    ///
+    /// # Errors
+    /// A [`Fault`] if the record is cut short or has a label out of range.
+    pub(crate) fn label(self, place: usize, bytes: &[u8]) -> Result<u16, Fault> {
+        let (length, found) = (self.length(), bytes.len());
+        let start = place * length;
+        if found < length {
+            let reason = format!("the file ends after {found} of the {length} bytes of a record");
+            return Err(Fault::at(start + found, reason));
         }
-        labels.push(u16::from(label));
-        pixels.extend_from_slice(&bytes[record.labels..]);
+        let label = bytes[self.chosen];
+        if usize::from(label) >= self.classes {
+            let reason = format!("label {label} found, below {} needed", self.classes);
+            return Err(Fault::at(start + self.chosen, reason));
+        }
+        Ok(u16::from(label))
     }
-    Ok((pixels, labels))
 }
 
 #[cfg(test)]
@@ -255,32 +315,28 @@ mod tests {
     };
 
     #[test]
-    fn records_are_labels_and_planes() {
-        let mut content = vec![3; 2 * (PIXELS + 2)];
-        (content[0], content[1], content[2]) = (19, 99, 200);
-        let (pixels, labels) = records(&content, FINE).unwrap();
-        assert_eq!(labels, [99, 3]);
-        assert_eq!((pixels.len(), pixels[0], pixels[1]), (2 * PIXELS, 200, 3));
+    fn a_record_begins_with_its_labels() {
+        let mut bytes = vec![3; FINE.length()];
+        (bytes[0], bytes[1]) = (19, 99);
+        assert_eq!(FINE.label(0, &bytes).unwrap(), 99);
         let coarse = Record {
             chosen: 0,
             classes: 20,
             ..FINE
         };
-        assert_eq!(records(&content, coarse).unwrap().1, [19, 3]);
+        assert_eq!(coarse.label(7, &bytes).unwrap(), 19);
     }
 
     #[test]
     fn cut_records_and_impossible_labels_are_refused() {
-        let mut content = vec![3; 2 * (PIXELS + 2)];
-        content[PIXELS + 3] = 100;
-        let fault = records(&content, FINE).unwrap_err();
+        let mut bytes = vec![3; FINE.length()];
+        bytes[1] = 100;
+        let fault = FINE.label(1, &bytes).unwrap_err();
         assert_eq!(fault.offset, PIXELS as u64 + 3);
         assert_eq!(fault.reason, "label 100 found, below 100 needed");
-        content.pop();
-        assert_eq!(
-            records(&content, FINE).unwrap_err().offset,
-            2 * PIXELS as u64 + 3
-        );
+        bytes.pop();
+        let offset = FINE.label(1, &bytes).unwrap_err().offset;
+        assert_eq!(offset, 2 * PIXELS as u64 + 3);
     }
 
     #[test]

@@ -124,15 +124,22 @@ impl CsvTable {
                 ((0..count as u32).collect(), (count as u32..all).collect())
             }
         };
-        let examples = self.examples(rows, &train)?;
+        let (test, train) = self.examples(rows, &train)?.parted(&test);
         Ok(Splits {
-            train: Arc::new(examples.selected(&train)),
-            test: Arc::new(examples.selected(&test)),
+            train: Arc::new(train),
+            test: Arc::new(test),
         })
     }
 
     pub(crate) fn outline(&self, folder: &DataFolder) -> Result<Outline, DataError> {
         Ok(Outline::of(&self.load(folder)?))
+    }
+
+    /// The numbers before they last grew, at least half of them, and the words of the label and the client of each row,
+    /// a text of some 40 bytes each.
+    pub(crate) fn reading_bytes(&self, outline: &Outline) -> usize {
+        let words = 1 + usize::from(self.client.is_some());
+        outline.feature_bytes() / 2 + 40 * words * (outline.train() + outline.test())
     }
 
     /// The rows of the file at `path`, after those of `before`.

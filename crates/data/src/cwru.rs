@@ -26,6 +26,8 @@ const SHAPE: Shape = Shape {
     height: 1,
     width: BINS,
 };
+/// Bytes of a file, about, with its channels as numbers and the features of their windows.
+const RECORDING: usize = 8 << 20;
 /// The most bytes of a file that no manifest describes.
 const MOST_BYTES: u64 = 64 << 20;
 
@@ -103,10 +105,18 @@ impl Cwru {
         self.validate()?;
         let manifest = Manifest::by_name(NAME)?;
         let read = |recordings: &[Recording]| -> Result<Vec<f64>, DataError> {
-            let parts = recordings
-                .par_iter()
-                .map(|recording| self.read(recording, manifest, folder));
-            Ok(parts.collect::<Result<Vec<_>, _>>()?.concat())
+            let mut values = vec![0.0; recordings.len() * WINDOWS * FEATURES];
+            let parts = values
+                .par_chunks_exact_mut(WINDOWS * FEATURES)
+                .zip(recordings);
+            let read: Vec<Result<(), DataError>> = parts
+                .map(|(values, recording)| {
+                    values.copy_from_slice(&self.read(recording, manifest, folder)?);
+                    Ok(())
+                })
+                .collect();
+            read.into_iter().collect::<Result<(), DataError>>()?;
+            Ok(values)
         };
         let (for_training, for_testing) = (self.training(), self.testing());
         let (mut train, mut test) = (read(&for_training)?, read(&for_testing)?);
@@ -134,6 +144,12 @@ impl Cwru {
         }
         let input = Input::Numbers(SHAPE);
         Ok(Outline::new(input, self.task, &labels(&train), &labels(&test)).of_numbers())
+    }
+
+    /// The features in double precision, and the recordings that `threads` threads read at once, each as it lies in the
+    /// file and as numbers.
+    pub(crate) fn reading_bytes(&self, outline: &Outline, threads: usize) -> usize {
+        2 * outline.feature_bytes() + threads * RECORDING
     }
 
     fn conditions(&self) -> &'static [Condition] {

@@ -101,6 +101,28 @@ impl DatasetConfig {
         }
     }
 
+    /// Estimate of the most bytes that [`load`](Self::load) on `threads` threads holds at once besides the examples of
+    /// `outline`. Where the reader cannot know, as with texts of people's own, half of the features.
+    pub fn reading_bytes(&self, outline: &Outline, threads: usize) -> usize {
+        let examples = outline.train() + outline.test();
+        match self {
+            Self::Consensus(_) => 0,
+            Self::Glyphs(_) => Glyphs::reading_bytes(outline),
+            // The labels as bytes.
+            Self::Mnist(_) | Self::FashionMnist(_) => examples,
+            Self::Cifar10(cifar) => cifar.layout().reading_bytes(threads),
+            Self::Cifar100(cifar) => cifar.layout().reading_bytes(threads),
+            Self::Qmnist(_) => Qmnist::reading_bytes(),
+            Self::Femnist(_) | Self::Reddit(_) => outline.feature_bytes() / 2,
+            // The whole matrix, which the samples are chosen from.
+            Self::LeukemiaA2(_) => outline.feature_bytes(),
+            Self::Csv(table) => table.reading_bytes(outline),
+            Self::Npz(table) => table.reading_bytes(outline),
+            Self::Shakespeare(shakespeare) => shakespeare.reading_bytes(),
+            Self::Cwru(cwru) => cwru.reading_bytes(outline, threads),
+        }
+    }
+
     /// Checks the settings without touching a file.
     ///
     /// # Errors

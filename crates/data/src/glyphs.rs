@@ -106,6 +106,11 @@ impl Glyphs {
         Ok(outline.with_owners(owners))
     }
 
+    /// The digit and the writer of each example, together.
+    pub(crate) fn reading_bytes(outline: &Outline) -> usize {
+        size_of::<(u16, u32)>() * (outline.train() + outline.test())
+    }
+
     /// The first `count` digits of a split and who of the people from `first` writes them.
     fn origins(&self, count: usize, split: u64, first: u32) -> (Vec<u16>, Vec<u32>) {
         let origin = |index| {

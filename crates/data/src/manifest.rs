@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::fault::Fault;
 use crate::packing::{Packing, packed, unpacked};
-use crate::payload::{gather, sha256};
+use crate::payload::{gather_expected, in_pieces, sha256};
 use crate::place::Place;
 use crate::{DataError, DataFolder};
 
@@ -241,30 +241,71 @@ impl Manifest {
         let place = self.locate(file, folder)?;
         let limit = file.content_bytes();
         let damage = |error| place.fault(&self.name, 0, error);
-        let content = gather(place.content(limit).map_err(damage)?, limit).map_err(damage)?;
-        let found = content.len() as u64;
-        let malformed =
-            |offset: u64, reason| Fault::at(offset, reason).of(&self.name, place.path());
-        if found > limit {
-            let reason = format!("content goes on after the {limit} bytes needed");
-            return Err(malformed(limit, reason));
-        }
-        if found < limit {
-            let reason = format!("the file ends here, {limit} bytes needed");
-            return Err(malformed(found, reason));
-        }
-        self.verify(file, &place, &content)?;
+        let content = place.content(limit).map_err(damage)?;
+        let content = gather_expected(content, limit).map_err(damage)?;
+        self.expect_length(file, &place, content.len() as u64)?;
+        self.verify(file, &place, &sha256(&content))?;
         Ok(content)
     }
 
-    /// Compares the checksum of `file`'s whole content, found at `place`; a known copy is warned of.
+    /// As [`read`](Self::read), without holding the content: calls `see` with the place and the content of one piece of
+    /// `length` bytes after another. What was seen counts only if this succeeds.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and the first fault that `see` finds in a content that is as long as it should be.
+    pub(crate) fn read_in_pieces(
+        &self,
+        file: &ManifestFile,
+        folder: &DataFolder,
+        length: usize,
+        mut see: impl FnMut(usize, &[u8]) -> Result<(), Fault>,
+    ) -> Result<(), DataError> {
+        let place = self.locate(file, folder)?;
+        let limit = file.content_bytes();
+        let damage = |error| place.fault(&self.name, 0, error);
+        let mut seen = Ok(());
+        let content = place.content(limit).map_err(damage)?;
+        let (found, sum) = in_pieces(content, limit, length, |place, piece| {
+            // What goes on after the limit is no piece of the content.
+            if seen.is_ok() && (place * length + piece.len()) as u64 <= limit {
+                seen = see(place, piece);
+            }
+        })
+        .map_err(damage)?;
+        self.expect_length(file, &place, found)?;
+        self.verify(file, &place, &sum)?;
+        seen.map_err(|fault| fault.of(&self.name, place.path()))
+    }
+
+    /// Compares the length of `file`'s content, found at `place`.
+    fn expect_length(
+        &self,
+        file: &ManifestFile,
+        place: &Place,
+        found: u64,
+    ) -> Result<(), DataError> {
+        let limit = file.content_bytes();
+        let malformed =
+            |offset: u64, reason| Err(Fault::at(offset, reason).of(&self.name, place.path()));
+        if found > limit {
+            let reason = format!("content goes on after the {limit} bytes needed");
+            return malformed(limit, reason);
+        }
+        if found < limit {
+            let reason = format!("the file ends here, {limit} bytes needed");
+            return malformed(found, reason);
+        }
+        Ok(())
+    }
+
+    /// Compares the SHA-256 `sum` of `file`'s whole content, found at `place`; a known copy is warned of.
     pub(crate) fn verify(
         &self,
         file: &ManifestFile,
         place: &Place,
-        content: &[u8],
+        sum: &str,
     ) -> Result<(), DataError> {
-        match file.judge(&sha256(content)) {
+        match file.judge(sum) {
             Content::Published | Content::Uncompared => Ok(()),
             Content::Copy(note) => {
                 let path = place.path();

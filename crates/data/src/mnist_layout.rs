@@ -6,7 +6,7 @@ use crate::balanced::first_of_each;
 use crate::fault::Fault;
 use crate::idx::{self, Element};
 use crate::manifest::{Manifest, ManifestFile};
-use crate::payload::gather;
+use crate::payload::{gather_expected, sha256};
 use crate::{DataError, DataFolder, Examples, Input, Outline, Scale, Shape, Splits};
 
 const SIDE: usize = 28;
@@ -145,7 +145,7 @@ fn read_idx(
     let limit = file.content_bytes();
     let content = place.content(limit);
     let mut content = content
-        .and_then(|content| gather(content, limit))
+        .and_then(|content| gather_expected(content, limit))
         .map_err(|error| place.fault(&manifest.name, 0, error))?;
     let header = idx::parse(&content, Element::Byte).map_err(malformed)?;
     if header.dimensions != needed {
@@ -153,7 +153,7 @@ fn read_idx(
         let reason = format!("dimensions {found:?} found, {needed:?} needed");
         return Err(malformed(Fault::at(4_u64, reason)));
     }
-    manifest.verify(file, &place, &content)?;
+    manifest.verify(file, &place, &sha256(&content))?;
     content.drain(..header.length);
     Ok(content)
 }

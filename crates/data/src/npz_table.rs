@@ -131,16 +131,21 @@ impl NpzTable {
                 ((0..count as u32).collect(), (count as u32..all).collect())
             }
         };
-        let examples = self.examples(arrays, &train)?;
-        let part = |indices: &[u32]| Arc::new(examples.selected(indices));
+        let (test, train) = self.examples(arrays, &train)?.parted(&test);
         Ok(Splits {
-            train: part(&train),
-            test: part(&test),
+            train: Arc::new(train),
+            test: Arc::new(test),
         })
     }
 
     pub(crate) fn outline(&self, folder: &DataFolder) -> Result<Outline, DataError> {
         Ok(Outline::of(&self.load(folder)?))
+    }
+
+    /// The array as it lies in the file, which numbers are made of, and half of it before it last grew; labels of eight
+    /// bytes.
+    pub(crate) fn reading_bytes(&self, outline: &Outline) -> usize {
+        outline.feature_bytes() * 3 / 2 + 8 * (outline.train() + outline.test())
     }
 
     fn examples(&self, arrays: Arrays, train: &[u32]) -> Result<Examples, DataError> {

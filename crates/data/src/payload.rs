@@ -35,6 +35,41 @@ pub(crate) fn gather(content: impl Read, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// As [`gather`], with room for `expected` bytes from the start, so that what was read is never moved: for lengths that
+/// the program knows, not the file alone.
+pub(crate) fn gather_expected(content: impl Read, expected: u64) -> io::Result<Vec<u8>> {
+    let most = expected.saturating_add(1);
+    let mut bytes = Vec::with_capacity(most as usize);
+    content.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Calls `see` with the place and the content of one piece after another, `length` bytes of at most `limit + 1` of
+/// `content`, the last piece perhaps shorter; size and SHA-256 of all of it.
+pub(crate) fn in_pieces(
+    content: impl Read,
+    limit: u64,
+    length: usize,
+    mut see: impl FnMut(usize, &[u8]),
+) -> io::Result<(u64, String)> {
+    let mut content = content.take(limit.saturating_add(1));
+    let (mut piece, mut hash, mut size) = (Vec::with_capacity(length), Sha256::new(), 0);
+    for place in 0.. {
+        piece.clear();
+        content
+            .by_ref()
+            .take(length as u64)
+            .read_to_end(&mut piece)?;
+        if piece.is_empty() {
+            break;
+        }
+        hash.update(&piece);
+        size += piece.len() as u64;
+        see(place, &piece);
+    }
+    Ok((size, hexadecimal(hash)))
+}
+
 /// Size and SHA-256 of at most `limit + 1` bytes of `content`, without holding it.
 pub(crate) fn digest(content: impl Read, limit: u64) -> io::Result<(u64, String)> {
     let mut hash = Sha256::new();
@@ -235,6 +270,32 @@ mod tests {
         assert!(few.capacity() as u64 <= ROOM);
         let many = vec![7; 3 << 20];
         assert_eq!(gather(many.as_slice(), 3 << 20).unwrap(), many);
+    }
+
+    #[test]
+    fn what_is_expected_is_never_moved_and_what_is_more_is_seen() {
+        let content = vec![7; 3 << 20];
+        let exact = gather_expected(content.as_slice(), 3 << 20).unwrap();
+        assert_eq!(exact.capacity(), (3 << 20) + 1);
+        assert_eq!(exact, content);
+        assert_eq!(gather_expected(content.as_slice(), 9).unwrap().len(), 10);
+    }
+
+    #[test]
+    fn pieces_are_whole_but_the_last_and_summed_as_one() {
+        let content: Vec<u8> = (0..250).collect();
+        let pieces = |limit| {
+            let mut seen = Vec::new();
+            let see = |place, piece: &[u8]| {
+                assert_eq!(place * 100, seen.len());
+                seen.extend_from_slice(piece);
+            };
+            let found = in_pieces(content.as_slice(), limit, 100, see).unwrap();
+            assert_eq!(found, (seen.len() as u64, sha256(&seen)));
+            seen
+        };
+        assert_eq!(pieces(250), content);
+        assert_eq!(pieces(200), content[..201]);
     }
 
     #[test]

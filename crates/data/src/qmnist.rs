@@ -55,6 +55,11 @@ impl Qmnist {
         })
     }
 
+    /// A file of labels, as bytes and as numbers.
+    pub(crate) fn reading_bytes() -> usize {
+        2 * ROWS * COLUMNS * size_of::<i32>()
+    }
+
     pub(crate) fn outline(&self, folder: &DataFolder) -> Result<Outline, DataError> {
         let outline = self.images().layout().outline(folder)?;
         let (train, test) = outline.labelled(true).labels.split_at(outline.train());

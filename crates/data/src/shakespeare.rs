@@ -140,6 +140,12 @@ impl Shakespeare {
         })
     }
 
+    /// The file as bytes and as text, and the words of the roles, each with what was left behind when they grew.
+    pub(crate) fn reading_bytes(&self) -> usize {
+        let file = Manifest::by_name(NAME).map(|manifest| manifest.file(self.source.file()));
+        4 * file.map_or(0, |file| file.content_bytes() as usize)
+    }
+
     /// The windows of `roles`.
     fn splits(&self, roles: &[Role]) -> Result<Splits, String> {
         let alphabet: BTreeSet<char> = roles.iter().flat_map(|role| role.words.chars()).collect();

@@ -2,6 +2,8 @@
 
 use crate::error::EngineError;
 use crate::kernels::Instructions;
+use crate::network::Network;
+use crate::work::Demand;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::fmt;
 use std::str::FromStr;
@@ -179,6 +181,18 @@ impl Device {
             Self::Cpu(cpu) => cpu.threads(),
             #[cfg(feature = "gpu")]
             Self::Gpu(_) => 1,
+        }
+    }
+
+    /// Estimate of the bytes that training `network` and judging it take besides the models and the examples as they are
+    /// stored. On the processor: what each thread works in, and the test examples as numbers. On a GPU, on which nothing
+    /// else is counted: its copy of the examples, what the layers of a block of rows give and get back, and
+    /// velocities and gradients of all rows where they are kept.
+    pub fn working_bytes(&self, network: &Network, demand: &Demand<'_>) -> u64 {
+        match self {
+            Self::Cpu(cpu) => network.working_bytes(demand, cpu.threads()),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => crate::stacked::bytes(gpu, network, demand),
         }
     }
 

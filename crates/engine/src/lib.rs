@@ -57,4 +57,4 @@ pub use stack::Stack;
 pub use stacked::{Launched, Trace};
 pub use stream::{Key, Purpose, stream, threefry};
 pub use tally::Tally;
-pub use work::{Amount, Anchor, BatchSize, Draw, LocalWork, RowWork, Sgd, Velocity};
+pub use work::{Amount, Anchor, BatchSize, Demand, Draw, LocalWork, RowWork, Sgd, Velocity};

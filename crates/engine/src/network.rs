@@ -9,6 +9,7 @@ use crate::loss::Loss;
 use crate::model::Model;
 use crate::own::{Own, OwnModel};
 use crate::stream::{Key, Purpose, stream};
+use crate::work::Demand;
 use meshfold_data::{Input, Shape};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -137,10 +138,10 @@ impl Network {
         (self.dropout > 0.0).then(|| Dropout::new(self.dropout, seed, row, step))
     }
 
-    /// Bytes of host memory that training and judging take on the processor besides the models and the examples as they
-    /// are stored: what `threads` threads need for batches of `batch` examples, and `tests` test examples as numbers.
-    pub fn working_bytes(&self, batch: usize, threads: usize, tests: usize) -> u64 {
-        crate::blocked::bytes(self, batch, threads, tests)
+    /// Bytes that training and judging take on `threads` threads of the processor besides the models and the examples
+    /// as they are stored; see [`Device::working_bytes`](crate::Device::working_bytes).
+    pub fn working_bytes(&self, demand: &Demand<'_>, threads: usize) -> u64 {
+        crate::blocked::bytes(self, demand, threads)
     }
 
     /// Floating-point operations of one local step on `batch` examples: two per multiply-accumulate of the forward

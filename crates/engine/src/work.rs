@@ -62,6 +62,21 @@ pub struct Sgd {
     pub draw: Draw,
 }
 
+/// What of a run decides how much memory local steps and judging take besides models and examples.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Demand<'a> {
+    /// Rows that are trained at once.
+    pub rows: usize,
+    /// How they are trained.
+    pub sgd: &'a Sgd,
+    /// Examples of the largest batch.
+    pub batch: usize,
+    /// Test examples that models are judged on.
+    pub tests: usize,
+    /// Bytes of the examples as they are stored.
+    pub stored: usize,
+}
+
 /// A pull `mu * (w - anchor)` added to every gradient (FedProx).
 #[derive(Debug, Clone, Copy)]
 pub struct Anchor<'a> {

@@ -83,8 +83,8 @@ impl Judge {
                 row: *row as usize,
             });
         }
-        let mean = deployed.mean_row(&deployed_alive);
-        let mean_model = learner.evaluate(&mean, Split::Test, subset)?[0];
+        let mean_model =
+            learner.evaluate(&deployed.mean_row(&deployed_alive), Split::Test, subset)?[0];
         let on_shards = match kind {
             RowKind::Client if self.on_shards => Some(on_shards(learner, models, &rows_alive)?),
             _ => None,

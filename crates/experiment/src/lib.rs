@@ -61,7 +61,7 @@ pub use churn::{ChurnRun, plan_churn};
 pub use config::{Checkpoint, Evaluate, RunConfig, TestExamples};
 pub use error::ConfigError;
 pub use fault::Fault;
-pub use plan::{PlanSummary, RunPlan, plan, plan_with};
+pub use plan::{PlanSummary, RunPlan, plan, plan_on, plan_with};
 pub use planned_overlay::{CliqueSummary, OverlayFigures, PlannedOverlay, ScheduleSummary};
 pub use population::Population;
 pub use practice::{Measurements, Quantity};
@@ -100,4 +100,4 @@ pub mod network;
 // The report.
 mod report;
 
-pub use report::{ReportError, write_churn_report, write_report};
+pub use report::{ReportError, prepare_reports, write_churn_report, write_report};

@@ -13,33 +13,55 @@ pub(crate) struct Footprint {
     pub(crate) width: usize,
     /// Training and test examples, `M`.
     pub(crate) examples: usize,
-    /// Bytes of their features.
+    /// Bytes of their features as the dataset has them.
     pub(crate) feature_bytes: usize,
+    /// Bytes of the copy of features that a partition with a test set of its own is dealt from; 0 without one.
+    pub(crate) dealt_bytes: usize,
+    /// What reading the dataset takes besides what it gives.
+    pub(crate) reading_bytes: usize,
     /// Weights of the mixing matrix that are stored.
     pub(crate) mixing_weights: usize,
     /// What the trainer needs besides.
     pub(crate) working_bytes: u64,
 }
 
-/// What the program, its report and the reading of files take, measured with the smallest of runs.
-const PROGRAM: u64 = 72 << 20;
+/// What the program takes with the smallest of runs, measured: its own pages, its threads, the packed script of the
+/// reports, and what the allocator holds for use again, in pages of 2 MiB.
+const PROGRAM: u64 = 58 << 20;
 
 impl Footprint {
-    /// Estimate in bytes of the most memory that a run holds at once: `4 P_pad (R + working rows)` for the models and
-    /// what the method needs besides; the examples with labels of two bytes and the clients' index tables and orders of
-    /// the pass, 8 each; 12 for every mixing weight, in both precisions; what the trainer needs; and the program itself.
+    /// Estimate in bytes of the most memory that a run holds at once. Training follows reading, so the larger of the two
+    /// counts.
     pub(crate) fn bytes(&self) -> u64 {
-        let rows = (self.rows as u64).saturating_add(self.working_rows as u64);
+        self.reading().max(self.training()).saturating_add(PROGRAM)
+    }
+
+    /// While the dataset is read: its examples, and what the reader takes.
+    fn reading(&self) -> u64 {
+        self.held().saturating_add(self.reading_bytes as u64)
+    }
+
+    /// In the rounds: `4 P_pad (R + working rows + 1)` for the models, what the method needs besides, and the mean of the
+    /// models when they are judged; the examples; 12 for every mixing weight, in both precisions; and what the trainer
+    /// needs.
+    fn training(&self) -> u64 {
+        let rows = (self.rows as u64).saturating_add(self.working_rows as u64 + 1);
         let models = rows.saturating_mul(self.width as u64).saturating_mul(4);
-        let examples = self.feature_bytes as u64 + 10 * self.examples as u64;
         [
             models,
-            examples,
+            self.held(),
+            self.dealt_bytes as u64,
             12 * self.mixing_weights as u64,
             self.working_bytes,
         ]
         .into_iter()
-        .fold(PROGRAM, u64::saturating_add)
+        .fold(0, u64::saturating_add)
+    }
+
+    /// The examples with labels of two bytes, those of the plan too, and the clients' index tables and orders of the pass,
+    /// 4 each.
+    fn held(&self) -> u64 {
+        self.feature_bytes as u64 + 12 * self.examples as u64
     }
 }
 
@@ -61,21 +83,52 @@ pub(crate) fn available() -> Option<u64> {
 mod tests {
     use super::*;
 
+    /// Examples of 100 bytes, and nothing else.
+    fn footprint() -> Footprint {
+        Footprint {
+            rows: 0,
+            working_rows: 0,
+            width: 0,
+            examples: 1 << 20,
+            feature_bytes: 100 << 20,
+            dealt_bytes: 0,
+            reading_bytes: 0,
+            mixing_weights: 0,
+            working_bytes: 0,
+        }
+    }
+
     #[test]
-    fn the_models_of_a_thousand_clients_and_their_velocities_are_counted_three_times() {
+    fn a_thousand_models_are_counted_with_velocities_spare_and_mean() {
         let footprint = Footprint {
             rows: 1000,
             working_rows: 2000,
             width: 159_104,
-            examples: 70_000,
-            feature_bytes: 70_000 * 784,
             mixing_weights: 11_000,
             working_bytes: 5,
+            ..footprint()
         };
+        let examples = 112 << 20;
         assert_eq!(
             footprint.bytes(),
-            PROGRAM + 3 * 4 * 1000 * 159_104 + 70_000 * 794 + 132_005
+            PROGRAM + 4 * 3001 * 159_104 + examples + 132_005
         );
+    }
+
+    #[test]
+    fn what_follows_one_another_is_not_added_up() {
+        let examples = 112 << 20;
+        let read = Footprint {
+            reading_bytes: 7 << 20,
+            working_bytes: 5 << 20,
+            ..footprint()
+        };
+        assert_eq!(read.bytes(), PROGRAM + examples + (7 << 20));
+        let dealt = Footprint {
+            dealt_bytes: 100 << 20,
+            ..read
+        };
+        assert_eq!(dealt.bytes(), PROGRAM + examples + (105 << 20));
     }
 
     #[test]
@@ -85,10 +138,7 @@ mod tests {
             rows: huge,
             working_rows: huge,
             width: huge,
-            examples: 1,
-            feature_bytes: 1,
-            mixing_weights: 0,
-            working_bytes: 0,
+            ..footprint()
         };
         assert_eq!(footprint.bytes(), u64::MAX);
     }

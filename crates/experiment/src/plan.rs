@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use meshfold_algorithms::Rows;
 use meshfold_data::{DataFolder, Outline, Partition};
-use meshfold_engine::{Network, OwnModels};
+use meshfold_engine::{Device, Network, OwnModels};
 use meshfold_topology::OverlaySummary;
 use serde::Serialize;
 
@@ -38,7 +38,7 @@ pub struct RunPlan {
     pub parameters: usize,
     /// The model, fitted to the examples.
     pub model: Network,
-    /// Estimate of the memory that the run takes.
+    /// Estimate of the most memory that the run holds at once, in bytes: of the machine, and of a GPU that it runs on.
     pub memory_bytes: u64,
     /// Expected local steps of all rows in a round in which nobody fails or falls behind.
     pub local_steps_per_round: f64,
@@ -135,17 +135,27 @@ pub fn plan_with(
     folder: &DataFolder,
     own_models: &OwnModels,
 ) -> Result<Vec<RunPlan>, ConfigError> {
-    plan_within(source, folder, own_models, memory::available())
+    let planner = Planner::new(folder, own_models, None, memory::available());
+    plan_by(planner, source)
 }
 
-/// [`plan_with`] on a machine with `available` bytes of memory left.
-fn plan_within(
+/// [`plan_with`] for runs on `device`, which decides how much memory they take; the others plan for the processor with
+/// all its cores.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_on(
+    device: &Device,
     source: &Source,
     folder: &DataFolder,
     own_models: &OwnModels,
-    available: Option<u64>,
 ) -> Result<Vec<RunPlan>, ConfigError> {
-    let mut planner = Planner::new(folder, own_models, available);
+    let planner = Planner::new(folder, own_models, Some(device), memory::available());
+    plan_by(planner, source)
+}
+
+/// All runs of the experiment in `source`, as `planner` plans them.
+fn plan_by(mut planner: Planner<'_>, source: &Source) -> Result<Vec<RunPlan>, ConfigError> {
     let mut plans: Vec<RunPlan> = Vec::new();
     let mut place_of: BTreeMap<String, usize> = BTreeMap::new();
     let mut without_cliques = None;
@@ -193,7 +203,8 @@ rounds: 5
     #[test]
     fn a_run_that_does_not_fit_in_memory_is_refused_with_the_figure() {
         let (source, folder) = (Source::new("tiny.yaml", YAML), DataFolder::new("unused"));
-        let within = |available| plan_within(&source, &folder, &OwnModels::new(), available);
+        let none = OwnModels::new();
+        let within = |available| plan_by(Planner::new(&folder, &none, None, available), &source);
         let planned = within(None).unwrap();
         let needed = planned[0].memory_bytes;
         assert!(within(Some(needed)).is_ok());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use meshfold_data::{DataFolder, Outline, Partition};
-use meshfold_engine::{Key, Model, Network, OwnModels, Purpose, stream};
+use meshfold_engine::{Demand, Device, Key, Model, Network, OwnModels, Purpose, stream};
 
 use crate::checks;
 use crate::config::RunConfig;
@@ -25,6 +25,8 @@ const MOST_UNITS: usize = 1 << 24;
 pub(crate) struct Planner<'a> {
     folder: &'a DataFolder,
     own_models: &'a OwnModels,
+    /// What is run on; the processor with all its cores if absent.
+    device: Option<&'a Device>,
     available: Option<u64>,
     /// By dataset.
     outlines: BTreeMap<String, Arc<Outline>>,
@@ -34,15 +36,18 @@ pub(crate) struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    /// Plans for a machine with `available` bytes of memory left, with datasets in `folder`.
+    /// Plans for `device`, the processor with all its cores if absent, on a machine with `available` bytes of memory left,
+    /// with datasets in `folder`.
     pub(crate) fn new(
         folder: &'a DataFolder,
         own_models: &'a OwnModels,
+        device: Option<&'a Device>,
         available: Option<u64>,
     ) -> Self {
         Self {
             folder,
             own_models,
+            device,
             available,
             outlines: BTreeMap::new(),
             partitions: BTreeMap::new(),
@@ -86,8 +91,10 @@ impl<'a> Planner<'a> {
             width: layout.width(),
             examples: train + test,
             feature_bytes: outline.feature_bytes(),
+            dealt_bytes: dealt_bytes(&outline, &partition),
+            reading_bytes: config.dataset.reading_bytes(&outline, self.threads()),
             mixing_weights: overlay.as_ref().map_or(0, |planned| planned.matrix.nnz()),
-            working_bytes: working_bytes(&config, &network, &partition, test),
+            working_bytes: self.working_bytes(&config, &network, (&partition, test), &outline),
         }
         .bytes();
         if let Some(available) = self.available.filter(|available| memory_bytes > *available) {
@@ -120,6 +127,43 @@ impl<'a> Planner<'a> {
             clock,
             config,
         })
+    }
+
+    /// Threads of the processor that the run has.
+    fn threads(&self) -> usize {
+        match self.device {
+            Some(Device::Cpu(cpu)) => cpu.threads(),
+            _ => std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+
+    /// What training and judging on `tests` test examples take besides models and examples.
+    fn working_bytes(
+        &self,
+        config: &RunConfig,
+        network: &Network,
+        (partition, tests): (&Partition, usize),
+        outline: &Outline,
+    ) -> u64 {
+        let (method, clients) = (&config.algorithm, partition.clients());
+        let sgd = method.training().sgd;
+        let largest = (0..clients).map(|client| partition.shard(client).len());
+        let judged = config.evaluate.examples.count().unwrap_or(tests);
+        let demand = Demand {
+            // Where few rows stand for many clients, those that train are among the working rows.
+            rows: method
+                .rows(clients)
+                .count
+                .max(method.working_rows(clients).min(clients)),
+            batch: sgd.batch_on(largest.max().unwrap_or(0)),
+            tests: judged.min(tests),
+            stored: outline.feature_bytes(),
+            sgd: &sgd,
+        };
+        match self.device {
+            Some(device) => device.working_bytes(network, &demand),
+            None => network.working_bytes(&demand, self.threads()),
+        }
     }
 
     /// The partition that `run` asks for.
@@ -190,19 +234,13 @@ fn dealt_sizes(outline: &Outline, partition: &Partition) -> (usize, usize) {
     }
 }
 
-/// What training and judging take besides models and examples, with a thread per core.
-fn working_bytes(
-    config: &RunConfig,
-    network: &Network,
-    partition: &Partition,
-    tests: usize,
-) -> u64 {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let sgd = config.algorithm.training().sgd;
-    let largest = (0..partition.clients()).map(|client| partition.shard(client).len());
-    let batch = sgd.batch_on(largest.max().unwrap_or(0));
-    let judged = config.evaluate.examples.count().unwrap_or(tests);
-    network.working_bytes(batch, threads, judged.min(tests))
+/// Bytes of the features that `partition` copies to hold out a test set of its own, and of those that it holds out.
+fn dealt_bytes(outline: &Outline, partition: &Partition) -> usize {
+    let examples = outline.train() + outline.test();
+    partition.held_out().map_or(0, |held_out| {
+        let each = outline.feature_bytes() / examples.max(1);
+        outline.feature_bytes() + held_out.len() * each
+    })
 }
 
 /// The network of the run's model for the run's examples.

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use meshfold_experiment::{RunPlan, plan as planned};
+use meshfold_engine::OwnModels;
+use meshfold_experiment::{RunPlan, plan_on};
 
 use crate::arguments::PlanArguments;
 use crate::failure::Failure;
@@ -28,8 +29,10 @@ const COLUMNS: [Column<'_>; 9] = [
 /// # Errors
 /// [`Failure::Refused`] if the experiment cannot be planned.
 pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
+    let device = arguments.device.open()?;
     let folder = arguments.experiment.data.folder()?;
-    let plans = planned(&arguments.experiment.source()?, &folder)?;
+    let source = arguments.experiment.source()?;
+    let plans = plan_on(&device, &source, &folder, &OwnModels::new())?;
     warn(&plans);
     if arguments.json {
         return Ok(json_lines::print(plans.iter().map(RunPlan::summary))?);

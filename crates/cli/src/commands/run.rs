@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use meshfold_engine::Device;
+use meshfold_engine::{Device, OwnModels};
 use meshfold_experiment::{
-    Ending, RunOptions, RunPlan, RunReport, Summary, most_at_once, plan, run_all, write_report,
+    Ending, RunOptions, RunPlan, RunReport, Summary, finished, most_at_once, plan_on,
+    prepare_reports, run_all, write_report,
 };
 use serde::Serialize;
 
@@ -27,7 +28,8 @@ use crate::terminal;
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let device = arguments.device.open()?;
     let folder = arguments.experiment.data.folder()?;
-    let plans = plan(&arguments.experiment.source()?, &folder)?;
+    let source = arguments.experiment.source()?;
+    let plans = plan_on(&device, &source, &folder, &OwnModels::new())?;
     let session = Session {
         options: RunOptions {
             device,
@@ -42,6 +44,10 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let stop = interruption::listen()?;
     let at_once = arguments.at_once.map(usize::from);
     let at_once = at_once.unwrap_or_else(|| most_at_once(&plans, &session.options));
+    let is_left = |plan: &RunPlan| matches!(finished(plan, &session.options), Ok(None));
+    if plans.iter().any(is_left) {
+        prepare_reports();
+    }
     let runs = Runs::new(&plans, &folder, session.quiet);
     let reports = run_all(&plans, &session.options, at_once, &stop, &runs)?;
     let comparison = session.compare(&plans, &reports)?;

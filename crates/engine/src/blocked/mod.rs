@@ -28,7 +28,7 @@ use crate::learner::{Context, RowStates};
 use crate::network::Network;
 use crate::stack::Stack;
 use crate::tally::RowTally;
-use crate::work::{Amount, LocalWork, RowWork, Velocity};
+use crate::work::{Amount, Demand, LocalWork, RowWork, Velocity};
 use gradient::Gradients;
 use passes::Passes;
 use scratch::Scratches;
@@ -46,12 +46,11 @@ pub(crate) struct Blocked {
     tests: Option<Vec<f32>>,
 }
 
-/// Bytes that the trainer needs besides the models and the examples as they are stored: the scratch of `threads` threads
-/// that train `network` on batches of `batch` examples, and `tests` test examples as numbers if models are judged on all
-/// of them.
-pub(crate) fn bytes(network: &Network, batch: usize, threads: usize, tests: usize) -> u64 {
-    let scratch = scratch::floats(network, batch, evaluate::CHUNK.min(tests));
-    let floats = (threads * scratch) as u64 + (tests * network.inputs()) as u64;
+/// Bytes that the trainer needs besides the models and the examples as they are stored: what each of `threads` threads
+/// works in, and the test examples as numbers.
+pub(crate) fn bytes(network: &Network, demand: &Demand<'_>, threads: usize) -> u64 {
+    let scratch = scratch::floats(network, demand);
+    let floats = (threads * scratch) as u64 + (demand.tests * network.inputs()) as u64;
     floats.saturating_mul(size_of::<f32>() as u64)
 }
 

@@ -1,7 +1,9 @@
 //! Memory of one row's step, allocated once and used again.
 
 use super::stages::{Stage, Stages};
+use crate::layer::{Layer, Source};
 use crate::network::Network;
+use crate::work::Demand;
 use std::sync::{Mutex, PoisonError};
 
 /// What the nodes of one stage give, keep and get back.
@@ -74,15 +76,47 @@ impl Scratch {
     }
 }
 
-/// Floats that one thread needs to train `network` on batches of `batch` examples and to judge it on `judged` at once.
-pub(super) fn floats(network: &Network, batch: usize, judged: usize) -> usize {
+/// Floats that one thread needs for local steps and for judging.
+///
+/// Layers give, keep and get back so many floats of each example of a piece of a batch. Besides there are the largest
+/// weight, transposed; the weights of layers over grids, turned, and the sums of their gradients; a velocity, if there
+/// is momentum; and the gradient of a row, where it is not fed to the weights as it comes.
+pub(super) fn floats(network: &Network, demand: &Demand<'_>) -> usize {
     let stages = Stages::of(network);
-    let (batch, judged) = (batch.min(stages.piece), judged.min(stages.piece));
+    let batch = demand.batch.min(stages.piece);
+    let judged = demand.tests.min(super::evaluate::CHUNK).min(stages.piece);
     let given: usize = stages.stages.iter().map(|stage| stage.width).sum();
     let kept: usize = stages.stages.iter().map(|stage| stage.kept).sum();
+    let last = stages.stages.last().map_or(0, |stage| stage.width);
     let both = batch.max(judged) * (network.inputs() + given + kept);
-    // Deltas on the way back and the next batch; a velocity, sums or turned weights of a row.
-    both + batch * (given + network.inputs()) + 2 * network.layout().width()
+    // The next batch is read while this one goes back.
+    let back = batch * (given - last + network.inputs());
+    let row = network.layout().width();
+    let written = demand.sgd.clip_norm.is_some() || demand.batch > stages.piece;
+    let rows = usize::from(demand.sgd.momentum > 0.0) + usize::from(written);
+    both + back + rows * row + weights(network)
+}
+
+/// Floats of the weights that are held in another order on the way back, and of the sums of gradients over examples.
+fn weights(network: &Network) -> usize {
+    let (mut by_example, mut largest) = (0, 0);
+    for node in network.nodes() {
+        match &node.layer {
+            Layer::Convolution(layer) => by_example += 2 * layer.weight.len(),
+            Layer::Dense(layer) if node.source != Source::Example => {
+                largest = layer.weight.len().max(largest);
+            }
+            Layer::Lstm(layer) => {
+                let weights = [&layer.input_weight, &layer.hidden_weight];
+                largest = weights
+                    .map(|w| w.len())
+                    .into_iter()
+                    .fold(largest, usize::max);
+            }
+            _ => {}
+        }
+    }
+    by_example + largest
 }
 
 impl StageMemory {
@@ -113,5 +147,77 @@ impl Scratches {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(scratch);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{GnLenet, Mlp, Model};
+    use crate::schedule::LearningRate;
+    use crate::work::{BatchSize, Draw, Sgd};
+    use meshfold_data::{Input, Shape};
+
+    fn sgd() -> Sgd {
+        Sgd {
+            learning_rate: LearningRate::Constant(0.1),
+            momentum: 0.0,
+            weight_decay: 0.0,
+            clip_norm: None,
+            batch_size: BatchSize::Size(20),
+            draw: Draw::Shuffled,
+        }
+    }
+
+    fn demand(sgd: &Sgd) -> Demand<'_> {
+        Demand {
+            rows: 7,
+            sgd,
+            batch: 20,
+            tests: 1000,
+            stored: 0,
+        }
+    }
+
+    #[test]
+    fn a_hidden_layer_takes_what_it_gives_and_its_weight_transposed() {
+        let model = Model::Mlp(Mlp {
+            hidden: vec![50],
+            dropout: 0.0,
+        });
+        let network = Network::of_features(&model, 30, 10).unwrap();
+        let plain = sgd();
+        let given = 96 * (30 + 50 + 10) + 20 * (50 + 30) + 50 * 10;
+        assert_eq!(floats(&network, &demand(&plain)), given);
+        let moving = Sgd {
+            momentum: 0.9,
+            clip_norm: Some(1.0),
+            ..sgd()
+        };
+        let rows = 2 * network.layout().width();
+        assert_eq!(floats(&network, &demand(&moving)), given + rows);
+    }
+
+    #[test]
+    fn what_was_made_room_for_is_what_is_counted() {
+        let shape = Shape {
+            channels: 3,
+            height: 32,
+            width: 32,
+        };
+        let model = Model::GnLenet(GnLenet::default());
+        let network = Network::new(&model, Input::Numbers(shape), 10).unwrap();
+        let (stages, mut scratch) = (Stages::of(&network), Scratch::default());
+        scratch.fit(&network, &stages, 96, false);
+        scratch.fit(&network, &stages, 20, true);
+        let of_stage =
+            |memory: &StageMemory| memory.outputs.len() + memory.deltas.len() + memory.kept.len();
+        let stages: usize = scratch.stages.iter().map(of_stage).sum();
+        let next = 20 * network.inputs();
+        let plain = sgd();
+        assert_eq!(
+            floats(&network, &demand(&plain)),
+            stages + scratch.input.len() + next + weights(&network)
+        );
     }
 }

@@ -39,6 +39,7 @@ impl Trainer<'_> {
         let mut own = std::mem::take(&mut scratch.velocity);
         let velocity = match kept {
             Some(kept) => kept,
+            None if self.sgd.momentum == 0.0 => &mut [],
             None => {
                 own.resize(weights.len(), 0.0);
                 &mut own[..]
@@ -178,7 +179,9 @@ impl Trainer<'_> {
                     if momentum != 0.0 {
                         g += momentum * velocity[at];
                     }
-                    velocity[at] = g;
+                    if self.sgd.momentum != 0.0 {
+                        velocity[at] = g;
+                    }
                     weights[at] = w - rate * g;
                 }
             },

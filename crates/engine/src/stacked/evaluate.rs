@@ -14,7 +14,7 @@ use crate::score::{Score, Split};
 use crate::stack::Stack;
 
 /// Most examples that a row is judged on at once.
-const CHUNK: usize = 1024;
+pub(super) const CHUNK: usize = 1024;
 
 /// The examples of one chunk.
 struct Chunk {

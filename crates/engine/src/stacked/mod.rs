@@ -81,4 +81,4 @@ pub(crate) use quantize::quantize;
 pub(crate) use rows::{gather_rows, scatter_rows};
 pub(crate) use scaled::{add_scaled, scale_rows};
 pub use trace::{Launched, Trace};
-pub(crate) use trainer::Stacked;
+pub(crate) use trainer::{Stacked, bytes};

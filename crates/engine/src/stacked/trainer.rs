@@ -1,6 +1,7 @@
 //! The stacked trainer: local steps and gradients of all rows.
 
 use super::draws::{Draws, Table};
+use super::evaluate::CHUNK;
 use super::examples::DeviceExamples;
 use super::gpu::Gpu;
 use super::memory::{cube, cube_mut, tensor};
@@ -10,14 +11,14 @@ use super::sgd::{MomentumFrom, Update};
 use super::sink::Sink;
 use super::steps::{Scratch, Steps};
 use super::tallies::Tallies;
-use super::workspace::{block, largest};
+use super::workspace::{self, block, largest};
 use crate::error::EngineError;
 use crate::layer::{Layer, Node};
 use crate::learner::{Context, RowStates};
 use crate::network::Network;
 use crate::stack::Stack;
 use crate::tally::RowTally;
-use crate::work::{Amount, LocalWork, RowWork, Velocity};
+use crate::work::{Amount, Demand, LocalWork, RowWork, Velocity};
 use meshfold_data::Splits;
 
 /// Bytes of the largest buffer of activations, where the device allows as much: more would not make it busier.
@@ -33,6 +34,36 @@ pub(crate) struct Stacked {
     pub(super) workspace_bytes: usize,
     tallies: Option<Tallies>,
     scratch: Option<Scratch>,
+}
+
+/// Most bytes of a buffer of activations on `gpu`.
+fn workspace_bytes(gpu: &Gpu) -> usize {
+    WORKSPACE.min(gpu.memory().largest_buffer() as usize)
+}
+
+/// Bytes that the trainer needs on `gpu` besides the models: the examples; what the layers of a block of rows give, keep
+/// and get back in training, what they give and keep in judging; and velocities and gradients of all rows where they are
+/// kept.
+pub(crate) fn bytes(gpu: &Gpu, network: &Network, demand: &Demand<'_>) -> u64 {
+    let most = workspace_bytes(gpu);
+    let training = block(network, demand.rows, demand.batch, most);
+    let judging = block(network, demand.rows, demand.tests.clamp(1, CHUNK), most);
+    let written = demand.sgd.clip_norm.is_some()
+        || demand.batch > training.1
+        || !steps_at_once(network)
+        || network.own_model().is_some();
+    let stacks = u64::from(demand.sgd.momentum > 0.0) + u64::from(written);
+    let row = (network.layout().width() * size_of::<f32>()) as u64;
+    [
+        demand.stored as u64,
+        workspace::bytes(network, training, true),
+        workspace::bytes(network, judging, false),
+        stacks
+            .saturating_mul(demand.rows as u64)
+            .saturating_mul(row),
+    ]
+    .into_iter()
+    .fold(0, u64::saturating_add)
 }
 
 impl Stacked {
@@ -51,7 +82,7 @@ impl Stacked {
             gpu: gpu.clone(),
             train: DeviceExamples::upload(gpu, &splits.train, network)?,
             test: DeviceExamples::upload(gpu, &splits.test, network)?,
-            workspace_bytes: WORKSPACE.min(gpu.memory().largest_buffer() as usize),
+            workspace_bytes: workspace_bytes(gpu),
             tallies: None,
             scratch: None,
         })

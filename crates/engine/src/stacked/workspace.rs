@@ -54,8 +54,8 @@ pub(super) enum Kept {
 /// not known what it does.
 const ROOM_OF_OWN: usize = 16;
 
-/// Numbers per example of every buffer of a workspace in training.
-fn sizes(network: &Network) -> Vec<usize> {
+/// Numbers per example of every buffer of a workspace, in training or without gradients.
+fn sizes(network: &Network, training: bool) -> Vec<usize> {
     if network.own_model().is_some() {
         return vec![ROOM_OF_OWN * network.inputs().max(network.outputs())];
     }
@@ -68,20 +68,27 @@ fn sizes(network: &Network) -> Vec<usize> {
             Layer::Lstm(_) => vec![4 * size, size, node.output.channels],
             _ => Vec::new(),
         };
-        [vec![size, size], kept].concat()
+        [vec![size; 1 + usize::from(training)], kept].concat()
     };
     let nodes = network.nodes().iter().flat_map(of_node);
     nodes.chain([network.inputs()]).collect()
 }
 
+/// Bytes of all buffers for so many rows and examples.
+pub(super) fn bytes(network: &Network, (rows, examples): (usize, usize), training: bool) -> u64 {
+    let numbers: usize = sizes(network, training).iter().sum();
+    let all = (rows as u64).saturating_mul((examples * numbers) as u64);
+    all.saturating_mul(size_of::<f32>() as u64)
+}
+
 /// Numbers per example of the largest buffer.
 pub(super) fn largest(network: &Network) -> usize {
-    sizes(network).into_iter().max().unwrap_or(1)
+    sizes(network, true).into_iter().max().unwrap_or(1)
 }
 
 /// Numbers per example that decide on how many fit: those of the largest buffer, or a share of all.
 pub(super) fn widest(network: &Network) -> usize {
-    let all: usize = sizes(network).iter().sum();
+    let all: usize = sizes(network, true).iter().sum();
     largest(network).max(all.div_ceil(BUFFERS))
 }
 

@@ -10,8 +10,8 @@ use crate::churn::ChurnRun;
 use meshfold_topology::protocol::{ChurnTrace, EventKind, EventRecord};
 use serde_json::{Value, json};
 
-/// The whole page about these simulations, at least one, as HTML.
-pub(super) fn render(title: &str, runs: &[(ChurnRun, ChurnTrace)]) -> String {
+/// The page about these simulations, at least one.
+pub(super) fn page(title: &str, runs: &[(ChurnRun, ChurnTrace)]) -> Document {
     let charted = &runs[..runs.len().min(SERIES)];
     let sections = vec![
         correct(charted),
@@ -19,15 +19,14 @@ pub(super) fn render(title: &str, runs: &[(ChurnRun, ChurnTrace)]) -> String {
         messages(charted),
         configurations(runs),
     ];
-    let document = Document {
-        title,
+    Document {
+        title: title.to_owned(),
         header: format!("<p class=\"headline\">{}</p>", html(&sentence(runs))),
         toolbar: toolbar(charted),
         footer: footer(),
         data: data(charted, &sections),
         sections,
-    };
-    document.html()
+    }
 }
 
 /// What became of the events.
@@ -204,20 +203,22 @@ mod tests {
     use crate::source::Source;
     use meshfold_topology::protocol::simulate;
 
-    fn page(yaml: &str) -> String {
+    fn written(yaml: &str) -> String {
         let runs = plan_churn(&Source::new("c.yaml", yaml)).unwrap();
         let runs: Vec<_> = runs
             .into_iter()
             .map(|run| (run.clone(), simulate(&run.churn).unwrap()))
             .collect();
-        render("<failures>", &runs)
+        let mut written = Vec::new();
+        page("<failures>", &runs).write(&mut written).unwrap();
+        String::from_utf8(written).unwrap()
     }
 
     #[test]
     fn a_page_has_a_line_for_each_simulation_and_a_row_for_each_event() {
         let yaml = "{nodes: 40, spaces: 2, until_seconds: 12, events: [{at_seconds: 1, fail: {share: 0.1}}], \
                     sweep: {grid: {events.0.fail.share: [0.1, 0.2]}}}";
-        let page = page(yaml);
+        let page = written(yaml);
         let start = page.split_once("id=\"report-data\">").unwrap().1;
         let data: Value = serde_json::from_str(start.split_once("</script>").unwrap().0).unwrap();
         assert_eq!(data["groups"][1]["label"], "share=0.2");
@@ -235,6 +236,6 @@ mod tests {
     #[test]
     fn what_was_not_repaired_is_said_first() {
         let yaml = "{nodes: 100, spaces: 1, until_seconds: 12, events: [{at_seconds: 1, fail: {share: 0.3}}]}";
-        assert!(page(yaml).contains("After 1 of 1 events some nodes still lack"));
+        assert!(written(yaml).contains("After 1 of 1 events some nodes still lack"));
     }
 }

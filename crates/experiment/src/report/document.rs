@@ -5,6 +5,7 @@ use super::escape::{html, json_in_script};
 use super::palette;
 use super::plotly_script;
 use serde_json::{Map, Value};
+use std::io::{self, Write};
 
 /// Refuses every request that would leave the page, whatever else stands in it.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
@@ -20,7 +21,7 @@ pub(super) struct Section {
 }
 
 impl Section {
-    fn element(&self) -> String {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let Self {
             id,
             heading,
@@ -28,15 +29,16 @@ impl Section {
             body,
             ..
         } = self;
-        format!(
+        write!(
+            out,
             "<section id=\"{id}\"><h2>{heading}</h2><p class=\"lead\">{lead}</p>{body}</section>"
         )
     }
 }
 
 /// A page and its parts, all but the title HTML.
-pub(super) struct Document<'a> {
-    pub(super) title: &'a str,
+pub(super) struct Document {
+    pub(super) title: String,
     /// What stands below the title.
     pub(super) header: String,
     pub(super) toolbar: String,
@@ -46,12 +48,12 @@ pub(super) struct Document<'a> {
     pub(super) data: Value,
 }
 
-impl Document<'_> {
-    /// The whole page.
-    pub(super) fn html(&self) -> String {
-        let title = html(self.title);
-        let body: String = self.sections.iter().map(Section::element).collect();
-        let head = format!(
+impl Document {
+    /// Writes the whole page as HTML, a part at a time: scripts and data are too large to hold twice.
+    pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let title = html(&self.title);
+        write!(
+            out,
             "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
              <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\
              <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
@@ -59,18 +61,24 @@ impl Document<'_> {
              <title>{title} · Meshfold</title><style>{}{}</style></head>",
             palette::style(),
             include_str!("page.css"),
-        );
-        let header = format!(
-            "<header><p class=\"kicker\">Meshfold report</p><h1>{title}</h1>{}</header>",
-            self.header
-        );
-        let data = json_in_script(&self.data.to_string());
-        format!(
-            "{head}<body>{header}{}<main>{body}</main>{}\
-             <script type=\"application/json\" id=\"report-data\">{data}</script>\
-             <script type=\"text/plain\" id=\"plotly-packed\">{}</script><script>{}</script></body></html>\n",
-            self.toolbar,
+        )?;
+        write!(
+            out,
+            "<body><header><p class=\"kicker\">Meshfold report</p><h1>{title}</h1>{}</header>{}<main>",
+            self.header, self.toolbar,
+        )?;
+        for section in &self.sections {
+            section.write(out)?;
+        }
+        write!(
+            out,
+            "</main>{}<script type=\"application/json\" id=\"report-data\">{}</script>",
             self.footer,
+            json_in_script(&self.data.to_string()),
+        )?;
+        writeln!(
+            out,
+            "<script type=\"text/plain\" id=\"plotly-packed\">{}</script><script>{}</script></body></html>",
             plotly_script::packed(),
             include_str!("page.js"),
         )

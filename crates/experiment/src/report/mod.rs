@@ -5,9 +5,10 @@
 //! and names what distinguishes the groups, a file for each figure makes it, and [`page`] puts them together with
 //! style, script and the plotting library.
 
-use crate::results::write_atomically;
+use crate::results::{persist, temporary};
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 mod axes;
@@ -53,9 +54,16 @@ mod fixture;
 mod tests;
 
 use crate::churn::ChurnRun;
+use document::Document;
 pub use error::ReportError;
 use meshfold_topology::protocol::ChurnTrace;
 use run_folder::RunFolder;
+
+/// Packs the plotting library's script, 2 MB that stay for all reports to come. It takes some 20 MB while it lasts: called
+/// before a run holds much, they do not come on top.
+pub fn prepare_reports() {
+    plotly_script::packed();
+}
 
 /// Writes one self-contained HTML page about the runs in these folders to `out`.
 ///
@@ -79,8 +87,7 @@ pub fn write_report(runs: &[PathBuf], out: &Path) -> Result<(), ReportError> {
     if folders.is_empty() {
         return Err(ReportError::NoRuns);
     }
-    let page = page::render(&folders)?;
-    write_whole(out, &page).map_err(|source| ReportError::Write {
+    write_whole(out, &page::page(&folders)?).map_err(|source| ReportError::Write {
         path: out.to_owned(),
         source,
     })
@@ -98,18 +105,21 @@ pub fn write_churn_report(
     if runs.is_empty() {
         return Err(ReportError::NoRuns);
     }
-    write_whole(out, &churn_page::render(title, runs)).map_err(|source| ReportError::Write {
+    write_whole(out, &churn_page::page(title, runs)).map_err(|source| ReportError::Write {
         path: out.to_owned(),
         source,
     })
 }
 
-fn write_whole(out: &Path, page: &str) -> std::io::Result<()> {
+/// Writes the page `out` whole or not at all.
+fn write_whole(out: &Path, page: &Document) -> std::io::Result<()> {
     let folder = match out.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
     let name = out.file_name().ok_or(std::io::ErrorKind::IsADirectory)?;
     fs::create_dir_all(folder)?;
-    write_atomically(&folder.join(name), page.as_bytes())
+    let mut file = BufWriter::new(temporary(folder)?);
+    page.write(&mut file)?;
+    persist(file.into_inner()?, &folder.join(name))
 }

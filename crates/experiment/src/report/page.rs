@@ -17,11 +17,11 @@ use super::spread_chart;
 use super::summary_table;
 use serde_json::{Value, json};
 
-/// The whole page about these runs, at least one, as HTML.
+/// The page about these runs, at least one.
 ///
 /// # Errors
 /// [`ReportError::Read`] and [`ReportError::Content`] for files that are read only where they are shown.
-pub(super) fn render(runs: &[RunFolder]) -> Result<String, ReportError> {
+pub(super) fn page(runs: &[RunFolder]) -> Result<Document, ReportError> {
     let groups = Group::all(runs);
     let charted = &groups[..groups.len().min(SERIES)];
     let mut sections = vec![glance(charted)];
@@ -32,22 +32,20 @@ pub(super) fn render(runs: &[RunFolder]) -> Result<String, ReportError> {
     sections.extend(overlay_section::structure(charted)?);
     sections.extend(partition_section::section(charted)?);
     sections.push(configurations(&groups));
-    let title = title(runs);
     let header = format!(
         "<p class=\"headline\">{}</p>{}{}",
         html(&headline::sentences(&groups)),
         configuration::shared(&groups),
         notices(runs, &groups, charted.len()),
     );
-    let document = Document {
-        title: &title,
+    Ok(Document {
+        title: title(runs),
         header,
         toolbar: toolbar(charted),
         footer: footer(runs),
         data: data(charted, &sections),
         sections,
-    };
-    Ok(document.html())
+    })
 }
 
 fn glance(groups: &[Group<'_>]) -> Section {

@@ -1,12 +1,15 @@
 //! The plotting library's script, packed for embedding.
 
-use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use base64::write::EncoderStringWriter;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use plotly::Plot;
 use std::io::Write;
 use std::sync::OnceLock;
+
+/// Bytes that the packed script has room in.
+const ROOM: usize = 2_000_000;
 
 /// The script of plotly.js, compressed with gzip and written in base64: 1.9 MB instead of 4.7 MB.
 ///
@@ -14,25 +17,30 @@ use std::sync::OnceLock;
 pub(super) fn packed() -> &'static str {
     static PACKED: OnceLock<String> = OnceLock::new();
     PACKED.get_or_init(|| {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        let scripts = Plot::offline_js_sources();
+        let text = EncoderStringWriter::from_consumer(String::with_capacity(ROOM), &STANDARD);
+        let mut encoder = GzEncoder::new(text, Compression::best());
         encoder
-            .write_all(source().as_bytes())
-            .expect("a Vec takes any bytes");
-        STANDARD.encode(encoder.finish().expect("a Vec takes any bytes"))
+            .write_all(first(&scripts).as_bytes())
+            .expect("a String takes any text");
+        encoder
+            .finish()
+            .expect("a String takes any text")
+            .into_inner()
     })
 }
 
 /// The first of the two scripts that the crate offers; the other one typesets formulas, which no plot here has.
-fn source() -> String {
-    let scripts = Plot::offline_js_sources();
+fn first(scripts: &str) -> &str {
     let start = scripts.find('>').map_or(0, |tag| tag + 1);
     let end = scripts.find("</script>").unwrap_or(scripts.len());
-    scripts[start..end].to_owned()
+    &scripts[start..end]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base64::Engine;
     use flate2::read::GzDecoder;
     use std::io::Read;
 
@@ -45,6 +53,6 @@ mod tests {
             .unwrap();
         assert!(script.len() > 3_000_000 && script.contains("plotly.js v"));
         assert!(!script.contains("MathJax-script") && !script.contains("</script>"));
-        assert!(packed().len() < 2_000_000, "{}", packed().len());
+        assert!(packed().len() < ROOM, "{}", packed().len());
     }
 }
