@@ -100,8 +100,9 @@ fn of_linear(shares: &Shares<'_>, (linear, train): (&Linear, &Examples)) -> NonI
 /// The least losses are searched for; the same bits come out whatever the number of threads.
 ///
 /// # Complexity
-/// As many passes over all examples, O(n C d) each, as the search of `f*` takes steps, which are hundreds; the clients'
-/// own searches are far cheaper, because a client with fewer examples than features is reduced to as many features.
+/// A pass over all examples, O(n C d), for each step of the search of `f*`, which are hundreds; a client with `m` examples
+/// has steps of O(m C min(m, d)), and O(m² d) before them if `m < d`. MNIST's 60,000 images on 1,000 clients with a decay
+/// of 1e-4: 160 seconds of one core at 2.50 GHz that is shared with other work, about nine tenths of it for `f*`.
 fn of_logistic(shares: &Shares<'_>, train: &Examples, decay: f64) -> NonIidDegree {
     let own: Vec<Minimum> = shares
         .0

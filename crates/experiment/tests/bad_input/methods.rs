@@ -270,7 +270,7 @@ fn a_non_iid_degree_needs_convex_losses_that_have_a_minimum() {
     );
     expect(
         &seen,
-        "[non_iid_degree]",
+        "theory",
         &["nobody can tell", "`linear`", "`logistic`"],
     );
     let logistic = |decay: &str| {
@@ -280,7 +280,7 @@ fn a_non_iid_degree_needs_convex_losses_that_have_a_minimum() {
     };
     for none in ["", ", weight_decay: 0"] {
         let words = ["at infinity", "a positive `weight_decay`"];
-        expect(&refused(&logistic(none)), "[non_iid_degree]", &words);
+        expect(&refused(&logistic(none)), "theory", &words);
     }
     let decays = logistic(", weight_decay: 0.1");
     assert!(plan(&decays, &DataFolder::new("nowhere")).is_ok());
