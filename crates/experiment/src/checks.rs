@@ -195,12 +195,23 @@ pub(crate) fn asks_for_cliques(run: &Resolved<'_>) -> Option<ConfigError> {
 
 /// Checks that what is asked of theory can be computed for the model.
 pub(crate) fn theory(run: &Resolved<'_>) -> Result<(), ConfigError> {
-    let asked = run.config.evaluate.theory.contains(&Quantity::NonIidDegree);
-    if !asked || matches!(run.config.model, Model::Linear(_)) {
+    if !run.config.evaluate.theory.contains(&Quantity::NonIidDegree) {
         return Ok(());
     }
-    let found = "non_iid_degree, Γ, of a model whose least losses have no formula";
-    let needed = "the model `linear`, whose least losses are those of least squares";
+    let decays = run.config.algorithm.training().sgd.weight_decay > 0.0;
+    let (found, needed) = match run.config.model {
+        Model::Linear(_) => return Ok(()),
+        Model::Logistic if decays => return Ok(()),
+        Model::Logistic => (
+            "non_iid_degree, Γ, of `logistic` without weight decay, whose least losses lie at infinity where classes can \
+             be separated",
+            "a positive `weight_decay` of the method, such as 1.0e-4",
+        ),
+        _ => (
+            "non_iid_degree, Γ, of a model whose least losses nobody can tell",
+            "the model `linear`, or `logistic` with a positive `weight_decay`, whose losses are convex",
+        ),
+    };
     Err(run.wrong("evaluate.theory", found, needed))
 }
 

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use meshfold_algorithms::RowKind;
 use meshfold_algorithms::theory::{IterateWeights, inexactness, local_dissimilarity};
 use meshfold_data::Examples;
-use meshfold_engine::{EngineError, Learner, Model, Split, Stack};
+use meshfold_engine::{EngineError, Learner, Split, Stack};
 use serde::{Deserialize, Serialize};
 
-use crate::non_iid_degree::non_iid_degree;
+use crate::non_iid_degree::{NonIidDegree, non_iid_degree};
 use crate::plan::RunPlan;
 
 /// A quantity that is recorded when asked for.
@@ -37,11 +37,15 @@ pub enum Quantity {
     /// those that were due.
     AveragedIterates,
     /// Γ of P-FedAvg, Assumption 6: how far the least loss of all is above the mean of the clients' own least losses. Of the
-    /// model `linear`, whose least losses are those of least squares.
+    /// model `linear`, whose least losses are those of least squares, and of `logistic` where the method's `weight_decay`
+    /// is positive. Those are searched for, and `non_iid_degree_error` says how far from Γ the figure is at most, in
+    /// nats: a millionth, unless a search ends before.
     ///
     /// # Interpretation
     /// A client of server `i` counts `1/(M N_i)`, as printed; without servers all count alike. Losses are those of all
-    /// the client's examples, without weight decay, whether clients are alive or not.
+    /// the client's examples, whether clients are alive or not. Those of `linear` are without weight decay. Those of
+    /// `logistic` have `λ/2 ‖w‖²` besides, biases included, as the steps have: without it, examples that planes separate
+    /// have no least loss, and P-FedAvg's Assumption 2 does not hold.
     NonIidDegree,
 }
 
@@ -76,7 +80,7 @@ pub(crate) struct Practice {
     before: Option<Vec<f64>>,
     clique_skew: Option<[f64; 2]>,
     /// Γ, which training does not change.
-    non_iid_degree: Option<f64>,
+    non_iid_degree: Option<NonIidDegree>,
 }
 
 impl Practice {
@@ -99,10 +103,8 @@ impl Practice {
 
     /// Before the first round: what the examples alone decide.
     pub(crate) fn of_examples(&mut self, plan: &RunPlan, train: &Examples) {
-        if let (true, Model::Linear(linear)) =
-            (self.asks(Quantity::NonIidDegree), &plan.config.model)
-        {
-            self.non_iid_degree = Some(non_iid_degree(plan, linear, train));
+        if self.asks(Quantity::NonIidDegree) {
+            self.non_iid_degree = non_iid_degree(plan, train);
         }
     }
 
@@ -167,8 +169,9 @@ impl Practice {
                 .collect();
             spread(Quantity::Inexactness, &ratios, &mut found);
         }
-        if let Some(degree) = self.non_iid_degree {
+        if let Some(NonIidDegree { degree, error }) = self.non_iid_degree {
             found.insert(Quantity::NonIidDegree.name().to_owned(), degree);
+            found.extend(error.map(|error| ("non_iid_degree_error".to_owned(), error)));
         }
         if let (true, Some([mean, max])) = (self.asks(Quantity::CliqueSkew), self.clique_skew) {
             found.insert("clique_skew".to_owned(), mean);

@@ -267,9 +267,27 @@ fn skews_of_cliques_need_cliques_in_some_run() {
 }
 
 #[test]
-fn a_non_iid_degree_needs_a_model_whose_least_loss_has_a_formula() {
-    let method = format!("{{dsgd: {{{SGD}}}}}");
-    let seen = refusal(&method, "ring", "evaluate: {theory: [non_iid_degree]}");
-    assert!(seen.message.contains("non_iid_degree"), "{seen:?}");
-    assert!(seen.message.contains("`linear`"), "{seen:?}");
+fn a_non_iid_degree_needs_convex_losses_that_have_a_minimum() {
+    let asked = "evaluate: {theory: [non_iid_degree]}";
+    let seen = refusal(
+        &format!("{{dsgd: {{{SGD}, weight_decay: 0.1}}}}"),
+        "ring",
+        asked,
+    );
+    expect(
+        &seen,
+        "theory",
+        &["nobody can tell", "`linear`", "`logistic`"],
+    );
+    let logistic = |decay: &str| {
+        let source = experiment(&format!("{{dsgd: {{{SGD}{decay}}}}}"), "ring", asked);
+        let text = source.text().replace("{mlp: {hidden: [20]}}", "logistic");
+        Source::new("tiny.yaml", text)
+    };
+    for none in ["", ", weight_decay: 0"] {
+        let words = ["at infinity", "a positive `weight_decay`"];
+        expect(&refused(&logistic(none)), "theory", &words);
+    }
+    let decays = logistic(", weight_decay: 0.1");
+    assert!(plan(&decays, &DataFolder::new("nowhere")).is_ok());
 }

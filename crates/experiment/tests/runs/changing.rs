@@ -219,6 +219,22 @@ fn the_non_iid_degree_of_a_linear_model_is_recorded() {
     assert!(degrees[0].abs() < 1e-9, "{}", degrees[0]);
 }
 
+/// Each client's own images are told apart more easily than all of them: there is something to lose by sharing.
+#[test]
+fn the_non_iid_degree_of_a_logistic_model_is_recorded_with_its_error() {
+    let method = "algorithm={dsgd: {batch_size: 7, learning_rate: 0.1, weight_decay: 0.01}}";
+    let asked = "evaluate.theory=[non_iid_degree]";
+    let (records, _) = finished(&[method, "model=logistic", asked, "rounds=1"]);
+    for record in &records {
+        assert_eq!(record.theory, records[0].theory);
+    }
+    let [degree, error] =
+        ["non_iid_degree", "non_iid_degree_error"].map(|name| records[0].theory[name]);
+    assert!((0.0..=1e-6).contains(&error), "{error}");
+    // The loss of a model of zeros, ln 10, is above f*, and no least loss is below zero.
+    assert!(degree > error && degree < 10.0_f64.ln(), "{degree}");
+}
+
 #[test]
 fn servers_hold_the_rows_of_p_fedavg_and_walkers_those_of_a_walk_among_many() {
     let p_fedavg = "algorithm={p_fedavg: {servers: {count: 3}, participation: {per_server: 1}, local: {steps: 2}, batch_size: 7, learning_rate: 0.1}}";

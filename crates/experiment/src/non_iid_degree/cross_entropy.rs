@@ -1,0 +1,117 @@
+//! The cross-entropy of softmax regression with weight decay, and its gradient.
+
+use rayon::prelude::*;
+
+use super::inputs::{Coordinates, Inputs};
+use super::lanes::{LANES, dot};
+use super::minimum::{Minimum, StronglyConvex, minimum};
+use super::tile::{TILE, Tile};
+
+/// Examples whose losses and gradients are added up one after another: threads take such blocks.
+const BLOCK: usize = 512;
+
+/// `Σ_k w_k CE(softmax(W x_k), y_k) + λ/2 ‖W‖²`, a constant feature standing for the biases.
+///
+/// A model `W` is `[C][d]`, class by class, every class padded to whole [`LANES`] with zeros.
+#[derive(Debug)]
+pub(super) struct CrossEntropy<I> {
+    /// `x`, `[n][d]`.
+    pub(super) inputs: I,
+    /// `y`, `[n]`.
+    pub(super) labels: Vec<u16>,
+    /// `w`, `[n]`.
+    pub(super) weights: Vec<f64>,
+    /// Classes, `C`.
+    pub(super) classes: usize,
+    /// Weight decay, `λ`.
+    pub(super) decay: f64,
+}
+
+impl<I: Inputs> CrossEntropy<I> {
+    /// The least loss.
+    pub(super) fn least(self) -> Minimum {
+        if self.inputs.count() >= self.inputs.width() {
+            return minimum(&self);
+        }
+        let few = CrossEntropy {
+            inputs: Coordinates::of(&self.inputs),
+            labels: self.labels,
+            weights: self.weights,
+            classes: self.classes,
+            decay: self.decay,
+        };
+        minimum(&few)
+    }
+
+    /// Features of a class, padded to whole lanes.
+    fn padded(&self) -> usize {
+        self.inputs.width().next_multiple_of(LANES)
+    }
+
+    /// Cross-entropy and gradient over the block of examples that begins with `first`.
+    fn block(&self, first: usize, model: &[f64]) -> (f64, Vec<f64>) {
+        let padded = self.padded();
+        let (mut loss, mut gradient) = (0.0, vec![0.0; model.len()]);
+        let mut tile = Tile::new(padded, self.classes);
+        let last = (first + BLOCK).min(self.inputs.count());
+        for start in (first..last).step_by(TILE) {
+            let examples = start..(start + TILE).min(last);
+            for (example, row) in examples.clone().zip(tile.inputs.chunks_exact_mut(padded)) {
+                self.inputs.read(example, &mut row[..self.inputs.width()]);
+            }
+            tile.forward(model);
+            tile.outputs[examples.len() * self.classes..].fill(0.0);
+            for (example, outputs) in examples.zip(tile.outputs.chunks_exact_mut(self.classes)) {
+                let label = usize::from(self.labels[example]);
+                loss += judge(outputs, label, self.weights[example]);
+            }
+            tile.backward(&mut gradient);
+        }
+        (loss, gradient)
+    }
+}
+
+impl<I: Inputs> StronglyConvex for CrossEntropy<I> {
+    fn parameters(&self) -> usize {
+        self.classes * self.padded()
+    }
+
+    fn convexity(&self) -> f64 {
+        self.decay
+    }
+
+    /// O(n C d), shared by the threads; the sums of the blocks are added in one order.
+    fn at(&self, model: &[f64], gradient: &mut [f64]) -> f64 {
+        let blocks: Vec<(f64, Vec<f64>)> = (0..self.inputs.count().div_ceil(BLOCK))
+            .into_par_iter()
+            .map(|block| self.block(block * BLOCK, model))
+            .collect();
+        for (gradient, weight) in gradient.iter_mut().zip(model) {
+            *gradient = self.decay * weight;
+        }
+        let mut loss = 0.5 * self.decay * dot(model, model);
+        for (block_loss, block_gradient) in blocks {
+            loss += block_loss;
+            for (gradient, block) in gradient.iter_mut().zip(block_gradient) {
+                *gradient += block;
+            }
+        }
+        loss
+    }
+}
+
+/// Weighted cross-entropy of `logits` `[C]`, which become its gradient by them.
+fn judge(logits: &mut [f64], label: usize, weight: f64) -> f64 {
+    let most = logits.iter().copied().fold(f64::MIN, f64::max);
+    let of_label = logits[label] - most;
+    let mut sum = 0.0;
+    for logit in logits.iter_mut() {
+        *logit = (*logit - most).exp();
+        sum += *logit;
+    }
+    for probability in logits.iter_mut() {
+        *probability *= weight / sum;
+    }
+    logits[label] -= weight;
+    weight * (sum.ln() - of_label)
+}
