@@ -82,7 +82,8 @@ impl Configured for PFedavg {
             Some(count) => count * self.servers.count,
             None => clients,
         };
-        2 * (slots + self.servers.count)
+        // Behind the slots stand the servers' models; averages and mixing write into three stacks more.
+        slots + 4 * self.servers.count
     }
 
     fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {

@@ -3,6 +3,7 @@
 use crate::error::EngineError;
 use crate::kernels::Instructions;
 use crate::network::Network;
+use crate::recycled::Recycled;
 use crate::work::Demand;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::fmt;
@@ -61,6 +62,7 @@ impl fmt::Display for DeviceRequest {
 pub struct Cpu {
     instructions: Instructions,
     pool: Arc<ThreadPool>,
+    recycled: Arc<Recycled>,
 }
 
 impl Cpu {
@@ -84,6 +86,7 @@ impl Cpu {
         Ok(Self {
             instructions: instructions.unwrap_or_else(Instructions::detect),
             pool: Arc::new(pool),
+            recycled: Arc::default(),
         })
     }
 
@@ -95,6 +98,11 @@ impl Cpu {
     /// Number of threads.
     pub fn threads(&self) -> usize {
         self.pool.current_num_threads()
+    }
+
+    /// Memory of stacks that are gone.
+    pub(crate) fn recycled(&self) -> &Recycled {
+        &self.recycled
     }
 
     /// Runs `work` on the device's own threads.

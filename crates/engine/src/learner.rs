@@ -109,7 +109,11 @@ impl Learner {
             }
         }
         let trainer = match device {
-            Device::Cpu(cpu) => Trainer::Blocked(Blocked::new(cpu, &network)?),
+            Device::Cpu(cpu) => {
+                // What an earlier run held may be of other shapes.
+                cpu.recycled().clear();
+                Trainer::Blocked(Blocked::new(cpu, &network)?)
+            }
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Trainer::Stacked(Box::new(crate::stacked::Stacked::upload(
                 gpu, &network, &splits,

@@ -23,6 +23,7 @@ mod network;
 pub mod oracle;
 mod own;
 mod quantiser;
+mod recycled;
 mod schedule;
 mod score;
 mod stack;

@@ -61,12 +61,27 @@ macro_rules! on {
     };
 }
 
+impl Drop for Stack {
+    fn drop(&mut self) {
+        let own = self.take_storage();
+        for storage in self.spare.take().into_iter().chain([own]) {
+            self.leave(storage);
+        }
+    }
+}
+
 impl Stack {
     /// A stack of zeros, `[rows, P]`.
     pub fn zeros(device: &Device, layout: &Arc<Layout>, rows: usize) -> Self {
         let shape = Shape::from(vec![rows, layout.width()]);
         let storage = match device {
-            Device::Cpu(_) => Storage::of_host(vec![0.0; rows * layout.width()], shape),
+            Device::Cpu(cpu) => match cpu.recycled().take(&shape) {
+                Some(mut tensor) => {
+                    tensor.storage_mut::<f32>().fill(0.0);
+                    Storage::Host(tensor)
+                }
+                None => Storage::of_host(vec![0.0; rows * layout.width()], shape),
+            },
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Storage::Gpu(Tensor::zeros(shape, gpu.device())),
         };
@@ -150,11 +165,26 @@ impl Stack {
         let mut copy = Self::zeros(&self.device, &self.layout, 0);
         copy.rows = self.rows;
         copy.storage = on!(&self.storage,
-            Host(_) => {
-                Storage::of_host(self.to_host(), Shape::from(vec![self.rows, self.layout.width()]))
-            },
+            Host(tensor) => self.copy_of(tensor.storage()),
             Gpu(tensor) => Storage::Gpu(stacked::copy(tensor.clone())));
         copy
+    }
+
+    /// The rows `values` in memory of their own.
+    fn copy_of(&self, values: &[f32]) -> Storage {
+        let shape = Shape::from(vec![self.rows, self.layout.width()]);
+        let recycled = match &self.device {
+            Device::Cpu(cpu) => cpu.recycled().take(&shape),
+            #[cfg(feature = "gpu")]
+            Device::Gpu(_) => None,
+        };
+        match recycled {
+            Some(mut tensor) => {
+                tensor.storage_mut().copy_from_slice(values);
+                Storage::Host(tensor)
+            }
+            None => Storage::of_host(values.to_vec(), shape),
+        }
     }
 
     /// The rows in host memory, for the blocked trainer and host kernels.
@@ -165,6 +195,21 @@ impl Stack {
     /// The rows in host memory, to be changed.
     pub(crate) fn host_mut(&mut self) -> Option<&mut [f32]> {
         on!(&mut self.storage, Host(tensor) => Some(tensor.storage_mut::<f32>()), Gpu(_) => None)
+    }
+
+    /// Leaves memory that is done with to stacks to come.
+    pub(super) fn leave(&self, storage: Storage) {
+        match (&self.device, storage) {
+            (Device::Cpu(cpu), Storage::Host(tensor)) => cpu.recycled().put(tensor),
+            #[cfg(feature = "gpu")]
+            _ => {}
+        }
+    }
+
+    /// Takes the memory out of a stack that is done with.
+    pub(super) fn take_storage(&mut self) -> Storage {
+        let nothing = Storage::of_host(Vec::new(), Shape::from(vec![0, 0]));
+        std::mem::replace(&mut self.storage, nothing)
     }
 
     /// Takes the GPU's tensor out, so that a kernel finds its buffer unshared; it must be put back.

@@ -32,7 +32,10 @@ impl Stack {
         }
         let mut out = match self.spare.take() {
             Some(storage) if mixing.rows() == self.rows => storage,
-            _ => Self::zeros(&self.device, &self.layout, mixing.rows()).storage,
+            _ => {
+                let mut fresh = Self::zeros(&self.device, &self.layout, mixing.rows());
+                fresh.take_storage()
+            }
         };
         let width = self.layout.width();
         match (&self.device, &self.storage, &mut out) {
@@ -54,7 +57,10 @@ impl Stack {
             _ => unreachable!("a stack and its double buffer live on the same device"),
         }
         let old = std::mem::replace(&mut self.storage, out);
-        self.spare = (mixing.rows() == self.rows).then_some(old);
+        match mixing.rows() == self.rows {
+            true => self.spare = Some(old),
+            false => self.leave(old),
+        }
         self.rows = mixing.rows();
         Ok(())
     }

@@ -119,6 +119,24 @@ fn the_identity_changes_nothing_and_a_wrong_shape_is_refused() {
     );
 }
 
+/// Stacks of this size are laid where others were.
+#[test]
+fn memory_that_is_used_again_holds_nothing_of_what_was() {
+    let (device, layout) = (cpu(2, None), layout(&[1 << 18]));
+    drop(stack(&device, &layout, 3, 5));
+    let zeros = Stack::zeros(&device, &layout, 3);
+    assert!(zeros.to_host().iter().all(|value| *value == 0.0));
+    let one = stack(&device, &layout, 3, 6);
+    drop(zeros);
+    let copy = one.duplicate();
+    assert_eq!(copy.to_host(), one.to_host());
+    let shared = copy.tensor();
+    drop(copy);
+    let other = Stack::zeros(&device, &layout, 3);
+    assert!(shared.into_data().try_to_vec::<f32>().unwrap() == one.to_host());
+    assert!(other.to_host().iter().all(|value| *value == 0.0));
+}
+
 #[test]
 fn rows_are_gathered_and_scattered() {
     let layout = layout(&[70]);
