@@ -164,7 +164,14 @@ impl<'a> Course<'a> {
     }
 
     /// Judges the models as they are, for a record and for the table of clients.
+    ///
+    /// # Errors
+    /// [`RunError::NobodyAlive`] if no client is whose model could be judged; those of the engine.
     pub(crate) fn evaluate(&mut self) -> Result<(Record, Verdict), RunError> {
+        let kind = self.algorithm.rows().kind;
+        if kind == RowKind::Client && !self.alive.contains(&true) {
+            return Err(RunError::NobodyAlive { round: self.round });
+        }
         let verdict = self.judge.judge(
             &mut self.learner,
             &*self.algorithm,
@@ -172,7 +179,6 @@ impl<'a> Course<'a> {
             &self.alive,
             self.round,
         )?;
-        let kind = self.algorithm.rows().kind;
         let deployed = self.algorithm.deployed(&self.models);
         let deployed_alive = alive_rows(kind, deployed, &self.alive);
         let theory = self.practice.measure(

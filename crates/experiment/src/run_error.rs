@@ -67,6 +67,14 @@ pub enum RunError {
         /// What is wrong with it.
         source: serde_json::Error,
     },
+    /// Failures leave nobody whose model could be judged.
+    #[error(
+        "no client is alive after round {round}, so that no model can be judged: let fewer fail"
+    )]
+    NobodyAlive {
+        /// The round.
+        round: usize,
+    },
     /// The engine refused or failed; a model that is not finite among it.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -90,8 +98,12 @@ impl RunError {
         }
     }
 
-    /// Whether the models or the device failed, rather than the files: the run then ends with its records kept.
+    /// Whether the models, their clients or the device failed, rather than the files: the run then ends with its records
+    /// kept.
     pub(crate) fn is_of_the_models(&self) -> bool {
-        matches!(self, Self::Engine(_) | Self::Algorithm(_))
+        matches!(
+            self,
+            Self::Engine(_) | Self::Algorithm(_) | Self::NobodyAlive { .. }
+        )
     }
 }

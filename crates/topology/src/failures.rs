@@ -2,6 +2,7 @@
 
 use crate::TopologyError;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 mod broken;
 
@@ -158,6 +159,11 @@ impl Target<u32> {
             Self::Count(_) => Ok(()),
             Self::List(list) => match list.iter().find(|client| **client as usize >= nodes) {
                 Some(client) => wrong("clients.list", client, format!("clients below {nodes}")),
+                None if BTreeSet::from_iter(list).len() == nodes => wrong(
+                    "clients.list",
+                    "all clients",
+                    format!("fewer than all {nodes}"),
+                ),
                 None => Ok(()),
             },
         }
@@ -218,6 +224,10 @@ mod tests {
             (
                 r#"[{"clients": {"list": [3, 10]}}]"#,
                 "0.clients.list: found 10, needed clients below 10",
+            ),
+            (
+                r#"[{"clients": {"list": [9, 8, 7, 6, 5, 5, 4, 3, 2, 1, 0]}}]"#,
+                "0.clients.list: found all clients, needed fewer than all 10",
             ),
             (
                 r#"[{"edges": {"list": [[0, 1], [4, 12]]}}]"#,
