@@ -11,7 +11,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 /// Bytes of a thread's own stack: whole runs are carried out on the device's threads.
-const THREAD_STACK: usize = 8 << 20;
+pub(crate) const THREAD_STACK: usize = 8 << 20;
 
 /// A device as a user asks for it: `cpu`, `wgpu`, `wgpu:1`, `cuda:0`, `auto`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -163,32 +163,43 @@ impl Device {
         Cpu::new(None, None).map(Self::Cpu)
     }
 
-    /// Calls `work` on as many of the device's threads at once as there are, at most `most`, and returns when all calls have.
+    /// Calls `work` `most` times at once, on the processor at most once for each of its threads, and returns when all calls
+    /// have. A call is given the device as it is to be used by what it does.
     ///
-    /// Within a call the verbs' work begins on the calling thread, and threads without a call of their own take their share of
-    /// it: independent calls never wait for one another. A GPU has a single queue and gets a single call, on this thread.
-    pub fn side_by_side(&self, most: usize, work: impl Fn() + Sync) {
+    /// On the processor a call's verbs begin on the calling thread, and threads without a call of their own take their share
+    /// of it: independent calls never wait for one another. On a GPU, calls have threads of their own, but the local steps of
+    /// their learners are made together where they are of the same kind: every learner waits there until the others have
+    /// come or are gone. A call must not open a learner that lives as long as another of its own.
+    pub fn side_by_side(&self, most: usize, work: impl Fn(&Self) + Sync) {
         match self {
             Self::Cpu(cpu) => {
                 cpu.pool.broadcast(|thread| {
                     if thread.index() < most {
-                        work();
+                        work(self);
                     }
                 });
             }
             #[cfg(feature = "gpu")]
-            Self::Gpu(_) if most > 0 => work(),
-            #[cfg(feature = "gpu")]
-            Self::Gpu(_) => {}
+            Self::Gpu(gpu) => gpu.side_by_side(most, |gpu| work(&Self::Gpu(gpu))),
         }
     }
 
-    /// Calls that [`Device::side_by_side`] makes at once, at most.
+    /// Calls that [`Device::side_by_side`] makes at once with profit, at most.
     pub fn width(&self) -> usize {
         match self {
             Self::Cpu(cpu) => cpu.threads(),
             #[cfg(feature = "gpu")]
-            Self::Gpu(_) => 1,
+            Self::Gpu(_) => crate::stacked::Gpu::WIDTH,
+        }
+    }
+
+    /// Bytes of memory of its own that the device has for certain: a GPU tells of its largest buffer alone. `None` where
+    /// models lie in the machine's memory.
+    pub fn own_memory(&self) -> Option<u64> {
+        match self {
+            Self::Cpu(_) => None,
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => (!gpu.is_software()).then(|| gpu.memory().largest_buffer()),
         }
     }
 

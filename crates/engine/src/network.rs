@@ -179,6 +179,23 @@ impl Network {
         }
     }
 
+    /// Whether both are the same layers over the same examples, so that their rows can stand in one stack. Of models of a
+    /// user's own nothing is known.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn has_the_layers_of(&self, other: &Self) -> bool {
+        let own = |network: &Self| (network.input, network.classes, network.positions);
+        match (&self.body, &other.body) {
+            (Body::Layers(nodes), Body::Layers(others)) => {
+                Arc::ptr_eq(&self.layout, &other.layout)
+                    || nodes == others
+                        && own(self) == own(other)
+                        && (self.loss, self.dropout) == (other.loss, other.dropout)
+                        && self.layout == other.layout
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the channels of an example's places go innermost: convolutions read them so. Examples are stored with
     /// their channels outermost, and so dense layers read them.
     pub(crate) fn reads_channels_last(&self) -> bool {

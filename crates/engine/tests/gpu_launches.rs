@@ -7,11 +7,13 @@ mod support;
 
 use meshfold_data::Input;
 use meshfold_engine::{
-    Amount, CharLstm, Device, GnLenet, Judged, Learner, Mixing, Mlp, Model, NormPlace, Resnet, Sgd,
-    Stack, Start, Trace, Velocity,
+    Amount, CharLstm, Device, GnLenet, Judged, Launched, Learner, Mixing, Mlp, Model, NormPlace,
+    Resnet, Sgd, Split, Stack, Start, Trace, Velocity,
 };
 use meshfold_topology::MixingMatrix;
-use support::{Case, gpu, image, rows, sgd, work};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
+use support::{Case, gpu, image, partition, rows, sgd, work};
 
 /// Launches of local steps of three clients.
 fn launches(learner: &mut Learner, stack: &mut Stack, steps: u32, sgd: &Sgd) -> u64 {
@@ -134,4 +136,46 @@ fn mixing_over_an_overlay_is_one_launch_and_over_all_two() {
         let written: u64 = traced.iter().map(|kernel| kernel.bytes_written).sum();
         assert!(written >= 4 * 3 * learner.network().layout().parameters() as u64);
     }
+}
+
+#[test]
+fn runs_side_by_side_launch_their_steps_and_judgements_once() {
+    let Some(device) = gpu() else { return };
+    let case = mlp(&[17]);
+    let splits = case.splits(120);
+    let partition = Arc::new(partition(&[40, 30, 50]));
+    let (rounds, steps, plain) = (4, 5, sgd(5, 0.9));
+    // Launches of copies between the runs' stacks and that of all, and others.
+    let launches = |runs: usize| {
+        let begun = Barrier::new(runs);
+        let next = AtomicU64::new(1);
+        let trace = Trace::begin();
+        device.side_by_side(runs, |device| {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            let (splits, partition) = (splits.clone(), partition.clone());
+            let learner = Learner::upload(device, case.network(), splits, partition, seed);
+            let mut learner = learner.unwrap();
+            begun.wait();
+            let mut stack = learner.initial(3, Start::Independent).unwrap();
+            let tasks = rows(&[Amount::Steps(steps); 3]);
+            for round in 1..=rounds {
+                let work = work(round, &tasks, &plain);
+                learner.train(&mut stack, Velocity::Fresh, &work).unwrap();
+            }
+            learner.evaluate(&stack, Split::Test, None).unwrap();
+        });
+        let kernels = trace.end();
+        let launches = |kernel: &Launched| kernel.launches;
+        let (copies, others): (Vec<_>, Vec<_>) = kernels
+            .into_iter()
+            .partition(|kernel| kernel.kernel == "rows::place");
+        let sum = |kernels: &[Launched]| kernels.iter().map(launches).sum::<u64>();
+        (sum(&copies), sum(&others))
+    };
+    let (copies, alone) = launches(1);
+    assert_eq!(copies, 0);
+    assert!(alone > 4 * 5 * 7, "{alone}");
+    // Models go there and back in each round, and there to be judged; each run's losses are added up by themselves.
+    let (runs, rounds) = (8, rounds as u64);
+    assert_eq!(launches(runs), (8 * (2 * rounds + 1), alone + 7 * rounds));
 }

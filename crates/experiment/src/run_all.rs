@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use meshfold_data::Splits;
+use meshfold_engine::Device;
 
 use crate::ending::RunReport;
 use crate::memory;
@@ -38,8 +39,8 @@ pub trait Attendant: Sync {
 /// begun before `stop`.
 ///
 /// On the processor every run begins on a thread of its own and other threads help it where they have no run: a sweep of
-/// small populations keeps all cores busy without a pause between rounds. What else runs never changes a bit of a run. A GPU
-/// takes one run after the other.
+/// small populations keeps all cores busy without a pause between rounds. On a GPU, runs that share model, data and method
+/// make their local steps together, as one stack. What else runs never changes a bit of a run.
 ///
 /// # Errors
 /// The first error that is not of the models: no further run begins then, and those in progress end after their round, as if
@@ -61,7 +62,7 @@ pub fn run_all<A: Attendant>(
     let at_once = at_once.min(plans.len());
     options
         .device
-        .side_by_side(at_once, || queue.serve(attendant));
+        .side_by_side(at_once, |device| queue.serve(device, attendant));
     let outcomes = queue
         .outcomes
         .into_inner()
@@ -72,9 +73,11 @@ pub fn run_all<A: Attendant>(
 /// How many of `plans` fit on the device and in the machine's memory at the same time, by the largest of them; at least one.
 pub fn most_at_once(plans: &[RunPlan], options: &RunOptions) -> usize {
     let largest = plans.iter().map(|plan| plan.memory_bytes).max();
+    let device = &options.device;
+    let available = [memory::available(), device.own_memory()];
     fitting(
-        options.device.width(),
-        memory::available(),
+        device.width(),
+        available.into_iter().flatten().min(),
         largest.unwrap_or(0),
     )
 }
@@ -99,13 +102,17 @@ struct Queue<'a, E> {
 
 impl<E: From<RunError>> Queue<'_, E> {
     /// Takes runs until none is left.
-    fn serve<A: Attendant<Error = E>>(&self, attendant: &A) {
+    fn serve<A: Attendant<Error = E>>(&self, device: &Device, attendant: &A) {
+        let options = RunOptions {
+            device: device.clone(),
+            ..self.options.clone()
+        };
         while !self.stop.load(Ordering::Relaxed) {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             if index >= self.plans.len() {
                 break;
             }
-            let outcome = self.carry_out(index, attendant);
+            let outcome = self.carry_out(index, &options, attendant);
             if outcome.is_err() {
                 self.stop.store(true, Ordering::Relaxed);
             }
@@ -116,16 +123,17 @@ impl<E: From<RunError>> Queue<'_, E> {
     fn carry_out<A: Attendant<Error = E>>(
         &self,
         index: usize,
+        options: &RunOptions,
         attendant: &A,
     ) -> Result<RunReport, E> {
         let (plan, began) = (&self.plans[index], Instant::now());
-        let report = match finished(plan, self.options)? {
+        let report = match finished(plan, options)? {
             Some(report) => report,
             None => {
                 let next = self.next.load(Ordering::Relaxed);
                 let data = attendant.data(index, next)?;
                 let mut observer = attendant.observer(index);
-                run(plan, &data, self.options, self.stop, &mut *observer)?
+                run(plan, &data, options, self.stop, &mut *observer)?
             }
         };
         attendant.ended(index, &report, began.elapsed())?;

@@ -1,14 +1,18 @@
 //! Opening a GPU. The one door where drivers can fail.
 
+use super::joint::Joint;
 use super::memory::Memory;
-use crate::device::DeviceRequest;
+use super::trace::{count_as, is_counted};
+use crate::device::{DeviceRequest, THREAD_STACK};
 use crate::error::EngineError;
 use burn::tensor::Device;
+use burn_std::stream::StreamId;
 use burn_wgpu::graphics::AutoGraphicsApi;
 use burn_wgpu::{RuntimeOptions, WgpuDevice, WgpuSetup, try_init_setup, wgpu};
 use cubecl::device::WgpuDeviceKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 /// An opened GPU. Cheap to clone; a GPU is opened once per process.
 #[derive(Debug, Clone)]
@@ -17,12 +21,17 @@ pub struct Gpu {
     memory: Memory,
     kind: String,
     software: bool,
+    /// The runs beside the one that this is for.
+    joint: Option<Arc<Joint>>,
 }
 
 /// GPUs opened so far: the runtime allows each adapter to be set up once.
 static OPENED: Mutex<Vec<(DeviceRequest, Gpu)>> = Mutex::new(Vec::new());
 
 impl Gpu {
+    /// Runs at most that are worth having side by side: beyond, launches are a small share of what there is to do.
+    pub(crate) const WIDTH: usize = 32;
+
     /// Opens the adapter that `request` names: `wgpu:0` is the first real GPU, software adapters come last.
     ///
     /// # Errors
@@ -62,6 +71,46 @@ impl Gpu {
     /// Whether the adapter is a program that plays a GPU on the processor.
     pub fn is_software(&self) -> bool {
         self.software
+    }
+
+    /// Calls `work` on `most` threads of their own, whose runs step together, and returns when all calls have.
+    pub(crate) fn side_by_side(&self, most: usize, work: impl Fn(Self) + Sync) {
+        if most <= 1 {
+            return (0..most).for_each(|_| work(self.clone()));
+        }
+        let joint = Arc::<Joint>::default();
+        // What one thread has written another reads: all give their work to one queue.
+        let stream = StreamId::current();
+        let counted = is_counted();
+        let on_queue = |gpu: Self| {
+            count_as(counted);
+            stream.executes(|| work(gpu));
+        };
+        thread::scope(|scope| {
+            for run in 0..most {
+                let joint = Some(joint.clone());
+                let gpu = Self {
+                    joint,
+                    ..self.clone()
+                };
+                let thread = thread::Builder::new().name(format!("meshfold-run-{run}"));
+                let thread = thread.stack_size(THREAD_STACK);
+                let on_queue = &on_queue;
+                let started = thread.spawn_scoped(scope, move || on_queue(gpu));
+                // With fewer threads there are fewer runs at a time.
+                if started.is_err() {
+                    if run == 0 {
+                        work(self.clone());
+                    }
+                    break;
+                }
+            }
+        });
+    }
+
+    /// The runs beside the one that this is for, if there are any.
+    pub(super) fn joint(&self) -> Option<&Arc<Joint>> {
+        self.joint.as_ref()
     }
 
     /// Waits until all work given to the device is done. A lost device says so where results are read.
@@ -140,6 +189,7 @@ fn open_wgpu(index: usize) -> Result<Gpu, String> {
         memory: Memory::new(cubecl::Device::Wgpu(adapter.clone())),
         kind: format!("wgpu/{}/{:?}", info.name, info.backend).to_lowercase(),
         software: info.device_type == wgpu::DeviceType::Cpu,
+        joint: None,
     })
 }
 
@@ -153,6 +203,7 @@ fn open_cuda(index: usize) -> Result<Gpu, String> {
         memory,
         kind,
         software: false,
+        joint: None,
     })
 }
 

@@ -22,7 +22,7 @@ impl Memory {
     }
 
     /// Most bytes that a kernel can see of one buffer.
-    pub(super) fn largest_buffer(&self) -> u64 {
+    pub(crate) fn largest_buffer(&self) -> u64 {
         self.client().properties().memory.max_page_size
     }
 

@@ -4,6 +4,7 @@ use super::launch::line;
 use super::memory::{Memory, cube, cube_mut, tensor};
 use super::trace::moves;
 use burn::tensor::Tensor;
+use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
 /// Each unit copies one vector; the indices name rows of the source, or with `scatter` of the target.
@@ -67,6 +68,43 @@ pub(crate) fn scatter_rows(target: Tensor<2>, rows: &[u32], source: Tensor<2>) -
     launch(source, rows, Some(target))
 }
 
+/// Each unit copies one vector of a span of rows.
+#[cube(launch)]
+fn place_kernel<N: Size>(
+    from: &[Vector<f32, N>],
+    to: &mut [Vector<f32, N>],
+    first_from: usize,
+    first_to: usize,
+    count: usize,
+) {
+    if ABSOLUTE_POS < count {
+        to[first_to + ABSOLUTE_POS] = from[first_from + ABSOLUTE_POS];
+    }
+}
+
+/// Overwrites `rows` rows of `to` with rows of `from`, each from a first row of its own on; rows are `width` floats.
+pub(super) fn place_rows(
+    (from, first_from): (&CubeTensor, usize),
+    (to, first_to): (&CubeTensor, usize),
+    rows: usize,
+    width: usize,
+) {
+    let vectors = width / 4;
+    let (count, dim) = line(&from.client, rows * vectors);
+    moves(rows * width, rows * width);
+    place_kernel::launch(
+        &from.client,
+        count,
+        dim,
+        4,
+        from.clone().into_buffer_arg(),
+        to.clone().into_buffer_arg(),
+        first_from * vectors,
+        first_to * vectors,
+        rows * vectors,
+    );
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,5 +135,19 @@ mod tests {
             read(scatter_rows(target, &[3, 1], stacked(&gpu, &fresh, 2))),
             oracle
         );
+    }
+
+    #[test]
+    fn rows_are_placed_from_any_row_on() {
+        let Some(gpu) = gpu() else { return };
+        let (values, fresh) = (numbers(4 * 64, 7), numbers(3 * 64, 8));
+        let mut oracle = values.clone();
+        oracle[128..].copy_from_slice(&fresh[64..]);
+        let (target, source) = (
+            cube(stacked(&gpu, &values, 4)),
+            cube(stacked(&gpu, &fresh, 3)),
+        );
+        place_rows((&source, 1), (&target, 2), 2, 64);
+        assert_eq!(read(tensor(target)), oracle);
     }
 }

@@ -4,7 +4,6 @@
 use super::memory::Memory;
 use super::part::Part;
 use super::sgd::{MomentumFrom, Update, advance};
-use crate::work::Sgd;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 use std::ops::Range;
@@ -106,7 +105,7 @@ impl Sink {
 
     /// Into `models` and their velocities, by way of `gradients` where a layer cannot step at once.
     pub(super) fn stepping(
-        sgd: &Sgd,
+        (momentum, decay): (f32, f32),
         gradients: &CubeTensor,
         (models, velocities): (&CubeTensor, Option<&CubeTensor>),
         rates: &CubeTensor,
@@ -120,8 +119,8 @@ impl Sink {
             rates: rates.clone(),
             width,
             how: How::Step(momentum_from),
-            momentum: sgd.momentum,
-            decay: sgd.weight_decay,
+            momentum,
+            decay,
         }
     }
 
@@ -175,25 +174,16 @@ impl Sink {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::LearningRate;
     use crate::stacked::memory::{cube, download};
     use crate::stacked::outer::Outer;
     use crate::stacked::test_device::{Batch, expect_close, gpu, layer_of, numbers, stacked};
-    use crate::work::{BatchSize, Draw};
 
     #[test]
     fn a_step_goes_along_the_gradient_that_would_be_written() {
         let Some(gpu) = gpu() else { return };
         let (batch, (layer, width)) = (Batch::uneven(3, 1), layer_of(5, 8));
         let (memory, all) = (gpu.memory(), 1 + batch.rows());
-        let sgd = Sgd {
-            learning_rate: LearningRate::Constant(0.1),
-            momentum: 0.9,
-            weight_decay: 0.01,
-            clip_norm: None,
-            batch_size: BatchSize::Full,
-            draw: Draw::Shuffled,
-        };
+        let (momentum, decay) = (0.9, 0.01);
         let rates: Vec<f32> = (0..batch.rows()).map(|row| 0.1 + row as f32).collect();
         let table: Vec<f32> = rates.iter().flat_map(|rate| [*rate, 1.0]).collect();
         let table = memory.upload_floats(&table);
@@ -220,16 +210,16 @@ mod tests {
             let arenas = [&models, &velocities].map(|values| cube(stacked(&gpu, values, all)));
             let nothing = memory.floats(&[4]);
             let states = (&arenas[0], Some(&arenas[1]));
-            let sink = Sink::stepping(&sgd, &nothing, states, &table, (width, from));
+            let sink = Sink::stepping((momentum, decay), &nothing, states, &table, (width, from));
             outer.launch(&sink, &batch.part());
             let busy = (0..batch.rows()).filter(|row| batch.counts[*row] > 0);
             for (row, at) in busy.flat_map(|row| {
                 let places = layer.weight.clone().chain(bias.clone());
                 places.map(move |place| (row, (1 + row) * width + place))
             }) {
-                let mut step = gradients[at] + sgd.weight_decay * models[at];
+                let mut step = gradients[at] + decay * models[at];
                 if from == MomentumFrom::Velocity {
-                    step += sgd.momentum * velocities[at];
+                    step += momentum * velocities[at];
                 }
                 if from != MomentumFrom::Nothing {
                     velocities[at] = step;

@@ -1,25 +1,27 @@
 //! The steps of one table of batches, up to the gradients.
 
-use super::draws::Table;
 use super::examples::DeviceExamples;
 use super::flow::Flow;
 use super::gather::gather;
 use super::judgement::Judgement;
 use super::memory::Memory;
 use super::part::Part;
+use super::sheet::Sheet;
 use super::sink::{How, Sink};
+use super::table::Table;
 use super::tallies::Tallies;
 use super::workspace::Workspace;
 use crate::error::EngineError;
 use crate::network::Network;
 use burn_cubecl::tensor::CubeTensor;
+use std::ops::Range;
 
 /// Memory of one call, kept for the next.
 #[derive(Debug)]
 pub(super) struct Scratch {
-    pub(super) rows: usize,
-    pub(super) table: usize,
-    pub(super) steps: usize,
+    rows: usize,
+    table: usize,
+    steps: usize,
     pub(super) workspace: Workspace,
     /// `[steps, rows, table, positions]`.
     pub(super) losses: CubeTensor,
@@ -32,6 +34,24 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
+    /// `old` if it has room for as much and is for as many rows, else new memory.
+    pub(super) fn fitting(
+        old: Option<Self>,
+        memory: &Memory,
+        network: &Network,
+        (rows, table, steps): (usize, usize, usize),
+        shape: (usize, usize),
+    ) -> Self {
+        let fits = |old: &Self| {
+            old.rows == rows
+                && old.table >= table
+                && old.steps >= steps
+                && old.workspace.fits(shape)
+        };
+        old.filter(fits)
+            .unwrap_or_else(|| Self::new(memory, network, (rows, table, steps), shape))
+    }
+
     /// Memory for `rows` rows with batches of up to `table` examples, `steps` of them a table, in blocks of `shape`.
     pub(super) fn new(
         memory: &Memory,
@@ -56,11 +76,12 @@ impl Scratch {
 pub(super) struct Steps<'a> {
     pub(super) network: &'a Network,
     pub(super) examples: &'a DeviceExamples,
+    pub(super) sheet: &'a Sheet,
     pub(super) table: &'a Table,
     pub(super) models: &'a CubeTensor,
     pub(super) scratch: &'a Scratch,
-    /// Where the losses go, and in which round; nowhere if no step is made.
-    pub(super) tallies: Option<(&'a Tallies, usize)>,
+    /// Where the losses of which rows go; nowhere if no step is made.
+    pub(super) tallies: &'a [(&'a Tallies, Range<usize>)],
     /// Rows of a block, and examples of a piece of their batches.
     pub(super) block: (usize, usize),
 }
@@ -79,7 +100,7 @@ impl Steps<'_> {
         for first_row in (0..all).step_by(self.block.0) {
             let rows = self.block.0.min(all - first_row);
             for step in 0..self.table.steps {
-                if self.table.counts_of(step)[first_row..][..rows]
+                if self.sheet.counts_of(step)[first_row..][..rows]
                     .iter()
                     .any(|count| *count > 0)
                 {
@@ -96,9 +117,9 @@ impl Steps<'_> {
                 }
             }
         }
-        if let Some((tallies, round)) = self.tallies {
-            let losses = (&self.scratch.losses, self.network.positions());
-            tallies.add(losses, self.table, round);
+        let losses = (&self.scratch.losses, self.network.positions());
+        for (tallies, rows) in self.tallies {
+            tallies.add(losses, self.table, rows.clone());
         }
         Ok(())
     }

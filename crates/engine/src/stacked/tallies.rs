@@ -1,13 +1,15 @@
 //! Losses of training, kept on the device until they are asked for.
 
-use super::draws::Table;
 use super::finite::is_finite;
 use super::launch::line;
 use super::memory::{Memory, download};
+use super::sheet::Sheet;
+use super::table::Table;
 use super::trace::moves;
 use crate::tally::{LossSum, RowTally};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
+use std::ops::Range;
 
 /// Stands for no round.
 const NEVER: u32 = u32::MAX;
@@ -21,19 +23,21 @@ fn tally_kernel(
     sums: &mut [f32],
     broken: &mut [u32],
     steps: usize,
+    own: usize,
+    first_row: usize,
     rows: usize,
     table: usize,
     positions: usize,
     round: u32,
 ) {
     let row = ABSOLUTE_POS;
-    if row >= rows {
+    if row >= own {
         terminate!();
     }
     let mut total = sums[row];
     let mut finite = true;
     for step in 0..steps {
-        let entry = step * rows + row;
+        let entry = step * rows + first_row + row;
         let count = counts[entry] as usize;
         if count > 0 {
             let mut sum = 0.0f32;
@@ -85,14 +89,14 @@ impl Tallies {
         self.seen.len()
     }
 
-    /// Counts the steps of `table`.
-    pub(super) fn count(&mut self, table: &Table, round: usize) {
+    /// Counts the steps of `sheet`.
+    pub(super) fn count(&mut self, sheet: &Sheet, round: usize) {
         self.round = round;
-        for step in 0..table.steps {
+        for step in 0..sheet.steps {
             for (seen, count) in self
                 .seen
                 .iter_mut()
-                .zip(table.counts_of(step))
+                .zip(sheet.counts_of(step))
                 .filter(|(_, count)| **count > 0)
             {
                 *seen = (seen.0 + 1, seen.1 + u64::from(*count));
@@ -100,18 +104,17 @@ impl Tallies {
         }
     }
 
-    /// Adds the losses `[steps, R, width, positions]` of the batches of `table`.
+    /// Adds the losses `[steps, R, width, positions]` of the batches of `table` in its rows `rows`, which are those counted
+    /// here.
     pub(super) fn add(
         &self,
         (losses, positions): (&CubeTensor, usize),
         table: &Table,
-        round: usize,
+        rows: Range<usize>,
     ) {
-        let (count, dim) = line(&losses.client, table.rows);
-        moves(
-            table.steps * table.rows * table.width * positions + table.rows,
-            table.rows,
-        );
+        let own = rows.len();
+        let (count, dim) = line(&losses.client, own);
+        moves(table.steps * own * table.width * positions + own, own);
         tally_kernel::launch(
             &losses.client,
             count,
@@ -121,10 +124,12 @@ impl Tallies {
             self.sums.clone().into_buffer_arg(),
             self.broken.clone().into_buffer_arg(),
             table.steps,
+            own,
+            rows.start,
             table.rows,
             table.width,
             positions,
-            u32::try_from(round).unwrap_or(NEVER - 1),
+            u32::try_from(self.round).unwrap_or(NEVER - 1),
         );
     }
 
@@ -165,17 +170,24 @@ mod tests {
         let Some(gpu) = gpu() else { return };
         let memory = gpu.memory();
         let mut tallies = Tallies::new(memory, 4);
-        // Two steps of four rows, batches of up to two examples with two positions each; one row has a step only.
-        let table = Table::of_counts(memory, 4, 2, &[0, 2, 0, 1, 0, 0, 0, 1]);
+        // Two steps of four rows behind one of another run, batches of up to two examples with two positions each; one row
+        // has a step only.
+        let mut sheet = Sheet::idle(2, 4, 2);
+        for (at, batch) in [((0, 1), &[0, 0][..]), ((0, 3), &[0]), ((1, 3), &[0])] {
+            sheet.put(at, batch, 0.1, None);
+        }
+        let mut other = Sheet::idle(1, 1, 1);
+        other.put((0, 0), &[0], 0.1, None);
+        let table = Table::upload(memory, &Sheet::side_by_side(&[&other, &sheet]));
         for (round, last) in [(3, 4.0), (4, f32::NAN), (5, f32::INFINITY)] {
-            tallies.count(&table, round);
-            let mut losses = vec![9.0; 8 * 4];
-            losses[4..8].copy_from_slice(&[1.0, 2.0, 2.0, 1.0]);
-            losses[12..14].copy_from_slice(&[2.0, 4.0]);
-            losses[28..30].copy_from_slice(&[last, 4.0]);
-            losses[30] = f32::NAN;
+            tallies.count(&sheet, round);
+            let mut losses = vec![9.0; 10 * 4];
+            losses[8..12].copy_from_slice(&[1.0, 2.0, 2.0, 1.0]);
+            losses[16..18].copy_from_slice(&[2.0, 4.0]);
+            losses[36..38].copy_from_slice(&[last, 4.0]);
+            losses[38] = f32::NAN;
             let losses = memory.upload_floats(&losses);
-            tallies.add((&losses, 2), &table, round);
+            tallies.add((&losses, 2), &table, 1..5);
         }
         let mut found = vec![RowTally::default(); 4];
         tallies.collect(&mut found);

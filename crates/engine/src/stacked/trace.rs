@@ -9,7 +9,6 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::ThreadId;
 
 /// Whether anyone listens.
 static TRACING: AtomicBool = AtomicBool::new(false);
@@ -20,6 +19,9 @@ static ALONE: Mutex<()> = Mutex::new(());
 thread_local! {
     /// Words that the next launch of this thread reads and writes.
     static NEXT: Cell<Option<(usize, usize)>> = const { Cell::new(None) };
+
+    /// Whether the launches of this thread are counted.
+    static COUNTED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Says that the next launch must read and write so many floats or words.
@@ -42,8 +44,18 @@ pub struct Launched {
     pub bytes_written: u64,
 }
 
-/// Counts what this thread launches for as long as it lives, in place of running it: kernels are compiled and counted,
-/// those of all threads, but what they would write stays as it was.
+/// Whether a trace counts the launches of this thread.
+pub(super) fn is_counted() -> bool {
+    COUNTED.get()
+}
+
+/// Has this thread, started by another, counted as that one.
+pub(super) fn count_as(counted: bool) {
+    COUNTED.set(counted);
+}
+
+/// Counts what this thread launches for as long as it lives, and what it has done side by side, in place of running it:
+/// kernels of all threads are compiled, but what they would write stays as it was.
 ///
 /// Bytes are those of batches that have as many examples as there is room for.
 #[derive(Debug)]
@@ -56,13 +68,12 @@ pub struct Trace {
 
 #[derive(Debug)]
 struct Counts {
-    thread: ThreadId,
     kernels: Mutex<BTreeMap<&'static str, Launched>>,
 }
 
 impl LaunchObserver for Counts {
     fn launched(&self, kernel: &'static str) {
-        if std::thread::current().id() != self.thread {
+        if !COUNTED.get() {
             return;
         }
         let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,10 +93,10 @@ impl Trace {
     pub fn begin() -> Self {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let counts = Arc::new(Counts {
-            thread: std::thread::current().id(),
             kernels: Mutex::default(),
         });
         NEXT.take();
+        COUNTED.set(true);
         TRACING.store(true, Ordering::Relaxed);
         Self {
             _observation: LaunchObservation::new(counts.clone()),
@@ -114,6 +125,7 @@ impl Trace {
 impl Drop for Trace {
     fn drop(&mut self) {
         TRACING.store(false, Ordering::Relaxed);
+        COUNTED.set(false);
     }
 }
 

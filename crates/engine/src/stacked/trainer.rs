@@ -1,25 +1,27 @@
 //! The stacked trainer: local steps and gradients of all rows.
 
-use super::draws::{Draws, Table};
-use super::evaluate::CHUNK;
+use super::bout::{Arenas, Bout, Rule, layers_step_at_once};
+use super::draws::{Draws, SHEET};
 use super::examples::DeviceExamples;
 use super::gpu::Gpu;
+use super::joint::{Joint, Seat};
+use super::judging::CHUNK;
 use super::memory::{cube, cube_mut, tensor};
-use super::norms::clip_scales;
-use super::scaled::scale_by;
-use super::sgd::{MomentumFrom, Update};
+use super::sgd::MomentumFrom;
+use super::sheet::Sheet;
 use super::sink::Sink;
 use super::steps::{Scratch, Steps};
+use super::table::Table;
 use super::tallies::Tallies;
 use super::workspace::{self, block, largest};
 use crate::error::EngineError;
-use crate::layer::{Layer, Node};
 use crate::learner::{Context, RowStates};
 use crate::network::Network;
 use crate::stack::Stack;
 use crate::tally::RowTally;
 use crate::work::{Amount, Demand, LocalWork, RowWork, Velocity};
-use meshfold_data::Splits;
+use meshfold_data::{Examples, Splits};
+use std::sync::Arc;
 
 /// Bytes of the largest buffer of activations, where the device allows as much: more would not make it busier.
 const WORKSPACE: usize = 256 << 20;
@@ -28,12 +30,17 @@ const WORKSPACE: usize = 256 << 20;
 #[derive(Debug)]
 pub(crate) struct Stacked {
     pub(super) gpu: Gpu,
-    pub(super) train: DeviceExamples,
-    pub(super) test: DeviceExamples,
+    pub(super) network: Arc<Network>,
+    pub(super) train: Arc<DeviceExamples>,
+    pub(super) test: Arc<DeviceExamples>,
     /// Most bytes of a buffer of activations.
     pub(super) workspace_bytes: usize,
     tallies: Option<Tallies>,
     scratch: Option<Scratch>,
+    /// This run's place among those beside it, if there are any.
+    pub(super) seat: Option<Seat>,
+    /// Most indices of a sheet.
+    sheet: usize,
 }
 
 /// Most bytes of a buffer of activations on `gpu`.
@@ -50,7 +57,7 @@ pub(crate) fn bytes(gpu: &Gpu, network: &Network, demand: &Demand<'_>) -> u64 {
     let judging = block(network, demand.rows, demand.tests.clamp(1, CHUNK), most);
     let written = demand.sgd.clip_norm.is_some()
         || demand.batch > training.1
-        || !steps_at_once(network)
+        || !layers_step_at_once(network)
         || network.own_model().is_some();
     let stacks = u64::from(demand.sgd.momentum > 0.0) + u64::from(written);
     let row = (network.layout().width() * size_of::<f32>()) as u64;
@@ -78,20 +85,38 @@ impl Stacked {
     ) -> Result<Self, EngineError> {
         gpu.expect_fit("a model", 1, network.layout().width())?;
         gpu.expect_fit("what a layer gives of an example", 1, largest(network))?;
+        let upload = |examples: &Arc<Examples>| match gpu.joint() {
+            Some(joint) => joint.examples.upload(gpu, examples, network),
+            None => DeviceExamples::upload(gpu, examples, network).map(Arc::new),
+        };
         Ok(Self {
             gpu: gpu.clone(),
-            train: DeviceExamples::upload(gpu, &splits.train, network)?,
-            test: DeviceExamples::upload(gpu, &splits.test, network)?,
+            network: Arc::new(network.clone()),
+            train: upload(&splits.train)?,
+            test: upload(&splits.test)?,
             workspace_bytes: workspace_bytes(gpu),
             tallies: None,
             scratch: None,
+            // How rows are cut into blocks may change the rounding of a user's own model: it is trained by itself.
+            seat: gpu
+                .joint()
+                .filter(|_| network.own_model().is_none())
+                .map(Joint::seat),
+            sheet: SHEET,
         })
+    }
+
+    /// The same trainer with sheets of so many indices.
+    #[cfg(test)]
+    pub(super) fn in_sheets(self, sheet: usize) -> Self {
+        Self { sheet, ..self }
     }
 
     /// Runs all local steps of all rows.
     ///
     /// # Errors
-    /// [`EngineError::Device`] if the stack is more than a kernel can see at once; those of a model of the user's own.
+    /// [`EngineError::Device`] if the stack is more than a kernel can see at once, or if a run beside this one broke down;
+    /// those of a model of the user's own.
     pub(crate) fn train(
         &mut self,
         context: Context<'_>,
@@ -102,93 +127,29 @@ impl Stacked {
     ) -> Result<(), EngineError> {
         let (rows, width) = (stack.rows(), stack.layout().width());
         self.gpu.expect_fit("a stack", rows, width)?;
-        let mut draws = Draws::new(context, states.passes, work, work.rows);
-        let (mut scratch, mut tallies) = self.prepare(
-            context.network,
-            rows,
-            (draws.width(), draws.steps()),
-            states.tallies,
-        );
-        let memory = self.gpu.memory();
-        let correction = work.correction.map(|stack| cube(stack.tensor()));
-        let anchor = work
-            .anchor
-            .map(|anchor| (cube(anchor.models.tensor()), anchor.mu));
-        let models = cube_mut(stack.take_tensor());
-        let (own, kept) = match velocity {
-            Velocity::Fresh if work.sgd.momentum == 0.0 => (None, None),
-            Velocity::Fresh => (
-                Some(
-                    scratch
-                        .velocities
-                        .take()
-                        .unwrap_or_else(|| memory.zeros(rows, width)),
-                ),
-                None,
-            ),
-            Velocity::Kept(kept) => (None, Some((cube_mut(kept.take_tensor()), kept))),
+        let draws = Draws::new(context, states.passes, work, work.rows, self.sheet);
+        let mut kept = match velocity {
+            Velocity::Fresh => None,
+            Velocity::Kept(kept) => Some(kept),
         };
-        let arenas = (&models, own.as_ref().or(kept.as_ref().map(|kept| &kept.0)));
-        let shape = self.block(context.network, rows, draws.width());
-        let at_once = at_once(context.network, work) && shape.1 >= draws.width();
-        let mut whole = scratch.gradients.take();
-        if whole.is_none() && !(at_once && steps_at_once(context.network)) {
-            whole = Some(memory.zeros(rows, width));
+        let rule = Rule::of(work, kept.is_none());
+        // The trainer's own memory is nobody's from one bout to the next where runs go side by side.
+        let carried = self.gpu.joint().is_some() && rule.first == MomentumFrom::Zero;
+        let carried = carried && draws.sheets() > 1;
+        let velocities = kept.as_mut().map(|kept| cube_mut(kept.take_tensor()));
+        let arenas = Arenas {
+            models: cube_mut(stack.take_tensor()),
+            velocities: velocities
+                .or_else(|| carried.then(|| self.gpu.memory().zeros(rows, width))),
+            correction: work.correction.map(|stack| cube(stack.tensor())),
+            anchor: work.anchor.map(|anchor| cube(anchor.models.tensor())),
+            gradients: None,
+        };
+        let (arenas, outcome) = self.bouts(draws, rule, arenas, states.tallies, work.round)?;
+        if let Some((kept, velocities)) = kept.zip(arenas.velocities) {
+            kept.put_tensor(tensor(velocities));
         }
-        let nothing = || memory.floats(&[4]);
-        let gradients = &whole.clone().unwrap_or_else(nothing);
-        let (mut fresh, mut outcome) = (own.is_some(), Ok(()));
-        while let Some(table) = draws.next(memory) {
-            tallies.count(&table, work.round);
-            let steps = Steps {
-                network: context.network,
-                examples: &self.train,
-                table: &table,
-                models: &models,
-                scratch: &scratch,
-                tallies: Some((&tallies, work.round)),
-                block: shape,
-            };
-            outcome = steps.each(|part| {
-                let momentum_from = match work.sgd.momentum {
-                    0.0 => MomentumFrom::Nothing,
-                    _ if fresh && part.entry < rows => MomentumFrom::Zero,
-                    _ => MomentumFrom::Velocity,
-                };
-                let rates = &table.scalars;
-                if at_once {
-                    let sink =
-                        Sink::stepping(work.sgd, gradients, arenas, rates, (width, momentum_from));
-                    return steps.gradient(part, &sink);
-                }
-                steps.gradient(part, &Sink::writing(gradients, width))?;
-                let clip = |largest| clip_scales(gradients, part.stack_rows(), width, largest);
-                let scales = work.sgd.clip_norm.map(clip);
-                let update = Update {
-                    momentum: work.sgd.momentum,
-                    decay: work.sgd.weight_decay,
-                    gradients,
-                    width,
-                    scales: scales.as_ref(),
-                    correction: correction.as_ref(),
-                    anchor: anchor.as_ref().map(|(models, mu)| (models, *mu)),
-                    momentum_from,
-                };
-                update.launch_on(0..width, arenas, rates, part);
-                Ok(())
-            });
-            if outcome.is_err() {
-                break;
-            }
-            fresh = false;
-        }
-        if let Some((velocities, stack)) = kept {
-            stack.put_tensor(tensor(velocities));
-        }
-        stack.put_tensor(tensor(models));
-        scratch.velocities = own.or(scratch.velocities);
-        scratch.gradients = whole;
-        (self.scratch, self.tallies) = (Some(scratch), Some(tallies));
+        stack.put_tensor(tensor(arenas.models));
         outcome
     }
 
@@ -213,39 +174,65 @@ impl Stacked {
             },
         };
         let tasks: Vec<RowWork> = work.rows.iter().map(once).collect();
-        let mut draws = Draws::new(context, states.passes, work, &tasks);
-        let (scratch, mut tallies) = self.prepare(
-            context.network,
-            rows,
-            (draws.width(), draws.steps()),
-            states.tallies,
-        );
-        let models = cube(stack.tensor());
+        let draws = Draws::new(context, states.passes, work, &tasks, self.sheet);
         let mut out = Stack::zeros(stack.device(), stack.layout(), rows);
-        let gradients = cube_mut(out.take_tensor());
-        while let Some(table) = draws.next(self.gpu.memory()) {
-            tallies.count(&table, work.round);
-            let steps = Steps {
-                network: context.network,
-                examples: &self.train,
-                table: &table,
-                models: &models,
-                scratch: &scratch,
-                tallies: Some((&tallies, work.round)),
-                block: self.block(context.network, rows, table.width),
-            };
-            steps.each(|part| {
-                steps.gradient(part, &Sink::writing(&gradients, width))?;
-                if let Some(largest) = work.sgd.clip_norm {
-                    let scales = clip_scales(&gradients, part.stack_rows(), width, largest);
-                    scale_by(&gradients, &scales, part.stack_rows(), width);
-                }
-                Ok(())
-            })?;
+        let arenas = Arenas {
+            models: cube(stack.tensor()),
+            velocities: None,
+            correction: None,
+            anchor: None,
+            gradients: Some(cube_mut(out.take_tensor())),
+        };
+        let rule = Rule::of(work, true);
+        let (arenas, outcome) = self.bouts(draws, rule, arenas, states.tallies, work.round)?;
+        if let Some(gradients) = arenas.gradients {
+            out.put_tensor(tensor(gradients));
         }
-        out.put_tensor(tensor(gradients));
-        (self.scratch, self.tallies) = (Some(scratch), Some(tallies));
-        Ok(out)
+        outcome.map(|()| out)
+    }
+
+    /// Carries out bouts until nothing is left to draw. Gives the arenas back, and whether all went well.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if a run beside this one broke down: then the arenas are gone.
+    fn bouts(
+        &mut self,
+        mut draws: Draws<'_>,
+        rule: Rule,
+        arenas: Arenas,
+        tallies: &mut [RowTally],
+        round: usize,
+    ) -> Result<(Arenas, Result<(), EngineError>), EngineError> {
+        let mut bout = Bout {
+            network: self.network.clone(),
+            examples: self.train.clone(),
+            rule,
+            sheet: Sheet::idle(0, 0, 1),
+            arenas,
+            tallies: self.room_for(tallies),
+        };
+        let mut outcome = Ok(());
+        while let (Ok(()), Some(sheet)) = (&outcome, draws.next()) {
+            bout.tallies.count(&sheet, round);
+            bout.sheet = sheet;
+            match &self.seat {
+                Some(seat) => bout = seat.carry_out(bout, &self.gpu, self.workspace_bytes)?,
+                None => outcome = self.alone(&bout),
+            }
+            bout.rule = bout.rule.going_on();
+        }
+        self.tallies = Some(bout.tallies);
+        Ok((bout.arenas, outcome))
+    }
+
+    /// Carries out `bout` by itself, in memory that is kept for the next.
+    fn alone(&mut self, bout: &Bout) -> Result<(), EngineError> {
+        let (sheet, memory) = (&bout.sheet, self.gpu.memory());
+        let shape = self.block(&bout.network, sheet.rows, sheet.width);
+        let size = (sheet.rows, sheet.width, sheet.steps);
+        let old = self.scratch.take();
+        let scratch = Scratch::fitting(old, memory, &bout.network, size, shape);
+        bout.make(memory, self.scratch.insert(scratch), shape)
     }
 
     /// The gradient of row `i`'s model on the whole shard of client `clients[i]`, `[R, P]`.
@@ -271,7 +258,8 @@ impl Stacked {
         let longest_in_positions = longest * context.network.positions();
         self.gpu
             .expect_fit("the shards", rows, longest_in_positions)?;
-        let table = Table::of_shards(memory, &shards);
+        let sheet = Sheet::of_shards(&shards);
+        let table = Table::upload(memory, &sheet);
         let block = self.block(context.network, rows, table.width);
         let scratch = Scratch::new(memory, context.network, (rows, table.width, 1), block);
         let models = cube(stack.tensor());
@@ -279,10 +267,11 @@ impl Stacked {
         let steps = Steps {
             network: context.network,
             examples: &self.train,
+            sheet: &sheet,
             table: &table,
             models: &models,
             scratch: &scratch,
-            tallies: None,
+            tallies: &[],
             block,
         };
         let sink = Sink::writing(&gradients, width);
@@ -302,46 +291,15 @@ impl Stacked {
         block(network, rows, table, self.workspace_bytes)
     }
 
-    /// Takes out memory for `rows` rows with batches of up to `table` examples, `steps` of them a table; it is to be put back.
-    fn prepare(
-        &mut self,
-        network: &Network,
-        rows: usize,
-        (table, steps): (usize, usize),
-        tallies: &mut [RowTally],
-    ) -> (Scratch, Tallies) {
+    /// Takes out the losses of as many rows as `tallies` has, those of fewer having been moved there.
+    fn room_for(&mut self, tallies: &mut [RowTally]) -> Tallies {
+        let rows = tallies.len();
         if self.tallies.as_ref().is_some_and(|own| own.rows() < rows) {
             self.collect(tallies);
         }
-        let memory = self.gpu.memory();
-        let shape = self.block(network, rows, table);
-        let fits = |old: &Scratch| {
-            old.rows == rows
-                && old.table >= table
-                && old.steps >= steps
-                && old.workspace.fits(shape)
-        };
-        let scratch = self.scratch.take().filter(fits);
-        let scratch =
-            scratch.unwrap_or_else(|| Scratch::new(memory, network, (rows, table, steps), shape));
-        let tallies = self
-            .tallies
-            .take()
-            .unwrap_or_else(|| Tallies::new(memory, rows));
-        (scratch, tallies)
+        let own = self.tallies.take();
+        own.unwrap_or_else(|| Tallies::new(self.gpu.memory(), rows))
     }
-}
-
-/// Whether nothing but momentum and decay acts on the gradients of `work`, so that layers may step as they have them.
-fn at_once(network: &Network, work: &LocalWork<'_>) -> bool {
-    let acts = work.sgd.clip_norm.is_some() || work.correction.is_some() || work.anchor.is_some();
-    !acts && network.own_model().is_none()
-}
-
-/// Whether every layer can.
-fn steps_at_once(network: &Network) -> bool {
-    let embeds = |node: &Node| matches!(node.layer, Layer::Embedding(_));
-    !network.nodes().iter().any(embeds)
 }
 
 #[cfg(test)]

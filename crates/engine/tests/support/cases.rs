@@ -43,12 +43,17 @@ impl Case {
         self.learner_of(self.network(), device, sizes)
     }
 
+    /// So many training examples, and 203 test examples.
+    pub fn splits(&self, count: usize) -> Splits {
+        Splits {
+            train: Arc::new(self.examples(count, 1)),
+            test: Arc::new(self.examples(203, 2)),
+        }
+    }
+
     /// The same with another network.
     pub fn learner_of(&self, network: Network, device: &Device, sizes: &[usize]) -> Learner {
-        let splits = Splits {
-            train: Arc::new(self.examples(sizes.iter().sum(), 1)),
-            test: Arc::new(self.examples(203, 2)),
-        };
+        let splits = self.splits(sizes.iter().sum());
         let partition = Arc::new(partition(sizes));
         Learner::upload(device, network, splits, partition, SEED).unwrap()
     }

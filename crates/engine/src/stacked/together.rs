@@ -1,0 +1,185 @@
+//! Bouts of several runs carried out as one.
+
+use super::bout::{Arenas, Bout, Job};
+use super::memory::Memory;
+use super::rows::place_rows;
+use super::sgd::MomentumFrom;
+use super::sheet::Sheet;
+use super::steps::Scratch;
+use super::workspace::block;
+use crate::error::EngineError;
+use crate::network::Network;
+use burn_cubecl::tensor::CubeTensor;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Most losses of bouts that are carried out as one.
+const LOSSES: usize = 1 << 24;
+
+/// A run's bout, by the run's number.
+type Numbered = (u64, Bout);
+
+/// Carries out bouts, in memory that is kept for the next.
+#[derive(Debug, Default)]
+pub(super) struct Together {
+    /// With the network that it is for.
+    scratch: Option<(Arc<Network>, Scratch)>,
+}
+
+impl Together {
+    /// Carries out `bouts`, those that are alike as one; activations take `bytes` a buffer at most.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
+    pub(super) fn carry_out(
+        &mut self,
+        bouts: Vec<Numbered>,
+        memory: &Memory,
+        bytes: usize,
+    ) -> Result<Vec<Numbered>, EngineError> {
+        let groups = groups(bouts, memory.largest_buffer(), bytes);
+        for group in &groups {
+            let bouts: Vec<&Bout> = group.iter().map(|(_, bout)| bout).collect();
+            self.as_one(&bouts, memory, bytes)?;
+        }
+        Ok(groups.into_iter().flatten().collect())
+    }
+
+    /// Carries out `bouts` as one.
+    fn as_one(
+        &mut self,
+        bouts: &[&Bout],
+        memory: &Memory,
+        bytes: usize,
+    ) -> Result<(), EngineError> {
+        let sheets: Vec<&Sheet> = bouts.iter().map(|bout| &bout.sheet).collect();
+        let sheet = Sheet::side_by_side(&sheets);
+        let (first, rows) = (bouts[0], places(&sheets));
+        let shape = block(&first.network, sheet.rows, sheet.width, bytes);
+        let size = (sheet.rows, sheet.width, sheet.steps);
+        let old = self.scratch.take();
+        let old = old.filter(|(network, _)| network.has_the_layers_of(&first.network));
+        let old = old.map(|(_, scratch)| scratch);
+        let scratch = Scratch::fitting(old, memory, &first.network, size, shape);
+        let (_, scratch) = self.scratch.insert((first.network.clone(), scratch));
+        if let [alone] = bouts {
+            return alone.make(memory, scratch, shape);
+        }
+        let width = first.network.layout().width();
+        let arenas = gathered(bouts, &rows, memory, width);
+        let tallies = bouts.iter().map(|bout| &bout.tallies);
+        let tallies: Vec<_> = tallies.zip(rows.iter().cloned()).collect();
+        let job = Job {
+            network: &first.network,
+            examples: &first.examples,
+            rule: first.rule,
+            sheet: &sheet,
+            arenas: &arenas,
+            tallies: &tallies,
+        };
+        job.make(memory, scratch, shape)?;
+        for (bout, rows) in bouts.iter().zip(&rows) {
+            let own = &bout.arenas;
+            let moved = match &own.gradients {
+                Some(gradients) => [arenas.gradients.as_ref().zip(Some(gradients)), None],
+                None => [
+                    Some((&arenas.models, &own.models)),
+                    arenas.velocities.as_ref().zip(own.velocities.as_ref()),
+                ],
+            };
+            for (all, one) in moved.into_iter().flatten() {
+                place_rows((all, rows.start), (one, 0), rows.len(), width);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The rows of each of `sheets`, side by side.
+fn places(sheets: &[&Sheet]) -> Vec<Range<usize>> {
+    let mut next = 0;
+    let mut place = |sheet: &&Sheet| {
+        let first = next;
+        next += sheet.rows;
+        first..next
+    };
+    sheets.iter().map(&mut place).collect()
+}
+
+/// What `bouts` work on, in arenas of all their rows.
+fn gathered(bouts: &[&Bout], rows: &[Range<usize>], memory: &Memory, width: usize) -> Arenas {
+    let all = rows.last().map_or(0, |last| last.end);
+    let collect = |of: fn(&Arenas) -> Option<&CubeTensor>| {
+        of(&bouts[0].arenas)?;
+        let arena = memory.floats(&[all, width]);
+        for (bout, rows) in bouts.iter().zip(rows) {
+            if let Some(own) = of(&bout.arenas) {
+                place_rows((own, 0), (&arena, rows.start), rows.len(), width);
+            }
+        }
+        Some(arena)
+    };
+    let velocities = match bouts[0].rule.first {
+        MomentumFrom::Nothing => None,
+        MomentumFrom::Zero => Some(memory.floats(&[all, width])),
+        MomentumFrom::Velocity => collect(|arenas| arenas.velocities.as_ref()),
+    };
+    let keeps = bouts[0].arenas.gradients.is_some();
+    Arenas {
+        models: collect(|arenas| Some(&arenas.models)).unwrap_or_else(|| memory.floats(&[4])),
+        velocities,
+        correction: collect(|arenas| arenas.correction.as_ref()),
+        anchor: collect(|arenas| arenas.anchor.as_ref()),
+        gradients: keeps.then(|| memory.zeros(all, width)),
+    }
+}
+
+/// Bouts that can be carried out as one, in the order of their runs, within a buffer of `largest` bytes for the models.
+fn groups(bouts: Vec<Numbered>, largest: u64, bytes: usize) -> Vec<Vec<Numbered>> {
+    let mut groups: Vec<Vec<Numbered>> = Vec::new();
+    for (number, bout) in bouts {
+        let takes = |group: &&mut Vec<Numbered>| {
+            go_together(&group[0].1, &bout, bytes) && have_room(group, &bout, largest)
+        };
+        match groups.iter_mut().find(takes) {
+            Some(group) => group.push((number, bout)),
+            None => groups.push(vec![(number, bout)]),
+        }
+    }
+    groups
+}
+
+/// Whether the rows of two bouts can step together, with the bits that they have apart and without one waiting for batches
+/// of more than twice its own.
+fn go_together(one: &Bout, other: &Bout, bytes: usize) -> bool {
+    let held = |bout: &Bout| {
+        let arenas = &bout.arenas;
+        let others = [&arenas.correction, &arenas.anchor, &arenas.gradients];
+        others.map(Option::is_some)
+    };
+    let is_whole = |bout: &Bout| {
+        let width = bout.sheet.width;
+        block(&bout.network, 1, width, bytes).1 >= width
+    };
+    let widths = [one, other].map(|bout| bout.sheet.width);
+    Arc::ptr_eq(&one.examples, &other.examples)
+        && one.rule == other.rule
+        && held(one) == held(other)
+        && is_whole(one) == is_whole(other)
+        && widths[0].abs_diff(widths[1]) <= widths[0].min(widths[1])
+        && one.network.has_the_layers_of(&other.network)
+}
+
+/// Whether models and losses of `group` and `bout` fit in one buffer each.
+fn have_room(group: &[Numbered], bout: &Bout, largest: u64) -> bool {
+    let sheets = || {
+        let others = group.iter().map(|(_, bout)| &bout.sheet);
+        others.chain([&bout.sheet])
+    };
+    let rows: usize = sheets().map(|sheet| sheet.rows).sum();
+    let steps = sheets().map(|sheet| sheet.steps).max().unwrap_or(0);
+    let width = sheets().map(|sheet| sheet.width).max().unwrap_or(0);
+    let losses = steps * rows * width * bout.network.positions();
+    let floats = (rows * bout.network.layout().width()).max(losses);
+    losses <= LOSSES && (floats * size_of::<f32>()) as u64 <= largest
+}
