@@ -58,7 +58,7 @@ pub(crate) struct RunArguments {
     /// Run again what is finished
     #[arg(long)]
     pub(crate) again: bool,
-    /// Most runs of a sweep at the same time [default: as many as threads and memory allow]
+    /// Most runs of a sweep at the same time [default: as many as there is room for]
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..))]
     pub(crate) at_once: Option<u16>,
     /// Show no progress

@@ -73,18 +73,44 @@ impl Drop for Stack {
 impl Stack {
     /// A stack of zeros, `[rows, P]`.
     pub fn zeros(device: &Device, layout: &Arc<Layout>, rows: usize) -> Self {
+        match Self::recycled(device, layout, rows) {
+            Some(mut stack) => {
+                stack.clear();
+                stack
+            }
+            None => Self::fresh(device, layout, rows),
+        }
+    }
+
+    /// A stack of any values, all of which are about to be written.
+    pub(crate) fn to_overwrite(device: &Device, layout: &Arc<Layout>, rows: usize) -> Self {
+        let recycled = Self::recycled(device, layout, rows);
+        recycled.unwrap_or_else(|| Self::fresh(device, layout, rows))
+    }
+
+    /// A stack in the memory of one that is gone, with what that last held.
+    fn recycled(device: &Device, layout: &Arc<Layout>, rows: usize) -> Option<Self> {
         let shape = Shape::from(vec![rows, layout.width()]);
         let storage = match device {
-            Device::Cpu(cpu) => match cpu.recycled().take(&shape) {
-                Some(mut tensor) => {
-                    tensor.storage_mut::<f32>().fill(0.0);
-                    Storage::Host(tensor)
-                }
-                None => Storage::of_host(vec![0.0; rows * layout.width()], shape),
-            },
+            Device::Cpu(cpu) => Storage::Host(cpu.recycled().take(&shape)?),
+            #[cfg(feature = "gpu")]
+            Device::Gpu(_) => return None,
+        };
+        Some(Self::of_storage(device, layout, rows, storage))
+    }
+
+    /// A stack of zeros in memory that the system gives.
+    fn fresh(device: &Device, layout: &Arc<Layout>, rows: usize) -> Self {
+        let shape = Shape::from(vec![rows, layout.width()]);
+        let storage = match device {
+            Device::Cpu(_) => Storage::of_host(vec![0.0; rows * layout.width()], shape),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Storage::Gpu(Tensor::zeros(shape, gpu.device())),
         };
+        Self::of_storage(device, layout, rows, storage)
+    }
+
+    fn of_storage(device: &Device, layout: &Arc<Layout>, rows: usize, storage: Storage) -> Self {
         Self {
             device: device.clone(),
             layout: layout.clone(),
@@ -117,10 +143,8 @@ impl Stack {
         if let Device::Gpu(gpu) = device {
             gpu.expect_fit("a stack", rows, width)?;
         }
-        let mut stack = Self::zeros(device, layout, 0);
-        stack.rows = rows;
         let shape = Shape::from(vec![rows, layout.width()]);
-        stack.storage = match device {
+        let storage = match device {
             Device::Cpu(_) => Storage::of_host(values, shape),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Storage::Gpu(Tensor::from_data(
@@ -128,7 +152,7 @@ impl Stack {
                 gpu.device(),
             )),
         };
-        Ok(stack)
+        Ok(Self::of_storage(device, layout, rows, storage))
     }
 
     /// Number of model copies `R`.
@@ -162,29 +186,19 @@ impl Stack {
 
     /// A copy with memory of its own.
     pub fn duplicate(&self) -> Self {
-        let mut copy = Self::zeros(&self.device, &self.layout, 0);
-        copy.rows = self.rows;
-        copy.storage = on!(&self.storage,
-            Host(tensor) => self.copy_of(tensor.storage()),
-            Gpu(tensor) => Storage::Gpu(stacked::copy(tensor.clone())));
-        copy
-    }
-
-    /// The rows `values` in memory of their own.
-    fn copy_of(&self, values: &[f32]) -> Storage {
-        let shape = Shape::from(vec![self.rows, self.layout.width()]);
-        let recycled = match &self.device {
-            Device::Cpu(cpu) => cpu.recycled().take(&shape),
-            #[cfg(feature = "gpu")]
-            Device::Gpu(_) => None,
-        };
-        match recycled {
-            Some(mut tensor) => {
-                tensor.storage_mut().copy_from_slice(values);
-                Storage::Host(tensor)
+        let (device, layout) = (&self.device, &self.layout);
+        on!(&self.storage,
+        Host(tensor) => {
+            let mut copy = Self::to_overwrite(device, layout, self.rows);
+            if let Some(values) = copy.host_mut() {
+                values.copy_from_slice(tensor.storage());
             }
-            None => Storage::of_host(values.to_vec(), shape),
-        }
+            copy
+        },
+        Gpu(tensor) => {
+            let storage = Storage::Gpu(stacked::copy(tensor.clone()));
+            Self::of_storage(device, layout, self.rows, storage)
+        })
     }
 
     /// The rows in host memory, for the blocked trainer and host kernels.

@@ -33,7 +33,7 @@ impl Stack {
         let mut out = match self.spare.take() {
             Some(storage) if mixing.rows() == self.rows => storage,
             _ => {
-                let mut fresh = Self::zeros(&self.device, &self.layout, mixing.rows());
+                let mut fresh = Self::to_overwrite(&self.device, &self.layout, mixing.rows());
                 fresh.take_storage()
             }
         };
@@ -77,7 +77,7 @@ impl Stack {
                 rows: self.rows,
             });
         }
-        let mut out = Self::zeros(&self.device, &self.layout, rows.len());
+        let mut out = Self::to_overwrite(&self.device, &self.layout, rows.len());
         let width = self.layout.width();
         match (&self.storage, &mut out.storage) {
             (Storage::Host(from), Storage::Host(to)) => {
@@ -256,7 +256,7 @@ impl Stack {
             .iter()
             .map(|alive| if *alive { 1.0 / count } else { 0.0 })
             .collect();
-        let mut out = Self::zeros(&self.device, &self.layout, 1);
+        let mut out = Self::to_overwrite(&self.device, &self.layout, 1);
         match (&self.device, &self.storage, &mut out.storage) {
             (Device::Cpu(cpu), Storage::Host(from), Storage::Host(to)) => {
                 host::mean(

@@ -152,6 +152,40 @@ fn every_method_comes_to_the_same_on_a_gpu() {
 
 #[cfg(feature = "gpu")]
 #[test]
+fn runs_of_a_sweep_have_the_same_bits_together_on_a_gpu() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "methods.yaml",
+        &format!("{METHODS}  grid: {{seed: [1, 2]}}\n"),
+    );
+    let results = |at_once: usize| {
+        let line = format!(
+            "run methods.yaml --device wgpu --at-once {at_once} --results at-once-{at_once} --json"
+        );
+        let said = sandbox.says(&line);
+        if said.code == Some(2) {
+            return Err(said.err);
+        }
+        let folders = said.ended_with(0).json();
+        let of_run = |line: &serde_json::Value| sandbox.results(line["folder"].as_str().unwrap());
+        Ok(folders.iter().map(of_run).collect::<Vec<_>>())
+    };
+    let alone = match results(1) {
+        Ok(alone) => alone,
+        Err(none) => {
+            assert!(std::env::var_os("MESHFOLD_CI").is_none(), "{none}");
+            println!("skipped: {none}");
+            return;
+        }
+    };
+    assert_eq!(alone.len(), 16);
+    for at_once in [2, 16] {
+        assert!(results(at_once).as_ref() == Ok(&alone), "{at_once} at once");
+    }
+}
+
+#[cfg(feature = "gpu")]
+#[test]
 fn a_gpu_comes_to_the_results_of_the_processor() {
     let sandbox = Sandbox::new();
     let wgpu = sandbox.says("run tiny.yaml --device wgpu --results gpu --json");

@@ -6,7 +6,7 @@ use super::gather::gather;
 use super::judgement::Judgement;
 use super::memory::{Memory, download};
 use super::part::Part;
-use super::rows::place_rows;
+use super::rows::collect_rows;
 use super::scores::scores;
 use super::workspace::{Workspace, block};
 use crate::error::EngineError;
@@ -202,11 +202,12 @@ fn as_one(
     if group.len() > 1 {
         let width = group[0].1.network.layout().width();
         let all = counts.iter().map(|(_, rows)| rows).sum();
-        let (models, mut first) = (memory.floats(&[all, width]), 0);
-        for (_, one) in &group {
-            place_rows((&one.models, 0), (&models, first), one.rows, width);
-            first += one.rows;
-        }
+        let models = memory.floats(&[all, width]);
+        let stacks: Vec<_> = group
+            .iter()
+            .map(|(_, one)| (&one.models, one.rows))
+            .collect();
+        collect_rows(&stacks, &models, width);
         (group[0].1.models, group[0].1.rows) = (models, all);
     }
     let mut scores = group[0].1.scores(memory, bytes)?.into_iter();

@@ -2,7 +2,7 @@
 
 use super::bout::{Arenas, Bout, Job};
 use super::memory::Memory;
-use super::rows::place_rows;
+use super::rows::{collect_rows, spread_rows};
 use super::sgd::MomentumFrom;
 use super::sheet::Sheet;
 use super::steps::Scratch;
@@ -66,7 +66,7 @@ impl Together {
             return alone.make(memory, scratch, shape);
         }
         let width = first.network.layout().width();
-        let arenas = gathered(bouts, &rows, memory, width);
+        let arenas = gathered(bouts, sheet.rows, memory, width);
         let tallies = bouts.iter().map(|bout| &bout.tallies);
         let tallies: Vec<_> = tallies.zip(rows.iter().cloned()).collect();
         let job = Job {
@@ -78,19 +78,7 @@ impl Together {
             tallies: &tallies,
         };
         job.make(memory, scratch, shape)?;
-        for (bout, rows) in bouts.iter().zip(&rows) {
-            let own = &bout.arenas;
-            let moved = match &own.gradients {
-                Some(gradients) => [arenas.gradients.as_ref().zip(Some(gradients)), None],
-                None => [
-                    Some((&arenas.models, &own.models)),
-                    arenas.velocities.as_ref().zip(own.velocities.as_ref()),
-                ],
-            };
-            for (all, one) in moved.into_iter().flatten() {
-                place_rows((all, rows.start), (one, 0), rows.len(), width);
-            }
-        }
+        spread(&arenas, bouts, width);
         Ok(())
     }
 }
@@ -106,31 +94,50 @@ fn places(sheets: &[&Sheet]) -> Vec<Range<usize>> {
     sheets.iter().map(&mut place).collect()
 }
 
-/// What `bouts` work on, in arenas of all their rows.
-fn gathered(bouts: &[&Bout], rows: &[Range<usize>], memory: &Memory, width: usize) -> Arenas {
-    let all = rows.last().map_or(0, |last| last.end);
+/// One of the arenas of every bout that has it, with its rows.
+fn arenas_of<'a>(
+    bouts: &[&'a Bout],
+    of: fn(&Arenas) -> Option<&CubeTensor>,
+) -> Vec<(&'a CubeTensor, usize)> {
+    let own = |bout: &&'a Bout| of(&bout.arenas).map(|arena| (arena, bout.sheet.rows));
+    bouts.iter().filter_map(own).collect()
+}
+
+/// What `bouts` work on, in arenas of all their `rows` rows.
+fn gathered(bouts: &[&Bout], rows: usize, memory: &Memory, width: usize) -> Arenas {
     let collect = |of: fn(&Arenas) -> Option<&CubeTensor>| {
-        of(&bouts[0].arenas)?;
-        let arena = memory.floats(&[all, width]);
-        for (bout, rows) in bouts.iter().zip(rows) {
-            if let Some(own) = of(&bout.arenas) {
-                place_rows((own, 0), (&arena, rows.start), rows.len(), width);
-            }
-        }
-        Some(arena)
+        let arena = memory.floats(&[rows, width]);
+        collect_rows(&arenas_of(bouts, of), &arena, width);
+        arena
     };
-    let velocities = match bouts[0].rule.first {
-        MomentumFrom::Nothing => None,
-        MomentumFrom::Zero => Some(memory.floats(&[all, width])),
-        MomentumFrom::Velocity => collect(|arenas| arenas.velocities.as_ref()),
-    };
-    let keeps = bouts[0].arenas.gradients.is_some();
+    let first = bouts[0];
+    let like = |of: fn(&Arenas) -> Option<&CubeTensor>| of(&first.arenas).map(|_| collect(of));
+    let keeps = first.arenas.gradients.is_some();
     Arenas {
-        models: collect(|arenas| Some(&arenas.models)).unwrap_or_else(|| memory.floats(&[4])),
-        velocities,
-        correction: collect(|arenas| arenas.correction.as_ref()),
-        anchor: collect(|arenas| arenas.anchor.as_ref()),
-        gradients: keeps.then(|| memory.zeros(all, width)),
+        models: collect(|arenas| Some(&arenas.models)),
+        velocities: match first.rule.first {
+            MomentumFrom::Nothing => None,
+            MomentumFrom::Zero => Some(memory.floats(&[rows, width])),
+            MomentumFrom::Velocity => like(|arenas| arenas.velocities.as_ref()),
+        },
+        correction: like(|arenas| arenas.correction.as_ref()),
+        anchor: like(|arenas| arenas.anchor.as_ref()),
+        gradients: keeps.then(|| memory.zeros(rows, width)),
+    }
+}
+
+/// Gives every bout what has moved in the arenas of all.
+fn spread(all: &Arenas, bouts: &[&Bout], width: usize) {
+    if let Some(gradients) = &all.gradients {
+        let own = arenas_of(bouts, |arenas| arenas.gradients.as_ref());
+        return spread_rows(gradients, &own, width);
+    }
+    let models = arenas_of(bouts, |arenas| Some(&arenas.models));
+    spread_rows(&all.models, &models, width);
+    // All keep their velocities, or none does.
+    let velocities = arenas_of(bouts, |arenas| arenas.velocities.as_ref());
+    if let Some(all) = all.velocities.as_ref().filter(|_| !velocities.is_empty()) {
+        spread_rows(all, &velocities, width);
     }
 }
 
@@ -153,9 +160,14 @@ fn groups(bouts: Vec<Numbered>, largest: u64, bytes: usize) -> Vec<Vec<Numbered>
 /// of more than twice its own.
 fn go_together(one: &Bout, other: &Bout, bytes: usize) -> bool {
     let held = |bout: &Bout| {
-        let arenas = &bout.arenas;
-        let others = [&arenas.correction, &arenas.anchor, &arenas.gradients];
-        others.map(Option::is_some)
+        let Arenas {
+            velocities,
+            correction,
+            anchor,
+            gradients,
+            ..
+        } = &bout.arenas;
+        [velocities, correction, anchor, gradients].map(Option::is_some)
     };
     let is_whole = |bout: &Bout| {
         let width = bout.sheet.width;
