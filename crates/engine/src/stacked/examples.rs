@@ -6,6 +6,7 @@ use crate::error::EngineError;
 use crate::network::Network;
 use burn_cubecl::tensor::CubeTensor;
 use meshfold_data::{Examples, Features, Input, Scale};
+use std::borrow::Cow;
 
 /// `M` examples on the device.
 #[derive(Debug)]
@@ -83,7 +84,7 @@ impl Held {
                 let pair = |scale: &Scale| [scale.multiply, scale.add];
                 let pairs: Vec<f32> = scales.iter().flat_map(pair).collect();
                 Ok(Self::Bytes {
-                    words: memory.upload_words(&words(values, width)),
+                    words: memory.upload_bytes(&padded(values, width)),
                     words_per_example,
                     scales: memory.upload_floats(&pairs),
                     by_channel: scales.len() > 1,
@@ -104,17 +105,19 @@ impl Held {
     }
 }
 
-/// Bytes `[M, width]`, four to a word, each example padded to a whole number of words.
-fn words(values: &[u8], width: usize) -> Vec<u32> {
-    let word = |bytes: &[u8]| {
-        let mut word = [0u8; 4];
-        word[..bytes.len()].copy_from_slice(bytes);
-        u32::from_le_bytes(word)
-    };
-    values
-        .chunks_exact(width)
-        .flat_map(|example| example.chunks(4).map(word))
-        .collect()
+/// Bytes `[M, width]`, each example padded to a whole number of words.
+fn padded(values: &[u8], width: usize) -> Cow<'_, [u8]> {
+    let whole = width.next_multiple_of(4);
+    if whole == width && !values.is_empty() {
+        return Cow::Borrowed(values);
+    }
+    let count = values.len() / width.max(1);
+    let mut bytes = vec![0; (count * whole).max(4)];
+    let places = bytes.chunks_exact_mut(whole.max(4));
+    for (place, example) in places.zip(values.chunks_exact(width.max(1))) {
+        place[..width].copy_from_slice(example);
+    }
+    Cow::Owned(bytes)
 }
 
 /// What is to be foretold of `examples`: at every position if `windowed`.
@@ -136,4 +139,19 @@ fn labels(
             windowed: false,
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_begin_at_whole_words() {
+        assert_eq!(*padded(&[1, 2, 3, 4, 5, 6], 3), [1, 2, 3, 0, 4, 5, 6, 0]);
+        assert_eq!(
+            *padded(&[1, 2, 3, 4, 5, 6, 7, 8], 4),
+            [1, 2, 3, 4, 5, 6, 7, 8]
+        );
+        assert_eq!(*padded(&[], 4), [0; 4]);
+    }
 }

@@ -84,6 +84,18 @@ impl Memory {
         self.upload(if values.is_empty() { &[0] } else { values }, DType::U32)
     }
 
+    /// Copies words to the device as they lie in `bytes`, little end first: a whole number of them, at least one.
+    pub(super) fn upload_bytes(&self, bytes: &[u8]) -> CubeTensor {
+        let client = self.client();
+        let handle = client.create_from_slice(bytes);
+        self.wrap(
+            client,
+            handle,
+            &[bytes.len() / size_of::<u32>()],
+            DType::U32,
+        )
+    }
+
     fn upload<E: CubeElement>(&self, values: &[E], dtype: DType) -> CubeTensor {
         let client = self.client();
         let handle = client.create_from_slice(E::as_bytes(values));
@@ -152,6 +164,8 @@ mod tests {
             download::<u32>(gpu.memory().upload_words(&[7, u32::MAX])),
             [7, u32::MAX]
         );
+        let bytes = gpu.memory().upload_bytes(&[1, 2, 0, 0, 0, 0, 0, 128]);
+        assert_eq!(download::<u32>(bytes), [513, 1 << 31]);
     }
 
     #[test]

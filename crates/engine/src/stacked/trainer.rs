@@ -48,29 +48,38 @@ fn workspace_bytes(gpu: &Gpu) -> usize {
     WORKSPACE.min(gpu.memory().largest_buffer() as usize)
 }
 
-/// Bytes that the trainer needs on `gpu` besides the models: the examples; what the layers of a block of rows give, keep
-/// and get back in training, what they give and keep in judging; and velocities and gradients of all rows where they are
-/// kept.
+/// What a program that uses a GPU takes from the beginning, measured with software Vulkan: the driver, and kernels as they
+/// are compiled.
+const DRIVER: u64 = 110 << 20;
+
+/// Copies of the examples while they go to the device: for the queue, on the way, and there.
+const UPLOADED: u64 = 3;
+
+/// Bytes that the trainer needs on `gpu` besides the models: the driver; the examples; what the layers of a block of rows give,
+/// keep and get back in training, what they give and keep in judging; and velocities and gradients of all rows where they
+/// are kept.
 pub(crate) fn bytes(gpu: &Gpu, network: &Network, demand: &Demand<'_>) -> u64 {
     let most = workspace_bytes(gpu);
-    let training = block(network, demand.rows, demand.batch, most);
+    let blocks = block(network, demand.rows, demand.batch, most);
     let judging = block(network, demand.rows, demand.tests.clamp(1, CHUNK), most);
     let written = demand.sgd.clip_norm.is_some()
-        || demand.batch > training.1
+        || demand.batch > blocks.1
         || !layers_step_at_once(network)
         || network.own_model().is_some();
     let stacks = u64::from(demand.sgd.momentum > 0.0) + u64::from(written);
     let row = (network.layout().width() * size_of::<f32>()) as u64;
-    [
-        demand.stored as u64,
-        workspace::bytes(network, training, true),
+    let stored = demand.stored as u64;
+    let training = [
+        stored,
+        workspace::bytes(network, blocks, true),
         workspace::bytes(network, judging, false),
         stacks
             .saturating_mul(demand.rows as u64)
             .saturating_mul(row),
     ]
     .into_iter()
-    .fold(0, u64::saturating_add)
+    .fold(0, u64::saturating_add);
+    training.max(UPLOADED * stored).saturating_add(DRIVER)
 }
 
 impl Stacked {
