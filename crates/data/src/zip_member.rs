@@ -41,26 +41,14 @@ pub(crate) fn open<'f>(
         return Err(Fault::at(0_u64, reason));
     };
     let entry = entries.swap_remove(place);
-    let refused = |reason| Err(Fault::at(entry.place, reason));
+    let refused = |reason| Fault::at(entry.place, reason);
     if entry.size > limit {
-        return refused(format!(
-            "{name} has {} bytes, at most {limit} needed",
-            entry.size
-        ));
+        let reason = format!("{name} has {} bytes, at most {limit} needed", entry.size);
+        return Err(refused(reason));
     }
     let start = content_start(file, &entry)?;
     let packed = entry.packed.min(length.saturating_sub(start));
-    let (is_deflated, most) = match entry.method {
-        0 => (false, packed),
-        8 => (true, packed.saturating_mul(MOST_YIELD)),
-        other => return refused(format!("{name} is packed by method {other}, 0 or 8 needed")),
-    };
-    if entry.size > most {
-        let (size, reason) = (entry.size, "the archive holds at most");
-        return refused(format!(
-            "{name} announces {size} bytes, {reason} {most} of it"
-        ));
-    }
+    let is_deflated = is_deflated(&entry, packed).map_err(refused)?;
     seek(file, start)?;
     let packed = file.take(packed);
     Ok(Member {
@@ -73,6 +61,22 @@ pub(crate) fn open<'f>(
         start,
         entry,
     })
+}
+
+/// Whether `entry` is deflated or stored, if `packed` bytes can hold as much as it announces.
+fn is_deflated(entry: &Entry, packed: u64) -> Result<bool, String> {
+    let (name, size) = (&entry.name, entry.size);
+    let (is_deflated, most) = match entry.method {
+        0 => (false, packed),
+        8 => (true, packed.saturating_mul(MOST_YIELD)),
+        other => return Err(format!("{name} is packed by method {other}, 0 or 8 needed")),
+    };
+    match size <= most {
+        true => Ok(is_deflated),
+        false => Err(format!(
+            "{name} announces {size} bytes, the archive holds at most {most} of it"
+        )),
+    }
 }
 
 /// The content of an entry, summed up as it is read.

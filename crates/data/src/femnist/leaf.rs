@@ -439,7 +439,7 @@ mod tests {
         let both = [("a".to_owned(), 2), ("b".to_owned(), 1)];
         assert_eq!(announced(text.as_bytes()), both);
         let images = text.find("user_data").unwrap();
-        assert_eq!(announced(text[..images + 20].as_bytes()), both);
+        assert_eq!(announced(&text.as_bytes()[..images + 20]), both);
         let later = text.replace("\"num_samples\": [2, 1], ", "");
         assert!(announced(later.as_bytes()).is_empty());
         assert!(announced(&b"[[["[..]).is_empty());
