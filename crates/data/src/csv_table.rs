@@ -1,23 +1,23 @@
 //! `csv`: any table of numbers with a label in every row.
 
-use std::io::Read;
-use std::path::Path;
-use std::sync::Arc;
+mod records;
 
-use csv::{ByteRecord, ReaderBuilder};
+use std::io::Read;
+use std::mem::take;
+use std::path::{Path, PathBuf};
+
+use csv::ByteRecord;
 use serde::{Deserialize, Serialize};
 
+use self::records::Records;
+use crate::dealt::{Dealt, Tagged};
 use crate::fault::Fault;
-use crate::table::{self, MOST_NUMBERS, Standard};
-use crate::{DataError, DataFolder, Examples, Outline, Shape, Splits, payload};
+use crate::table::{self, MOST_NUMBERS, Words};
+use crate::{DataError, DataFolder, Examples, Input, Outline, Shape, Splits, payload};
 
 const NAME: &str = "csv";
 /// Bytes that one unpacked file may have.
 const MOST_BYTES: u64 = 1 << 36;
-/// Columns that a table may have.
-const MOST_COLUMNS: usize = 1 << 20;
-/// Bytes that a record may have.
-const MOST_RECORD: usize = 1 << 26;
 
 /// Settings of a table: every column but the label and the client is a feature.
 ///
@@ -111,46 +111,63 @@ impl CsvTable {
         }
     }
 
+    /// Reads every file twice: its labels, then its numbers.
     pub(crate) fn load(&self, folder: &DataFolder) -> Result<Splits, DataError> {
-        self.validate()?;
-        let mut rows = self.read(&table::inside(NAME, "file", &self.file, folder)?, None)?;
-        let count = rows.labels.len();
-        let (train, test) = match &self.test {
-            CsvTest::Share(share) => table::drawn(NAME, count, *share, self.seed)?,
-            CsvTest::File(file) => {
-                let path = table::inside(NAME, "test.file", file, folder)?;
-                rows = self.read(&path, Some(rows))?;
-                let all = rows.labels.len() as u32;
-                ((0..count as u32).collect(), (count as u32..all).collect())
-            }
-        };
-        let (test, train) = self.examples(rows, &train)?.parted(&test);
-        Ok(Splits {
-            train: Arc::new(train),
-            test: Arc::new(test),
-        })
+        let files = self.files(folder)?;
+        let (table, tagged) = self.tagged(&files)?;
+        let mut dealt = Dealt::of(NAME, &tagged, table.width)?;
+        let mut first = 0;
+        for (path, end) in files.iter().zip(&table.ends) {
+            let known = (table.width, end - first);
+            numbers(self.content(path)?, self, known, &mut dealt)
+                .map_err(|fault| fault.of(NAME, path))?;
+            first = *end;
+        }
+        if self.standardise {
+            dealt.standardise(table.width);
+        }
+        let shape = Shape::flat(table.width);
+        let of = |numbers, labels| Examples::numbers(numbers, labels, shape, tagged.classes);
+        tagged.splits(dealt, of)
     }
 
+    /// Reads labels and clients alone.
     pub(crate) fn outline(&self, folder: &DataFolder) -> Result<Outline, DataError> {
-        Ok(Outline::of(&self.load(folder)?))
+        let (table, tagged) = self.tagged(&self.files(folder)?)?;
+        let input = Input::Numbers(Shape::flat(table.width));
+        Ok(tagged.outline(input).of_numbers())
     }
 
-    /// The numbers before they last grew, at least half of them, and the words of the label and the client of each row,
-    /// a text of some 40 bytes each.
+    /// Labels and clients by their number, as the words that they were and as the splits have them.
     pub(crate) fn reading_bytes(&self, outline: &Outline) -> usize {
-        let words = 1 + usize::from(self.client.is_some());
-        outline.feature_bytes() / 2 + 40 * words * (outline.train() + outline.test())
+        let columns = 1 + usize::from(self.client.is_some());
+        10 * columns * (outline.train() + outline.test())
     }
 
-    /// The rows of the file at `path`, after those of `before`.
-    fn read(&self, path: &Path, before: Option<Rows>) -> Result<Rows, DataError> {
-        let content = payload::open(path, MOST_BYTES);
-        let content = content.map_err(|error| payload::fault(NAME, path, 0, error))?;
-        rows(content, self, before).map_err(|fault| fault.of(NAME, path))
+    /// The file of the table, then that of the test examples if there is one.
+    fn files(&self, folder: &DataFolder) -> Result<Vec<PathBuf>, DataError> {
+        self.validate()?;
+        let mut files = vec![table::inside(NAME, "file", &self.file, folder)?];
+        if let CsvTest::File(file) = &self.test {
+            files.push(table::inside(NAME, "test.file", file, folder)?);
+        }
+        Ok(files)
     }
 
-    fn examples(&self, rows: Rows, train: &[u32]) -> Result<Examples, DataError> {
-        let (labels, classes) = table::numbered(&rows.labels);
+    fn content(&self, path: &Path) -> Result<impl Read + use<>, DataError> {
+        payload::open(path, MOST_BYTES).map_err(|error| payload::fault(NAME, path, 0, error))
+    }
+
+    /// All but the numbers of the tables in `files`.
+    fn tagged(&self, files: &[PathBuf]) -> Result<(Table, Tagged), DataError> {
+        let mut read = None;
+        for path in files {
+            let next = table(self.content(path)?, self, read);
+            read = Some(next.map_err(|fault| fault.of(NAME, path))?);
+        }
+        let mut table = read.expect("there is a file");
+        let (labels, clients) = (take(&mut table.labels), take(&mut table.clients));
+        let (count, classes) = (labels.len(), labels.different());
         if !(2..=usize::from(u16::MAX)).contains(&classes) {
             return Err(DataError::Setting {
                 dataset: NAME,
@@ -159,189 +176,139 @@ impl CsvTable {
                 needed: "from 2 to 65535 classes".into(),
             });
         }
-        let labels = labels.into_iter().map(|label| label as u16).collect();
-        let mut features = rows.features;
-        if self.standardise {
-            Standard::of(&features, rows.width, train).apply(&mut features);
-        }
-        let shape = Shape::flat(rows.width);
-        let examples = Examples::numbers(features, labels, shape, classes)?;
-        Ok(match self.client {
-            Some(_) => examples.with_owners(table::numbered(&rows.clients).0),
-            None => examples,
-        })
+        let (train, test) = match &self.test {
+            CsvTest::Share(share) => table::drawn(NAME, count, *share, self.seed)?,
+            CsvTest::File(_) => {
+                let first = table.ends[0] as u32;
+                ((0..first).collect(), (first..count as u32).collect())
+            }
+        };
+        let labels = labels.numbered().into_iter().map(|label| label as u16);
+        let tagged = Tagged {
+            labels: labels.collect(),
+            classes,
+            clients: self.client.as_ref().map(|_| clients.numbered()),
+            train,
+            test,
+        };
+        Ok((table, tagged))
     }
 }
 
-/// What the tables hold.
-pub(crate) struct Rows {
+/// What the tables hold besides their numbers.
+pub(crate) struct Table {
     names: Option<Vec<String>>,
-    width: usize,
-    features: Vec<f32>,
-    labels: Vec<String>,
-    clients: Vec<String>,
+    /// Numbers of a row.
+    pub(crate) width: usize,
+    /// How many rows there are up to the end of each file.
+    pub(crate) ends: Vec<usize>,
+    labels: Words,
+    clients: Words,
 }
 
-/// Reads the table `content`, whose rows follow those of `before`, if there are any: its columns are then the same.
+/// Reads labels and clients of the table `content`, whose rows follow those of `before`, if there are any: its columns are
+/// then the same.
 ///
 /// # Errors
 /// A [`Fault`] at the row that cannot be read.
-pub(crate) fn rows(
+pub(crate) fn table(
     content: impl Read,
     settings: &CsvTable,
-    before: Option<Rows>,
-) -> Result<Rows, Fault> {
-    let mut reader = ReaderBuilder::new()
-        .delimiter(settings.delimiter as u8)
-        .has_headers(false)
-        .from_reader(RecordCap::new(content));
-    let mut record = ByteRecord::new();
-    let mut next = |record: &mut ByteRecord| {
-        let more = reader.read_byte_record(record);
-        let end = reader.position().byte();
-        reader.get_mut().record_ends();
-        more.map_err(|error| Fault::at(end, error.to_string()))
-    };
-    let mut some = next(&mut record)?;
-    let mut names = None;
-    if settings.header && some {
-        let text = |field: &[u8]| String::from_utf8_lossy(field).trim().to_owned();
-        names = Some(record.iter().map(text).collect::<Vec<_>>());
-        some = next(&mut record)?;
-    }
-    if !some {
-        return Err(Fault::at(0_u64, "a table without rows"));
-    }
-    let columns = record.len();
-    let chosen = Chosen::of(settings, columns, names.as_deref())?;
-    let mut rows = match before {
-        Some(rows) if rows.width != chosen.width(columns) || rows.names != names => {
-            let (found, needed) = (chosen.width(columns), rows.width);
-            let reason = format!("{found} features found, the {needed} of the first file needed");
+    before: Option<Table>,
+) -> Result<Table, Fault> {
+    let records = Records::begin(content, settings)?;
+    let (names, width) = (&records.names, records.width());
+    let mut table = match before {
+        Some(table) if table.width != width || table.names != *names => {
+            let needed = table.width;
+            let reason = format!("{width} features found, the {needed} of the first file needed");
             return Err(Fault::at(0_u64, reason));
         }
-        Some(rows) => rows,
-        None => Rows {
-            names,
-            width: chosen.width(columns),
-            features: Vec::new(),
-            labels: Vec::new(),
-            clients: Vec::new(),
+        Some(table) => table,
+        None => Table {
+            names: names.clone(),
+            width,
+            ends: Vec::new(),
+            labels: Words::default(),
+            clients: Words::default(),
         },
     };
-    while some {
-        rows.push(&record, &chosen)?;
-        some = next(&mut record)?;
-    }
-    Ok(rows)
+    records.each(|record, chosen| {
+        let rows = table.labels.len();
+        if (rows + 1).saturating_mul(width) > MOST_NUMBERS || rows >= u32::MAX as usize {
+            return Err(format!("more than {MOST_NUMBERS} numbers"));
+        }
+        table.labels.push(&word(record, chosen.label)?);
+        if let Some(client) = chosen.client {
+            table.clients.push(&word(record, client)?);
+        }
+        Ok(())
+    })?;
+    table.ends.push(table.labels.len());
+    Ok(table)
 }
 
-/// The columns that are no features.
-struct Chosen {
-    label: usize,
-    client: Option<usize>,
-}
-
-impl Chosen {
-    fn of(settings: &CsvTable, columns: usize, names: Option<&[String]>) -> Result<Self, Fault> {
-        if columns > MOST_COLUMNS {
-            let reason = format!("{columns} columns found, at most {MOST_COLUMNS} needed");
-            return Err(Fault::at(0_u64, reason));
-        }
-        let place = |column: &Column| match column {
-            Column::Place(place) if *place < columns => Ok(*place),
-            Column::Place(place) => {
-                let reason = format!("no column {place} among {columns} counted from 0");
-                Err(Fault::at(0_u64, reason))
-            }
-            Column::Name(name) => {
-                let mut found = names.unwrap_or_default().iter();
-                let found = found.position(|known| known == name);
-                let reason = format!("no column is called `{name}`");
-                found.ok_or_else(|| Fault::at(0_u64, reason))
-            }
-        };
-        let label = place(&settings.label)?;
-        let client = settings.client.as_ref().map(place).transpose()?;
-        let chosen = Self { label, client };
-        if client == Some(label) {
-            return Err(Fault::at(0_u64, "the label's column is the client's"));
-        }
-        match columns > 1 + usize::from(client.is_some()) {
-            true => Ok(chosen),
-            false => Err(Fault::at(
-                0_u64,
-                format!("{columns} columns leave no feature"),
-            )),
-        }
-    }
-
-    fn width(&self, columns: usize) -> usize {
-        columns - 1 - usize::from(self.client.is_some())
+/// The word in a column.
+fn word(record: &ByteRecord, column: usize) -> Result<String, String> {
+    let text = String::from_utf8_lossy(&record[column]);
+    match text.trim() {
+        "" => Err(format!("column {column} is empty, a value needed")),
+        text => Ok(text.to_owned()),
     }
 }
 
-impl Rows {
-    fn push(&mut self, record: &ByteRecord, chosen: &Chosen) -> Result<(), Fault> {
-        let row = self.labels.len();
-        let start = record.position().map_or(0, csv::Position::byte);
-        let fault = |reason| Err(Fault::at(start, reason));
-        if self.features.len() + self.width > MOST_NUMBERS || row >= u32::MAX as usize {
-            return fault(format!("more than {MOST_NUMBERS} numbers"));
+/// Deals the numbers of the table `content`, which is known to have rows of so many numbers, and so many of them.
+///
+/// # Errors
+/// A [`Fault`] at the row that cannot be read.
+pub(crate) fn numbers(
+    content: impl Read,
+    settings: &CsvTable,
+    (width, rows): (usize, usize),
+    dealt: &mut Dealt<f32>,
+) -> Result<(), Fault> {
+    let changed = |found: String| format!("{found}: the file changed while it was read");
+    let records = Records::begin(content, settings)?;
+    if records.width() != width {
+        let reason = changed(format!(
+            "{} features found, {width} before",
+            records.width()
+        ));
+        return Err(Fault::at(0_u64, reason));
+    }
+    let mut found = 0;
+    records.each(|record, chosen| {
+        if found == rows {
+            return Err(changed(format!("more than {rows} rows found")));
         }
+        found += 1;
+        let row = dealt.next_row();
         for (column, field) in record.iter().enumerate() {
-            let text = String::from_utf8_lossy(field);
-            let text = text.trim();
-            if column == chosen.label || Some(column) == chosen.client {
-                if text.is_empty() {
-                    return fault(format!("column {column} is empty, a value needed"));
-                }
-                let values = if column == chosen.label {
-                    &mut self.labels
-                } else {
-                    &mut self.clients
-                };
-                values.push(text.to_owned());
-                continue;
-            }
-            match text.parse::<f32>() {
-                Ok(value) if value.is_finite() => self.features.push(value),
-                _ => {
-                    let shown: String = text.chars().take(40).collect();
-                    let reason = format!("column {column}: `{shown}` is no finite number");
-                    return fault(reason);
-                }
+            if column != chosen.label && Some(column) != chosen.client {
+                row.push(number(column, field)?);
             }
         }
         Ok(())
+    })?;
+    match found == rows {
+        true => Ok(()),
+        false => Err(Fault::at(
+            0_u64,
+            changed(format!("{found} rows found, {rows} before")),
+        )),
     }
 }
 
-/// Fails a record that goes on without end, such as one with an open quotation mark.
-struct RecordCap<R> {
-    inner: R,
-    since: usize,
-}
-
-impl<R> RecordCap<R> {
-    fn new(inner: R) -> Self {
-        Self { inner, since: 0 }
-    }
-
-    fn record_ends(&mut self) {
-        self.since = 0;
-    }
-}
-
-impl<R: Read> Read for RecordCap<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if self.since > MOST_RECORD {
-            let reason = format!("a row of more than {MOST_RECORD} bytes");
-            return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, reason));
+/// The number in a column.
+fn number(column: usize, field: &[u8]) -> Result<f32, String> {
+    let text = String::from_utf8_lossy(field);
+    let text = text.trim();
+    match text.parse::<f32>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        _ => {
+            let shown: String = text.chars().take(40).collect();
+            Err(format!("column {column}: `{shown}` is no finite number"))
         }
-        let count = self.inner.read(buffer)?;
-        self.since += count;
-        Ok(count)
     }
 }
 
@@ -411,7 +378,7 @@ mod tests {
         let place = refusal(r#"{"file": "table.csv", "label": 2}"#, "a,b\n1,2\n");
         assert!(place.contains("no column 2 among 2"), "{place}");
         assert!(refusal(kind, "").contains("without rows"));
-        assert!(refusal(kind, "a,kind\nnan,2\n").contains("no finite number"));
+        assert!(refusal(kind, "a,kind\nnan,2\n1,3\n").contains("no finite number"));
         let one = refusal(kind, "a,kind\n1,2\n1,2\n");
         assert!(
             one.contains("label is a column of 1 different values"),
@@ -426,19 +393,40 @@ mod tests {
     }
 
     #[test]
-    fn an_open_quotation_mark_does_not_gather_the_whole_file() {
-        let text = "1,2\n\""
-            .bytes()
-            .chain(std::iter::repeat_n(b'7', MOST_RECORD + (1 << 20)));
-        let text: Vec<u8> = text.collect();
+    fn the_outline_is_that_of_the_examples_and_needs_no_numbers() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = DataFolder::new(folder.path());
+        let table = |width: &str| {
+            let rows = (0..20).map(|i| format!("{i},{},{width},{}\n", i % 3, i % 4));
+            std::fs::write(folder.path().join("t.csv"), rows.collect::<String>()).unwrap();
+        };
+        let settings = settings(r#"{"file": "t.csv", "label": 1, "client": 3, "header": false}"#);
+        table("2.5");
+        let outline = settings.outline(&place).unwrap();
+        assert_eq!(outline, Outline::of(&settings.load(&place).unwrap()));
+        table("none");
+        assert_eq!(settings.outline(&place).unwrap(), outline);
+        assert!(settings.load(&place).is_err());
+    }
+
+    #[test]
+    fn a_file_that_changes_while_it_is_read_is_refused() {
         let settings = settings(r#"{"file": "t", "label": 0, "header": false}"#);
-        let fault = rows(text.as_slice(), &settings, None)
-            .err()
-            .expect("refused");
-        assert!(
-            fault.reason.contains("a row of more than"),
-            "{}",
-            fault.reason
-        );
+        let tagged = Tagged {
+            labels: vec![0, 1],
+            classes: 2,
+            clients: None,
+            train: vec![0],
+            test: vec![1],
+        };
+        let refusal = |text: &str| {
+            let mut dealt = Dealt::of(NAME, &tagged, 1).unwrap();
+            let read = numbers(text.as_bytes(), &settings, (1, 2), &mut dealt);
+            read.err().map(|fault| fault.reason)
+        };
+        assert_eq!(refusal("0,5\n1,6\n"), None);
+        for changed in ["0,5\n", "0,5\n1,6\n1,7\n", "0,5,5\n1,6,6\n"] {
+            assert!(refusal(changed).unwrap().contains("the file changed"));
+        }
     }
 }

@@ -96,13 +96,13 @@ impl DatasetConfig {
             Self::Csv(table) => table.outline(folder),
             Self::Npz(table) => table.outline(folder),
             Self::Shakespeare(shakespeare) => Ok(Outline::of(&shakespeare.load(folder)?)),
-            Self::Reddit(reddit) => Ok(Outline::of(&reddit.load(folder)?)),
+            Self::Reddit(reddit) => reddit.outline(folder),
             Self::Cwru(cwru) => cwru.outline(folder),
         }
     }
 
     /// Estimate of the most bytes that [`load`](Self::load) on `threads` threads holds at once besides the examples of
-    /// `outline`. Where the reader cannot know, as with texts of people's own, half of the features.
+    /// `outline`.
     pub fn reading_bytes(&self, outline: &Outline, threads: usize) -> usize {
         let examples = outline.train() + outline.test();
         match self {
@@ -113,12 +113,13 @@ impl DatasetConfig {
             Self::Cifar10(cifar) => cifar.layout().reading_bytes(threads),
             Self::Cifar100(cifar) => cifar.layout().reading_bytes(threads),
             Self::Qmnist(_) => Qmnist::reading_bytes(),
-            Self::Femnist(_) | Self::Reddit(_) => outline.feature_bytes() / 2,
-            // The whole matrix, which the samples are chosen from.
-            Self::LeukemiaA2(_) => outline.feature_bytes(),
+            // The files announce their images: they are read to their place.
+            Self::Femnist(_) => 0,
+            Self::LeukemiaA2(_) => LeukemiaA2::reading_bytes(),
             Self::Csv(table) => table.reading_bytes(outline),
             Self::Npz(table) => table.reading_bytes(outline),
             Self::Shakespeare(shakespeare) => shakespeare.reading_bytes(),
+            Self::Reddit(_) => Reddit::reading_bytes(outline),
             Self::Cwru(cwru) => cwru.reading_bytes(outline, threads),
         }
     }

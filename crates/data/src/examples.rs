@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use burn_dataset::{Dataset, DatasetError};
 
-use crate::features::{Features, Input, Scale, Shape, Windows, remove};
+use crate::features::{Features, Input, Scale, Shape, Windows};
 use crate::{DataError, Labelled, Partition};
 
 /// `M` labelled examples of `D` features in `C` classes.
@@ -271,19 +271,6 @@ impl Examples {
         }
     }
 
-    /// The examples at `indices`, which ascend, and the others, both in their order. The others stay where they are in
-    /// memory and move up, so that little more than all examples is held.
-    pub(crate) fn parted(mut self, indices: &[u32]) -> (Self, Self) {
-        assert!(indices.is_sorted(), "indices ascend");
-        let chosen = self.selected(indices);
-        self.features.remove(indices, self.width());
-        remove(&mut self.labels, indices, 1);
-        if let Some(owners) = &mut self.owners {
-            remove(owners, indices, 1);
-        }
-        (chosen, self)
-    }
-
     /// These examples, then the `others` of the same dataset.
     pub(crate) fn followed_by(&self, others: &Self) -> Self {
         assert_eq!(
@@ -357,6 +344,14 @@ pub struct Splits {
 }
 
 impl Splits {
+    /// Where the examples lie in their text, if they are of one: the training examples, then the test examples.
+    pub fn windows(&self) -> Option<Windows> {
+        match (self.train.features(), self.test.features()) {
+            (Features::Tokens(train), Features::Tokens(test)) => Some(train.followed_by(test)),
+            _ => None,
+        }
+    }
+
     /// The examples in the order that the indices of `partition` count.
     ///
     /// Where the partition [holds out](Partition::held_out) its own test set, the training examples are followed by the
@@ -422,16 +417,6 @@ mod tests {
         let bytes = vec![0, 255, 0, 3];
         let examples = Examples::scaled_by_channel(bytes, vec![0], shape, 1, scales).unwrap();
         assert_eq!(examples.row(0), [0.0, 1.0, 1.0, 7.0]);
-    }
-
-    #[test]
-    fn parted_examples_are_those_chosen_and_the_rest() {
-        let examples = three().with_owners(vec![7, 8, 9]);
-        let (chosen, rest) = examples.clone().parted(&[1]);
-        assert_eq!(chosen, examples.selected(&[1]));
-        assert_eq!(rest, examples.selected(&[0, 2]));
-        let (none, all) = examples.clone().parted(&[]);
-        assert!(none.is_empty() && all == examples);
     }
 
     #[test]

@@ -220,15 +220,6 @@ impl Features {
         }
     }
 
-    /// Takes the features at `indices`, which ascend, out; `width` make an example.
-    pub(crate) fn remove(&mut self, indices: &[u32], width: usize) {
-        match self {
-            Self::Bytes { values, .. } => remove(values, indices, width),
-            Self::Numbers(values) => remove(values, indices, width),
-            Self::Tokens(windows) => remove(&mut windows.starts, indices, 1),
-        }
-    }
-
     /// Cuts the first `count` examples off; the rest is dropped.
     pub(crate) fn truncate(&mut self, count: usize, width: usize) {
         match self {
@@ -239,36 +230,9 @@ impl Features {
     }
 }
 
-/// Takes the rows at `indices`, which ascend, out of `values`, whose rows are `width` long; the others move up.
-pub(crate) fn remove<T: Copy>(values: &mut Vec<T>, indices: &[u32], width: usize) {
-    let rows = values.len() / width.max(1);
-    let mut kept = indices.first().map_or(rows, |first| *first as usize);
-    for (place, removed) in indices.iter().enumerate() {
-        let next = indices.get(place + 1).map_or(rows, |next| *next as usize);
-        let stays = *removed as usize + 1..next;
-        values.copy_within(stays.start * width..stays.end * width, kept * width);
-        kept += stays.len();
-    }
-    values.truncate(kept * width);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn rows_that_stay_move_up() {
-        let left = |indices: &[u32]| {
-            let mut values = vec![0, 0, 1, 1, 2, 2, 3, 3];
-            remove(&mut values, indices, 2);
-            values
-        };
-        assert_eq!(left(&[]), [0, 0, 1, 1, 2, 2, 3, 3]);
-        assert_eq!(left(&[0, 2]), [1, 1, 3, 3]);
-        assert_eq!(left(&[1, 2]), [0, 0, 3, 3]);
-        assert_eq!(left(&[3]), [0, 0, 1, 1, 2, 2]);
-        assert!(left(&[0, 1, 2, 3]).is_empty());
-    }
 
     #[test]
     fn standardising_centres_the_mean() {

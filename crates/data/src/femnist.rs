@@ -2,15 +2,16 @@
 
 mod leaf;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use self::leaf::announced;
 pub(crate) use self::leaf::{Written, read as read_leaf};
-use crate::packing::unpacked;
+use crate::packing::{Packing, unpacked};
 use crate::{DataError, DataFolder, Examples, Manifest, Outline, Scale, Shape, Splits, payload};
 
 const NAME: &str = "femnist";
@@ -24,6 +25,10 @@ const SHAPE: Shape = Shape {
 const MOST_BYTES: u64 = 1 << 35;
 /// Images in all files; LEAF has 805,263.
 const MOST_IMAGES: usize = 2_000_000;
+/// Bytes of json that an image takes at least: a digit and what follows it for every pixel.
+const LEAST_JSON: u64 = 2 * 28 * 28;
+/// Bytes of json that a packed byte is believed to hold.
+const MOST_YIELD: u64 = 100;
 
 /// Settings of FEMNIST: 28 × 28 greyscale, 10 digits, 26 capitals and 26 small letters, each image with its writer.
 ///
@@ -67,6 +72,36 @@ impl Femnist {
         Ok(Outline::of(&self.load(folder)?))
     }
 
+    /// How many images the files at `paths` announce of writers that are among `numbers`, or may join; no more than there
+    /// may be.
+    fn expected(
+        &self,
+        paths: &[PathBuf],
+        numbers: &HashMap<String, u32>,
+        may: bool,
+    ) -> Result<usize, DataError> {
+        let most = self.writers.unwrap_or(usize::MAX);
+        let mut joining = HashSet::new();
+        let mut images = 0_u64;
+        for path in paths {
+            let content = payload::open(path, MOST_BYTES)
+                .map_err(|error| payload::fault(NAME, path, 0, error))?;
+            let mut of_file = 0_u64;
+            for (writer, count) in announced(content) {
+                let joins = may && numbers.len() + joining.len() < most;
+                let known = numbers.contains_key(&writer) || joining.contains(&writer);
+                if known || joins {
+                    of_file = of_file.saturating_add(count);
+                }
+                if joins && !known {
+                    joining.insert(writer);
+                }
+            }
+            images += of_file.min(most_images(path)?);
+        }
+        Ok(images.min(MOST_IMAGES as u64) as usize)
+    }
+
     /// The images in the folder `split`; writers that are not among `numbers` join if they `may`.
     fn read(
         &self,
@@ -76,8 +111,12 @@ impl Femnist {
         may: bool,
     ) -> Result<Arc<Examples>, DataError> {
         let home = Manifest::by_name(NAME)?.folder(folder).join(split);
+        let paths = files(&home, folder)?;
         let mut written = Written::default();
-        for path in files(&home, folder)? {
+        let images = self.expected(&paths, numbers, may)?;
+        // Where there is not as much memory, reading says so in its own time.
+        let _ = written.pixels.try_reserve_exact(images * SHAPE.features());
+        for path in paths {
             let mut known = |writer: &str| match numbers.get(writer) {
                 Some(number) => Some(*number),
                 None if may && self.writers.is_none_or(|most| numbers.len() < most) => {
@@ -110,6 +149,17 @@ impl Femnist {
     }
 }
 
+/// Images that the file at `path` may hold at most, as far as its length tells.
+fn most_images(path: &Path) -> Result<u64, DataError> {
+    let length = fs::metadata(path)
+        .map_err(DataError::io("read", path))?
+        .len();
+    Ok(match Packing::of(path) {
+        Packing::Plain => length / LEAST_JSON,
+        _ => length.saturating_mul(MOST_YIELD) / LEAST_JSON,
+    })
+}
+
 /// The json files in `home`, packed or not, in the order of their names.
 fn files(home: &Path, folder: &DataFolder) -> Result<Vec<PathBuf>, DataError> {
     let missing = || DataError::Missing {
@@ -130,5 +180,50 @@ fn files(home: &Path, folder: &DataFolder) -> Result<Vec<PathBuf>, DataError> {
     match paths.is_empty() {
         true => Err(missing()),
         false => Ok(paths),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_made_for_announced_images_of_chosen_writers_that_the_files_can_hold() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, head: &str, length: usize| {
+            let path = folder.path().join(name);
+            let text = format!("{{{head}, \"user_data\": {{");
+            let rest = " ".repeat(length - text.len());
+            std::fs::write(&path, text + &rest).unwrap();
+            path
+        };
+        let long = 100 * LEAST_JSON as usize;
+        let first = file(
+            "a.json",
+            r#""users": ["a", "b"], "num_samples": [30, 20]"#,
+            long,
+        );
+        let second = file(
+            "b.json",
+            r#""users": ["b", "c"], "num_samples": [1, 40]"#,
+            long,
+        );
+        let lying = file(
+            "c.json",
+            r#""users": ["z"], "num_samples": [1000000]"#,
+            long,
+        );
+        let silent = file("d.json", r#""users": ["z"]"#, long);
+        let of = |writers, paths: &[&PathBuf], numbers: &HashMap<String, u32>, may| {
+            let paths: Vec<PathBuf> = paths.iter().map(|path| (*path).clone()).collect();
+            Femnist { writers }.expected(&paths, numbers, may).unwrap()
+        };
+        let nobody = HashMap::new();
+        assert_eq!(of(None, &[&first, &second], &nobody, true), 91);
+        assert_eq!(of(Some(2), &[&first, &second], &nobody, true), 51);
+        let known = HashMap::from([("b".to_owned(), 0)]);
+        assert_eq!(of(Some(1), &[&first, &second], &known, false), 21);
+        assert_eq!(of(None, &[&lying], &nobody, true), 100);
+        assert_eq!(of(None, &[&silent], &nobody, true), 0);
     }
 }

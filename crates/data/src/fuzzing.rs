@@ -6,10 +6,12 @@ mod repaired;
 #[cfg(test)]
 mod seeds;
 
-use std::io::Cursor;
+use std::io::{Cursor, Read};
 
 use crate::cifar::Record;
 use crate::csv_table::{self, Column, CsvTable, CsvTest};
+use crate::dealt::{Dealt, Tagged};
+use crate::fault::Fault;
 use crate::femnist::{Written, read_leaf};
 use crate::idx::{self, Element};
 use crate::leukemia_a2::{self, classes, read_matrix};
@@ -79,16 +81,33 @@ pub fn tar(bytes: &[u8]) -> bool {
 
 /// A zip archive with an array in it.
 pub fn npz(bytes: &[u8]) -> bool {
-    let content = zip_member::read(&mut Cursor::new(bytes), "x.npy", MOST_ANNOUNCED);
-    content.is_ok_and(|content| npy(&content))
+    let mut file = Cursor::new(bytes);
+    let member = zip_member::open(&mut file, "x.npy", MOST_ANNOUNCED);
+    member.is_ok_and(|member| {
+        let size = member.size();
+        array(member, size).is_ok_and(|member| member.finish().is_ok())
+    })
 }
 
 /// An array of NumPy.
 pub fn npy(bytes: &[u8]) -> bool {
-    npy::parse(bytes).is_ok_and(|header| {
-        assert_eq!(header.numbers(bytes).count(), header.elements());
+    array(bytes, bytes.len() as u64).is_ok_and(|rest| {
+        assert!(rest.is_empty());
         true
     })
+}
+
+/// Reads the array `content` of `size` bytes; what is left of it.
+fn array<R: Read>(content: R, size: u64) -> Result<R, Fault> {
+    let mut array = npy::Array::begin(content, size)?;
+    let elements = array.header().elements();
+    let mut seen = 0;
+    array.each(elements, |_| {
+        seen += 1;
+        Ok(())
+    })?;
+    assert_eq!(seen, elements);
+    Ok(array.into_content())
 }
 
 /// A table.
@@ -107,7 +126,20 @@ pub fn csv(bytes: &[u8]) -> bool {
             test: CsvTest::default(),
             seed: 0,
         };
-        csv_table::rows(bytes, &settings, None).is_ok()
+        let Ok(table) = csv_table::table(bytes, &settings, None) else {
+            return false;
+        };
+        let rows = table.ends[0];
+        let tagged = Tagged {
+            labels: vec![0; rows],
+            classes: 1,
+            clients: None,
+            train: (0..rows as u32).collect(),
+            test: Vec::new(),
+        };
+        let dealt = Dealt::of("csv", &tagged, table.width);
+        let mut dealt = dealt.expect("a table holds fewer numbers than bytes");
+        csv_table::numbers(bytes, &settings, (table.width, rows), &mut dealt).is_ok()
     };
     read(false) | read(true)
 }
@@ -124,7 +156,7 @@ pub fn leaf(bytes: &[u8]) -> bool {
 
 /// The expression matrix and the annotation of the leukaemia samples.
 pub fn leukemia(bytes: &[u8]) -> bool {
-    let matrix = read_matrix(bytes).is_ok_and(|matrix| {
+    let matrix = read_matrix(bytes, (0, 0)).is_ok_and(|matrix| {
         assert_eq!(matrix.values.len(), matrix.samples.len() * matrix.genes());
         assert_eq!(matrix.rows(&[0]).len(), matrix.genes());
         true

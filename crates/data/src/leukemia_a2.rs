@@ -26,6 +26,8 @@ const MATRIX: &str = "dataset_A2_RMA.txt";
 const ANNOTATION: &str = "dataset_A2_annotation.txt";
 /// Rows of the published matrix.
 const GENES: usize = 12_708;
+/// Its columns.
+const SAMPLES: usize = 8_348;
 const CLASSES: usize = 2;
 const CLASS_NAMES: [&str; CLASSES] = ["CONTROL", "CASE"];
 
@@ -101,6 +103,11 @@ impl LeukemiaA2 {
         Ok(Outline::new(input, CLASSES, &of(&train), &of(&test)).of_numbers())
     }
 
+    /// The whole matrix, which the samples are chosen from.
+    pub(crate) fn reading_bytes() -> usize {
+        SAMPLES * GENES * size_of::<f32>()
+    }
+
     /// The samples that train and those that test, by their places among `labels`.
     fn drawn(&self, labels: &[u16]) -> Result<(Vec<u32>, Vec<u32>), DataError> {
         let mut kept: Vec<u32> = (0..labels.len() as u32).collect();
@@ -128,8 +135,7 @@ impl LeukemiaA2 {
     fn splits(&self, matrix: &Matrix, labels: &[u16]) -> Result<Splits, DataError> {
         let (train, test) = self.drawn(labels)?;
         let mut train_rows = matrix.rows(&train);
-        let every: Vec<u32> = (0..train.len() as u32).collect();
-        let standard = Standard::of(&train_rows, matrix.genes(), &every);
+        let standard = Standard::of(&train_rows, matrix.genes());
         let mut test_rows = matrix.rows(&test);
         standard.apply(&mut train_rows);
         standard.apply(&mut test_rows);

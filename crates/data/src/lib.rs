@@ -34,6 +34,7 @@ mod consensus;
 mod csv_table;
 mod cwru;
 mod dataset;
+mod dealt;
 mod error;
 mod examples;
 mod fashion_mnist;

@@ -3,6 +3,8 @@
 //! # Source
 //! NumPy enhancement proposal 1, "A simple file format for NumPy arrays", versions 1.0 to 3.0.
 
+use std::io::{BufReader, Read};
+
 use crate::fault::Fault;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
@@ -10,6 +12,8 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 const MOST_HEADER: usize = 10_000;
 /// Dimensions that an array may have.
 const MOST_DIMENSIONS: usize = 32;
+/// Bytes that are read at a time.
+const PIECE: usize = 1 << 16;
 
 /// The elements of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,12 +53,87 @@ impl Header {
     pub(crate) fn elements(&self) -> usize {
         self.shape.iter().product()
     }
+}
 
-    /// The elements of `content`, which is that of the whole file, as numbers.
-    pub(crate) fn numbers<'c>(&self, content: &'c [u8]) -> impl Iterator<Item = f64> + 'c {
-        let (kind, big_endian) = (self.kind, self.big_endian);
-        let elements = content[self.length..].chunks_exact(kind.size());
-        elements.map(move |bytes| number(bytes, kind, big_endian))
+/// An array whose elements are read one after another.
+pub(crate) struct Array<R> {
+    header: Header,
+    content: BufReader<R>,
+    /// Elements that were read.
+    read: usize,
+    piece: Vec<u8>,
+}
+
+impl<R: Read> Array<R> {
+    /// Reads the header of `content`, a file of `size` bytes, and checks that it announces elements of just that size.
+    ///
+    /// # Errors
+    /// A [`Fault`] at what is wrong.
+    pub(crate) fn begin(content: R, size: u64) -> Result<Self, Fault> {
+        let mut content = BufReader::with_capacity(PIECE, content);
+        let header = read_header(&mut content)?;
+        check_length(&header, size)?;
+        Ok(Self {
+            header,
+            content,
+            read: 0,
+            piece: Vec::new(),
+        })
+    }
+
+    pub(crate) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Gives `see` the next `count` elements as numbers; what it says is wrong lies at the element.
+    ///
+    /// # Errors
+    /// A [`Fault`] of `see`, or if the content cannot be read so far.
+    pub(crate) fn each(
+        &mut self,
+        count: usize,
+        mut see: impl FnMut(f64) -> Result<(), String>,
+    ) -> Result<(), Fault> {
+        let (kind, big_endian) = (self.header.kind, self.header.big_endian);
+        let mut left = count;
+        while left > 0 {
+            let elements = left.min(PIECE / kind.size());
+            self.piece.resize(elements * kind.size(), 0);
+            let read = self.content.read_exact(&mut self.piece);
+            read.map_err(|error| self.fault(error.to_string()))?;
+            for bytes in self.piece.chunks_exact(kind.size()) {
+                see(number(bytes, kind, big_endian)).map_err(|reason| self.fault(reason))?;
+                self.read += 1;
+            }
+            left -= elements;
+        }
+        Ok(())
+    }
+
+    /// Appends the next `count` elements, which are of one byte each, to `bytes`.
+    ///
+    /// # Errors
+    /// A [`Fault`] if the content cannot be read so far.
+    pub(crate) fn append(&mut self, count: usize, bytes: &mut Vec<u8>) -> Result<(), Fault> {
+        let before = bytes.len();
+        bytes.resize(before + count, 0);
+        let read = self.content.read_exact(&mut bytes[before..]);
+        read.map_err(|error| self.fault(error.to_string()))?;
+        self.read += count;
+        Ok(())
+    }
+
+    /// What it was read from.
+    pub(crate) fn into_content(self) -> R {
+        self.content.into_inner()
+    }
+
+    /// The fault `reason` at the next element.
+    fn fault(&self, reason: String) -> Fault {
+        Fault::at(
+            self.header.length + self.read * self.header.kind.size(),
+            reason,
+        )
     }
 }
 
@@ -76,54 +155,54 @@ fn number(bytes: &[u8], kind: Kind, big_endian: bool) -> f64 {
     }
 }
 
-/// Parses the header of `file` and checks that exactly the announced elements follow.
-///
-/// # Errors
-/// A [`Fault`] at what is wrong.
-pub(crate) fn parse(file: &[u8]) -> Result<Header, Fault> {
-    if !file.starts_with(MAGIC) {
-        return Err(Fault::at(
-            0_u64,
-            "no npy array: it does not begin with \\x93NUMPY",
-        ));
-    }
-    let ends = || Fault::at(file.len(), "the file ends inside the header");
-    let (start, size) = match file.get(6).ok_or_else(ends)? {
-        1 => {
-            let size = file.get(8..10).ok_or_else(ends)?;
-            (10, usize::from(u16::from_le_bytes([size[0], size[1]])))
+/// Reads the header at the beginning of `content`.
+fn read_header(content: &mut impl Read) -> Result<Header, Fault> {
+    let mut bytes = Vec::new();
+    let mut read_to = |length: usize, bytes: &mut Vec<u8>| {
+        let more = (length - bytes.len()) as u64;
+        let read = content.by_ref().take(more).read_to_end(bytes);
+        read.map_err(|error| Fault::at(bytes.len(), error.to_string()))?;
+        if !bytes.starts_with(&MAGIC[..bytes.len().min(MAGIC.len())]) {
+            let reason = "no npy array: it does not begin with \\x93NUMPY";
+            return Err(Fault::at(0_u64, reason));
         }
-        2 | 3 => {
-            let size = file.get(8..12).ok_or_else(ends)?;
-            (
-                12,
-                u32::from_le_bytes([size[0], size[1], size[2], size[3]]) as usize,
-            )
+        match bytes.len() == length {
+            true => Ok(()),
+            false => Err(Fault::at(bytes.len(), "the file ends inside the header")),
         }
+    };
+    read_to(8, &mut bytes)?;
+    let start = match bytes[6] {
+        1 => 10,
+        2 | 3 => 12,
         other => {
             let reason = format!("version {other} of the npy format found, 1 to 3 needed");
             return Err(Fault::at(6_u64, reason));
         }
     };
+    read_to(start, &mut bytes)?;
+    let mut size = [0; 4];
+    size[..start - 8].copy_from_slice(&bytes[8..]);
+    let size = u32::from_le_bytes(size) as usize;
     if size > MOST_HEADER {
         let reason = format!("a header of {size} bytes found, at most {MOST_HEADER} needed");
         return Err(Fault::at(8_u64, reason));
     }
-    let length = start + size;
-    let text = file.get(start..length).ok_or_else(ends)?;
-    let text = str::from_utf8(text).map_err(|_| Fault::at(start, "a header that is no text"))?;
+    read_to(start + size, &mut bytes)?;
+    let text = str::from_utf8(&bytes[start..]);
+    let text = text.map_err(|_| Fault::at(start, "a header that is no text"))?;
     let mut header = dictionary(text).map_err(|reason| Fault::at(start, reason))?;
-    header.length = length;
-    check_length(&header, file.len())?;
+    header.length = bytes.len();
     Ok(header)
 }
 
-fn check_length(header: &Header, found: usize) -> Result<(), Fault> {
+fn check_length(header: &Header, found: u64) -> Result<(), Fault> {
     let (shape, size) = (&header.shape, header.kind.size());
     let bytes = shape
         .iter()
         .try_fold(size, |bytes, d| bytes.checked_mul(*d));
-    match bytes.and_then(|bytes| bytes.checked_add(header.length)) {
+    let bytes = bytes.and_then(|bytes| bytes.checked_add(header.length));
+    match bytes.map(|bytes| bytes as u64) {
         Some(needed) if needed == found => Ok(()),
         Some(needed) if needed < found => {
             let reason =
@@ -263,12 +342,50 @@ pub(crate) mod tests {
         let dictionary =
             format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({count},), }}   \n");
         let file = file(&dictionary, elements);
-        let header = parse(&file).unwrap();
+        let mut array = parse(&file).unwrap();
         assert_eq!(
-            (header.shape.as_slice(), header.elements()),
+            (array.header.shape.as_slice(), array.header.elements()),
             ([count].as_slice(), count)
         );
-        header.numbers(&file).collect()
+        let mut values = Vec::new();
+        let see = |value| {
+            values.push(value);
+            Ok(())
+        };
+        array.each(count, see).unwrap();
+        values
+    }
+
+    fn parse(file: &[u8]) -> Result<Array<&[u8]>, Fault> {
+        Array::begin(file, file.len() as u64)
+    }
+
+    #[test]
+    fn elements_are_read_on_and_faults_lie_at_theirs() {
+        let count = 3 * PIECE;
+        let elements: Vec<u8> = (0..count).map(|index| (index % 251) as u8).collect();
+        let dictionary = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': ({count},)}}");
+        let file = file(&dictionary, &elements);
+        let mut array = parse(&file).unwrap();
+        let mut bytes = vec![9];
+        array.append(PIECE + 5, &mut bytes).unwrap();
+        assert_eq!(bytes[1..], elements[..PIECE + 5]);
+        let length = array.header().length;
+        let odd = |value| match value == f64::from(elements[2 * PIECE]) {
+            true => Err("odd".into()),
+            false => Ok(()),
+        };
+        array.each(3, |_| Ok(())).unwrap();
+        let fault = array.each(count - PIECE - 8, odd).unwrap_err();
+        let first = (PIECE + 8..).find(|at| elements[*at] == elements[2 * PIECE]);
+        assert_eq!(
+            (fault.offset, fault.reason.as_str()),
+            ((length + first.unwrap()) as u64, "odd")
+        );
+        // A content that ends before the announced size is seen where it ends.
+        let cut = &file[..file.len() - 1];
+        let mut array = Array::begin(cut, file.len() as u64).unwrap();
+        assert!(array.each(count, |_| Ok(())).is_err());
     }
 
     #[test]
@@ -285,9 +402,8 @@ pub(crate) mod tests {
     #[test]
     fn lying_headers_are_refused() {
         let refusal = |dictionary: &str, bytes: usize| {
-            parse(&file(dictionary, &vec![0; bytes]))
-                .unwrap_err()
-                .reason
+            let parsed = parse(&file(dictionary, &vec![0; bytes])).err();
+            parsed.expect("refused").reason
         };
         let of =
             |shape: &str| format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}}}");
@@ -301,7 +417,7 @@ pub(crate) mod tests {
         assert!(refusal(&of("(2, 3)").replace("False", "True"), 24).contains("Fortran"));
         assert!(refusal("{'descr': '<f4'}", 0).contains("without shape"));
         assert!(refusal("{'descr': {'a': 1}}", 0).contains("without quotation marks"));
-        assert_eq!(parse(b"\x93NUMPY\x01\x00\xff").unwrap_err().offset, 9);
+        assert_eq!(parse(b"\x93NUMPY\x01\x00\xff").err().unwrap().offset, 9);
         assert!(parse(b"PK").is_err());
     }
 }

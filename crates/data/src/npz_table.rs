@@ -2,15 +2,16 @@
 
 use std::fs::File;
 use std::io::BufReader;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::dealt::{Dealt, Tagged};
 use crate::fault::Fault;
-use crate::npy::{self, Header, Kind};
-use crate::table::{self, MOST_NUMBERS, Standard};
-use crate::{DataError, DataFolder, Examples, Outline, Scale, Shape, Splits, zip_member};
+use crate::npy::{Array, Header, Kind};
+use crate::table::{self, MOST_NUMBERS};
+use crate::zip_member::{self, Member};
+use crate::{DataError, DataFolder, Examples, Input, Outline, Scale, Shape, Splits};
 
 const NAME: &str = "npz";
 /// Bytes of one unpacked array.
@@ -102,7 +103,58 @@ impl NpzTable {
         }
     }
 
+    /// Reads labels and clients, then the features to where they belong.
     pub(crate) fn load(&self, folder: &DataFolder) -> Result<Splits, DataError> {
+        let sources = self.sources(folder)?;
+        let tagged = self.tagged(&sources)?;
+        let (shape, classes) = (sources[0].shape, tagged.classes);
+        let width = shape.features();
+        if self.keeps_bytes(&sources) {
+            let mut pixels = Dealt::of(NAME, &tagged, width)?;
+            for source in &sources {
+                source.features(|array| array.append(width, pixels.next_row()))?;
+            }
+            let of = |pixels, labels| Examples::new(pixels, labels, shape, classes, Scale::UNIT);
+            return tagged.splits(pixels, of);
+        }
+        let mut numbers = Dealt::of(NAME, &tagged, width)?;
+        for source in &sources {
+            source.features(|array| {
+                let row = numbers.next_row();
+                array.each(width, |value| finite(value).map(|number| row.push(number)))
+            })?;
+        }
+        if self.standardise {
+            numbers.standardise(width);
+        }
+        let of = |numbers, labels| Examples::numbers(numbers, labels, shape, classes);
+        tagged.splits(numbers, of)
+    }
+
+    /// Reads labels and clients, and of the features what they announce.
+    pub(crate) fn outline(&self, folder: &DataFolder) -> Result<Outline, DataError> {
+        let sources = self.sources(folder)?;
+        let outline = self
+            .tagged(&sources)?
+            .outline(Input::Numbers(sources[0].shape));
+        Ok(match self.keeps_bytes(&sources) {
+            true => outline,
+            false => outline.of_numbers(),
+        })
+    }
+
+    /// Labels and clients as they were read, and the rows of either split.
+    pub(crate) fn reading_bytes(&self, outline: &Outline) -> usize {
+        let clients = 4 * usize::from(self.client.is_some());
+        (8 + clients) * (outline.train() + outline.test())
+    }
+
+    fn keeps_bytes(&self, sources: &[Source]) -> bool {
+        sources[0].kind == Kind::Unsigned(1) && !self.standardise
+    }
+
+    /// The arrays, then those of the test examples if there are any of their own.
+    fn sources(&self, folder: &DataFolder) -> Result<Vec<Source>, DataError> {
         self.validate()?;
         let path = table::inside(NAME, "file", &self.file, folder)?;
         let names = NpzArrays {
@@ -110,158 +162,123 @@ impl NpzTable {
             y: self.y.clone(),
             client: self.client.clone(),
         };
-        let mut arrays = read(&path, &names)?;
-        let count = arrays.labels.len();
+        let first = Source::open(path.clone(), names.clone())?;
+        let second = match &self.test {
+            NpzTest::Share(_) => return Ok(vec![first]),
+            NpzTest::Arrays(arrays) => Source::open(path, arrays.clone())?,
+            NpzTest::File(file) => {
+                Source::open(table::inside(NAME, "test.file", file, folder)?, names)?
+            }
+        };
+        let bytes = [&first, &second].map(|source| source.kind == Kind::Unsigned(1));
+        if first.shape != second.shape || bytes[0] != bytes[1] {
+            let reason = "the features of the test examples are of another shape or kind";
+            return Err(Fault::at(0_u64, reason).of(NAME, second.path));
+        }
+        Ok(vec![first, second])
+    }
+
+    /// All but the features of `sources`.
+    fn tagged(&self, sources: &[Source]) -> Result<Tagged, DataError> {
+        let labels: Vec<&[u16]> = sources.iter().map(|s| s.labels.as_slice()).collect();
+        let clients: Option<Vec<&[u32]>> = sources.iter().map(|s| s.clients.as_deref()).collect();
+        let labels = labels.concat();
+        let count = labels.len();
+        if u32::try_from(count).is_err() {
+            let reason = format!("{count} examples found, at most {} needed", u32::MAX);
+            return Err(Fault::at(0_u64, reason).of(NAME, &sources[0].path));
+        }
         let (train, test) = match &self.test {
             NpzTest::Share(share) => table::drawn(NAME, count, *share, self.seed)?,
-            other => {
-                let (path, names) = match other {
-                    NpzTest::File(file) => {
-                        (table::inside(NAME, "test.file", file, folder)?, &names)
-                    }
-                    NpzTest::Arrays(test) => (path, test),
-                    NpzTest::Share(_) => unreachable!("a share is drawn above"),
-                };
-                let more = read(&path, names)?;
-                let reason = "the features of the test examples are of another shape or kind";
-                arrays = arrays
-                    .followed_by(more)
-                    .ok_or_else(|| Fault::at(0_u64, reason).of(NAME, &path))?;
-                let all = arrays.labels.len() as u32;
-                ((0..count as u32).collect(), (count as u32..all).collect())
+            NpzTest::Arrays(_) | NpzTest::File(_) => {
+                let first = sources[0].labels.len() as u32;
+                ((0..first).collect(), (first..count as u32).collect())
             }
         };
-        let (test, train) = self.examples(arrays, &train)?.parted(&test);
-        Ok(Splits {
-            train: Arc::new(train),
-            test: Arc::new(test),
-        })
-    }
-
-    pub(crate) fn outline(&self, folder: &DataFolder) -> Result<Outline, DataError> {
-        Ok(Outline::of(&self.load(folder)?))
-    }
-
-    /// The array as it lies in the file, which numbers are made of, and half of it before it last grew; labels of eight
-    /// bytes.
-    pub(crate) fn reading_bytes(&self, outline: &Outline) -> usize {
-        outline.feature_bytes() * 3 / 2 + 8 * (outline.train() + outline.test())
-    }
-
-    fn examples(&self, arrays: Arrays, train: &[u32]) -> Result<Examples, DataError> {
-        let Arrays {
-            features,
-            shape,
+        Ok(Tagged {
+            classes: usize::from(labels.iter().max().copied().unwrap_or_default()) + 1,
+            clients: clients.map(|clients| clients.concat()),
             labels,
-            clients,
-        } = arrays;
-        let classes = usize::from(labels.iter().max().copied().unwrap_or_default()) + 1;
-        let examples = match features {
-            Values::Bytes(bytes) if !self.standardise => {
-                Examples::new(bytes, labels, shape, classes, Scale::UNIT)?
-            }
-            values => {
-                let mut numbers = match values {
-                    Values::Bytes(bytes) => bytes.into_iter().map(f32::from).collect(),
-                    Values::Numbers(numbers) => numbers,
-                };
-                if self.standardise {
-                    let width = shape.features();
-                    Standard::of(&numbers, width, train).apply(&mut numbers);
-                }
-                Examples::numbers(numbers, labels, shape, classes)?
-            }
-        };
-        Ok(match clients {
-            Some(clients) => examples.with_owners(clients),
-            None => examples,
+            train,
+            test,
         })
     }
 }
 
-/// The arrays of one split.
-struct Arrays {
-    features: Values,
+/// The arrays of one split, the features unread.
+struct Source {
+    path: PathBuf,
+    /// The array of features.
+    x: String,
+    /// What it holds.
+    kind: Kind,
+    /// Of an example.
     shape: Shape,
     labels: Vec<u16>,
     clients: Option<Vec<u32>>,
 }
 
-enum Values {
-    Bytes(Vec<u8>),
-    Numbers(Vec<f32>),
-}
+impl Source {
+    fn open(path: PathBuf, names: NpzArrays) -> Result<Self, DataError> {
+        let (kind, shape, count) = in_array(&path, &names.x, |array| {
+            let header = array.header();
+            let shape = example_shape(header).map_err(|reason| Fault::at(0_u64, reason));
+            shape.map(|(shape, count)| (header.kind, shape, count))
+        })?;
+        let labels = in_array(&path, &names.y, |array| whole(array, count, u16::MAX - 1))?;
+        let clients = names.client.as_deref();
+        let clients = clients
+            .map(|name| in_array(&path, name, |array| whole(array, count, u32::MAX)))
+            .transpose()?;
+        Ok(Self {
+            path,
+            x: names.x,
+            kind,
+            shape,
+            labels,
+            clients,
+        })
+    }
 
-impl Arrays {
-    /// These, then the `others`, if they are of one kind and shape.
-    fn followed_by(self, others: Self) -> Option<Self> {
-        let features = match (self.features, others.features) {
-            (Values::Bytes(first), Values::Bytes(second)) => {
-                Values::Bytes([first, second].concat())
+    /// Has `row` read the features, a row at a time.
+    fn features(
+        &self,
+        mut row: impl FnMut(&mut Array<Member<'_>>) -> Result<(), Fault>,
+    ) -> Result<(), DataError> {
+        in_array(&self.path, &self.x, |mut array| {
+            let (header, count) = (array.header(), self.labels.len());
+            let known = example_shape(header).ok() == Some((self.shape, count));
+            if !known || header.kind != self.kind {
+                return Err(Fault::at(0_u64, "the file changed while it was read"));
             }
-            (Values::Numbers(first), Values::Numbers(second)) => {
-                Values::Numbers([first, second].concat())
-            }
-            _ => return None,
-        };
-        let clients = self.clients.zip(others.clients);
-        (self.shape == others.shape).then_some(Self {
-            features,
-            shape: self.shape,
-            labels: [self.labels, others.labels].concat(),
-            clients: clients.map(|(first, second)| [first, second].concat()),
+            (0..count).try_for_each(|_| row(&mut array))?;
+            array.into_content().finish()
         })
     }
 }
 
-fn read(path: &Path, names: &NpzArrays) -> Result<Arrays, DataError> {
-    let file = File::open(path).map_err(DataError::io("read", path))?;
-    let mut file = BufReader::new(file);
-    let mut array = |name: &str| {
-        let entry = format!("{name}.npy");
-        let content = zip_member::read(&mut file, &entry, MOST_BYTES);
-        content.map_err(|fault| fault.of(NAME, path))
-    };
-    let (x, y) = (array(&names.x)?, array(&names.y)?);
-    let client = names.client.as_deref().map(&mut array).transpose()?;
-    let within = |name: &str| {
-        let entry = path.join(format!("{name}.npy"));
-        move |fault: Fault| fault.of(NAME, entry)
-    };
-    let (features, shape, count) = features(x).map_err(within(&names.x))?;
-    let labels = whole(&y, count, u16::MAX - 1).map_err(within(&names.y))?;
-    let clients = client.zip(names.client.as_deref());
-    let clients = clients.map(|(array, name)| whole(&array, count, u32::MAX).map_err(within(name)));
-    Ok(Arrays {
-        features,
-        shape,
-        labels,
-        clients: clients.transpose()?,
-    })
+/// What `read` makes of the array `name` in the file at `path`.
+fn in_array<T>(
+    path: &Path,
+    name: &str,
+    read: impl FnOnce(Array<Member<'_>>) -> Result<T, Fault>,
+) -> Result<T, DataError> {
+    let entry = format!("{name}.npy");
+    let mut file = BufReader::new(File::open(path).map_err(DataError::io("read", path))?);
+    let member = zip_member::open(&mut file, &entry, MOST_BYTES);
+    let member = member.map_err(|fault| fault.of(NAME, path))?;
+    let size = member.size();
+    let made = Array::begin(member, size).and_then(read);
+    made.map_err(|fault| fault.of(NAME, path.join(entry)))
 }
 
-/// The features in the array `file`, the shape of an example, and how many there are.
-fn features(file: Vec<u8>) -> Result<(Values, Shape, usize), Fault> {
-    let header = npy::parse(&file)?;
-    let (shape, count) = example_shape(&header).map_err(|reason| Fault::at(0_u64, reason))?;
-    if header.kind == Kind::Unsigned(1) {
-        let mut bytes = file;
-        bytes.drain(..header.length);
-        return Ok((Values::Bytes(bytes), shape, count));
+/// A feature.
+fn finite(value: f64) -> Result<f32, String> {
+    let number = value as f32;
+    match number.is_finite() {
+        true => Ok(number),
+        false => Err(format!("feature {value} is no finite number")),
     }
-    let mut numbers = Vec::with_capacity(header.elements());
-    for (index, value) in header.numbers(&file).enumerate() {
-        let number = value as f32;
-        if !number.is_finite() {
-            let offset = header.length + index * header.kind.size();
-            return Err(Fault::at(
-                offset,
-                format!("feature {value} is no finite number"),
-            ));
-        }
-        numbers.push(number);
-    }
-    Ok((Values::Numbers(numbers), shape, count))
 }
 
 /// The shape of one example in an array of them, and how many there are.
@@ -304,32 +321,29 @@ fn example_shape(header: &Header) -> Result<(Shape, usize), String> {
     Ok((shape, count))
 }
 
-/// The whole numbers from 0 to `most` in the array `file` of `count` elements.
-fn whole<T>(file: &[u8], count: usize, most: T) -> Result<Vec<T>, Fault>
+/// The whole numbers from 0 to `most` in the `array` of `count` elements.
+fn whole<T>(mut array: Array<Member<'_>>, count: usize, most: T) -> Result<Vec<T>, Fault>
 where
     T: TryFrom<u64> + Into<f64> + Copy,
 {
-    let header = npy::parse(file)?;
-    if !matches!(header.shape[..], [found] | [found, 1] if found == count) {
-        let found = &header.shape;
-        return Err(Fault::at(
-            0_u64,
-            format!("shape {found:?} found, [{count}] needed"),
-        ));
+    let found = &array.header().shape;
+    if !matches!(found[..], [found] | [found, 1] if found == count) {
+        let reason = format!("shape {found:?} found, [{count}] needed");
+        return Err(Fault::at(0_u64, reason));
     }
     let most: f64 = most.into();
-    let number = |(index, value): (usize, f64)| {
+    let mut numbers = Vec::new();
+    let room = numbers.try_reserve_exact(count);
+    room.map_err(|_| Fault::at(0_u64, format!("no memory for {count} numbers")))?;
+    array.each(count, |value| {
         let fits = value.fract() == 0.0 && (0.0..=most).contains(&value);
         let number = fits.then(|| T::try_from(value as u64).ok()).flatten();
-        number.ok_or_else(|| {
-            let offset = header.length + index * header.kind.size();
-            Fault::at(
-                offset,
-                format!("{value} found, a whole number from 0 to {most} needed"),
-            )
-        })
-    };
-    header.numbers(file).enumerate().map(number).collect()
+        let refusal = || format!("{value} found, a whole number from 0 to {most} needed");
+        numbers.push(number.ok_or_else(refusal)?);
+        Ok(())
+    })?;
+    array.into_content().finish()?;
+    Ok(numbers)
 }
 
 #[cfg(test)]
@@ -347,11 +361,24 @@ mod tests {
         bytes
     }
 
-    fn load(json: &str, entries: &[(&str, &[u8])]) -> Result<Splits, DataError> {
+    /// What `of` makes of an archive of `entries` with the settings `json`.
+    fn with<T>(
+        json: &str,
+        entries: &[(&str, &[u8])],
+        of: impl Fn(&NpzTable, &DataFolder) -> T,
+    ) -> T {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a.npz"), archive(entries)).unwrap();
         let settings: NpzTable = serde_json::from_str(json).unwrap();
-        settings.load(&DataFolder::new(folder.path()))
+        of(&settings, &DataFolder::new(folder.path()))
+    }
+
+    fn load(json: &str, entries: &[(&str, &[u8])]) -> Result<Splits, DataError> {
+        with(json, entries, NpzTable::load)
+    }
+
+    fn outline(json: &str, entries: &[(&str, &[u8])]) -> Result<Outline, DataError> {
+        with(json, entries, NpzTable::outline)
     }
 
     #[test]
@@ -381,6 +408,10 @@ mod tests {
         let splits = load(share, &entries).unwrap();
         assert_eq!((splits.train.len(), splits.test.len()), (3, 1));
         assert!(splits.train.bytes().is_none());
+        for settings in [json, share] {
+            let outline = outline(settings, &entries).unwrap();
+            assert_eq!(outline, Outline::of(&load(settings, &entries).unwrap()));
+        }
     }
 
     #[test]

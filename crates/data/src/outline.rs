@@ -1,6 +1,6 @@
 //! What a plan needs to know of a dataset: sizes and labels, and whose the examples are, not their features.
 
-use crate::{Features, Input, Labelled, Splits, Windows};
+use crate::{Features, Input, Labelled, Splits};
 
 /// A dataset without its features.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,8 +14,6 @@ pub struct Outline {
     feature_bytes: usize,
     input: Input,
     classes: usize,
-    /// Of the training examples, then of the test examples.
-    windows: Option<Windows>,
 }
 
 impl Outline {
@@ -29,7 +27,6 @@ impl Outline {
             feature_bytes: (train.len() + test.len()) * input.features(),
             input,
             classes,
-            windows: None,
         }
     }
 
@@ -37,6 +34,14 @@ impl Outline {
     pub(crate) fn of_numbers(self) -> Self {
         Self {
             feature_bytes: self.labels.len() * self.input.features() * size_of::<f32>(),
+            ..self
+        }
+    }
+
+    /// Says that the examples are windows of one text of so many tokens, two bytes each; where a window starts takes four.
+    pub(crate) fn of_text(self, tokens: usize) -> Self {
+        Self {
+            feature_bytes: tokens * size_of::<u16>() + self.labels.len() * size_of::<u32>(),
             ..self
         }
     }
@@ -63,23 +68,14 @@ impl Outline {
             test.labels(),
         );
         outline.feature_bytes = train.features().bytes() + test.features().bytes();
-        if let (Features::Tokens(first), Features::Tokens(second)) =
-            (train.features(), test.features())
-        {
-            let windows = first.followed_by(second);
+        if let Features::Tokens(windows) = train.features() {
             // Both lie in one text.
             outline.feature_bytes -= size_of_val(windows.text().as_slice());
-            outline.windows = Some(windows);
         }
         match (train.owners(), test.owners()) {
             (Some(train), Some(test)) => outline.with_owners([train, test].concat()),
             _ => outline,
         }
-    }
-
-    /// Where the examples lie in their text, if they are of one: the training examples, then the test examples.
-    pub fn windows(&self) -> Option<&Windows> {
-        self.windows.as_ref()
     }
 
     /// Training examples, without those kept apart for validation.
@@ -95,6 +91,11 @@ impl Outline {
     /// Bytes of memory that the features of all examples take.
     pub fn feature_bytes(&self) -> usize {
         self.feature_bytes
+    }
+
+    /// Whether it is known whose the examples are.
+    pub fn has_owners(&self) -> bool {
+        self.owners.is_some()
     }
 
     /// What one example gives a model.

@@ -13,9 +13,11 @@ pub(crate) mod words;
 use serde::{Deserialize, Serialize};
 
 use self::comments::{Comments, SPECIAL};
-use crate::{DataError, DataFolder, Splits};
+use crate::{DataError, DataFolder, Outline, Splits};
 
 const NAME: &str = "reddit";
+/// Bytes that a file is unpacked with, and a block of its lines taken apart.
+const UNPACKING: usize = 12 << 20;
 /// Longest window: the longest comment is of 10,000 symbols.
 const MOST_WINDOW: usize = 1 << 14;
 /// The most test comments.
@@ -143,6 +145,19 @@ impl Reddit {
         self.validate()?;
         let chosen = months::chosen(self, folder)?;
         windows::splits(&chosen, self.window, self.stride)
+    }
+
+    /// Reads the comments without cutting them.
+    pub(crate) fn outline(&self, folder: &DataFolder) -> Result<Outline, DataError> {
+        self.validate()?;
+        let chosen = months::chosen(self, folder)?;
+        windows::outline(&chosen, self.window, self.stride)
+    }
+
+    /// The comments as words, before they are cut into windows, which are at most half as long as these; and what files are
+    /// unpacked and taken apart with.
+    pub(crate) fn reading_bytes(outline: &Outline) -> usize {
+        outline.feature_bytes() / 2 + UNPACKING
     }
 }
 

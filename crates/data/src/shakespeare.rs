@@ -160,7 +160,8 @@ impl Shakespeare {
             let place = alphabet.binary_search(&symbol);
             place.expect("the alphabet is that of the roles") as u16
         };
-        let (mut text, mut names) = (Vec::new(), Vec::new());
+        let most = roles.iter().map(|role| role.words.len()).sum();
+        let (mut text, mut names) = (Vec::with_capacity(most), Vec::new());
         let (mut train, mut test) = (Starts::default(), Starts::default());
         for role in roles {
             let begin = text.len();

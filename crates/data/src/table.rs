@@ -1,5 +1,6 @@
 //! What `csv` and `npz` share: where their files may lie, what is held out, how columns are standardised.
 
+use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
 use rand::seq::SliceRandom;
@@ -79,7 +80,7 @@ pub(crate) fn drawn(
     Ok((train, order))
 }
 
-/// Mean and deviation of every column of `rows`, `[M, D]`; the deviation is that of the population, and 1 of a column
+/// Mean and deviation of every column; the deviation is that of the population, and 1 of a column
 /// that is constant.
 pub(crate) struct Standard {
     mean: Vec<f64>,
@@ -87,14 +88,10 @@ pub(crate) struct Standard {
 }
 
 impl Standard {
-    /// Of the rows at `indices` of `values`, `[M, D]`.
-    pub(crate) fn of(values: &[f32], width: usize, indices: &[u32]) -> Self {
-        let rows = || {
-            indices
-                .iter()
-                .map(|i| &values[*i as usize * width..][..width])
-        };
-        let count = indices.len() as f64;
+    /// Of `values`, `[M, D]`.
+    pub(crate) fn of(values: &[f32], width: usize) -> Self {
+        let rows = || values.chunks_exact(width);
+        let count = rows().len() as f64;
         let mut mean = vec![0.0; width];
         for row in rows() {
             for (sum, value) in mean.iter_mut().zip(row) {
@@ -128,23 +125,52 @@ impl Standard {
     }
 }
 
-/// Numbers the different `values` in their order: as numbers if all of them are, else as words. The number of each
-/// value, and how many there are.
-pub(crate) fn numbered(values: &[String]) -> (Vec<u32>, usize) {
-    let mut distinct: Vec<&String> = values.iter().collect();
-    distinct.sort_unstable();
-    distinct.dedup();
-    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite());
-    if distinct.iter().all(|text| number(text).is_some()) {
-        let value = |text: &String| number(text).unwrap_or_default();
-        distinct.sort_by(|a, b| value(a).total_cmp(&value(b)));
+/// The words of a column, each of them held once.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    numbers: HashMap<Box<str>, u32>,
+    /// The number of each row's word, by the order in which they came.
+    rows: Vec<u32>,
+}
+
+impl Words {
+    /// Takes the word of the next row.
+    pub(crate) fn push(&mut self, word: &str) {
+        let number = self.numbers.get(word).copied().unwrap_or_else(|| {
+            let next = self.numbers.len() as u32;
+            self.numbers.insert(word.into(), next);
+            next
+        });
+        self.rows.push(number);
     }
-    let places: std::collections::HashMap<&String, u32> =
-        distinct.iter().copied().zip(0..).collect();
-    (
-        values.iter().map(|value| places[value]).collect(),
-        distinct.len(),
-    )
+
+    /// How many rows there were.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// How many different words.
+    pub(crate) fn different(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Numbers the different words in their order: as numbers if all of them are, else as words. The number of each row.
+    pub(crate) fn numbered(self) -> Vec<u32> {
+        let mut different: Vec<(Box<str>, u32)> = self.numbers.into_iter().collect();
+        different.sort_unstable();
+        let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite());
+        if different.iter().all(|(word, _)| number(word).is_some()) {
+            let value = |word: &str| number(word).unwrap_or_default();
+            different.sort_by(|(a, _), (b, _)| value(a).total_cmp(&value(b)));
+        }
+        let mut places = vec![0; different.len()];
+        for (place, (_, number)) in (0..).zip(different) {
+            places[number as usize] = place;
+        }
+        let mut rows = self.rows;
+        rows.iter_mut().for_each(|row| *row = places[*row as usize]);
+        rows
+    }
 }
 
 #[cfg(test)]
@@ -179,15 +205,20 @@ mod tests {
     #[test]
     fn columns_are_standardised_by_the_rows_that_count() {
         let mut values = vec![1.0, 5.0, 3.0, 5.0, 100.0, 5.0];
-        Standard::of(&values, 2, &[0, 1]).apply(&mut values);
+        Standard::of(&values[..4], 2).apply(&mut values);
         assert_eq!(values, [-1.0, 0.0, 1.0, 0.0, 98.0, 0.0]);
     }
 
     #[test]
     fn values_are_numbered_in_their_order() {
-        let of =
-            |values: &[&str]| numbered(&values.iter().map(|v| v.to_string()).collect::<Vec<_>>());
-        assert_eq!(of(&["10", "9", "10", "-1"]), (vec![2, 1, 2, 0], 3));
-        assert_eq!(of(&["b", "10", "a"]), (vec![2, 0, 1], 3));
+        let of = |values: &[&str]| {
+            let mut words = Words::default();
+            values.iter().for_each(|word| words.push(word));
+            assert_eq!(words.len(), values.len());
+            (words.different(), words.numbered())
+        };
+        assert_eq!(of(&["10", "9", "10", "-1"]), (3, vec![2, 1, 2, 0]));
+        assert_eq!(of(&["b", "10", "a"]), (3, vec![2, 0, 1]));
+        assert_eq!(of(&["1", "1.0", "0"]), (3, vec![1, 2, 0]));
     }
 }

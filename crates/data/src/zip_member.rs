@@ -19,52 +19,114 @@ const MOST_END: u64 = 22 + 0xffff;
 const MOST_LIST: u64 = 1 << 24;
 /// What a field says whose value is in the extra field of 64 bits.
 const ELSEWHERE: u64 = u32::MAX as u64;
+/// Bytes that a deflated byte yields at most: four matches of 258, two bits each.
+const MOST_YIELD: u64 = 1032;
 
-/// The content of the entry `name` of the zip archive `file`, at most `limit` bytes, its checksum verified.
+/// Opens the content of the entry `name` of the zip archive `file`, which announces at most `limit` bytes.
 ///
 /// # Errors
-/// A [`Fault`] that says where the archive is broken, or that there is no such entry, naming those that there are.
-pub(crate) fn read(
-    file: &mut (impl Read + Seek),
+/// A [`Fault`] that says where the archive is broken, or that there is no such entry, naming those that there are. More
+/// bytes than the archive's own length can hold are not believed.
+pub(crate) fn open<'f>(
+    file: &'f mut (impl Read + Seek),
     name: &str,
     limit: u64,
-) -> Result<Vec<u8>, Fault> {
-    let entries = entries(file)?;
-    let Some(entry) = entries.iter().find(|entry| entry.name == name) else {
+) -> Result<Member<'f>, Fault> {
+    let length = end_of(file)?;
+    let mut entries = entries(file, length)?;
+    let Some(place) = entries.iter().position(|entry| entry.name == name) else {
         let mut names: Vec<&str> = entries.iter().map(|e| e.name.as_str()).take(20).collect();
         names.sort_unstable();
         let reason = format!("no entry {name} among {}", names.join(", "));
         return Err(Fault::at(0_u64, reason));
     };
+    let entry = entries.swap_remove(place);
+    let refused = |reason| Fault::at(entry.place, reason);
     if entry.size > limit {
         let reason = format!("{name} has {} bytes, at most {limit} needed", entry.size);
-        return Err(Fault::at(entry.place, reason));
+        return Err(refused(reason));
     }
-    let start = content_start(file, entry)?;
+    let start = content_start(file, &entry)?;
+    let packed = entry.packed.min(length.saturating_sub(start));
+    let is_deflated = is_deflated(&entry, packed).map_err(refused)?;
     seek(file, start)?;
-    let packed = file.take(entry.packed);
-    let content = match entry.method {
-        0 => gather(packed, entry),
-        8 => gather(DeflateDecoder::new(packed), entry),
-        other => {
-            let reason = format!("{name} is packed by method {other}, 0 or 8 needed");
-            return Err(Fault::at(entry.place, reason));
-        }
-    };
-    let content = content.map_err(|e| Fault::at(start, format!("damaged {name}: {e}")))?;
-    let mut sum = Crc::new();
-    sum.update(&content);
-    if (content.len() as u64, sum.sum()) != (entry.size, entry.sum) {
-        let reason =
-            format!("{name}: neither its size nor its checksum may differ from what is announced");
-        return Err(Fault::at(start, reason));
-    }
-    Ok(content)
+    let packed = file.take(packed);
+    Ok(Member {
+        content: match is_deflated {
+            true => Box::new(DeflateDecoder::new(packed)),
+            false => Box::new(packed),
+        },
+        sum: Crc::new(),
+        bytes: 0,
+        start,
+        entry,
+    })
 }
 
-/// At most one byte more than `entry` announces.
-fn gather(content: impl Read, entry: &Entry) -> io::Result<Vec<u8>> {
-    crate::payload::gather(content, entry.size)
+/// Whether `entry` is deflated or stored, if `packed` bytes can hold as much as it announces.
+fn is_deflated(entry: &Entry, packed: u64) -> Result<bool, String> {
+    let (name, size) = (&entry.name, entry.size);
+    let (is_deflated, most) = match entry.method {
+        0 => (false, packed),
+        8 => (true, packed.saturating_mul(MOST_YIELD)),
+        other => return Err(format!("{name} is packed by method {other}, 0 or 8 needed")),
+    };
+    match size <= most {
+        true => Ok(is_deflated),
+        false => Err(format!(
+            "{name} announces {size} bytes, the archive holds at most {most} of it"
+        )),
+    }
+}
+
+/// The content of an entry, summed up as it is read.
+pub(crate) struct Member<'f> {
+    content: Box<dyn Read + 'f>,
+    sum: Crc,
+    /// How many were read.
+    bytes: u64,
+    start: u64,
+    entry: Entry,
+}
+
+impl Member<'_> {
+    /// Bytes that it announces: at most [`MOST_YIELD`] times those of the archive.
+    pub(crate) fn size(&self) -> u64 {
+        self.entry.size
+    }
+
+    /// Reads what is left of it.
+    ///
+    /// # Errors
+    /// A [`Fault`] if its size or its checksum is not what it announces.
+    pub(crate) fn finish(mut self) -> Result<(), Fault> {
+        let mut rest = [0; 1 << 12];
+        while self.bytes <= self.size() {
+            let read = self.read(&mut rest);
+            if read.map_err(|error| Fault::at(self.start, error.to_string()))? == 0 {
+                break;
+            }
+        }
+        if (self.bytes, self.sum.sum()) == (self.size(), self.entry.sum) {
+            return Ok(());
+        }
+        let announced = "neither its size nor its checksum may differ from what is announced";
+        let name = &self.entry.name;
+        Err(Fault::at(self.start, format!("{name}: {announced}")))
+    }
+}
+
+impl Read for Member<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let damaged = |error: io::Error| {
+            let reason = format!("damaged {}: {error}", self.entry.name);
+            io::Error::new(error.kind(), reason)
+        };
+        let count = self.content.read(buffer).map_err(damaged)?;
+        self.sum.update(&buffer[..count]);
+        self.bytes += count as u64;
+        Ok(count)
+    }
 }
 
 /// What the list says of an entry.
@@ -78,10 +140,13 @@ struct Entry {
     place: u64,
 }
 
-fn entries(file: &mut (impl Read + Seek)) -> Result<Vec<Entry>, Fault> {
-    let length = file
-        .seek(SeekFrom::End(0))
-        .map_err(|e| Fault::at(0_u64, e.to_string()))?;
+fn end_of(file: &mut impl Seek) -> Result<u64, Fault> {
+    let end = file.seek(SeekFrom::End(0));
+    end.map_err(|error| Fault::at(0_u64, error.to_string()))
+}
+
+/// The entries of an archive of `length` bytes.
+fn entries(file: &mut (impl Read + Seek), length: u64) -> Result<Vec<Entry>, Fault> {
     let tail_at = length.saturating_sub(MOST_END);
     let tail = bytes_at(file, tail_at, length - tail_at)?;
     let end = tail.windows(4).rposition(|window| window == END);
@@ -257,7 +322,13 @@ pub(crate) mod tests {
     }
 
     fn member(archive: &[u8], name: &str, limit: u64) -> Result<Vec<u8>, Fault> {
-        read(&mut Cursor::new(archive), name, limit)
+        let mut file = Cursor::new(archive);
+        let mut member = open(&mut file, name, limit)?;
+        let size = member.size() as usize;
+        let mut content = Vec::new();
+        let read = member.by_ref().take(size as u64).read_to_end(&mut content);
+        read.map_err(|error| Fault::at(0_u64, error.to_string()))?;
+        member.finish().map(|()| content)
     }
 
     const ENTRIES: [(&str, &[u8]); 2] = [("x.npy", &[7; 5000]), ("y.npy", b"labels")];
@@ -300,6 +371,27 @@ pub(crate) mod tests {
                 .reason
                 .contains("checksum")
         );
+    }
+
+    #[test]
+    fn sizes_that_the_archive_cannot_hold_are_not_believed() {
+        for (index, name, most) in [(0, "x.npy", 1032), (1, "y.npy", 1)] {
+            let mut lying = archive(&ENTRIES);
+            let mut entries = lying.windows(4).enumerate().filter(|(_, w)| *w == ENTRY);
+            let place = entries.nth(index).unwrap().0;
+            let packed = u32_at(&lying, place + 20);
+            lying[place + 24..place + 28].copy_from_slice(&(1_u32 << 31).to_le_bytes());
+            let reason = member(&lying, name, 1 << 36).unwrap_err().reason;
+            let needed = format!(
+                "{name} announces 2147483648 bytes, the archive holds at most {}",
+                most * packed
+            );
+            assert!(reason.starts_with(&needed), "{reason}");
+            // Nor may it announce more packed bytes than there are.
+            lying[place + 20..place + 24].copy_from_slice(&(1_u32 << 31).to_le_bytes());
+            let reason = member(&lying, name, 1 << 36).unwrap_err().reason;
+            assert!(reason.contains("the archive holds at most"), "{reason}");
+        }
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub(crate) struct Footprint {
     pub(crate) width: usize,
     /// Training and test examples, `M`.
     pub(crate) examples: usize,
+    /// Examples of which it is known whose they are: all or none.
+    pub(crate) owned_examples: usize,
     /// Bytes of their features as the dataset has them.
     pub(crate) feature_bytes: usize,
     /// Bytes of the copy of features that a partition with a test set of its own is dealt from; 0 without one.
@@ -29,6 +31,10 @@ pub(crate) struct Footprint {
 /// reports, and what the allocator holds for use again, in pages of 2 MiB.
 const PROGRAM: u64 = 58 << 20;
 
+/// What reading let go of and is still held when training begins, at most, measured: the allocator gives memory back a
+/// second after it was freed, and what training asks for meanwhile does not always fit it.
+const LINGERING: u64 = 16 << 20;
+
 impl Footprint {
     /// Estimate in bytes of the most memory that a run holds at once. Training follows reading, so the larger of the two
     /// counts.
@@ -42,8 +48,8 @@ impl Footprint {
     }
 
     /// In the rounds: `4 P_pad (R + working rows + 1)` for the models, what the method needs besides, and the mean of the
-    /// models when they are judged; the examples; 12 for every mixing weight, in both precisions; and what the trainer
-    /// needs.
+    /// models when they are judged; the examples; 12 for every mixing weight, in both precisions; what the trainer needs;
+    /// and what lingers of reading.
     fn training(&self) -> u64 {
         let rows = (self.rows as u64).saturating_add(self.working_rows as u64 + 1);
         let models = rows.saturating_mul(self.width as u64).saturating_mul(4);
@@ -53,15 +59,16 @@ impl Footprint {
             self.dealt_bytes as u64,
             12 * self.mixing_weights as u64,
             self.working_bytes,
+            LINGERING.min(self.reading_bytes as u64),
         ]
         .into_iter()
         .fold(0, u64::saturating_add)
     }
 
-    /// The examples with labels of two bytes, those of the plan too, and the clients' index tables and orders of the pass,
-    /// 4 each.
+    /// The examples with labels of two bytes and owners of four, those of the plan too, and the clients' index tables and
+    /// orders of the pass, 4 each.
     fn held(&self) -> u64 {
-        self.feature_bytes as u64 + 12 * self.examples as u64
+        self.feature_bytes as u64 + 12 * self.examples as u64 + 8 * self.owned_examples as u64
     }
 }
 
@@ -90,6 +97,7 @@ mod tests {
             working_rows: 0,
             width: 0,
             examples: 1 << 20,
+            owned_examples: 0,
             feature_bytes: 100 << 20,
             dealt_bytes: 0,
             reading_bytes: 0,
@@ -116,19 +124,34 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_one_another_is_not_added_up() {
+    fn of_reading_and_training_the_larger_counts_and_some_lingers() {
         let examples = 112 << 20;
         let read = Footprint {
-            reading_bytes: 7 << 20,
+            reading_bytes: 70 << 20,
             working_bytes: 5 << 20,
             ..footprint()
         };
-        assert_eq!(read.bytes(), PROGRAM + examples + (7 << 20));
+        assert_eq!(read.bytes(), PROGRAM + examples + (70 << 20));
         let dealt = Footprint {
             dealt_bytes: 100 << 20,
             ..read
         };
-        assert_eq!(dealt.bytes(), PROGRAM + examples + (105 << 20));
+        let lingers = LINGERING;
+        assert_eq!(dealt.bytes(), PROGRAM + examples + (105 << 20) + lingers);
+        let little = Footprint {
+            reading_bytes: 3 << 20,
+            ..dealt
+        };
+        assert_eq!(little.bytes(), PROGRAM + examples + (108 << 20));
+    }
+
+    #[test]
+    fn owners_are_held_twice() {
+        let footprint = Footprint {
+            owned_examples: 1 << 20,
+            ..footprint()
+        };
+        assert_eq!(footprint.bytes(), PROGRAM + (120 << 20));
     }
 
     #[test]

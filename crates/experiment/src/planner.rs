@@ -90,6 +90,10 @@ impl<'a> Planner<'a> {
             working_rows: method.working_rows(clients) + config.evaluate.extra_rows(rows.count),
             width: layout.width(),
             examples: train + test,
+            owned_examples: match outline.has_owners() {
+                true => outline.train() + outline.test(),
+                false => 0,
+            },
             feature_bytes: outline.feature_bytes(),
             dealt_bytes: dealt_bytes(&outline, &partition),
             reading_bytes: config.dataset.reading_bytes(&outline, self.threads()),

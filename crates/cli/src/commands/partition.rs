@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use meshfold_data::{DataFolder, DatasetConfig, Input, Windows};
 use meshfold_experiment::{RunPlan, plan};
 use serde::Serialize;
 
@@ -51,8 +52,15 @@ enum Contents {
 pub(crate) fn partition(arguments: &PartitionArguments) -> Result<(), Failure> {
     let folder = arguments.experiment.data.folder()?;
     let plans = plan(&arguments.experiment.source()?, &folder)?;
+    let mut texts = Texts {
+        folder: &folder,
+        known: Vec::new(),
+    };
     if arguments.json {
-        let shares: Vec<Shares> = plans.iter().map(Shares::of).collect();
+        let shares = plans
+            .iter()
+            .map(|plan| Ok(Shares::of(plan, texts.of(plan)?)));
+        let shares = shares.collect::<Result<Vec<_>, Failure>>()?;
         return Ok(json_lines::print(&shares)?);
     }
     let different = different(&plans);
@@ -64,8 +72,8 @@ pub(crate) fn partition(arguments: &PartitionArguments) -> Result<(), Failure> {
             )));
         };
         let classes = only.dataset.classes();
-        let csv = match only.dataset.windows() {
-            Some(windows) => only.partition.to_text_csv(windows, classes),
+        let csv = match texts.of(only)? {
+            Some(windows) => only.partition.to_text_csv(&windows, classes),
             None => only.partition.to_csv(labels_of(only), classes),
         };
         return Ok(std::io::stdout().lock().write_all(csv.as_bytes())?);
@@ -74,9 +82,32 @@ pub(crate) fn partition(arguments: &PartitionArguments) -> Result<(), Failure> {
         if different.len() > 1 {
             writeln!(std::io::stdout().lock(), "{}", plan.label())?;
         }
-        Shares::of(plan).print(&plan.config.partition.label())?;
+        Shares::of(plan, texts.of(plan)?).print(&plan.config.partition.label())?;
     }
     Ok(())
+}
+
+/// The texts of datasets, which their plans do without; each is read once.
+struct Texts<'f> {
+    folder: &'f DataFolder,
+    known: Vec<(DatasetConfig, Windows)>,
+}
+
+impl Texts<'_> {
+    /// The windows that the partition of `plan` deals, if its examples are of a text.
+    fn of(&mut self, plan: &RunPlan) -> Result<Option<Windows>, Failure> {
+        let dataset = &plan.config.dataset;
+        if let Input::Numbers(_) = plan.dataset.input() {
+            return Ok(None);
+        }
+        if let Some((_, windows)) = self.known.iter().find(|(known, _)| known == dataset) {
+            return Ok(Some(windows.clone()));
+        }
+        let windows = dataset.load(self.folder)?.windows();
+        let read = windows.clone().map(|windows| (dataset.clone(), windows));
+        self.known.extend(read);
+        Ok(windows)
+    }
 }
 
 /// Labels of the examples that the partition of `plan` deals.
@@ -99,7 +130,8 @@ fn different(plans: &[RunPlan]) -> Vec<&RunPlan> {
 }
 
 impl Shares {
-    fn of(plan: &RunPlan) -> Self {
+    /// What the clients of `plan` have; `windows` are the examples if they are of a text.
+    fn of(plan: &RunPlan, windows: Option<Windows>) -> Self {
         let (labels, classes) = (labels_of(plan), plan.dataset.classes());
         let sizes = plan.partition.sizes();
         Self {
@@ -108,9 +140,9 @@ impl Shares {
             clients: plan.clients,
             classes,
             examples: sizes.iter().sum(),
-            contents: match plan.dataset.windows() {
+            contents: match windows {
                 Some(windows) => {
-                    let shares = plan.partition.text_shares(windows, classes);
+                    let shares = plan.partition.text_shares(&windows, classes);
                     Contents::Text {
                         tokens: shares.iter().map(|share| share.tokens).collect(),
                         vocabulary: shares.iter().map(|share| share.vocabulary).collect(),

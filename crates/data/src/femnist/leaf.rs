@@ -53,6 +53,45 @@ pub(crate) fn read(
     }
 }
 
+/// The users of the file `content` and how many images it announces of each, if that stands before the images, as LEAF
+/// writes it; else nobody. Nothing is checked.
+pub(crate) fn announced(content: impl Read) -> Vec<(String, u64)> {
+    let mut lists = Lists::default();
+    let content = BufReader::with_capacity(1 << 16, content);
+    // What ends the reading is of no interest: who reads on meets it again.
+    let _ = serde_json::Deserializer::from_reader(content).deserialize_map(Heads(&mut lists));
+    lists.users.into_iter().zip(lists.samples).collect()
+}
+
+/// The lists that stand before the images.
+#[derive(Default)]
+struct Lists {
+    users: Vec<String>,
+    samples: Vec<u64>,
+}
+
+struct Heads<'l>(&'l mut Lists);
+
+impl<'de> Visitor<'de> for Heads<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with users and num_samples")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "users" => self.0.users = map.next_value()?,
+                "num_samples" => self.0.samples = map.next_value()?,
+                "user_data" => return Err(A::Error::custom("the images follow")),
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Counts the bytes that have been taken.
 struct Counted<R> {
     inner: BufReader<R>,
@@ -392,6 +431,18 @@ mod tests {
         assert_eq!([first(0), first(1), first(2)], [0, 254, 128]);
         let skipped = text.replace("\"a\"", "\"nobody\"");
         assert_eq!(parse(&skipped, 10).unwrap().labels, [0]);
+    }
+
+    #[test]
+    fn what_is_announced_is_read_without_the_images() {
+        let text = file(&user(&[0, 254], "[61, 3]"), &user(&[128], "[0]"));
+        let both = [("a".to_owned(), 2), ("b".to_owned(), 1)];
+        assert_eq!(announced(text.as_bytes()), both);
+        let images = text.find("user_data").unwrap();
+        assert_eq!(announced(&text.as_bytes()[..images + 20]), both);
+        let later = text.replace("\"num_samples\": [2, 1], ", "");
+        assert!(announced(later.as_bytes()).is_empty());
+        assert!(announced(&b"[[["[..]).is_empty());
     }
 
     #[test]

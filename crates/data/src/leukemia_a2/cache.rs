@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::NAME;
 use super::matrix::{self, MOST_BYTES, Matrix};
+use super::{GENES, NAME};
 use crate::fault::Fault;
 use crate::manifest::{Content, ManifestFile};
 use crate::{DataError, payload};
@@ -51,7 +51,9 @@ fn parsed(path: &Path, expected: Option<&ManifestFile>) -> Result<Matrix, DataEr
         hash: Sha256::new(),
         bytes: 0,
     };
-    let matrix = matrix::read(&mut hashed).map_err(|fault| fault.of(NAME, path))?;
+    // A number takes a digit and what follows it.
+    let most = expected.map_or(0, |file| file.content_bytes() as usize / 2);
+    let matrix = matrix::read(&mut hashed, (GENES, most)).map_err(|fault| fault.of(NAME, path))?;
     let Some(expected) = expected else {
         return Ok(matrix);
     };

@@ -46,14 +46,16 @@ impl Matrix {
     }
 }
 
-/// Reads the matrix `content` as a stream.
+/// Reads the matrix `content` as a stream, with room from the start for `genes` of all samples if that makes at most `most`
+/// numbers.
 ///
 /// # Errors
 /// A [`Fault`] at the row that is not such.
-pub(crate) fn read(content: impl Read) -> Result<Matrix, Fault> {
+pub(crate) fn read(content: impl Read, (genes, most): (usize, usize)) -> Result<Matrix, Fault> {
     let mut lines = Lines::new(content);
     let samples = header(&mut lines)?;
-    let mut values = Vec::new();
+    let expected = samples.len().saturating_mul(genes);
+    let mut values = Vec::with_capacity(if expected <= most { expected } else { 0 });
     while lines.advance()? {
         let at = |reason: String| Fault::at(lines.start, reason);
         let mut cells = lines.text()?.split('\t');
@@ -177,6 +179,20 @@ impl<R: Read> Lines<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read(content: &[u8]) -> Result<Matrix, Fault> {
+        super::read(content, (0, 0))
+    }
+
+    #[test]
+    fn room_is_made_for_what_is_expected_but_not_for_any_number_of_samples() {
+        let room = |most| {
+            let matrix = super::read(&b"a\tb\ng\t1\t2\n"[..], (1000, most)).unwrap();
+            matrix.values.capacity()
+        };
+        assert!(room(2000) >= 2000);
+        assert!(room(1999) < 100);
+    }
 
     #[test]
     fn genes_down_and_samples_across_are_turned() {

@@ -6,8 +6,10 @@ use std::io::{self, Read};
 use rayon::prelude::*;
 use serde::Deserialize;
 
-/// Bytes read at a time; also the longest line.
-const BLOCK: usize = 8 << 20;
+/// Bytes read at a time, unless a line is longer.
+const BLOCK: usize = 1 << 20;
+/// Bytes of the longest line.
+const MOST_LINE: usize = 8 << 20;
 
 /// What is used of a comment.
 #[derive(Debug, Deserialize)]
@@ -31,18 +33,18 @@ pub(crate) enum Fault {
 /// it made, one after another.
 ///
 /// # Errors
-/// A [`Fault`] where a line is no comment, is longer than a block, or cannot be read, and of `take`.
+/// A [`Fault`] where a line is no comment, is too long, or cannot be read, and of `take`.
 pub(crate) fn each<T: Send>(
     dump: impl Read,
     of: impl Fn(Comment<'_>) -> Option<T> + Sync,
     take: impl FnMut(T) -> Result<(), String>,
 ) -> Result<(), Fault> {
-    each_by(BLOCK, dump, of, take)
+    each_by((BLOCK, MOST_LINE), dump, of, take)
 }
 
-/// As [`each`], by blocks of `size` bytes.
+/// As [`each`], by blocks of `size` bytes that grow up to `most` where a line is longer.
 pub(super) fn each_by<T: Send>(
-    size: usize,
+    (size, most): (usize, usize),
     mut dump: impl Read,
     of: impl Fn(Comment<'_>) -> Option<T> + Sync,
     mut take: impl FnMut(T) -> Result<(), String>,
@@ -55,15 +57,20 @@ pub(super) fn each_by<T: Send>(
             Fault::Unreadable { offset, error }
         })?;
         let end = held + read;
-        let whole = match end < size {
-            true => end,
-            false => match block.iter().rposition(|byte| *byte == b'\n') {
-                Some(place) => place + 1,
-                None => {
-                    let reason = format!("a line of more than {size} bytes");
-                    return Err(Fault::Malformed { offset, reason });
-                }
-            },
+        let is_last = end < block.len();
+        let newline = block[..end].iter().rposition(|byte| *byte == b'\n');
+        let whole = match (is_last, newline) {
+            (true, _) => end,
+            (false, Some(place)) => place + 1,
+            (false, None) if end < most => {
+                block.resize((2 * end).min(most), 0);
+                held = end;
+                continue;
+            }
+            (false, None) => {
+                let reason = format!("a line of more than {most} bytes");
+                return Err(Fault::Malformed { offset, reason });
+            }
         };
         let made = comments(&block[..whole], offset, &of);
         for made in made {
@@ -72,7 +79,7 @@ pub(super) fn each_by<T: Send>(
                 take(made).map_err(|reason| Fault::Malformed { offset, reason })?;
             }
         }
-        if end < size {
+        if is_last {
             return Ok(());
         }
         block.copy_within(whole..end, 0);
@@ -176,11 +183,20 @@ mod tests {
 
     #[test]
     fn endless_lines_are_refused() {
-        let error = authors(&vec![b' '; BLOCK + 1]).unwrap_err();
+        let error = authors(&vec![b' '; MOST_LINE + 1]).unwrap_err();
         let Fault::Malformed { offset: 0, reason } = error else {
             panic!("{error:?}")
         };
         assert_eq!(reason, "a line of more than 8388608 bytes");
+        let long = format!(
+            "{{\"author\": \"{}\"}}\n{{\"author\": \"b\"}}",
+            "a".repeat(MOST_LINE - 99)
+        );
+        let authors_of_long = authors(long.as_bytes()).unwrap();
+        assert_eq!(
+            (authors_of_long.len(), authors_of_long[1].as_str()),
+            (2, "b")
+        );
         let nested = vec![b'['; 1 << 20];
         assert!(authors(&nested).is_err());
     }

@@ -1,34 +1,19 @@
 //! Cuts comments into windows of words.
 
+use std::iter::StepBy;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::comments::{BEGIN, Comments, END, PAD};
 use super::{Chosen, NAME};
-use crate::{DataError, Examples, Splits};
+use crate::{DataError, Examples, Input, Outline, Splits};
 
 /// The examples of `chosen`: windows of `window` tokens, one for each `stride`-th next word of an author.
 pub(super) fn splits(chosen: &Chosen, window: usize, stride: usize) -> Result<Splits, DataError> {
-    let text_of =
-        |comments: &Comments| comments.tokens.len() + comments.lengths.len() * (window + 1);
-    let tokens = text_of(&chosen.train) + text_of(&chosen.test);
-    if u32::try_from(tokens).is_err() {
-        return Err(DataError::Unmet {
-            dataset: NAME,
-            reason: format!(
-                "comments with the padding of their windows make {tokens} tokens, at most {} fit; \
-                 take fewer months, a smaller max_posts or a smaller window",
-                u32::MAX
-            ),
-        });
-    }
-    let mut text = Text {
-        tokens: Vec::with_capacity(tokens),
-        window,
-        stride: stride as u32,
-    };
-    let train = text.append(&chosen.train);
-    let test = text.append(&chosen.test);
-    let text = Arc::new(text.tokens);
+    let mut text = Vec::with_capacity(text_length(chosen, window)?);
+    let train = cut(&chosen.train, (window, stride), &mut text);
+    let test = cut(&chosen.test, (window, stride), &mut text);
+    let text = Arc::new(text);
     let examples = |(starts, owners): (Vec<u32>, Vec<u32>)| {
         let examples = Examples::windows(text.clone(), starts, window, chosen.tokens)?;
         Ok::<_, DataError>(Arc::new(examples.with_owners(owners)))
@@ -39,47 +24,95 @@ pub(super) fn splits(chosen: &Chosen, window: usize, stride: usize) -> Result<Sp
     })
 }
 
-/// One comment after another, each with the padding of its first window.
-struct Text {
-    tokens: Vec<u16>,
-    window: usize,
-    stride: u32,
+/// The outline of the examples that [`splits`] would give, without their text.
+pub(super) fn outline(chosen: &Chosen, window: usize, stride: usize) -> Result<Outline, DataError> {
+    let tokens = text_length(chosen, window)?;
+    let labelled = |comments: &Comments| {
+        let (mut labels, mut owners) = room(comments, stride);
+        each_comment(comments, stride, |words, owner, places| {
+            for place in places {
+                labels.push(words.get(place).copied().unwrap_or(END));
+                owners.push(owner);
+            }
+        });
+        (labels, owners)
+    };
+    let (train, mut owners) = labelled(&chosen.train);
+    let (test, others) = labelled(&chosen.test);
+    owners.extend(others);
+    let input = Input::Tokens { window };
+    let outline = Outline::new(input, chosen.tokens, &train, &test);
+    Ok(outline.of_text(tokens).with_owners(owners))
 }
 
-impl Text {
-    /// Appends `comments`; the starts of their windows and whose they are.
-    fn append(&mut self, comments: &Comments) -> (Vec<u32>, Vec<u32>) {
-        let (mut starts, mut owners) = (Vec::new(), Vec::new());
-        let authors = comments
-            .owners
-            .iter()
-            .max()
-            .map_or(0, |last| *last as usize + 1);
-        // How many next words to pass over before the author's next example.
-        let mut wait = vec![0; authors];
-        let mut words = comments.tokens.as_slice();
-        for (&length, &owner) in comments.lengths.iter().zip(&comments.owners) {
-            let begin = self.tokens.len();
-            let (comment, others) = words.split_at(length as usize);
-            words = others;
-            self.tokens.resize(begin + self.window - 1, PAD);
-            self.tokens.push(BEGIN);
-            self.tokens.extend(comment);
-            self.tokens.push(END);
-            let wait = &mut wait[owner as usize];
-            for start in begin as u32..=begin as u32 + length {
-                match wait {
-                    0 => {
-                        starts.push(start);
-                        owners.push(owner);
-                        *wait = self.stride - 1;
-                    }
-                    _ => *wait -= 1,
-                }
-            }
-        }
-        (starts, owners)
+/// Tokens of the text that all windows lie in.
+fn text_length(chosen: &Chosen, window: usize) -> Result<usize, DataError> {
+    let of = |comments: &Comments| comments.tokens.len() + comments.lengths.len() * (window + 1);
+    let tokens = of(&chosen.train) + of(&chosen.test);
+    if u32::try_from(tokens).is_ok() {
+        return Ok(tokens);
     }
+    Err(DataError::Unmet {
+        dataset: NAME,
+        reason: format!(
+            "comments with the padding of their windows make {tokens} tokens, at most {} fit; \
+             take fewer months, a smaller max_posts or a smaller window",
+            u32::MAX
+        ),
+    })
+}
+
+/// Appends `comments` to the `text`, each with the padding of its first window; the starts of their windows and whose they
+/// are.
+fn cut(
+    comments: &Comments,
+    (window, stride): (usize, usize),
+    text: &mut Vec<u16>,
+) -> (Vec<u32>, Vec<u32>) {
+    let (mut starts, mut owners) = room(comments, stride);
+    each_comment(comments, stride, |words, owner, places| {
+        let begin = text.len();
+        text.resize(begin + window - 1, PAD);
+        text.push(BEGIN);
+        text.extend(words);
+        text.push(END);
+        for place in places {
+            starts.push((begin + place) as u32);
+            owners.push(owner);
+        }
+    });
+    (starts, owners)
+}
+
+/// Calls `see` with the words of each comment, whose it is, and which of its next words, the end among them, are examples.
+fn each_comment(
+    comments: &Comments,
+    stride: usize,
+    mut see: impl FnMut(&[u16], u32, StepBy<Range<usize>>),
+) {
+    // How many next words to pass over before the author's next example.
+    let mut wait = vec![0; authors(comments)];
+    let mut words = comments.tokens.as_slice();
+    for (&length, &owner) in comments.lengths.iter().zip(&comments.owners) {
+        let (comment, others) = words.split_at(length as usize);
+        words = others;
+        let (wait, following) = (&mut wait[owner as usize], comment.len() + 1);
+        let places = (*wait..following).step_by(stride);
+        *wait = *wait + places.len() * stride - following;
+        see(comment, owner, places);
+    }
+}
+
+/// Room for two numbers of every example.
+fn room<A, B>(comments: &Comments, stride: usize) -> (Vec<A>, Vec<B>) {
+    let following = comments.tokens.len() + comments.lengths.len();
+    let most = following.min(following / stride + authors(comments));
+    (Vec::with_capacity(most), Vec::with_capacity(most))
+}
+
+fn authors(comments: &Comments) -> usize {
+    let last = comments.owners.iter().max();
+    last.map_or(0, |last| *last as usize + 1)
 }
 
 #[cfg(test)]
@@ -131,5 +164,14 @@ mod tests {
         // Author 1 has the next words 4, 5, end, 7, end; author 0 has 6, end.
         assert_eq!(train.labels(), [4, END, 6, END]);
         assert_eq!(train.owners().unwrap(), [1, 1, 0, 1]);
+    }
+
+    #[test]
+    fn the_outline_is_that_of_the_windows() {
+        for (window, stride) in [(3, 1), (1, 2), (2, 3), (4, 100)] {
+            let outline = outline(&chosen(), window, stride).unwrap();
+            let splits = splits(&chosen(), window, stride).unwrap();
+            assert_eq!(outline, Outline::of(&splits), "{window} {stride}");
+        }
     }
 }
