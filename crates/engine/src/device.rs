@@ -189,7 +189,7 @@ impl Device {
         match self {
             Self::Cpu(cpu) => cpu.threads(),
             #[cfg(feature = "gpu")]
-            Self::Gpu(_) => crate::stacked::Gpu::WIDTH,
+            Self::Gpu(gpu) => gpu.width(),
         }
     }
 

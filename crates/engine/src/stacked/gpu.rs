@@ -14,6 +14,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+/// Runs beyond which launches are a small share of what a GPU has to do.
+const WIDTH: usize = 32;
+
 /// An opened GPU. Cheap to clone; a GPU is opened once per process.
 #[derive(Debug, Clone)]
 pub struct Gpu {
@@ -29,9 +32,6 @@ pub struct Gpu {
 static OPENED: Mutex<Vec<(DeviceRequest, Gpu)>> = Mutex::new(Vec::new());
 
 impl Gpu {
-    /// Runs at most that are worth having side by side: beyond, launches are a small share of what there is to do.
-    pub(crate) const WIDTH: usize = 32;
-
     /// Opens the adapter that `request` names: `wgpu:0` is the first real GPU, software adapters come last.
     ///
     /// # Errors
@@ -71,6 +71,11 @@ impl Gpu {
     /// Whether the adapter is a program that plays a GPU on the processor.
     pub fn is_software(&self) -> bool {
         self.software
+    }
+
+    /// Runs that are worth having side by side, at most: where launches cost little beside what there is to do, one.
+    pub(crate) fn width(&self) -> usize {
+        if self.software { 1 } else { WIDTH }
     }
 
     /// Calls `work` on `most` threads of their own, whose runs step together, and returns when all calls have.

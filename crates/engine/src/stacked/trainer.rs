@@ -52,8 +52,8 @@ fn workspace_bytes(gpu: &Gpu) -> usize {
 /// are compiled.
 const DRIVER: u64 = 110 << 20;
 
-/// Copies of the examples while they go to the device: for the queue, on the way, and there.
-const UPLOADED: u64 = 3;
+/// Copies of the examples while they go to the device, measured with software Vulkan: for the queue, on the way, and there.
+const UPLOADED: u64 = 4;
 
 /// Bytes that the trainer needs on `gpu` besides the models: the driver; the examples; what the layers of a block of rows give,
 /// keep and get back in training, what they give and keep in judging; and velocities and gradients of all rows where they
