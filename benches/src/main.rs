@@ -3,12 +3,14 @@
 //! `meshfold-bench w2 --threads 2` runs the second workload. Shapes, counting and record keys are those of the JAX and
 //! PyTorch programs that it is compared with. `meshfold-bench count mlp` takes a local step of one client and nothing
 //! else, for tools that count instructions. `meshfold-bench w2 --device wgpu --trace` (built with `--features gpu`) prints
-//! what a round launches on a GPU and the bytes that it must move.
+//! what a round launches on a GPU and the bytes that it must move. `--runs 32 --at-once 32` has as many runs go side by side
+//! as those of a sweep.
 
 mod case;
 mod clock;
 mod count;
 mod mixing;
+mod sweep;
 mod synthetic;
 #[cfg(feature = "gpu")]
 mod trace;
@@ -88,9 +90,22 @@ struct Arguments {
     /// Untimed repeats before.
     #[arg(long, default_value_t = 1)]
     warmup: usize,
+    /// Runs that differ in their seed, of a workload that trains, timed from their beginning to their end.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    runs: Option<u64>,
+    /// How many of the runs go on at the same time.
+    #[arg(long, requires = "runs", default_value_t = 1, value_parser = at_least_one)]
+    at_once: usize,
     /// Prints what a round launches on the GPU and the bytes that must be moved, kernel by kernel; runs none of it.
     #[arg(long)]
     trace: bool,
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("a number from 1 on is needed".to_owned()),
+        Ok(count) => Ok(count),
+    }
 }
 
 fn main() -> ExitCode {
@@ -138,6 +153,8 @@ enum BenchError {
          workload that trains"
     )]
     NoLaunches,
+    #[error("--runs takes a workload that trains: w1 to w5 or resnet18")]
+    NoRuns,
 }
 
 fn measure(arguments: &Arguments) -> Result<String, BenchError> {
@@ -152,17 +169,26 @@ fn measure(arguments: &Arguments) -> Result<String, BenchError> {
     case.rounds = arguments.rounds.unwrap_or(case.rounds);
     let threads = (arguments.threads > 0).then_some(arguments.threads);
     let device = Device::open(arguments.device, threads, arguments.cpu)?;
+    let trains = case.steps > 0 && !matches!(arguments.case, case::Name::Eval1 | case::Name::Eval2);
+    let at_once = arguments.at_once;
+    let sweep = arguments.runs.map(|runs| sweep::Sweep { runs, at_once });
+    if sweep.is_some() && !trains {
+        return Err(BenchError::NoRuns);
+    }
     if arguments.trace {
-        return trace(&case, &device);
+        return trace(&case, &device, sweep);
     }
     let protocol = clock::Protocol {
         repeat: arguments.repeat,
         warmup: arguments.warmup,
     };
-    let mut record = match arguments.case {
-        case::Name::W6 => mixing::run(&case, &device, protocol)?,
-        case::Name::Eval1 | case::Name::Eval2 => training::evaluate(&case, &device, protocol)?,
-        _ => training::run(&case, &device, protocol)?,
+    let mut record = match (arguments.case, sweep) {
+        (_, Some(sweep)) => sweep::run(&case, &device, sweep, protocol)?,
+        (case::Name::W6, None) => mixing::run(&case, &device, protocol)?,
+        (case::Name::Eval1 | case::Name::Eval2, None) => {
+            training::evaluate(&case, &device, protocol)?
+        }
+        (_, None) => training::run(&case, &device, protocol)?,
     };
     record["threads"] = threads
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
@@ -171,14 +197,15 @@ fn measure(arguments: &Arguments) -> Result<String, BenchError> {
 }
 
 #[cfg(feature = "gpu")]
-fn trace(case: &Case, device: &Device) -> Result<String, BenchError> {
-    match case.steps {
-        0 => Err(BenchError::NoLaunches),
-        _ => trace::run(case, device),
+fn trace(case: &Case, device: &Device, sweep: Option<sweep::Sweep>) -> Result<String, BenchError> {
+    match (case.steps, sweep) {
+        (0, _) => Err(BenchError::NoLaunches),
+        (_, Some(sweep)) => sweep::trace(case, device, sweep),
+        (_, None) => trace::run(case, device),
     }
 }
 
 #[cfg(not(feature = "gpu"))]
-fn trace(_: &Case, _: &Device) -> Result<String, BenchError> {
+fn trace(_: &Case, _: &Device, _: Option<sweep::Sweep>) -> Result<String, BenchError> {
     Err(BenchError::NoLaunches)
 }
