@@ -53,8 +53,9 @@ impl Together {
         bytes: usize,
     ) -> Result<(), EngineError> {
         let sheets: Vec<&Sheet> = bouts.iter().map(|bout| &bout.sheet).collect();
-        let sheet = Sheet::side_by_side(&sheets);
         let (first, rows) = (bouts[0], places(&sheets));
+        let joined = (bouts.len() > 1).then(|| Sheet::side_by_side(&sheets));
+        let sheet = joined.as_ref().unwrap_or(&first.sheet);
         let shape = block(&first.network, sheet.rows, sheet.width, bytes);
         let size = (sheet.rows, sheet.width, sheet.steps);
         let old = self.scratch.take();
@@ -73,7 +74,7 @@ impl Together {
             network: &first.network,
             examples: &first.examples,
             rule: first.rule,
-            sheet: &sheet,
+            sheet,
             arenas: &arenas,
             tallies: &tallies,
         };
