@@ -170,20 +170,25 @@ pub(crate) fn clients(run: &Resolved<'_>, clients: usize) -> Result<(), ConfigEr
             } => run.wrong(&format!("failures.{setting}"), found, needed),
             error => run.error(error, "failures"),
         })?;
-    let repaired = config
-        .failures
-        .0
-        .iter()
-        .position(|failure| failure.repair == Repair::Protocol);
-    match (repaired, &config.topology) {
-        (Some(index), topology) if !matches!(topology, Some(Topology::VirtualRings(_))) => Err(run
-            .wrong(
-                &format!("failures.{index}.repair"),
-                "protocol",
-                "a topology of virtual_rings, which has a protocol",
-            )),
-        _ => Ok(()),
+    failures_of_the_overlay(run)
+}
+
+/// Checks that there is the overlay whose edges are to fail or whose protocol is to repair it.
+fn failures_of_the_overlay(run: &Resolved<'_>) -> Result<(), ConfigError> {
+    let config = &run.config;
+    let rings = matches!(config.topology, Some(Topology::VirtualRings(_)));
+    for (index, failure) in config.failures.0.iter().enumerate() {
+        if failure.edges.is_some() && config.topology.is_none() {
+            let method = config.algorithm.name();
+            let needed = format!("`clients`: {method} has no overlay whose edges could fail");
+            return Err(run.wrong(&format!("failures.{index}.edges"), "edges", needed));
+        }
+        if failure.repair == Repair::Protocol && !rings {
+            let needed = "a topology of virtual_rings, which has a protocol";
+            return Err(run.wrong(&format!("failures.{index}.repair"), "protocol", needed));
+        }
     }
+    Ok(())
 }
 
 /// The complaint about a run that asks for the skew of cliques, should none of its sweep have any.

@@ -183,6 +183,13 @@ fn failures_and_stragglers_point_at_their_value() {
         "1.5",
         &["failures.1.clients.share"],
     );
+    let fedavg = format!("{{fedavg: {{participation: {{share: 0.5}}, {SGD}}}}}");
+    let nowhere = refusal(&fedavg, "", "failures: [{edges: {share: 0.1}}]");
+    expect(
+        &nowhere,
+        "edges",
+        &["failures.0.edges", "`clients`: fedavg"],
+    );
     let without = refusal(&dsgd, "ring", "stragglers: {deadline_seconds: 3}");
     assert!(without.message.contains("network"), "{without:?}");
     let walks = format!("{{dfedrw: {{walkers: 2, hops: 3, {SGD}}}}}");
