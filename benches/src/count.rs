@@ -88,14 +88,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Value, BenchError> {
     let device = Device::open(DeviceRequest::Cpu, Some(1), arguments.cpu)?;
     let mut learner = learner(&case, &device, 1)?;
     let mut models = learner.initial(case.clients, Start::Same)?;
-    let work = LocalWork {
-        round: 1,
-        rows: &rows(&case),
-        sgd: &sgd(&case),
-        correction: None,
-        anchor: None,
-        rate_scales: None,
-    };
+    let (rows, sgd) = (rows(&case), sgd(&case));
+    let work = LocalWork::new(1, &rows, &sgd);
     learner.train(&mut models, Velocity::Fresh, &work)?;
     let model = arguments.model.to_possible_value();
     Ok(json!({

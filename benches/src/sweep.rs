@@ -47,14 +47,7 @@ impl<'a> Shared<'a> {
         begun();
         let (sgd, rows) = (sgd(self.case), rows(self.case));
         for round in 1..=self.case.rounds {
-            let work = LocalWork {
-                round,
-                rows: &rows,
-                sgd: &sgd,
-                correction: None,
-                anchor: None,
-                rate_scales: None,
-            };
+            let work = LocalWork::new(round, &rows, &sgd);
             learner.train(&mut models, Velocity::Fresh, &work)?;
             models.mix(&self.mixing)?;
         }

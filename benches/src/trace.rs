@@ -44,14 +44,8 @@ fn round(case: &Case, learner: &mut Learner) -> Result<[Vec<Launched>; 2], Bench
     let mut velocity = Stack::zeros(&device, models.layout(), case.clients);
     // The second buffer of mixing.
     models.mix(mixing)?;
-    let work = LocalWork {
-        round: 1,
-        rows: &rows(case),
-        sgd: &sgd(case),
-        correction: None,
-        anchor: None,
-        rate_scales: None,
-    };
+    let (rows, sgd) = (rows(case), sgd(case));
+    let work = LocalWork::new(1, &rows, &sgd);
     let velocity = match case.keeps_velocity {
         true => Velocity::Kept(&mut velocity),
         false => Velocity::Fresh,

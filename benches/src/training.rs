@@ -73,14 +73,7 @@ pub(crate) fn run(case: &Case, device: &Device, protocol: Protocol) -> Result<Va
     let timing = protocol.time(|| {
         for _ in 0..case.rounds {
             round += 1;
-            let work = LocalWork {
-                round,
-                rows: &rows,
-                sgd: &sgd,
-                correction: None,
-                anchor: None,
-                rate_scales: None,
-            };
+            let work = LocalWork::new(round, &rows, &sgd);
             let velocity = match &mut velocity {
                 Some(kept) => Velocity::Kept(kept),
                 None => Velocity::Fresh,

@@ -215,14 +215,7 @@ impl Round<'_> {
 
     /// Local work in this round.
     pub(crate) fn work<'b>(&self, rows: &'b [RowWork], training: &'b Training) -> LocalWork<'b> {
-        LocalWork {
-            round: self.number,
-            rows,
-            sgd: &training.sgd,
-            correction: None,
-            anchor: None,
-            rate_scales: None,
-        }
+        LocalWork::new(self.number, rows, &training.sgd)
     }
 
     /// Counts the local steps of rows that work for clients: `steps[i]` on the data of `rows[i]`'s.

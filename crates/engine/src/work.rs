@@ -103,7 +103,19 @@ pub struct LocalWork<'a> {
     pub rate_scales: Option<&'a [f32]>,
 }
 
-impl LocalWork<'_> {
+impl<'a> LocalWork<'a> {
+    /// Work without correction, anchor or scales.
+    pub fn new(round: usize, rows: &'a [RowWork], sgd: &'a Sgd) -> Self {
+        Self {
+            round,
+            rows,
+            sgd,
+            correction: None,
+            anchor: None,
+            rate_scales: None,
+        }
+    }
+
     /// What the learning rate of row `row` is multiplied by.
     pub(crate) fn rate_scale(&self, row: usize) -> f32 {
         self.rate_scales.map_or(1.0, |scales| scales[row])

@@ -145,15 +145,12 @@ fn run(device: &Device, model: &Model, sgd: &Sgd, tasks: &[RowWork], extras: Ext
     let mut losses = Vec::new();
     for round in 1..=3 {
         let work = LocalWork {
-            round,
-            rows: tasks,
-            sgd,
             correction: extras.correction.then_some(&correction),
             anchor: extras.anchor.then_some(Anchor {
                 models: &anchor,
                 mu: 0.3,
             }),
-            rate_scales: None,
+            ..LocalWork::new(round, tasks, sgd)
         };
         let kept = if extras.kept {
             Velocity::Kept(&mut velocity)
@@ -374,14 +371,8 @@ fn gradients_are_those_of_the_processor() {
                 let mut learner = learner(device, &model);
                 let stack = learner.initial(6, Start::Independent).unwrap();
                 let sgd = Sgd { clip_norm, ..sgd() };
-                let work = LocalWork {
-                    round: 1,
-                    rows: &tasks(),
-                    sgd: &sgd,
-                    correction: None,
-                    anchor: None,
-                    rate_scales: None,
-                };
+                let tasks = tasks();
+                let work = LocalWork::new(1, &tasks, &sgd);
                 let gradients = learner.gradients(&stack, &work).unwrap();
                 (gradients.to_host(), learner.tally())
             };
@@ -420,14 +411,7 @@ fn dnn8_of_two_classes_and_of_five_is_that_of_the_processor() {
             let mut learner = learner_of_classes(device, &model, classes);
             let mut stack = learner.initial(6, Start::Same).unwrap();
             let (tasks, sgd) = (tasks(), sgd());
-            let work = LocalWork {
-                round: 1,
-                rows: &tasks,
-                sgd: &sgd,
-                correction: None,
-                anchor: None,
-                rate_scales: None,
-            };
+            let work = LocalWork::new(1, &tasks, &sgd);
             learner.train(&mut stack, Velocity::Fresh, &work).unwrap();
             let scores = learner.evaluate(&stack, Split::Train, None).unwrap();
             (stack.to_host(), scores)
@@ -498,14 +482,7 @@ fn a_model_that_diverges_names_its_first_round_and_row() {
         } else {
             Amount::Idle
         };
-        let work = LocalWork {
-            round,
-            rows: &rows,
-            sgd: &sgd,
-            correction: None,
-            anchor: None,
-            rate_scales: None,
-        };
+        let work = LocalWork::new(round, &rows, &sgd);
         learner.train(&mut stack, Velocity::Fresh, &work).unwrap();
     }
     let error = learner.expect_finite(&stack, &[true; 6], 3).unwrap_err();

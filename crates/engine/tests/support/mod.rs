@@ -125,14 +125,7 @@ pub fn rows(amounts: &[Amount]) -> Vec<RowWork> {
 }
 
 pub fn work<'a>(round: usize, rows: &'a [RowWork], sgd: &'a Sgd) -> LocalWork<'a> {
-    LocalWork {
-        round,
-        rows,
-        sgd,
-        correction: None,
-        anchor: None,
-        rate_scales: None,
-    }
+    LocalWork::new(round, rows, sgd)
 }
 
 /// One client trained by itself in double precision, batch by batch, as a paper's box would have it.

@@ -120,14 +120,7 @@ impl Run {
                 tallies: &mut tallies,
             };
             let kept = other.duplicate();
-            let mut work = LocalWork {
-                round,
-                rows: &rows,
-                sgd: &self.sgd,
-                correction: None,
-                anchor: None,
-                rate_scales: None,
-            };
+            let mut work = LocalWork::new(round, &rows, &self.sgd);
             let velocity = match self.kind {
                 Kind::Kept => Velocity::Kept(&mut other),
                 _ => Velocity::Fresh,

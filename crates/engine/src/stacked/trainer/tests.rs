@@ -60,14 +60,8 @@ fn run(gpu: &Gpu, bytes: usize, network: &Network, examples: &Arc<Examples>) -> 
         amount: Amount::Epochs(1),
     });
     rows[1].amount = Amount::Idle;
-    let work = LocalWork {
-        round: 1,
-        rows: &rows,
-        sgd: &sgd(),
-        correction: None,
-        anchor: None,
-        rate_scales: None,
-    };
+    let sgd = sgd();
+    let work = LocalWork::new(1, &rows, &sgd);
     let initial: Vec<f32> = (0..5).flat_map(|row| network.initialise(1, row)).collect();
     let mut stack = Stack::from_host(&Device::Gpu(gpu.clone()), network.layout(), initial).unwrap();
     let (mut passes, mut tallies) = (vec![Pass::default(); 5], vec![RowTally::default(); 5]);
