@@ -1,5 +1,6 @@
 //! D² and exact diffusion: decentralized SGD that corrects for the difference of the clients' losses.
 
+use crate::absent::Absent;
 use crate::gradient_tracking::one_plain_step;
 use crate::round::{Algorithm, OverlayUse, Round, RowKind, Rows, Setting};
 use crate::training::{Training, method_config};
@@ -14,7 +15,11 @@ method_config! {
     ///
     /// # Source
     /// Tang et al., D²: decentralized training over decentralized data (2018), Algorithm 1; it needs a symmetric W with
-    /// `λ_N(W) > −1/3`.
+    /// `λ_N(W) > −1/3` that stays as it is.
+    ///
+    /// # Interpretation
+    /// A client that is not alive keeps its model and its last `ψ`. Once one is gone for good, those left begin anew from
+    /// their models: the sum of the corrections would otherwise lack its share for ever.
     pub struct D2(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
 }
 
@@ -24,6 +29,9 @@ method_config! {
     ///
     /// # Source
     /// Yuan, Ying, Zhao, Sayed, Exact diffusion for distributed optimization and learning (2019), Algorithm 1.
+    ///
+    /// # Interpretation
+    /// As for [`D2`], when clients fail.
     pub struct ExactDiffusion(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
 }
 
@@ -34,6 +42,7 @@ struct Running {
     setting: Setting,
     /// `ψ^t`, `[N, P]`.
     adapted: Option<Stack>,
+    gone: Absent,
 }
 
 impl Running {
@@ -43,6 +52,7 @@ impl Running {
             halved,
             setting: setting.clone(),
             adapted: None,
+            gone: Absent::nobody(setting.clients),
         })
     }
 }
@@ -60,18 +70,32 @@ impl Configured for D2 {
         OverlayUse::Clients
     }
 
+    fn needs_mutual_exchange(&self) -> bool {
+        true
+    }
+
     fn check_overlay(
         &self,
-        _overlay: &Overlay,
+        overlay: &Overlay,
         summary: &OverlaySummary,
+        varies: bool,
     ) -> Result<Vec<String>, AlgorithmError> {
-        match summary.lambda_n {
-            Some(lambda_n) if lambda_n <= -1.0 / 3.0 => Err(AlgorithmError::Overlay {
+        let needs = |needed: String| {
+            Err(AlgorithmError::Overlay {
                 method: "d2",
-                needed: format!(
-                    "weights with λ_N above -1/3, these have {lambda_n:.4}: exact_diffusion has no such limit"
-                ),
-            }),
+                needed,
+            })
+        };
+        if varies || overlay.is_directed() {
+            return needs(
+                "an overlay whose links go both ways and stay: exact_diffusion stands links that change"
+                    .to_owned(),
+            );
+        }
+        match summary.lambda_n {
+            Some(lambda_n) if lambda_n <= -1.0 / 3.0 => needs(format!(
+                "weights with λ_N above -1/3, these have {lambda_n:.4}: exact_diffusion has no such limit"
+            )),
             _ => Ok(Vec::new()),
         }
     }
@@ -98,6 +122,10 @@ impl Configured for ExactDiffusion {
         OverlayUse::Clients
     }
 
+    fn needs_mutual_exchange(&self) -> bool {
+        true
+    }
+
     fn working_rows(&self, clients: usize) -> usize {
         3 * clients
     }
@@ -116,6 +144,9 @@ impl Algorithm for Running {
     }
 
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        if self.gone.changes_to(round.gone.iter().copied()) {
+            self.adapted = None;
+        }
         let rows = round.client_rows(&self.training);
         let work = round.work(&rows, &self.training);
         let moving: Vec<f32> = rows.iter().map(|row| f32::from(!is_idle(row))).collect();
@@ -155,6 +186,14 @@ impl Algorithm for Running {
         if name == "adapted" {
             self.adapted = Some(stack);
         }
+    }
+
+    fn numbers(&self) -> Vec<(&'static str, Vec<f64>)> {
+        vec![self.gone.numbers()]
+    }
+
+    fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {
+        self.gone.restore(name, &numbers);
     }
 }
 

@@ -18,7 +18,8 @@ method_config! {
     /// # Interpretation
     /// Averaged are the gradients of the clique members that `i` is linked to: where edges inside cliques were removed
     /// or members have failed, those are fewer than the clique. Weight decay is part
-    /// of the gradients that are averaged. Without `clique_averaging` it is D-SGD.
+    /// of the gradients that are averaged. Without `clique_averaging` it is D-SGD, and so it is in rounds whose overlay
+    /// has no cliques.
     pub struct DCliques(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {
         /// Whether gradients are averaged within cliques.
         #[serde(default = "yes")]
@@ -61,6 +62,7 @@ impl Configured for DCliques {
         &self,
         overlay: &Overlay,
         _summary: &OverlaySummary,
+        _varies: bool,
     ) -> Result<Vec<String>, AlgorithmError> {
         match overlay.groups() {
             Some(_) => Ok(Vec::new()),
@@ -103,16 +105,17 @@ impl Configured for DCliques {
     }
 }
 
-/// For each node its neighbours within its own clique, ascending.
+/// For each node its neighbours within its own clique, ascending; none where there are no cliques.
 fn clique_links(overlay: &Overlay) -> Vec<Vec<u32>> {
-    let mut clique_of = vec![u32::MAX; overlay.nodes()];
+    let mut clique_of: Vec<Option<u32>> = vec![None; overlay.nodes()];
     for (clique, members) in (0..).zip(overlay.groups().unwrap_or_default()) {
         for member in members {
-            clique_of[*member as usize] = clique;
+            clique_of[*member as usize] = Some(clique);
         }
     }
     let inside = |node: usize| {
-        let same = |other: &&u32| clique_of[**other as usize] == clique_of[node];
+        let own = clique_of[node];
+        let same = |other: &&u32| own.is_some() && clique_of[**other as usize] == own;
         overlay
             .neighbours(node)
             .iter()

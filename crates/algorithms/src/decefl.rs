@@ -73,6 +73,7 @@ impl Configured for Decefl {
         &self,
         _overlay: &Overlay,
         summary: &OverlaySummary,
+        _varies: bool,
     ) -> Result<Vec<String>, AlgorithmError> {
         let bound = summary.lambda_n.map(|lambda_n| 1.0 + lambda_n);
         Ok(bound

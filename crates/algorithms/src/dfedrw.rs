@@ -7,7 +7,7 @@ use crate::training::{Pace, Training, method_config};
 use crate::walk::{Aggregators, Restart, Source, WalkRows, next_client, starts};
 use crate::{AlgorithmError, Configured, Lagging};
 use meshfold_engine::{Amount, LearningRate, Per, Progress, RowWork, Stack, Velocity};
-use meshfold_topology::Overlay;
+use meshfold_topology::{Overlay, OverlaySummary};
 
 method_config! {
     /// Parameters of [`Method::Dfedrw`](crate::Method::Dfedrw).
@@ -176,6 +176,21 @@ impl Configured for Dfedrw {
 
     fn overlay_use(&self) -> OverlayUse {
         OverlayUse::Clients
+    }
+
+    fn check_overlay(
+        &self,
+        overlay: &Overlay,
+        _summary: &OverlaySummary,
+        _varies: bool,
+    ) -> Result<Vec<String>, AlgorithmError> {
+        match overlay.is_directed() {
+            false => Ok(Vec::new()),
+            true => Err(AlgorithmError::Overlay {
+                method: "dfedrw",
+                needed: "an overlay whose links go both ways, as its walks do".to_owned(),
+            }),
+        }
     }
 
     fn lagging(&self) -> Lagging {

@@ -1,5 +1,6 @@
 //! Gradient tracking: every client follows an estimate of the mean gradient.
 
+use crate::absent::Absent;
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting, messages_over};
 use crate::training::{Local, Training, method_config};
 use crate::velocity::{decayed_gradients, is_idle};
@@ -19,7 +20,9 @@ method_config! {
     /// (2017), in its adapt-then-combine form (Xu et al., Augmented distributed gradient methods, 2015).
     ///
     /// # Interpretation
-    /// A client that is not alive keeps its tracker and its last gradient.
+    /// A client that is not alive keeps its tracker and its last gradient. Once one is gone for good, those left begin
+    /// anew from their models with `y = g`: what it took along would keep the sum of their trackers from that of their
+    /// gradients, and so all from the minimum, for ever.
     pub struct GradientTracking(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
 }
 
@@ -30,6 +33,7 @@ struct Running {
     tracker: Option<Stack>,
     /// `g` of the round before, `[N, P]`.
     gradient: Option<Stack>,
+    gone: Absent,
 }
 
 impl Configured for GradientTracking {
@@ -43,6 +47,10 @@ impl Configured for GradientTracking {
 
     fn overlay_use(&self) -> OverlayUse {
         OverlayUse::Clients
+    }
+
+    fn needs_mutual_exchange(&self) -> bool {
+        true
     }
 
     fn working_rows(&self, clients: usize) -> usize {
@@ -63,6 +71,7 @@ impl Configured for GradientTracking {
             setting: setting.clone(),
             tracker: None,
             gradient: None,
+            gone: Absent::nobody(setting.clients),
         })
     }
 }
@@ -101,6 +110,9 @@ impl Algorithm for Running {
     }
 
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        if self.gone.changes_to(round.gone.iter().copied()) {
+            (self.tracker, self.gradient) = (None, None);
+        }
         let rows = round.client_rows(&self.training);
         let bytes = self.setting.model_bytes();
         let (mut change, rates) = decayed_gradients(models, round, &rows, &self.training)?;
@@ -138,5 +150,13 @@ impl Algorithm for Running {
             "gradient" => self.gradient = Some(stack),
             _ => {}
         }
+    }
+
+    fn numbers(&self) -> Vec<(&'static str, Vec<f64>)> {
+        vec![self.gone.numbers()]
+    }
+
+    fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {
+        self.gone.restore(name, &numbers);
     }
 }

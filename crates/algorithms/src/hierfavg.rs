@@ -50,7 +50,8 @@ impl Configured for Hierfavg {
         let mut training = self.shared();
         if let Local::Epochs(epochs) = self.local {
             let rate = training.sgd.learning_rate;
-            training.sgd.learning_rate = rate.with_epochs_due(self.edge_rounds * epochs, 0);
+            training.sgd.learning_rate =
+                rate.with_epochs_due(self.edge_rounds.saturating_mul(epochs), 0);
         }
         training
     }
@@ -93,7 +94,9 @@ impl Configured for Hierfavg {
 
     fn working_rows(&self, clients: usize) -> usize {
         let chosen = self.participation.per_server;
-        2 * chosen.map_or(clients, |count| count * self.servers.count)
+        chosen
+            .map_or(clients, |count| count.saturating_mul(self.servers.count))
+            .saturating_mul(2)
     }
 
     fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
@@ -106,13 +109,17 @@ impl Configured for Hierfavg {
                 .map(|client| f64::from(training.steps_on(setting.shard_sizes[*client as usize])))
                 .sum();
             local_steps += all * chosen as f64 / group.len() as f64;
-            slots += chosen as u64;
+            slots = u64::saturating_add(slots, chosen as u64);
         }
-        let edge = 2 * slots * u64::from(self.edge_rounds);
+        let edge = slots
+            .saturating_mul(2)
+            .saturating_mul(u64::from(self.edge_rounds));
         let root = 2 * self.servers.count as u64;
         Forecast {
             local_steps: local_steps * f64::from(self.edge_rounds),
-            bytes: (edge + root) * setting.model_bytes(),
+            bytes: edge
+                .saturating_add(root)
+                .saturating_mul(setting.model_bytes()),
         }
     }
 

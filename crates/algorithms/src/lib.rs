@@ -4,6 +4,7 @@
 //! [`Algorithm::round`] advances all models by one communication round and reports the [`Traffic`] it would cause.
 //! Adding a method is one file and one line in each of the three places below.
 
+mod absent;
 mod aggregation;
 mod error;
 mod participation;
@@ -159,11 +160,12 @@ pub(crate) trait Configured {
     fn check_clients(&self, _clients: usize) -> Result<(), AlgorithmError> {
         Ok(())
     }
-    /// Refuses an overlay that the method cannot use; returns warnings.
+    /// Refuses an overlay that the method cannot use, the first one if it `varies`; returns warnings.
     fn check_overlay(
         &self,
         _overlay: &Overlay,
         _summary: &OverlaySummary,
+        _varies: bool,
     ) -> Result<Vec<String>, AlgorithmError> {
         Ok(Vec::new())
     }
@@ -174,6 +176,10 @@ pub(crate) trait Configured {
     /// What stragglers are a share of.
     fn lagging(&self) -> Lagging {
         Lagging::Clients
+    }
+    /// Whether a client has to hear from all who hear from it.
+    fn needs_mutual_exchange(&self) -> bool {
+        false
     }
     /// What becomes of stragglers where nothing is said.
     fn policy(&self) -> Policy {
@@ -272,7 +278,8 @@ impl Method {
         self.configured().1.check_clients(clients)
     }
 
-    /// Refuses an overlay that the method cannot use; returns what will work but may not be meant.
+    /// Refuses an overlay that the method cannot use, the first one if it `varies` from round to round; returns what will
+    /// work but may not be meant.
     ///
     /// # Errors
     /// [`AlgorithmError::Overlay`].
@@ -280,8 +287,9 @@ impl Method {
         &self,
         overlay: &Overlay,
         summary: &OverlaySummary,
+        varies: bool,
     ) -> Result<Vec<String>, AlgorithmError> {
-        self.configured().1.check_overlay(overlay, summary)
+        self.configured().1.check_overlay(overlay, summary, varies)
     }
 
     /// The clients behind each node of the overlay; `None` if its nodes are the clients.
@@ -292,6 +300,11 @@ impl Method {
     /// What stragglers are a share of.
     pub fn lagging(&self) -> Lagging {
         self.configured().1.lagging()
+    }
+
+    /// Whether a client has to hear from all who hear from it, so that stragglers cannot go on receiving.
+    pub fn needs_mutual_exchange(&self) -> bool {
+        self.configured().1.needs_mutual_exchange()
     }
 
     /// What becomes of stragglers where nothing is said.

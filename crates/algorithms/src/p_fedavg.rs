@@ -79,11 +79,11 @@ impl Configured for PFedavg {
 
     fn working_rows(&self, clients: usize) -> usize {
         let slots = match self.participation.per_server {
-            Some(count) => count * self.servers.count,
+            Some(count) => count.saturating_mul(self.servers.count),
             None => clients,
         };
         // Behind the slots stand the servers' models; averages and mixing write into three stacks more.
-        slots + 4 * self.servers.count
+        slots.saturating_add(4 * self.servers.count)
     }
 
     fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
@@ -96,12 +96,15 @@ impl Configured for PFedavg {
                 .map(|client| f64::from(training.steps_on(setting.shard_sizes[*client as usize])))
                 .sum();
             local_steps += all * chosen as f64 / group.len() as f64;
-            slots += chosen as u64;
+            slots = u64::saturating_add(slots, chosen as u64);
         }
         let mixing = overlay.map_or(0, messages_over);
         Forecast {
             local_steps,
-            bytes: (2 * slots + mixing) * setting.model_bytes(),
+            bytes: slots
+                .saturating_mul(2)
+                .saturating_add(mixing)
+                .saturating_mul(setting.model_bytes()),
         }
     }
 

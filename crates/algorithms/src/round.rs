@@ -106,6 +106,8 @@ pub struct Round<'a> {
     pub mixing: Option<&'a Mixing>,
     /// Which clients take part at all, `[N]`.
     pub alive: &'a [bool],
+    /// Which clients never come back, `[N]`.
+    pub gone: &'a [bool],
     /// Who falls behind, if anyone does.
     pub lag: Option<Lag<'a>>,
     /// Seed of the run.
@@ -206,7 +208,7 @@ impl Round<'_> {
                 Work {
                     client: *client,
                     whole,
-                    steps: whole * self.learner.steps_of(&row, &training.sgd),
+                    steps: whole.saturating_mul(self.learner.steps_of(&row, &training.sgd)),
                 }
             })
             .collect();

@@ -1,5 +1,6 @@
 //! SCAFFOLD: federated averaging with control variates.
 
+use crate::absent::Absent;
 use crate::fedavg::ONE_SERVER;
 use crate::participation::{Participation, Weighting, alive, down, up};
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, Rows, Setting};
@@ -20,7 +21,8 @@ method_config! {
     ///
     /// # Interpretation
     /// `K` is the participant's own number of steps. The mean over participants is plain, as printed, unless
-    /// `weighting: examples`. `N` counts the clients alive: the control variates of the dead are not heard of again.
+    /// `weighting: examples`. `N` counts the clients alive, and whenever others are alive than in the round before, `c`
+    /// becomes the mean of their variates: those of the dead are not heard of until they are back.
     pub struct Scaffold(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// How many clients take part in a round; all by default.
         #[serde(default)]
@@ -52,6 +54,7 @@ struct Running {
     variates: Option<Stack>,
     /// `c`, `[1, P]`.
     variate: Option<Stack>,
+    absent: Absent,
 }
 
 impl Configured for Scaffold {
@@ -114,6 +117,7 @@ impl Configured for Scaffold {
             setting: setting.clone(),
             variates: None,
             variate: None,
+            absent: Absent::nobody(setting.clients),
         })
     }
 }
@@ -132,6 +136,12 @@ impl Algorithm for Running {
         let zeros = |rows| Stack::zeros(models.device(), models.layout(), rows);
         let variates = self.variates.get_or_insert_with(|| zeros(clients));
         let variate = self.variate.get_or_insert_with(|| zeros(1));
+        if self
+            .absent
+            .changes_to(round.alive.iter().map(|alive| !alive))
+        {
+            *variate = variates.mean_row(round.alive);
+        }
         let (server, bytes) = (clients as u32, 2 * self.setting.model_bytes());
         round.traffic.messages(down(server, &rows, bytes)); // (x, c), line 4
 
@@ -181,5 +191,13 @@ impl Algorithm for Running {
             "variate" => self.variate = Some(stack),
             _ => {}
         }
+    }
+
+    fn numbers(&self) -> Vec<(&'static str, Vec<f64>)> {
+        vec![self.absent.numbers()]
+    }
+
+    fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {
+        self.absent.restore(name, &numbers);
     }
 }

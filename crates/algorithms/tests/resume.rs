@@ -117,6 +117,34 @@ fn clients_that_train_alone_or_mix_go_on() {
     );
 }
 
+/// One client is gone for good from the third round on, before which the run is taken up.
+#[test]
+fn methods_that_begin_anew_when_a_client_is_gone_do_so_after_a_resume_too() {
+    let scene = Scene {
+        alive: [vec![vec![true; 5]], Scene::with_a_death().alive].concat(),
+        for_good: true,
+        ..Scene::default()
+    };
+    for method in [
+        method!(GradientTracking {}, steps(1)),
+        method!(D2 {}, steps(1)),
+        method!(ExactDiffusion {}, steps(1)),
+    ] {
+        expect_resumable(&method, &scene);
+    }
+    let (participation, weighting) = (Participation::Clients(3), Weighting::Uniform);
+    let global_learning_rate = 0.7;
+    let scaffold = method!(
+        Scaffold {
+            participation: participation,
+            weighting: weighting,
+            global_learning_rate: global_learning_rate
+        },
+        steps(2)
+    );
+    expect_resumable(&scaffold, &scene.without_overlay());
+}
+
 #[test]
 fn push_sum_goes_on_with_its_weights() {
     let star = Overlay::from_edges(5, [(0, 1), (0, 2), (0, 3), (0, 4)]).unwrap();

@@ -112,7 +112,8 @@ fn fedprox_is_pulled_to_the_servers_model() {
     expect_close(&course.models(), &[server]);
 }
 
-/// Algorithm 1 of Karimireddy et al. with option II; returns `x`, the `c_i` and `c`.
+/// Algorithm 1 of Karimireddy et al. with option II, in which `c` stays the mean of the `c_i` of who is alive; returns `x`,
+/// the `c_i` and `c`.
 fn scaffold(
     course: &Course,
     rounds: usize,
@@ -122,10 +123,16 @@ fn scaffold(
     let mut c = vec![0.0; x.len()];
     let mut each = vec![c.clone(); 5];
     let rate = plain::rate();
+    let of_alive = |each: &[Vec<f64>], round: usize| {
+        let alive = course.scene.alive(round);
+        let alive = each.iter().zip(alive).filter(|(_, alive)| *alive);
+        let all: Vec<(f64, &[f64])> = alive.map(|(own, _)| (1.0, own.as_slice())).collect();
+        mean(&all)
+    };
     for round in 1..=rounds {
+        c = of_alive(&each, round);
         let chosen = participants(&course.scene, round, 3);
         let mut moves = vec![0.0; x.len()];
-        let mut changes = vec![0.0; x.len()];
         for client in chosen {
             let mut y = x.clone();
             for _ in 0..3 {
@@ -140,18 +147,11 @@ fn scaffold(
                 (-1.0 / (3.0 * rate), &y),
             ]);
             moves = sum(&[(1.0, &moves), (1.0 / 3.0, &y), (-1.0 / 3.0, &x)]);
-            changes = sum(&[
-                (1.0, &changes),
-                (1.0 / 3.0, &after),
-                (-1.0 / 3.0, &each[client]),
-            ]);
             each[client] = after;
         }
         x = sum(&[(1.0, &x), (global_rate, &moves)]);
-        let alive = course.scene.alive(round);
-        let alive = alive.iter().filter(|alive| **alive).count() as f64;
-        c = sum(&[(1.0, &c), (3.0 / alive, &changes)]);
     }
+    c = of_alive(&each, rounds);
     (x, each, c)
 }
 

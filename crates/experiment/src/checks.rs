@@ -87,6 +87,15 @@ pub(crate) fn method(run: &Resolved<'_>) -> Result<(), ConfigError> {
         (OverlayUse::Refused, Some(_)) => {
             Err(run.error(Fault::OverlayRefused { method }, "topology"))
         }
+        _ if method == "push_sum" && run.tree.get("weights").is_some() => {
+            let found = run
+                .tree
+                .get("weights")
+                .map_or_else(String::new, ToString::to_string);
+            let needed =
+                "none: push_sum has weights of its own, equal shares to all that a client sends to";
+            Err(run.wrong("weights", found, needed))
+        }
         (_, None) if weights.is_some() => Err(run.error(Fault::WeightsWithoutOverlay, "weights")),
         _ => Ok(()),
     }
@@ -117,6 +126,9 @@ fn stragglers(run: &Resolved<'_>) -> Result<(), ConfigError> {
             if partial && method.training().local.count() < 2 =>
         {
             "`isolate`: a client with a single epoch or step has no part of it to do"
+        }
+        _ if policy == Policy::Receive && method.needs_mutual_exchange() => {
+            "`isolate`: the method needs exchanges that go both ways"
         }
         _ if stragglers.deadline_seconds.is_some() && config.network.is_none() => {
             return Err(run.wrong(
@@ -230,7 +242,11 @@ pub(crate) fn overlay(
         return Ok(Vec::new());
     };
     method
-        .check_overlay(&planned.overlay, &planned.summary)
+        .check_overlay(
+            &planned.overlay,
+            &planned.summary,
+            planned.topology.varies(),
+        )
         .map_err(|error| of_method(run, error))
 }
 

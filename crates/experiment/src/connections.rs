@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meshfold_algorithms::{Lag, Lagging, Policy, RowKind, Training, Work};
+use meshfold_algorithms::{Lag, Lagging, OverlayUse, Policy, RowKind, Training, Work};
 use meshfold_engine::{Amount, Key, Learner, Mixing, Purpose, RowWork, stream};
 use meshfold_topology::{
     Broken, Failures, MixingMatrix, Outside, Overlay, Repair, Topology, TopologyError, Weights,
@@ -31,6 +31,8 @@ pub(crate) struct Links {
     pub(crate) mixing: Option<Mixing>,
     /// Whether each client is alive, `[N]`.
     pub(crate) alive: Vec<bool>,
+    /// Whether each client is dead for good, `[N]`.
+    pub(crate) gone: Vec<bool>,
     /// Whether each client trains, `[N]`: it is alive, not frozen outside a schedule's overlay and no dropped straggler.
     pub(crate) working: Vec<bool>,
 }
@@ -76,10 +78,10 @@ impl<'a> Connections<'a> {
             return Ok(None);
         }
         self.update(round.max(1))?;
+        let of_clients = self.are_clients();
         let links = self.links.as_ref().map(|(_, links)| links);
         Ok(links.and_then(|links| {
             let overlay = links.overlay.as_ref()?;
-            let of_clients = overlay.nodes() == links.alive.len();
             let lives = |part: &Vec<u32>| !of_clients || links.alive[part[0] as usize];
             Some(
                 overlay
@@ -177,11 +179,11 @@ impl<'a> Connections<'a> {
             stream(config.seed, Purpose::Failure, key)
         };
         let clients = self.plan.clients;
-        let over_clients = whole.filter(|whole| whole.overlay.nodes() == clients);
+        let over_clients = whole.filter(|_| self.are_clients());
         let nobody = Overlay::from_edges(clients, [])?;
         let among_clients = over_clients.map_or(&nobody, |whole| &whole.overlay);
         let mut broken = config.failures.at(round, among_clients, draw);
-        let alive = broken.alive.clone();
+        let (alive, gone) = (broken.alive.clone(), broken.gone.clone());
         let frozen = over_clients.map(|whole| &whole.working);
         let working = (0..clients)
             .map(|client| alive[client] && frozen.is_none_or(|working| working[client]))
@@ -192,6 +194,7 @@ impl<'a> Connections<'a> {
                 matrix: None,
                 mixing: None,
                 alive,
+                gone,
                 working,
             });
         };
@@ -205,6 +208,7 @@ impl<'a> Connections<'a> {
             overlay: Some(overlay),
             matrix: Some(matrix),
             alive,
+            gone,
             working,
         })
     }
@@ -297,6 +301,7 @@ impl<'a> Connections<'a> {
             matrix: None,
             mixing: None,
             alive: links.alive.clone(),
+            gone: links.gone.clone(),
             working,
         };
         let (Some(overlay), Some(matrix)) = (&links.overlay, &links.matrix) else {
@@ -329,6 +334,11 @@ impl<'a> Connections<'a> {
         left.overlay = Some(overlay);
         left.matrix = Some(matrix);
         Ok(left)
+    }
+
+    /// Whether the nodes of the overlay are the clients, and no servers.
+    fn are_clients(&self) -> bool {
+        self.plan.config.algorithm.overlay_use() == OverlayUse::Clients
     }
 
     fn weights(&self) -> Weights {

@@ -128,6 +128,7 @@ impl<'a> Course<'a> {
             overlay: links.overlay.as_ref(),
             mixing: links.mixing.as_ref(),
             alive: &links.working,
+            gone: &links.gone,
             lag: lag.filter(|lag| !by_course || lag.policy == meshfold_algorithms::Policy::Partial),
             seed: config.seed,
             traffic: &mut self.traffic,

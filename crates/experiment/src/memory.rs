@@ -51,7 +51,9 @@ impl Footprint {
     /// models when they are judged; the examples; 12 for every mixing weight, in both precisions; what the trainer needs;
     /// and what lingers of reading.
     fn training(&self) -> u64 {
-        let rows = (self.rows as u64).saturating_add(self.working_rows as u64 + 1);
+        let rows = (self.rows as u64)
+            .saturating_add(self.working_rows as u64)
+            .saturating_add(1);
         let models = rows.saturating_mul(self.width as u64).saturating_mul(4);
         [
             models,

@@ -87,7 +87,9 @@ impl<'a> Planner<'a> {
         let (rows, parameters) = (method.rows(clients), layout.parameters());
         let memory_bytes = Footprint {
             rows: rows.count,
-            working_rows: method.working_rows(clients) + config.evaluate.extra_rows(rows.count),
+            working_rows: method
+                .working_rows(clients)
+                .saturating_add(config.evaluate.extra_rows(rows.count)),
             width: layout.width(),
             examples: train + test,
             owned_examples: match outline.has_owners() {

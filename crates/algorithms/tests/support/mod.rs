@@ -102,6 +102,8 @@ pub(crate) struct Scene {
     pub(crate) weights: Weights,
     /// Clients alive in the first rounds; the last entry goes on.
     pub(crate) alive: Vec<Vec<bool>>,
+    /// Whether who is dead in the last entry never comes back.
+    pub(crate) for_good: bool,
     pub(crate) start: Start,
     /// Who falls behind, and what the method makes of them.
     pub(crate) stragglers: Option<(Stragglers, Policy)>,
@@ -123,6 +125,7 @@ impl Default for Scene {
             overlay: Some(chorded_path()),
             weights: Weights::default(),
             alive: vec![vec![true; SIZES.len()]],
+            for_good: false,
             start: Start::Independent,
             stragglers: None,
         }
@@ -168,6 +171,13 @@ impl Scene {
     /// Clients alive in `round`, counted from 1.
     pub(crate) fn alive(&self, round: usize) -> Vec<bool> {
         self.alive[(round - 1).min(self.alive.len() - 1)].clone()
+    }
+
+    /// Clients that never come back, in `round`.
+    pub(crate) fn gone(&self, round: usize) -> Vec<bool> {
+        let last = round >= self.alive.len() && self.for_good;
+        let lives = self.alive(round);
+        lives.into_iter().map(|lives| last && !lives).collect()
     }
 
     /// What is left of the overlay in `round`.
@@ -307,6 +317,7 @@ impl Course {
             overlay: links.as_ref().map(|(overlay, _)| overlay),
             mixing: mixing.as_ref(),
             alive: &self.scene.alive(number),
+            gone: &self.scene.gone(number),
             lag: self.scene.lag(number),
             seed: SEED,
             traffic: &mut traffic,

@@ -140,6 +140,20 @@ fn overlays_that_a_method_cannot_use_are_refused_with_the_reason() {
         d2.message.contains("exact_diffusion has no such limit"),
         "{d2:?}"
     );
+    let varying = "{redraw: {of: {erdos_renyi: {p: 0.8}}}}";
+    for topology in [varying, "one_peer"] {
+        let d2 = refusal(&format!("{{d2: {{{SGD}}}}}"), topology, "");
+        assert!(d2.message.contains("go both ways and stay"), "{d2:?}");
+    }
+    let walks = format!("{{dfedrw: {{walkers: 2, hops: 3, {SGD}}}}}");
+    let seen = refusal(&walks, "one_peer", "");
+    assert!(seen.message.contains("go both ways"), "{seen:?}");
+    let weighted = refusal(
+        &format!("{{push_sum: {{{SGD}}}}}"),
+        "ring",
+        "weights: fastest",
+    );
+    expect(&weighted, "fastest", &["push_sum has weights of its own"]);
     let swarm = refusal(&format!("{{swarm: {{{SGD}}}}}"), "ring", "");
     assert_eq!(swarm.marked, "ring", "{swarm:?}");
     let without = refusal(&format!("{{decefl: {{{SGD}}}}}"), "", "");
@@ -192,6 +206,11 @@ fn failures_and_stragglers_point_at_their_value() {
     );
     let without = refusal(&dsgd, "ring", "stragglers: {deadline_seconds: 3}");
     assert!(without.message.contains("network"), "{without:?}");
+    for method in ["gradient_tracking", "d2", "exact_diffusion"] {
+        let method = format!("{{{method}: {{{SGD}}}}}");
+        let seen = refusal(&method, "ring", "stragglers: {share: 0.5, policy: receive}");
+        expect(&seen, "receive", &["`isolate`"]);
+    }
     let walks = format!("{{dfedrw: {{walkers: 2, hops: 3, {SGD}}}}}");
     let seen = refusal(&walks, "ring", "stragglers: {share: 0.5, policy: isolate}");
     expect(&seen, "isolate", &["walks that are cut short count"]);
@@ -297,4 +316,15 @@ fn a_non_iid_degree_needs_convex_losses_that_have_a_minimum() {
     }
     let decays = logistic(", weight_decay: 0.1");
     assert!(plan(&decays, &DataFolder::new("nowhere")).is_ok());
+}
+
+#[test]
+fn the_memory_of_however_many_participants_is_counted() {
+    let servers =
+        "servers: {count: 2}, participation: {per_server: 9223372036854775808, replacement: true}";
+    for (method, topology) in [("p_fedavg", "complete"), ("hierfavg", "")] {
+        let source = experiment(&format!("{{{method}: {{{servers}, {SGD}}}}}"), topology, "");
+        let plans = plan(&source, &DataFolder::new("none")).unwrap();
+        assert_eq!(plans[0].memory_bytes, u64::MAX, "{method}");
+    }
 }

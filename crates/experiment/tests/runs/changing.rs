@@ -272,3 +272,16 @@ fn servers_hold_the_rows_of_p_fedavg_and_walkers_those_of_a_walk_among_many() {
         (2, "walker")
     );
 }
+
+#[test]
+fn clients_that_die_take_no_server_along_though_there_are_as_many() {
+    let p_fedavg = "algorithm={p_fedavg: {servers: {count: 6}, participation: {per_server: 1}, local: {steps: 1}, batch_size: 7, learning_rate: 0.1}}";
+    let dead = "failures=[{clients: {list: [0, 1]}}]";
+    let (records, case) = finished(&[p_fedavg, dead, "topology=complete"]);
+    assert_eq!(case.plan.clients, 6);
+    for record in &records[1..] {
+        assert_eq!(record.alive, 4);
+        // The complete overlay of servers has them all agree.
+        assert!(record.consensus_distance < 1e-6, "{record:?}");
+    }
+}

@@ -9,6 +9,8 @@ use rand_chacha::ChaCha8Rng;
 pub struct Broken {
     /// Whether each node lives, `[N]`.
     pub alive: Vec<bool>,
+    /// Whether each node is dead for good: it failed, drawn once, and no round brings it back, `[N]`.
+    pub gone: Vec<bool>,
     /// Edges lost beside those of the dead, ascending, each once: as [`Overlay::edges`] has them.
     pub lost_edges: Vec<(u32, u32)>,
 }
@@ -41,6 +43,7 @@ impl Failures {
     ) -> Broken {
         let mut broken = Broken {
             alive: vec![true; overlay.nodes()],
+            gone: vec![false; overlay.nodes()],
             lost_edges: Vec::new(),
         };
         for (index, failure) in self.in_force(round) {
@@ -50,9 +53,12 @@ impl Failures {
             };
             let mut rng = rng(index, draw);
             if let Some(clients) = &failure.clients {
+                let for_good = failure.until_round.is_none() && !failure.is_drawn_anew();
                 for client in clients.of(|| (0..overlay.nodes() as u32).collect(), &mut rng) {
-                    if let Some(alive) = broken.alive.get_mut(client as usize) {
-                        *alive = false;
+                    let client = client as usize;
+                    if client < broken.alive.len() {
+                        broken.alive[client] = false;
+                        broken.gone[client] |= for_good;
                     }
                 }
             }
