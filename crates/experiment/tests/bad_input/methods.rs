@@ -319,12 +319,12 @@ fn a_non_iid_degree_needs_convex_losses_that_have_a_minimum() {
 }
 
 #[test]
-fn the_memory_of_however_many_participants_is_counted() {
+fn more_participants_than_memory_holds_are_refused_however_many() {
     let servers =
         "servers: {count: 2}, participation: {per_server: 9223372036854775808, replacement: true}";
     for (method, topology) in [("p_fedavg", "complete"), ("hierfavg", "")] {
-        let source = experiment(&format!("{{{method}: {{{servers}, {SGD}}}}}"), topology, "");
-        let plans = plan(&source, &DataFolder::new("none")).unwrap();
-        assert_eq!(plans[0].memory_bytes, u64::MAX, "{method}");
+        let method = format!("{{{method}: {{{servers}, {SGD}}}}}");
+        let seen = refusal(&method, topology, "");
+        assert!(seen.message.contains("needs"), "{seen:?}");
     }
 }
