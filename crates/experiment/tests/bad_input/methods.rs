@@ -322,8 +322,12 @@ fn a_non_iid_degree_needs_convex_losses_that_have_a_minimum() {
 fn more_participants_than_memory_holds_are_refused_however_many() {
     let servers =
         "servers: {count: 2}, participation: {per_server: 9223372036854775808, replacement: true}";
-    for (method, topology) in [("p_fedavg", "complete"), ("hierfavg", "")] {
-        let method = format!("{{{method}: {{{servers}, {SGD}}}}}");
+    let methods = [
+        ("p_fedavg: {", "complete"),
+        ("hierfavg: {edge_rounds: 2, ", ""),
+    ];
+    for (method, topology) in methods {
+        let method = format!("{{{method}{servers}, {SGD}}}}}");
         let seen = refusal(&method, topology, "");
         assert!(seen.message.contains("needs"), "{seen:?}");
     }
