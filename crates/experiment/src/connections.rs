@@ -9,7 +9,7 @@ use meshfold_topology::{
 };
 
 use crate::plan::RunPlan;
-use crate::planned_overlay::built;
+use crate::planned_overlay::{CliqueSummary, built};
 
 /// The overlay of a round before anything failed.
 #[derive(Debug)]
@@ -91,6 +91,21 @@ impl<'a> Connections<'a> {
                     .count(),
             )
         }))
+    }
+
+    /// Mean and largest skew of the cliques of `round`'s overlay if it has any, their dead members counted as well; before the
+    /// first round those of the first.
+    ///
+    /// # Errors
+    /// As [`Connections::in_round`].
+    pub(crate) fn clique_skew(&mut self, round: usize) -> Result<Option<[f64; 2]>, TopologyError> {
+        self.update(round.max(1))?;
+        let overlay = self
+            .links
+            .as_ref()
+            .and_then(|(_, links)| links.overlay.as_ref());
+        let cliques = overlay.and_then(|overlay| CliqueSummary::of(overlay, &self.plan.population));
+        Ok(cliques.and_then(|cliques| cliques.skew))
     }
 
     /// The links of `round`; `lag` drops stragglers from those of methods in which every client trains its own row.

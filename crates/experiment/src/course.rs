@@ -182,11 +182,16 @@ impl<'a> Course<'a> {
         )?;
         let deployed = self.algorithm.deployed(&self.models);
         let deployed_alive = alive_rows(kind, deployed, &self.alive);
+        let skew = match self.practice.asks_for_cliques() {
+            true => self.connections.clique_skew(self.round)?,
+            false => None,
+        };
         let theory = self.practice.measure(
             &mut self.learner,
             (&self.models, deployed),
             kind,
             (&self.alive, &deployed_alive),
+            skew,
         )?;
         let record = Record {
             bytes_total: self.totals.bytes,

@@ -52,7 +52,7 @@ pub struct CliqueSummary {
 }
 
 impl CliqueSummary {
-    fn of(overlay: &Overlay, population: &Population) -> Option<Self> {
+    pub(crate) fn of(overlay: &Overlay, population: &Population) -> Option<Self> {
         let members = overlay.groups()?.to_vec();
         let sizes = || members.iter().map(Vec::len);
         let skews = clique_skew(overlay, population.nodes().label_counts);

@@ -24,7 +24,10 @@ pub enum Quantity {
     Inexactness,
     /// `‖∇f‖` at the mean model, and the mean of `‖∇F_i‖` there.
     GradientNorm,
-    /// Mean and largest skew of the overlay's cliques, D-Cliques (3).
+    /// Mean and largest skew of the cliques of the round's overlay, D-Cliques (3).
+    ///
+    /// # Interpretation
+    /// Members that have failed count as the others do.
     CliqueSkew,
     /// Accuracy and loss of the weighted average of the mean models over the rounds so far.
     ///
@@ -78,7 +81,6 @@ pub(crate) struct Practice {
     weights: IterateWeights,
     /// Squared gradient norms of the clients before the round, `[N]`.
     before: Option<Vec<f64>>,
-    clique_skew: Option<[f64; 2]>,
     /// Γ, which training does not change.
     non_iid_degree: Option<NonIidDegree>,
 }
@@ -87,16 +89,11 @@ impl Practice {
     /// Measures what the plan asks for.
     pub(crate) fn new(plan: &RunPlan) -> Self {
         let asked = plan.config.evaluate.theory.clone();
-        let cliques = plan
-            .overlay
-            .as_ref()
-            .and_then(|planned| planned.cliques.as_ref());
         Self {
             asked,
             averaged: None,
             weights: IterateWeights::new(),
             before: None,
-            clique_skew: cliques.and_then(|cliques| cliques.skew),
             non_iid_degree: None,
         }
     }
@@ -142,13 +139,19 @@ impl Practice {
         averaged.add_scaled(&mean, &[share as f32])
     }
 
-    /// The quantities asked for, at an evaluation.
+    /// Whether the skew of the overlay's cliques is asked for.
+    pub(crate) fn asks_for_cliques(&self) -> bool {
+        self.asks(Quantity::CliqueSkew)
+    }
+
+    /// The quantities asked for, at an evaluation; `skew` is that of the overlay's cliques, if it has any.
     pub(crate) fn measure(
         &mut self,
         learner: &mut Learner,
         (models, deployed): (&Stack, &Stack),
         kind: RowKind,
         (alive, deployed_alive): (&[bool], &[bool]),
+        skew: Option<[f64; 2]>,
     ) -> Result<Measurements, EngineError> {
         let mut found = Measurements::new();
         let at_mean = self.asks(Quantity::Dissimilarity) || self.asks(Quantity::GradientNorm);
@@ -173,7 +176,7 @@ impl Practice {
             found.insert(Quantity::NonIidDegree.name().to_owned(), degree);
             found.extend(error.map(|error| ("non_iid_degree_error".to_owned(), error)));
         }
-        if let (true, Some([mean, max])) = (self.asks(Quantity::CliqueSkew), self.clique_skew) {
+        if let (true, Some([mean, max])) = (self.asks_for_cliques(), skew) {
             found.insert("clique_skew".to_owned(), mean);
             found.insert("clique_skew_max".to_owned(), max);
         }

@@ -222,6 +222,18 @@ fn messages_of_cliques_are_counted_both_ways() {
     );
 }
 
+#[test]
+fn the_skew_of_cliques_is_that_of_the_round() {
+    let method = "algorithm={d_cliques: {batch_size: 7, learning_rate: 0.1}}";
+    let topology = "topology={redraw: {of: {d_cliques: {max_clique_size: 2, swaps: 0}}}}";
+    let asked = "evaluate.theory=[clique_skew]";
+    let (records, _) = finished(&[method, topology, asked]);
+    let skews: Vec<f64> = records.iter().map(|it| it.theory["clique_skew"]).collect();
+    assert!(skews.iter().any(|skew| *skew != skews[0]), "{skews:?}");
+    // Before the first round it is that of the first.
+    assert_eq!(skews[0], skews[1]);
+}
+
 /// 240 images of 784 pixels are met exactly by one model as they are by each client's own.
 #[test]
 fn the_non_iid_degree_of_a_linear_model_is_recorded() {

@@ -1,0 +1,85 @@
+//! The settings that the README of the experiments lists are those that the program reads.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+
+use meshfold_data::DataFolder;
+use meshfold_experiment::{Source, plan};
+
+/// The lines of the YAML in a Markdown `text`.
+fn lines(text: &str) -> Vec<&str> {
+    let mut inside = false;
+    let mut found = Vec::new();
+    for line in text.lines() {
+        match line {
+            "```yaml" => inside = true,
+            "```" => inside = false,
+            line if inside => found.push(line),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// An experiment with `line` in place of its own.
+fn with(line: &str) -> String {
+    let (key, value) = line.split_once(": ").unwrap();
+    let mut entries = BTreeMap::from([
+        ("dataset", "{glyphs: {train: 12000, test: 2000}}"),
+        ("partition", "{iid: {clients: 12}}"),
+        ("topology", "ring"),
+        ("model", "{mlp: {hidden: [20]}}"),
+        ("algorithm", "{dsgd: {batch_size: 20, learning_rate: 0.05}}"),
+        ("rounds", "5"),
+    ]);
+    if value.starts_with("{d_cliques: {batch") {
+        entries.insert("topology", "{d_cliques: {max_clique_size: 3}}");
+    }
+    let served = [
+        "fedavg",
+        "fedprox",
+        "scaffold",
+        "swarm",
+        "hierfavg",
+        "one_peer",
+        "alone",
+        "centralised",
+    ];
+    let served = served.map(|name| format!("{{{name}: {{batch"));
+    if served.iter().any(|name| value.starts_with(name)) {
+        entries.remove("topology");
+    }
+    if value.starts_with("{d2") {
+        // A ring of twelve has the eigenvalue −1/3.
+        entries.insert("topology", "complete");
+    }
+    if value.starts_with("{consensus") {
+        entries.insert("partition", "{iid: {clients: 8}}");
+    }
+    entries.insert(key, value);
+    let lines = entries
+        .iter()
+        .map(|(key, value)| format!("{key}: {value}\n"));
+    format!("name: reference\n{}", lines.collect::<String>())
+}
+
+/// Whether the program has read the line, and only lacks files, or a text to learn.
+fn lacks(message: &str) -> bool {
+    let lacking = ["not found", "no file", "No such file", "reads text"];
+    lacking.iter().any(|words| message.contains(words))
+}
+
+#[test]
+fn every_setting_that_is_listed_is_read() {
+    let text = include_str!("../../../experiments/README.md");
+    let lines = lines(text);
+    for line in &lines {
+        let source = Source::new("reference.yaml", with(line));
+        if let Err(error) = plan(&source, &DataFolder::new("nowhere")) {
+            let message = error.to_string();
+            assert!(lacks(&message), "{line}: {message}");
+        }
+    }
+    assert!(lines.len() > 80, "{} lines", lines.len());
+}
