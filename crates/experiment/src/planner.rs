@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use meshfold_algorithms::RowKind;
 use meshfold_data::{DataFolder, Outline, Partition};
 use meshfold_engine::{Demand, Device, Key, Model, Network, OwnModels, Purpose, stream};
 
@@ -10,13 +11,15 @@ use crate::checks;
 use crate::config::RunConfig;
 use crate::error::ConfigError;
 use crate::experiment::Resolved;
+use crate::failing;
 use crate::fault::Fault;
 use crate::fault_path;
 use crate::id::run_id;
 use crate::memory::Footprint;
 use crate::plan::RunPlan;
-use crate::planned_overlay::{Overlays, PlannedOverlay, ScheduleSummary};
+use crate::planned_overlay::{Overlays, PlannedOverlay};
 use crate::population::{self, Population};
+use crate::practice::Quantity;
 
 /// Widest layer: a matrix between two such layers has 2^48 parameters, far beyond any memory and short of overflow.
 const MOST_UNITS: usize = 1 << 24;
@@ -79,7 +82,7 @@ impl<'a> Planner<'a> {
             },
         );
         let overlay = self.overlays.get(&mut run, &population)?;
-        let mut warnings = checks::overlay(&run, overlay.as_deref())?;
+        let mut warnings = checks::overlay(&run, &population, overlay.as_deref())?;
         let clock = checks::network(&mut run, &population, overlay.as_deref())?;
 
         let config = run.config.clone();
@@ -114,6 +117,8 @@ impl<'a> Planner<'a> {
         }
         let graph = overlay.as_ref().map(|planned| &planned.overlay);
         let forecast = method.forecast(&population.setting, graph);
+        warnings.extend(checks::deadline(&run, &population, clock.as_ref()));
+        warnings.extend(failing::warnings(&config, overlay.as_deref()));
         warnings.extend(self::warnings(&config, overlay.as_deref()));
         Ok(RunPlan {
             id: run_id(&config),
@@ -281,20 +286,6 @@ fn network(
     })
 }
 
-/// What may not be meant of overlays that take turns.
-fn of_schedule(schedule: ScheduleSummary) -> Option<String> {
-    match schedule.rounds_to_connect {
-        None => Some(format!(
-            "the overlays never connect the clients, not even all {} of the schedule together",
-            schedule.period
-        )),
-        Some(1) => None,
-        Some(rounds) => Some(format!(
-            "no single overlay of the schedule connects the clients; any {rounds} rounds in a row do"
-        )),
-    }
-}
-
 /// What will work but may not be meant.
 fn warnings(config: &RunConfig, overlay: Option<&PlannedOverlay>) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -311,7 +302,6 @@ fn warnings(config: &RunConfig, overlay: Option<&PlannedOverlay>) -> Vec<String>
         if stuck && summary.nodes > 1 && !planned.topology.varies() {
             warnings.push("the weights do not bring the models together: lambda is 1".to_owned());
         }
-        warnings.extend(planned.schedule.and_then(of_schedule));
         if !summary.doubly_stochastic {
             warnings.push(
                 "the weights do not preserve the plain mean of the models: columns of the mixing matrix do not sum to 1"
@@ -328,5 +318,30 @@ fn warnings(config: &RunConfig, overlay: Option<&PlannedOverlay>) -> Vec<String>
             "no checkpoint is written: there are fewer rounds than from one to the next".to_owned(),
         );
     }
+    warnings.extend(of_clients_alone(config));
     warnings
+}
+
+/// What is asked for of models that clients hold, where they hold none.
+fn of_clients_alone(config: &RunConfig) -> Vec<String> {
+    let (method, evaluate) = (&config.algorithm, &config.evaluate);
+    let kind = method.rows(1).kind;
+    let asked = [
+        (
+            evaluate.theory.contains(&Quantity::Inexactness),
+            "`theory: inexactness`",
+        ),
+        (evaluate.train, "`train`"),
+    ];
+    let in_vain = asked
+        .into_iter()
+        .filter(|(asked, _)| *asked && kind != RowKind::Client);
+    let warning = |(_, key): (bool, &str)| {
+        format!(
+            "{key} of evaluate is not recorded: it is of models that clients hold, those of {} are each a {}'s",
+            method.name(),
+            kind.name()
+        )
+    };
+    in_vain.map(warning).collect()
 }

@@ -1,5 +1,7 @@
 //! What is planned of an experiment that can be run.
 
+use std::fs;
+
 use meshfold_data::DataFolder;
 use meshfold_experiment::{RunConfig, RunPlan, Source, plan};
 
@@ -152,6 +154,129 @@ fn a_run_that_is_asked_for_twice_is_planned_once() {
 }
 
 #[test]
+fn schedules_that_do_not_connect_the_clients_are_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.edges"), "0 1\n2 3\n").unwrap();
+    fs::write(folder.path().join("b.edges"), "1 2\n4 5\n").unwrap();
+    let warnings = |topology: &str| {
+        let yaml = YAML.replace("topology: ring", &format!("topology: {topology}"));
+        let source = Source::new(folder.path().join("e.yaml"), yaml);
+        let mut planned = plan(&source, &DataFolder::new("nowhere")).unwrap();
+        let warnings = planned.remove(0).warnings.into_iter();
+        let of_columns = |warning: &String| warning.starts_with("the weights ");
+        warnings
+            .filter(|warning| !of_columns(warning))
+            .collect::<Vec<_>>()
+    };
+    let many = format!(
+        "{{periodic: [{}]}}",
+        ["{edges: {file: a.edges}}"; 70].join(", ")
+    );
+    for (topology, message) in [
+        (
+            "{redraw: {nodes: {first: 5}, of: complete}}",
+            "the overlays never connect the clients, not even those of all 5 rounds together: nothing links client 5 with \
+             client 0",
+        ),
+        (
+            "{phases: [{rounds: 3, nodes: {first: 6}, of: ring}, {nodes: {first: 8}, of: ring}]}",
+            "the overlays never connect the clients, not even those of all 5 rounds together: nothing links client 8 with \
+             client 0",
+        ),
+        (
+            "{phases: [{rounds: 3, nodes: {first: 6}, of: ring}, {rounds: 2, of: ring}]}",
+            "not every overlay of the schedule connects the clients; the first 4 rounds together do",
+        ),
+        (
+            "{phases: [{rounds: 5, nodes: {first: 6}, of: ring}, {of: ring}]}",
+            "the overlays never connect the clients, not even those of all 5 rounds together: nothing links client 6 with \
+             client 0",
+        ),
+        (
+            "{periodic: [{edges: {file: a.edges}}, {edges: {file: b.edges}}]}",
+            "the overlays never connect the clients, not even those of all 5 rounds together: nothing links client 4 with \
+             client 0",
+        ),
+        (
+            "{periodic: [{edges: {file: a.edges}}, ring]}",
+            "not every overlay of the schedule connects the clients; any 2 rounds in a row do",
+        ),
+        (
+            "{periodic: [{edges: {file: a.edges}}, {edges: {file: a.edges}}, {edges: {file: a.edges}}, {edges: {file: \
+             a.edges}}, {edges: {file: a.edges}}, ring]}",
+            "the overlays of the run's rounds, 5, do not connect the clients, not even all together: nothing links client 2 \
+             with client 0; any 6 rounds in a row would",
+        ),
+        (
+            &many,
+            "the overlays never connect the clients, not even those of all 5 rounds together: nothing links client 2 with \
+             client 0",
+        ),
+    ] {
+        assert_eq!(warnings(topology), [message], "{topology}");
+    }
+    let share = warnings("{redraw: {nodes: {share: 0.5}, of: complete}}");
+    assert!(
+        share.len() == 1 && share[0].contains("rounds together do"),
+        "{share:?}"
+    );
+    for connected in [
+        "{redraw: {of: {regular: {degree: 3}}}}",
+        "{phases: [{rounds: 3, of: ring}, {of: star}]}",
+        "{periodic: [ring, star]}",
+    ] {
+        assert_eq!(warnings(connected), [String::new(); 0], "{connected}");
+    }
+}
+
+#[test]
+fn failures_that_hit_nothing_are_warned_of() {
+    let warnings = |topology: &str, failures: &str| {
+        let yaml = YAML.replace("topology: ring", &format!("topology: {topology}"));
+        one(&format!("{yaml}failures: [{failures}]\n")).warnings
+    };
+    assert_eq!(
+        warnings("ring", "{edges: {list: [[1, 0], [5, 0], [2, 4]]}}"),
+        ["failures.0.edges.list names 2-4 and 1 more, which the overlay does not have"]
+    );
+    assert_eq!(
+        warnings(
+            "ring",
+            "{edges: {list: [[1, 0]]}}, {clients: {count: 1}, from_round: 6}"
+        ),
+        ["failures.1 never happens: it begins in round 6, and the last round is 5"]
+    );
+    let some = "{edges: {list: [[0, 5]]}}, {clients: {count: 1}, from_round: 5}";
+    assert_eq!(warnings("{periodic: [ring, complete]}", some), [""; 0]);
+}
+
+#[test]
+fn deadlines_that_nobody_meets_or_misses_are_warned_of() {
+    // 60 examples are 3 batches, twice: 6 steps.
+    let warnings = |seconds_per_step: f64, deadline: f64, policy: &str| {
+        one(&format!(
+            "{YAML}network: {{links: {{fixed: {{bytes_per_second: 1.0e6}}}}, compute: {{seconds_per_step: \
+             {seconds_per_step}}}}}\nstragglers: {{deadline_seconds: {deadline}, policy: {policy}}}\n"
+        ))
+        .warnings
+    };
+    assert_eq!(
+        warnings(0.5, 2.9, "isolate"),
+        [
+            "no client meets the deadline of 2.9 seconds: the fastest needs 3.0000 for its local work; one that is drawn at \
+             random counts in each round"
+        ]
+    );
+    assert_eq!(warnings(0.5, 3.0, "isolate"), [""; 0]);
+    assert_eq!(warnings(0.5, 1.5, "partial"), [""; 0], "an epoch is done");
+    assert_eq!(warnings(0.5, 1.4, "partial").len(), 1);
+    assert_eq!(
+        warnings(0.0, 1.0, "isolate"),
+        ["no client ever misses the deadline: local steps take no time"]
+    );
+}
+
+#[test]
 fn weights_that_may_surprise_are_warned_of() {
     let warnings = |topology: &str, weights: &str| {
         one(&YAML.replace(
@@ -194,4 +319,20 @@ fn a_sweep_of_a_thousand_runs_is_planned_in_seconds() {
         seconds < 10.0,
         "{seconds} s, where two cores alone took 0.06 s"
     );
+}
+
+#[test]
+fn figures_of_models_that_no_client_holds_are_said_not_to_be_recorded() {
+    let served = YAML
+        .replace("topology: ring\n", "")
+        .replace("dfedavgm", "fedavg");
+    let asked = "evaluate: {train: true, theory: [inexactness]}\n";
+    let warnings = one(&format!("{served}{asked}")).warnings;
+    let of = |key| {
+        format!(
+            "{key} of evaluate is not recorded: it is of models that clients hold, those of fedavg are each a server's"
+        )
+    };
+    assert_eq!(warnings, [of("`theory: inexactness`"), of("`train`")]);
+    assert!(one(&format!("{YAML}{asked}")).warnings.is_empty());
 }

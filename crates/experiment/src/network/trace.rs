@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use meshfold_algorithms::Exchange;
-use meshfold_topology::Overlay;
 use serde::{Deserialize, Serialize};
 
 use super::directed_edges::directed_edges;
@@ -28,6 +27,10 @@ use crate::id::sha256;
 /// 0,1,2760743
 /// 1,0,1954600
 /// ```
+///
+/// A time that comes later than the one before by more than ten times the median step of its node or edge, of four rows at
+/// least, is a gap: measuring stopped, and the last rate would pass for minutes of bandwidth. Such a file is refused unless
+/// `hold: true` says that the rate before a gap holds until its end.
 ///
 /// Whoever reads the configuration calls [`Trace::read`], which fills in the bandwidths.
 ///
@@ -55,6 +58,9 @@ pub struct Trace {
     /// Bytes per second of each server that the file does not name; not for bandwidths of edges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub servers: Option<f64>,
+    /// Whether the rate before a gap of the file holds until the next row; otherwise a file with gaps is refused.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub hold: bool,
     /// Seconds that every message takes besides, before its first byte.
     #[serde(default)]
     pub latency_seconds: f64,
@@ -64,6 +70,10 @@ pub struct Trace {
     /// The bandwidths read from the file.
     #[serde(skip)]
     pub traces: Option<Arc<Traces>>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Bandwidths over time.
@@ -81,8 +91,8 @@ impl Trace {
     /// Reads the file, found at `path`: the bandwidths are filled in, as is its SHA-256.
     ///
     /// # Errors
-    /// [`NetworkError::TraceFile`] if the file cannot be read, has another SHA-256 than is asked for, or holds a row that is no
-    /// bandwidth, whose line it names.
+    /// [`NetworkError::TraceFile`] if the file cannot be read, has another SHA-256 than is asked for, holds a row that is no
+    /// bandwidth, or has a gap; it names the line.
     pub fn read(&self, path: &Path) -> Result<Self, NetworkError> {
         let text = trace_file::text(path)?;
         let found = sha256(text.as_bytes());
@@ -93,7 +103,7 @@ impl Trace {
             });
         }
         Ok(Self {
-            traces: Some(Arc::new(trace_file::parse(&text, path)?)),
+            traces: Some(Arc::new(trace_file::parse(&text, path, self.hold)?)),
             sha256: Some(found),
             ..self.clone()
         })
@@ -128,14 +138,35 @@ impl Trace {
         }
     }
 
-    /// Checks that every edge of `overlay` has a bandwidth, if the file has bandwidths of edges.
-    pub(super) fn check_overlay(&self, overlay: &Overlay) -> Result<(), NetworkError> {
+    /// Whether the file has bandwidths of edges.
+    pub(super) fn is_by_edge(&self) -> bool {
+        matches!(self.traces.as_deref(), Some(Traces::Edges(_)))
+    }
+
+    /// Checks that each of `edges` has a bandwidth, if the file has bandwidths of edges.
+    pub(super) fn check_edges(
+        &self,
+        edges: impl IntoIterator<Item = (u32, u32)>,
+    ) -> Result<(), NetworkError> {
         match self.traces()? {
-            Traces::Edges(traces) => overlay
-                .edges()
-                .try_for_each(|edge| of_edge(traces, edge).map(|_| ())),
+            Traces::Edges(traces) => edges
+                .into_iter()
+                .try_for_each(|edge| self.of_edge(traces, edge).map(|_| ())),
             _ => Ok(()),
         }
+    }
+
+    fn of_edge<'a>(
+        &self,
+        traces: &'a BTreeMap<(u32, u32), RateTrace>,
+        (from, to): (u32, u32),
+    ) -> Result<&'a RateTrace, NetworkError> {
+        let either = traces.get(&(from, to)).or_else(|| traces.get(&(to, from)));
+        either.ok_or_else(|| NetworkError::TraceEdge {
+            file: self.file.clone(),
+            from,
+            to,
+        })
     }
 
     /// Seconds of one exchange that begins at `moment`.
@@ -159,7 +190,7 @@ impl Trace {
             Traces::Edges(traces) => {
                 let mut most: f64 = 0.0;
                 for (edge, bytes) in directed_edges(exchange, moment.overlay)? {
-                    most = most.max(of_edge(traces, edge)?.seconds(bytes, start));
+                    most = most.max(self.of_edge(traces, edge)?.seconds(bytes, start));
                 }
                 most
             }
@@ -197,20 +228,11 @@ impl Traces {
     }
 }
 
-fn of_edge(
-    traces: &BTreeMap<(u32, u32), RateTrace>,
-    (from, to): (u32, u32),
-) -> Result<&RateTrace, NetworkError> {
-    traces
-        .get(&(from, to))
-        .or_else(|| traces.get(&(to, from)))
-        .ok_or(NetworkError::TraceEdge { from, to })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use meshfold_algorithms::Message;
+    use meshfold_topology::Overlay;
 
     fn trace(text: &str) -> Trace {
         let folder = tempfile::tempdir().expect("the test may write");
@@ -223,6 +245,7 @@ mod tests {
         Trace {
             file: "4g.csv".into(),
             servers: None,
+            hold: false,
             latency_seconds: 0.0,
             sha256: None,
             traces: None,
@@ -297,14 +320,16 @@ mod tests {
             edges.seconds(&messages(&[(1, 0, 20), (1, 2, 8)]), &on_path),
             Ok(2.0)
         );
-        let missing = Err(NetworkError::TraceEdge { from: 0, to: 2 });
-        assert_eq!(edges.seconds(&messages(&[(0, 2, 1)]), &on_path), missing);
-        assert_eq!(edges.check_overlay(&path), Ok(()));
+        let missing = NetworkError::TraceEdge {
+            file: "4g.csv".into(),
+            from: 0,
+            to: 2,
+        };
+        let found = edges.seconds(&messages(&[(0, 2, 1)]), &on_path);
+        assert_eq!(found, Err(missing.clone()));
+        assert_eq!(edges.check_edges(path.edges()), Ok(()));
         let triangle = Overlay::from_edges(3, [(0, 1), (1, 2), (0, 2)]).unwrap();
-        assert_eq!(
-            edges.check_overlay(&triangle),
-            Err(NetworkError::TraceEdge { from: 0, to: 2 })
-        );
+        assert_eq!(edges.check_edges(triangle.edges()), Err(missing));
     }
 
     #[test]

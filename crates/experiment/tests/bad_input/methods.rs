@@ -211,9 +211,70 @@ fn failures_and_stragglers_point_at_their_value() {
         let seen = refusal(&method, "ring", "stragglers: {share: 0.5, policy: receive}");
         expect(&seen, "receive", &["`isolate`"]);
     }
+    let links =
+        "network: {links: {fixed: {bytes_per_second: 1}}}\nstragglers: {deadline_seconds: 3}";
+    let timeless = refusal(&dsgd, "ring", links);
+    expect(&timeless, "3", &["`network.compute`", "nobody is late"]);
     let walks = format!("{{dfedrw: {{walkers: 2, hops: 3, {SGD}}}}}");
     let seen = refusal(&walks, "ring", "stragglers: {share: 0.5, policy: isolate}");
     expect(&seen, "isolate", &["walks that are cut short count"]);
+}
+
+#[test]
+fn failures_that_together_leave_nobody_are_refused() {
+    let dsgd = format!("{{dsgd: {{{SGD}}}}}");
+    let halves = |from: usize, until: usize| {
+        format!(
+            "failures: [{{edges: {{count: 1}}}}, {{clients: {{list: [0, 1, 2, 3, 4]}}, until_round: {until}}}, \
+             {{clients: {{list: [5, 6, 7, 8, 9]}}, from_round: {from}}}]"
+        )
+    };
+    let fedavg = format!("{{fedavg: {{participation: {{share: 0.5}}, {SGD}}}}}");
+    for (method, topology) in [(&dsgd, "ring"), (&fedavg, "")] {
+        let halves = halves(3, 4).replace("{edges: {count: 1}}", "{clients: {count: 0}}");
+        let seen = refusal(method, topology, &halves);
+        let words = "failures.2.clients: found nobody left in round 3 after this failure and those before it";
+        assert!(seen.message.starts_with(words), "{seen:?}");
+    }
+    let planned = |more: &str| {
+        let source = experiment(&dsgd, "ring", more);
+        let planned = plan(&source, &DataFolder::new("nowhere"));
+        planned.map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(planned(&halves(4, 4)), Ok(()), "the others are back");
+    assert_eq!(planned(&halves(6, 9)), Ok(()), "the last round is 5");
+    let nine = "{clients: {count: 9}}";
+    let seen = planned(&format!("failures: [{nine}, {nine}]"));
+    assert!(seen.unwrap_err().contains("failures.1.clients"));
+    // Three draws spare the same one of 10 clients in one round of a hundred.
+    let each = "{clients: {count: 9}, redraw: each_round}";
+    let seen = planned(&format!("failures: [{each}, {each}, {each}]"));
+    assert!(seen.unwrap_err().contains("nobody left in round"));
+}
+
+#[test]
+fn numbers_that_do_not_suit_the_clients_say_how_many_there_are() {
+    let p_fedavg = format!("{{p_fedavg: {{servers: {{count: 11}}, {SGD}}}}}");
+    let seen = refusal(&p_fedavg, "ring", "");
+    expect(
+        &seen,
+        "11",
+        &["servers.count is 11 for 10 clients, but every server needs"],
+    );
+    let walks = format!("{{dfedrw: {{walkers: 12, hops: 3, {SGD}}}}}");
+    let seen = refusal(&walks, "ring", "");
+    expect(
+        &seen,
+        "12",
+        &["walkers is 12 for 10 clients, but walks begin at distinct"],
+    );
+    let dsgd = format!("{{dsgd: {{{SGD}}}}}");
+    let seen = refusal(&dsgd, "ring", "failures: [{clients: {list: [10]}}]");
+    expect(
+        &seen,
+        "list",
+        &["found client 10, needed numbers of clients from 0 to 9"],
+    );
 }
 
 #[test]
@@ -230,12 +291,14 @@ fn networks_point_at_their_value() {
 }
 
 #[test]
-fn traces_with_gaps_or_negative_rates_name_their_line() {
+fn traces_with_gaps_negative_rates_or_times_that_go_back_name_their_line() {
     let folder = tempfile::tempdir().unwrap();
     let dsgd = format!("{{dsgd: {{{SGD}}}}}");
+    let gap = "seconds,bytes_per_second\n0,5\n1,5\n2,5\n500,5\n501,5\n";
     for (content, words) in [
         ("seconds,bytes_per_second\n0,5\n1,-5\n2,5\n", "line 3"),
         ("seconds,bytes_per_second\n0,5\n2,5\n1,5\n", "line 4"),
+        (gap, "4g.csv: line 5: found a gap from 2 to 500 seconds"),
     ] {
         let file = folder.path().join("4g.csv");
         fs::write(&file, content).unwrap();
@@ -245,6 +308,74 @@ fn traces_with_gaps_or_negative_rates_name_their_line() {
         );
         let seen = refusal(&dsgd, "ring", &more);
         assert!(seen.message.contains(words), "{seen:?}");
+    }
+    let more = format!(
+        "network: {{links: {{trace: {{file: '{}', hold: true}}}}}}",
+        folder.path().join("4g.csv").display()
+    );
+    let source = experiment(&dsgd, "ring", &more);
+    assert!(plan(&source, &DataFolder::new("nowhere")).is_ok());
+}
+
+/// 10 clients; servers are the nodes from 10 on.
+#[test]
+fn every_edge_that_messages_may_go_over_needs_a_bandwidth() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("edges.csv");
+    let network = format!(
+        "network: {{links: {{trace: {{file: '{}'}}}}}}",
+        file.display()
+    );
+    let write = |edges: &mut dyn Iterator<Item = (u32, u32)>| {
+        let rows: Vec<String> = edges.map(|(a, b)| format!("{a},{b},0,5\n")).collect();
+        let text = format!("from,to,seconds,bytes_per_second\n{}", rows.concat());
+        fs::write(&file, text).unwrap();
+    };
+    let dfedrw = |more: &str| format!("{{dfedrw: {{walkers: 2, hops: 3{more}, {SGD}}}}}");
+    let one = |method: &str, more: &str| format!("{{{method}: {{{more}{SGD}}}}}");
+    let p_fedavg = one("p_fedavg", "servers: {count: 3}, ");
+    let hierfavg = one("hierfavg", "servers: {count: 2}, edge_rounds: 2, ");
+    let regular = "{redraw: {of: {regular: {degree: 3}}}}";
+    let star = |ring: u32| format!("{{phases: [{{rounds: {ring}, of: ring}}, {{of: star}}]}}");
+    for (method, topology, servers, missing) in [
+        (one("dsgd", ""), "ring", 0, None),
+        (dfedrw(""), "ring", 0, None),
+        (one("alone", ""), "", 0, None),
+        (one("dsgd", ""), "{periodic: [ring, path]}", 0, None),
+        (one("dsgd", ""), &star(5), 0, None),
+        (one("dsgd", ""), &star(4), 0, Some("0,2")),
+        (one("dsgd", ""), "complete", 0, Some("0,2")),
+        (
+            one("dsgd", ""),
+            "{periodic: [ring, path, star]}",
+            0,
+            Some("0,2"),
+        ),
+        (one("dsgd", ""), regular, 0, Some("")),
+        (dfedrw(", from: visited"), "ring", 0, Some("0,2")),
+        (one("swarm", ""), "", 0, Some("0,2")),
+        (one("one_peer", ""), "", 0, Some("8,0")),
+        (one("fedavg", ""), "", 1, Some("10,0")),
+        (p_fedavg, "ring", 3, Some("10,")),
+        (hierfavg, "", 3, Some("10,0")),
+    ] {
+        let found = || {
+            let source = experiment(&method, topology, &network);
+            let planned = plan(&source, &DataFolder::new("nowhere"));
+            planned.map(|_| ()).map_err(|error| error.to_string())
+        };
+        write(&mut (0..10).map(|node| (node, (node + 1) % 10)));
+        match missing {
+            None => assert_eq!(found(), Ok(()), "{method} {topology}"),
+            Some(edge) => {
+                let error = found().unwrap_err();
+                let words = format!("edges.csv: found no bandwidths of the edge {edge}");
+                assert!(error.contains(&words), "{method} {topology}: {error}");
+            }
+        }
+        let nodes = 10 + servers;
+        write(&mut (0..nodes).flat_map(|a| (a + 1..nodes).map(move |b| (a, b))));
+        assert_eq!(found(), Ok(()), "{method} {topology}");
     }
 }
 
@@ -271,7 +402,10 @@ fn schedules_within_schedules_are_refused_and_ones_that_never_connect_are_warned
     let joined = warnings(&format!("{even}, {odd}"));
     assert!(joined.contains("any 2 rounds in a row do"), "{joined}");
     let never = warnings(&format!("{even}, {even}"));
-    assert!(never.contains("connect"), "{never}");
+    assert!(
+        never.contains("the overlays never connect the clients"),
+        "{never}"
+    );
 }
 
 #[test]
