@@ -9,6 +9,7 @@ use crate::error::ConfigError;
 use crate::experiment::Resolved;
 use crate::fault::Fault;
 use crate::fault_path;
+use crate::joint_union;
 use crate::network::{self, Clock, Links, NetworkError};
 use crate::planned_overlay::PlannedOverlay;
 use crate::population::Population;
@@ -232,22 +233,29 @@ pub(crate) fn theory(run: &Resolved<'_>) -> Result<(), ConfigError> {
     Err(run.wrong("evaluate.theory", found, needed))
 }
 
-/// Checks that the method can use the overlay; returns warnings.
+/// Checks that the method can use the overlay, and those that follow on it; returns warnings.
 pub(crate) fn overlay(
     run: &Resolved<'_>,
+    population: &Population,
     planned: Option<&PlannedOverlay>,
 ) -> Result<Vec<String>, ConfigError> {
     let method = &run.config.algorithm;
     let Some(planned) = planned else {
         return Ok(Vec::new());
     };
-    method
+    let mut warnings = method
         .check_overlay(
             &planned.overlay,
             &planned.summary,
             planned.topology.varies(),
         )
-        .map_err(|error| of_method(run, error))
+        .map_err(|error| of_method(run, error))?;
+    let of_union = joint_union::warning(planned, population, run.config.rounds);
+    warnings.extend(of_union.map_err(|error| {
+        let path = fault_path::of_topology(&error, run.choice("topology"));
+        run.error(error, &path)
+    })?);
+    Ok(warnings)
 }
 
 /// Checks the network, and makes the clock of the run; fills in what a trace's file holds.

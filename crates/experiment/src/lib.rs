@@ -40,6 +40,7 @@ mod experiment;
 mod fault;
 mod fault_path;
 mod id;
+mod joint_union;
 mod label;
 mod memory;
 mod nearest;

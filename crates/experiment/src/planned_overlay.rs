@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use meshfold_engine::{Key, Purpose, stream};
 use meshfold_topology::{
-    MixingMatrix, Outside, Overlay, OverlaySummary, Spectrum, Topology, TopologyError, Weights,
-    clique_skew, joint_lambda, rounds_to_connect,
+    MixingMatrix, Outside, Overlay, OverlaySummary, Snapshot, Spectrum, Topology, TopologyError,
+    Weights, clique_skew, joint_lambda, rounds_to_connect,
 };
+use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
 use crate::edge_list;
@@ -130,15 +131,9 @@ pub(crate) fn built(
     population: &Population,
     round: usize,
 ) -> Result<Built, TopologyError> {
-    let nodes = population.nodes();
-    let stretch = topology.stretch(round, nodes.count);
-    let key = Key {
-        round: stretch.draw,
-        ..Key::default()
-    };
     let seed = population.setting.seed;
-    let mut edges = stream(seed, Purpose::Overlay, key);
-    let snapshot = stretch.build(nodes, &mut edges)?;
+    let (snapshot, edges) = snapshot(topology, population, round)?;
+    let key = draw_key(topology, population, round);
     let overlay = snapshot.overlay.with_examples(population.examples())?;
     let mut shares = stream(seed, Purpose::Weights, key);
     let matrix = weights.draw(&overlay, &mut shares)?;
@@ -149,6 +144,32 @@ pub(crate) fn built(
         members: snapshot.members,
         outside: snapshot.outside,
     })
+}
+
+/// What links the nodes in `round` before failures, and the stream that it was drawn from.
+///
+/// # Errors
+/// [`TopologyError`] of the topology.
+pub(crate) fn snapshot(
+    topology: &Topology,
+    population: &Population,
+    round: usize,
+) -> Result<(Snapshot, ChaCha8Rng), TopologyError> {
+    let nodes = population.nodes();
+    let key = draw_key(topology, population, round);
+    let mut edges = stream(population.setting.seed, Purpose::Overlay, key);
+    let snapshot = topology
+        .stretch(round, nodes.count)
+        .build(nodes, &mut edges)?;
+    Ok((snapshot, edges))
+}
+
+/// The key of all that is drawn for the overlay of `round`.
+fn draw_key(topology: &Topology, population: &Population, round: usize) -> Key {
+    Key {
+        round: topology.stretch(round, population.nodes().count).draw,
+        ..Key::default()
+    }
 }
 
 /// The overlays built so far: spectra are costly, and the seeds of a sweep often share one overlay.

@@ -15,7 +15,7 @@ use crate::fault_path;
 use crate::id::run_id;
 use crate::memory::Footprint;
 use crate::plan::RunPlan;
-use crate::planned_overlay::{Overlays, PlannedOverlay, ScheduleSummary};
+use crate::planned_overlay::{Overlays, PlannedOverlay};
 use crate::population::{self, Population};
 
 /// Widest layer: a matrix between two such layers has 2^48 parameters, far beyond any memory and short of overflow.
@@ -79,7 +79,7 @@ impl<'a> Planner<'a> {
             },
         );
         let overlay = self.overlays.get(&mut run, &population)?;
-        let mut warnings = checks::overlay(&run, overlay.as_deref())?;
+        let mut warnings = checks::overlay(&run, &population, overlay.as_deref())?;
         let clock = checks::network(&mut run, &population, overlay.as_deref())?;
 
         let config = run.config.clone();
@@ -281,20 +281,6 @@ fn network(
     })
 }
 
-/// What may not be meant of overlays that take turns.
-fn of_schedule(schedule: ScheduleSummary) -> Option<String> {
-    match schedule.rounds_to_connect {
-        None => Some(format!(
-            "the overlays never connect the clients, not even all {} of the schedule together",
-            schedule.period
-        )),
-        Some(1) => None,
-        Some(rounds) => Some(format!(
-            "no single overlay of the schedule connects the clients; any {rounds} rounds in a row do"
-        )),
-    }
-}
-
 /// What will work but may not be meant.
 fn warnings(config: &RunConfig, overlay: Option<&PlannedOverlay>) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -311,7 +297,6 @@ fn warnings(config: &RunConfig, overlay: Option<&PlannedOverlay>) -> Vec<String>
         if stuck && summary.nodes > 1 && !planned.topology.varies() {
             warnings.push("the weights do not bring the models together: lambda is 1".to_owned());
         }
-        warnings.extend(planned.schedule.and_then(of_schedule));
         if !summary.doubly_stochastic {
             warnings.push(
                 "the weights do not preserve the plain mean of the models: columns of the mixing matrix do not sum to 1"

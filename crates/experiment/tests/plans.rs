@@ -1,5 +1,7 @@
 //! What is planned of an experiment that can be run.
 
+use std::fs;
+
 use meshfold_data::DataFolder;
 use meshfold_experiment::{RunConfig, RunPlan, Source, plan};
 
@@ -149,6 +151,82 @@ fn a_run_that_is_asked_for_twice_is_planned_once() {
         plans[0].warnings,
         ["the sweep asks for this run again as seed=1; it is run once"]
     );
+}
+
+#[test]
+fn schedules_that_do_not_connect_the_clients_are_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.edges"), "0 1\n2 3\n").unwrap();
+    fs::write(folder.path().join("b.edges"), "1 2\n4 5\n").unwrap();
+    let warnings = |topology: &str| {
+        let yaml = YAML.replace("topology: ring", &format!("topology: {topology}"));
+        let source = Source::new(folder.path().join("e.yaml"), yaml);
+        let mut planned = plan(&source, &DataFolder::new("nowhere")).unwrap();
+        let warnings = planned.remove(0).warnings.into_iter();
+        let of_columns = |warning: &String| warning.starts_with("the weights ");
+        warnings
+            .filter(|warning| !of_columns(warning))
+            .collect::<Vec<_>>()
+    };
+    let many = format!(
+        "{{periodic: [{}]}}",
+        ["{edges: {file: a.edges}}"; 70].join(", ")
+    );
+    for (topology, message) in [
+        (
+            "{redraw: {nodes: {first: 5}, of: complete}}",
+            "the overlays never connect the clients, not even those of all 5 rounds together: nothing links client 5 with \
+             client 0",
+        ),
+        (
+            "{phases: [{rounds: 3, nodes: {first: 6}, of: ring}, {nodes: {first: 8}, of: ring}]}",
+            "the overlays never connect the clients, not even those of all 5 rounds together: nothing links client 8 with \
+             client 0",
+        ),
+        (
+            "{phases: [{rounds: 3, nodes: {first: 6}, of: ring}, {rounds: 2, of: ring}]}",
+            "not every overlay of the schedule connects the clients; the first 4 rounds together do",
+        ),
+        (
+            "{phases: [{rounds: 5, nodes: {first: 6}, of: ring}, {of: ring}]}",
+            "the overlays never connect the clients, not even those of all 5 rounds together: nothing links client 6 with \
+             client 0",
+        ),
+        (
+            "{periodic: [{edges: {file: a.edges}}, {edges: {file: b.edges}}]}",
+            "the overlays never connect the clients, not even those of all 5 rounds together: nothing links client 4 with \
+             client 0",
+        ),
+        (
+            "{periodic: [{edges: {file: a.edges}}, ring]}",
+            "not every overlay of the schedule connects the clients; any 2 rounds in a row do",
+        ),
+        (
+            "{periodic: [{edges: {file: a.edges}}, {edges: {file: a.edges}}, {edges: {file: a.edges}}, {edges: {file: \
+             a.edges}}, {edges: {file: a.edges}}, ring]}",
+            "the overlays of the run's rounds, 5, do not connect the clients, not even all together: nothing links client 2 \
+             with client 0; any 6 rounds in a row would",
+        ),
+        (
+            &many,
+            "the overlays never connect the clients, not even those of all 5 rounds together: nothing links client 2 with \
+             client 0",
+        ),
+    ] {
+        assert_eq!(warnings(topology), [message], "{topology}");
+    }
+    let share = warnings("{redraw: {nodes: {share: 0.5}, of: complete}}");
+    assert!(
+        share.len() == 1 && share[0].contains("rounds together do"),
+        "{share:?}"
+    );
+    for connected in [
+        "{redraw: {of: {regular: {degree: 3}}}}",
+        "{phases: [{rounds: 3, of: ring}, {of: star}]}",
+        "{periodic: [ring, star]}",
+    ] {
+        assert_eq!(warnings(connected), [String::new(); 0], "{connected}");
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Whether overlays that need not be connected are so together.
 
+use petgraph::unionfind::UnionFind;
+
 use crate::Overlay;
 
 /// Whether the union of the overlays' edges connects all nodes: strongly, if any of them is directed.
@@ -24,6 +26,48 @@ pub fn union_connects<'a>(overlays: impl Iterator<Item = &'a Overlay>) -> bool {
         })
     });
     Overlay::directed(nodes, arcs).is_ok_and(|union| union.is_strongly_connected())
+}
+
+/// The union of overlays that are added one after another.
+///
+/// Directions do not matter: in the directed overlays of this crate every node hears as many as hear it, so that whoever is
+/// reached can reach back.
+#[derive(Clone, Debug)]
+pub struct GrowingUnion {
+    sets: UnionFind<u32>,
+    nodes: u32,
+    parts: usize,
+}
+
+impl GrowingUnion {
+    /// Of no overlays yet: `nodes` nodes by themselves.
+    #[must_use]
+    pub fn new(nodes: usize) -> Self {
+        Self {
+            sets: UnionFind::new(nodes),
+            nodes: nodes as u32,
+            parts: nodes,
+        }
+    }
+
+    /// Adds the edges of `overlay`, which has as many nodes.
+    pub fn add(&mut self, overlay: &Overlay) {
+        for (a, b) in overlay.edges() {
+            self.parts -= usize::from(self.sets.union(a, b));
+        }
+    }
+
+    /// Whether every node reaches every other.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.parts <= 1
+    }
+
+    /// The first node that node 0 does not reach.
+    #[must_use]
+    pub fn first_apart(&self) -> Option<u32> {
+        (1..self.nodes).find(|node| !self.sets.equiv(0, *node))
+    }
 }
 
 /// The smallest B such that any B consecutive rounds of a schedule that repeats `period` connect all nodes together;
@@ -65,6 +109,25 @@ mod tests {
         assert!(!union_connects(std::iter::empty()));
         let other = Overlay::from_edges(3, [(0, 1), (1, 2)]).unwrap();
         assert!(!union_connects([&other, &first, &second].into_iter()));
+    }
+
+    #[test]
+    fn a_union_grows_until_it_connects() {
+        let mut union = GrowingUnion::new(4);
+        assert_eq!(
+            (union.is_connected(), union.first_apart()),
+            (false, Some(1))
+        );
+        for _ in 0..2 {
+            union.add(&overlay(&[(0, 1), (2, 3)]));
+            assert_eq!(
+                (union.is_connected(), union.first_apart()),
+                (false, Some(2))
+            );
+        }
+        union.add(&overlay(&[(1, 2)]));
+        assert_eq!((union.is_connected(), union.first_apart()), (true, None));
+        assert!(GrowingUnion::new(1).is_connected());
     }
 
     #[test]

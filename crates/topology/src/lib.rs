@@ -38,7 +38,7 @@ mod weights;
 
 pub use error::TopologyError;
 pub use failures::{Broken, Failure, FailureRedraw, Failures, Repair, Target};
-pub use joint_connectivity::{rounds_to_connect, union_connects};
+pub use joint_connectivity::{GrowingUnion, rounds_to_connect, union_connects};
 pub use mixing_matrix::{Form, MixingMatrix};
 pub use nodes::Nodes;
 pub use overlay::Overlay;

@@ -145,3 +145,17 @@ fn overlay_and_method_must_fit_each_other() {
     let needed = "dfedavgm exchanges over an overlay, but none is given";
     expect(&source, needed, 5, "algorithm", "add a topology");
 }
+
+#[test]
+fn every_entry_of_a_schedule_is_built_before_the_run() {
+    let regular = "{regular: {degree: 3}}";
+    let phases =
+        format!("{{phases: [{{rounds: 2, of: ring}}, {{nodes: {{first: 7}}, of: {regular}}}]}}");
+    let seen = refused(&with("topology", &format!("topology: {phases}")));
+    assert_eq!((seen.line, seen.marked.as_str()), (4, "of"), "{seen:?}");
+    assert!(
+        seen.message
+            .contains("degree 3 on 7 nodes gives half an edge"),
+        "{seen:?}"
+    );
+}

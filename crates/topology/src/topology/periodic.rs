@@ -3,14 +3,15 @@
 use super::listed::Listed;
 use super::members::check_fixed;
 use super::{Outside, Snapshot, Topology};
-use crate::{Nodes, Overlay, TopologyError};
+use crate::{Nodes, TopologyError};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 /// Overlays of one round each, over and over: round t has entry `(t - 1) mod B` of the list of B.
 ///
 /// Written as a list, or as `{list: [..], outside: frozen}`. Each entry is drawn once. Edge lists need not be
-/// connected, but their union must be; nodes without an edge in a round are outside.
+/// connected, and whether their union is shows [`rounds_to_connect`](crate::rounds_to_connect); nodes without an edge in a
+/// round are outside.
 ///
 /// # Source
 /// DeceFL (Yuan et al.), SI 5.2.3: five graphs of four nodes each whose union connects eight.
@@ -30,11 +31,11 @@ impl From<Listed<Topology>> for Periodic {
 }
 
 impl Periodic {
-    /// Whether there is an overlay in each turn, and together they connect the nodes.
+    /// Whether there is an overlay in each turn.
     ///
     /// # Errors
-    /// [`TopologyError::Setting`]; [`TopologyError::Disconnected`] if the union of edge lists is not connected.
-    pub(super) fn check(&self, nodes: usize) -> Result<(), TopologyError> {
+    /// [`TopologyError::Setting`].
+    pub(super) fn check(&self) -> Result<(), TopologyError> {
         if self.list.is_empty() {
             return Err(TopologyError::Setting {
                 setting: "periodic".to_owned(),
@@ -42,30 +43,8 @@ impl Periodic {
                 needed: "at least one overlay".to_owned(),
             });
         }
-        for (index, of) in self.list.iter().enumerate() {
-            check_fixed(of, format!("periodic.{index}"))?;
-        }
-        self.check_union(nodes)
-    }
-
-    /// Whatever is no edge list is connected by itself.
-    fn check_union(&self, nodes: usize) -> Result<(), TopologyError> {
-        let mut pairs = Vec::new();
-        for (index, of) in self.list.iter().enumerate() {
-            let Topology::Edges(edges) = of else {
-                return Ok(());
-            };
-            let overlay = edges.build(nodes).map_err(|source| within(index, source))?;
-            pairs.extend(overlay.edges());
-        }
-        match Overlay::from_edges(nodes, pairs)?.components().len() {
-            1 => Ok(()),
-            components => Err(TopologyError::Disconnected {
-                topology: format!("the union of {}", self.label()),
-                nodes,
-                components,
-            }),
-        }
+        let mut list = self.list.iter().enumerate();
+        list.try_for_each(|(index, of)| check_fixed(of, format!("periodic.{index}")))
     }
 
     /// The overlay at place `index` of a list that was checked.

@@ -53,6 +53,15 @@ impl Phases {
         place.unwrap_or(self.list.len().saturating_sub(1))
     }
 
+    /// The first round of each phase.
+    pub(super) fn beginnings(&self) -> impl Iterator<Item = usize> + '_ {
+        self.list.iter().scan(1_usize, |next, phase| {
+            let first = *next;
+            *next = first.saturating_add(phase.rounds.unwrap_or(usize::MAX));
+            Some(first)
+        })
+    }
+
     /// Whether phases have rounds, nodes and overlays that can be.
     ///
     /// # Errors

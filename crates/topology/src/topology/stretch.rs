@@ -62,15 +62,27 @@ impl Topology {
         }
     }
 
+    /// The rounds up to `rounds` that bring an overlay which no round before them has, ascending: the first, and of a
+    /// schedule those in which another draw begins.
+    pub fn beginnings(&self, nodes: usize, rounds: usize) -> Box<dyn Iterator<Item = usize> + '_> {
+        let until = |last: usize| 1..=last.min(rounds);
+        match self {
+            Self::Phases(phases) => {
+                Box::new(phases.beginnings().take_while(move |at| *at <= rounds))
+            }
+            Self::Redraw(redraw) => Box::new(until(rounds).step_by(redraw.every.max(1))),
+            _ => Box::new(until(self.period(nodes).unwrap_or(1))),
+        }
+    }
+
     /// Whether a schedule makes sense for `nodes` nodes; overlays that do not change are only checked when built.
     ///
     /// # Errors
-    /// [`TopologyError::Setting`] with the path of the value at fault, as for a schedule inside a schedule, and
-    /// [`TopologyError::Disconnected`] if a period of edge lists leaves nodes apart.
+    /// [`TopologyError::Setting`] with the path of the value at fault, as for a schedule inside a schedule.
     pub fn check(&self, nodes: usize) -> Result<(), TopologyError> {
         match self {
             Self::Phases(phases) => phases.check(nodes),
-            Self::Periodic(periodic) => periodic.check(nodes),
+            Self::Periodic(periodic) => periodic.check(),
             Self::Redraw(redraw) => redraw.check(nodes),
             _ => Ok(()),
         }
@@ -132,5 +144,38 @@ impl Stretch<'_> {
             overlay,
             outside: Outside::default(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first rounds of 12 in which each draw appears.
+    fn first_rounds(topology: &Topology) -> Vec<usize> {
+        let mut seen = Vec::new();
+        let mut first = |round: &usize| {
+            let draw = topology.stretch(*round, 9).draw;
+            let new = !seen.contains(&draw);
+            seen.push(draw);
+            new
+        };
+        (1..=12).filter(|round| first(round)).collect()
+    }
+
+    #[test]
+    fn beginnings_are_the_rounds_of_overlays_not_seen_before() {
+        for text in [
+            r#"{"ring": {}}"#,
+            r#"{"one_peer": {}}"#,
+            r#"{"periodic": [{"ring": {}}, {"star": {}}, {"ring": {}}]}"#,
+            r#"{"redraw": {"every": 5, "of": {"ring": {}}}}"#,
+            r#"{"phases": [{"rounds": 3, "of": {"ring": {}}}, {"rounds": 8, "of": {"star": {}}}, {"of": {"path": {}}}]}"#,
+            r#"{"phases": [{"rounds": 12, "of": {"ring": {}}}, {"of": {"path": {}}}]}"#,
+        ] {
+            let topology: Topology = serde_json::from_str(text).unwrap();
+            let found: Vec<usize> = topology.beginnings(9, 12).collect();
+            assert_eq!(found, first_rounds(&topology), "{text}");
+        }
     }
 }
