@@ -29,6 +29,10 @@ use crate::id::sha256;
 /// 1,0,1954600
 /// ```
 ///
+/// A time that comes later than the one before by more than ten times the median step of its node or edge, of four rows at
+/// least, is a gap: measuring stopped, and the last rate would pass for minutes of bandwidth. Such a file is refused unless
+/// `hold: true` says that the rate before a gap holds until its end.
+///
 /// Whoever reads the configuration calls [`Trace::read`], which fills in the bandwidths.
 ///
 /// # Source
@@ -55,6 +59,9 @@ pub struct Trace {
     /// Bytes per second of each server that the file does not name; not for bandwidths of edges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub servers: Option<f64>,
+    /// Whether the rate before a gap of the file holds until the next row; otherwise a file with gaps is refused.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub hold: bool,
     /// Seconds that every message takes besides, before its first byte.
     #[serde(default)]
     pub latency_seconds: f64,
@@ -64,6 +71,10 @@ pub struct Trace {
     /// The bandwidths read from the file.
     #[serde(skip)]
     pub traces: Option<Arc<Traces>>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Bandwidths over time.
@@ -81,8 +92,8 @@ impl Trace {
     /// Reads the file, found at `path`: the bandwidths are filled in, as is its SHA-256.
     ///
     /// # Errors
-    /// [`NetworkError::TraceFile`] if the file cannot be read, has another SHA-256 than is asked for, or holds a row that is no
-    /// bandwidth, whose line it names.
+    /// [`NetworkError::TraceFile`] if the file cannot be read, has another SHA-256 than is asked for, holds a row that is no
+    /// bandwidth, or has a gap; it names the line.
     pub fn read(&self, path: &Path) -> Result<Self, NetworkError> {
         let text = trace_file::text(path)?;
         let found = sha256(text.as_bytes());
@@ -93,7 +104,7 @@ impl Trace {
             });
         }
         Ok(Self {
-            traces: Some(Arc::new(trace_file::parse(&text, path)?)),
+            traces: Some(Arc::new(trace_file::parse(&text, path, self.hold)?)),
             sha256: Some(found),
             ..self.clone()
         })
@@ -223,6 +234,7 @@ mod tests {
         Trace {
             file: "4g.csv".into(),
             servers: None,
+            hold: false,
             latency_seconds: 0.0,
             sha256: None,
             traces: None,

@@ -12,6 +12,10 @@ use crate::source::read_text;
 
 /// The most bytes that a file of bandwidths may have: some ten million rows.
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
+/// A step from one row to the next that is more than so many times the median step is a gap.
+const GAP: f64 = 10.0;
+/// The fewest steps of which one can be told to be longer than usual.
+const FEWEST_STEPS: usize = 3;
 
 /// Reads the text of the file at `path`.
 pub(super) fn text(path: &Path) -> Result<String, NetworkError> {
@@ -21,18 +25,18 @@ pub(super) fn text(path: &Path) -> Result<String, NetworkError> {
     })
 }
 
-/// Reads the bandwidths in `text`, the content of the file at `path`.
+/// Reads the bandwidths in `text`, the content of the file at `path`; with `hold` the rate before a gap holds until its end.
 ///
 /// # Errors
 /// [`NetworkError::TraceFile`] with the line at fault.
-pub(super) fn parse(text: &str, path: &Path) -> Result<Traces, NetworkError> {
-    parse_text(text).map_err(|message| NetworkError::TraceFile {
+pub(super) fn parse(text: &str, path: &Path, hold: bool) -> Result<Traces, NetworkError> {
+    parse_text(text, hold).map_err(|message| NetworkError::TraceFile {
         file: path.to_owned(),
         message,
     })
 }
 
-fn parse_text(text: &str) -> Result<Traces, String> {
+fn parse_text(text: &str, hold: bool) -> Result<Traces, String> {
     let mut reader = ReaderBuilder::new()
         .trim(Trim::All)
         .comment(Some(b'#'))
@@ -46,6 +50,9 @@ fn parse_text(text: &str) -> Result<Traces, String> {
         pieces
             .take(&record, owners)
             .map_err(|message| at_line(text, &record, &message))?;
+    }
+    if !hold && let Some((byte, message)) = pieces.gap() {
+        return Err(at_byte(text, byte, &message));
     }
     pieces.traces(owners)
 }
@@ -66,17 +73,60 @@ fn owner_columns(header: &StringRecord) -> Result<usize, String> {
 
 /// `message` behind the number of the record's line.
 fn at_line(text: &str, record: &StringRecord, message: &str) -> String {
-    // A record's position is where its reading began, before the blank lines and comments that were skipped.
-    let byte = record.position().map_or(0, |position| position.byte()) as usize;
+    at_byte(text, byte_of(record), message)
+}
+
+/// Where the reading of a record began, before the blank lines and comments that were skipped.
+fn byte_of(record: &StringRecord) -> u64 {
+    record.position().map_or(0, |position| position.byte())
+}
+
+/// `message` behind the number of the line of the record whose reading began at `byte`.
+fn at_byte(text: &str, byte: u64, message: &str) -> String {
+    let byte = byte as usize;
     let (before, rest) = text.split_at_checked(byte).unwrap_or((text, ""));
     let is_skipped = |line: &&str| line.trim().is_empty() || line.starts_with('#');
     let line = before.matches('\n').count() + rest.lines().take_while(is_skipped).count() + 1;
     format!("line {line}: {message}")
 }
 
-/// The pieces read so far of each node or edge; all of them belong to `[0, 0]` if the file names neither.
+/// The pieces read so far of each node or edge, and where the reading of each began; all of them belong to `[0, 0]` if the
+/// file names neither.
 #[derive(Default)]
-struct Pieces(BTreeMap<[u32; 2], Vec<(f64, f64)>>);
+struct Pieces(BTreeMap<[u32; 2], Owned>);
+
+/// The pieces of one node or edge.
+#[derive(Default)]
+struct Owned {
+    /// From when on which rate holds.
+    pieces: Vec<(f64, f64)>,
+    /// Of each piece the byte where the reading of its row began.
+    bytes: Vec<u64>,
+}
+
+impl Owned {
+    /// The first gap: the piece behind it, and what is wrong.
+    fn gap(&self) -> Option<(usize, String)> {
+        let steps: Vec<f64> = self
+            .pieces
+            .windows(2)
+            .map(|two| two[1].0 - two[0].0)
+            .collect();
+        if steps.len() < FEWEST_STEPS {
+            return None;
+        }
+        let mut sorted = steps.clone();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let median = sorted[(sorted.len() - 1) / 2];
+        let before = steps.iter().position(|step| *step > GAP * median)?;
+        let (from, until) = (self.pieces[before].0, self.pieces[before + 1].0);
+        let message = format!(
+            "found a gap from {from} to {until} seconds among rows whose median step is {median} seconds; add the rows that are \
+             missing, or set `hold: true` if the rate at {from} seconds is to hold until {until}"
+        );
+        Some((before + 1, message))
+    }
+}
 
 impl Pieces {
     /// Takes one row, whose first `owners` columns name a node or an edge.
@@ -109,8 +159,8 @@ impl Pieces {
             number(owners, "seconds")?,
             number(owners + 1, "bytes_per_second")?,
         );
-        let pieces = self.0.entry(owner).or_default();
-        match pieces.last() {
+        let owned = self.0.entry(owner).or_default();
+        match owned.pieces.last() {
             None if piece.0 != 0.0 => Err(format!(
                 "found a first row at {} seconds, needed one at 0",
                 piece.0
@@ -120,18 +170,28 @@ impl Pieces {
                 piece.0
             )),
             _ => {
-                pieces.push(piece);
+                owned.pieces.push(piece);
+                owned.bytes.push(byte_of(record));
                 Ok(())
             }
         }
+    }
+
+    /// The first gap of the first node or edge that has one: where the reading of the row behind it began, and what is wrong.
+    fn gap(&self) -> Option<(u64, String)> {
+        let mut gaps = self.0.values().filter_map(|owned| {
+            let (piece, message) = owned.gap()?;
+            Some((owned.bytes[piece], message))
+        });
+        gaps.next()
     }
 
     fn traces(self, owners: usize) -> Result<Traces, String> {
         if self.0.is_empty() {
             return Err("found no rows, needed at least one".to_owned());
         }
-        for (owner, pieces) in &self.0 {
-            if pieces.iter().all(|(_, rate)| *rate == 0.0) {
+        for (owner, owned) in &self.0 {
+            if owned.pieces.iter().all(|(_, rate)| *rate == 0.0) {
                 let whose = match owners {
                     0 => String::new(),
                     1 => format!(" for node {}", owner[0]),
@@ -143,7 +203,7 @@ impl Pieces {
         let mut traces = self
             .0
             .into_iter()
-            .map(|(owner, pieces)| (owner, RateTrace::new(&pieces)));
+            .map(|(owner, owned)| (owner, RateTrace::new(&owned.pieces)));
         Ok(match owners {
             0 => Traces::All(traces.next().expect("there are rows").1),
             1 => Traces::Nodes(traces.map(|([node, _], trace)| (node, trace)).collect()),
@@ -161,7 +221,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Traces, String> {
-        parse(text, Path::new("4g.csv")).map_err(|error| error.to_string())
+        parse(text, Path::new("4g.csv"), false).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -224,6 +284,40 @@ mod tests {
         ] {
             assert_eq!(read(text), Err(format!("4g.csv: {message}")), "{text}");
         }
+    }
+
+    #[test]
+    fn a_gap_is_named_unless_the_rate_is_to_hold() {
+        let gap = "found a gap from 2 to 500 seconds among rows whose median step is 1 seconds; add the rows that are missing, or \
+                   set `hold: true` if the rate at 2 seconds is to hold until 500";
+        for (text, line) in [
+            ("seconds,bytes_per_second\n0,8\n1,4\n2,4\n500,8\n501,4\n", 5),
+            (
+                "node,seconds,bytes_per_second\n0,0,8\n1,0,8\n1,1,4\n# away\n1,2,4\n0,60,3\n\n1,500,4\n",
+                9,
+            ),
+        ] {
+            let message = format!("4g.csv: line {line}: {gap}");
+            assert_eq!(read(text), Err(message), "{text}");
+            assert!(parse(text, Path::new("4g.csv"), true).is_ok(), "{text}");
+        }
+    }
+
+    /// A log has about one row a second; one that comes some seconds late is no gap, nor is a step where all differ.
+    #[test]
+    fn uneven_steps_are_no_gap() {
+        for times in [
+            "0 1.001 2.013 3.002 8.9 9.9 11.3",
+            "0 1 2 12",
+            "0 1 500",
+            "0 500",
+            "0 1 10 100",
+        ] {
+            let rows: Vec<String> = times.split(' ').map(|time| format!("{time},5\n")).collect();
+            let text = format!("seconds,bytes_per_second\n{}", rows.concat());
+            assert!(read(&text).is_ok(), "{times}");
+        }
+        assert!(read("seconds,bytes_per_second\n0,5\n1,5\n2,5\n12.1,5\n").is_err());
     }
 
     #[test]

@@ -230,12 +230,14 @@ fn networks_point_at_their_value() {
 }
 
 #[test]
-fn traces_with_gaps_or_negative_rates_name_their_line() {
+fn traces_with_gaps_negative_rates_or_times_that_go_back_name_their_line() {
     let folder = tempfile::tempdir().unwrap();
     let dsgd = format!("{{dsgd: {{{SGD}}}}}");
+    let gap = "seconds,bytes_per_second\n0,5\n1,5\n2,5\n500,5\n501,5\n";
     for (content, words) in [
         ("seconds,bytes_per_second\n0,5\n1,-5\n2,5\n", "line 3"),
         ("seconds,bytes_per_second\n0,5\n2,5\n1,5\n", "line 4"),
+        (gap, "4g.csv: line 5: found a gap from 2 to 500 seconds"),
     ] {
         let file = folder.path().join("4g.csv");
         fs::write(&file, content).unwrap();
@@ -246,6 +248,12 @@ fn traces_with_gaps_or_negative_rates_name_their_line() {
         let seen = refusal(&dsgd, "ring", &more);
         assert!(seen.message.contains(words), "{seen:?}");
     }
+    let more = format!(
+        "network: {{links: {{trace: {{file: '{}', hold: true}}}}}}",
+        folder.path().join("4g.csv").display()
+    );
+    let source = experiment(&dsgd, "ring", &more);
+    assert!(plan(&source, &DataFolder::new("nowhere")).is_ok());
 }
 
 #[test]
@@ -271,7 +279,10 @@ fn schedules_within_schedules_are_refused_and_ones_that_never_connect_are_warned
     let joined = warnings(&format!("{even}, {odd}"));
     assert!(joined.contains("any 2 rounds in a row do"), "{joined}");
     let never = warnings(&format!("{even}, {even}"));
-    assert!(never.contains("connect"), "{never}");
+    assert!(
+        never.contains("the overlays never connect the clients"),
+        "{never}"
+    );
 }
 
 #[test]
