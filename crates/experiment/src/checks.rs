@@ -10,6 +10,7 @@ use crate::experiment::Resolved;
 use crate::fault::Fault;
 use crate::fault_path;
 use crate::joint_union;
+use crate::message_paths;
 use crate::network::{self, Clock, Links, NetworkError};
 use crate::planned_overlay::PlannedOverlay;
 use crate::population::Population;
@@ -290,11 +291,14 @@ pub(crate) fn network(
     };
     let seed = population.setting.seed;
     let clock = Clock::new(&network, &everyone, seed).map_err(|error| blame(run, error))?;
-    if let Some(planned) = planned.filter(|planned| !planned.topology.varies()) {
-        clock
-            .check_overlay(&planned.overlay)
-            .map_err(|error| blame(run, error))?;
-    }
+    message_paths::check(&run.config, population, planned, &clock).map_err(|fault| {
+        let path = match &fault {
+            Fault::Network(error) => format!("network.{}", error.key()),
+            Fault::Topology(error) => fault_path::of_topology(error, run.choice("topology")),
+            _ => "network".to_owned(),
+        };
+        run.error(fault, &path)
+    })?;
     Ok(Some(clock))
 }
 

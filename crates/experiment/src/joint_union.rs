@@ -6,9 +6,9 @@ use crate::planned_overlay::{PlannedOverlay, snapshot};
 use crate::population::Population;
 
 /// The most overlays of a schedule that are looked at.
-const MOST_OVERLAYS: usize = 2000;
+pub(crate) const MOST_OVERLAYS: usize = 2000;
 /// The most nodes and edges that they may have together.
-const MOST_PARTS: usize = 5_000_000;
+pub(crate) const MOST_PARTS: usize = 5_000_000;
 
 /// What is known of the union of a schedule's overlays.
 enum Union {

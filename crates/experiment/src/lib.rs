@@ -43,6 +43,7 @@ mod id;
 mod joint_union;
 mod label;
 mod memory;
+mod message_paths;
 mod nearest;
 mod non_iid_degree;
 mod overrides;

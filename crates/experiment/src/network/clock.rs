@@ -58,13 +58,21 @@ impl Clock {
         })
     }
 
-    /// Checks that every edge of the run's overlay has a bandwidth, where a file gives bandwidths of edges.
+    /// Whether only the edges that a file names have a bandwidth.
+    pub fn is_by_edge(&self) -> bool {
+        matches!(&self.links, Links::Trace(trace) if trace.is_by_edge())
+    }
+
+    /// Checks that each of `edges`, pairs of nodes in either order, has a bandwidth, where a file gives bandwidths of edges.
     ///
     /// # Errors
     /// [`NetworkError::TraceEdge`] for the first edge that has none.
-    pub fn check_overlay(&self, overlay: &Overlay) -> Result<(), NetworkError> {
+    pub fn check_edges(
+        &self,
+        edges: impl IntoIterator<Item = (u32, u32)>,
+    ) -> Result<(), NetworkError> {
         match &self.links {
-            Links::Trace(trace) => trace.check_overlay(overlay),
+            Links::Trace(trace) => trace.check_edges(edges),
             _ => Ok(()),
         }
     }

@@ -51,8 +51,13 @@ pub enum NetworkError {
         clients: usize,
     },
     /// No bandwidths of an edge.
-    #[error("found no bandwidths of the edge {from},{to}, over which messages go")]
+    #[error(
+        "{}: found no bandwidths of the edge {from},{to}, over which messages may go; add rows of it (servers are numbered \
+         after the clients)", file.display()
+    )]
     TraceEdge {
+        /// The file, as the configuration names it.
+        file: PathBuf,
         /// Sending node.
         from: u32,
         /// Receiving node.

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use meshfold_algorithms::Exchange;
-use meshfold_topology::Overlay;
 use serde::{Deserialize, Serialize};
 
 use super::directed_edges::directed_edges;
@@ -139,14 +138,35 @@ impl Trace {
         }
     }
 
-    /// Checks that every edge of `overlay` has a bandwidth, if the file has bandwidths of edges.
-    pub(super) fn check_overlay(&self, overlay: &Overlay) -> Result<(), NetworkError> {
+    /// Whether the file has bandwidths of edges.
+    pub(super) fn is_by_edge(&self) -> bool {
+        matches!(self.traces.as_deref(), Some(Traces::Edges(_)))
+    }
+
+    /// Checks that each of `edges` has a bandwidth, if the file has bandwidths of edges.
+    pub(super) fn check_edges(
+        &self,
+        edges: impl IntoIterator<Item = (u32, u32)>,
+    ) -> Result<(), NetworkError> {
         match self.traces()? {
-            Traces::Edges(traces) => overlay
-                .edges()
-                .try_for_each(|edge| of_edge(traces, edge).map(|_| ())),
+            Traces::Edges(traces) => edges
+                .into_iter()
+                .try_for_each(|edge| self.of_edge(traces, edge).map(|_| ())),
             _ => Ok(()),
         }
+    }
+
+    fn of_edge<'a>(
+        &self,
+        traces: &'a BTreeMap<(u32, u32), RateTrace>,
+        (from, to): (u32, u32),
+    ) -> Result<&'a RateTrace, NetworkError> {
+        let either = traces.get(&(from, to)).or_else(|| traces.get(&(to, from)));
+        either.ok_or_else(|| NetworkError::TraceEdge {
+            file: self.file.clone(),
+            from,
+            to,
+        })
     }
 
     /// Seconds of one exchange that begins at `moment`.
@@ -170,7 +190,7 @@ impl Trace {
             Traces::Edges(traces) => {
                 let mut most: f64 = 0.0;
                 for (edge, bytes) in directed_edges(exchange, moment.overlay)? {
-                    most = most.max(of_edge(traces, edge)?.seconds(bytes, start));
+                    most = most.max(self.of_edge(traces, edge)?.seconds(bytes, start));
                 }
                 most
             }
@@ -208,20 +228,11 @@ impl Traces {
     }
 }
 
-fn of_edge(
-    traces: &BTreeMap<(u32, u32), RateTrace>,
-    (from, to): (u32, u32),
-) -> Result<&RateTrace, NetworkError> {
-    traces
-        .get(&(from, to))
-        .or_else(|| traces.get(&(to, from)))
-        .ok_or(NetworkError::TraceEdge { from, to })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use meshfold_algorithms::Message;
+    use meshfold_topology::Overlay;
 
     fn trace(text: &str) -> Trace {
         let folder = tempfile::tempdir().expect("the test may write");
@@ -309,14 +320,16 @@ mod tests {
             edges.seconds(&messages(&[(1, 0, 20), (1, 2, 8)]), &on_path),
             Ok(2.0)
         );
-        let missing = Err(NetworkError::TraceEdge { from: 0, to: 2 });
-        assert_eq!(edges.seconds(&messages(&[(0, 2, 1)]), &on_path), missing);
-        assert_eq!(edges.check_overlay(&path), Ok(()));
+        let missing = NetworkError::TraceEdge {
+            file: "4g.csv".into(),
+            from: 0,
+            to: 2,
+        };
+        let found = edges.seconds(&messages(&[(0, 2, 1)]), &on_path);
+        assert_eq!(found, Err(missing.clone()));
+        assert_eq!(edges.check_edges(path.edges()), Ok(()));
         let triangle = Overlay::from_edges(3, [(0, 1), (1, 2), (0, 2)]).unwrap();
-        assert_eq!(
-            edges.check_overlay(&triangle),
-            Err(NetworkError::TraceEdge { from: 0, to: 2 })
-        );
+        assert_eq!(edges.check_edges(triangle.edges()), Err(missing));
     }
 
     #[test]

@@ -256,6 +256,68 @@ fn traces_with_gaps_negative_rates_or_times_that_go_back_name_their_line() {
     assert!(plan(&source, &DataFolder::new("nowhere")).is_ok());
 }
 
+/// 10 clients; servers are the nodes from 10 on.
+#[test]
+fn every_edge_that_messages_may_go_over_needs_a_bandwidth() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("edges.csv");
+    let network = format!(
+        "network: {{links: {{trace: {{file: '{}'}}}}}}",
+        file.display()
+    );
+    let write = |edges: &mut dyn Iterator<Item = (u32, u32)>| {
+        let rows: Vec<String> = edges.map(|(a, b)| format!("{a},{b},0,5\n")).collect();
+        let text = format!("from,to,seconds,bytes_per_second\n{}", rows.concat());
+        fs::write(&file, text).unwrap();
+    };
+    let dfedrw = |more: &str| format!("{{dfedrw: {{walkers: 2, hops: 3{more}, {SGD}}}}}");
+    let one = |method: &str, more: &str| format!("{{{method}: {{{more}{SGD}}}}}");
+    let p_fedavg = one("p_fedavg", "servers: {count: 3}, ");
+    let hierfavg = one("hierfavg", "servers: {count: 2}, edge_rounds: 2, ");
+    let regular = "{redraw: {of: {regular: {degree: 3}}}}";
+    let star = |ring: u32| format!("{{phases: [{{rounds: {ring}, of: ring}}, {{of: star}}]}}");
+    for (method, topology, servers, missing) in [
+        (one("dsgd", ""), "ring", 0, None),
+        (dfedrw(""), "ring", 0, None),
+        (one("alone", ""), "", 0, None),
+        (one("dsgd", ""), "{periodic: [ring, path]}", 0, None),
+        (one("dsgd", ""), &star(5), 0, None),
+        (one("dsgd", ""), &star(4), 0, Some("0,2")),
+        (one("dsgd", ""), "complete", 0, Some("0,2")),
+        (
+            one("dsgd", ""),
+            "{periodic: [ring, path, star]}",
+            0,
+            Some("0,2"),
+        ),
+        (one("dsgd", ""), regular, 0, Some("")),
+        (dfedrw(", from: visited"), "ring", 0, Some("0,2")),
+        (one("swarm", ""), "", 0, Some("0,2")),
+        (one("one_peer", ""), "", 0, Some("8,0")),
+        (one("fedavg", ""), "", 1, Some("10,0")),
+        (p_fedavg, "ring", 3, Some("10,")),
+        (hierfavg, "", 3, Some("10,0")),
+    ] {
+        let found = || {
+            let source = experiment(&method, topology, &network);
+            let planned = plan(&source, &DataFolder::new("nowhere"));
+            planned.map(|_| ()).map_err(|error| error.to_string())
+        };
+        write(&mut (0..10).map(|node| (node, (node + 1) % 10)));
+        match missing {
+            None => assert_eq!(found(), Ok(()), "{method} {topology}"),
+            Some(edge) => {
+                let error = found().unwrap_err();
+                let words = format!("edges.csv: found no bandwidths of the edge {edge}");
+                assert!(error.contains(&words), "{method} {topology}: {error}");
+            }
+        }
+        let nodes = 10 + servers;
+        write(&mut (0..nodes).flat_map(|a| (a + 1..nodes).map(move |b| (a, b))));
+        assert_eq!(found(), Ok(()), "{method} {topology}");
+    }
+}
+
 #[test]
 fn schedules_within_schedules_are_refused_and_ones_that_never_connect_are_warned_of() {
     let dsgd = format!("{{dsgd: {{{SGD}}}}}");
