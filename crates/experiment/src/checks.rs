@@ -7,6 +7,7 @@ use meshfold_topology::{Repair, Topology, TopologyError};
 use crate::config::RunConfig;
 use crate::error::ConfigError;
 use crate::experiment::Resolved;
+use crate::failing;
 use crate::fault::Fault;
 use crate::fault_path;
 use crate::joint_union;
@@ -132,10 +133,16 @@ fn stragglers(run: &Resolved<'_>) -> Result<(), ConfigError> {
         _ if policy == Policy::Receive && method.needs_mutual_exchange() => {
             "`isolate`: the method needs exchanges that go both ways"
         }
-        _ if stragglers.deadline_seconds.is_some() && config.network.is_none() => {
+        _ if stragglers.deadline_seconds.is_some() && !tells_speeds(config) => {
+            let found = match &config.network {
+                None => "no `network`",
+                Some(_) => {
+                    "a `network` without `compute`, where local work takes no time and nobody is late"
+                }
+            };
             return Err(run.wrong(
                 "stragglers.deadline_seconds",
-                "no `network`",
+                found,
                 "`network.compute` to say how fast clients are",
             ));
         }
@@ -149,16 +156,69 @@ fn stragglers(run: &Resolved<'_>) -> Result<(), ConfigError> {
     Err(run.wrong("stragglers.policy", found, needed))
 }
 
+/// Whether it is known how long local steps take.
+fn tells_speeds(config: &RunConfig) -> bool {
+    let network = config.network.as_ref();
+    network.is_some_and(|network| {
+        network.compute.is_some() || matches!(network.links, Links::Latency(_))
+    })
+}
+
+/// What may not be meant of a deadline: that nobody meets it, or that nobody can miss it.
+///
+/// Walks are left out: how much one has to do depends on where it goes.
+pub(crate) fn deadline(
+    run: &Resolved<'_>,
+    population: &Population,
+    clock: Option<&Clock>,
+) -> Option<String> {
+    let config = &run.config;
+    let stragglers = config.stragglers.as_ref()?;
+    let (seconds, clock) = (stragglers.deadline_seconds?, clock?);
+    let in_time = clock.steps_within(seconds);
+    if in_time.iter().all(|steps| *steps == u32::MAX) {
+        return Some("no client ever misses the deadline: local steps take no time".to_owned());
+    }
+    if config.algorithm.lagging() == Lagging::Walks {
+        return None;
+    }
+    let training = config.algorithm.training();
+    let partial = stragglers.policy.unwrap_or(config.algorithm.policy()) == Policy::Partial;
+    let parts = match partial {
+        true => u64::from(training.local.count().max(1)),
+        false => 1,
+    };
+    let shards = population.setting.shard_sizes.iter();
+    let steps: Vec<u32> = shards
+        .map(|shard| training.sgd.steps_on(training.local.amount(), *shard))
+        .collect();
+    let meets = |(steps, in_time): (&u32, &u32)| parts * u64::from(*in_time) >= u64::from(*steps);
+    if steps.iter().zip(&in_time).any(meets) {
+        return None;
+    }
+    Some(format!(
+        "no client meets the deadline of {seconds} seconds: the fastest needs {:.4} for its local work; one that is drawn at \
+         random counts in each round",
+        clock.fastest_seconds(&steps)
+    ))
+}
+
+/// A method's own complaint, at the key that it names, with the value as it is written there.
+fn of_method(run: &Resolved<'_>, mut error: AlgorithmError) -> ConfigError {
+    if let AlgorithmError::Setting { key, found, .. } = &mut error {
+        let method = run.config.algorithm.name();
+        if let Some(written) = run.tree.get(&format!("algorithm.{method}.{key}")) {
+            *found = written.to_string();
+        }
+    }
+    at_method(run, error)
+}
+
 /// A method's own complaint, at the key that it names.
-fn of_method(run: &Resolved<'_>, error: AlgorithmError) -> ConfigError {
+fn at_method(run: &Resolved<'_>, error: AlgorithmError) -> ConfigError {
     let method = run.config.algorithm.name();
     match error {
-        AlgorithmError::Setting { key, found, needed } => {
-            let path = format!("algorithm.{method}.{key}");
-            let found = run.tree.get(&path).map_or(found, ToString::to_string);
-            run.error(AlgorithmError::Setting { key, found, needed }, &path)
-        }
-        AlgorithmError::Unsuited { key, .. } => {
+        AlgorithmError::Setting { key, .. } | AlgorithmError::Unsuited { key, .. } => {
             run.error(error, &format!("algorithm.{method}.{key}"))
         }
         AlgorithmError::Overlay { .. } => run.error(error, "topology"),
@@ -172,7 +232,7 @@ pub(crate) fn clients(run: &Resolved<'_>, clients: usize) -> Result<(), ConfigEr
     config
         .algorithm
         .check_clients(clients)
-        .map_err(|error| of_method(run, error))?;
+        .map_err(|error| at_method(run, error))?;
     config
         .failures
         .check(clients)
@@ -184,6 +244,7 @@ pub(crate) fn clients(run: &Resolved<'_>, clients: usize) -> Result<(), ConfigEr
             } => run.wrong(&format!("failures.{setting}"), found, needed),
             error => run.error(error, "failures"),
         })?;
+    failing::check(run, clients)?;
     failures_of_the_overlay(run)
 }
 

@@ -37,6 +37,7 @@ mod config;
 mod edge_list;
 mod error;
 mod experiment;
+mod failing;
 mod fault;
 mod fault_path;
 mod id;

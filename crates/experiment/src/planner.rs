@@ -10,6 +10,7 @@ use crate::checks;
 use crate::config::RunConfig;
 use crate::error::ConfigError;
 use crate::experiment::Resolved;
+use crate::failing;
 use crate::fault::Fault;
 use crate::fault_path;
 use crate::id::run_id;
@@ -114,6 +115,8 @@ impl<'a> Planner<'a> {
         }
         let graph = overlay.as_ref().map(|planned| &planned.overlay);
         let forecast = method.forecast(&population.setting, graph);
+        warnings.extend(checks::deadline(&run, &population, clock.as_ref()));
+        warnings.extend(failing::warnings(&config, overlay.as_deref()));
         warnings.extend(self::warnings(&config, overlay.as_deref()));
         Ok(RunPlan {
             id: run_id(&config),

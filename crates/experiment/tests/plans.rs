@@ -230,6 +230,53 @@ fn schedules_that_do_not_connect_the_clients_are_warned_of() {
 }
 
 #[test]
+fn failures_that_hit_nothing_are_warned_of() {
+    let warnings = |topology: &str, failures: &str| {
+        let yaml = YAML.replace("topology: ring", &format!("topology: {topology}"));
+        one(&format!("{yaml}failures: [{failures}]\n")).warnings
+    };
+    assert_eq!(
+        warnings("ring", "{edges: {list: [[1, 0], [5, 0], [2, 4]]}}"),
+        ["failures.0.edges.list names 2-4 and 1 more, which the overlay does not have"]
+    );
+    assert_eq!(
+        warnings(
+            "ring",
+            "{edges: {list: [[1, 0]]}}, {clients: {count: 1}, from_round: 6}"
+        ),
+        ["failures.1 never happens: it begins in round 6, and the last round is 5"]
+    );
+    let some = "{edges: {list: [[0, 5]]}}, {clients: {count: 1}, from_round: 5}";
+    assert_eq!(warnings("{periodic: [ring, complete]}", some), [""; 0]);
+}
+
+#[test]
+fn deadlines_that_nobody_meets_or_misses_are_warned_of() {
+    // 60 examples are 3 batches, twice: 6 steps.
+    let warnings = |seconds_per_step: f64, deadline: f64, policy: &str| {
+        one(&format!(
+            "{YAML}network: {{links: {{fixed: {{bytes_per_second: 1.0e6}}}}, compute: {{seconds_per_step: \
+             {seconds_per_step}}}}}\nstragglers: {{deadline_seconds: {deadline}, policy: {policy}}}\n"
+        ))
+        .warnings
+    };
+    assert_eq!(
+        warnings(0.5, 2.9, "isolate"),
+        [
+            "no client meets the deadline of 2.9 seconds: the fastest needs 3.0000 for its local work; one that is drawn at \
+             random counts in each round"
+        ]
+    );
+    assert_eq!(warnings(0.5, 3.0, "isolate"), [""; 0]);
+    assert_eq!(warnings(0.5, 1.5, "partial"), [""; 0], "an epoch is done");
+    assert_eq!(warnings(0.5, 1.4, "partial").len(), 1);
+    assert_eq!(
+        warnings(0.0, 1.0, "isolate"),
+        ["no client ever misses the deadline: local steps take no time"]
+    );
+}
+
+#[test]
 fn weights_that_may_surprise_are_warned_of() {
     let warnings = |topology: &str, weights: &str| {
         one(&YAML.replace(

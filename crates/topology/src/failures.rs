@@ -158,7 +158,11 @@ impl Target<u32> {
             }
             Self::Count(_) => Ok(()),
             Self::List(list) => match list.iter().find(|client| **client as usize >= nodes) {
-                Some(client) => wrong("clients.list", client, format!("clients below {nodes}")),
+                Some(client) => {
+                    let needed =
+                        format!("numbers of clients from 0 to {}", nodes.saturating_sub(1));
+                    wrong("clients.list", format!("client {client}"), needed)
+                }
                 None if BTreeSet::from_iter(list).len() == nodes => wrong(
                     "clients.list",
                     "all clients",
@@ -178,7 +182,10 @@ impl Target<(u32, u32)> {
             Self::Count(_) => Ok(()),
             Self::List(list) => match list.iter().find(no_edge) {
                 Some((a, b)) => {
-                    let needed = format!("pairs of two different nodes below {nodes}");
+                    let needed = format!(
+                        "pairs of two different nodes, numbered from 0 to {}",
+                        nodes.saturating_sub(1)
+                    );
                     wrong("edges.list", format!("{a}-{b}"), needed)
                 }
                 None => Ok(()),
@@ -223,7 +230,7 @@ mod tests {
             ),
             (
                 r#"[{"clients": {"list": [3, 10]}}]"#,
-                "0.clients.list: found 10, needed clients below 10",
+                "0.clients.list: found client 10, needed numbers of clients from 0 to 9",
             ),
             (
                 r#"[{"clients": {"list": [9, 8, 7, 6, 5, 5, 4, 3, 2, 1, 0]}}]"#,
@@ -231,11 +238,11 @@ mod tests {
             ),
             (
                 r#"[{"edges": {"list": [[0, 1], [4, 12]]}}]"#,
-                "0.edges.list: found 4-12, needed pairs of two different nodes below 10",
+                "0.edges.list: found 4-12, needed pairs of two different nodes, numbered from 0 to 9",
             ),
             (
                 r#"[{"edges": {"list": [[4, 4]]}}]"#,
-                "0.edges.list: found 4-4, needed pairs of two different nodes below 10",
+                "0.edges.list: found 4-4, needed pairs of two different nodes, numbered from 0 to 9",
             ),
             (
                 r#"[{"clients": {"count": 1}, "edges": {"share": 0.1}}]"#,

@@ -120,6 +120,15 @@ impl Clock {
         steps_within(&self.seconds_per_step, deadline_seconds)
     }
 
+    /// Seconds that the client needs for its entry of `steps`, `[N]`, which has done so first.
+    pub(crate) fn fastest_seconds(&self, steps: &[u32]) -> f64 {
+        steps
+            .iter()
+            .zip(&self.seconds_per_step)
+            .map(|(steps, seconds)| f64::from(*steps) * seconds)
+            .fold(f64::INFINITY, f64::min)
+    }
+
     /// Seconds until the slowest client has done its steps.
     fn compute_seconds(&self, steps: &[u32]) -> f64 {
         steps

@@ -211,9 +211,70 @@ fn failures_and_stragglers_point_at_their_value() {
         let seen = refusal(&method, "ring", "stragglers: {share: 0.5, policy: receive}");
         expect(&seen, "receive", &["`isolate`"]);
     }
+    let links =
+        "network: {links: {fixed: {bytes_per_second: 1}}}\nstragglers: {deadline_seconds: 3}";
+    let timeless = refusal(&dsgd, "ring", links);
+    expect(&timeless, "3", &["`network.compute`", "nobody is late"]);
     let walks = format!("{{dfedrw: {{walkers: 2, hops: 3, {SGD}}}}}");
     let seen = refusal(&walks, "ring", "stragglers: {share: 0.5, policy: isolate}");
     expect(&seen, "isolate", &["walks that are cut short count"]);
+}
+
+#[test]
+fn failures_that_together_leave_nobody_are_refused() {
+    let dsgd = format!("{{dsgd: {{{SGD}}}}}");
+    let halves = |from: usize, until: usize| {
+        format!(
+            "failures: [{{edges: {{count: 1}}}}, {{clients: {{list: [0, 1, 2, 3, 4]}}, until_round: {until}}}, \
+             {{clients: {{list: [5, 6, 7, 8, 9]}}, from_round: {from}}}]"
+        )
+    };
+    let fedavg = format!("{{fedavg: {{participation: {{share: 0.5}}, {SGD}}}}}");
+    for (method, topology) in [(&dsgd, "ring"), (&fedavg, "")] {
+        let halves = halves(3, 4).replace("{edges: {count: 1}}", "{clients: {count: 0}}");
+        let seen = refusal(method, topology, &halves);
+        let words = "failures.2.clients: found nobody left in round 3 after this failure and those before it";
+        assert!(seen.message.starts_with(words), "{seen:?}");
+    }
+    let planned = |more: &str| {
+        let source = experiment(&dsgd, "ring", more);
+        let planned = plan(&source, &DataFolder::new("nowhere"));
+        planned.map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(planned(&halves(4, 4)), Ok(()), "the others are back");
+    assert_eq!(planned(&halves(6, 9)), Ok(()), "the last round is 5");
+    let nine = "{clients: {count: 9}}";
+    let seen = planned(&format!("failures: [{nine}, {nine}]"));
+    assert!(seen.unwrap_err().contains("failures.1.clients"));
+    // Three draws spare the same one of 10 clients in one round of a hundred.
+    let each = "{clients: {count: 9}, redraw: each_round}";
+    let seen = planned(&format!("failures: [{each}, {each}, {each}]"));
+    assert!(seen.unwrap_err().contains("nobody left in round"));
+}
+
+#[test]
+fn numbers_that_do_not_suit_the_clients_say_how_many_there_are() {
+    let p_fedavg = format!("{{p_fedavg: {{servers: {{count: 11}}, {SGD}}}}}");
+    let seen = refusal(&p_fedavg, "ring", "");
+    expect(
+        &seen,
+        "11",
+        &["servers.count is 11 for 10 clients, but every server needs"],
+    );
+    let walks = format!("{{dfedrw: {{walkers: 12, hops: 3, {SGD}}}}}");
+    let seen = refusal(&walks, "ring", "");
+    expect(
+        &seen,
+        "12",
+        &["walkers is 12 for 10 clients, but walks begin at distinct"],
+    );
+    let dsgd = format!("{{dsgd: {{{SGD}}}}}");
+    let seen = refusal(&dsgd, "ring", "failures: [{clients: {list: [10]}}]");
+    expect(
+        &seen,
+        "list",
+        &["found client 10, needed numbers of clients from 0 to 9"],
+    );
 }
 
 #[test]
