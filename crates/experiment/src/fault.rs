@@ -191,6 +191,11 @@ impl Fault {
         match self {
             Self::UnknownKey { key, known } => Some(suggestion(key, known, "keys here")),
             Self::UnknownChoice { found, known } => Some(suggestion(found, known, "choices")),
+            Self::OneChoice { found, .. } if beside_outside(found).is_some() => {
+                beside_outside(found).map(|schedule| {
+                    format!("write `{{{schedule}: {{list: [..], outside: alone}}}}`: `outside` goes beside `list`")
+                })
+            }
             Self::OneChoice { known, .. } if known.is_empty() => {
                 Some("keep one of them".to_owned())
             }
@@ -240,6 +245,16 @@ impl Fault {
             Self::Memory { .. } | Self::Data(_) => "asked for here",
             _ => "set here",
         }
+    }
+}
+
+/// The schedule whose `outside` was written beside it, not within.
+fn beside_outside(found: &[String]) -> Option<&'static str> {
+    match found {
+        [one, other] if one == "outside" || other == "outside" => ["phases", "periodic"]
+            .into_iter()
+            .find(|schedule| one == schedule || other == schedule),
+        _ => None,
     }
 }
 

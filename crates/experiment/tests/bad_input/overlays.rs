@@ -147,6 +147,32 @@ fn overlay_and_method_must_fit_each_other() {
 }
 
 #[test]
+fn outside_beside_a_schedule_is_told_where_it_goes() {
+    for (schedule, list) in [
+        (
+            "phases",
+            "[{rounds: 2, nodes: {first: 5}, of: ring}, {of: ring}]",
+        ),
+        ("periodic", "[ring, star]"),
+    ] {
+        let help = format!("write `{{{schedule}: {{list: [..], outside: alone}}}}`");
+        for text in [
+            format!("{{{schedule}: {list}, outside: frozen}}"),
+            format!("{{outside: frozen, {schedule}: {list}}}"),
+        ] {
+            let seen = refused(&with("topology", &format!("topology: {text}")));
+            assert!(seen.help.starts_with(&help), "{seen:?}");
+            assert!(
+                seen.help.ends_with("`outside` goes beside `list`"),
+                "{seen:?}"
+            );
+        }
+        let right = format!("topology: {{{schedule}: {{list: {list}, outside: frozen}}}}");
+        assert!(plan(&with("topology", &right), &DataFolder::new("nowhere")).is_ok());
+    }
+}
+
+#[test]
 fn every_entry_of_a_schedule_is_built_before_the_run() {
     let regular = "{regular: {degree: 3}}";
     let phases =
