@@ -134,28 +134,48 @@ pub(crate) struct SpeedupArguments {
     #[arg(long, value_name = "YAML", default_value = "complete")]
     pub(crate) topology: String,
     /// Servers, M
-    #[arg(long, value_parser = value_parser!(u32).range(2..=100_000))]
+    #[arg(long, allow_negative_numbers = true, value_parser = value_parser!(u32).range(2..=100_000))]
     pub(crate) servers: u32,
-    /// Clients that take part in a round, K, dealt evenly to the servers
-    #[arg(long, value_parser = value_parser!(u32).range(1..=10_000_000))]
+    /// Clients that take part in a round, K, dealt evenly to the servers, at least one to each
+    #[arg(long, allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..=10_000_000))]
     pub(crate) participants: u32,
     /// Local iterations of each, E
-    #[arg(long, default_value_t = 1, value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..))]
     pub(crate) local_steps: u32,
     /// Mean seconds of one model between a server and its clients, Y1
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 1.0,
+        allow_negative_numbers = true
+    )]
     pub(crate) server_delay: f64,
     /// Mean seconds of one model at a client, Y2
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 1.0,
+        allow_negative_numbers = true
+    )]
     pub(crate) client_delay: f64,
     /// Mean seconds of a local iteration, Z
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 1.0,
+        allow_negative_numbers = true
+    )]
     pub(crate) step_delay: f64,
     /// Mean seconds of one model from a server to a neighbour, T
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 1.0,
+        allow_negative_numbers = true
+    )]
     pub(crate) exchange_delay: f64,
     /// Rounds that the means are taken over
-    #[arg(long, default_value_t = 20_000, value_parser = value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 20_000, allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..))]
     pub(crate) samples: u32,
     /// Seed of the delays and of a random topology
     #[arg(long, default_value_t = 1)]

@@ -29,8 +29,9 @@ struct Line {
 /// Prints how long a round takes with one server and with several, P-FedAvg (20).
 ///
 /// # Errors
-/// [`Failure::Refused`] if the overlay cannot be built or a delay is not above 0.
+/// [`Failure::Refused`] if the overlay cannot be built, a delay is not above 0 or a server would have no participant.
 pub(crate) fn speedup(arguments: &SpeedupArguments) -> Result<(), Failure> {
+    check(arguments)?;
     let (topology, _) = as_in_a_file(&arguments.topology, None)?;
     let drawn = |purpose| stream(arguments.seed, purpose, Key::default());
     let overlay = topology.build(arguments.servers as usize, &mut drawn(Purpose::Overlay))?;
@@ -59,6 +60,30 @@ pub(crate) fn speedup(arguments: &SpeedupArguments) -> Result<(), Failure> {
     row("P-FedAvg without a barrier", seconds.p_fedavg_unbarred);
     row("speed-up (20)", seconds.speed_up());
     Ok(table.print()?)
+}
+
+/// Checks the values that are not of their type alone.
+fn check(arguments: &SpeedupArguments) -> Result<(), Failure> {
+    let delays = [
+        ("--server-delay", arguments.server_delay),
+        ("--client-delay", arguments.client_delay),
+        ("--step-delay", arguments.step_delay),
+        ("--exchange-delay", arguments.exchange_delay),
+    ];
+    let is_delay = |seconds: f64| seconds > 0.0 && seconds.is_finite();
+    if let Some((option, seconds)) = delays.iter().find(|(_, seconds)| !is_delay(*seconds)) {
+        let message = format!("{option}: found {seconds}, needed a number of seconds above 0");
+        return Err(Failure::refused(message));
+    }
+    let (participants, servers) = (arguments.participants, arguments.servers);
+    if participants < servers {
+        let message = format!(
+            "--participants: found {participants}, needed at least {servers}: with fewer some of the {servers} servers would \
+             have nobody to wait for; take more participants or fewer --servers"
+        );
+        return Err(Failure::refused(message));
+    }
+    Ok(())
 }
 
 fn exponential(mean: f64) -> Distribution {
@@ -93,6 +118,6 @@ mod tests {
     #[test]
     fn participants_are_dealt_evenly() {
         assert_eq!(shared_out(11, 4), [3, 3, 3, 2]);
-        assert_eq!(shared_out(2, 3), [1, 1, 0]);
+        assert_eq!(shared_out(6, 3), [2, 2, 2]);
     }
 }

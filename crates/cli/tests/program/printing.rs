@@ -172,10 +172,20 @@ fn the_speed_up_of_several_servers_can_be_asked_for() {
     assert!((speed_up - 1.8507).abs() < 0.027, "{speed_up}");
     let table = sandbox.says(line).ended_with(0).out;
     assert!(table.contains(&format!("{speed_up:.4}")), "{table}");
+    for (more, parts) in [
+        ("--step-delay 0", ["--step-delay", "above 0"]),
+        ("--server-delay -1", ["--server-delay", "found -1"]),
+        ("--samples -3", ["--samples", "-3 is not in"]),
+    ] {
+        sandbox
+            .says(&format!("{line} {more}"))
+            .ended_with(2)
+            .complained_of(&parts);
+    }
     sandbox
-        .says(&format!("{line} --step-delay 0"))
+        .says("speedup --servers 5 --participants 3")
         .ended_with(2)
-        .complained_of(&["delays.step"]);
+        .complained_of(&["--participants: found 3, needed at least 5"]);
 }
 
 #[test]
