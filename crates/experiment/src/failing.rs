@@ -14,7 +14,8 @@ use crate::planned_overlay::PlannedOverlay;
 /// The most rounds for which failures are drawn that are drawn anew in each round.
 const MOST_ROUNDS: usize = 1000;
 
-/// Checks that in no round all clients have failed, whom several failures may hit together.
+/// Checks that in no round all clients have failed, whom several failures may hit together, if it is their models that are
+/// judged: that of a server stays, and is only warned of.
 ///
 /// # Interpretation
 /// Those who are listed or drawn once are gone for many rounds, so that a single round without anybody is refused. With
@@ -25,6 +26,9 @@ const MOST_ROUNDS: usize = 1000;
 /// [`ConfigError`] at the failure that leaves nobody.
 pub(crate) fn check(run: &Resolved<'_>, clients: usize) -> Result<(), ConfigError> {
     let config = &run.config;
+    if !judges_clients(config, clients) {
+        return Ok(());
+    }
     let found = nobody_left(config, clients).map_err(|error| run.error(error, "failures"))?;
     let Some((index, round)) = found else {
         return Ok(());
@@ -66,7 +70,8 @@ fn nobody_left(
         .by_ref()
         .filter(|round| *round <= config.rounds)
         .find_map(of_lasting);
-    if found.is_some() || lasting == config.failures || !judges_clients(config, clients) {
+    let by_chance = lasting != config.failures && judges_clients(config, clients);
+    if found.is_some() || !by_chance {
         return Ok(found);
     }
     Ok(judged(config)
@@ -86,6 +91,7 @@ fn lasting(failures: &Failures) -> Failures {
     lasting
 }
 
+/// Whether the models that are judged are those of clients.
 fn judges_clients(config: &RunConfig, clients: usize) -> bool {
     config.algorithm.rows(clients).kind == RowKind::Client
 }
@@ -97,8 +103,12 @@ fn judged(config: &RunConfig) -> impl Iterator<Item = usize> {
     std::iter::once(1).chain(every).chain([config.rounds])
 }
 
-/// Failures that change nothing.
-pub(crate) fn warnings(config: &RunConfig, planned: Option<&PlannedOverlay>) -> Vec<String> {
+/// What may not be meant of failures: that they change nothing, or leave a server without clients.
+pub(crate) fn warnings(
+    config: &RunConfig,
+    clients: usize,
+    planned: Option<&PlannedOverlay>,
+) -> Vec<String> {
     let fixed = planned.filter(|planned| !planned.topology.varies());
     let of_failure = |(index, failure): (usize, &Failure)| {
         let (from, rounds) = (failure.from_round, config.rounds);
@@ -124,8 +134,15 @@ pub(crate) fn warnings(config: &RunConfig, planned: Option<&PlannedOverlay>) -> 
             "failures.{index}.edges.list names {a}-{b}{more}, which the overlay does not have"
         ))
     };
+    let nobody = match judges_clients(config, clients) {
+        true => None,
+        false => nobody_left(config, clients).ok().flatten(),
+    };
+    let nobody = nobody.map(|(index, round)| {
+        format!("no client is alive in round {round} after failures.{index} and those before it: nobody trains")
+    });
     let failures = config.failures.0.iter().enumerate();
-    failures.filter_map(of_failure).collect()
+    failures.filter_map(of_failure).chain(nobody).collect()
 }
 
 /// Whether the overlay has an edge; a directed one only from the first node to the second.

@@ -118,7 +118,7 @@ impl<'a> Planner<'a> {
         let graph = overlay.as_ref().map(|planned| &planned.overlay);
         let forecast = method.forecast(&population.setting, graph);
         warnings.extend(checks::deadline(&run, &population, clock.as_ref()));
-        warnings.extend(failing::warnings(&config, overlay.as_deref()));
+        warnings.extend(failing::warnings(&config, clients, overlay.as_deref()));
         warnings.extend(self::warnings(&config, overlay.as_deref()));
         Ok(RunPlan {
             id: run_id(&config),

@@ -25,6 +25,25 @@ fn model_bytes(case: &Case) -> u64 {
 }
 
 #[test]
+fn a_run_in_which_nobody_is_left_ends_with_what_was_recorded() {
+    let failures =
+        "failures=[{clients: {list: [0, 1, 2]}}, {clients: {list: [3, 4, 5]}, from_round: 3}]";
+    // Such failures are refused when they are planned; others, drawn in each of many rounds, may still leave nobody.
+    let mut case = Case::new(&[DSGD]);
+    let yaml = failures.trim_start_matches("failures=");
+    case.plan.config.failures = serde_yaml::from_str(yaml).unwrap();
+    let report = case.run();
+    let Ending::Failed { error } = &report.ending else {
+        panic!("{:?}", report.ending)
+    };
+    assert!(error.to_string().contains("alive after round 3"), "{error}");
+    assert_eq!(records(&report).len(), 3);
+    // A server's model is there to be judged.
+    let server = "algorithm={fedavg: {batch_size: 7, learning_rate: 0.1}}";
+    finished(&[server, "topology=null", failures]);
+}
+
+#[test]
 fn clients_fail_from_their_round_and_come_back() {
     let failures = "failures=[{clients: {list: [1, 4]}, from_round: 3, until_round: 6}]";
     let (records, case) = finished(&[DSGD, failures]);
