@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use csv::ByteRecord;
 use serde::{Deserialize, Serialize};
 
-use self::records::Records;
+use self::records::{Records, text};
 use crate::dealt::{Dealt, Tagged};
 use crate::fault::Fault;
 use crate::table::{self, MOST_NUMBERS, Words};
@@ -219,10 +219,13 @@ pub(crate) fn table(
     let records = Records::begin(content, settings)?;
     let (names, width) = (&records.names, records.width());
     let mut table = match before {
-        Some(table) if table.width != width || table.names != *names => {
+        Some(table) if table.width != width => {
             let needed = table.width;
             let reason = format!("{width} features found, the {needed} of the first file needed");
             return Err(Fault::at(0_u64, reason));
+        }
+        Some(table) if table.names != *names => {
+            return Err(Fault::at(0_u64, other_name(table.names, names)));
         }
         Some(table) => table,
         None => Table {
@@ -248,10 +251,21 @@ pub(crate) fn table(
     Ok(table)
 }
 
+/// Says which of the columns of two files are the first that are called otherwise.
+fn other_name(first: Option<Vec<String>>, second: &Option<Vec<String>>) -> String {
+    let (first, second) = (first.iter().flatten(), second.iter().flatten());
+    let mut pairs = first.zip(second).enumerate();
+    match pairs.find(|(_, (needed, found))| needed != found) {
+        Some((column, (needed, found))) => {
+            format!("column {column} is called `{found}`, `{needed}` as in the first file needed")
+        }
+        None => "the names of the first file's columns needed".into(),
+    }
+}
+
 /// The word in a column.
 fn word(record: &ByteRecord, column: usize) -> Result<String, String> {
-    let text = String::from_utf8_lossy(&record[column]);
-    match text.trim() {
+    match text(record, column)? {
         "" => Err(format!("column {column} is empty, a value needed")),
         text => Ok(text.to_owned()),
     }
@@ -283,9 +297,9 @@ pub(crate) fn numbers(
         }
         found += 1;
         let row = dealt.next_row();
-        for (column, field) in record.iter().enumerate() {
+        for column in 0..record.len() {
             if column != chosen.label && Some(column) != chosen.client {
-                row.push(number(column, field)?);
+                row.push(number(record, column)?);
             }
         }
         Ok(())
@@ -300,9 +314,8 @@ pub(crate) fn numbers(
 }
 
 /// The number in a column.
-fn number(column: usize, field: &[u8]) -> Result<f32, String> {
-    let text = String::from_utf8_lossy(field);
-    let text = text.trim();
+fn number(record: &ByteRecord, column: usize) -> Result<f32, String> {
+    let text = text(record, column)?;
     match text.parse::<f32>() {
         Ok(value) if value.is_finite() => Ok(value),
         _ => {
@@ -315,13 +328,14 @@ fn number(column: usize, field: &[u8]) -> Result<f32, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packing::Packing;
 
     fn settings(json: &str) -> CsvTable {
         serde_json::from_str(json).unwrap()
     }
 
     /// Loads `table.csv`, and `test.csv` if given, with the settings `json`.
-    fn load(json: &str, table: &str, test: &str) -> Result<Splits, DataError> {
+    fn load(json: &str, table: impl AsRef<[u8]>, test: &str) -> Result<Splits, DataError> {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("table.csv"), table).unwrap();
         std::fs::write(folder.path().join("test.csv"), test).unwrap();
@@ -389,6 +403,65 @@ mod tests {
         assert!(
             !refusal(kind, FLOWERS).contains("data fetch"),
             "nothing to fetch"
+        );
+    }
+
+    #[test]
+    fn text_that_is_not_utf_8_is_refused_rather_than_merged() {
+        let refusal = |table: &[u8]| {
+            let json = r#"{"file": "table.csv", "label": "kind"}"#;
+            load(json, table, "").unwrap_err().to_string()
+        };
+        let label = refusal(b"a,kind\n1,tea\n2,caf\xe9\n3,caf\xe8\n");
+        let told = "at byte 13: line 3, column 1: text that is not UTF-8; save the file as UTF-8";
+        assert!(label.contains(told), "{label}");
+        let header = refusal(b"\xe9,kind\n1,2\n2,3\n");
+        assert!(
+            header.contains("line 1, column 0: text that is not"),
+            "{header}"
+        );
+        let number = refusal(b"a,kind\n1,2\n\xe9,3\n");
+        assert!(
+            number.contains("line 3, column 0: text that is not"),
+            "{number}"
+        );
+    }
+
+    #[test]
+    fn columns_are_called_by_one_name_in_all_files() {
+        let twice = load(
+            r#"{"file": "table.csv", "label": "b"}"#,
+            "b,a,b\n1,2,3\n",
+            "",
+        );
+        let twice = twice.unwrap_err().to_string();
+        assert!(
+            twice.contains("columns 0 and 2 are both called `b`"),
+            "{twice}"
+        );
+        let by_place = load(
+            r#"{"file": "table.csv", "label": 0}"#,
+            "b,a,b\n1,2,3\n2,2,3\n",
+            "",
+        );
+        by_place.unwrap();
+        let json = r#"{"file": "table.csv", "label": "kind", "test": {"file": "test.csv"}}"#;
+        let other = load(json, "a,kind\n1,2\n2,3\n", "b,kind\n1,2\n").unwrap_err();
+        let told = "test.csv: at byte 0: column 0 is called `b`, `a` as in the first file needed";
+        assert!(other.to_string().contains(told), "{other}");
+    }
+
+    #[test]
+    fn damage_of_a_packed_table_is_called_that() {
+        use crate::packing::tests::stream;
+        let folder = tempfile::tempdir().unwrap();
+        let settings = settings(r#"{"file": "t.csv.gz", "label": 0, "header": false}"#);
+        let packed = stream(Packing::Gzip, &b"1,2\n0,2\n".repeat(99));
+        std::fs::write(folder.path().join("t.csv.gz"), &packed[..packed.len() - 4]).unwrap();
+        let refusal = settings.load(&DataFolder::new(folder.path())).unwrap_err();
+        assert!(
+            refusal.to_string().contains("damaged gzip data: "),
+            "{refusal}"
         );
     }
 
