@@ -3,7 +3,7 @@
 mod conditions;
 mod spectrum;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -75,6 +75,26 @@ impl Default for Cwru {
             normal: NormalRecordings::All,
         }
     }
+}
+
+/// Where the file that its makers call `number` is had, and what does without it.
+pub(crate) fn makers_file(number: u16) -> String {
+    format!(
+        "it is {number}.mat of https://engineering.case.edu/bearingdatacenter/download-data-file; `normal: halves` \
+         does without it"
+    )
+}
+
+/// How the file of `dataset` at `path` is had, if it is a recording that no mirror has.
+pub(crate) fn by_hand(dataset: &str, path: &Path) -> Option<String> {
+    let manifest = Manifest::by_name(dataset)
+        .ok()
+        .filter(|_| dataset == NAME)?;
+    let normal = TEN.iter().find(|condition| condition.is_normal())?;
+    let load = (0..LOADS).find(|load| path.ends_with(normal.file(*load)))?;
+    let name = normal.file(load);
+    let listed = manifest.files.iter().any(|file| file.name == name);
+    (!listed).then(|| makers_file(normal.number(load)))
 }
 
 /// Windows of one recording.
@@ -251,16 +271,40 @@ fn features(content: &[u8], recording: &Recording) -> Result<Vec<f64>, mat5::Fau
         channels.iter().any(|channel| channel == name)
     })?;
     let fault = |reason| mat5::Fault { offset: 0, reason };
-    let spectrum = |channel: &String| {
+    let signal = |channel: &String| {
         let found = arrays.iter().find(|array| &array.name == channel);
-        let signal = found.ok_or_else(|| fault(format!("no array {channel}")))?;
-        windows(signal, recording.skipped).map_err(fault)
+        found.ok_or_else(|| fault(format!("no array {channel}")))
     };
-    let (drive, fan) = (spectrum(&channels[0])?, spectrum(&channels[1])?);
+    let (drive, fan) = (signal(&channels[0])?, signal(&channels[1])?);
+    alike(drive, fan).map_err(fault)?;
+    let spectrum = |signal| windows(signal, recording.skipped).map_err(fault);
+    let (drive, fan) = (spectrum(drive)?, spectrum(fan)?);
     let both = drive.chunks_exact(BINS).zip(fan.chunks_exact(BINS));
     Ok(both
         .flat_map(|(drive, fan)| [drive, fan].concat())
         .collect())
+}
+
+/// Checks that both channels are one row or column of equally many samples.
+fn alike(drive: &Array, fan: &Array) -> Result<(), String> {
+    for Array {
+        name, dimensions, ..
+    } in [drive, fan]
+    {
+        if dimensions.iter().filter(|size| **size != 1).count() > 1 {
+            return Err(format!(
+                "array {name} is of shape {dimensions:?}, one row or one column needed"
+            ));
+        }
+    }
+    let [first, second] = [drive, fan].map(|array| (&array.name, array.values.len()));
+    match first.1 == second.1 {
+        true => Ok(()),
+        false => Err(format!(
+            "array {} has {} samples, array {} {}: equally many needed",
+            first.0, first.1, second.0, second.1
+        )),
+    }
 }
 
 /// The magnitudes `[400, 150]` of the windows of `signal` after the first `skipped`.
@@ -394,6 +438,48 @@ mod tests {
             refusal(239_999, 400),
             "array X097_DE_time has 239999 samples, 240000 needed"
         );
+    }
+
+    #[test]
+    fn channels_are_vectors_of_equally_many_samples() {
+        let array = |name: &str, dimensions: &[usize]| Array {
+            name: name.into(),
+            dimensions: dimensions.to_vec(),
+            values: vec![0.0; dimensions.iter().product()],
+        };
+        let drive = array("D", &[6, 1]);
+        assert_eq!(alike(&drive, &array("F", &[1, 6])), Ok(()));
+        assert_eq!(
+            alike(&drive, &array("F", &[5, 1])).unwrap_err(),
+            "array D has 6 samples, array F 5: equally many needed"
+        );
+        assert_eq!(
+            alike(&array("D", &[2, 3]), &drive).unwrap_err(),
+            "array D is of shape [2, 3], one row or one column needed"
+        );
+    }
+
+    #[test]
+    fn a_broken_recording_without_a_mirror_is_replaced_by_hand() {
+        let broken = |file: &str| {
+            let fault = crate::fault::Fault::at(0_u64, "broken");
+            fault
+                .of(NAME, Path::new("data/cwru").join(file))
+                .to_string()
+        };
+        for (load, number) in [(1, 98), (2, 99), (3, 100)] {
+            let error = broken(&format!("normal/NORMAL_{load}.mat"));
+            assert!(
+                error.contains(&format!("it is {number}.mat of https://")),
+                "{error}"
+            );
+            assert!(
+                error.ends_with("`normal: halves` does without it"),
+                "{error}"
+            );
+            assert!(!error.contains("data fetch"), "{error}");
+        }
+        assert!(broken("normal/NORMAL_0.mat").contains("`meshfold data fetch cwru`"));
     }
 
     #[test]
