@@ -168,6 +168,15 @@ impl CsvTable {
         let mut table = read.expect("there is a file");
         let (labels, clients) = (take(&mut table.labels), take(&mut table.clients));
         let (count, classes) = (labels.len(), labels.different());
+        let (train, test) = match &self.test {
+            CsvTest::Share(share) => {
+                table::drawn(count, *share, self.seed).map_err(|fault| fault.of(NAME, &files[0]))?
+            }
+            CsvTest::File(_) => {
+                let first = table.ends[0] as u32;
+                ((0..first).collect(), (first..count as u32).collect())
+            }
+        };
         if !(2..=usize::from(u16::MAX)).contains(&classes) {
             return Err(DataError::Setting {
                 dataset: NAME,
@@ -176,13 +185,6 @@ impl CsvTable {
                 needed: "from 2 to 65535 classes".into(),
             });
         }
-        let (train, test) = match &self.test {
-            CsvTest::Share(share) => table::drawn(NAME, count, *share, self.seed)?,
-            CsvTest::File(_) => {
-                let first = table.ends[0] as u32;
-                ((0..first).collect(), (first..count as u32).collect())
-            }
-        };
         let labels = labels.numbered().into_iter().map(|label| label as u16);
         let tagged = Tagged {
             labels: labels.collect(),
@@ -393,6 +395,9 @@ mod tests {
         assert!(place.contains("no column 2 among 2"), "{place}");
         assert!(refusal(kind, "").contains("without rows"));
         assert!(refusal(kind, "a,kind\nnan,2\n1,3\n").contains("no finite number"));
+        let row = refusal(kind, "a,kind\n1,2\n");
+        let told = "table.csv: at byte 0: examples found: 1, at least 2 needed";
+        assert!(row.contains(told), "{row}");
         let one = refusal(kind, "a,kind\n1,2\n1,2\n");
         assert!(
             one.contains("label is a column of 1 different values"),

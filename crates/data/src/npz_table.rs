@@ -189,12 +189,18 @@ impl NpzTable {
             return Err(Fault::at(0_u64, reason).of(NAME, &sources[0].path));
         }
         let (train, test) = match &self.test {
-            NpzTest::Share(share) => table::drawn(NAME, count, *share, self.seed)?,
+            NpzTest::Share(share) => table::drawn(count, *share, self.seed)
+                .map_err(|fault| fault.of(NAME, &sources[0].path))?,
             NpzTest::Arrays(_) | NpzTest::File(_) => {
                 let first = sources[0].labels.len() as u32;
                 ((0..first).collect(), (first..count as u32).collect())
             }
         };
+        if labels.iter().all(|label| *label == labels[0]) {
+            let reason = "labels of one class alone, at least 2 needed";
+            let entry = sources[0].path.join(format!("{}.npy", self.y));
+            return Err(Fault::at(0_u64, reason).of(NAME, entry));
+        }
         Ok(Tagged {
             classes: usize::from(labels.iter().max().copied().unwrap_or_default()) + 1,
             clients: clients.map(|clients| clients.concat()),
@@ -442,6 +448,12 @@ mod tests {
             &[0.5_f32, 1.0].map(f32::to_le_bytes).concat(),
         );
         assert!(refusal(&x, &half).contains("0.5 found, a whole number"));
+        let alike = refusal(&x, &array("|u1", "(2,)", &[3, 3]));
+        let told = "y.npy: at byte 0: labels of one class alone, at least 2 needed";
+        assert!(alike.contains(told), "{alike}");
+        let one = refusal(&array("|u1", "(1, 1)", &[0]), &array("|u1", "(1,)", &[0]));
+        let told = "a.npz: at byte 0: examples found: 1, at least 2 needed";
+        assert!(one.contains(told), "{one}");
         let flat = array("|u1", "(2,)", &[0, 1]);
         assert!(refusal(&flat, &y).contains("2 to 4 dimensions"));
         let absent = load(r#"{"file": "a.npz", "y": "t"}"#, &[("x.npy", &x)]).unwrap_err();
