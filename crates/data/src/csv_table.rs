@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use csv::ByteRecord;
 use serde::{Deserialize, Serialize};
 
-use self::records::Records;
+use self::records::{Records, text};
 use crate::dealt::{Dealt, Tagged};
 use crate::fault::Fault;
 use crate::table::{self, MOST_NUMBERS, Words};
@@ -168,6 +168,15 @@ impl CsvTable {
         let mut table = read.expect("there is a file");
         let (labels, clients) = (take(&mut table.labels), take(&mut table.clients));
         let (count, classes) = (labels.len(), labels.different());
+        let (train, test) = match &self.test {
+            CsvTest::Share(share) => {
+                table::drawn(count, *share, self.seed).map_err(|fault| fault.of(NAME, &files[0]))?
+            }
+            CsvTest::File(_) => {
+                let first = table.ends[0] as u32;
+                ((0..first).collect(), (first..count as u32).collect())
+            }
+        };
         if !(2..=usize::from(u16::MAX)).contains(&classes) {
             return Err(DataError::Setting {
                 dataset: NAME,
@@ -176,13 +185,6 @@ impl CsvTable {
                 needed: "from 2 to 65535 classes".into(),
             });
         }
-        let (train, test) = match &self.test {
-            CsvTest::Share(share) => table::drawn(NAME, count, *share, self.seed)?,
-            CsvTest::File(_) => {
-                let first = table.ends[0] as u32;
-                ((0..first).collect(), (first..count as u32).collect())
-            }
-        };
         let labels = labels.numbered().into_iter().map(|label| label as u16);
         let tagged = Tagged {
             labels: labels.collect(),
@@ -219,10 +221,13 @@ pub(crate) fn table(
     let records = Records::begin(content, settings)?;
     let (names, width) = (&records.names, records.width());
     let mut table = match before {
-        Some(table) if table.width != width || table.names != *names => {
+        Some(table) if table.width != width => {
             let needed = table.width;
             let reason = format!("{width} features found, the {needed} of the first file needed");
             return Err(Fault::at(0_u64, reason));
+        }
+        Some(table) if table.names != *names => {
+            return Err(Fault::at(0_u64, other_name(table.names, names)));
         }
         Some(table) => table,
         None => Table {
@@ -248,10 +253,21 @@ pub(crate) fn table(
     Ok(table)
 }
 
+/// Says which of the columns of two files are the first that are called otherwise.
+fn other_name(first: Option<Vec<String>>, second: &Option<Vec<String>>) -> String {
+    let (first, second) = (first.iter().flatten(), second.iter().flatten());
+    let mut pairs = first.zip(second).enumerate();
+    match pairs.find(|(_, (needed, found))| needed != found) {
+        Some((column, (needed, found))) => {
+            format!("column {column} is called `{found}`, `{needed}` as in the first file needed")
+        }
+        None => "the names of the first file's columns needed".into(),
+    }
+}
+
 /// The word in a column.
 fn word(record: &ByteRecord, column: usize) -> Result<String, String> {
-    let text = String::from_utf8_lossy(&record[column]);
-    match text.trim() {
+    match text(record, column)? {
         "" => Err(format!("column {column} is empty, a value needed")),
         text => Ok(text.to_owned()),
     }
@@ -283,9 +299,9 @@ pub(crate) fn numbers(
         }
         found += 1;
         let row = dealt.next_row();
-        for (column, field) in record.iter().enumerate() {
+        for column in 0..record.len() {
             if column != chosen.label && Some(column) != chosen.client {
-                row.push(number(column, field)?);
+                row.push(number(record, column)?);
             }
         }
         Ok(())
@@ -300,9 +316,8 @@ pub(crate) fn numbers(
 }
 
 /// The number in a column.
-fn number(column: usize, field: &[u8]) -> Result<f32, String> {
-    let text = String::from_utf8_lossy(field);
-    let text = text.trim();
+fn number(record: &ByteRecord, column: usize) -> Result<f32, String> {
+    let text = text(record, column)?;
     match text.parse::<f32>() {
         Ok(value) if value.is_finite() => Ok(value),
         _ => {
@@ -313,120 +328,4 @@ fn number(column: usize, field: &[u8]) -> Result<f32, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn settings(json: &str) -> CsvTable {
-        serde_json::from_str(json).unwrap()
-    }
-
-    /// Loads `table.csv`, and `test.csv` if given, with the settings `json`.
-    fn load(json: &str, table: &str, test: &str) -> Result<Splits, DataError> {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("table.csv"), table).unwrap();
-        std::fs::write(folder.path().join("test.csv"), test).unwrap();
-        settings(json).load(&DataFolder::new(folder.path()))
-    }
-
-    const FLOWERS: &str = "length,kind,width,site\n1.5,b,2,south\n2.5,a,4,north\n3.5,b,6,north\n";
-
-    #[test]
-    fn features_labels_and_clients_are_told_apart() {
-        let json =
-            r#"{"file": "table.csv", "label": "kind", "client": 3, "test": {"file": "test.csv"}}"#;
-        let test = "length,kind,width,site\n9,c,8,east\n";
-        let splits = load(json, FLOWERS, test).unwrap();
-        let train = &splits.train;
-        assert_eq!(train.labels(), [1, 0, 1]);
-        assert_eq!((train.classes(), train.width()), (3, 2));
-        assert_eq!(train.row(2), [3.5, 6.0]);
-        assert_eq!(train.owners(), Some([2, 1, 1].as_slice()));
-        assert_eq!(splits.test.labels(), [2]);
-        assert_eq!(splits.test.owners(), Some([0].as_slice()));
-    }
-
-    #[test]
-    fn standardising_takes_the_training_rows_alone() {
-        let json = r#"{"file": "table.csv", "label": 0, "header": false, "delimiter": ";", "standardise": true,
-            "test": {"file": "test.csv"}}"#;
-        let splits = load(json, "0;1\n1;3\n", "0;7\n").unwrap();
-        assert_eq!(splits.train.row(1), [1.0]);
-        assert_eq!(splits.test.row(0), [5.0]);
-    }
-
-    #[test]
-    fn a_share_is_held_out() {
-        let table: String = (0..50).map(|i| format!("{i},{}\n", i % 2)).collect();
-        let json = r#"{"file": "table.csv", "label": 1, "header": false, "seed": 3}"#;
-        let splits = load(json, &table, "").unwrap();
-        assert_eq!((splits.train.len(), splits.test.len()), (40, 10));
-    }
-
-    #[test]
-    fn faults_say_where_they_lie() {
-        let refusal = |json: &str, table: &str| load(json, table, "").unwrap_err().to_string();
-        let kind = r#"{"file": "table.csv", "label": "kind"}"#;
-        let words = refusal(kind, FLOWERS);
-        assert!(
-            words.contains("at byte 23: column 3: `south` is no finite number"),
-            "{words}"
-        );
-        let ragged = refusal(kind, "a,kind\n1,2\n1,2,3\n");
-        assert!(ragged.contains("at byte"), "{ragged}");
-        let unnamed = refusal(kind, "a,b\n1,2\n");
-        assert!(unnamed.contains("no column is called `kind`"), "{unnamed}");
-        let place = refusal(r#"{"file": "table.csv", "label": 2}"#, "a,b\n1,2\n");
-        assert!(place.contains("no column 2 among 2"), "{place}");
-        assert!(refusal(kind, "").contains("without rows"));
-        assert!(refusal(kind, "a,kind\nnan,2\n1,3\n").contains("no finite number"));
-        let one = refusal(kind, "a,kind\n1,2\n1,2\n");
-        assert!(
-            one.contains("label is a column of 1 different values"),
-            "{one}"
-        );
-        let share = r#"{"file": "table.csv", "label": 0, "test": {"share": 1.5}}"#;
-        assert!(refusal(share, FLOWERS).contains("test.share is 1.5"));
-        assert!(
-            !refusal(kind, FLOWERS).contains("data fetch"),
-            "nothing to fetch"
-        );
-    }
-
-    #[test]
-    fn the_outline_is_that_of_the_examples_and_needs_no_numbers() {
-        let folder = tempfile::tempdir().unwrap();
-        let place = DataFolder::new(folder.path());
-        let table = |width: &str| {
-            let rows = (0..20).map(|i| format!("{i},{},{width},{}\n", i % 3, i % 4));
-            std::fs::write(folder.path().join("t.csv"), rows.collect::<String>()).unwrap();
-        };
-        let settings = settings(r#"{"file": "t.csv", "label": 1, "client": 3, "header": false}"#);
-        table("2.5");
-        let outline = settings.outline(&place).unwrap();
-        assert_eq!(outline, Outline::of(&settings.load(&place).unwrap()));
-        table("none");
-        assert_eq!(settings.outline(&place).unwrap(), outline);
-        assert!(settings.load(&place).is_err());
-    }
-
-    #[test]
-    fn a_file_that_changes_while_it_is_read_is_refused() {
-        let settings = settings(r#"{"file": "t", "label": 0, "header": false}"#);
-        let tagged = Tagged {
-            labels: vec![0, 1],
-            classes: 2,
-            clients: None,
-            train: vec![0],
-            test: vec![1],
-        };
-        let refusal = |text: &str| {
-            let mut dealt = Dealt::of(NAME, &tagged, 1).unwrap();
-            let read = numbers(text.as_bytes(), &settings, (1, 2), &mut dealt);
-            read.err().map(|fault| fault.reason)
-        };
-        assert_eq!(refusal("0,5\n1,6\n"), None);
-        for changed in ["0,5\n", "0,5\n1,6\n1,7\n", "0,5,5\n1,6,6\n"] {
-            assert!(refusal(changed).unwrap().contains("the file changed"));
-        }
-    }
-}
+mod tests;

@@ -3,7 +3,7 @@
 mod conditions;
 mod spectrum;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -75,6 +75,26 @@ impl Default for Cwru {
             normal: NormalRecordings::All,
         }
     }
+}
+
+/// Where the file that its makers call `number` is had, and what does without it.
+pub(crate) fn makers_file(number: u16) -> String {
+    format!(
+        "it is {number}.mat of https://engineering.case.edu/bearingdatacenter/download-data-file; `normal: halves` \
+         does without it"
+    )
+}
+
+/// How the file of `dataset` at `path` is had, if it is a recording that no mirror has.
+pub(crate) fn by_hand(dataset: &str, path: &Path) -> Option<String> {
+    let manifest = Manifest::by_name(dataset)
+        .ok()
+        .filter(|_| dataset == NAME)?;
+    let normal = TEN.iter().find(|condition| condition.is_normal())?;
+    let load = (0..LOADS).find(|load| path.ends_with(normal.file(*load)))?;
+    let name = normal.file(load);
+    let listed = manifest.files.iter().any(|file| file.name == name);
+    (!listed).then(|| makers_file(normal.number(load)))
 }
 
 /// Windows of one recording.
@@ -251,16 +271,40 @@ fn features(content: &[u8], recording: &Recording) -> Result<Vec<f64>, mat5::Fau
         channels.iter().any(|channel| channel == name)
     })?;
     let fault = |reason| mat5::Fault { offset: 0, reason };
-    let spectrum = |channel: &String| {
+    let signal = |channel: &String| {
         let found = arrays.iter().find(|array| &array.name == channel);
-        let signal = found.ok_or_else(|| fault(format!("no array {channel}")))?;
-        windows(signal, recording.skipped).map_err(fault)
+        found.ok_or_else(|| fault(format!("no array {channel}")))
     };
-    let (drive, fan) = (spectrum(&channels[0])?, spectrum(&channels[1])?);
+    let (drive, fan) = (signal(&channels[0])?, signal(&channels[1])?);
+    alike(drive, fan).map_err(fault)?;
+    let spectrum = |signal| windows(signal, recording.skipped).map_err(fault);
+    let (drive, fan) = (spectrum(drive)?, spectrum(fan)?);
     let both = drive.chunks_exact(BINS).zip(fan.chunks_exact(BINS));
     Ok(both
         .flat_map(|(drive, fan)| [drive, fan].concat())
         .collect())
+}
+
+/// Checks that both channels are one row or column of equally many samples.
+fn alike(drive: &Array, fan: &Array) -> Result<(), String> {
+    for Array {
+        name, dimensions, ..
+    } in [drive, fan]
+    {
+        if dimensions.iter().filter(|size| **size != 1).count() > 1 {
+            return Err(format!(
+                "array {name} is of shape {dimensions:?}, one row or one column needed"
+            ));
+        }
+    }
+    let [first, second] = [drive, fan].map(|array| (&array.name, array.values.len()));
+    match first.1 == second.1 {
+        true => Ok(()),
+        false => Err(format!(
+            "array {} has {} samples, array {} {}: equally many needed",
+            first.0, first.1, second.0, second.1
+        )),
+    }
 }
 
 /// The magnitudes `[400, 150]` of the windows of `signal` after the first `skipped`.
@@ -326,87 +370,4 @@ impl Scaler {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn examples_are_in_the_order_of_classes_and_loads() {
-        let order = |recordings: Vec<Recording>| -> Vec<(u16, String, usize)> {
-            let of = |r: Recording| (r.label, r.condition.file(r.load), r.skipped);
-            recordings.into_iter().map(of).collect()
-        };
-        let four = Cwru {
-            task: 4,
-            ..Cwru::default()
-        };
-        let train = order(four.training());
-        assert_eq!(train.len(), 12);
-        assert_eq!(train[2], (0, "normal/NORMAL_2.mat".into(), 0));
-        assert_eq!(train[3], (1, "B007/B007_0.mat".into(), 0));
-        assert_eq!(train[11], (3, "OR007/OR007@6_2.mat".into(), 0));
-        let halves = Cwru {
-            normal: NormalRecordings::Halves,
-            test_load: 0,
-            ..four
-        };
-        assert_eq!(
-            order(halves.training())[..2],
-            [
-                (0, "normal/NORMAL_0.mat".into(), 0),
-                (1, "B007/B007_1.mat".into(), 0)
-            ]
-        );
-        assert_eq!(
-            order(halves.testing())[0],
-            (0, "normal/NORMAL_0.mat".into(), 400)
-        );
-    }
-
-    #[test]
-    fn the_scaler_centres_what_varies_and_keeps_the_rest() {
-        let mut examples = vec![0.0; 3 * FEATURES];
-        for (row, value) in [1.0, 2.0, 6.0].into_iter().enumerate() {
-            examples[row * FEATURES] = value;
-            examples[row * FEATURES + 1] = 4.0;
-        }
-        let scaler = Scaler::fitted(&examples);
-        scaler.apply(&mut examples);
-        // Mean 3, population variance 14/3.
-        let deviation = (14.0_f64 / 3.0).sqrt();
-        assert!((examples[2 * FEATURES] - 3.0 / deviation).abs() < 1e-12);
-        assert_eq!(examples[2 * FEATURES + 1], 0.0);
-    }
-
-    #[test]
-    fn short_recordings_and_missing_channels_are_refused() {
-        let signal = |samples| Array {
-            name: "X097_DE_time".into(),
-            dimensions: vec![samples, 1],
-            values: vec![0.0; samples],
-        };
-        assert_eq!(windows(&signal(125_999), 0).unwrap().len(), 400 * BINS);
-        let refusal = |samples, skipped| windows(&signal(samples), skipped).unwrap_err();
-        assert_eq!(
-            refusal(119_999, 0),
-            "array X097_DE_time has 119999 samples, 120000 needed"
-        );
-        assert_eq!(
-            refusal(239_999, 400),
-            "array X097_DE_time has 239999 samples, 240000 needed"
-        );
-    }
-
-    #[test]
-    fn settings_out_of_range_are_named() {
-        let refusal = |task, test_load| {
-            let settings = Cwru {
-                task,
-                test_load,
-                ..Cwru::default()
-            };
-            settings.validate().unwrap_err().to_string()
-        };
-        assert_eq!(refusal(5, 3), "cwru: task is 5, 4 or 10 classes needed");
-        assert_eq!(refusal(4, 4), "cwru: test_load is 4, from 0 to 3 needed");
-    }
-}
+mod tests;

@@ -2,11 +2,11 @@
 
 use std::io;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::{FolderOrigin, Manifest};
+use crate::{FolderOrigin, Manifest, cwru};
 
 /// A dataset that cannot be had, with the place and the remedy.
 #[derive(Debug, Error)]
@@ -98,9 +98,9 @@ pub enum DataError {
     },
     /// A recording of the bearing data that has no mirror is not there.
     #[error(
-        "cwru: {} not found ({origin}); it is {number}.mat of \
-         https://engineering.case.edu/bearingdatacenter/download-data-file; `normal: halves` does without it",
-        .path.display()
+        "cwru: {} not found ({origin}); {}",
+        .path.display(),
+        cwru::makers_file(*number)
     )]
     NoRecording {
         /// The makers' number of the file.
@@ -158,7 +158,7 @@ pub enum DataError {
     #[error(
         "{dataset}: {}: at byte {offset}: {reason}{}",
         .path.display(),
-        replacement(dataset)
+        replacement(dataset, path)
     )]
     Malformed {
         /// Name of the dataset.
@@ -182,8 +182,8 @@ pub enum DataError {
     },
     /// Files that no mirror has.
     #[error(
-        "{dataset}: {} to be brought by hand into {}: {how}",
-        if .files.is_empty() { "its files are".to_owned() } else { format!("{} must be", .files.join(", ")) },
+        "{dataset}: {} must be brought by hand into {}: {how}",
+        if .files.is_empty() { "its files".to_owned() } else { .files.join(", ") },
         .place.display()
     )]
     ByHand {
@@ -220,8 +220,11 @@ fn remedy(dataset: &str) -> Option<String> {
     }
 }
 
-/// How a broken file of `dataset` is replaced, if it can be fetched.
-fn replacement(dataset: &str) -> String {
+/// How a broken file of `dataset` at `path` is replaced, if that is known.
+fn replacement(dataset: &str, path: &Path) -> String {
+    if let Some(how) = cwru::by_hand(dataset, path) {
+        return format!("; {how}");
+    }
     match Manifest::by_name(dataset) {
         Ok(manifest) if manifest.is_fetchable() => {
             format!("; `meshfold data fetch {dataset}` replaces the file")
@@ -270,5 +273,31 @@ impl DataError {
             path,
             source,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_no_mirror_has_are_asked_for_by_name() {
+        let error = |files: &[&str]| {
+            DataError::ByHand {
+                dataset: "a".into(),
+                files: files.iter().map(|file| (*file).to_owned()).collect(),
+                how: "see b".into(),
+                place: "c".into(),
+            }
+            .to_string()
+        };
+        assert_eq!(
+            error(&[]),
+            "a: its files must be brought by hand into c: see b"
+        );
+        assert_eq!(
+            error(&["x", "y"]),
+            "a: x, y must be brought by hand into c: see b"
+        );
     }
 }

@@ -127,7 +127,11 @@ impl LeukemiaA2 {
             kept = classes.concat();
             kept.sort_unstable();
         }
-        let (train, test) = table::drawn(NAME, kept.len(), self.test_share, self.seed)?;
+        let drawn = table::drawn(kept.len(), self.test_share, self.seed);
+        let (train, test) = drawn.map_err(|fault| DataError::Unmet {
+            dataset: NAME,
+            reason: fault.reason,
+        })?;
         let of = |places: Vec<u32>| places.iter().map(|place| kept[*place as usize]).collect();
         Ok((of(train), of(test)))
     }
@@ -293,7 +297,8 @@ mod tests {
 
     #[test]
     fn the_annotation_at_hand_is_of_2588_cases_and_5760_controls() {
-        let Some(folder) = std::env::var_os("MESHFOLD_DATA") else {
+        let file = crate::real_data::file(&format!("swarm-a2/{ANNOTATION}.gz"));
+        let Some(folder) = file.as_deref().and_then(|file| file.ancestors().nth(2)) else {
             return;
         };
         let folder = DataFolder::new(folder);

@@ -47,6 +47,7 @@ mod folder;
 pub mod fuzzing;
 mod glyphs;
 mod idx;
+mod leaf_json;
 mod leukemia_a2;
 mod manifest;
 mod mat5;

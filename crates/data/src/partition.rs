@@ -125,7 +125,8 @@ impl Partitioner {
         self.strategy().form()?;
         match self.clients() {
             Some(0) => Err(PartitionError::NoClients),
-            Some(clients) if clients > examples => {
+            // Of owners there are fewer still, and as many are the most that could be.
+            Some(clients) if clients > examples && !self.reads_owners() => {
                 Err(PartitionError::TooManyClients { clients, examples })
             }
             _ => self.strategy().check(examples, classes),
@@ -189,7 +190,8 @@ trait Strategy {
         Ok(())
     }
 
-    /// Checks the settings; the number of clients, if given, is already known to be in `1..=examples`.
+    /// Checks the settings; the number of clients, if given, is already known to be in `1..=examples`, or not to be 0
+    /// where owners are read.
     fn check(&self, examples: usize, classes: usize) -> Result<(), PartitionError>;
 
     /// The examples of each client; called after `check`.

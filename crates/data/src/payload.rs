@@ -18,6 +18,7 @@ use crate::packing::Packing;
 pub(crate) fn open(path: &Path, limit: u64) -> io::Result<impl Read + Send + use<>> {
     Ok(Bounded {
         content: content(path, limit)?,
+        packing: Packing::of(path),
         limit,
         left: limit,
     })
@@ -144,9 +145,12 @@ pub(crate) fn fault(dataset: &str, path: &Path, offset: u64, error: io::Error) -
     if !is_damage(&error) {
         return DataError::io("read", path)(error);
     }
+    let is_said = |inner: &(dyn std::error::Error + Send + Sync + 'static)| {
+        inner.is::<Overlong>() || inner.is::<Damaged>()
+    };
     let reason = match Packing::of(path) {
         // Of a plain file nothing but its length can be wrong.
-        _ if error.get_ref().is_some_and(|inner| inner.is::<Overlong>()) => error.to_string(),
+        _ if error.get_ref().is_some_and(is_said) => error.to_string(),
         Packing::Plain => error.to_string(),
         packing => format!("damaged {} data: {error}", packing.name()),
     };
@@ -178,6 +182,7 @@ fn is_damage(error: &io::Error) -> bool {
 /// A reader that fails where the content goes on past the limit.
 struct Bounded<R> {
     content: R,
+    packing: Packing,
     limit: u64,
     left: u64,
 }
@@ -189,11 +194,31 @@ struct Overlong {
     limit: u64,
 }
 
+/// What a packed file holds cannot be unpacked.
+#[derive(Debug, thiserror::Error)]
+#[error("damaged {} data: {error}", .packing.name())]
+struct Damaged {
+    packing: Packing,
+    error: io::Error,
+}
+
+impl<R: Read> Bounded<R> {
+    /// Reads content, and says of packed content that cannot be read that it is damaged.
+    fn take(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let packing = self.packing;
+        self.content.read(buffer).map_err(|error| match packing {
+            Packing::Plain => error,
+            _ if !is_damage(&error) => error,
+            _ => io::Error::new(io::ErrorKind::InvalidData, Damaged { packing, error }),
+        })
+    }
+}
+
 impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.left == 0 && !buffer.is_empty() {
             let limit = self.limit;
-            return match self.content.read(&mut [0])? {
+            return match self.take(&mut [0])? {
                 0 => Ok(0),
                 _ => Err(io::Error::new(
                     io::ErrorKind::InvalidData,
@@ -204,7 +229,7 @@ impl<R: Read> Read for Bounded<R> {
         let room = usize::try_from(self.left)
             .unwrap_or(usize::MAX)
             .min(buffer.len());
-        let count = self.content.read(&mut buffer[..room])?;
+        let count = self.take(&mut buffer[..room])?;
         self.left -= count as u64;
         Ok(count)
     }
@@ -323,6 +348,14 @@ mod tests {
         std::fs::write(&path, &whole[..whole.len() - 4]).unwrap();
         let fault = fault("twelve", &path, 0, read(&path, 12).unwrap_err()).to_string();
         assert!(fault.contains("at byte 0: damaged gzip data"), "{fault}");
+        let piece = open(&path, 12).unwrap().read_to_end(&mut Vec::new());
+        let error = piece.unwrap_err();
+        assert!(
+            error.to_string().starts_with("damaged gzip data: "),
+            "{error}"
+        );
+        let same = super::fault("twelve", &path, 0, error).to_string();
+        assert_eq!(same, fault);
     }
 
     #[test]

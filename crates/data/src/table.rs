@@ -7,6 +7,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
+use crate::fault::Fault;
 use crate::{DataError, DataFolder};
 
 /// Numbers that one file may hold: 8 GiB of them.
@@ -57,19 +58,14 @@ pub(crate) fn check_share(dataset: &'static str, share: f64) -> Result<(), DataE
 
 /// The indices of `count` examples that train, and those of the `share` that tests: `round(share * count)` of them, drawn
 /// with `seed`, at least one on either side, both ascending.
-pub(crate) fn drawn(
-    dataset: &'static str,
-    count: usize,
-    share: f64,
-    seed: u64,
-) -> Result<(Vec<u32>, Vec<u32>), DataError> {
+///
+/// # Errors
+/// A [`Fault`] if there is not one for either side.
+pub(crate) fn drawn(count: usize, share: f64, seed: u64) -> Result<(Vec<u32>, Vec<u32>), Fault> {
     if count < 2 {
-        return Err(DataError::ExampleCount {
-            dataset,
-            split: "train and test",
-            asked: count,
-            most: u32::MAX as usize,
-        });
+        let reason =
+            format!("examples found: {count}, at least 2 needed, one to train and one to test");
+        return Err(Fault::at(0_u64, reason));
     }
     let mut order: Vec<u32> = (0..count as u32).collect();
     order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
@@ -191,15 +187,15 @@ mod tests {
 
     #[test]
     fn a_share_is_drawn_once_and_for_all() {
-        let (train, test) = drawn("csv", 10, 0.3, 4).unwrap();
+        let (train, test) = drawn(10, 0.3, 4).unwrap();
         assert_eq!((train.len(), test.len()), (7, 3));
         let mut all = [train, test.clone()].concat();
         all.sort_unstable();
         assert_eq!(all, Vec::from_iter(0..10));
-        assert_eq!(drawn("csv", 10, 0.3, 4).unwrap().1, test);
-        assert_ne!(drawn("csv", 10, 0.3, 5).unwrap().1, test);
-        assert_eq!(drawn("csv", 2, 0.9, 1).unwrap().1.len(), 1);
-        assert!(drawn("csv", 1, 0.5, 1).is_err());
+        assert_eq!(drawn(10, 0.3, 4).unwrap().1, test);
+        assert_ne!(drawn(10, 0.3, 5).unwrap().1, test);
+        assert_eq!(drawn(2, 0.9, 1).unwrap().1.len(), 1);
+        assert!(drawn(1, 0.5, 1).is_err());
     }
 
     #[test]

@@ -316,7 +316,7 @@ fn a_damaged_month_is_refused_with_its_offset() {
     .unwrap();
     let wrong = load();
     assert!(
-        wrong.contains("RC_2006-01: at byte 29: Syntax error in column 1 of a comment"),
+        wrong.contains("RC_2006-01: at byte 29: column 1 of a comment: expected value"),
         "{wrong}"
     );
 }

@@ -32,8 +32,9 @@ impl<R: Read> Records<R> {
         let mut some = next(&mut reader, &mut record)?;
         let mut names = None;
         if settings.header && some {
-            let text = |field: &[u8]| String::from_utf8_lossy(field).trim().to_owned();
-            names = Some(record.iter().map(text).collect::<Vec<_>>());
+            let header = |column| text(&record, column).map(str::to_owned);
+            let read = (0..record.len()).map(header).collect::<Result<_, _>>();
+            names = Some(read.map_err(|reason| Fault::at(0_u64, reason))?);
             some = next(&mut reader, &mut record)?;
         }
         if !some {
@@ -76,6 +77,15 @@ fn next(reader: &mut Reader<RecordCap<impl Read>>, record: &mut ByteRecord) -> R
     more.map_err(|error| Fault::at(end, error.to_string()))
 }
 
+/// The text in a column, without the space around it.
+pub(super) fn text(record: &ByteRecord, column: usize) -> Result<&str, String> {
+    let text = str::from_utf8(&record[column]).map_err(|_| {
+        let line = record.position().map_or(1, csv::Position::line);
+        format!("line {line}, column {column}: text that is not UTF-8; save the file as UTF-8")
+    })?;
+    Ok(text.trim())
+}
+
 /// The columns that are no features.
 pub(super) struct Chosen {
     pub(super) label: usize,
@@ -95,10 +105,7 @@ impl Chosen {
                 Err(Fault::at(0_u64, reason))
             }
             Column::Name(name) => {
-                let mut found = names.unwrap_or_default().iter();
-                let found = found.position(|known| known == name);
-                let reason = format!("no column is called `{name}`");
-                found.ok_or_else(|| Fault::at(0_u64, reason))
+                called(name, names.unwrap_or_default()).map_err(|reason| Fault::at(0_u64, reason))
             }
         };
         let label = place(&settings.label)?;
@@ -118,6 +125,18 @@ impl Chosen {
 
     fn width(&self, columns: usize) -> usize {
         columns - 1 - usize::from(self.client.is_some())
+    }
+}
+
+/// The place of the one column called `name`.
+fn called(name: &str, names: &[String]) -> Result<usize, String> {
+    let mut found = (0..names.len()).filter(|place| names[*place] == name);
+    match (found.next(), found.next()) {
+        (Some(place), None) => Ok(place),
+        (Some(first), Some(second)) => Err(format!(
+            "columns {first} and {second} are both called `{name}`: give the column by its place, counted from 0"
+        )),
+        _ => Err(format!("no column is called `{name}`")),
     }
 }
 

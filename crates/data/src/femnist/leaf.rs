@@ -2,15 +2,18 @@
 //!
 //! Read as a stream: of a file, one row of pixels is held beside what it adds to the images.
 
-use std::collections::HashMap;
 use std::fmt;
-use std::io::{BufReader, Read};
+use std::io::Read;
 
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::{CLASSES, SHAPE};
 use crate::fault::Fault;
+use crate::leaf_json::{self, Found, Lists};
+
+/// Bytes that a name or a number may have.
+const LONGEST: usize = 1 << 16;
 
 /// Images with their classes and writers.
 #[derive(Default)]
@@ -36,41 +39,34 @@ pub(crate) fn read(
     most: usize,
     numbering: &mut Numbering<'_>,
 ) -> Result<Written, Fault> {
-    let mut counted = Counted {
-        inner: BufReader::with_capacity(1 << 16, content),
-        bytes: 0,
-    };
     let mut reader = Reader {
         written,
         most,
         numbering,
     };
-    let mut json = serde_json::Deserializer::from_reader(&mut counted);
-    let read = reader.deserialize_file(&mut json).and_then(|()| json.end());
-    match read {
-        Ok(()) => Ok(reader.written),
-        Err(error) => Err(Fault::at(counted.bytes, error.to_string())),
-    }
+    leaf_json::parse(content, LONGEST, File(&mut reader))?;
+    Ok(reader.written)
 }
 
 /// The users of the file `content` and how many images it announces of each, if that stands before the images, as LEAF
 /// writes it; else nobody. Nothing is checked.
 pub(crate) fn announced(content: impl Read) -> Vec<(String, u64)> {
     let mut lists = Lists::default();
-    let content = BufReader::with_capacity(1 << 16, content);
     // What ends the reading is of no interest: who reads on meets it again.
-    let _ = serde_json::Deserializer::from_reader(content).deserialize_map(Heads(&mut lists));
-    lists.users.into_iter().zip(lists.samples).collect()
+    let _ = leaf_json::parse(content, LONGEST, Heads(&mut lists));
+    lists.announced()
 }
 
 /// The lists that stand before the images.
-#[derive(Default)]
-struct Lists {
-    users: Vec<String>,
-    samples: Vec<u64>,
-}
-
 struct Heads<'l>(&'l mut Lists);
+
+impl<'de> DeserializeSeed<'de> for Heads<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        json.deserialize_map(self)
+    }
+}
 
 impl<'de> Visitor<'de> for Heads<'_> {
     type Value = ();
@@ -82,27 +78,12 @@ impl<'de> Visitor<'de> for Heads<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
-                "users" => self.0.users = map.next_value()?,
-                "num_samples" => self.0.samples = map.next_value()?,
                 "user_data" => return Err(A::Error::custom("the images follow")),
+                key if self.0.take(key, &mut map)? => {}
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
         Ok(())
-    }
-}
-
-/// Counts the bytes that have been taken.
-struct Counted<R> {
-    inner: BufReader<R>,
-    bytes: u64,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        self.bytes += count as u64;
-        Ok(count)
     }
 }
 
@@ -112,13 +93,15 @@ struct Reader<'a, 'b> {
     numbering: &'a mut Numbering<'b>,
 }
 
-impl Reader<'_, '_> {
-    fn deserialize_file<'de, D: Deserializer<'de>>(&mut self, json: D) -> Result<(), D::Error> {
-        json.deserialize_map(File(self))
+struct File<'r, 'a, 'b>(&'r mut Reader<'a, 'b>);
+
+impl<'de> DeserializeSeed<'de> for File<'_, '_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        json.deserialize_map(self)
     }
 }
-
-struct File<'r, 'a, 'b>(&'r mut Reader<'a, 'b>);
 
 impl<'de> Visitor<'de> for File<'_, '_, '_> {
     type Value = ();
@@ -128,61 +111,27 @@ impl<'de> Visitor<'de> for File<'_, '_, '_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let (mut users, mut samples) = (None::<Vec<String>>, None::<Vec<u64>>);
-        let mut counts = None;
+        let (mut lists, mut found) = (Lists::default(), None);
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
-                "users" => users = Some(map.next_value()?),
-                "num_samples" => samples = Some(map.next_value()?),
-                "user_data" if counts.is_none() => {
-                    counts = Some(map.next_value_seed(Writers(&mut *self.0))?);
+                "user_data" if found.is_none() => {
+                    found = Some(map.next_value_seed(Writers(&mut *self.0))?);
                 }
                 "user_data" => return Err(A::Error::duplicate_field("user_data")),
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                }
+                key if lists.take(key, &mut map)? => {}
+                _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
-        let users = users.ok_or_else(|| A::Error::missing_field("users"))?;
-        let samples = samples.ok_or_else(|| A::Error::missing_field("num_samples"))?;
-        let counts = counts.ok_or_else(|| A::Error::missing_field("user_data"))?;
-        agree(&users, &samples, counts).map_err(A::Error::custom)
+        let found = found.ok_or_else(|| A::Error::missing_field("user_data"))?;
+        lists.agree(found, "images", |found, announced| found == announced)
     }
-}
-
-/// Checks the lists of users and counts against what was found: each user stands there once.
-fn agree(
-    users: &[String],
-    samples: &[u64],
-    mut counts: HashMap<String, u64>,
-) -> Result<(), String> {
-    if (users.len(), samples.len()) != (counts.len(), counts.len()) {
-        let (users, samples, found) = (users.len(), samples.len(), counts.len());
-        return Err(format!(
-            "{users} users and {samples} counts, but images of {found}"
-        ));
-    }
-    for (user, announced) in users.iter().zip(samples) {
-        match counts.remove(user) {
-            Some(found) if found == *announced => {}
-            Some(found) => {
-                return Err(format!(
-                    "{found} images of user {user} found, {announced} announced"
-                ));
-            }
-            None => {
-                return Err(format!("user {user} is listed twice or has no images"));
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The object of all users; gives how many images each has.
 struct Writers<'r, 'a, 'b>(&'r mut Reader<'a, 'b>);
 
 impl<'de> DeserializeSeed<'de> for Writers<'_, '_, '_> {
-    type Value = HashMap<String, u64>;
+    type Value = Found;
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
         json.deserialize_map(self)
@@ -190,25 +139,23 @@ impl<'de> DeserializeSeed<'de> for Writers<'_, '_, '_> {
 }
 
 impl<'de> Visitor<'de> for Writers<'_, '_, '_> {
-    type Value = HashMap<String, u64>;
+    type Value = Found;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object of users")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut counts = HashMap::new();
+        let mut all = Found::default();
         while let Some(user) = map.next_key::<String>()? {
             let owner = (self.0.numbering)(&user);
             let found = map.next_value_seed(Images {
                 reader: &mut *self.0,
                 owner,
             })?;
-            if counts.insert(user, found).is_some() {
-                return Err(A::Error::custom("a user stands there twice"));
-            }
+            all.add(user, found).map_err(A::Error::custom)?;
         }
-        Ok(counts)
+        Ok(all)
     }
 }
 
@@ -460,7 +407,28 @@ mod tests {
         assert!(refusal(&twice.replace("[2, 1]", "[2, 2]")).starts_with("user a is listed twice"));
         assert!(refusal(&good.replacen("[0, 0, ", "[0, ", 1)).starts_with("an image of 783"));
         assert!(refusal(&good.replacen("[0, 0, ", "[1.5, 0, ", 1)).starts_with("pixel 1.5"));
+        let listed = good.replace("\"hierarchies\"", "\"users\"");
+        assert_eq!(refusal(&listed), "duplicate field `users`");
         assert!(parse(&format!("{good}x"), 3).is_err());
         assert!(parse(&"[".repeat(100_000), 3).is_err());
+    }
+
+    #[test]
+    fn names_and_spaces_without_end_are_refused_before_they_are_held() {
+        let endless = |start: &'static str, byte: u8| {
+            let content = start.as_bytes().chain(std::io::repeat(byte));
+            let mut numbering = |_: &str| None;
+            let fault = read(content, Written::default(), 1, &mut numbering)
+                .err()
+                .unwrap();
+            (fault.offset, fault.reason)
+        };
+        let text = (65_548, "a text of more than 65536 bytes".to_owned());
+        assert_eq!(endless("{\"users\":[\"", b'a'), text);
+        assert_eq!(endless("{\"user_dat", b'a').1, text.1);
+        let space = "a number or a space of more than 65536 bytes";
+        assert_eq!(endless("", b' '), (65_537, space.to_owned()));
+        assert_eq!(endless("{\"x\":", b'1').1, space);
+        assert!(announced((&b"{\"users\":[\""[..]).chain(std::io::repeat(b'a'))).is_empty());
     }
 }

@@ -61,9 +61,9 @@ const REDDIT_DUMP: [&str; 3] = [
 ];
 
 const REDDIT_LEAF: [&str; 2] = [
-    "{\"users\": [\"7\"], \"num_samples\": [2], \"user_data\": {\"7\": {\"y\": [{\"target_tokens\": [[\"x\"]]}], \
+    "{\"users\": [\"7\", \"8\"], \"num_samples\": [2, 0], \"user_data\": {\"7\": {\"y\": [{\"target_tokens\": [[\"x\"]]}], \
      \"x\": [[[\"<BOS>\", \"so\", \"it\"], [\"goes\", \"<EOS>\", \"<PAD>\"]], \"plain  text\"]}, \"8\": {\"x\": []}}}",
-    "{\"user_data\": {}, \"a\": [true, false, null, -1.5e3, \"\\u00e9\"]}",
+    "{\"users\": [], \"num_samples\": [], \"user_data\": {}, \"a\": [true, false, null, -1.5e3, \"\\u00e9\"]}",
 ];
 
 fn texts(texts: &[&str]) -> Vec<Vec<u8>> {

@@ -96,16 +96,20 @@ pub(crate) fn samples(content: impl Read) -> Result<Vec<String>, Fault> {
     header(&mut Lines::new(content))
 }
 
+/// How the file begins that Git keeps in place of a large one.
+const POINTER: &str = "version https://git-lfs";
+
 /// The names in the first row. R leaves out the name above the genes; others write one, empty or not.
 fn header(lines: &mut Lines<impl Read>) -> Result<Vec<String>, Fault> {
     if !lines.advance()? {
         return Err(Fault::at(0_u64, "an empty matrix"));
     }
-    let mut names: Vec<String> = lines
-        .text()?
-        .split('\t')
-        .map(|n| unquoted(n).into())
-        .collect();
+    let first = lines.text()?;
+    if first.starts_with(POINTER) {
+        let reason = "a pointer of Git LFS, not the matrix itself: run `git lfs pull` in the repository it is from";
+        return Err(Fault::at(0_u64, reason));
+    }
+    let mut names: Vec<String> = first.split('\t').map(|n| unquoted(n).into()).collect();
     if names
         .first()
         .is_some_and(|name| name.is_empty() || name.eq_ignore_ascii_case("gene"))
@@ -235,6 +239,9 @@ mod tests {
         assert!(fault("a\ta\ng\t1\t2\n").reason.contains("twice"));
         assert!(fault("").reason.contains("empty"));
         assert!(fault("a\tb\n").reason.contains("without genes"));
+        let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:e1\nsize 837192756\n";
+        assert!(fault(pointer).reason.contains("run `git lfs pull`"));
+        assert!(samples(pointer.as_bytes()).is_err());
         assert!(
             fault(&"a".repeat(MOST_ROW + 9))
                 .reason

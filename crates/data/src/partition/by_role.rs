@@ -51,3 +51,22 @@ impl Strategy for ByRole {
         by_owner::deal("role", self.clients, examples, rng)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rand_chacha::rand_core::SeedableRng;
+
+    use super::*;
+    use crate::Partitioner;
+
+    #[test]
+    fn more_clients_than_examples_are_told_of_the_roles() {
+        let examples = Labelled::new(&[0, 1, 0], 2).with_owners(&[4, 4, 7]);
+        let by_role = Partitioner::ByRole(ByRole { clients: Some(99) });
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        assert_eq!(
+            by_role.split(examples, &mut rng).unwrap_err().to_string(),
+            "partition: 99 clients but only 2 roles of training examples; at most 2 clients"
+        );
+    }
+}

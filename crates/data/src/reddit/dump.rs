@@ -6,6 +6,8 @@ use std::io::{self, Read};
 use rayon::prelude::*;
 use serde::Deserialize;
 
+use crate::leaf_json;
+
 /// Bytes read at a time, unless a line is longer.
 const BLOCK: usize = 1 << 20;
 /// Bytes of the longest line.
@@ -106,11 +108,10 @@ fn comments<T: Send>(
         Ok(comment) => Ok((offset, of(comment))),
         Err(error) => Err(Fault::Malformed {
             offset,
-            // The error of serde_json may quote the line; its category and column do not.
             reason: format!(
-                "{:?} error in column {} of a comment",
-                error.classify(),
-                error.column()
+                "column {} of a comment: {}",
+                error.column(),
+                leaf_json::reason(&error)
             ),
         }),
     };
@@ -172,10 +173,28 @@ mod tests {
         let Err(Fault::Malformed { offset, reason }) = authors(dump) else {
             panic!("refused")
         };
-        assert_eq!(
-            (offset, reason.as_str()),
-            (30, "Data error in column 12 of a comment")
-        );
+        let wrong = "column 12 of a comment: another kind of value, a string needed";
+        assert_eq!((offset, reason.as_str()), (30, wrong));
+        for (dump, cause) in [
+            (
+                &b"{\"author\": \"secret\", \"body\": \"\\ud800 secret\"}"[..],
+                "half of a surrogate pair",
+            ),
+            (b"{\"author\": \"secret \xff\"}", "text that is not UTF-8"),
+            (
+                b"\"secret\"",
+                "another kind of value, struct Comment needed",
+            ),
+            (b"secret", "expected value"),
+        ] {
+            let Err(Fault::Malformed { reason, .. }) = authors(dump) else {
+                panic!("refused")
+            };
+            assert!(
+                reason.ends_with(&format!("of a comment: {cause}")),
+                "{reason}"
+            );
+        }
         assert!(authors(b"{\"author\": \"a\", \"bo").is_err());
         assert_eq!(authors(b"{}\n{\"author\": null}").unwrap().len(), 0);
         assert_eq!(authors(b"").unwrap().len(), 0);

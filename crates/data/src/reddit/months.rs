@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -14,11 +13,14 @@ use super::authors::counted;
 use super::comments::{Collection, Comments, SPECIAL, Vocabulary};
 use super::dump::{self, Comment, Fault};
 use super::{Chosen, NAME, Reddit, RedditSource, cache, leaf, words};
-use crate::packing::packed;
+use crate::packing::{Packing, packed};
 use crate::{DataError, DataFolder, Manifest, payload};
 
 /// The most bytes of content of a file: the largest month that there is has a third of it.
 const MOST_CONTENT: u64 = 1 << 40;
+/// Bytes of LEAF's json that a packed byte is believed to hold, beside those that any file may have.
+const MOST_YIELD: u64 = 100;
+const FREE_YIELD: u64 = 64 << 20;
 /// The most different authors of the training months.
 const MOST_AUTHORS: usize = 200_000_000;
 /// Files of together fewer bytes are read again rather than kept as a cache.
@@ -365,23 +367,22 @@ fn each_leaf_user(
     mut take: impl FnMut(&str, Vec<String>) -> Result<(), String>,
 ) -> Result<(), DataError> {
     for path in paths {
-        let fault = |error| payload::fault(NAME, path, 0, error);
-        let content =
-            BufReader::with_capacity(1 << 16, payload::open(path, MOST_CONTENT).map_err(fault)?);
-        leaf::each_user(content, &mut take).map_err(|error| match error.is_io() {
-            true => payload::fault(NAME, path, 0, error.into()),
-            false => {
-                // The error of serde_json may quote the text; its category and place do not.
-                let (line, column) = (error.line(), error.column());
-                let reason = format!(
-                    "{:?} error in line {line}, column {column} of the json",
-                    error.classify()
-                );
-                malformed(path, 0, reason)
-            }
-        })?;
+        let content = payload::open(path, most_leaf_content(path)?)
+            .map_err(|error| payload::fault(NAME, path, 0, error))?;
+        leaf::each_user(content, &mut take).map_err(|fault| fault.of(NAME, path))?;
     }
     Ok(())
+}
+
+/// Bytes of json that the file at `path` may hold, as far as its length tells.
+fn most_leaf_content(path: &Path) -> Result<u64, DataError> {
+    let length = fs::metadata(path)
+        .map_err(DataError::io("read", path))?
+        .len();
+    Ok(match Packing::of(path) {
+        Packing::Plain => MOST_CONTENT,
+        _ => length.saturating_mul(MOST_YIELD).saturating_add(FREE_YIELD),
+    })
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

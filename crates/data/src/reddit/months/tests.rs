@@ -105,8 +105,7 @@ fn leafs_files_are_read_from_their_folders() {
     for (part, words) in [("train", "so it goes"), ("test", "it goes on")] {
         fs::create_dir_all(home.join(part)).unwrap();
         let words: Vec<&str> = words.split(' ').collect();
-        let users =
-            serde_json::json!({"users": ["7"], "user_data": {"7": {"x": [[words]], "y": []}}});
+        let users = serde_json::json!({"users": ["7"], "num_samples": [1], "user_data": {"7": {"x": [[words]], "y": []}}});
         fs::write(home.join(part).join("a.json"), users.to_string()).unwrap();
     }
     let settings = Reddit {
@@ -124,4 +123,32 @@ fn leafs_files_are_read_from_their_folders() {
         (vec![6, 5, 4], vec![5, 4, 1])
     );
     assert_eq!(chosen.test.owners, [0]);
+}
+
+#[test]
+fn a_small_packed_file_of_leaf_does_not_grow_without_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.json.zst");
+    // Lists of nothing, which are passed over.
+    let lists = "[],".repeat(30 << 20);
+    let json = format!("{{\"other\": [{lists}[]]}}");
+    fs::write(&path, zstd::encode_all(json.as_bytes(), 1).unwrap()).unwrap();
+    let most = most_leaf_content(&path).unwrap();
+    assert!(most < json.len() as u64);
+    let refusal = each_leaf_user(&[path], |_, _| Ok(())).unwrap_err();
+    let reason = format!("at byte {most}: content goes on after the {most} bytes");
+    assert!(refusal.to_string().contains(&reason), "{refusal}");
+}
+
+#[test]
+fn a_damaged_file_of_leaf_is_said_to_be_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.json.zst");
+    let packed = zstd::encode_all("{\"a\": []}".repeat(9).as_bytes(), 3).unwrap();
+    fs::write(&path, &packed[..packed.len() - 3]).unwrap();
+    let refusal = each_leaf_user(&[path], |_, _| Ok(())).unwrap_err();
+    assert!(
+        refusal.to_string().contains("damaged zstd data: "),
+        "{refusal}"
+    );
 }
