@@ -8,6 +8,7 @@ use meshfold_topology::{
     Broken, Failures, MixingMatrix, Outside, Overlay, Repair, Topology, TopologyError, Weights,
 };
 
+use crate::failing;
 use crate::plan::RunPlan;
 use crate::planned_overlay::{CliqueSummary, built};
 
@@ -185,19 +186,12 @@ impl<'a> Connections<'a> {
     /// What failures leave of `whole` in `round`.
     fn after_failures(&self, round: usize, whole: Option<&Whole>) -> Result<Links, TopologyError> {
         let config = &self.plan.config;
-        let draw = |index: usize, draw: u64| {
-            let key = Key {
-                round: draw,
-                row: index as u32,
-                ..Key::default()
-            };
-            stream(config.seed, Purpose::Failure, key)
-        };
+        let draw = failing::draws(config.seed);
         let clients = self.plan.clients;
         let over_clients = whole.filter(|_| self.are_clients());
         let nobody = Overlay::from_edges(clients, [])?;
         let among_clients = over_clients.map_or(&nobody, |whole| &whole.overlay);
-        let mut broken = config.failures.at(round, among_clients, draw);
+        let mut broken = config.failures.at(round, among_clients, &draw);
         let (alive, gone) = (broken.alive.clone(), broken.gone.clone());
         let frozen = over_clients.map(|whole| &whole.working);
         let working = (0..clients)
@@ -215,7 +209,7 @@ impl<'a> Connections<'a> {
         };
         if over_clients.is_none() {
             // Servers do not fail; their edges do.
-            broken = edges_alone(&config.failures).at(round, &whole.overlay, draw);
+            broken = edges_alone(&config.failures).at(round, &whole.overlay, &draw);
         }
         let (overlay, matrix) = self.left(round, whole, &broken)?;
         Ok(Links {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use meshfold_algorithms::RowKind;
 use meshfold_engine::{Key, Purpose, stream};
 use meshfold_topology::{Failure, FailureRedraw, Failures, Overlay, Target, TopologyError};
+use rand_chacha::ChaCha8Rng;
 
 use crate::config::RunConfig;
 use crate::error::ConfigError;
@@ -13,6 +14,18 @@ use crate::planned_overlay::PlannedOverlay;
 
 /// The most rounds for which failures are drawn that are drawn anew in each round.
 const MOST_ROUNDS: usize = 1000;
+
+/// The streams that failures are drawn from, by their places in the list and the number of the draw.
+pub(crate) fn draws(seed: u64) -> impl Fn(usize, u64) -> ChaCha8Rng {
+    move |index, draw| {
+        let key = Key {
+            round: draw,
+            row: index as u32,
+            ..Key::default()
+        };
+        stream(seed, Purpose::Failure, key)
+    }
+}
 
 /// Checks that in no round all clients have failed, whom several failures may hit together, if it is their models that are
 /// judged: that of a server stays, and is only warned of.
@@ -44,18 +57,11 @@ fn nobody_left(
     clients: usize,
 ) -> Result<Option<(usize, usize)>, TopologyError> {
     let nobody_linked = Overlay::from_edges(clients, [])?;
-    let draw = |index: usize, draw: u64| {
-        let key = Key {
-            round: draw,
-            row: index as u32,
-            ..Key::default()
-        };
-        stream(config.seed, Purpose::Failure, key)
-    };
+    let draw = draws(config.seed);
     let first_of = |failures: &Failures, round: usize| {
         let leave_nobody = |count: &usize| {
             let some = Failures(failures.0[..*count].to_vec());
-            let broken = some.at(round, &nobody_linked, draw);
+            let broken = some.at(round, &nobody_linked, &draw);
             !broken.alive.contains(&true)
         };
         let all = failures.0.len();
