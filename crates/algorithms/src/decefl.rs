@@ -73,14 +73,19 @@ impl Configured for Decefl {
         &self,
         _overlay: &Overlay,
         summary: &OverlaySummary,
-        _varies: bool,
+        varies: bool,
     ) -> Result<Vec<String>, AlgorithmError> {
+        let whose = if varies {
+            "the first overlay's"
+        } else {
+            "the overlay's"
+        };
         let bound = summary.lambda_n.map(|lambda_n| 1.0 + lambda_n);
         Ok(bound
             .filter(|bound| f64::from(self.mu) > *bound + 1e-9)
             .map(|bound| {
                 format!(
-                    "mu is {} but the overlay's weights have λ_N = {:.4}: where local work contracts strongly \
+                    "mu is {} but {whose} weights have λ_N = {:.4}: where local work contracts strongly \
                      decefl is stable only if mu is at most 1 + λ_N = {bound:.4}",
                     self.mu,
                     bound - 1.0

@@ -10,6 +10,9 @@ use meshfold_topology::Overlay;
 
 method_config! {
     /// Parameters of [`Method::Dfedavg`](crate::Method::Dfedavg): [`Dfedavgm`] without momentum.
+    ///
+    /// # Source
+    /// Sun et al., Decentralized federated averaging (2021), Algorithm 1 with θ = 0; DFedRW (Wang et al.), Section VI-B.
     pub struct Dfedavg(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// Averages over some neighbours only, weighted by examples, in place of the mixing matrix.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,7 @@
 //! Decentralized federated averaging via random walk, whole or quantised.
 
 use crate::quantise::{Aggregate, Quantise};
+use crate::reach::Reach;
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting};
 use crate::stragglers::{Fate, Policy};
 use crate::training::{Pace, Training, method_config};
@@ -199,6 +200,14 @@ impl Configured for Dfedrw {
 
     fn policy(&self) -> Policy {
         Policy::Partial
+    }
+
+    fn reach(&self, _setting: &Setting, _rounds: usize, _undisturbed: bool) -> Reach {
+        // Walk ends and whoever else averages hear from clients that need not be their neighbours.
+        match self.rows == WalkRows::Walkers || self.from != Source::Neighbours {
+            true => Reach::AnyTwo,
+            false => Reach::Neighbours,
+        }
     }
 
     fn rows(&self, clients: usize) -> Rows {

@@ -2,6 +2,7 @@
 
 use crate::fedavg::{ONE_SERVER, Running};
 use crate::participation::{Participation, Weighting};
+use crate::reach::Reach;
 use crate::round::{Algorithm, Forecast, OverlayUse, Rows, Setting};
 use crate::training::{Training, method_config};
 use crate::{AlgorithmError, Configured, Lagging};
@@ -44,12 +45,20 @@ impl Configured for Fedprox {
         self.participation.check()
     }
 
+    fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
+        self.participation.check_clients(clients)
+    }
+
     fn overlay_use(&self) -> OverlayUse {
         OverlayUse::Refused
     }
 
     fn lagging(&self) -> Lagging {
         Lagging::Participants
+    }
+
+    fn reach(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> Reach {
+        Reach::of_one_server(setting.clients)
     }
 
     fn rows(&self, _clients: usize) -> Rows {

@@ -2,6 +2,7 @@
 
 use crate::fedavg::ONE_SERVER;
 use crate::participation::Weighting;
+use crate::reach::Reach;
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, Rows, Setting};
 use crate::servers::{PerServer, Servers};
 use crate::traffic::Message;
@@ -86,6 +87,15 @@ impl Configured for Hierfavg {
 
     fn lagging(&self) -> Lagging {
         Lagging::Participants
+    }
+
+    fn reach(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> Reach {
+        let (clients, count) = (setting.clients as u32, self.servers.count as u32);
+        let root = (clients..clients + count).map(|server| (clients + count, server));
+        let groups = (clients..).zip(self.servers.clients(setting));
+        let of_group =
+            groups.flat_map(|(server, group)| group.into_iter().map(move |c| (server, c)));
+        Reach::Pairs(of_group.chain(root).collect())
     }
 
     fn rows(&self, _clients: usize) -> Rows {

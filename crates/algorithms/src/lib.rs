@@ -9,6 +9,7 @@ mod aggregation;
 mod error;
 mod participation;
 mod quantise;
+mod reach;
 mod round;
 mod servers;
 mod stragglers;
@@ -60,6 +61,7 @@ pub use participation::{Participation, Weighting};
 pub use push_sum::PushSum;
 pub use qg_dsgdm::QgDsgdm;
 pub use quantise::{Aggregate, Quantise};
+pub use reach::{Pair, Reach};
 pub use round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting};
 pub use scaffold::Scaffold;
 pub use servers::{Assign, PerServer, Servers};
@@ -70,7 +72,7 @@ pub use training::{BatchSetting, Local, Training};
 pub use walk::{Aggregators, Restart, Source, WalkRows};
 
 use meshfold_engine::Progress;
-use meshfold_topology::{Overlay, OverlaySummary};
+use meshfold_topology::{Overlay, OverlaySummary, Weights};
 use serde::{Deserialize, Serialize};
 use training::Pace;
 
@@ -184,6 +186,16 @@ pub(crate) trait Configured {
     /// What becomes of stragglers where nothing is said.
     fn policy(&self) -> Policy {
         Policy::Isolate
+    }
+    /// Between which nodes its messages may go in the first `rounds` rounds, if all clients take part `undisturbed` or
+    /// not: along the overlay unless the method says otherwise.
+    fn reach(&self, _setting: &Setting, _rounds: usize, _undisturbed: bool) -> Reach {
+        Reach::Neighbours
+    }
+    /// The weights that the method has in place of those of a configuration, if it has any: what a plan tells of an
+    /// overlay is told of them.
+    fn own_weights(&self) -> Option<Weights> {
+        None
     }
     /// Expected work and traffic of one round in which all clients are alive: all of them train, and with an overlay
     /// each sends its model to every neighbour, unless the method says otherwise.
@@ -310,6 +322,16 @@ impl Method {
     /// What becomes of stragglers where nothing is said.
     pub fn policy(&self) -> Policy {
         self.configured().1.policy()
+    }
+
+    /// Between which nodes its messages may go in the first `rounds` rounds; `undisturbed` if nobody fails or falls behind.
+    pub fn reach(&self, setting: &Setting, rounds: usize, undisturbed: bool) -> Reach {
+        self.configured().1.reach(setting, rounds, undisturbed)
+    }
+
+    /// The weights that the method has in place of those of a configuration; none if it takes those.
+    pub fn own_weights(&self) -> Option<Weights> {
+        self.configured().1.own_weights()
     }
 
     /// Expected work and traffic of one round in which all clients are alive.

@@ -1,5 +1,6 @@
 //! D-SGD in which every client hears from one other a round.
 
+use crate::reach::Reach;
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting};
 use crate::traffic::Message;
 use crate::training::{Training, method_config};
@@ -38,6 +39,15 @@ impl Configured for OnePeer {
         OverlayUse::Refused
     }
 
+    fn reach(&self, setting: &Setting, rounds: usize, undisturbed: bool) -> Reach {
+        if !undisturbed {
+            return Reach::AnyTwo;
+        }
+        let clients: Vec<u32> = (0..setting.clients as u32).collect();
+        let of_rounds = 1..=rounds.min(period(clients.len()));
+        Reach::Pairs(of_rounds.flat_map(|round| pairs(&clients, round)).collect())
+    }
+
     fn working_rows(&self, clients: usize) -> usize {
         if self.momentum > 0.0 {
             2 * clients
@@ -63,14 +73,18 @@ impl Configured for OnePeer {
     }
 }
 
+/// Rounds after which `clients` clients, at least one, hear from the same again.
+fn period(clients: usize) -> usize {
+    (usize::BITS - (clients - 1).leading_zeros()) as usize
+}
+
 /// Whom each client alive hears from in `round`, `(to, from)`.
 fn pairs(alive: &[u32], round: usize) -> Vec<(u32, u32)> {
     let count = alive.len();
     if count < 2 {
         return Vec::new();
     }
-    let period = usize::BITS - (count - 1).leading_zeros();
-    let hop = 1 << ((round - 1) % period as usize);
+    let hop = 1 << ((round - 1) % period(count));
     (0..count)
         .map(|at| (alive[at], alive[(at + count - hop) % count]))
         .collect()

@@ -9,6 +9,9 @@ use rand::seq::index;
 use serde::{Deserialize, Serialize};
 
 /// How many clients take part in a round.
+///
+/// # Source
+/// McMahan et al. (2017), Algorithm 1: `S_t`, `max(C·K, 1)` clients drawn at random.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Participation {
@@ -25,6 +28,9 @@ impl Default for Participation {
 }
 
 /// What the server's mean is weighted by.
+///
+/// # Source
+/// McMahan et al. (2017), Algorithm 1: `n_k / n`; DeceFL (Yuan et al.), SI 4.2, weighs all alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weighting {
@@ -53,6 +59,21 @@ impl Participation {
             found: format!("{self:?}").to_lowercase(),
             needed: "at least one client, or a share above 0 and up to 1, must take part",
         })
+    }
+
+    /// Checks that there are as many clients as take part.
+    ///
+    /// # Errors
+    /// [`AlgorithmError::Setting`].
+    pub(crate) fn check_clients(self, clients: usize) -> Result<(), AlgorithmError> {
+        match self {
+            Self::Clients(count) if count > clients => Err(AlgorithmError::Setting {
+                key: "participation",
+                found: format!("{count} of {clients} clients"),
+                needed: "no more can take part than there are",
+            }),
+            Self::Clients(_) | Self::Share(_) => Ok(()),
+        }
     }
 
     /// How many of `clients` take part.

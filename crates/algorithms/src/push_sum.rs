@@ -4,7 +4,7 @@ use crate::round::{Algorithm, OverlayUse, Round, RowKind, Rows, Setting};
 use crate::training::{Training, method_config};
 use crate::{AlgorithmError, Configured};
 use meshfold_engine::{Mixing, Stack, Velocity};
-use meshfold_topology::{Form, MixingMatrix, column_stochastic};
+use meshfold_topology::{Form, MixingMatrix, Uniform, Weights, column_stochastic};
 
 method_config! {
     /// Parameters of [`Method::PushSum`](crate::Method::PushSum).
@@ -36,6 +36,11 @@ impl Configured for PushSum {
 
     fn overlay_use(&self) -> OverlayUse {
         OverlayUse::Clients
+    }
+
+    /// Equal shares as well: on undirected overlays the transpose of the method's matrix, with the same spectrum.
+    fn own_weights(&self) -> Option<Weights> {
+        Some(Weights::Uniform(Uniform {}))
     }
 
     fn working_rows(&self, clients: usize) -> usize {

@@ -9,6 +9,9 @@ use rand::seq::{SliceRandom, index};
 use serde::{Deserialize, Serialize};
 
 /// The servers and their clients.
+///
+/// # Source
+/// P-FedAvg (Liu et al.), Section III and Algorithm 1: `M` servers, each with its `N_i` clients.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Servers {
@@ -38,6 +41,9 @@ pub enum Assign {
 }
 
 /// How many of its clients a server chooses each round.
+///
+/// # Source
+/// P-FedAvg (Liu et al.), Algorithm 1, line 4: `K_i` clients; Section IV, partial participation, draws them with replacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PerServer {

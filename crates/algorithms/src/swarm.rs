@@ -2,6 +2,7 @@
 
 use crate::fedavg::ONE_SERVER;
 use crate::participation::{Participation, Weighting, down, up};
+use crate::reach::Reach;
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, Rows, Setting};
 use crate::traffic::Message;
 use crate::training::{Training, method_config};
@@ -40,6 +41,10 @@ impl Configured for Swarm {
 
     fn lagging(&self) -> Lagging {
         Lagging::Participants
+    }
+
+    fn reach(&self, _setting: &Setting, _rounds: usize, _undisturbed: bool) -> Reach {
+        Reach::AnyTwo
     }
 
     fn rows(&self, _clients: usize) -> Rows {

@@ -8,6 +8,9 @@ use rand::seq::index;
 use serde::{Deserialize, Serialize};
 
 /// Where walks begin in a round.
+///
+/// # Source
+/// DFedRW (Wang et al.), Algorithm 1, line 3; `continue` is ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Restart {
@@ -19,6 +22,9 @@ pub enum Restart {
 }
 
 /// Which clients average after the walks.
+///
+/// # Source
+/// DFedRW (Wang et al.), Algorithm 1, (11); the walk ends of Section VI-F.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Aggregators {
@@ -32,6 +38,9 @@ pub enum Aggregators {
 }
 
 /// Whose models are averaged.
+///
+/// # Source
+/// DFedRW (Wang et al.), (11): `N_A(i)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {

@@ -187,8 +187,11 @@ impl Examples {
 
     /// Writes the features of example `index` as a model sees them into `to`, `[D]`; tokens as their numbers.
     ///
+    /// It is compiled for the instructions of whoever calls it.
+    ///
     /// # Panics
     /// If `index` is not below [`len`](Self::len) or `to` is not `D` long.
+    #[inline(always)]
     pub fn read(&self, index: usize, to: &mut [f32]) {
         let width = self.width();
         assert_eq!(to.len(), width, "room for one example");

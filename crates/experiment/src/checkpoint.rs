@@ -55,6 +55,12 @@ pub(crate) struct Totals {
     pub(crate) messages_as_printed: Option<u64>,
     /// Seconds worked.
     pub(crate) wall_seconds: f64,
+    /// Those of the rounds: local steps, exchanges and what methods do between them.
+    #[serde(default)]
+    pub(crate) round_seconds: f64,
+    /// Those of judging.
+    #[serde(default)]
+    pub(crate) judging_seconds: f64,
     /// Seconds that the rounds would have taken on the network described.
     #[serde(default)]
     pub(crate) simulated_seconds: f64,

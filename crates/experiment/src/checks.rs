@@ -2,7 +2,7 @@
 
 use meshfold_algorithms::{AlgorithmError, Lagging, OverlayUse, Policy};
 use meshfold_engine::{Amount, Model};
-use meshfold_topology::{Repair, Topology, TopologyError};
+use meshfold_topology::{Outside, Repair, Topology, TopologyError, Weights};
 
 use crate::config::RunConfig;
 use crate::error::ConfigError;
@@ -90,16 +90,23 @@ pub(crate) fn method(run: &Resolved<'_>) -> Result<(), ConfigError> {
         (OverlayUse::Refused, Some(_)) => {
             Err(run.error(Fault::OverlayRefused { method }, "topology"))
         }
-        _ if method == "push_sum" && run.tree.get("weights").is_some() => {
-            let found = run
-                .tree
-                .get("weights")
-                .map_or_else(String::new, ToString::to_string);
-            let needed =
-                "none: push_sum has weights of its own, equal shares to all that a client sends to";
+        (_, None) if weights.is_some() => Err(run.error(Fault::WeightsWithoutOverlay, "weights")),
+        _ => own_weights(run),
+    }
+}
+
+/// Checks that no other weights are asked for than the method has of its own, if it has any.
+fn own_weights(run: &Resolved<'_>) -> Result<(), ConfigError> {
+    let (method, asked) = (&run.config.algorithm, &run.config.weights);
+    match method.own_weights() {
+        Some(own) if asked.as_ref().is_some_and(|asked| *asked != own) => {
+            let found = asked.as_ref().map_or_else(String::new, Weights::label);
+            let needed = format!(
+                "none: {} has weights of its own, equal shares to all that a client sends to",
+                method.name()
+            );
             Err(run.wrong("weights", found, needed))
         }
-        (_, None) if weights.is_some() => Err(run.error(Fault::WeightsWithoutOverlay, "weights")),
         _ => Ok(()),
     }
 }
@@ -305,6 +312,12 @@ pub(crate) fn overlay(
     let Some(planned) = planned else {
         return Ok(Vec::new());
     };
+    let of_servers = matches!(method.overlay_use(), OverlayUse::Servers(_));
+    if of_servers && planned.topology.outside() == Outside::Frozen {
+        let path = format!("topology.{}.outside", run.choice("topology"));
+        let needed = "`alone`: servers outside the overlay go on with their clients";
+        return Err(run.wrong(&path, "frozen", needed));
+    }
     let mut warnings = method
         .check_overlay(
             &planned.overlay,

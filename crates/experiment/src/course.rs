@@ -48,6 +48,7 @@ impl<'a> Course<'a> {
         data: &Splits,
         device: &Device,
     ) -> Result<Self, RunError> {
+        let begun = Instant::now();
         let config = &plan.config;
         let partition = plan.partition.clone();
         let learner = Learner::upload(
@@ -76,7 +77,7 @@ impl<'a> Course<'a> {
             traffic: Traffic::default(),
             totals: Totals::default(),
             round: 0,
-            clock: (Instant::now(), 0.0),
+            clock: (begun, 0.0),
             plan,
             learner,
             algorithm,
@@ -101,6 +102,13 @@ impl<'a> Course<'a> {
 
     /// One round of the method, and what it would have cost.
     pub(crate) fn advance(&mut self) -> Result<(), RunError> {
+        let begun = Instant::now();
+        self.carry_out()?;
+        self.totals.round_seconds += begun.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    fn carry_out(&mut self) -> Result<(), RunError> {
         let (config, number) = (&self.plan.config, self.round + 1);
         let (method, training) = (&config.algorithm, config.algorithm.training());
         let lag = config.stragglers.as_ref().map(|stragglers| Lag {
@@ -169,6 +177,13 @@ impl<'a> Course<'a> {
     /// # Errors
     /// [`RunError::NobodyAlive`] if no client is whose model could be judged; those of the engine.
     pub(crate) fn evaluate(&mut self) -> Result<(Record, Verdict), RunError> {
+        let begun = Instant::now();
+        let judged = self.judge_models();
+        self.totals.judging_seconds += begun.elapsed().as_secs_f64();
+        judged
+    }
+
+    fn judge_models(&mut self) -> Result<(Record, Verdict), RunError> {
         let kind = self.algorithm.rows().kind;
         if kind == RowKind::Client && !self.alive.contains(&true) {
             return Err(RunError::NobodyAlive { round: self.round });

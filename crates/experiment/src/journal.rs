@@ -11,7 +11,7 @@ use crate::plan::RunPlan;
 use crate::records::{Metrics, Record};
 use crate::results::{DONE, Done, RunFolder};
 use crate::run_error::RunError;
-use crate::summary::Summary;
+use crate::summary::{Seconds, Summary};
 
 /// Scores of all evaluations, until `clients.parquet` is made of them.
 const SPOOL: &str = "clients.spool";
@@ -171,7 +171,13 @@ impl<'a> Journal<'a> {
         let folder = &self.folder;
         self.clients
             .write_table(&folder.file("clients.parquet"), course.row_kind())?;
-        let summary = Summary::of(self.plan, &self.records, &ending);
+        let totals = course.totals();
+        let seconds = Seconds {
+            rounds: totals.round_seconds,
+            judging: totals.judging_seconds,
+            all: totals.wall_seconds,
+        };
+        let summary = Summary::of(self.plan, &self.records, &ending, seconds);
         folder.write_json("summary.json", &summary)?;
         self.metrics.sync()?;
         if matches!(ending, Ending::Finished) {

@@ -53,6 +53,7 @@ mod planned_overlay;
 mod planner;
 mod population;
 mod practice;
+mod ramanujan;
 mod reader;
 mod source;
 mod sweep;
@@ -68,6 +69,7 @@ pub use plan::{PlanSummary, RunPlan, plan, plan_on, plan_with};
 pub use planned_overlay::{CliqueSummary, OverlayFigures, PlannedOverlay, ScheduleSummary};
 pub use population::Population;
 pub use practice::{Measurements, Quantity};
+pub use ramanujan::RamanujanBound;
 pub use source::Source;
 
 // Runs and their records.
@@ -95,7 +97,7 @@ pub use results::Done;
 pub use run::{RunOptions, finished, run};
 pub use run_all::{Attendant, most_at_once, run_all};
 pub use run_error::RunError;
-pub use summary::{Milestone, Status, Summary, Target};
+pub use summary::{Milestone, Seconds, Status, Summary, Target};
 
 // The simulated network and its time.
 pub mod network;

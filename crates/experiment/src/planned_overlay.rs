@@ -17,6 +17,7 @@ use crate::experiment::Resolved;
 use crate::fault_path;
 use crate::id::sha256;
 use crate::population::Population;
+use crate::ramanujan::RamanujanBound;
 
 /// The overlay of a run, its mixing weights and what is known of them.
 ///
@@ -70,24 +71,38 @@ impl CliqueSummary {
     }
 }
 
-/// What `overlay.json` holds: the figures of the overlay, and of the schedule that it begins.
+/// What `overlay.json` holds: the figures of the overlay, what its degree promises, and those of the schedule that it begins.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OverlayFigures<'a> {
     #[serde(flatten)]
     summary: &'a OverlaySummary,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ramanujan: Option<RamanujanBound>,
     #[serde(skip_serializing_if = "Option::is_none")]
     schedule: Option<ScheduleSummary>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cliques: Option<&'a CliqueSummary>,
 }
 
+impl<'a> OverlayFigures<'a> {
+    /// The figures of an overlay alone.
+    pub fn of(summary: &'a OverlaySummary) -> Self {
+        Self {
+            summary,
+            ramanujan: RamanujanBound::of(summary),
+            schedule: None,
+            cliques: None,
+        }
+    }
+}
+
 impl PlannedOverlay {
     /// What `overlay.json` holds.
     pub fn figures(&self) -> OverlayFigures<'_> {
         OverlayFigures {
-            summary: &self.summary,
             schedule: self.schedule,
             cliques: self.cliques.as_ref(),
+            ..OverlayFigures::of(&self.summary)
         }
     }
 }

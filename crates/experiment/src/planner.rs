@@ -302,7 +302,7 @@ fn warnings(config: &RunConfig, overlay: Option<&PlannedOverlay>) -> Vec<String>
         if stuck && summary.nodes > 1 && !planned.topology.varies() {
             warnings.push("the weights do not bring the models together: lambda is 1".to_owned());
         }
-        if !summary.doubly_stochastic {
+        if !summary.doubly_stochastic && config.algorithm.own_weights().is_none() {
             warnings.push(
                 "the weights do not preserve the plain mean of the models: columns of the mixing matrix do not sum to 1"
                     .to_owned(),

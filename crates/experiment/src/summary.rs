@@ -37,6 +37,25 @@ pub struct Summary {
     pub best: Option<Milestone>,
     /// For each target the first record whose mean accuracy reaches it.
     pub targets: Vec<Target>,
+    /// Where the time went; absent from summaries of earlier versions.
+    #[serde(default)]
+    pub seconds: Option<Seconds>,
+}
+
+/// Seconds that a run took on the clock, those before a checkpoint included.
+///
+/// # Interpretation
+/// A GPU works on while the host goes on: what is left to do of a round counts as judging, which waits for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Seconds {
+    /// Rounds: local steps, exchanges, and what the method does between them.
+    pub rounds: f64,
+    /// Judging the models.
+    pub judging: f64,
+    /// Everything: also bringing the data to the device, records and checkpoints, but not reading the data, which the
+    /// runs of a sweep share, nor writing the report.
+    pub all: f64,
 }
 
 /// How a run ended.
@@ -96,8 +115,13 @@ impl Milestone {
 }
 
 impl Summary {
-    /// Sums up the `records` of a run of `plan` that ended with `ending`.
-    pub(crate) fn of(plan: &RunPlan, records: &[Record], ending: &Ending) -> Self {
+    /// Sums up the `records` of a run of `plan` that ended with `ending` after `seconds`.
+    pub(crate) fn of(
+        plan: &RunPlan,
+        records: &[Record],
+        ending: &Ending,
+        seconds: Seconds,
+    ) -> Self {
         let config = &plan.config;
         let (status, error) = match ending {
             Ending::Finished | Ending::Skipped { .. } => (Status::Finished, None),
@@ -118,6 +142,7 @@ impl Summary {
             last: records.last().map(Milestone::of),
             best: best(records).map(Milestone::of),
             targets: targets(&config.evaluate.targets, records),
+            seconds: Some(seconds),
         }
     }
 }

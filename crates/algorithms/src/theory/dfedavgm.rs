@@ -69,6 +69,9 @@ impl DfedavgmDescent {
 }
 
 /// The constants in which the order of convergence is stated.
+///
+/// # Source
+/// Hua et al., Assumptions 2 to 4 and Section 2.1, after Theorem 2.2.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DfedavgmRate {
     /// `f(w̄^1) − min f`.
@@ -145,6 +148,9 @@ impl DfedavgmRate {
 }
 
 /// The constants of the stability bound.
+///
+/// # Source
+/// Hua et al., Theorem 2.5, (2.3).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DfedavgmStability {
     /// `sup f`, the largest loss.

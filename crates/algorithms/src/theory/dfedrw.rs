@@ -4,6 +4,9 @@ use super::bound_error::{BoundError, at_least_one, finite, not_negative, positiv
 use super::mixing_time::{MixingTime, check_walk_lambda};
 
 /// The step sizes `η^k = 1 / (r k^q)`, k from 1, counted over all visits of a walk.
+///
+/// # Source
+/// DFedRW (Wang et al.), Theorem 1 and Section VI-B.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PowerSteps {
     /// r, the inverse of the first step size.
@@ -24,6 +27,9 @@ impl PowerSteps {
 }
 
 /// The constants under which DFedRW's convergence is bounded.
+///
+/// # Source
+/// DFedRW (Wang et al.), Assumptions 1 to 3 and Theorem 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RandomWalk {
     /// n, the number of devices.
@@ -41,6 +47,9 @@ pub struct RandomWalk {
 }
 
 /// What quantisation adds to the constants.
+///
+/// # Source
+/// DFedRW (Wang et al.), Theorem 2.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WalkQuantisation {
     /// σ, the bound on the norm of what is quantised (Lemma 3).
@@ -54,6 +63,9 @@ pub struct WalkQuantisation {
 }
 
 /// The terms of the bound's numerator after k visits, and what divides them.
+///
+/// # Source
+/// DFedRW (Wang et al.), (15) and (16).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WalkTerms {
     /// `½ ‖w^0 − w*‖²`.

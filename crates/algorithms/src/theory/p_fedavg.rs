@@ -184,6 +184,9 @@ fn mean_over_servers<T>(servers: &[Vec<T>], value: impl Fn(&T) -> f64) -> Result
 }
 
 /// How noisy a client's stochastic gradient is.
+///
+/// # Source
+/// P-FedAvg (Liu et al.), Assumption 4 and Theorem 1, (10).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClientNoise {
     /// σ_j², the variance of the gradient of one example (Assumption 4).

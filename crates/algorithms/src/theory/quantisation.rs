@@ -61,6 +61,9 @@ pub fn full_message_bits(parameters: u64) -> u128 {
 }
 
 /// How many rounds a method needs for the same error, quantised and not; `ϱ = quantised / full`.
+///
+/// # Source
+/// DFedRW (Wang et al.), Proposition 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundsToError {
     /// T_q.
@@ -118,6 +121,9 @@ pub fn saving_bits_limit(round_ratio: f64, parameters: u64) -> Result<f64, Bound
 }
 
 /// What the error threshold of the proposition depends on.
+///
+/// # Source
+/// DFedRW (Wang et al.), Proposition 1, (17).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Quantised {
     /// n, the number of devices.

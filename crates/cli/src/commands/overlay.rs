@@ -4,7 +4,9 @@ use std::io::Write;
 use std::sync::Arc;
 
 use meshfold_engine::{Key, Purpose, stream};
-use meshfold_experiment::{CliqueSummary, PlannedOverlay, RunConfig, Source, plan};
+use meshfold_experiment::{
+    CliqueSummary, OverlayFigures, PlannedOverlay, RamanujanBound, RunConfig, Source, plan,
+};
 use meshfold_topology::{Edges, OverlaySummary, Topology, Weights, parse_edge_list};
 use serde::Serialize;
 
@@ -23,7 +25,10 @@ pub(crate) fn overlay(arguments: &OverlayArguments) -> Result<(), Failure> {
         (_, Some(topology), Some(nodes)) => {
             let (label, summary) = given(topology, nodes as usize, arguments)?;
             if arguments.json {
-                return Ok(json_lines::print([Line::of(label, Some(&summary))])?);
+                return Ok(json_lines::print([Line::of(
+                    label,
+                    Some(OverlayFigures::of(&summary)),
+                )])?);
             }
             print(&[(label, &summary, None)])
         }
@@ -173,6 +178,18 @@ fn print(overlays: &[Shown<'_>]) -> Result<(), Failure> {
     row("λ", &|summary| decimal(summary.lambda));
     row("gap 1 − λ", &|summary| decimal(summary.gap));
     row("κ of the Laplacian", &|summary| decimal(summary.kappa));
+    let bound = |summary: &OverlaySummary| RamanujanBound::of(summary);
+    if overlays
+        .iter()
+        .any(|(_, summary, _)| bound(summary).is_some())
+    {
+        row("κ of a Ramanujan graph, at most", &|summary| {
+            decimal(bound(summary).map(|bound| bound.kappa))
+        });
+        row("its λ with the best θ, at most", &|summary| {
+            decimal(bound(summary).map(|bound| bound.lambda))
+        });
+    }
     row("p", &|summary| decimal(summary.p));
     row("disagreement", &|summary| decimal(summary.disagreement));
     row("θ", &|summary| decimal(summary.theta));

@@ -60,6 +60,17 @@ impl<U: Update> WithSimd for Outer<'_, U> {
     }
 }
 
+/// Repeats a body for every row below a constant, its number a constant too: in a loop, which the compiler would not unroll,
+/// the sums would have to lie in memory.
+macro_rules! each_row {
+    ($row:ident < $rows:ident, [$($number:literal)*], $body:block) => {
+        $(if $number < $rows {
+            let $row = $number;
+            $body
+        })*
+    };
+}
+
 /// Rows `k..` of the gradient in the `width` columns from `column`.
 struct Tile {
     k: usize,
@@ -118,8 +129,8 @@ impl<U: Update> Outer<'_, U> {
         }
         let first = tile.k * self.columns + tile.column;
         if V > 1 {
-            for (r, sums) in sums.iter().enumerate() {
-                for (vector, sum) in sums.iter().enumerate() {
+            each_row!(r < R, [0 1 2 3 4 5 6 7 8 9 10 11], {
+                for (vector, sum) in sums[r].iter().enumerate() {
                     let place = (first + r * self.columns + vector * lanes, mask);
                     // SAFETY: the caller bounds the tile within the update's targets.
                     unsafe {
@@ -127,7 +138,7 @@ impl<U: Update> Outer<'_, U> {
                         self.update.apply(simd, place, held, *sum);
                     }
                 }
-            }
+            });
             return;
         }
         // Vectors of narrow rows overlap: read after a write, they would wait until it is out of the processor's hands.

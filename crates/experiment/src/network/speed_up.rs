@@ -7,6 +7,9 @@ use super::distribution::Distribution;
 use super::error::NetworkError;
 
 /// Servers that share the participants of a round, and the random delays among them.
+///
+/// # Source
+/// P-FedAvg (Liu et al.), Section V, (17)-(20).
 #[derive(Clone, Debug)]
 pub struct ParallelServers<'a> {
     /// Participants of each server, K_i, `[M]`.
@@ -20,6 +23,9 @@ pub struct ParallelServers<'a> {
 }
 
 /// Random delays of a round, all independent, in seconds.
+///
+/// # Source
+/// P-FedAvg (Liu et al.), Section V, (17)-(19).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delays {
     /// One model between a server and its clients, Y¹.

@@ -22,6 +22,8 @@ pub(super) struct Fixture {
     /// As a configuration has it, such as `{ring: {hops: 1}}`.
     pub(super) topology: &'static str,
     pub(super) learning_rate: f64,
+    /// Bits of a parameter, if messages are quantised.
+    pub(super) bits: Option<u32>,
     /// Whether the run came to its end.
     pub(super) finished: bool,
 }
@@ -35,12 +37,13 @@ impl Default for Fixture {
             seed: 1,
             topology: "{ring: {hops: 1}}",
             learning_rate: 0.01,
+            bits: None,
             finished: true,
         }
     }
 }
 
-const PARAMETERS: f64 = 159_010.0;
+const PARAMETERS: u64 = 159_010;
 
 impl Fixture {
     /// Writes the run's folder below `runs` and says where it is.
@@ -67,7 +70,10 @@ impl Fixture {
         let run = self.run(&overlay, summary.lambda.unwrap(), &mut rng);
         put("metrics.jsonl", run.metrics);
         write_clients(&folder.join("clients.parquet"), &run.accuracies);
-        put("summary.json", "{}".to_owned());
+        put(
+            "summary.json",
+            json!({ "parameters": PARAMETERS }).to_string(),
+        );
         if self.finished {
             put("DONE", "{}".to_owned());
         }
@@ -76,8 +82,8 @@ impl Fixture {
 
     fn id(&self) -> String {
         let text = format!(
-            "{}{}{}{}",
-            self.topology, self.seed, self.clients, self.learning_rate
+            "{}{}{}{}{:?}",
+            self.topology, self.seed, self.clients, self.learning_rate, self.bits
         );
         let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
@@ -93,15 +99,19 @@ impl Fixture {
             seed,
             topology,
             learning_rate,
+            bits,
             ..
         } = self;
+        let quantise = bits.map_or_else(String::new, |bits| {
+            format!("    quantise:\n      bits: {bits}\n")
+        });
         format!(
             "name: {}\nseed: {seed}\ndataset:\n  glyphs:\n    train: 60000\n    test: 10000\n\
              partition:\n  shards:\n    clients: {clients}\n    per_client: 2\nstart: same\n\
              topology: {topology}\nweights:\n  metropolis_hastings: {{}}\n\
              model:\n  mlp:\n    hidden:\n    - 200\n\
              algorithm:\n  dfedavgm:\n    local:\n      epochs: 3\n    batch_size: 20\n    draw: shuffled\n    \
-             learning_rate: {learning_rate}\n    momentum: 0.9\n    weight_decay: 0\n    clip_norm: null\n\
+             learning_rate: {learning_rate}\n    momentum: 0.9\n    weight_decay: 0\n    clip_norm: null\n{quantise}\
              rounds: {rounds}\n\
              evaluate:\n  every: 1\n  examples: all\n  train: false\n  targets: [0.65, 0.8]\n",
             json!(name)
@@ -163,7 +173,7 @@ impl Fixture {
                 json!({ "mean": mean, "min": min, "max": max, "std": variance.sqrt() })
             };
             let disagreement = 4.0 * lambda * lambda / (1.0 - lambda * lambda).sqrt();
-            let model_bytes = 4.0 * PARAMETERS;
+            let model_bytes = f64::from(self.bits.unwrap_or(32)) / 8.0 * PARAMETERS as f64;
             let messages = 2.0 * overlay.edge_count() as f64 * round as f64;
             let degree = 2.0 * overlay.edge_count() as f64 / self.clients as f64;
             let line = json!({

@@ -95,18 +95,13 @@ impl<'a> Group<'a> {
 
     /// First round, mean over seeds, at which the mean accuracy was at least `target`; absent if a seed never got there.
     pub(super) fn round_reaching(&self, target: f64) -> Option<f64> {
-        let reaching = |run: &&RunFolder| {
-            let reached = |evaluation: &&Evaluation| {
-                evaluation
-                    .test_accuracy
-                    .mean
-                    .is_some_and(|mean| mean >= target)
-            };
-            run.evaluations
-                .iter()
-                .find(reached)
-                .map(|evaluation| evaluation.round as f64)
-        };
+        let reaching = |run: &&RunFolder| run.reaching(target).map(|first| first.round as f64);
+        curves::mean(self.averaged.iter().map(reaching))
+    }
+
+    /// Bytes sent, mean over seeds, until [`round_reaching`](Self::round_reaching).
+    pub(super) fn traffic_reaching(&self, target: f64) -> Option<f64> {
+        let reaching = |run: &&RunFolder| run.reaching(target).and_then(|first| first.bytes_total);
         curves::mean(self.averaged.iter().map(reaching))
     }
 

@@ -38,6 +38,7 @@ mod palette;
 mod partition_chart;
 mod partition_section;
 mod plotly_script;
+mod quantised_section;
 mod quantity_text;
 mod run_folder;
 mod setting_label;

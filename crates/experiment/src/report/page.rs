@@ -11,6 +11,7 @@ use super::headline;
 use super::overlay_section;
 use super::palette::{self, SERIES};
 use super::partition_section;
+use super::quantised_section;
 use super::quantity_text::{lambda_range, percent};
 use super::run_folder::RunFolder;
 use super::spread_chart;
@@ -27,6 +28,7 @@ pub(super) fn page(runs: &[RunFolder]) -> Result<Document, ReportError> {
     let mut sections = vec![glance(charted)];
     sections.extend(overlay_section::cards(charted)?);
     sections.push(table(&groups));
+    sections.extend(quantised_section::section(&groups));
     sections.push(course(charted));
     sections.extend(clients(charted));
     sections.extend(overlay_section::structure(charted)?);

@@ -21,6 +21,8 @@ pub(super) struct RunFolder {
     pub(super) evaluations: Vec<Evaluation>,
     /// Absent if the method uses no overlay, or the file was not written.
     pub(super) overlay_summary: Option<OverlaySummary>,
+    /// Parameters of a model, `P`, once the run has ended.
+    pub(super) parameters: Option<u64>,
     /// Ascending by row; empty if there is no `clients.parquet`.
     pub(super) final_accuracies: Vec<RowAccuracy>,
     /// What a reader of the page should know of this run.
@@ -48,17 +50,19 @@ impl RunFolder {
         let summary = |text: &str| serde_json::from_str(text).map_err(|error| error.to_string());
         let overlay_summary: Option<OverlaySummary> =
             parsed(&folder.join("overlay.json"), summary)?;
+        let ended = outcome(folder)?;
         let mut notices = Vec::new();
         let evaluations =
             parsed(&folder.join("metrics.jsonl"), evaluation_log::parse)?.unwrap_or_default();
         if !folder.join("DONE").exists() {
             notices.push(unfinished(&settings, &evaluations));
-            notices.extend(failure(folder)?);
+            notices.extend(failure(&ended));
         }
         Ok(Self {
             folder: folder.to_owned(),
             id: folder_name(folder),
             overlay_summary,
+            parameters: ended.get("parameters").and_then(Value::as_u64),
             final_accuracies: final_accuracies_of(folder, &mut notices),
             settings,
             evaluations,
@@ -87,6 +91,15 @@ impl RunFolder {
         let clients = self.settings.clients().unwrap_or(0);
         parsed(&self.folder.join("partition.csv"), |text| {
             Holdings::parse(text, clients)
+        })
+    }
+
+    /// The first evaluation at which the mean accuracy was at least `target`.
+    pub(super) fn reaching(&self, target: f64) -> Option<&Evaluation> {
+        let mut evaluations = self.evaluations.iter();
+        evaluations.find(|evaluation| {
+            let mean = evaluation.test_accuracy.mean;
+            mean.is_some_and(|mean| mean >= target)
         })
     }
 
@@ -151,12 +164,16 @@ fn unfinished(settings: &Settings, evaluations: &[Evaluation]) -> String {
     }
 }
 
-/// Why the run failed, if it did.
-fn failure(folder: &Path) -> Result<Option<String>, ReportError> {
-    let summary =
-        |text: &str| serde_json::from_str::<Value>(text).map_err(|error| error.to_string());
+/// What `summary.json` says of the run; nothing while it goes on.
+fn outcome(folder: &Path) -> Result<Value, ReportError> {
+    let summary = |text: &str| serde_json::from_str(text).map_err(|error| error.to_string());
     let summary = parsed(&folder.join("summary.json"), summary)?;
-    Ok(summary.and_then(|summary| Some(format!("it failed: {}", summary.get("error")?.as_str()?))))
+    Ok(summary.unwrap_or_default())
+}
+
+/// Why the run failed, if it did.
+fn failure(outcome: &Value) -> Option<String> {
+    Some(format!("it failed: {}", outcome.get("error")?.as_str()?))
 }
 
 fn final_accuracies_of(folder: &Path, notices: &mut Vec<String>) -> Vec<RowAccuracy> {

@@ -102,9 +102,29 @@ impl Settings {
         }
     }
 
+    /// Bits of a parameter, if the method's messages are quantised.
+    pub(super) fn quantised_bits(&self) -> Option<u64> {
+        let (_, method) = variant(self.get("algorithm"))?;
+        method.get("quantise")?.get("bits")?.as_u64()
+    }
+
     /// The configuration without what is incidental, the same text for runs that differ in their seed only.
     pub(super) fn kind(&self) -> String {
+        Self::kind_of(self.tree.clone())
+    }
+
+    /// The [`kind`](Self::kind) of the same run without quantised messages; `None` if its messages are not.
+    pub(super) fn kind_in_full(&self) -> Option<String> {
         let mut tree = self.tree.clone();
+        let (name, _) = variant(self.get("algorithm"))?;
+        let method = tree.get_mut("algorithm")?.get_mut(name)?.as_object_mut()?;
+        method
+            .remove("quantise")
+            .filter(|quantise| !quantise.is_null())?;
+        Some(Self::kind_of(tree))
+    }
+
+    fn kind_of(mut tree: Value) -> String {
         if let Some(map) = tree.as_object_mut() {
             INCIDENTAL.iter().for_each(|key| drop(map.remove(*key)));
         }
@@ -170,6 +190,16 @@ mod tests {
             kind("a: 1\nb: {c: 2, d: 3}\n"),
             kind("b: {d: 3, c: 2}\na: 1\n")
         );
+    }
+
+    #[test]
+    fn a_quantised_run_knows_the_run_in_full() {
+        let full = Settings::parse(TEXT).unwrap();
+        let text = TEXT.replace("momentum: 0.5,", "momentum: 0.5, quantise: {bits: 8},");
+        let quantised = Settings::parse(&text.replace("seed: 3", "seed: 5")).unwrap();
+        assert_eq!(quantised.quantised_bits(), Some(8));
+        assert_eq!(quantised.kind_in_full(), Some(full.kind()));
+        assert_eq!((full.quantised_bits(), full.kind_in_full()), (None, None));
     }
 
     #[test]

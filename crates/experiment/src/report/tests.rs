@@ -237,6 +237,38 @@ fn other_settings_than_the_overlay_name_the_groups() {
 }
 
 #[test]
+fn quantised_runs_are_held_against_the_same_in_full() {
+    let folder = TempDir::new().unwrap();
+    let run = |bits, rounds| {
+        Fixture {
+            clients: 10,
+            rounds,
+            bits,
+            ..Fixture::default()
+        }
+        .write(folder.path())
+    };
+    let (full, eight) = (run(None, 30), run(Some(8), 30));
+    let shown = page(&[full.clone(), eight.clone()], &folder);
+    let section = shown.split("id=\"quantised\"").nth(1).expect("the section");
+    let line = section.split("<tbody>").nth(1).unwrap();
+    let line = line.split("</tr>").next().unwrap();
+    // The made-up runs come to their targets in the same rounds: ϱ is 1, and 8 bits are below 32 − 64/159010.
+    for cell in [
+        "≥ 65.0\u{a0}%",
+        "1.000",
+        "<td>8</td>",
+        "32.00",
+        "<td>yes</td>",
+    ] {
+        assert!(line.contains(cell), "{cell}: {line}");
+    }
+    for runs in [vec![full], vec![eight]] {
+        assert!(!page(&runs, &folder).contains("id=\"quantised\""));
+    }
+}
+
+#[test]
 fn a_thousand_clients_stay_light() {
     let folder = TempDir::new().unwrap();
     let run = Fixture {

@@ -34,6 +34,17 @@ impl Topology {
         )
     }
 
+    /// What nodes outside a schedule's overlays do.
+    #[must_use]
+    pub fn outside(&self) -> Outside {
+        match self {
+            Self::Phases(phases) => phases.outside,
+            Self::Periodic(periodic) => periodic.outside,
+            Self::Redraw(redraw) => redraw.outside,
+            _ => Outside::default(),
+        }
+    }
+
     /// After how many rounds the overlays of `nodes` nodes repeat: 1 if they do not change, `None` if they never do.
     #[must_use]
     pub fn period(&self, nodes: usize) -> Option<usize> {
