@@ -62,13 +62,21 @@ pub(crate) fn numbers(run: &Resolved<'_>) -> Result<(), ConfigError> {
 
 /// Checks that there are as many test examples as models are to be judged on, of `most`.
 pub(crate) fn test_examples(run: &Resolved<'_>, most: usize) -> Result<(), ConfigError> {
-    match run.config.evaluate.examples.count() {
-        Some(count) if count == 0 || count > most => Err(run.wrong(
-            "evaluate.examples",
-            count,
-            format!("1 to {most}, the test examples, or `all`"),
-        )),
-        _ => Ok(()),
+    let evaluate = &run.config.evaluate;
+    let asked = [
+        ("evaluate.examples", Some(evaluate.examples)),
+        ("evaluate.last", evaluate.last),
+    ];
+    let wrong = asked.into_iter().find_map(|(path, examples)| {
+        let count = examples?.count()?;
+        (count == 0 || count > most).then_some((path, count))
+    });
+    match wrong {
+        Some((path, count)) => {
+            let needed = format!("1 to {most}, the test examples, or `all`");
+            Err(run.wrong(path, count, needed))
+        }
+        None => Ok(()),
     }
 }
 

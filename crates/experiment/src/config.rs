@@ -81,6 +81,9 @@ pub struct Evaluate {
     pub every: usize,
     /// Test examples that models are judged on.
     pub examples: TestExamples,
+    /// Those of the last round, if they are others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<TestExamples>,
     /// Whether rows are also judged on their own training shards.
     pub train: bool,
     /// Mean accuracies, as fractions, whose first rounds are reported.
@@ -91,6 +94,13 @@ pub struct Evaluate {
 }
 
 impl Evaluate {
+    /// The most test examples, of `all`, that models are judged on at once.
+    pub(crate) fn most_examples(&self, all: usize) -> usize {
+        let asked = [Some(self.examples), self.last].into_iter().flatten();
+        let counts = asked.map(|examples| examples.count().unwrap_or(all).min(all));
+        counts.max().unwrap_or(all)
+    }
+
     /// Rows that measuring needs besides the models.
     pub(crate) fn extra_rows(&self, rows: usize) -> usize {
         let own = |quantity: &Quantity| match quantity {
@@ -107,6 +117,7 @@ impl Default for Evaluate {
         Self {
             every: 1,
             examples: TestExamples::All,
+            last: None,
             train: false,
             targets: Vec::new(),
             theory: Vec::new(),

@@ -4,7 +4,7 @@ use meshfold_algorithms::{Algorithm, RowKind};
 use meshfold_engine::{EngineError, Key, Learner, Purpose, Score, Split, Stack, Tally, stream};
 use rand::seq::index;
 
-use crate::config::Evaluate;
+use crate::config::{Evaluate, TestExamples};
 use crate::practice::Measurements;
 use crate::records::{Record, Spread};
 
@@ -15,6 +15,8 @@ pub(crate) struct Judge {
     rounds: usize,
     /// Indices of the test examples that stand for all, ascending; all if absent.
     subset: Option<Vec<u32>>,
+    /// Those of the last round.
+    last: Option<Vec<u32>>,
     on_shards: bool,
 }
 
@@ -30,22 +32,23 @@ pub(crate) struct Verdict {
 
 impl Judge {
     /// The judge of a run over `rounds` rounds. If not all of the `examples` test examples are asked for, the subset
-    /// is drawn once, so that all its records are of the same examples.
+    /// is drawn once, so that all its records but the last are of the same examples.
     pub(crate) fn new(evaluate: &Evaluate, rounds: usize, examples: usize, seed: u64) -> Self {
-        let subset = evaluate.examples.count().filter(|count| *count < examples);
-        let subset = subset.map(|count| {
+        let subset = |asked: TestExamples| {
+            let count = asked.count().filter(|count| *count < examples)?;
             let mut rng = stream(seed, Purpose::Evaluation, Key::default());
             let mut chosen: Vec<u32> = index::sample(&mut rng, examples, count)
                 .iter()
                 .map(|example| example as u32)
                 .collect();
             chosen.sort_unstable();
-            chosen
-        });
+            Some(chosen)
+        };
         Self {
             every: evaluate.every.max(1),
             rounds,
-            subset,
+            subset: subset(evaluate.examples),
+            last: subset(evaluate.last.unwrap_or(evaluate.examples)),
             on_shards: evaluate.train,
         }
     }
@@ -72,7 +75,10 @@ impl Judge {
         learner.expect_finite(models, &rows_alive, round)?;
         let deployed = algorithm.deployed(models);
         let deployed_alive = alive_rows(kind, deployed, alive);
-        let subset = self.subset.as_deref();
+        let subset = match round == self.rounds {
+            true => self.last.as_deref(),
+            false => self.subset.as_deref(),
+        };
         let scores = of_the_living(
             &learner.evaluate(deployed, Split::Test, subset)?,
             &deployed_alive,
@@ -171,7 +177,6 @@ fn spread<'a>(scores: impl Iterator<Item = &'a Score>, figure: fn(&Score) -> f64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::TestExamples;
 
     fn judge(every: usize, examples: TestExamples) -> Judge {
         let evaluate = Evaluate {
@@ -187,6 +192,25 @@ mod tests {
         let judge = judge(4, TestExamples::All);
         let due: Vec<usize> = (0..=10).filter(|round| judge.is_due(*round)).collect();
         assert_eq!(due, [0, 4, 8, 10]);
+    }
+
+    #[test]
+    fn the_last_round_may_be_judged_on_other_examples() {
+        let of = |last| {
+            let evaluate = Evaluate {
+                examples: TestExamples::Count(100),
+                last,
+                ..Evaluate::default()
+            };
+            let judge = Judge::new(&evaluate, 10, 1000, 1);
+            (
+                judge.subset.map(|all| all.len()),
+                judge.last.map(|all| all.len()),
+            )
+        };
+        assert_eq!(of(None), (Some(100), Some(100)));
+        assert_eq!(of(Some(TestExamples::All)), (Some(100), None));
+        assert_eq!(of(Some(TestExamples::Count(300))), (Some(100), Some(300)));
     }
 
     #[test]

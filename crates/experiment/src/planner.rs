@@ -159,7 +159,6 @@ impl<'a> Planner<'a> {
         let (method, clients) = (&config.algorithm, partition.clients());
         let sgd = method.training().sgd;
         let largest = (0..clients).map(|client| partition.shard(client).len());
-        let judged = config.evaluate.examples.count().unwrap_or(tests);
         let demand = Demand {
             // Where few rows stand for many clients, those that train are among the working rows.
             rows: method
@@ -167,7 +166,7 @@ impl<'a> Planner<'a> {
                 .count
                 .max(method.working_rows(clients).min(clients)),
             batch: sgd.batch_on(largest.max().unwrap_or(0)),
-            tests: judged.min(tests),
+            tests: config.evaluate.most_examples(tests),
             stored: outline.feature_bytes(),
             sgd: &sgd,
         };

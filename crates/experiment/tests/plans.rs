@@ -303,6 +303,36 @@ fn weights_that_may_surprise_are_warned_of() {
 }
 
 #[test]
+fn push_sum_is_planned_with_the_weights_that_it_has() {
+    let star = YAML
+        .replace("ring", "star")
+        .replace("dfedavgm: {local: {epochs: 2}, ", "push_sum: {");
+    let plan = one(&star);
+    // Equal shares on a star of ten: leaves against each other 1/2, the centre against them -0.4; Metropolis weights have 0.9.
+    let lambda = plan.overlay.as_ref().unwrap().summary.lambda.unwrap();
+    assert!((lambda - 0.5).abs() < 1e-9, "{lambda}");
+    assert!(plan.warnings.is_empty(), "{:?}", plan.warnings);
+    // What is written of the run plans the same run.
+    let again = one(&plan.config.to_yaml());
+    assert_eq!(again.id, plan.id);
+}
+
+#[test]
+fn an_overlay_of_one_degree_has_the_bounds_of_its_degree() {
+    let figures = |topology: &str| {
+        let plan = one(&YAML.replace("topology: ring", &format!("topology: {topology}")));
+        serde_json::to_value(plan.overlay.unwrap().figures()).unwrap()
+    };
+    let regular = figures("{regular: {degree: 5}}");
+    // Hua (3.2): (5 + 4) / (5 - 4), and 4/5.
+    assert_eq!(regular["ramanujan"]["kappa"], 9.0);
+    assert_eq!(regular["ramanujan"]["lambda"], 0.8);
+    for none in ["ring", "star"] {
+        assert!(figures(none).get("ramanujan").is_none(), "{none}");
+    }
+}
+
+#[test]
 fn a_sweep_of_a_thousand_runs_is_planned_in_seconds() {
     let seeds: Vec<String> = (0..500).map(|seed| seed.to_string()).collect();
     let sweep = format!(

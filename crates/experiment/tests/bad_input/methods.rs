@@ -56,6 +56,12 @@ fn values_of_methods_point_at_themselves() {
             "distinct clients",
         ),
         (
+            "fedavg: {participation: {clients: 11}, ",
+            "",
+            "{clients: 11}",
+            "no more can take part than there are",
+        ),
+        (
             "dfedrw: {walkers: 5, hops: 5, quantise: {bits: 1}, ",
             "ring",
             "1",
@@ -154,6 +160,10 @@ fn overlays_that_a_method_cannot_use_are_refused_with_the_reason() {
         "weights: fastest",
     );
     expect(&weighted, "fastest", &["push_sum has weights of its own"]);
+    let servers = format!("{{p_fedavg: {{servers: {{count: 4}}, {SGD}}}}}");
+    let frozen = "{redraw: {of: complete, members: {first: 3}, outside: frozen}}";
+    let seen = refusal(&servers, frozen, "");
+    expect(&seen, "frozen", &["servers outside the overlay go on"]);
     let swarm = refusal(&format!("{{swarm: {{{SGD}}}}}"), "ring", "");
     assert_eq!(swarm.marked, "ring", "{swarm:?}");
     let without = refusal(&format!("{{decefl: {{{SGD}}}}}"), "", "");

@@ -88,6 +88,14 @@ fn numbers_that_stand_for_themselves_are_checked() {
         "101",
         "",
     );
+    let last = "evaluate.last: found 0, needed 1 to 100, the test examples, or `all`";
+    expect(
+        &with("evaluate", "evaluate: {examples: 50, last: 0}"),
+        last,
+        12,
+        "0",
+        "",
+    );
     let target =
         "evaluate.targets.1: found 65, needed an accuracy as a fraction, above 0 and up to 1";
     expect(
