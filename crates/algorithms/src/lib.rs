@@ -187,8 +187,8 @@ pub(crate) trait Configured {
     fn policy(&self) -> Policy {
         Policy::Isolate
     }
-    /// Between which nodes its messages may go in the first `rounds` rounds, if all clients take part `undisturbed` or
-    /// not: along the overlay unless the method says otherwise.
+    /// Between which nodes its messages may go in `rounds` rounds, `undisturbed` if nobody fails or falls behind in them:
+    /// along the overlay unless the method says otherwise.
     fn reach(&self, _setting: &Setting, _rounds: usize, _undisturbed: bool) -> Reach {
         Reach::Neighbours
     }
@@ -324,7 +324,7 @@ impl Method {
         self.configured().1.policy()
     }
 
-    /// Between which nodes its messages may go in the first `rounds` rounds; `undisturbed` if nobody fails or falls behind.
+    /// Between which nodes its messages may go in `rounds` rounds; `undisturbed` if nobody fails or falls behind in them.
     pub fn reach(&self, setting: &Setting, rounds: usize, undisturbed: bool) -> Reach {
         self.configured().1.reach(setting, rounds, undisturbed)
     }
