@@ -45,7 +45,8 @@ impl Configured for OnePeer {
         }
         let clients: Vec<u32> = (0..setting.clients as u32).collect();
         let of_rounds = 1..=rounds.min(period(clients.len()));
-        Reach::Pairs(of_rounds.flat_map(|round| pairs(&clients, round)).collect())
+        let messages = of_rounds.flat_map(|round| pairs(&clients, round));
+        Reach::Pairs(messages.map(|(to, from)| (from, to)).collect())
     }
 
     fn working_rows(&self, clients: usize) -> usize {

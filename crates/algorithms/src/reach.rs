@@ -1,6 +1,6 @@
 //! Between which nodes the messages of a method may go.
 
-/// Two nodes of the network: clients `0..N`, and servers behind them.
+/// Who sends and who receives: clients `0..N`, and servers behind them.
 pub type Pair = (u32, u32);
 
 /// Between which nodes the messages of a method may go, whoever happens to be drawn.

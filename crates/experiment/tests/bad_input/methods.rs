@@ -58,7 +58,7 @@ fn values_of_methods_point_at_themselves() {
         (
             "fedavg: {participation: {clients: 11}, ",
             "",
-            "{clients: 11}",
+            "participation",
             "no more can take part than there are",
         ),
         (
@@ -161,7 +161,7 @@ fn overlays_that_a_method_cannot_use_are_refused_with_the_reason() {
     );
     expect(&weighted, "fastest", &["push_sum has weights of its own"]);
     let servers = format!("{{p_fedavg: {{servers: {{count: 4}}, {SGD}}}}}");
-    let frozen = "{redraw: {of: complete, members: {first: 3}, outside: frozen}}";
+    let frozen = "{redraw: {of: complete, nodes: {first: 3}, outside: frozen}}";
     let seen = refusal(&servers, frozen, "");
     expect(&seen, "frozen", &["servers outside the overlay go on"]);
     let swarm = refusal(&format!("{{swarm: {{{SGD}}}}}"), "ring", "");
@@ -375,7 +375,7 @@ fn every_edge_that_messages_may_go_over_needs_a_bandwidth() {
         (one("one_peer", ""), "", 0, Some("8,0")),
         (one("fedavg", ""), "", 1, Some("10,0")),
         (p_fedavg, "ring", 3, Some("10,")),
-        (hierfavg, "", 3, Some("10,0")),
+        (hierfavg, "", 3, Some("10,")),
     ] {
         let found = || {
             let source = experiment(&method, topology, &network);
