@@ -57,6 +57,11 @@ impl Running {
     }
 }
 
+/// Whether D2 diverges under weights with this least eigenvalue (Tang et al., Assumption 1).
+fn diverges_at(lambda_n: f64) -> bool {
+    lambda_n <= -1.0 / 3.0
+}
+
 impl Configured for D2 {
     fn training(&self) -> Training {
         self.shared()
@@ -93,11 +98,20 @@ impl Configured for D2 {
             );
         }
         match summary.lambda_n {
-            Some(lambda_n) if lambda_n <= -1.0 / 3.0 => needs(format!(
+            Some(lambda_n) if diverges_at(lambda_n) => needs(format!(
                 "weights with λ_N above -1/3, these have {lambda_n:.4}: exact_diffusion has no such limit"
             )),
             _ => Ok(Vec::new()),
         }
+    }
+
+    fn unstable_at(&self, lambda_n: f64) -> Option<String> {
+        diverges_at(lambda_n).then(|| {
+            format!(
+                "the weights of who is alive have λ_N = {lambda_n:.4}, d2 converges only above -1/3: exact_diffusion has \
+                 no such limit"
+            )
+        })
     }
 
     fn working_rows(&self, clients: usize) -> usize {

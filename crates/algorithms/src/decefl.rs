@@ -4,7 +4,6 @@ use crate::round::{Algorithm, OverlayUse, Round, RowKind, Rows, Setting};
 use crate::training::{Training, method_config};
 use crate::{AlgorithmError, Configured};
 use meshfold_engine::{Stack, Velocity};
-use meshfold_topology::{Overlay, OverlaySummary};
 use serde::{Deserialize, Serialize};
 
 /// What a client's own step is multiplied by.
@@ -69,30 +68,15 @@ impl Configured for Decefl {
         OverlayUse::Clients
     }
 
-    fn check_overlay(
-        &self,
-        _overlay: &Overlay,
-        summary: &OverlaySummary,
-        varies: bool,
-    ) -> Result<Vec<String>, AlgorithmError> {
-        let whose = if varies {
-            "the first overlay's"
-        } else {
-            "the overlay's"
-        };
-        let bound = summary.lambda_n.map(|lambda_n| 1.0 + lambda_n);
-        Ok(bound
-            .filter(|bound| f64::from(self.mu) > *bound + 1e-9)
-            .map(|bound| {
-                format!(
-                    "mu is {} but {whose} weights have λ_N = {:.4}: where local work contracts strongly \
-                     decefl is stable only if mu is at most 1 + λ_N = {bound:.4}",
-                    self.mu,
-                    bound - 1.0
-                )
-            })
-            .into_iter()
-            .collect())
+    fn unstable_at(&self, lambda_n: f64) -> Option<String> {
+        let bound = 1.0 + lambda_n;
+        (f64::from(self.mu) > bound + 1e-9).then(|| {
+            format!(
+                "mu is {} but the overlay's weights have λ_N = {lambda_n:.4}: where local work contracts strongly \
+                 decefl is stable only if mu is at most 1 + λ_N = {bound:.4}",
+                self.mu
+            )
+        })
     }
 
     fn working_rows(&self, clients: usize) -> usize {

@@ -171,6 +171,10 @@ pub(crate) trait Configured {
     ) -> Result<Vec<String>, AlgorithmError> {
         Ok(Vec::new())
     }
+    /// What may go wrong under mixing weights whose least eigenvalue is `lambda_n`, if anything may.
+    fn unstable_at(&self, _lambda_n: f64) -> Option<String> {
+        None
+    }
     /// The clients behind each node of the overlay, if its nodes are not the clients.
     fn overlay_groups(&self, _setting: &Setting) -> Option<Vec<Vec<u32>>> {
         None
@@ -302,6 +306,11 @@ impl Method {
         varies: bool,
     ) -> Result<Vec<String>, AlgorithmError> {
         self.configured().1.check_overlay(overlay, summary, varies)
+    }
+
+    /// What may go wrong in a round whose mixing weights have the least eigenvalue `lambda_n`; `None` if nothing may.
+    pub fn unstable_at(&self, lambda_n: f64) -> Option<String> {
+        self.configured().1.unstable_at(lambda_n)
     }
 
     /// The clients behind each node of the overlay; `None` if its nodes are the clients.

@@ -7,7 +7,7 @@ use crate::training::{Training, method_config};
 use crate::velocity::KeptVelocity;
 use crate::{AlgorithmError, Configured};
 use meshfold_engine::{Mixing, Stack};
-use meshfold_topology::{MixingMatrix, Overlay};
+use meshfold_topology::{MixingMatrix, OnePeer as Exponential, Overlay};
 
 method_config! {
     /// Parameters of [`Method::OnePeer`](crate::Method::OnePeer): after local work `w_i <- (w_i + w_j) / 2` with
@@ -44,7 +44,7 @@ impl Configured for OnePeer {
             return Reach::AnyTwo;
         }
         let clients: Vec<u32> = (0..setting.clients as u32).collect();
-        let of_rounds = 1..=rounds.min(period(clients.len()));
+        let of_rounds = 1..=rounds.min(Exponential {}.period(clients.len()));
         let messages = of_rounds.flat_map(|round| pairs(&clients, round));
         Reach::Pairs(messages.map(|(to, from)| (from, to)).collect())
     }
@@ -74,18 +74,13 @@ impl Configured for OnePeer {
     }
 }
 
-/// Rounds after which `clients` clients, at least one, hear from the same again.
-fn period(clients: usize) -> usize {
-    (usize::BITS - (clients - 1).leading_zeros()) as usize
-}
-
 /// Whom each client alive hears from in `round`, `(to, from)`.
 fn pairs(alive: &[u32], round: usize) -> Vec<(u32, u32)> {
     let count = alive.len();
     if count < 2 {
         return Vec::new();
     }
-    let hop = 1 << ((round - 1) % period(count));
+    let hop = 1 << ((round - 1) % Exponential {}.period(count));
     (0..count)
         .map(|at| (alive[at], alive[(at + count - hop) % count]))
         .collect()

@@ -75,6 +75,9 @@ pub(crate) struct PlanArguments {
     pub(crate) experiment: ExperimentArguments,
     #[command(flatten)]
     pub(crate) device: DeviceArguments,
+    /// Take the published sizes of a dataset whose files are missing
+    #[arg(long)]
+    pub(crate) without_data: bool,
     /// Print one JSON object per run, one a line
     #[arg(long)]
     pub(crate) json: bool,

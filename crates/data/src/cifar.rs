@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::fault::Fault;
+use crate::published::{Published, in_turn};
 use crate::{
     DataError, DataFolder, Examples, Input, Manifest, Outline, Scale, Scaling, Shape, Splits,
 };
@@ -26,6 +27,8 @@ const PIXELS: usize = 3 * 32 * 32;
 const MOST_WINDOW: u64 = 64 << 20;
 /// Training images in the files of either dataset.
 const TRAIN: usize = 50_000;
+/// Test images.
+const TEST: usize = 10_000;
 
 /// Settings of CIFAR-10: 32 × 32 in colour, 10 classes of 5,000 + 1,000 images.
 ///
@@ -187,11 +190,25 @@ impl CifarLayout {
     /// The labels stand between the images: all files are read, and no image is held.
     pub(crate) fn outline(&self, folder: &DataFolder) -> Result<Outline, DataError> {
         self.validate()?;
-        let mut train = self.labels(folder, self.train)?;
-        train.truncate(TRAIN - self.validation);
+        let train = self.labels(folder, self.train)?;
         let test = self.labels(folder, &[self.test])?;
-        let input = Input::Numbers(SHAPE);
-        Ok(Outline::new(input, self.record.classes, &train, &test))
+        Ok(self.outline_of(train, &test))
+    }
+
+    /// The outline of what is used of all images, which have these labels.
+    fn outline_of(&self, mut train: Vec<u16>, test: &[u16]) -> Outline {
+        train.truncate(TRAIN - self.validation);
+        Outline::new(Input::Numbers(SHAPE), self.record.classes, &train, test)
+    }
+
+    /// What the makers say of their files.
+    pub(crate) fn published(&self) -> Result<Published, DataError> {
+        self.validate()?;
+        let [train, test] = [TRAIN, TEST].map(|images| in_turn(images, self.record.classes));
+        Ok(Published {
+            outline: self.outline_of(train, &test),
+            figures: format!("{TRAIN} and {TEST} images"),
+        })
     }
 
     /// What a packing such as `xz` looks back on, at most the whole file, of as many files as `threads` threads read at

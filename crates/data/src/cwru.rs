@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 use self::conditions::{Condition, FOUR, FOUR_NAMES, LOADS, TEN, TEN_NAMES};
 use self::spectrum::{BINS, WINDOW};
 use crate::mat5::{self, Array};
-use crate::{DataError, DataFolder, Examples, Input, Manifest, Outline, Shape, Splits, payload};
+use crate::{
+    DataError, DataFolder, Examples, Input, Manifest, Outline, Published, Shape, Splits, payload,
+};
 
 const NAME: &str = "cwru";
 /// Windows of a recording that are used.
@@ -158,12 +160,24 @@ impl Cwru {
     pub(crate) fn outline(&self, folder: &DataFolder) -> Result<Outline, DataError> {
         self.validate()?;
         let manifest = Manifest::by_name(NAME)?;
-        let (train, test) = (self.training(), self.testing());
-        for recording in train.iter().chain(&test) {
+        for recording in self.training().iter().chain(&self.testing()) {
             self.locate(recording, manifest, folder)?;
         }
-        let input = Input::Numbers(SHAPE);
-        Ok(Outline::new(input, self.task, &labels(&train), &labels(&test)).of_numbers())
+        Ok(self.outline_of_windows())
+    }
+
+    fn outline_of_windows(&self) -> Outline {
+        let (train, test) = (labels(&self.training()), labels(&self.testing()));
+        Outline::new(Input::Numbers(SHAPE), self.task, &train, &test).of_numbers()
+    }
+
+    /// What is known without the files, which is all of it.
+    pub(crate) fn published(&self) -> Result<Published, DataError> {
+        self.validate()?;
+        Ok(Published {
+            outline: self.outline_of_windows(),
+            figures: format!("{WINDOWS} windows of each recording"),
+        })
     }
 
     /// The features in double precision, and the recordings that `threads` threads read at once, each as it lies in the

@@ -15,7 +15,7 @@ use crate::npz_table::NpzTable;
 use crate::qmnist::Qmnist;
 use crate::reddit::Reddit;
 use crate::shakespeare::Shakespeare;
-use crate::{DataError, DataFolder, Outline, Splits};
+use crate::{DataError, DataFolder, Outline, Published, Splits};
 
 /// A dataset and its settings: `{mnist: {validation: 10000}}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -98,6 +98,30 @@ impl DatasetConfig {
             Self::Shakespeare(shakespeare) => Ok(Outline::of(&shakespeare.load(folder)?)),
             Self::Reddit(reddit) => reddit.outline(folder),
             Self::Cwru(cwru) => cwru.outline(folder),
+        }
+    }
+
+    /// What is published of the dataset, for plans before its files are there; nothing of a user's own tables, of text that
+    /// nobody has counted, and of what the program draws itself.
+    ///
+    /// # Errors
+    /// Those of [`validate`](Self::validate).
+    pub fn published(&self) -> Result<Option<Published>, DataError> {
+        match self {
+            Self::Mnist(mnist) => mnist.layout().published().map(Some),
+            Self::FashionMnist(fashion) => fashion.layout().published().map(Some),
+            Self::Cifar10(cifar) => cifar.layout().published().map(Some),
+            Self::Cifar100(cifar) => cifar.layout().published().map(Some),
+            Self::Qmnist(qmnist) => qmnist.published().map(Some),
+            Self::Femnist(femnist) => femnist.published().map(Some),
+            Self::LeukemiaA2(leukemia) => leukemia.published().map(Some),
+            Self::Shakespeare(shakespeare) => shakespeare.published(),
+            Self::Reddit(reddit) => reddit.published(),
+            Self::Cwru(cwru) => cwru.published().map(Some),
+            Self::Consensus(_) | Self::Glyphs(_) | Self::Csv(_) | Self::Npz(_) => {
+                self.validate()?;
+                Ok(None)
+            }
         }
     }
 

@@ -243,6 +243,11 @@ pub struct MirrorFailure {
 }
 
 impl DataError {
+    /// Whether files of a published dataset are not there.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Missing { .. } | Self::NoRecording { .. })
+    }
+
     /// Checks that `setting` of `dataset` is in `range`.
     pub(crate) fn expect_between(
         dataset: &'static str,

@@ -12,7 +12,10 @@ use serde::{Deserialize, Serialize};
 use self::leaf::announced;
 pub(crate) use self::leaf::{Written, read as read_leaf};
 use crate::packing::{Packing, unpacked};
-use crate::{DataError, DataFolder, Examples, Manifest, Outline, Scale, Shape, Splits, payload};
+use crate::published::{Published, dealt_evenly, in_turn};
+use crate::{
+    DataError, DataFolder, Examples, Input, Manifest, Outline, Scale, Shape, Splits, payload,
+};
 
 const NAME: &str = "femnist";
 const CLASSES: usize = 62;
@@ -23,7 +26,10 @@ const SHAPE: Shape = Shape {
 };
 /// Bytes that one unpacked file may have; LEAF writes some hundred writers into each.
 const MOST_BYTES: u64 = 1 << 35;
-/// Images in all files; LEAF has 805,263.
+/// LEAF's images, and who wrote them (LEAF, Table 1).
+const IMAGES: usize = 805_263;
+const WRITERS: usize = 3_550;
+/// Images in all files.
 const MOST_IMAGES: usize = 2_000_000;
 /// Bytes of json that an image takes at least: a digit and what follows it for every pixel.
 const LEAST_JSON: u64 = 2 * 28 * 28;
@@ -70,6 +76,21 @@ impl Femnist {
 
     pub(crate) fn outline(&self, folder: &DataFolder) -> Result<Outline, DataError> {
         Ok(Outline::of(&self.load(folder)?))
+    }
+
+    /// What LEAF says of its files; of each writer nine images of ten are left for training, as its script does.
+    pub(crate) fn published(&self) -> Result<Published, DataError> {
+        self.validate()?;
+        let writers = self.writers.map_or(WRITERS, |most| most.min(WRITERS));
+        let images = IMAGES * writers / WRITERS;
+        let [train, test] = [images * 9 / 10, images - images * 9 / 10];
+        let [labels, other_labels] = [train, test].map(|images| in_turn(images, CLASSES));
+        let owners = [train, test].map(|images| dealt_evenly(images, writers, 0));
+        let outline = Outline::new(Input::Numbers(SHAPE), CLASSES, &labels, &other_labels);
+        Ok(Published {
+            outline: outline.with_owners(owners.concat()),
+            figures: format!("{IMAGES} images of {WRITERS} writers (LEAF)"),
+        })
     }
 
     /// How many images the files at `paths` announce of writers that are among `numbers`, or may join; no more than there

@@ -19,7 +19,9 @@ pub(crate) use self::matrix::{Matrix, read as read_matrix};
 use crate::fault::Fault;
 use crate::place::Place;
 use crate::table::{self, Standard};
-use crate::{DataError, DataFolder, Examples, Input, Manifest, Outline, Shape, Splits, payload};
+use crate::{
+    DataError, DataFolder, Examples, Input, Manifest, Outline, Published, Shape, Splits, payload,
+};
 
 const NAME: &str = "leukemia_a2";
 const MATRIX: &str = "dataset_A2_RMA.txt";
@@ -28,6 +30,8 @@ const ANNOTATION: &str = "dataset_A2_annotation.txt";
 const GENES: usize = 12_708;
 /// Its columns.
 const SAMPLES: usize = 8_348;
+/// Samples of patients.
+const CASES: usize = 2_588;
 const CLASSES: usize = 2;
 const CLASS_NAMES: [&str; CLASSES] = ["CONTROL", "CASE"];
 
@@ -94,13 +98,29 @@ impl LeukemiaA2 {
         let content = payload::open(&sources.matrix, matrix::MOST_BYTES)
             .map_err(|error| payload::fault(NAME, &sources.matrix, 0, error))?;
         let samples = matrix::samples(content).map_err(|f| f.of(NAME, &sources.matrix))?;
-        let labels = sources.labels(&samples)?;
-        let (train, test) = self.drawn(&labels)?;
+        self.outline_of(&sources.labels(&samples)?)
+    }
+
+    /// The outline of what is used of samples with these `labels`.
+    fn outline_of(&self, labels: &[u16]) -> Result<Outline, DataError> {
+        let (train, test) = self.drawn(labels)?;
         let of = |places: &[u32]| -> Vec<u16> {
             places.iter().map(|place| labels[*place as usize]).collect()
         };
         let input = Input::Numbers(Shape::flat(GENES));
         Ok(Outline::new(input, CLASSES, &of(&train), &of(&test)).of_numbers())
+    }
+
+    /// What the makers say of their files: cases and controls take turns as evenly as they can.
+    pub(crate) fn published(&self) -> Result<Published, DataError> {
+        self.validate()?;
+        let cases_before = |samples: usize| samples * CASES / SAMPLES;
+        let label = |sample| (cases_before(sample + 1) - cases_before(sample)) as u16;
+        let labels: Vec<u16> = (0..SAMPLES).map(label).collect();
+        Ok(Published {
+            outline: self.outline_of(&labels)?,
+            figures: format!("{SAMPLES} samples, {CASES} of them cases, of {GENES} genes"),
+        })
     }
 
     /// The whole matrix, which the samples are chosen from.

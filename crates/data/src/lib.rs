@@ -60,6 +60,7 @@ mod packing;
 mod partition;
 mod payload;
 mod place;
+mod published;
 mod qmnist;
 #[cfg(test)]
 mod real_data;
@@ -93,6 +94,7 @@ pub use self::partition::{
     LabelQuota, Labelled, OneLabel, Partition, PartitionError, Partitioner, Quantity, Shards,
     Similarity, TextShare, TwoLabelPowerLaw, label_histogram,
 };
+pub use self::published::Published;
 pub use self::qmnist::Qmnist;
 pub use self::reddit::{Reddit, RedditSource};
 pub use self::shakespeare::{Shakespeare, ShakespeareSource};

@@ -7,6 +7,7 @@ use crate::fault::Fault;
 use crate::idx::{self, Element};
 use crate::manifest::{Manifest, ManifestFile};
 use crate::payload::{gather_expected, sha256};
+use crate::published::{Published, in_turn};
 use crate::{DataError, DataFolder, Examples, Input, Outline, Scale, Shape, Splits};
 
 const SIDE: usize = 28;
@@ -92,14 +93,29 @@ impl MnistLayout {
         for prefix in ["train", "t10k"] {
             manifest.locate(manifest.file(&file_name(prefix, IMAGES)), folder)?;
         }
-        let mut train = self.read_labels(manifest, folder, "train", TRAIN)?;
+        let train = self.read_labels(manifest, folder, "train", TRAIN)?;
+        let test = self.read_labels(manifest, folder, "t10k", TEST)?;
+        Ok(self.outline_of(train, test))
+    }
+
+    /// The outline of what is used of all images, which have these labels.
+    fn outline_of(&self, mut train: Vec<u16>, mut test: Vec<u16>) -> Outline {
         train.truncate(TRAIN - self.validation);
-        let mut test = self.read_labels(manifest, folder, "t10k", TEST)?;
         if let Some(chosen) = self.chosen(&test) {
             test = chosen.iter().map(|&index| test[index as usize]).collect();
         }
         let input = Input::Numbers(SHAPE);
-        Ok(Outline::new(input, CLASSES, &train, &test))
+        Outline::new(input, CLASSES, &train, &test)
+    }
+
+    /// What the makers say of their files.
+    pub(crate) fn published(&self) -> Result<Published, DataError> {
+        self.validate()?;
+        let [train, test] = [TRAIN, TEST].map(|images| in_turn(images, CLASSES));
+        Ok(Published {
+            outline: self.outline_of(train, test),
+            figures: format!("{TRAIN} and {TEST} images"),
+        })
     }
 
     fn read_split(

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::fault::Fault;
 use crate::idx::{self, Element};
 use crate::mnist::Mnist;
+use crate::published::{Published, dealt_evenly};
 use crate::{DataError, DataFolder, Examples, Manifest, Outline, Scaling, Splits};
 use std::sync::Arc;
 
@@ -13,6 +14,8 @@ const ROWS: usize = 60_000;
 /// Columns: class, series, writer, digit of that writer, class code, global number, duplicate, unused.
 const COLUMNS: usize = 8;
 const WRITER: usize = 2;
+/// Writers of the training images, and the others of the test images.
+const WRITERS: [usize; 2] = [539, 297];
 
 /// Settings of MNIST with its writers, 539 of the training images and 297 others of the test images.
 ///
@@ -68,6 +71,20 @@ impl Qmnist {
             writers(folder, "test", test)?,
         ];
         Ok(outline.with_owners(owners.concat()))
+    }
+
+    /// What the makers say of their files.
+    pub(crate) fn published(&self) -> Result<Published, DataError> {
+        let Published { outline, figures } = self.images().layout().published()?;
+        let [train, test] = WRITERS;
+        let owners = [
+            dealt_evenly(outline.train(), train, 0),
+            dealt_evenly(outline.test(), test, train),
+        ];
+        Ok(Published {
+            outline: outline.with_owners(owners.concat()),
+            figures: format!("{figures} of {train} and {test} writers"),
+        })
     }
 }
 

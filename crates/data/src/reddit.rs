@@ -13,11 +13,16 @@ pub(crate) mod words;
 use serde::{Deserialize, Serialize};
 
 use self::comments::{Comments, SPECIAL};
-use crate::{DataError, DataFolder, Outline, Splits};
+use crate::published::{Published, dealt_evenly, in_turn};
+use crate::{DataError, DataFolder, Input, Outline, Splits};
 
 const NAME: &str = "reddit";
 /// Bytes that a file is unpacked with, and a block of its lines taken apart.
 const UNPACKING: usize = 12 << 20;
+/// Authors of 150 to 500 comments in November 2017 (DFedRW, section VI-A).
+const AUTHORS: usize = 83_293;
+/// Words of a comment for a plan before the comments are there; in the first months of 2006 they have 37.
+const USUAL_WORDS: usize = 30;
 /// Longest window: the longest comment is of 10,000 symbols.
 const MOST_WINDOW: usize = 1 << 14;
 /// The most test comments.
@@ -152,6 +157,36 @@ impl Reddit {
         self.validate()?;
         let chosen = months::chosen(self, folder)?;
         windows::outline(&chosen, self.window, self.stride)
+    }
+
+    /// What DFedRW says of its months, if these are they: each author has the fewest comments, of words as many as usual.
+    pub(crate) fn published(&self) -> Result<Option<Published>, DataError> {
+        self.validate()?;
+        let usual = Self::default();
+        let asked = (self.source, &self.train_months, self.posts());
+        if asked != (usual.source, &usual.train_months, usual.posts()) {
+            return Ok(None);
+        }
+        let fewest = usual.posts().0;
+        let windows = |comments: usize| (comments * (USUAL_WORDS + 1)).div_ceil(self.stride);
+        let (train, test) = (AUTHORS * windows(fewest), windows(self.test_comments));
+        let tokens = (AUTHORS * fewest + self.test_comments) * (USUAL_WORDS + 1 + self.window);
+        let input = Input::Tokens {
+            window: self.window,
+        };
+        let [labels, other_labels] = [train, test].map(|count| in_turn(count, self.vocabulary));
+        let outline = Outline::new(input, self.vocabulary, &labels, &other_labels);
+        let owners = [
+            dealt_evenly(train, AUTHORS, 0),
+            dealt_evenly(test, self.test_comments, AUTHORS),
+        ];
+        Ok(Some(Published {
+            outline: outline.of_text(tokens).with_owners(owners.concat()),
+            figures: format!(
+                "{AUTHORS} authors (DFedRW, section VI-A) of {fewest} comments, the fewest that they have, of \
+                 {USUAL_WORDS} words, which nobody states"
+            ),
+        }))
     }
 
     /// The comments as words, before they are cut into windows, which are at most half as long as these; and what files are

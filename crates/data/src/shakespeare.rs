@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DataError, DataFolder, Examples, Manifest, Splits};
+use crate::published::{Published, dealt_evenly, in_turn};
+use crate::{DataError, DataFolder, Examples, Input, Manifest, Outline, Splits};
 
 const NAME: &str = "shakespeare";
 /// Characters that the etext has beyond those of a file of today, and room for others.
@@ -63,6 +64,14 @@ impl ShakespeareSource {
         match self {
             Self::Complete => "t8.shakespeare.txt.gz",
             Self::Tiny => "tinyshakespeare_input.txt",
+        }
+    }
+
+    /// Roles that speak long enough for the usual windows, their characters, and how many of these are different.
+    fn extent(self) -> [usize; 3] {
+        match self {
+            Self::Complete => [799, 4_232_829, 79],
+            Self::Tiny => [183, 1_007_202, 64],
         }
     }
 
@@ -144,6 +153,28 @@ impl Shakespeare {
     pub(crate) fn reading_bytes(&self) -> usize {
         let file = Manifest::by_name(NAME).map(|manifest| manifest.file(self.source.file()));
         4 * file.map_or(0, |file| file.content_bytes() as usize)
+    }
+
+    /// What is known of the text: roles and characters, as if every role spoke as many.
+    pub(crate) fn published(&self) -> Result<Option<Published>, DataError> {
+        self.validate()?;
+        let [roles, characters, alphabet] = self.source.extent();
+        let windows = (characters / roles).saturating_sub(self.window);
+        let Some(cut) = self.cut(windows) else {
+            return Ok(None);
+        };
+        let each = [cut.train, windows - cut.test].map(|windows| windows.div_ceil(self.stride()));
+        let [train, test] = each.map(|windows| roles * windows);
+        let [labels, other_labels] = [train, test].map(|count| in_turn(count, alphabet));
+        let input = Input::Tokens {
+            window: self.window,
+        };
+        let outline = Outline::new(input, alphabet, &labels, &other_labels).of_text(characters);
+        let owners = [train, test].map(|count| dealt_evenly(count, roles, 0));
+        Ok(Some(Published {
+            outline: outline.with_owners(owners.concat()),
+            figures: format!("{roles} roles of {characters} characters in all"),
+        }))
     }
 
     /// The windows of `roles`.

@@ -2,9 +2,12 @@
 #![allow(clippy::unwrap_used)]
 #![cfg(feature = "gpu")]
 
+mod support;
+
 use meshfold_engine::{Device, DeviceRequest, Layout, Mixing, NormScope, Quantiser, Stack};
 use meshfold_topology::MixingMatrix;
 use std::sync::Arc;
+use support::quantising::expect_unbiased_within_the_bound;
 
 /// The first adapter. Where `MESHFOLD_CI` is set there must be one.
 fn gpu() -> Option<Device> {
@@ -160,6 +163,13 @@ fn quantised_models_agree() {
             .filter(|(a, b)| (**a - **b).abs() > 1e-5)
             .count();
         assert!(apart <= 2, "{apart} of {} values differ", oracle.len());
+    }
+}
+
+#[test]
+fn quantising_is_unbiased_within_its_variance_bound() {
+    if let Some(gpu) = gpu() {
+        expect_unbiased_within_the_bound(&gpu);
     }
 }
 

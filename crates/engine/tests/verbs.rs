@@ -7,6 +7,7 @@ use meshfold_engine::{Device, EngineError, Layout, Mixing, NormScope, Quantiser,
 use meshfold_topology::MixingMatrix;
 use std::sync::Arc;
 use support::cpu;
+use support::quantising::expect_unbiased_within_the_bound;
 
 fn layout(sizes: &[usize]) -> Arc<Layout> {
     let mut layout = Layout::default();
@@ -276,43 +277,7 @@ fn d_sgd_on_quadratics_follows_its_closed_form() {
 
 #[test]
 fn quantising_is_unbiased_within_its_variance_bound() {
-    let layout = layout(&[30, 50]);
-    let device = cpu(2, None);
-    let width = layout.width();
-    let original = stack(&device, &layout, 1, 0).to_host();
-    let draws = 4000u32;
-    for norm in [NormScope::Model, NormScope::Layer] {
-        let values = original.repeat(draws as usize);
-        let mut stack = Stack::from_host(&device, &layout, values).unwrap();
-        let quantiser = Quantiser {
-            bits: 4,
-            norm,
-            keys: (0..draws).map(|row| [7, row]).collect(),
-        };
-        stack.quantize(&quantiser);
-        let after = stack.to_host();
-        let (mut bias, mut variance) = (0.0f64, 0.0);
-        let norm_of = |range: std::ops::Range<usize>| {
-            original[range]
-                .iter()
-                .map(|w| f64::from(*w).powi(2))
-                .sum::<f64>()
-        };
-        for at in 0..width {
-            let draws_at = || (0..draws as usize).map(|row| f64::from(after[row * width + at]));
-            let mean = draws_at().sum::<f64>() / f64::from(draws);
-            let exact = f64::from(original[at]);
-            variance +=
-                draws_at().map(|value| (value - exact).powi(2)).sum::<f64>() / f64::from(draws);
-            let whole = norm_of(0..width).sqrt();
-            // A level is whole/7 apart; its draws have a deviation of at most half of that.
-            bias = bias.max((mean - exact).abs() / (whole / 14.0 / f64::from(draws).sqrt()));
-        }
-        assert!(bias < 4.5, "{norm:?}: a mean is {bias} standard errors off");
-        // Lemma 3: E‖Q(w) − w‖² ≤ min(P s², √P s)‖w‖² with s = 1/(2^{b−1} − 1); loosest over the whole model.
-        let (count, step) = (80.0f64, 1.0 / 7.0);
-        assert!(variance <= (count * step * step).min(count.sqrt() * step) * norm_of(0..width));
-    }
+    expect_unbiased_within_the_bound(&cpu(2, None));
 }
 
 #[test]

@@ -110,8 +110,9 @@ fn own_weights(run: &Resolved<'_>) -> Result<(), ConfigError> {
         Some(own) if asked.as_ref().is_some_and(|asked| *asked != own) => {
             let found = asked.as_ref().map_or_else(String::new, Weights::label);
             let needed = format!(
-                "none: {} has weights of its own, equal shares to all that a client sends to",
-                method.name()
+                "none: {} has weights of its own, like `{}`",
+                method.name(),
+                own.label()
             );
             Err(run.wrong("weights", found, needed))
         }

@@ -133,20 +133,37 @@ impl<'a> Connections<'a> {
             .expect("the links were made for this round"))
     }
 
-    /// Makes the links of `round` unless they are those of the round before.
-    fn update(&mut self, round: usize) -> Result<(), TopologyError> {
-        let failures = &self.plan.config.failures;
+    /// The overlay of `round` and its weights, before stragglers are dropped; `None` if the method uses none.
+    ///
+    /// # Errors
+    /// As [`Connections::in_round`].
+    pub(crate) fn exchanged(
+        &mut self,
+        round: usize,
+    ) -> Result<Option<(&Overlay, &MixingMatrix)>, TopologyError> {
+        self.update(round)?;
+        let links = self.links.as_ref().map(|(_, links)| links);
+        Ok(links.and_then(|links| links.overlay.as_ref().zip(links.matrix.as_ref())))
+    }
+
+    /// What tells the links of `round` from others: the draw of the overlay and that of the failures.
+    pub(crate) fn key(&self, round: usize) -> (u64, u64) {
         let draw = self.plan.overlay.as_ref().map_or(0, |planned| {
             planned
                 .topology
                 .stretch(round, planned.overlay.nodes())
                 .draw
         });
-        let key = (draw, failures.draw_key(round));
+        (draw, self.plan.config.failures.draw_key(round))
+    }
+
+    /// Makes the links of `round` unless they are those of the round before.
+    fn update(&mut self, round: usize) -> Result<(), TopologyError> {
+        let key = self.key(round);
         if self.links.as_ref().is_some_and(|(known, _)| *known == key) {
             return Ok(());
         }
-        let whole = self.whole(round, draw)?;
+        let whole = self.whole(round, key.0)?;
         self.links = Some((key, self.after_failures(round, whole.as_deref())?));
         Ok(())
     }

@@ -154,6 +154,21 @@ pub fn plan_on(
     plan_by(planner, source)
 }
 
+/// [`plan_on`] that knows a dataset whose files are missing by what is [published](meshfold_data::DatasetConfig::published)
+/// of it, with a warning: what the runs would need, before anything is fetched. They cannot be run.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_without_data(
+    device: &Device,
+    source: &Source,
+    folder: &DataFolder,
+    own_models: &OwnModels,
+) -> Result<Vec<RunPlan>, ConfigError> {
+    let planner = Planner::new(folder, own_models, Some(device), memory::available());
+    plan_by(planner.without_data(), source)
+}
+
 /// All runs of the experiment in `source`, as `planner` plans them.
 fn plan_by(mut planner: Planner<'_>, source: &Source) -> Result<Vec<RunPlan>, ConfigError> {
     let mut plans: Vec<RunPlan> = Vec::new();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use meshfold_algorithms::RowKind;
-use meshfold_data::{DataFolder, Outline, Partition};
+use meshfold_data::{DataError, DataFolder, DatasetConfig, Outline, Partition, Published};
 use meshfold_engine::{Demand, Device, Key, Model, Network, OwnModels, Purpose, stream};
 
 use crate::checks;
@@ -20,6 +20,7 @@ use crate::plan::RunPlan;
 use crate::planned_overlay::{Overlays, PlannedOverlay};
 use crate::population::{self, Population};
 use crate::practice::Quantity;
+use crate::stability;
 
 /// Widest layer: a matrix between two such layers has 2^48 parameters, far beyond any memory and short of overflow.
 const MOST_UNITS: usize = 1 << 24;
@@ -31,11 +32,21 @@ pub(crate) struct Planner<'a> {
     /// What is run on; the processor with all its cores if absent.
     device: Option<&'a Device>,
     available: Option<u64>,
+    /// Whether a dataset whose files are missing is known by what is published of it.
+    published: bool,
     /// By dataset.
-    outlines: BTreeMap<String, Arc<Outline>>,
+    outlines: BTreeMap<String, Known>,
     /// By dataset and partition, and by the seed where it matters.
     partitions: BTreeMap<String, Arc<Partition>>,
     overlays: Overlays,
+}
+
+/// A dataset as far as it is known.
+#[derive(Clone)]
+struct Known {
+    outline: Arc<Outline>,
+    /// Where its files are missing: which, and the figures that stand for them.
+    warning: Option<String>,
 }
 
 impl<'a> Planner<'a> {
@@ -52,9 +63,18 @@ impl<'a> Planner<'a> {
             own_models,
             device,
             available,
+            published: false,
             outlines: BTreeMap::new(),
             partitions: BTreeMap::new(),
             overlays: Overlays::default(),
+        }
+    }
+
+    /// Plans with what is published of datasets whose files are missing.
+    pub(crate) fn without_data(self) -> Self {
+        Self {
+            published: true,
+            ..self
         }
     }
 
@@ -63,7 +83,7 @@ impl<'a> Planner<'a> {
         checks::numbers(&run)?;
         checks::method(&run)?;
         checks::theory(&run)?;
-        let outline = self.outline(&run)?;
+        let Known { outline, warning } = self.outline(&run)?;
         let network = network(&run, self.own_models, &outline)?;
         let partition = self.partition(&run, &outline)?;
         let clients = partition.clients();
@@ -120,10 +140,11 @@ impl<'a> Planner<'a> {
         warnings.extend(checks::deadline(&run, &population, clock.as_ref()));
         warnings.extend(failing::warnings(&config, clients, overlay.as_deref()));
         warnings.extend(self::warnings(&config, overlay.as_deref()));
-        Ok(RunPlan {
+        warnings.extend(warning);
+        let mut planned = RunPlan {
             id: run_id(&config),
             warnings,
-            variation: run.variation,
+            variation: run.variation.clone(),
             clients,
             rows,
             parameters,
@@ -137,7 +158,13 @@ impl<'a> Planner<'a> {
             population,
             clock,
             config,
-        })
+        };
+        let unstable = stability::warning(&planned).map_err(|error| {
+            let path = fault_path::of_topology(&error, run.choice("topology"));
+            run.error(error, &path)
+        })?;
+        planned.warnings.extend(unstable);
+        Ok(planned)
     }
 
     /// Threads of the processor that the run has.
@@ -222,16 +249,38 @@ impl<'a> Planner<'a> {
     }
 
     /// Sizes, labels and owners of the examples of `run`.
-    fn outline(&mut self, run: &Resolved<'_>) -> Result<Arc<Outline>, ConfigError> {
+    fn outline(&mut self, run: &Resolved<'_>) -> Result<Known, ConfigError> {
         let dataset = &run.config.dataset;
         let key = serde_json::to_string(dataset).expect("settings have text keys");
-        if let Some(outline) = self.outlines.get(&key) {
-            return Ok(Arc::clone(outline));
+        if let Some(known) = self.outlines.get(&key) {
+            return Ok(known.clone());
         }
-        let outline = dataset.outline(self.folder);
-        let outline = Arc::new(outline.map_err(|error| run.error(error, "dataset"))?);
-        self.outlines.insert(key, Arc::clone(&outline));
-        Ok(outline)
+        let known = self.known(dataset);
+        let known = known.map_err(|error| run.error(error, "dataset"))?;
+        self.outlines.insert(key, known.clone());
+        Ok(known)
+    }
+
+    /// What the files of `dataset` say of it, or its makers where files are missing and that is enough.
+    fn known(&self, dataset: &DatasetConfig) -> Result<Known, DataError> {
+        let missing = match dataset.outline(self.folder) {
+            Err(error) if self.published && error.is_missing() => error,
+            outline => {
+                return Ok(Known {
+                    outline: Arc::new(outline?),
+                    warning: None,
+                });
+            }
+        };
+        let Some(Published { outline, figures }) = dataset.published()? else {
+            return Err(missing);
+        };
+        let warning =
+            format!("planned without the data, from published figures ({figures}): {missing}");
+        Ok(Known {
+            outline: Arc::new(outline),
+            warning: Some(warning),
+        })
     }
 }
 

@@ -251,6 +251,50 @@ fn failures_that_hit_nothing_are_warned_of() {
 }
 
 #[test]
+fn methods_that_later_weights_make_unstable_are_warned_of() {
+    let warnings = |algorithm: &str, topology: &str, failures: &str| {
+        one(&format!(
+            "name: tiny\ndataset: {{glyphs: {{train: 600, test: 100}}}}\npartition: {{iid: {{clients: 6}}}}\n\
+             topology: {topology}\nmodel: logistic\nalgorithm: {algorithm}\nrounds: 9\nfailures: [{failures}]\n"
+        ))
+        .warnings
+    };
+    let d2 = "{d2: {batch_size: 20, learning_rate: 0.05}}";
+    let decefl = |mu| format!("{{decefl: {{mu: {mu}, batch_size: 20, learning_rate: 0.05}}}}");
+    // Without these edges of the complete graph, every one of nodes 0 to 2 hears of 3, 4 and 5 alone: λ_N = −1/2.
+    let apart = "{edges: {list: [[0, 1], [0, 2], [1, 2], [3, 4], [3, 5], [4, 5]]}, from_round: 4}";
+    assert_eq!(
+        warnings(d2, "complete", apart),
+        [
+            "in round 4 the weights of who is alive have λ_N = -0.5000, d2 converges only above -1/3: exact_diffusion has \
+             no such limit"
+        ]
+    );
+    let of_decefl = warnings(&decefl("0.6"), "complete", apart);
+    assert!(
+        of_decefl[0]
+            .starts_with("in round 4 mu is 0.6 but the overlay's weights have λ_N = -0.5000"),
+        "{of_decefl:?}"
+    );
+    assert_eq!(warnings(&decefl("0.5"), "complete", apart), [""; 0]);
+    // λ_N of the ring of six is −1/3; that of the complete graph 0.
+    let turns = "{periodic: [complete, complete, ring]}";
+    let of_turns = warnings(&decefl("0.9"), turns, "");
+    assert!(
+        of_turns[0].starts_with("in round 3 mu is 0.9"),
+        "{of_turns:?}"
+    );
+    let first = warnings(&decefl("0.9"), "ring", "");
+    assert!(first[0].starts_with("mu is 0.9"), "{first:?}");
+    assert_eq!(
+        warnings(d2, "complete", "{edges: {list: [[0, 1]]}}"),
+        [""; 0]
+    );
+    let diffusion = d2.replace("d2", "exact_diffusion");
+    assert_eq!(warnings(&diffusion, "complete", apart), [""; 0]);
+}
+
+#[test]
 fn deadlines_that_nobody_meets_or_misses_are_warned_of() {
     // 60 examples are 3 batches, twice: 6 steps.
     let warnings = |seconds_per_step: f64, deadline: f64, policy: &str| {

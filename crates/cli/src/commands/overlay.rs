@@ -178,7 +178,7 @@ fn print(overlays: &[Shown<'_>]) -> Result<(), Failure> {
     row("λ", &|summary| decimal(summary.lambda));
     row("gap 1 − λ", &|summary| decimal(summary.gap));
     row("κ of the Laplacian", &|summary| decimal(summary.kappa));
-    let bound = |summary: &OverlaySummary| RamanujanBound::of(summary);
+    let bound = RamanujanBound::of;
     if overlays
         .iter()
         .any(|(_, summary, _)| bound(summary).is_some())

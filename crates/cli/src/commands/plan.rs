@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use meshfold_engine::OwnModels;
-use meshfold_experiment::{RunPlan, plan_on};
+use meshfold_experiment::{RunPlan, plan_on, plan_without_data};
 
 use crate::arguments::PlanArguments;
 use crate::failure::Failure;
@@ -32,7 +32,11 @@ pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
     let device = arguments.device.open()?;
     let folder = arguments.experiment.data.folder()?;
     let source = arguments.experiment.source()?;
-    let plans = plan_on(&device, &source, &folder, &OwnModels::new())?;
+    let plan = match arguments.without_data {
+        true => plan_without_data,
+        false => plan_on,
+    };
+    let plans = plan(&device, &source, &folder, &OwnModels::new())?;
     warn(&plans);
     if arguments.json {
         return Ok(json_lines::print(plans.iter().map(RunPlan::summary))?);
@@ -65,13 +69,32 @@ pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says what will work but may not be meant.
+/// Says what will work but may not be meant, once for all the runs that it is said of.
 pub(crate) fn warn(plans: &[RunPlan]) {
-    for plan in plans {
-        for warning in &plan.warnings {
-            terminal::line(&format!("warning: {}: {warning}", plan.label()));
+    let of_runs = plans.iter().map(|plan| (plan.label(), &plan.warnings[..]));
+    for warning in grouped(&of_runs.collect::<Vec<_>>()) {
+        terminal::line(&format!("warning: {warning}"));
+    }
+}
+
+/// The warnings of `runs` with the labels of the first run that has each, and how many others do.
+fn grouped(runs: &[(String, &[String])]) -> Vec<String> {
+    let mut labels: Vec<(&String, Vec<&String>)> = Vec::new();
+    for (label, warnings) in runs {
+        for warning in *warnings {
+            match labels.iter_mut().find(|(known, _)| *known == warning) {
+                Some((_, labels)) => labels.push(label),
+                None => labels.push((warning, vec![label])),
+            }
         }
     }
+    let said = |(warning, labels): (&String, Vec<&String>)| match labels.len() {
+        1 => format!("{}: {warning}", labels[0]),
+        all if all == runs.len() => format!("all {all} runs: {warning}"),
+        2 => format!("{} and another run: {warning}", labels[0]),
+        some => format!("{} and {} other runs: {warning}", labels[0], some - 1),
+    };
+    labels.into_iter().map(said).collect()
 }
 
 fn row(plan: &RunPlan) -> [String; 9] {
@@ -90,4 +113,34 @@ fn row(plan: &RunPlan) -> [String; 9] {
                 .and_then(|planned| planned.summary.lambda),
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_of_many_runs_is_said_once() {
+        let [stuck, late, slow] = ["stuck", "late", "slow"].map(str::to_owned);
+        let warnings = [
+            vec![stuck.clone(), late.clone()],
+            vec![late.clone(), slow.clone()],
+            vec![late.clone(), slow, stuck],
+            vec![late],
+        ];
+        let labels = ["a", "b", "c", "d"].map(str::to_owned);
+        let runs: Vec<_> = labels
+            .into_iter()
+            .zip(warnings.iter().map(Vec::as_slice))
+            .collect();
+        assert_eq!(
+            grouped(&runs),
+            [
+                "a and another run: stuck",
+                "all 4 runs: late",
+                "b and another run: slow"
+            ]
+        );
+        assert_eq!(grouped(&runs[..1]), ["a: stuck", "a: late"]);
+    }
 }

@@ -81,9 +81,7 @@ fn plans_name_the_memory_that_runs_hold() {
         if !other.is_empty() {
             sets.extend(["--set", other]);
         }
-        let ratio = planned_to_held(&sandbox, &sets);
-        // Mostly within 0.87 and 1.08; how soon the allocator gives back what is free varies.
-        assert!((0.8..1.25).contains(&ratio), "{method}: {ratio}");
+        expect_within_the_plan(&sandbox, &sets);
     }
 }
 
@@ -99,8 +97,24 @@ fn plans_name_the_memory_that_tables_of_ones_own_take() {
     sandbox.write("data/table.csv", &rows);
     sandbox.write("table.yaml", TABLE);
     // 48 MB of numbers. Were they moved as they grew, half as much again would be held.
-    let ratio = planned_to_held(&sandbox, &["table.yaml"]);
-    assert!((0.85..1.2).contains(&ratio), "{ratio}");
+    expect_within_the_plan(&sandbox, &["table.yaml"]);
+}
+
+/// Checks that the run of `arguments` holds what is planned for it, within 15 %. How soon the allocator gives back what is
+/// free varies: a run outside of that is made twice more, and the median counts.
+#[track_caller]
+fn expect_within_the_plan(sandbox: &Sandbox, arguments: &[&str]) {
+    let is_near = |ratio: f64| (0.85..1.15).contains(&ratio);
+    let mut ratios = vec![planned_to_held(sandbox, arguments)];
+    if !is_near(ratios[0]) {
+        ratios.extend([(); 2].map(|()| planned_to_held(sandbox, arguments)));
+        ratios.sort_by(f64::total_cmp);
+    }
+    let median = ratios[ratios.len() / 2];
+    assert!(
+        is_near(median),
+        "{arguments:?}: planned over held {ratios:?}"
+    );
 }
 
 /// The memory planned for the run of `arguments` over the most that it held.

@@ -2,6 +2,7 @@
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
 mod cases;
+pub mod quantising;
 
 pub use cases::*;
 use meshfold_data::{Examples, Partition};

@@ -1,7 +1,7 @@
 //! Short texts for settings, and for what distinguishes one configuration from others.
 
 use super::settings::{Settings, variant};
-use meshfold_topology::Topology;
+use meshfold_topology::{Topology, Weights};
 use serde_json::{Map, Value};
 
 /// What each configuration has that others have not, such as `ring` or `3-regular · momentum 0.5`.
@@ -59,15 +59,25 @@ fn texts(key: &str, all: &[&Settings], values: &[&Value]) -> Vec<String> {
             .iter()
             .map(|settings| topology(settings).unwrap_or_default())
             .collect(),
-        "weights" => {
-            let label = |settings: &&Settings| match settings.weights() {
-                Some(weights) => weights.label(),
-                None => text(settings.get(key)),
-            };
-            all.iter().map(label).collect()
-        }
+        "weights" => weights(all),
         _ => contrast(key, values),
     }
+}
+
+/// The mixing weights in words: none where there is no overlay, and none at all if every overlay has the same.
+fn weights(all: &[&Settings]) -> Vec<String> {
+    let label = |settings: &&Settings| {
+        let known = settings.weights().as_ref().map(Weights::label);
+        let exchanges = !settings.get("topology").is_null();
+        exchanges.then(|| known.unwrap_or_else(|| text(settings.get("weights"))))
+    };
+    let labels: Vec<Option<String>> = all.iter().map(label).collect();
+    let mut named = labels.iter().flatten();
+    let first = named.next();
+    if named.all(|label| Some(label) == first) {
+        return vec![String::new(); all.len()];
+    }
+    labels.into_iter().map(Option::unwrap_or_default).collect()
 }
 
 /// What differs between values that are not all equal, each named by the innermost key that leads to it.
@@ -208,6 +218,22 @@ mod tests {
     fn settings_that_one_run_lacks_are_named() {
         let found = labels(&["model: logistic\nclip: 10", "model: {mlp: {hidden: [200]}}"]);
         assert_eq!(found, ["logistic · clip 10", "mlp · no clip"]);
+    }
+
+    #[test]
+    fn methods_without_an_overlay_have_no_weights_to_name() {
+        let dsgd = "weights: uniform\ntopology: ring\nalgorithm: dsgd";
+        let fedavg = "weights: metropolis_hastings\nalgorithm: fedavg";
+        assert_eq!(labels(&[dsgd, fedavg]), ["ring · dsgd", "fedavg"]);
+        let other = "weights: max_degree\ntopology: ring\nalgorithm: dsgd";
+        assert_eq!(
+            labels(&[dsgd, fedavg, other]),
+            [
+                "uniform · ring · dsgd",
+                "fedavg",
+                "max_degree · ring · dsgd"
+            ]
+        );
     }
 
     #[test]

@@ -18,7 +18,8 @@ pub struct OnePeer {}
 
 impl OnePeer {
     /// Rounds after which it repeats, `⌈log2 N⌉`; 1 for a single node, which has none to send to.
-    pub(super) fn period(&self, nodes: usize) -> usize {
+    #[must_use]
+    pub fn period(&self, nodes: usize) -> usize {
         let power = nodes.checked_next_power_of_two();
         power.map_or(usize::BITS, usize::trailing_zeros).max(1) as usize
     }
