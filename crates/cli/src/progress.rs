@@ -98,6 +98,14 @@ impl Observer for Progress {
         }
     }
 
+    fn preparing(&mut self, what: &str) {
+        match &self.display {
+            Display::Nothing | Display::Bar(None) => {}
+            Display::Bar(Some(bar)) => bar.set_message(format!("looks for {what}")),
+            Display::Lines(_) => terminal::line(&format!("{}: looks for {what}", self.title)),
+        }
+    }
+
     fn resumed(&mut self, round: usize) {
         self.pace = Pace::resumed();
         terminal::line(&format!("{}: goes on after round {round}", self.title));

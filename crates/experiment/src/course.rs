@@ -1,6 +1,7 @@
 //! A run in progress: the models, and whatever changes with them from round to round.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use meshfold_algorithms::{Algorithm, Lag, Method, Phase, Round, RowKind, Setting, Traffic};
@@ -39,7 +40,8 @@ pub(crate) struct Course<'a> {
 }
 
 impl<'a> Course<'a> {
-    /// Brings data, as the partition counts them, and first models to the device.
+    /// Brings data, as the partition counts them, and first models to the device. What takes long ends early once `stop` is
+    /// true, and the course cannot go on: see [`Practice::is_called_off`].
     ///
     /// # Errors
     /// [`RunError::Engine`] or [`RunError::Algorithm`] if the plan does not fit the data or the device.
@@ -47,6 +49,7 @@ impl<'a> Course<'a> {
         plan: &'a RunPlan,
         data: &Splits,
         device: &Device,
+        stop: &AtomicBool,
     ) -> Result<Self, RunError> {
         let begun = Instant::now();
         let config = &plan.config;
@@ -62,7 +65,7 @@ impl<'a> Course<'a> {
         let models = learner.initial(algorithm.rows().count, config.start)?;
         let mut connections = Connections::new(plan);
         let mut practice = Practice::new(plan);
-        practice.of_examples(plan, &data.train);
+        practice.of_examples(plan, &data.train, stop);
         Ok(Self {
             alive: connections.alive(0)?.to_vec(),
             connections,

@@ -19,6 +19,9 @@ pub trait Observer {
     /// The run begins; a finished run, which is skipped, does not.
     fn started(&mut self, _plan: &RunPlan) {}
 
+    /// Before the first round something is looked for that may take minutes.
+    fn preparing(&mut self, _what: &str) {}
+
     /// The run goes on after `round` from its checkpoint; told after [`started`](Self::started).
     fn resumed(&mut self, _round: usize) {}
 

@@ -1,6 +1,7 @@
 //! Theory beside practice: quantities of the papers' bounds, measured at each evaluation of a run.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 
 use meshfold_algorithms::RowKind;
 use meshfold_algorithms::theory::{IterateWeights, inexactness, local_dissimilarity};
@@ -98,11 +99,16 @@ impl Practice {
         }
     }
 
-    /// Before the first round: what the examples alone decide.
-    pub(crate) fn of_examples(&mut self, plan: &RunPlan, train: &Examples) {
+    /// Before the first round: what the examples alone decide, unless `stop` calls it off.
+    pub(crate) fn of_examples(&mut self, plan: &RunPlan, train: &Examples, stop: &AtomicBool) {
         if self.asks(Quantity::NonIidDegree) {
-            self.non_iid_degree = non_iid_degree(plan, train);
+            self.non_iid_degree = non_iid_degree(plan, train, stop);
         }
+    }
+
+    /// Whether what the examples alone decide was called off.
+    pub(crate) fn is_called_off(&self) -> bool {
+        self.asks(Quantity::NonIidDegree) && self.non_iid_degree.is_none()
     }
 
     /// Before a round that is judged: the gradients that inexactness compares with.

@@ -12,6 +12,7 @@ use crate::environment::{Environment, VERSION};
 use crate::journal::Journal;
 use crate::observer::{Observer, RoundProgress};
 use crate::plan::RunPlan;
+use crate::practice::Quantity;
 use crate::records::read_records;
 use crate::results::{Done, RunFolder};
 use crate::run_error::RunError;
@@ -57,7 +58,15 @@ pub fn run(
     let mut journal = Journal::open(plan, folder, here(options), options.again)?;
     observer.started(plan);
     let data = data.clone().dealt(&plan.partition);
-    let mut course = Course::start(plan, &data, &options.device)?;
+    if plan
+        .config
+        .evaluate
+        .theory
+        .contains(&Quantity::NonIidDegree)
+    {
+        observer.preparing("the least losses, for Γ");
+    }
+    let mut course = Course::start(plan, &data, &options.device, stop)?;
     let resumed_from = journal.resume(&mut course)?;
     journal.begin(&environment, &data)?;
     if let Some(round) = resumed_from {
@@ -78,6 +87,9 @@ fn rounds(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Ending, RunError> {
+    if course.practice().is_called_off() {
+        return Ok(Ending::Interrupted);
+    }
     if course.round() == 0 {
         observer.record(journal.record(course)?);
     }

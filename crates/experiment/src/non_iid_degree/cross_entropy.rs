@@ -1,5 +1,7 @@
 //! The cross-entropy of softmax regression with weight decay, and its gradient.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use rayon::prelude::*;
 
 use super::inputs::{Coordinates, Inputs};
@@ -14,7 +16,7 @@ const BLOCK: usize = 512;
 ///
 /// A model `W` is `[C][d]`, class by class, every class padded to whole [`LANES`] with zeros.
 #[derive(Debug)]
-pub(super) struct CrossEntropy<I> {
+pub(super) struct CrossEntropy<'a, I> {
     /// `x`, `[n][d]`.
     pub(super) inputs: I,
     /// `y`, `[n]`.
@@ -25,9 +27,11 @@ pub(super) struct CrossEntropy<I> {
     pub(super) classes: usize,
     /// Weight decay, `λ`.
     pub(super) decay: f64,
+    /// Becomes true when nobody waits for the least loss any more.
+    pub(super) stop: &'a AtomicBool,
 }
 
-impl<I: Inputs> CrossEntropy<I> {
+impl<I: Inputs> CrossEntropy<'_, I> {
     /// The least loss.
     pub(super) fn least(self) -> Minimum {
         if self.inputs.count() >= self.inputs.width() {
@@ -39,6 +43,7 @@ impl<I: Inputs> CrossEntropy<I> {
             weights: self.weights,
             classes: self.classes,
             decay: self.decay,
+            stop: self.stop,
         };
         minimum(&few)
     }
@@ -71,13 +76,17 @@ impl<I: Inputs> CrossEntropy<I> {
     }
 }
 
-impl<I: Inputs> StronglyConvex for CrossEntropy<I> {
+impl<I: Inputs> StronglyConvex for CrossEntropy<'_, I> {
     fn parameters(&self) -> usize {
         self.classes * self.padded()
     }
 
     fn convexity(&self) -> f64 {
         self.decay
+    }
+
+    fn is_called_off(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 
     /// O(n C d), shared by the threads; the sums of the blocks are added in one order.

@@ -36,11 +36,17 @@ pub(super) trait StronglyConvex {
     /// `μ`, above 0.
     fn convexity(&self) -> f64;
 
+    /// Whether nobody waits for the minimum any more.
+    fn is_called_off(&self) -> bool {
+        false
+    }
+
     /// The loss of `model`; its gradient goes to `gradient`.
     fn at(&self, model: &[f64], gradient: &mut [f64]) -> f64;
 }
 
-/// Searches for the minimum until `F(w) − F* ≤ ‖∇F(w)‖²/(2μ)` vouches for a millionth of a nat, at most for 1000 steps.
+/// Searches for the minimum until `F(w) − F* ≤ ‖∇F(w)‖²/(2μ)` vouches for a millionth of a nat, at most for 1000 steps, and
+/// no further once it is called off.
 ///
 /// # Source
 /// L-BFGS: Nocedal and Wright, Numerical Optimization (2006), Algorithms 7.4 and 7.5, with steps shortened as in their
@@ -51,7 +57,7 @@ pub(super) fn minimum(loss: &impl StronglyConvex) -> Minimum {
     let mut floor = 0.0_f64; // The minimum is not below it.
     for _ in 0..STEPS {
         floor = floor.max(here.floor(loss));
-        if here.loss - floor <= TOLERANCE {
+        if here.loss - floor <= TOLERANCE || loss.is_called_off() {
             break;
         }
         let direction = memory.direction(&here.gradient);

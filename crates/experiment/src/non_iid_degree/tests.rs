@@ -5,6 +5,9 @@ use meshfold_data::{Scale, Shape};
 use meshfold_engine::Targets;
 use rayon::ThreadPoolBuilder;
 
+/// Nobody calls the search off.
+static RUNNING: AtomicBool = AtomicBool::new(false);
+
 /// Examples of `width` features in `classes` classes, each feature a byte.
 fn examples(features: Vec<u8>, labels: Vec<u16>, (width, classes): (usize, usize)) -> Examples {
     let shape = Shape {
@@ -71,7 +74,12 @@ fn two_clients_of_opposite_classes_lose_what_bisection_says() {
         }
     }
     let least = (-low).exp().ln_1p() + decay * low * low / 20.0;
-    let found = of_logistic(&Shares::new(&[vec![0, 1]], &partition), &train, decay);
+    let found = of_logistic(
+        &Shares::new(&[vec![0, 1]], &partition),
+        &train,
+        decay,
+        &RUNNING,
+    );
     let error = found.error.unwrap();
     assert!(error <= 1e-6, "{error}");
     close(found.degree, 2.0_f64.ln() - least, error + 1e-14);
@@ -85,7 +93,7 @@ fn clients_with_the_same_examples_lose_nothing() {
     let train = examples(features, labels, (3, 3));
     let partition = partition(&[&[0, 1, 2, 3], &[4, 5, 6, 7], &[8, 9, 10, 11]], 12);
     let groups = [vec![0, 1], vec![2]];
-    let found = of_logistic(&Shares::new(&groups, &partition), &train, 0.001);
+    let found = of_logistic(&Shares::new(&groups, &partition), &train, 0.001, &RUNNING);
     close(found.degree, 0.0, found.error.unwrap() + 1e-14);
 }
 
@@ -163,7 +171,7 @@ fn the_degree_is_that_of_plain_descent() {
     let partition = partition(&[&shards[0], &shards[1]], 24);
     let decay = 0.01;
     let shares = Shares::new(&[vec![0], vec![1]], &partition);
-    let found = of_logistic(&shares, &train, decay);
+    let found = of_logistic(&shares, &train, decay, &RUNNING);
     let own = |shard: &[u32]| {
         let weight = 1.0 / shard.len() as f64;
         let examples: Vec<_> = shard.iter().map(|example| (*example, weight)).collect();
@@ -190,7 +198,7 @@ fn the_bits_do_not_depend_on_the_number_of_threads() {
             .num_threads(threads)
             .build()
             .unwrap();
-        let found = pool.install(|| of_logistic(&shares, &train, 1e-3));
+        let found = pool.install(|| of_logistic(&shares, &train, 1e-3, &RUNNING));
         (found.degree.to_bits(), found.error.map(f64::to_bits))
     };
     let alone = found(1);
@@ -200,11 +208,29 @@ fn the_bits_do_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
+fn a_search_that_is_called_off_ends_where_it_begins() {
+    let train = random(24);
+    let partition = Partition::new(vec![(0..24).collect()], 24).unwrap();
+    let stop = AtomicBool::new(true);
+    let shares = Shares::new(&[vec![0]], &partition);
+    let found = of_logistic(&shares, &train, 1e-3, &stop);
+    // The loss of a model of zeros is ln 3 both for the client and for all.
+    assert!(found.degree.abs() < 1e-12, "{}", found.degree);
+    let least = of_logistic(&shares, &train, 1e-3, &RUNNING);
+    assert!(found.error.unwrap() > 1e-3 && least.error.unwrap() <= 1e-6);
+}
+
+#[test]
 fn a_search_that_ends_early_says_how_far_it_may_be_off() {
     // Weights hardly decay: the gradient would have to be smaller than rounding lets it.
     let train = random(24);
     let partition = Partition::new(vec![(0..24).collect()], 24).unwrap();
-    let found = of_logistic(&Shares::new(&[vec![0]], &partition), &train, 1e-30);
+    let found = of_logistic(
+        &Shares::new(&[vec![0]], &partition),
+        &train,
+        1e-30,
+        &RUNNING,
+    );
     let error = found.error.unwrap();
     assert!(error > 1e-6 && error <= 3.0_f64.ln(), "{error}");
 }

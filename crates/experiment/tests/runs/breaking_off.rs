@@ -144,6 +144,29 @@ fn a_stop_before_the_first_round_leaves_the_start_alone() {
 }
 
 #[test]
+fn a_stop_while_least_losses_are_looked_for_leaves_nothing_half_known() {
+    let overrides = [
+        "algorithm={dsgd: {batch_size: 7, learning_rate: 0.1, weight_decay: 0.01}}",
+        "model=logistic",
+        "evaluate.theory=[non_iid_degree]",
+    ];
+    let case = Case::new(&overrides);
+    let (stop, mut notes) = (AtomicBool::new(true), Notes::default());
+    let report = run(&case.plan, &case.data, &case.options(), &stop, &mut notes).unwrap();
+    assert!(matches!(report.ending, Ending::Interrupted));
+    assert_eq!(rounds(&report), [0; 0]);
+    assert!(
+        notes
+            .0
+            .contains(&"looks for the least losses, for Γ".to_owned()),
+        "{:?}",
+        notes.0
+    );
+    let whole = case.run();
+    assert_eq!(timeless(&whole), timeless(&Case::new(&overrides).run()));
+}
+
+#[test]
 fn a_finished_run_is_skipped_unless_asked_for_again() {
     let case = Case::new(&[]);
     let first = case.run();

@@ -96,6 +96,9 @@ impl Observer for Notes {
     fn started(&mut self, plan: &RunPlan) {
         self.0.push(format!("started {}", plan.label()));
     }
+    fn preparing(&mut self, what: &str) {
+        self.0.push(format!("looks for {what}"));
+    }
     fn resumed(&mut self, round: usize) {
         self.0.push(format!("resumed {round}"));
     }
