@@ -42,6 +42,8 @@ pub(crate) struct Case {
     pub(crate) rounds: usize,
     /// Examples of each client.
     pub(crate) samples: usize,
+    /// Width of the dark margin of grey images, in pixels.
+    pub(crate) margin: usize,
     /// Row length of the mixing workload.
     pub(crate) parameters: usize,
 }
@@ -66,6 +68,7 @@ impl Case {
             keeps_velocity: false,
             rounds: 20,
             samples: 50,
+            margin: 0,
             parameters: 159_010,
         };
         match name {

@@ -75,6 +75,9 @@ struct Arguments {
     /// Training examples of each client.
     #[arg(long)]
     samples: Option<usize>,
+    /// Width of the dark margin that all grey images have, in pixels (MNIST: about 4).
+    #[arg(long, default_value_t = 0)]
+    margin: usize,
     /// The velocity lasts from round to round, and so takes as much memory as the models.
     #[arg(long)]
     keep_velocity: bool,
@@ -164,6 +167,7 @@ fn measure(arguments: &Arguments) -> Result<String, BenchError> {
     case.steps = arguments.steps.unwrap_or(case.steps);
     case.degree = arguments.degree.unwrap_or(case.degree);
     case.samples = arguments.samples.unwrap_or(case.samples);
+    case.margin = arguments.margin;
     case.keeps_velocity |= arguments.keep_velocity;
     case.parameters = arguments.params.unwrap_or(case.parameters);
     case.rounds = arguments.rounds.unwrap_or(case.rounds);

@@ -32,9 +32,9 @@ pub(crate) fn splits(case: &Case, tests: usize) -> Result<(Splits, Partition), B
     let (train, test) = match case.model {
         Model::CharLstm(_) => windows(&mut rng, count, tests.max(1))?,
         Model::GnLenet(_) | Model::CnnCifar | Model::Resnet(_) => {
-            images(&mut rng, COLOUR, count, tests.max(1))?
+            images(&mut rng, (COLOUR, 0), count, tests.max(1))?
         }
-        _ => images(&mut rng, GREY, count, tests.max(1))?,
+        _ => images(&mut rng, (GREY, case.margin), count, tests.max(1))?,
     };
     let (train, test) = (Arc::new(train), Arc::new(test));
     let mut order: Vec<u32> = (0..count as u32).collect();
@@ -45,7 +45,7 @@ pub(crate) fn splits(case: &Case, tests: usize) -> Result<(Splits, Partition), B
 
 fn images(
     rng: &mut ChaCha8Rng,
-    shape: Shape,
+    (shape, margin): (Shape, usize),
     train: usize,
     test: usize,
 ) -> Result<(Examples, Examples), DataError> {
@@ -60,11 +60,13 @@ fn images(
         let mut pixels = Vec::with_capacity(count * features);
         for label in &labels {
             let prototype = &prototypes[usize::from(*label) * features..][..features];
-            pixels.extend(
-                prototype
-                    .iter()
-                    .map(|p| (p / 2 + 64 + rng.random_range(-100..=100)).clamp(0, 255) as u8),
-            );
+            pixels.extend(prototype.iter().enumerate().map(|(at, p)| {
+                let value = (p / 2 + 64 + rng.random_range(-100..=100)).clamp(0, 255) as u8;
+                let (line, place) = (at / shape.width % shape.height, at % shape.width);
+                let lit = (margin..shape.height.saturating_sub(margin)).contains(&line)
+                    && (margin..shape.width.saturating_sub(margin)).contains(&place);
+                if lit { value } else { 0 }
+            }));
         }
         let scale = Scale {
             multiply: 2.0 / 255.0,

@@ -146,7 +146,7 @@ pub(crate) fn record(
     let mut record = json!({
         "case": case.name, "impl": "meshfold", "framework": "meshfold", "version": env!("CARGO_PKG_VERSION"),
         "device": device.kind(), "threads": 0, "clients": case.clients, "batch": case.batch, "steps": case.steps,
-        "degree": case.degree, "rounds": case.rounds, "repeat": timing.seconds.len(), "params": parameters,
+        "degree": case.degree, "margin": case.margin, "rounds": case.rounds, "repeat": timing.seconds.len(), "params": parameters,
         "seconds": {"median": rounded(median), "min": rounded(least), "max": rounded(most)},
     });
     if count > 0.0 {

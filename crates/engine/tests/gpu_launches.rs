@@ -54,6 +54,7 @@ fn of_colours(model: Model) -> Case {
         model,
         input: image(3, 16, 16),
         classes: 5,
+        margin: 0,
     }
 }
 
@@ -76,6 +77,7 @@ fn recurrent(layers: usize) -> Case {
         model,
         input: Input::Tokens { window: 20 },
         classes: 7,
+        margin: 0,
     }
 }
 

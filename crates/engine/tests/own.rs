@@ -451,6 +451,7 @@ fn text_is_read_as_whole_numbers() {
         model: Model::Own(String::new()),
         input,
         classes: 5,
+        margin: 0,
     };
     let device = BurnDevice::flex();
     let bag = Bag {

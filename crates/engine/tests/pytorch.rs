@@ -55,6 +55,7 @@ fn convolutional_fixtures() -> Vec<(&'static str, Case)> {
             model,
             input,
             classes,
+            margin: 0,
         };
         (name, case)
     };
@@ -91,6 +92,7 @@ fn recurrent_fixtures() -> Vec<(&'static str, Case)> {
             model,
             input,
             classes,
+            margin: 0,
         };
         (name, case)
     };

@@ -3,7 +3,7 @@
 
 mod support;
 
-use meshfold_engine::{Learner, Model, Split, Stack, Start, Targets, oracle};
+use meshfold_engine::{Learner, Mlp, Model, Split, Stack, Start, Targets, oracle};
 use support::*;
 
 /// Mean loss of one model over the judged positions of test example `index`, and the share of them it has right, by the
@@ -75,6 +75,13 @@ fn evaluation_equals_a_plain_count() {
     for (model, classes) in models() {
         compare_scores(&Case::of_pixels(model, classes), 3);
     }
+    let mlp = Model::Mlp(Mlp {
+        hidden: vec![40, 5],
+        dropout: 0.0,
+    });
+    compare_scores(&Case::of_margins(mlp), 3);
+    compare_scores(&Case::of_margins(Model::Logistic), 3);
+    compare_scores(&Case::of_margins(Model::Logistic), 35);
     // Rows of a single layer are judged 32 at once.
     for model in [Model::Logistic].iter().chain(&linear()) {
         compare_scores(&Case::of_pixels(model.clone(), CLASSES), 35);
@@ -94,8 +101,11 @@ fn evaluation_of_grids_and_sequences_equals_a_plain_count() {
 
 #[test]
 fn rows_that_repeat_are_scored_as_each_alone() {
-    for (model, classes) in models() {
-        let mut learner = Case::of_pixels(model, classes).learner(&cpu(2, None), &[9, 9, 9]);
+    let cases = models()
+        .into_iter()
+        .map(|(model, classes)| Case::of_pixels(model, classes));
+    for case in cases.chain([Case::of_margins(Model::Logistic)]) {
+        let mut learner = case.learner(&cpu(2, None), &[9, 9, 9]);
         let three = learner.initial(3, Start::Independent).unwrap();
         let (layout, values) = (three.layout().clone(), three.to_host());
         let mut scores = |rows: &[usize]| {

@@ -97,6 +97,39 @@ fn local_epochs_follow_the_transcription() {
     }
 }
 
+/// Networks on images with a margin, whose pixels are taken once for a batch where the first layer is wide, or judged many
+/// beside each other.
+fn margins() -> [Case; 4] {
+    let of = |hidden: &[usize], dropout| {
+        Case::of_margins(Model::Mlp(Mlp {
+            hidden: hidden.to_vec(),
+            dropout,
+        }))
+    };
+    [
+        Case::of_margins(Model::Logistic),
+        of(&[40], 0.3),
+        of(&[130, 7], 0.0),
+        of(&[430], 0.0),
+    ]
+}
+
+#[test]
+fn pixels_that_all_images_share_follow_the_transcription() {
+    let mut decaying = sgd(4, 0.9);
+    decaying.weight_decay = 0.1;
+    for case in margins() {
+        for (rule, keep, extras) in [
+            (sgd(4, 0.0), false, (false, false)),
+            (decaying.clone(), true, (false, false)),
+            (sgd(7, 0.9), false, (true, true)),
+        ] {
+            let difference = compare_case(&case, &rule, keep, extras);
+            assert!(difference < 1e-5, "{case:?}: {difference}");
+        }
+    }
+}
+
 #[test]
 fn linear_models_and_dropout_follow_the_transcription() {
     for model in linear().iter().chain([&dropping_mlp()]) {
@@ -229,10 +262,10 @@ fn bits(
     threads: usize,
     instructions: Option<Instructions>,
     rows_in_stack: usize,
-    (model, rule): (&Model, &Sgd),
+    (case, rule): (&Case, &Sgd),
 ) -> (Vec<u32>, Vec<u64>) {
     let sizes: Vec<usize> = (0..rows_in_stack).map(|row| 5 + 7 * (row % 4)).collect();
-    let mut learner = learner(&cpu(threads, instructions), model, &sizes);
+    let mut learner = case.learner(&cpu(threads, instructions), &sizes);
     let mut stack = learner.initial(rows_in_stack, Start::Same).unwrap();
     let amounts = rows(&vec![Amount::Steps(7); rows_in_stack]);
     for round in 1..=3 {
@@ -271,17 +304,16 @@ fn bits_do_not_depend_on_threads_or_on_what_shares_the_stack() {
         wide(0.0),
         wide(0.4),
     ];
+    let of_pixels = |model: &Model| Case::of_pixels(model.clone(), CLASSES);
+    let cases = models.iter().map(of_pixels).chain(margins());
     let rules = [sgd(4, 0.9), clipped, replaced];
-    for (model, rule) in models
-        .iter()
-        .flat_map(|model| rules.iter().map(move |rule| (model, rule)))
-    {
-        let alone = bits(1, None, 1, (model, rule));
+    for (case, rule) in cases.flat_map(|case| rules.iter().map(move |rule| (case.clone(), rule))) {
+        let alone = bits(1, None, 1, (&case, rule));
         // One row on three threads shares its products, and reads the layer twice; nine rows on two are trained in blocks.
         for (threads, rows) in [(3, 1), (1, 9), (2, 9), (4, 2)] {
             assert!(
-                alone == bits(threads, None, rows, (model, rule)),
-                "{model:?}, {threads} threads, {rows} rows"
+                alone == bits(threads, None, rows, (&case, rule)),
+                "{case:?}, {threads} threads, {rows} rows"
             );
         }
     }
@@ -290,10 +322,12 @@ fn bits_do_not_depend_on_threads_or_on_what_shares_the_stack() {
 #[test]
 fn every_instruction_set_learns_the_same_within_rounding() {
     let rule = sgd(4, 0.9);
-    for model in [mlp(), dropping_mlp()] {
-        let reference = bits(1, None, 3, (&model, &rule)).0;
+    let of_pixels = |model| Case::of_pixels(model, CLASSES);
+    let cases = [mlp(), dropping_mlp()].map(of_pixels);
+    for case in cases.into_iter().chain(margins()) {
+        let reference = bits(1, None, 3, (&case, &rule)).0;
         for set in Instructions::available() {
-            let values = bits(1, Some(set), 3, (&model, &rule)).0;
+            let values = bits(1, Some(set), 3, (&case, &rule)).0;
             for (a, b) in reference.iter().zip(values) {
                 assert!(
                     (f32::from_bits(*a) - f32::from_bits(b)).abs() < 1e-5,

@@ -2,9 +2,9 @@
 //!
 //! A wide first layer is larger than the second-level cache: read once for both, its weights cross the slower ones less often.
 
-use super::passes::Passes;
+use super::passes::{Entry, Passes};
 use super::sink::{Product, Sink};
-use crate::kernels::{Affine, Packing, Start};
+use crate::kernels::{Affine, Listed, Packing, Start};
 use crate::layer::{Dense, Layer};
 
 /// Floats of the weights of a piece: with as many of the velocity they take an eighth of a second-level cache of a MiB.
@@ -24,43 +24,59 @@ impl Passes<'_> {
         }
     }
 
-    /// Takes `product` as the gradient of the weights of the first layer, and leaves in `y` `[B, outputs]` what the layer then
-    /// makes of the examples `next` `[B, inputs]`. Its bias has been updated.
+    /// Takes `product`, with what the examples share, as the gradient of the weights of the first layer, and leaves in `y`
+    /// `[B, outputs]` what the layer then makes of the examples `next`. Its bias has been updated.
     pub(super) fn step_ahead(
         &self,
         (layer, relu): (&Dense, bool),
-        product: &Product<'_>,
-        (next, y): (&[f32], &mut [f32]),
+        (product, shared): (&Product<'_>, Option<(Listed<'_>, &[f32])>),
+        (next, y): (Entry<'_>, &mut [f32]),
         sink: &mut Sink<'_>,
     ) {
         let rows = (PIECE / layer.outputs).max(1);
+        let (varying, constant) = (
+            next.parts.map(|parts| parts.varying),
+            next.parts.map(|parts| parts.constant),
+        );
+        let mut shared_outputs = vec![0.0; constant.map_or(0, |_| layer.outputs)];
         for first in (0..layer.inputs).step_by(rows) {
-            let inner = rows.min(layer.inputs - first);
+            let inputs = first..(first + rows).min(layer.inputs);
             let from = layer.weight.start + first * layer.outputs;
-            let range = from..from + inner * layer.outputs;
+            let range = from..from + inputs.len() * layer.outputs;
             let part = Product {
                 x: &product.x[first..],
-                inner,
+                listed: product.listed.map(|listed| listed.part(inputs.clone())),
+                inner: inputs.len(),
                 ..*product
             };
-            sink.accept(self.cpu, &part, range.clone(), 1);
+            let shared = shared.map(|(constant, sums)| (constant.part(inputs.clone()), sums));
+            self.accept_parted(&part, shared, range.clone(), sink);
             let weights = sink.weights();
             self.cpu.instructions().run(Affine {
-                x: &next[first..],
-                x_stride: layer.inputs,
+                x: &next.begin()[first..],
+                x_stride: next.stride,
+                listed: varying.map(|varying| varying.part(inputs.clone())),
                 w: &weights[range],
                 packing: Packing::Rows,
-                start: match first {
-                    0 => Start::of(layer.bias_of(weights)),
+                start: match (first, constant) {
+                    (0, None) => Start::of(layer.bias_of(weights)),
+                    (0, Some(_)) => Start::Zero,
                     _ => Start::Target,
                 },
                 rows: y.len() / layer.outputs,
                 y,
                 y_stride: layer.outputs,
-                inner,
+                inner: inputs.len(),
                 columns: layer.outputs,
-                relu: relu && first + inner == layer.inputs,
+                relu: relu && constant.is_none() && inputs.end == layer.inputs,
             });
+            if let Some(constant) = constant {
+                let entry = (next, constant);
+                self.share_outputs(layer, weights, entry, inputs, &mut shared_outputs);
+            }
+        }
+        if constant.is_some() {
+            self.add_shared(y, &shared_outputs, relu);
         }
     }
 }

@@ -32,7 +32,8 @@ impl Passes<'_> {
         let buffers = &mut scratch.buffers;
         for (index, stage) in self.stages.stages.iter().enumerate().rev() {
             let (before, after) = scratch.stages.split_at_mut(index);
-            let around = self.around((index, batch), before, &scratch.input);
+            let input = self.examples_entry(&scratch.input);
+            let around = self.around((index, batch), before, input);
             let memory = &mut after[0];
             if stage.by_example {
                 self.examples_back(stage, &around, memory, buffers, sink);
@@ -49,15 +50,20 @@ impl Passes<'_> {
                 let product = Product {
                     x: around.entry.begin(),
                     x_stride: around.entry.stride,
+                    listed: around.entry.parts.map(|parts| parts.varying),
                     inner: layer.inputs,
                     d: &memory.deltas[..size],
                     columns: layer.outputs,
                     rows: batch,
                 };
                 self.bias_back(layer, &product, buffers, sink);
-                let (indices, x) = &scratch.next;
-                let next = (&x[..], &mut memory.outputs[..indices.len() * layer.outputs]);
-                self.step_ahead((layer, node.relu), &product, next, sink);
+                let (indices, inputs) = &scratch.next;
+                let outputs = &mut memory.outputs[..indices.len() * layer.outputs];
+                let next = (self.examples_entry(inputs), outputs);
+                let parts = around.entry.parts;
+                let sums = parts.map(|_| self.row_sums(product.d, layer.outputs));
+                let shared = parts.map(|parts| parts.constant).zip(sums.as_deref());
+                self.step_ahead((layer, node.relu), (&product, shared), next, sink);
                 continue;
             }
             // After the loss the last stage's outputs are its gradient by them.
@@ -80,11 +86,11 @@ impl Passes<'_> {
         &self,
         (index, batch): (usize, usize),
         before: &'a mut [StageMemory],
-        input: &'a [f32],
+        input: Entry<'a>,
     ) -> Around<'a> {
         match before.last_mut() {
             None => Around {
-                entry: self.entry(0, &[], input),
+                entry: input,
                 below: None,
                 batch,
             },
@@ -94,6 +100,7 @@ impl Passes<'_> {
                     values: &memory.outputs,
                     offset: stage.exit(),
                     stride: stage.width,
+                    parts: None,
                 };
                 let below = Some(&mut memory.deltas[..batch * stage.width]);
                 Around {
@@ -144,6 +151,7 @@ impl Passes<'_> {
             self.cpu.instructions().run(Affine {
                 x: d,
                 x_stride: layer.outputs,
+                listed: None,
                 w: transposed,
                 packing: Packing::Rows,
                 start: Start::Zero,
@@ -155,16 +163,18 @@ impl Passes<'_> {
                 relu: false,
             });
         }
-        let pieces = if self.share { self.cpu.threads() } else { 1 };
         let weight = Product {
             x: entry.begin(),
             x_stride: stride,
+            listed: entry.parts.map(|parts| parts.varying),
             inner: layer.inputs,
             d,
             columns: layer.outputs,
             rows,
         };
-        sink.accept(self.cpu, &weight, layer.weight.clone(), pieces);
+        let sums = entry.parts.map(|_| self.row_sums(d, layer.outputs));
+        let shared = entry.parts.map(|parts| parts.constant).zip(sums.as_deref());
+        self.accept_parted(&weight, shared, layer.weight.clone(), sink);
         self.bias_back(layer, &weight, buffers, sink);
     }
 
@@ -180,6 +190,7 @@ impl Passes<'_> {
             let ones = Product {
                 x: &buffers.ones[..weight.rows],
                 x_stride: 1,
+                listed: None,
                 inner: 1,
                 ..*weight
             };

@@ -2,11 +2,12 @@
 
 use super::Blocked;
 use super::distinct::{Distinct, block};
-use super::scratch::Scratch;
+use super::inputs::{Goal, Inputs};
+use super::passes::{Entry, Passes};
+use super::scratch::{Scratch, reserve};
 use super::workers::Deal;
-use crate::device::Cpu;
 use crate::error::EngineError;
-use crate::kernels::{Affine, MODELS, Outcome, Packing, Start, transpose};
+use crate::kernels::{MODELS, Outcome, transpose};
 use crate::layer::{Dense, Layer};
 use crate::learner::Context;
 use crate::network::Network;
@@ -18,10 +19,32 @@ use std::ops::Range;
 
 /// Examples that go through a network at once.
 pub(super) const CHUNK: usize = 96;
+/// As many where numbers that all of them share are taken once: the fewer, the more they share.
+pub(super) const ALIKE: usize = 24;
 /// Examples of one task: enough that packing and scheduling do not show.
 const TASK: usize = 24 * CHUNK;
 /// Rows of a model with a single layer that share one product: 32 rows of 10 outputs fill 20 vectors of 16.
 const GROUP: usize = MODELS;
+
+/// Examples that models are judged on, as their first layer reads them.
+#[derive(Debug)]
+pub(super) struct Judged {
+    /// What they are of all examples, in the order in which they are read.
+    indices: Vec<u32>,
+    /// How many are read at once, and each such run of them.
+    chunk: usize,
+    inputs: Vec<Inputs>,
+}
+
+impl Judged {
+    /// The runs of each task, with what they are of all examples.
+    fn tasks(&self) -> impl Iterator<Item = impl Iterator<Item = (&[u32], &Inputs)> + Clone> {
+        let each = (TASK / self.chunk).max(1);
+        let indices = self.indices.chunks(self.chunk * each);
+        let tasks = indices.zip(self.inputs.chunks(each));
+        tasks.map(|(indices, inputs)| indices.chunks(self.chunk).zip(inputs))
+    }
+}
 
 impl Blocked {
     /// Loss and accuracy of every row on `split`, or on its examples `subset`.
@@ -43,120 +66,134 @@ impl Blocked {
         } else {
             context.train
         };
-        let all: Vec<u32>;
-        let indices = match subset {
-            Some(subset) => subset,
-            None => {
-                all = (0..examples.len() as u32).collect();
-                &all
-            }
-        };
-        let x = match self.tests.take().filter(|_| whole_test(split, subset)) {
+        let tests = whole_test(split, subset);
+        let judged = match self.tests.take().filter(|_| tests) {
             Some(tests) => tests,
-            None => self.normalise(context.network, examples, indices),
+            None => self.judged(context.network, examples, subset),
         };
-        let scores = self.judge(context.network, stack, &x, (examples, indices))?;
-        if whole_test(split, subset) {
-            self.tests = Some(x);
+        let scores = self.judge(context.network, stack, examples, &judged)?;
+        if tests {
+            self.tests = Some(judged);
         }
         Ok(scores)
     }
 
-    fn normalise(&self, network: &Network, examples: &Examples, indices: &[u32]) -> Vec<f32> {
-        let (width, passes) = (examples.width(), self.passes(network, false));
-        let mut x = vec![0.0; indices.len() * width];
-        self.cpu.install(|| {
-            x.par_chunks_mut(CHUNK * width)
-                .zip(indices.par_chunks(CHUNK))
-                .for_each(|(x, indices)| passes.gather(examples, indices, x));
-        });
-        x
+    /// Reads `subset` of `examples`, or all of them.
+    fn judged(&self, network: &Network, examples: &Examples, subset: Option<&[u32]>) -> Judged {
+        let all = || (0..examples.len() as u32).collect();
+        let mut indices: Vec<u32> = subset.map_or_else(all, <[u32]>::to_vec);
+        let chunk = self.arrange(network, examples, &mut indices);
+        let passes = self.passes(network, false);
+        let read = |indices: &[u32]| {
+            let mut inputs = Inputs::default();
+            passes.gather(examples, indices, Goal::Judging, &mut inputs);
+            inputs
+        };
+        let chunks = indices.par_chunks(chunk).map(read);
+        let inputs = self.cpu.install(|| chunks.collect());
+        Judged {
+            indices,
+            chunk,
+            inputs,
+        }
     }
 
-    /// Every row on the examples `x` `[M, D]`, which are `indices` of `examples`; rows that are the same once.
+    /// Puts examples into the order in which they are judged; returns how many go through a network at once.
+    fn arrange(&self, network: &Network, examples: &Examples, indices: &mut [u32]) -> usize {
+        let chunk = CHUNK.min(self.stages.piece);
+        if !Goal::Judging.parts(network) {
+            return chunk;
+        }
+        // Images of one class are dark in the same places.
+        indices.sort_by_key(|index| examples.labels()[*index as usize]);
+        chunk.min(ALIKE)
+    }
+
+    /// Every row on the examples `judged`; rows that are the same once.
     fn judge(
         &self,
         network: &Network,
         stack: &Stack,
-        x: &[f32],
-        (examples, indices): (&Examples, &[u32]),
+        examples: &Examples,
+        judged: &Judged,
     ) -> Result<Vec<Score>, EngineError> {
         let width = network.layout().width();
         let models = stack.host().unwrap_or_default();
         let distinct = self.cpu.install(|| Distinct::of(models, width));
         let single = single(network);
         let group = if single.is_some() { GROUP } else { 1 };
-        let parts = indices.len().div_ceil(TASK);
+        let tasks: Vec<_> = judged.tasks().collect();
+        let parts = tasks.len();
         let groups: Vec<&[usize]> = distinct.rows.chunks(group).collect();
         let judge = |task: usize| {
-            let (rows, part) = (block(models, width, groups[task / parts]), task % parts);
-            let indices = &indices[part * TASK..indices.len().min((part + 1) * TASK)];
-            let x = &x[part * TASK * network.inputs()..][..indices.len() * network.inputs()];
+            let rows = block(models, width, groups[task / parts]);
             let mut scratch = self.scratches.take();
+            let chunks = tasks[task % parts].clone();
             let outcomes = match single {
                 Some(layer) => {
-                    let labels = labels(examples, indices);
-                    let (layer, x) = ((network, layer), (x, &labels[..]));
-                    judge_group(&self.cpu, layer, &rows, x, &mut scratch)
+                    let passes = self.passes(network, false);
+                    let entries = chunks.map(|(indices, inputs)| {
+                        (labels(examples, indices), passes.examples_entry(inputs))
+                    });
+                    passes.judge_group(layer, &rows, entries, &mut scratch)
                 }
                 None => {
-                    let examples = (examples, indices);
-                    vec![self.judge_row(network, &rows, x, examples, &mut scratch)?]
+                    let mut outcome = Outcome::default();
+                    for (indices, inputs) in chunks {
+                        let examples = (examples, indices);
+                        let row = self.judge_row(network, &rows, inputs, examples, &mut scratch)?;
+                        outcome.add(row);
+                    }
+                    vec![outcome]
                 }
             };
             self.scratches.put(scratch);
             Ok(outcomes)
         };
-        let tasks = (0..groups.len() * parts).collect();
-        let outcomes = self.workers.map(tasks, Deal::Grains(1), judge)?;
+        let all = (0..groups.len() * parts).collect();
+        let outcomes = self.workers.map(all, Deal::Grains(1), judge)?;
         let scores = distinct.which.iter().map(|row| {
             let tasks = &outcomes[row / group * parts..][..parts];
             let outcomes = tasks
                 .iter()
                 .map(|outcomes: &Vec<Outcome>| outcomes[row % group]);
-            Score::of(outcomes, indices.len() * network.positions())
+            Score::of(outcomes, judged.indices.len() * network.positions())
         });
         Ok(scores.collect())
     }
 
-    /// One row of any model on the examples `x`, which are `indices` of `examples`.
+    /// One row of any model on the examples `inputs`, which are `indices` of `examples`.
     fn judge_row(
         &self,
         network: &Network,
         row: &[f32],
-        x: &[f32],
+        inputs: &Inputs,
         (examples, indices): (&Examples, &[u32]),
         scratch: &mut Scratch,
     ) -> Result<Outcome, EngineError> {
         let (width, passes) = (network.outputs(), self.passes(network, false));
-        let mut outcome = Outcome::default();
-        let chunk = CHUNK.min(self.stages.piece);
-        scratch.fit(network, &self.stages, chunk.min(indices.len()), false);
-        for (x, indices) in x
-            .chunks(chunk * network.inputs())
-            .zip(indices.chunks(chunk))
-        {
-            passes.targets(examples, indices, &mut scratch.labels);
-            let mut by_burn: Vec<f32>;
-            let outputs = match network.own_model() {
-                Some(own) => {
-                    by_burn = own.outputs(row, x, indices.len())?;
-                    &mut by_burn[..]
-                }
-                None => {
-                    let memory = (&mut scratch.stages[..], &mut scratch.buffers);
-                    passes.forward(row, x, memory, None, false);
-                    let last = scratch.stages.len() - 1;
-                    &mut scratch.stages[last].outputs[..scratch.labels.len() * width]
-                }
-            };
-            let labels = &scratch.labels;
-            outcome.add(self.cpu.instructions().vectorize(
-                #[inline(always)]
-                || network.loss().judge(outputs, labels, width, None),
-            ));
-        }
-        Ok(outcome)
+        scratch.fit(network, &self.stages, indices.len(), false);
+        passes.targets(examples, indices, &mut scratch.labels);
+        let mut by_burn: Vec<f32>;
+        let outputs = match network.own_model() {
+            Some(own) => {
+                let x = &inputs.x[..indices.len() * network.inputs()];
+                by_burn = own.outputs(row, x, indices.len())?;
+                &mut by_burn[..]
+            }
+            None => {
+                let memory = (&mut scratch.stages[..], &mut scratch.buffers);
+                let entry = (passes.examples_entry(inputs), indices.len());
+                passes.forward(row, entry, memory, None, false);
+                let last = scratch.stages.len() - 1;
+                &mut scratch.stages[last].outputs[..scratch.labels.len() * width]
+            }
+        };
+        let labels = &scratch.labels;
+        Ok(self.cpu.instructions().vectorize(
+            #[inline(always)]
+            || network.loss().judge(outputs, labels, width, None),
+        ))
     }
 
     /// Row `i` on the training shard of client `clients[i]`.
@@ -170,13 +207,14 @@ impl Blocked {
         let models = stack.host().unwrap_or_default();
         let passes = self.passes(context.network, false);
         let judge = |(row, client): (&[f32], &u32)| {
-            let shard = context.partition.shard(*client as usize);
+            let mut shard = context.partition.shard(*client as usize).to_vec();
+            let chunk = self.arrange(context.network, context.train, &mut shard);
             let mut scratch = self.scratches.take();
-            let parts = shard.chunks(CHUNK).map(|part| {
-                let mut x = vec![0.0; part.len() * context.network.inputs()];
-                passes.gather(context.train, part, &mut x);
+            let mut inputs = Inputs::default();
+            let parts = shard.chunks(chunk).map(|part| {
+                passes.gather(context.train, part, Goal::Judging, &mut inputs);
                 let examples = (context.train, part);
-                self.judge_row(context.network, row, &x, examples, &mut scratch)
+                self.judge_row(context.network, row, &inputs, examples, &mut scratch)
             });
             let parts = parts.collect::<Result<Vec<_>, _>>()?;
             let judged = shard.len() * context.network.positions();
@@ -208,50 +246,47 @@ fn labels(examples: &Examples, indices: &[u32]) -> Vec<u16> {
     indices.iter().map(label).collect()
 }
 
-/// Rows of a model with one layer, `rows` `[G, P_pad]`, in one product with a column for each of their outputs, those of the
-/// first output before those of the second.
-fn judge_group(
-    cpu: &Cpu,
-    (network, layer): (&Network, &Dense),
-    rows: &[f32],
-    (x, labels): (&[f32], &[u16]),
-    scratch: &mut Scratch,
-) -> Vec<Outcome> {
-    let (width, outputs) = (network.layout().width(), network.outputs());
-    let count = rows.len() / width;
-    let columns = count * outputs;
-    let mut panel = vec![0.0; rows.len()];
-    cpu.instructions().vectorize(
-        #[inline(always)]
-        || transpose(rows, count, width, &mut panel),
-    );
-    let of = |block: &Range<usize>| &panel[block.start * count..block.end * count];
-    let results = &mut scratch.buffers.transposed;
-    results.resize(results.len().max(CHUNK * columns), 0.0);
-    let mut outcomes = vec![Outcome::default(); count];
-    for (x, labels) in x.chunks(CHUNK * layer.inputs).zip(labels.chunks(CHUNK)) {
-        let y = &mut results[..labels.len() * columns];
-        cpu.instructions().run(Affine {
-            x,
-            x_stride: layer.inputs,
-            w: of(&layer.weight),
-            packing: Packing::Rows,
-            start: Start::of(layer.bias.as_ref().map(of)),
-            y,
-            y_stride: columns,
-            rows: labels.len(),
-            inner: layer.inputs,
-            columns,
-            relu: false,
-        });
-        cpu.instructions().vectorize(
+impl Passes<'_> {
+    /// Rows of a model with one layer, `rows` `[G, P_pad]`, in one product with a column for each of their outputs, those of
+    /// the first output before those of the second; on examples, their labels beside them.
+    fn judge_group<'a>(
+        &self,
+        layer: &Dense,
+        rows: &[f32],
+        examples: impl Iterator<Item = (Vec<u16>, Entry<'a>)>,
+        scratch: &mut Scratch,
+    ) -> Vec<Outcome> {
+        let (width, loss) = (self.network.layout().width(), self.network.loss());
+        let count = rows.len() / width;
+        let mut panel = vec![0.0; rows.len()];
+        self.cpu.instructions().vectorize(
             #[inline(always)]
-            || {
-                for (outputs, label) in y.chunks_exact(columns).zip(labels) {
-                    network.loss().judge_models(outputs, *label, &mut outcomes);
-                }
-            },
+            || transpose(rows, count, width, &mut panel),
         );
+        let many = |block: &Range<usize>| block.start * count..block.end * count;
+        let layer = Dense {
+            inputs: layer.inputs,
+            outputs: layer.outputs * count,
+            places: 1,
+            weight: many(&layer.weight),
+            bias: layer.bias.as_ref().map(many),
+        };
+        let columns = layer.outputs;
+        let results = &mut scratch.buffers.transposed;
+        let mut outcomes = vec![Outcome::default(); count];
+        for (labels, entry) in examples {
+            reserve(results, labels.len() * columns);
+            let y = &mut results[..labels.len() * columns];
+            self.product((&layer, false), &panel, entry, y);
+            self.cpu.instructions().vectorize(
+                #[inline(always)]
+                || {
+                    for (outputs, label) in y.chunks_exact(columns).zip(&labels) {
+                        loss.judge_models(outputs, *label, &mut outcomes);
+                    }
+                },
+            );
+        }
+        outcomes
     }
-    outcomes
 }

@@ -1,6 +1,7 @@
 //! The forward pass of one row.
 
 use super::by_example::{ByExample, of_examples};
+use super::inputs::Inputs;
 use super::passes::{Entry, Passes};
 use super::scratch::{Buffers, StageMemory};
 use super::stages::Stage;
@@ -19,17 +20,16 @@ pub(super) struct Masks<'a> {
 }
 
 impl Passes<'_> {
-    /// Runs the examples of `input` `[batch, D]` through the network; the last stage's outputs are what the loss is
-    /// taken of. If it has `begun`, the product of the first layer is there.
+    /// Runs `batch` examples through the network; the last stage's outputs are what the loss is taken of. If it has `begun`,
+    /// the product of the first layer is there.
     pub(super) fn forward(
         &self,
         weights: &[f32],
-        input: &[f32],
+        (input, batch): (Entry<'_>, usize),
         (memory, buffers): (&mut [StageMemory], &mut Buffers),
         masks: Option<Masks<'_>>,
         begun: bool,
     ) {
-        let batch = input.len() / self.network.inputs();
         for (index, stage) in self.stages.stages.iter().enumerate() {
             let (before, after) = memory.split_at_mut(index);
             let entry = self.entry(index, before, input);
@@ -59,22 +59,29 @@ impl Passes<'_> {
         &self,
         index: usize,
         before: &'a [StageMemory],
-        input: &'a [f32],
+        input: Entry<'a>,
     ) -> Entry<'a> {
         match before.last() {
-            None => Entry {
-                values: input,
-                offset: 0,
-                stride: self.network.inputs(),
-            },
+            None => input,
             Some(memory) => {
                 let stage = &self.stages.stages[index - 1];
                 Entry {
                     values: &memory.outputs,
                     offset: stage.exit(),
                     stride: stage.width,
+                    parts: None,
                 }
             }
+        }
+    }
+
+    /// The examples of a batch.
+    pub(super) fn examples_entry<'a>(&self, inputs: &'a Inputs) -> Entry<'a> {
+        Entry {
+            values: &inputs.x,
+            offset: 0,
+            stride: self.network.inputs(),
+            parts: inputs.parts(),
         }
     }
 
@@ -121,20 +128,23 @@ impl Passes<'_> {
         } else {
             entry.stride
         };
-        let product = |first: usize, x: &[f32], y: &mut [f32]| {
-            self.affine((layer, node.relu), weights, (x, stride), y);
+        let product = |first: usize, y: &mut [f32]| {
+            let entry = Entry {
+                offset: entry.offset + first * stride,
+                stride,
+                ..entry
+            };
+            self.product((layer, node.relu), weights, entry, y);
             self.leave_out((layer, node), first, y, masks);
         };
         if !self.share {
-            product(0, entry.begin(), y);
+            product(0, y);
             return;
         }
         let part = (y.len() / layer.outputs).div_ceil(self.cpu.threads());
         y.par_chunks_mut(part * layer.outputs)
             .enumerate()
-            .for_each(|(piece, y)| {
-                product(piece * part, &entry.begin()[piece * part * stride..], y);
-            });
+            .for_each(|(piece, y)| product(piece * part, y));
     }
 
     /// Drops what the step leaves out of the outputs `y` of a layer for the examples from `first` on.
@@ -154,25 +164,37 @@ impl Passes<'_> {
         }
     }
 
-    fn affine(
+    /// The outputs `y` of a layer for the rows of `entry`.
+    pub(super) fn product(
         &self,
         (layer, relu): (&Dense, bool),
         weights: &[f32],
-        (x, x_stride): (&[f32], usize),
+        entry: Entry<'_>,
         y: &mut [f32],
     ) {
+        let varying = entry.parts.map(|parts| parts.varying);
         self.cpu.instructions().run(Affine {
-            x,
-            x_stride,
+            x: entry.begin(),
+            x_stride: entry.stride,
+            listed: varying,
             w: &weights[layer.weight.clone()],
             packing: Packing::Rows,
-            start: Start::of(layer.bias_of(weights)),
+            start: match varying {
+                None => Start::of(layer.bias_of(weights)),
+                Some(_) => Start::Zero,
+            },
             rows: y.len() / layer.outputs,
-            y,
+            y: &mut *y,
             y_stride: layer.outputs,
             inner: layer.inputs,
             columns: layer.outputs,
-            relu,
+            relu: relu && varying.is_none(),
         });
+        if let Some(parts) = entry.parts {
+            let mut shared = vec![0.0; layer.outputs];
+            let constant = (entry, parts.constant);
+            self.share_outputs(layer, weights, constant, 0..layer.inputs, &mut shared);
+            self.add_shared(y, &shared, relu);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The gradient of one row's batch.
 
 use super::forward::Masks;
+use super::inputs::Goal;
 use super::passes::Passes;
 use super::scratch::Scratch;
 use super::sink::Sink;
@@ -34,13 +35,14 @@ impl Gradients<'_> {
         let network = self.passes.network;
         let batch = piece.part.len();
         self.read(scratch, piece);
-        let x = &scratch.input[..batch * network.inputs()];
         let masks = piece.dropout.map(|dropout| Masks {
             dropout,
             first: piece.part.start,
         });
         let memory = (&mut scratch.stages[..], &mut scratch.buffers);
-        self.passes.forward(weights, x, memory, masks, piece.begun);
+        let entry = self.passes.examples_entry(&scratch.input);
+        self.passes
+            .forward(weights, (entry, batch), memory, masks, piece.begun);
         let (width, positions) = (network.outputs(), network.positions());
         let last = scratch.stages.len() - 1;
         let outputs = &mut scratch.stages[last].outputs[..batch * positions * width];
@@ -55,8 +57,8 @@ impl Gradients<'_> {
         self.passes
             .targets(self.examples, indices, &mut scratch.labels);
         if !piece.begun {
-            let x = &mut scratch.input[..batch * network.inputs()];
-            self.passes.gather(self.examples, indices, x);
+            self.passes
+                .gather(self.examples, indices, Goal::Training, &mut scratch.input);
         }
     }
 
@@ -65,8 +67,8 @@ impl Gradients<'_> {
         let (network, batch) = (self.passes.network, scratch.next.0.len());
         scratch.fit(network, self.passes.stages, batch, true);
         let (indices, input) = &mut scratch.next;
-        input.resize(batch * network.inputs(), 0.0);
-        self.passes.gather(self.examples, indices, input);
+        self.passes
+            .gather(self.examples, indices, Goal::Training, input);
     }
 
     /// Turns outputs into the gradient of the mean loss of a batch of `count` examples. Returns the sum of the losses of

@@ -24,6 +24,7 @@ pub(super) fn forward(
     cpu.instructions().run(Affine {
         x: entry.begin(),
         x_stride: layer.inputs,
+        listed: None,
         w: packed(&weights[layer.input_weight.clone()], wide, buffers),
         packing: Packing::Panels { backwards: false },
         start: Start::Bias(&weights[layer.bias.clone()]),
@@ -44,6 +45,7 @@ pub(super) fn forward(
             cpu.instructions().run(Affine {
                 x: &states[before..],
                 x_stride: hidden,
+                listed: None,
                 w: recurrent,
                 packing: alternating(position),
                 start: Start::Target,
@@ -132,6 +134,7 @@ impl Back<'_> {
             self.cpu.instructions().run(Affine {
                 x: gates,
                 x_stride: wide,
+                listed: None,
                 w: turned(weight, (inputs, wide), buffers),
                 packing: Packing::Panels { backwards: false },
                 start: Start::Zero,
@@ -173,6 +176,7 @@ impl Back<'_> {
                 self.cpu.instructions().run(Affine {
                     x: gates,
                     x_stride: wide,
+                    listed: None,
                     w: turned,
                     packing: alternating(position),
                     start: Start::Target,
@@ -201,6 +205,7 @@ impl Back<'_> {
         let inputs = Product {
             x: entry.begin(),
             x_stride: self.layer.inputs,
+            listed: None,
             inner: self.layer.inputs,
             d: &gates[..rows * wide],
             columns: wide,
@@ -216,6 +221,7 @@ impl Back<'_> {
         let states = Product {
             x: states,
             x_stride: hidden,
+            listed: None,
             inner: hidden,
             d: &gates[self.batch * wide..rows * wide],
             columns: wide,

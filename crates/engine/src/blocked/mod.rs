@@ -10,9 +10,11 @@ mod evaluate;
 mod forward;
 mod gradient;
 mod group_norm;
+mod inputs;
 mod last;
 mod lstm;
 mod own;
+mod parted;
 mod passes;
 mod pool;
 mod scratch;
@@ -29,7 +31,9 @@ use crate::network::Network;
 use crate::stack::Stack;
 use crate::tally::RowTally;
 use crate::work::{Amount, Demand, LocalWork, RowWork, Velocity};
+use evaluate::Judged;
 use gradient::Gradients;
+use inputs::Goal;
 use passes::Passes;
 use scratch::Scratches;
 use stages::Stages;
@@ -43,14 +47,20 @@ pub(crate) struct Blocked {
     workers: Workers,
     stages: Stages,
     scratches: Scratches,
-    tests: Option<Vec<f32>>,
+    tests: Option<Judged>,
 }
 
 /// Bytes that the trainer needs besides the models and the examples as they are stored: what each of `threads` threads
 /// works in, and the test examples as numbers.
 pub(crate) fn bytes(network: &Network, demand: &Demand<'_>, threads: usize) -> u64 {
     let scratch = scratch::floats(network, demand);
-    let floats = (threads * scratch) as u64 + (demand.tests * network.inputs()) as u64;
+    // For each run of test examples a list of the numbers that they share, and one of the others.
+    let lists = match Goal::Judging.parts(network) {
+        true => 2 * demand.tests.div_ceil(evaluate::ALIKE),
+        false => 0,
+    };
+    let tests = (demand.tests + lists) * network.inputs();
+    let floats = (threads * scratch) as u64 + tests as u64;
     floats.saturating_mul(size_of::<f32>() as u64)
 }
 

@@ -38,7 +38,7 @@ impl Gradients<'_> {
     ) -> Result<f64, EngineError> {
         self.read(scratch, piece);
         let (batch, width) = (piece.part.len(), self.passes.network.inputs());
-        let x = &scratch.input[..batch * width];
+        let x = &scratch.input.x[..batch * width];
         let (views, x) = own.on_processor(weights, x, [1, batch, width]);
         let tape = own.pass(views, x, true)?;
         let mut outputs = host(tape.outputs());

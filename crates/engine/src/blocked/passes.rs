@@ -1,5 +1,7 @@
 //! What the forward and the backward pass of a row have in common.
 
+use super::inputs::{Goal, Inputs, Parts};
+use super::scratch::reserve;
 use super::stages::Stages;
 use crate::device::Cpu;
 use crate::kernels::prefetch;
@@ -22,6 +24,8 @@ pub(super) struct Entry<'a> {
     pub(super) values: &'a [f32],
     pub(super) offset: usize,
     pub(super) stride: usize,
+    /// Which numbers the examples share, where it pays to tell.
+    pub(super) parts: Option<Parts<'a>>,
 }
 
 impl<'a> Entry<'a> {
@@ -51,10 +55,18 @@ fn fetch(examples: &Examples, index: usize) {
 }
 
 impl Passes<'_> {
-    /// Reads examples `indices` into `x` `[indices, D]` as the first layer wants them: numbers scaled, channels
-    /// innermost where they are convolved; tokens by their numbers.
-    pub(super) fn gather(&self, examples: &Examples, indices: &[u32], x: &mut [f32]) {
+    /// Reads examples `indices` as the first layer wants them: numbers scaled, channels innermost where they are convolved;
+    /// tokens by their numbers.
+    pub(super) fn gather(
+        &self,
+        examples: &Examples,
+        indices: &[u32],
+        goal: Goal,
+        inputs: &mut Inputs,
+    ) {
         let width = examples.width();
+        reserve(&mut inputs.x, indices.len() * width);
+        let x = &mut inputs.x[..indices.len() * width];
         let planes = match examples.input() {
             Input::Numbers(shape) if self.network.reads_channels_last() => shape.channels,
             _ => 1,
@@ -80,6 +92,10 @@ impl Passes<'_> {
                 }
             },
         );
+        match goal.parts(self.network) {
+            true => inputs.part(self.cpu, indices.len(), width),
+            false => inputs.whole(),
+        }
     }
 
     /// What the judged positions of examples `indices` are to be, `[positions, indices]`.

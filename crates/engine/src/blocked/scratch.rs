@@ -1,5 +1,6 @@
 //! Memory of one row's step, allocated once and used again.
 
+use super::inputs::Inputs;
 use super::stages::{Stage, Stages};
 use crate::layer::{Layer, Source};
 use crate::network::Network;
@@ -25,10 +26,10 @@ pub(super) struct Scratch {
     pub(super) indices: Vec<u32>,
     /// What the judged positions are to be, `[positions, B]`.
     pub(super) labels: Vec<u16>,
-    /// The examples of the batch, `[B, D]`.
-    pub(super) input: Vec<f32>,
-    /// Examples of the next batch, and their features, where its first product is taken ahead.
-    pub(super) next: (Vec<u32>, Vec<f32>),
+    /// The examples of the batch.
+    pub(super) input: Inputs,
+    /// Examples of the next batch, and what is read of them where its first product is taken ahead.
+    pub(super) next: (Vec<u32>, Inputs),
     pub(super) stages: Vec<StageMemory>,
     pub(super) buffers: Buffers,
     /// `[P_pad]`, when the update is not fused into the product.
@@ -64,7 +65,6 @@ impl Scratch {
     pub(super) fn fit(&mut self, network: &Network, stages: &Stages, batch: usize, trains: bool) {
         let stages = &stages.stages;
         self.stages.resize_with(stages.len(), StageMemory::default);
-        reserve(&mut self.input, batch * network.inputs());
         let last = stages.len().saturating_sub(1);
         for (index, (memory, stage)) in self.stages.iter_mut().zip(stages).enumerate() {
             memory.fit(stage, batch, trains && index < last);
@@ -217,7 +217,7 @@ mod tests {
         let plain = sgd();
         assert_eq!(
             floats(&network, &demand(&plain)),
-            stages + scratch.input.len() + next + weights(&network)
+            stages + 96 * network.inputs() + next + weights(&network)
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Where the gradients of a batch go.
 
 use crate::device::Cpu;
-use crate::kernels::{HeavyBall, MANY_ROWS, Outer, OuterBlocks, Plain, Store, Update};
+use crate::kernels::{HeavyBall, Listed, MANY_ROWS, Outer, OuterBlocks, Plain, Store, Update};
 use std::ops::Range;
 
 /// Where the gradients of a batch go.
@@ -30,11 +30,12 @@ pub(super) enum Sink<'a> {
     },
 }
 
-/// One product of the backward pass, `xᵀ · d`; rows of `x` are `x_stride` apart.
+/// One product of the backward pass, `xᵀ · d`; rows of `x` are `x_stride` apart. If columns of `x` are `listed`, it is those rows alone.
 #[derive(Clone, Copy)]
 pub(super) struct Product<'a> {
     pub(super) x: &'a [f32],
     pub(super) x_stride: usize,
+    pub(super) listed: Option<Listed<'a>>,
     pub(super) inner: usize,
     pub(super) d: &'a [f32],
     pub(super) columns: usize,
@@ -103,6 +104,7 @@ impl Sink<'_> {
         let product = Product {
             x: &[1.0],
             x_stride: 1,
+            listed: None,
             inner: 1,
             d: values,
             columns: values.len(),
@@ -123,6 +125,7 @@ impl Sink<'_> {
             let product = Product {
                 x: &[],
                 x_stride: 1,
+                listed: None,
                 inner: 1,
                 d: &[],
                 columns: range.len(),
@@ -155,6 +158,7 @@ fn run<U: Update + Send>(
         x_stride: product.x_stride,
         line: product.rows,
         line_stride: 0,
+        listed: product.listed.map(|listed| listed.part(range.clone())),
         d: product.d,
         rows: product.rows,
         inner: range.len(),

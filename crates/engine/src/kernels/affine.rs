@@ -1,5 +1,6 @@
 //! The forward product of a dense layer, `Y = X · W + b`, and of a convolution, whose windows are rows that overlap.
 
+use super::listed::Listed;
 use super::mask::first_lanes;
 use super::packing::{PANEL, Packing};
 use pulp::{Simd, WithSimd};
@@ -7,11 +8,13 @@ use pulp::{Simd, WithSimd};
 /// `y[i, j] = start[j] + Σ_k x[i, k] · w[k, j]`, then `max(0, ·)` if `relu`.
 ///
 /// `x` is `[rows, inner]` with rows `x_stride` apart, `w` `[inner, columns]` without gaps, `y` `[rows, columns]` with rows
-/// `y_stride` apart.
+/// `y_stride` apart. Where columns of `x` are
+/// `listed`, the sums are over those.
 #[derive(Debug)]
 pub(crate) struct Affine<'a> {
     pub(crate) x: &'a [f32],
     pub(crate) x_stride: usize,
+    pub(crate) listed: Option<Listed<'a>>,
     pub(crate) w: &'a [f32],
     pub(crate) packing: Packing,
     pub(crate) start: Start<'a>,
@@ -89,11 +92,31 @@ impl WithSimd for Affine<'_> {
             self.y.len() >= (self.rows - 1) * self.y_stride + self.columns,
             "y is too short"
         );
+        match self.listed {
+            None => {
+                let count = self.inner;
+                self.over::<S, _>(simd, (Every, count));
+            }
+            Some(listed) => {
+                assert!(listed.within(self.inner), "a column that x lacks");
+                let (columns, first) = listed.raw();
+                self.over::<S, _>(simd, (Few { columns, first }, listed.len()));
+            }
+        }
+    }
+}
+
+impl Affine<'_> {
+    /// Sums over `count` terms, which are within `x` and `w` as `with_simd` has asserted.
+    #[inline(always)]
+    fn over<S: Simd, T: Terms>(self, simd: S, (terms, count): (T, usize)) {
         let panel = Panel {
             x: self.x.as_ptr(),
             x_stride: self.x_stride,
+            terms,
+            inner: self.inner,
             segments: 1,
-            segment: self.inner,
+            segment: count,
             segment_stride: 0,
             w: self.w.as_ptr(),
             packing: self.packing,
@@ -103,8 +126,64 @@ impl WithSimd for Affine<'_> {
             columns: self.columns,
             relu: self.relu,
         };
-        // SAFETY: the asserts above bound every address of rows below `rows`.
+        // SAFETY: the asserts of `with_simd` bound every address of rows below `rows`.
         unsafe { panel.lines::<S>(simd, self.rows, &[(0, 0)]) };
+    }
+}
+
+/// Which numbers of a row the terms of a sum are.
+pub(super) trait Terms: Copy {
+    /// The number that term `k` is.
+    ///
+    /// # Safety
+    /// There are more than `k` terms.
+    unsafe fn at(self, k: usize) -> usize;
+
+    /// How many numbers on the terms from `from` on begin, and they counted from there.
+    ///
+    /// # Safety
+    /// There are `from` terms or more.
+    unsafe fn after(self, from: usize) -> (usize, Self);
+}
+
+/// One after another.
+#[derive(Clone, Copy)]
+pub(super) struct Every;
+
+impl Terms for Every {
+    #[inline(always)]
+    unsafe fn at(self, k: usize) -> usize {
+        k
+    }
+
+    #[inline(always)]
+    unsafe fn after(self, from: usize) -> (usize, Self) {
+        (from, self)
+    }
+}
+
+/// Those of a list.
+#[derive(Clone, Copy)]
+struct Few {
+    columns: *const u32,
+    first: u32,
+}
+
+impl Terms for Few {
+    #[inline(always)]
+    unsafe fn at(self, k: usize) -> usize {
+        // SAFETY: the caller's promise.
+        unsafe { (*self.columns.add(k) - self.first) as usize }
+    }
+
+    #[inline(always)]
+    unsafe fn after(self, from: usize) -> (usize, Self) {
+        let rest = Self {
+            // SAFETY: the caller's promise.
+            columns: unsafe { self.columns.add(from) },
+            ..self
+        };
+        (0, rest)
     }
 }
 
@@ -112,10 +191,14 @@ impl WithSimd for Affine<'_> {
 const CACHED: usize = 6144;
 
 /// Products whose rows lie in lines: row `i` of a line begins `i · x_stride` floats after the line in `x` and
-/// `i · y_stride` after it in `y`. A row of `x` is `segments` runs of `segment` floats, `segment_stride` apart.
-pub(super) struct Panel<'a> {
+/// `i · y_stride` after it in `y`. A row of `x` is `segments` runs of `segment` floats, `segment_stride` apart; where not
+/// every number is a term it is one run, and `segment` the number of its terms.
+pub(super) struct Panel<'a, T> {
     pub(super) x: *const f32,
     pub(super) x_stride: usize,
+    pub(super) terms: T,
+    /// Rows of `w`.
+    pub(super) inner: usize,
     pub(super) segments: usize,
     pub(super) segment: usize,
     pub(super) segment_stride: usize,
@@ -173,7 +256,7 @@ impl Columns {
     }
 }
 
-impl Panel<'_> {
+impl<T: Terms> Panel<'_, T> {
     /// Computes `rows` rows of every line, given where it begins in `x` and in `y`.
     ///
     /// Where there are many tiles the sums are cut along the rows of `w`, so that what the tiles share of it stays in
@@ -181,7 +264,7 @@ impl Panel<'_> {
     ///
     /// # Safety
     /// All addresses that the rows of the lines read and write are within their allocations, and so is `w`
-    /// `[segments · segment, columns]`.
+    /// `[inner, columns]`.
     #[inline(always)]
     pub(super) unsafe fn lines<S: Simd>(&self, simd: S, rows: usize, lines: &[(usize, usize)]) {
         let mut all = Columns::all::<S>(self.columns);
@@ -256,8 +339,8 @@ impl Panel<'_> {
 
     /// The tile whose first row is at `x` and `y`.
     #[inline(always)]
-    unsafe fn tile(&self, (x, y): (usize, usize), columns: &Columns, cut: &Cut) -> Tile {
-        let (first, inner) = (columns.first, self.segments * self.segment);
+    unsafe fn tile(&self, (x, y): (usize, usize), columns: &Columns, cut: &Cut) -> Tile<T> {
+        let (first, inner) = (columns.first, self.inner);
         let (w, w_stride) = match self.packing {
             Packing::Rows => (first, self.columns),
             Packing::Panels { .. } => {
@@ -276,13 +359,15 @@ impl Panel<'_> {
         };
         // SAFETY: the caller bounds the tile.
         unsafe {
+            let (from, terms) = self.terms.after(cut.from);
             Tile {
-                x: self.x.add(x + cut.segment * self.segment_stride + cut.from),
+                x: self.x.add(x + cut.segment * self.segment_stride + from),
                 x_stride: self.x_stride,
-                inner: cut.until - cut.from,
+                terms,
+                count: cut.until - cut.from,
                 w: self
                     .w
-                    .add(w + (cut.segment * self.segment + cut.from) * w_stride),
+                    .add(w + (cut.segment * self.segment + from) * w_stride),
                 w_stride,
                 begin,
                 y: self.y.add(y + first),
@@ -294,7 +379,7 @@ impl Panel<'_> {
     }
 }
 
-/// A piece of the sums: numbers `from..until` of a segment.
+/// A piece of the sums: terms `from..until` of a segment.
 struct Cut {
     segment: usize,
     from: usize,
@@ -311,10 +396,11 @@ enum Begin {
     Target,
 }
 
-struct Tile {
+struct Tile<T> {
     x: *const f32,
     x_stride: usize,
-    inner: usize,
+    terms: T,
+    count: usize,
     w: *const f32,
     w_stride: usize,
     begin: Begin,
@@ -324,7 +410,7 @@ struct Tile {
     relu: bool,
 }
 
-impl Tile {
+impl<T: Terms> Tile<T> {
     /// One tile of `R` rows and `V` vectors; a tile of one vector may be narrower than the vector.
     #[inline(always)]
     unsafe fn compute<S: Simd, const R: usize, const V: usize>(&self, simd: S) {
@@ -356,10 +442,12 @@ impl Tile {
                 *sum = load(begin, vector);
             }
         }
-        for k in 0..self.inner {
+        for term in 0..self.count {
+            // SAFETY: `term < count`.
+            let k = unsafe { self.terms.at(term) };
             let mut weights = [simd.splat_f32s(0.0); V];
             for (vector, weight) in weights.iter_mut().enumerate() {
-                // SAFETY: `k < inner`.
+                // SAFETY: row `k` is within `w`.
                 *weight = load(unsafe { self.w.add(k * self.w_stride) }, vector);
             }
             for (row, sums) in sums.iter_mut().enumerate() {
@@ -431,6 +519,7 @@ mod tests {
                         set.run(Affine {
                             x: &x,
                             x_stride: inner,
+                            listed: None,
                             w,
                             packing,
                             start: Start::Bias(&bias),
@@ -456,6 +545,53 @@ mod tests {
                             (f64::from(*got) - want).abs() < 4e-5,
                             "{set} {rows}x{inner}x{columns}: {got} {want}"
                         );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_list_leaves_out_all_other_columns() {
+        for (rows, inner, columns) in [(1, 9, 3), (13, 31, 10), (20, 300, 200), (30, 130, 67)] {
+            let (x, w) = (numbers(rows * inner, 1), numbers(inner * columns, 2));
+            let some: Vec<u32> = (0..inner as u32).filter(|k| k * k % 7 < 3).collect();
+            let expected: Vec<f64> = (0..rows * columns)
+                .map(|at| {
+                    let (i, j) = (at / columns, at % columns);
+                    let term = |k: &u32| {
+                        let k = *k as usize;
+                        f64::from(x[i * inner + k]) * f64::from(w[k * columns + j])
+                    };
+                    some.iter().map(term).sum()
+                })
+                .collect();
+            // Whole, and in two parts one after the other.
+            for cut in [inner, inner / 3] {
+                for set in Instructions::available() {
+                    let mut y = vec![f32::NAN; rows * columns];
+                    for part in [0..cut, cut..inner] {
+                        set.run(Affine {
+                            x: &x[part.start..],
+                            x_stride: inner,
+                            listed: Some(Listed::new(&some).part(part.clone())),
+                            w: &w[part.start * columns..part.end * columns],
+                            packing: Packing::Rows,
+                            start: match part.start {
+                                0 => Start::Zero,
+                                _ => Start::Target,
+                            },
+                            y: &mut y,
+                            y_stride: columns,
+                            rows: if part.is_empty() { 0 } else { rows },
+                            inner: part.len(),
+                            columns,
+                            relu: false,
+                        });
+                    }
+                    for (got, want) in y.iter().zip(&expected) {
+                        // f32 sums of up to 130 products of numbers below 1.
+                        assert!((f64::from(*got) - want).abs() < 2e-5, "{set}: {got} {want}");
                     }
                 }
             }

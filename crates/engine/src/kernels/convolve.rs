@@ -3,7 +3,7 @@
 //! In a grid with channels innermost, a row of a window is one run of floats, and neighbouring windows of a line are rows
 //! of a matrix that overlap: a fixed number of floats apart.
 
-use super::affine::{Panel, Start};
+use super::affine::{Every, Panel, Start};
 use super::packing::Packing;
 use pulp::{Simd, WithSimd};
 
@@ -55,6 +55,8 @@ impl WithSimd for Convolve<'_> {
         let panel = Panel {
             x: self.x.as_ptr(),
             x_stride: self.stride.1 * channels,
+            terms: Every,
+            inner,
             segments: height,
             segment: width * channels,
             segment_stride: line,

@@ -1,6 +1,7 @@
 //! The weight gradient of a dense layer, `G = Xᵀ · D`, and what is done with it while it is in registers.
 
 use super::affine::{Columns, even_part, with_rows};
+use super::listed::{Listed, stretches};
 use super::mask::first_lanes;
 use super::update::{Update, load};
 use pulp::{Simd, WithSimd};
@@ -8,13 +9,15 @@ use pulp::{Simd, WithSimd};
 /// `g[k, j] = Σ_i x[i, k] · d[i, j]` over `i < rows`, each tile of `g` handed to `update`.
 ///
 /// `d` is `[rows, columns]` contiguous, `g` is `[inner, columns]`. `x` is `[rows, inner]` in lines of `line` rows: rows are
-/// `x_stride` apart within a line and lines `line_stride`, so that the windows of a convolution are rows that overlap.
+/// `x_stride` apart within a line and lines `line_stride`, so that the windows of a convolution are rows that overlap. Where
+/// columns of `x` are `listed`, it is those rows of `g` alone.
 #[derive(Debug)]
 pub(crate) struct Outer<'a, U> {
     pub(crate) x: &'a [f32],
     pub(crate) x_stride: usize,
     pub(crate) line: usize,
     pub(crate) line_stride: usize,
+    pub(crate) listed: Option<Listed<'a>>,
     pub(crate) d: &'a [f32],
     pub(crate) rows: usize,
     pub(crate) inner: usize,
@@ -41,19 +44,23 @@ impl<U: Update> WithSimd for Outer<'_, U> {
             self.update.holds(self.inner * self.columns),
             "the target of the gradient is too short"
         );
+        if let Some(listed) = self.listed {
+            assert!(listed.within(self.inner), "a column that x lacks");
+        }
         let all = Columns::all::<S>(self.columns);
         // Tiles with the same rows of the gradient follow each other as far as their shape is the same.
         for columns in all.chunk_by(|one, next| one.vectors == next.vectors) {
             let part = even_part(self.inner, columns[0].most);
-            for k in (0..self.inner).step_by(part) {
+            for rows in stretches(self.listed, self.inner, part) {
                 for columns in columns {
                     let tile = Tile {
-                        k,
+                        k: rows.start,
+                        rows: rows.len(),
                         column: columns.first,
                         width: columns.width,
                     };
                     // SAFETY: the asserts above bound the tile.
-                    unsafe { self.tile::<S>(simd, &tile, part, columns.vectors) };
+                    unsafe { self.tile::<S>(simd, &tile, columns.vectors) };
                 }
             }
         }
@@ -71,18 +78,19 @@ macro_rules! each_row {
     };
 }
 
-/// Rows `k..` of the gradient in the `width` columns from `column`.
+/// `rows` rows of the gradient from `k` in the `width` columns from `column`.
 struct Tile {
     k: usize,
+    rows: usize,
     column: usize,
     width: usize,
 }
 
 impl<U: Update> Outer<'_, U> {
-    /// Computes a tile of up to `part` rows, their number a constant.
+    /// Computes a tile, the number of its rows a constant.
     #[inline(always)]
-    unsafe fn tile<S: Simd>(&mut self, simd: S, tile: &Tile, part: usize, vectors: usize) {
-        let rows = part.min(self.inner - tile.k);
+    unsafe fn tile<S: Simd>(&mut self, simd: S, tile: &Tile, vectors: usize) {
+        let rows = tile.rows;
         let many = S::REGISTER_COUNT >= 32;
         // SAFETY: the caller bounds the tile.
         unsafe {
@@ -195,6 +203,7 @@ mod tests {
                     x_stride: inner,
                     line: rows,
                     line_stride: 0,
+                    listed: None,
                     d,
                     rows,
                     inner,
@@ -215,6 +224,7 @@ mod tests {
                     x_stride: inner,
                     line: rows,
                     line_stride: 0,
+                    listed: None,
                     d,
                     rows,
                     inner,
@@ -236,6 +246,7 @@ mod tests {
                         x_stride: inner,
                         line: rows,
                         line_stride: 0,
+                        listed: None,
                         d,
                         rows,
                         inner,

@@ -1,6 +1,7 @@
 //! The weight gradient over many rows, `G += Xᵀ · D`, in blocks of rows that stay in cache.
 
 use super::affine::Columns;
+use super::listed::stretches;
 use super::outer::Outer;
 use super::update::{Store, Update};
 use pulp::{Simd, WithSimd};
@@ -57,6 +58,7 @@ impl<U: Update> WithSimd for OuterBlocks<'_, U> {
                     x_stride: product.x_stride,
                     line: block.line,
                     line_stride: product.line_stride,
+                    listed: product.listed,
                     d,
                     rows,
                     inner,
@@ -69,7 +71,8 @@ impl<U: Update> WithSimd for OuterBlocks<'_, U> {
                 part.with_simd(simd);
             }
             if !direct {
-                for (k, row) in partial.chunks_exact(width).enumerate() {
+                for k in stretches(product.listed, inner, inner).flatten() {
+                    let row = &partial[k * width..][..width];
                     product.update.apply_all(simd, k * all + first, row);
                 }
             }
@@ -102,8 +105,8 @@ impl<U> Outer<'_, U> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::Instructions;
     use crate::kernels::test_numbers::numbers;
+    use crate::kernels::{Instructions, Listed};
 
     #[test]
     fn blocks_of_rows_add_up_to_a_host_loop() {
@@ -128,6 +131,7 @@ mod tests {
                     x_stride,
                     line,
                     line_stride,
+                    listed: None,
                     d: &d,
                     rows,
                     inner,
@@ -141,6 +145,55 @@ mod tests {
                         f64::from(x[from]) * f64::from(d[row * columns + j])
                     };
                     let want = f64::from(before[at]) + (0..rows).map(term).sum::<f64>();
+                    // f32 sums of 300 products of numbers below 1.
+                    assert!((f64::from(*got) - want).abs() < 4e-5, "{set}: {got} {want}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_that_are_not_listed_stay_as_they_are() {
+        // By blocks and at once.
+        for (rows, inner, columns) in [(300, 40, 70), (300, 40, 12), (20, 300, 200), (5, 31, 10)] {
+            let (x, d) = (numbers(rows * inner, 1), numbers(rows * columns, 2));
+            let before = numbers(inner * columns, 3);
+            let some: Vec<u32> = (0..inner as u32).filter(|k| k * k % 7 < 3).collect();
+            for (set, add) in Instructions::available()
+                .into_iter()
+                .flat_map(|set| [(set, true), (set, false)])
+            {
+                let mut gradient = before.clone();
+                let product = Outer {
+                    x: &x,
+                    x_stride: inner,
+                    line: rows,
+                    line_stride: 0,
+                    listed: Some(Listed::new(&some)),
+                    d: &d,
+                    rows,
+                    inner,
+                    columns,
+                    update: Store {
+                        gradient: &mut gradient,
+                        add,
+                    },
+                };
+                match rows >= MANY_ROWS {
+                    true => set.run(OuterBlocks(product)),
+                    false => set.run(product),
+                }
+                for (at, got) in gradient.iter().enumerate() {
+                    let (k, j) = (at / columns, at % columns);
+                    if !some.contains(&(k as u32)) {
+                        assert_eq!(*got, before[at], "{set}");
+                        continue;
+                    }
+                    let term = |row: usize| {
+                        f64::from(x[row * inner + k]) * f64::from(d[row * columns + j])
+                    };
+                    let kept = if add { f64::from(before[at]) } else { 0.0 };
+                    let want = kept + (0..rows).map(term).sum::<f64>();
                     // f32 sums of 300 products of numbers below 1.
                     assert!((f64::from(*got) - want).abs() < 4e-5, "{set}: {got} {want}");
                 }

@@ -15,6 +15,8 @@ pub struct Case {
     pub model: Model,
     pub input: Input,
     pub classes: usize,
+    /// Pixels at the rim of images that are the same in all.
+    pub margin: usize,
 }
 
 impl Case {
@@ -24,6 +26,17 @@ impl Case {
             model,
             input: image(1, 3, FEATURES / 3),
             classes,
+            margin: 0,
+        }
+    }
+
+    /// A model of 12 x 13 pixels of which those within three of the rim are the same in all images.
+    pub fn of_margins(model: Model) -> Self {
+        Self {
+            model,
+            input: image(1, 12, 13),
+            classes: CLASSES,
+            margin: 3,
         }
     }
 
@@ -33,7 +46,7 @@ impl Case {
 
     pub fn examples(&self, count: usize, salt: u64) -> Examples {
         match self.input {
-            Input::Numbers(shape) => pixels(shape, count, salt, self.classes),
+            Input::Numbers(shape) => pixels((shape, self.margin), count, salt, self.classes),
             Input::Tokens { window } => windows(window, count, salt, self.classes),
         }
     }
@@ -68,7 +81,7 @@ pub fn image(channels: usize, height: usize, width: usize) -> Input {
 }
 
 /// Noisy prototypes of some classes.
-fn pixels(shape: Shape, count: usize, salt: u64, classes: usize) -> Examples {
+fn pixels((shape, margin): (Shape, usize), count: usize, salt: u64, classes: usize) -> Examples {
     let features = shape.features();
     let mut rng = ChaCha8Rng::seed_from_u64(99);
     let prototypes: Vec<i32> = (0..classes * features)
@@ -79,11 +92,15 @@ fn pixels(shape: Shape, count: usize, salt: u64, classes: usize) -> Examples {
     for _ in 0..count {
         let label = rng.random_range(0..classes as u16);
         let prototype = &prototypes[usize::from(label) * features..][..features];
-        pixels.extend(
-            prototype
-                .iter()
-                .map(|p| (p + rng.random_range(-60..=60)).clamp(0, 255) as u8),
-        );
+        pixels.extend(prototype.iter().enumerate().map(|(at, p)| {
+            let value = (p + rng.random_range(-60..=60)).clamp(0, 255) as u8;
+            let (line, place) = (at / shape.width % shape.height, at % shape.width);
+            let inside = |at: usize, size: usize| (margin..size - margin).contains(&at);
+            match inside(line, shape.height) && inside(place, shape.width) {
+                true => value,
+                false => 17,
+            }
+        }));
         labels.push(label);
     }
     let scale = Scale {
@@ -145,6 +162,7 @@ pub fn convolutional() -> Vec<Case> {
         model,
         input,
         classes: 5,
+        margin: 0,
     };
     cases.into_iter().map(case).collect()
 }
@@ -178,6 +196,7 @@ pub fn recurrent() -> Vec<Case> {
         model,
         input: Input::Tokens { window },
         classes: 7,
+        margin: 0,
     };
     cases.into_iter().map(case).collect()
 }

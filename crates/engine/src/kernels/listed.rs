@@ -1,0 +1,100 @@
+//! A part of the columns of a matrix: products over pixels that differ from image to image leave out those that do not.
+
+use std::iter::from_fn;
+use std::ops::Range;
+
+/// Columns of a matrix, in ascending order.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Listed<'a> {
+    columns: &'a [u32],
+    /// The column that counts as the first.
+    first: u32,
+}
+
+impl<'a> Listed<'a> {
+    pub(crate) fn new(columns: &'a [u32]) -> Self {
+        Self { columns, first: 0 }
+    }
+
+    /// What it has of columns `range`, counted from where that begins.
+    pub(crate) fn part(self, range: Range<usize>) -> Self {
+        let place = |bound: usize| {
+            let bound = self.first as usize + bound;
+            self.columns.partition_point(|at| (*at as usize) < bound)
+        };
+        Self {
+            columns: &self.columns[place(range.start)..place(range.end)],
+            first: self.first + range.start as u32,
+        }
+    }
+
+    pub(super) fn len(self) -> usize {
+        self.columns.len()
+    }
+
+    /// Whether every column is below `inner`.
+    #[inline(always)]
+    pub(super) fn within(self, inner: usize) -> bool {
+        let far = |far: u32, at: &u32| at.wrapping_sub(self.first).max(far);
+        self.columns.is_empty() || (self.columns.iter().fold(0, far) as usize) < inner
+    }
+
+    /// The columns and the one that counts as the first, for kernels.
+    pub(super) fn raw(self) -> (*const u32, u32) {
+        (self.columns.as_ptr(), self.first)
+    }
+
+    fn get(self, place: usize) -> Option<usize> {
+        Some((self.columns.get(place)? - self.first) as usize)
+    }
+}
+
+/// The listed columns, or if there is no list all below `inner`, as stretches of at most `most` neighbours in ascending order.
+#[inline(always)]
+pub(super) fn stretches(
+    listed: Option<Listed<'_>>,
+    inner: usize,
+    most: usize,
+) -> impl Iterator<Item = Range<usize>> {
+    // The column where the next one begins, or its place in the list.
+    let mut next = 0;
+    from_fn(move || {
+        let Some(listed) = listed else {
+            let begin = next;
+            next = (begin + most).min(inner);
+            return (begin < inner).then_some(begin..next);
+        };
+        let begin = listed.get(next)?;
+        let place = next;
+        next += 1;
+        while next - place < most && listed.get(next) == Some(begin + next - place) {
+            next += 1;
+        }
+        Some(begin..begin + next - place)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_are_the_list_and_no_longer_than_asked() {
+        let columns = [3, 4, 5, 6, 7, 8, 12, 30, 33, 34];
+        let all = Listed::new(&columns);
+        let of =
+            |listed, inner, most| -> Vec<Range<usize>> { stretches(listed, inner, most).collect() };
+        assert_eq!(of(Some(all), 40, 4), [3..7, 7..9, 12..13, 30..31, 33..35]);
+        assert_eq!(
+            of(Some(all.part(5..34)), 29, 3),
+            [0..3, 3..4, 7..8, 25..26, 28..29]
+        );
+        assert_eq!(
+            of(Some(all.part(5..34).part(7..29)), 22, 3),
+            [0..1, 18..19, 21..22]
+        );
+        assert!(of(Some(Listed::new(&[])), 9, 4).is_empty());
+        assert_eq!(of(None, 9, 4), [0..4, 4..8, 8..9]);
+        assert!(all.within(35) && !all.within(34) && all.part(40..50).within(0));
+    }
+}
