@@ -36,7 +36,7 @@ impl Quantiser {
 }
 
 /// Uniform in `[0, 1)` with 24 bits, for parameter `index` of a row: the same on every device.
-#[inline]
+#[inline(always)]
 pub fn uniform(key: [u32; 2], index: u32) -> f32 {
     (threefry(key, [index, 0])[0] >> 8) as f32 * (1.0 / 16_777_216.0)
 }

@@ -20,7 +20,7 @@ use std::ops::Range;
 /// Examples that go through a network at once.
 pub(super) const CHUNK: usize = 96;
 /// As many where numbers that all of them share are taken once: the fewer, the more they share.
-pub(super) const ALIKE: usize = 24;
+pub(super) const ALIKE: usize = 48;
 /// Examples of one task: enough that packing and scheduling do not show.
 const TASK: usize = 24 * CHUNK;
 /// Rows of a model with a single layer that share one product: 32 rows of 10 outputs fill 20 vectors of 16.

@@ -1,5 +1,6 @@
 //! Verbs on stacks in host memory. Each is a loop over blocks that threads share; sums go in ascending row order.
 
+use super::norm;
 use crate::device::Cpu;
 use crate::layout::Layout;
 use crate::mixing::HostMixing;
@@ -259,26 +260,26 @@ pub(crate) fn quantize(cpu: &Cpu, rows: &mut [f32], layout: &Layout, quantiser: 
                 };
                 for scope in scopes {
                     let first = scope.start;
-                    quantize_scope(&mut row[scope], first, quantiser.levels(), *key);
+                    cpu.instructions().vectorize(
+                        #[inline(always)]
+                        || quantize_scope(&mut row[scope], first, quantiser.levels(), *key),
+                    );
                 }
             });
     });
 }
 
+#[inline(always)]
 fn quantize_scope(values: &mut [f32], first: usize, levels: f32, key: [u32; 2]) {
-    let norm = values
-        .iter()
-        .map(|value| f64::from(*value) * f64::from(*value))
-        .sum::<f64>()
-        .sqrt() as f32;
+    let norm = norm(values);
     if norm == 0.0 || !norm.is_finite() {
         return;
     }
-    for (index, value) in values.iter_mut().enumerate() {
+    for (index, value) in (first as u32..).zip(values) {
         let exact = value.abs() / norm * levels;
         let below = exact.floor();
-        let up = uniform(key, (first + index) as u32) < exact - below;
-        let level = below + f32::from(u8::from(up));
+        let up = uniform(key, index) < exact - below;
+        let level = if up { below + 1.0 } else { below };
         *value = (norm * level / levels).copysign(*value);
     }
 }
