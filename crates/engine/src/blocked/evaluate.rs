@@ -67,7 +67,7 @@ impl Blocked {
             context.train
         };
         let tests = whole_test(split, subset);
-        let judged = match self.tests.take().filter(|_| tests) {
+        let judged = match self.tests.take_if(|_| tests) {
             Some(tests) => tests,
             None => self.judged(context.network, examples, subset),
         };

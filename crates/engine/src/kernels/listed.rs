@@ -39,11 +39,6 @@ impl<'a> Listed<'a> {
         self.columns.is_empty() || (self.columns.iter().fold(0, far) as usize) < inner
     }
 
-    /// The columns and the one that counts as the first, for kernels.
-    pub(super) fn raw(self) -> (*const u32, u32) {
-        (self.columns.as_ptr(), self.first)
-    }
-
     fn get(self, place: usize) -> Option<usize> {
         Some((self.columns.get(place)? - self.first) as usize)
     }
@@ -72,6 +67,72 @@ pub(super) fn stretches(
         }
         Some(begin..begin + next - place)
     })
+}
+
+/// Which numbers of a row the terms of a sum are.
+pub(super) trait Terms: Copy {
+    /// The number that term `k` is.
+    ///
+    /// # Safety
+    /// There are more than `k` terms.
+    unsafe fn at(self, k: usize) -> usize;
+
+    /// How many numbers on the terms from `from` on begin, and they counted from there.
+    ///
+    /// # Safety
+    /// There are `from` terms or more.
+    unsafe fn after(self, from: usize) -> (usize, Self);
+}
+
+/// One after another.
+#[derive(Clone, Copy)]
+pub(super) struct Every;
+
+impl Terms for Every {
+    #[inline(always)]
+    unsafe fn at(self, k: usize) -> usize {
+        k
+    }
+
+    #[inline(always)]
+    unsafe fn after(self, from: usize) -> (usize, Self) {
+        (from, self)
+    }
+}
+
+/// Those of a list.
+#[derive(Clone, Copy)]
+pub(super) struct Few {
+    columns: *const u32,
+    first: u32,
+}
+
+impl Few {
+    #[inline(always)]
+    pub(super) fn of(listed: Listed<'_>) -> Self {
+        Self {
+            columns: listed.columns.as_ptr(),
+            first: listed.first,
+        }
+    }
+}
+
+impl Terms for Few {
+    #[inline(always)]
+    unsafe fn at(self, k: usize) -> usize {
+        // SAFETY: the caller's promise.
+        unsafe { (*self.columns.add(k) - self.first) as usize }
+    }
+
+    #[inline(always)]
+    unsafe fn after(self, from: usize) -> (usize, Self) {
+        let rest = Self {
+            // SAFETY: the caller's promise.
+            columns: unsafe { self.columns.add(from) },
+            ..self
+        };
+        (0, rest)
+    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod norm;
 mod outer;
 mod outer_blocks;
 mod packing;
+mod panel;
 mod prefetch;
 mod sigmoid;
 mod softmax;

@@ -1,8 +1,8 @@
 //! The weight gradient of a dense layer, `G = Xᵀ · D`, and what is done with it while it is in registers.
 
-use super::affine::{Columns, even_part, with_rows};
 use super::listed::{Listed, stretches};
 use super::mask::first_lanes;
+use super::panel::{Columns, even_part, with_rows};
 use super::update::{Update, load};
 use pulp::{Simd, WithSimd};
 

@@ -1,8 +1,8 @@
 //! The weight gradient over many rows, `G += Xᵀ · D`, in blocks of rows that stay in cache.
 
-use super::affine::Columns;
 use super::listed::stretches;
 use super::outer::Outer;
+use super::panel::Columns;
 use super::update::{Store, Update};
 use pulp::{Simd, WithSimd};
 

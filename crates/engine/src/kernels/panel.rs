@@ -1,0 +1,321 @@
+//! Products in tiles of registers: what those of dense layers, of convolutions and of gradients have in common.
+
+use super::affine::Start;
+use super::listed::Terms;
+use super::mask::first_lanes;
+use super::packing::{PANEL, Packing};
+use pulp::Simd;
+
+/// Most rows of a tile that is several vectors wide.
+pub(super) const WIDE_ROWS: usize = 6;
+/// Most rows of a tile that is one vector wide.
+pub(super) const NARROW_ROWS: usize = 12;
+
+/// Cuts `total` into as few nearly equal parts as `most` allows.
+#[inline(always)]
+pub(super) fn even_part(total: usize, most: usize) -> usize {
+    total.div_ceil(total.div_ceil(most).max(1)).max(1)
+}
+
+/// Calls a method for tiles of `S` with its row count as a constant.
+macro_rules! with_rows {
+    ($rows:expr, [$($count:literal)*], $receiver:ident.$tile:ident::<$simd:ident, $vectors:literal>$arguments:tt) => {
+        match $rows {
+            $($count => $receiver.$tile::<$simd, $count, $vectors>$arguments,)*
+            rows => unreachable!("a tile of {rows} rows"),
+        }
+    };
+}
+pub(super) use with_rows;
+
+/// Floats of a weight that stay in the first-level cache while the rows go past it.
+const CACHED: usize = 6144;
+
+/// Products whose rows lie in lines: row `i` of a line begins `i · x_stride` floats after the line in `x` and
+/// `i · y_stride` after it in `y`. A row of `x` is `segments` runs of `segment` floats, `segment_stride` apart; where not
+/// every number is a term it is one run, and `segment` the number of its terms.
+pub(super) struct Panel<'a, T> {
+    pub(super) x: *const f32,
+    pub(super) x_stride: usize,
+    pub(super) terms: T,
+    /// Rows of `w`.
+    pub(super) inner: usize,
+    pub(super) segments: usize,
+    pub(super) segment: usize,
+    pub(super) segment_stride: usize,
+    pub(super) w: *const f32,
+    pub(super) packing: Packing,
+    pub(super) start: Start<'a>,
+    pub(super) y: *mut f32,
+    pub(super) y_stride: usize,
+    pub(super) columns: usize,
+    pub(super) relu: bool,
+}
+
+/// Columns that the tiles of a product have in common.
+#[derive(Clone, Copy)]
+pub(super) struct Columns {
+    pub(super) first: usize,
+    pub(super) width: usize,
+    /// Vectors of a tile; the only one may be wider than `width`.
+    pub(super) vectors: usize,
+    /// Most rows of a tile: sums, weights and one factor fit the registers.
+    pub(super) most: usize,
+}
+
+impl Columns {
+    /// The columns of the tiles that begin at column `first` of `columns`.
+    #[inline(always)]
+    pub(super) fn from<S: Simd>(first: usize, columns: usize) -> Self {
+        let (left, lanes) = (columns - first, S::F32_LANES);
+        let many = S::REGISTER_COUNT >= 32;
+        let (vectors, most) = match left / lanes {
+            4.. if many => (4, WIDE_ROWS),
+            2.. if many => (2, NARROW_ROWS),
+            2.. => (2, WIDE_ROWS),
+            _ => (1, NARROW_ROWS),
+        };
+        Self {
+            first,
+            width: left.min(vectors * lanes),
+            vectors,
+            most,
+        }
+    }
+
+    /// All columns, from the first to the last.
+    #[inline(always)]
+    pub(super) fn all<S: Simd>(columns: usize) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::with_capacity(columns.div_ceil(S::F32_LANES));
+        let mut first = 0;
+        while first < columns {
+            let next = Self::from::<S>(first, columns);
+            first += next.width;
+            all.push(next);
+        }
+        all
+    }
+}
+
+impl<T: Terms> Panel<'_, T> {
+    /// Computes `rows` rows of every line, given where it begins in `x` and in `y`.
+    ///
+    /// Where there are many tiles the sums are cut along the rows of `w`, so that what the tiles share of it stays in
+    /// cache; `y` holds the sums meanwhile, which changes no bit.
+    ///
+    /// # Safety
+    /// All addresses that the rows of the lines read and write are within their allocations, and so is `w`
+    /// `[inner, columns]`.
+    #[inline(always)]
+    pub(super) unsafe fn lines<S: Simd>(&self, simd: S, rows: usize, lines: &[(usize, usize)]) {
+        let mut all = Columns::all::<S>(self.columns);
+        if self.packing == (Packing::Panels { backwards: true }) {
+            all.reverse();
+        }
+        for columns in all {
+            let part = even_part(rows, columns.most);
+            let most = match lines.len() * rows.div_ceil(part) {
+                0..=1 => self.segment,
+                _ => CACHED / columns.width,
+            };
+            for cut in &self.cuts(most.max(1)) {
+                for line in lines {
+                    // SAFETY: the caller's promise.
+                    unsafe { self.line::<S>(simd, (*line, rows, part), &columns, cut) };
+                }
+            }
+        }
+    }
+
+    /// The pieces of the sums, of nearly equal length within a segment and of at most `most`. They are laid down in memory
+    /// because arithmetic on their bounds would otherwise be repeated in the innermost loop.
+    fn cuts(&self, most: usize) -> Vec<Cut> {
+        let pieces = self.segment.div_ceil(most).max(1);
+        let size = self.segment.div_ceil(pieces);
+        let all = self.segments * pieces;
+        let cut = |piece: usize| {
+            let from = (piece % pieces * size).min(self.segment);
+            Cut {
+                segment: piece / pieces,
+                from,
+                until: (from + size).min(self.segment),
+                first: piece == 0,
+                last: piece + 1 == all,
+            }
+        };
+        (0..all).map(cut).collect()
+    }
+
+    /// One piece of the sums of all rows of one line.
+    #[inline(always)]
+    unsafe fn line<S: Simd>(
+        &self,
+        simd: S,
+        ((x, y), rows, part): ((usize, usize), usize, usize),
+        columns: &Columns,
+        cut: &Cut,
+    ) {
+        let mut row = 0;
+        while row < rows {
+            let count = part.min(rows - row);
+            // SAFETY: the caller bounds the rows of the line.
+            unsafe {
+                let place = (x + row * self.x_stride, y + row * self.y_stride);
+                let tile = self.tile(place, columns, cut);
+                let many = S::REGISTER_COUNT >= 32;
+                match columns.vectors {
+                    4 if many => with_rows!(count, [1 2 3 4 5 6], tile.compute::<S, 4>(simd)),
+                    2 if many => {
+                        with_rows!(count, [1 2 3 4 5 6 7 8 9 10 11 12], tile.compute::<S, 2>(simd))
+                    }
+                    2 => with_rows!(count, [1 2 3 4 5 6], tile.compute::<S, 2>(simd)),
+                    _ => {
+                        with_rows!(count, [1 2 3 4 5 6 7 8 9 10 11 12], tile.compute::<S, 1>(simd))
+                    }
+                }
+            }
+            row += count;
+        }
+    }
+
+    /// The tile whose first row is at `x` and `y`.
+    #[inline(always)]
+    unsafe fn tile(&self, (x, y): (usize, usize), columns: &Columns, cut: &Cut) -> Tile<T> {
+        let (first, inner) = (columns.first, self.inner);
+        let (w, w_stride) = match self.packing {
+            Packing::Rows => (first, self.columns),
+            Packing::Panels { .. } => {
+                let panel = first - first % PANEL;
+                (
+                    panel * inner + first - panel,
+                    PANEL.min(self.columns - panel),
+                )
+            }
+        };
+        let begin = match (cut.first, self.start) {
+            (true, Start::Zero) => Begin::Zero,
+            // SAFETY: the caller bounds the tile.
+            (true, Start::Bias(bias)) => Begin::Bias(unsafe { bias.as_ptr().add(first) }),
+            _ => Begin::Target,
+        };
+        // SAFETY: the caller bounds the tile.
+        unsafe {
+            let (from, terms) = self.terms.after(cut.from);
+            Tile {
+                x: self.x.add(x + cut.segment * self.segment_stride + from),
+                x_stride: self.x_stride,
+                terms,
+                count: cut.until - cut.from,
+                w: self
+                    .w
+                    .add(w + (cut.segment * self.segment + from) * w_stride),
+                w_stride,
+                begin,
+                y: self.y.add(y + first),
+                y_stride: self.y_stride,
+                width: columns.width,
+                relu: self.relu && cut.last,
+            }
+        }
+    }
+}
+
+/// A piece of the sums: terms `from..until` of a segment.
+struct Cut {
+    segment: usize,
+    from: usize,
+    until: usize,
+    first: bool,
+    last: bool,
+}
+
+/// What the sums of a tile begin with.
+#[derive(Clone, Copy)]
+enum Begin {
+    Zero,
+    Bias(*const f32),
+    Target,
+}
+
+struct Tile<T> {
+    x: *const f32,
+    x_stride: usize,
+    terms: T,
+    count: usize,
+    w: *const f32,
+    w_stride: usize,
+    begin: Begin,
+    y: *mut f32,
+    y_stride: usize,
+    width: usize,
+    relu: bool,
+}
+
+impl<T: Terms> Tile<T> {
+    /// One tile of `R` rows and `V` vectors; a tile of one vector may be narrower than the vector.
+    #[inline(always)]
+    unsafe fn compute<S: Simd, const R: usize, const V: usize>(&self, simd: S) {
+        let lanes = S::F32_LANES;
+        let last = if V == 1 { self.width } else { lanes };
+        let mask = first_lanes(simd, last);
+        let load = |pointer: *const f32, vector: usize| {
+            // SAFETY: the caller keeps `width` columns readable; lanes beyond them are masked.
+            unsafe {
+                if V > 1 {
+                    pointer
+                        .add(vector * lanes)
+                        .cast::<S::f32s>()
+                        .read_unaligned()
+                } else {
+                    simd.mask_load_ptr_f32s(mask, pointer)
+                }
+            }
+        };
+        let mut sums = [[simd.splat_f32s(0.0); V]; R];
+        for (row, sums) in sums.iter_mut().enumerate() {
+            let begin = match self.begin {
+                Begin::Zero => continue,
+                Begin::Bias(bias) => bias,
+                // SAFETY: the row is within `y`.
+                Begin::Target => unsafe { self.y.add(row * self.y_stride).cast_const() },
+            };
+            for (vector, sum) in sums.iter_mut().enumerate() {
+                *sum = load(begin, vector);
+            }
+        }
+        for term in 0..self.count {
+            // SAFETY: `term < count`.
+            let k = unsafe { self.terms.at(term) };
+            let mut weights = [simd.splat_f32s(0.0); V];
+            for (vector, weight) in weights.iter_mut().enumerate() {
+                // SAFETY: row `k` is within `w`.
+                *weight = load(unsafe { self.w.add(k * self.w_stride) }, vector);
+            }
+            for (row, sums) in sums.iter_mut().enumerate() {
+                // SAFETY: row and k are within `x`.
+                let x = simd.splat_f32s(unsafe { *self.x.add(row * self.x_stride + k) });
+                for vector in 0..V {
+                    sums[vector] = simd.mul_add_e_f32s(x, weights[vector], sums[vector]);
+                }
+            }
+        }
+        for (row, sums) in sums.iter().enumerate() {
+            for (vector, sum) in sums.iter().enumerate() {
+                let value = if self.relu {
+                    simd.max_f32s(*sum, simd.splat_f32s(0.0))
+                } else {
+                    *sum
+                };
+                // SAFETY: the caller keeps `width` columns of each row writable.
+                unsafe {
+                    let target = self.y.add(row * self.y_stride + vector * lanes);
+                    if V > 1 {
+                        target.cast::<S::f32s>().write_unaligned(value)
+                    } else {
+                        simd.mask_store_ptr_f32s(mask, target, value)
+                    }
+                }
+            }
+        }
+    }
+}
