@@ -1,19 +1,26 @@
 //! A mixing matrix made ready for a device.
 
 #[cfg(feature = "gpu")]
-use crate::{device::Device, error::EngineError};
+use crate::stacked::{GpuMixing, Memory};
 use meshfold_topology::{Form, MixingMatrix};
+use std::sync::Arc;
 #[cfg(feature = "gpu")]
 use std::sync::OnceLock;
 
 /// A mixing matrix in the engine's precision, uploaded to a device when it is first used there.
 #[derive(Debug)]
 pub struct Mixing {
-    rows: usize,
     columns: usize,
-    host: HostMixing,
+    matrix: Arc<Matrix>,
+}
+
+/// The weights, which a stack that is yet to be mixed shares.
+#[derive(Debug)]
+pub(crate) struct Matrix {
+    pub(crate) rows: usize,
+    pub(crate) host: HostMixing,
     #[cfg(feature = "gpu")]
-    gpu: OnceLock<crate::stacked::GpuMixing>,
+    gpu: OnceLock<GpuMixing>,
 }
 
 /// The matrix in host memory.
@@ -66,18 +73,21 @@ impl Mixing {
     }
 
     fn of(rows: usize, columns: usize, host: HostMixing) -> Self {
-        Self {
+        let matrix = Matrix {
             rows,
-            columns,
             host,
             #[cfg(feature = "gpu")]
             gpu: OnceLock::new(),
+        };
+        Self {
+            columns,
+            matrix: Arc::new(matrix),
         }
     }
 
     /// Rows of the stack after mixing.
     pub fn rows(&self) -> usize {
-        self.rows
+        self.matrix.rows
     }
 
     /// Rows of the stack before mixing.
@@ -87,20 +97,19 @@ impl Mixing {
 
     /// Whether mixing changes nothing.
     pub fn is_identity(&self) -> bool {
-        self.host == HostMixing::Identity
+        self.matrix.host == HostMixing::Identity
     }
 
-    pub(crate) fn host(&self) -> &HostMixing {
-        &self.host
+    pub(crate) fn matrix(&self) -> &Arc<Matrix> {
+        &self.matrix
     }
+}
 
-    #[cfg(feature = "gpu")]
-    pub(crate) fn gpu(&self, device: &Device) -> Result<&crate::stacked::GpuMixing, EngineError> {
-        let Device::Gpu(gpu) = device else {
-            unreachable!("only stacks of a GPU ask for its matrix")
-        };
-        Ok(self
-            .gpu
-            .get_or_init(|| crate::stacked::GpuMixing::upload(&self.host, self.rows, gpu)))
+#[cfg(feature = "gpu")]
+impl Matrix {
+    /// The matrix on the device of `memory`.
+    pub(crate) fn on(&self, memory: &Memory) -> &GpuMixing {
+        let upload = || GpuMixing::upload(&self.host, self.rows, memory);
+        self.gpu.get_or_init(upload)
     }
 }

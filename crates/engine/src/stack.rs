@@ -24,7 +24,7 @@ pub struct Stack {
     pub(super) spare: Option<Storage>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 #[cfg_attr(
     feature = "gpu",
     allow(
@@ -35,7 +35,7 @@ pub struct Stack {
 pub(super) enum Storage {
     Host(FlexTensor),
     #[cfg(feature = "gpu")]
-    Gpu(Tensor<2>),
+    Gpu(stacked::StackRows),
 }
 
 impl Storage {
@@ -47,6 +47,11 @@ impl Storage {
             burn_flex::Layout::contiguous(shape),
             DType::F32,
         ))
+    }
+
+    #[cfg(feature = "gpu")]
+    fn of_gpu(rows: Tensor<2>) -> Self {
+        Self::Gpu(stacked::StackRows::new(rows))
     }
 }
 
@@ -84,6 +89,11 @@ impl Stack {
 
     /// A stack of any values, all of which are about to be written.
     pub(crate) fn to_overwrite(device: &Device, layout: &Arc<Layout>, rows: usize) -> Self {
+        #[cfg(feature = "gpu")]
+        if let Device::Gpu(gpu) = device {
+            let unwritten = Tensor::empty([rows, layout.width()], gpu.device());
+            return Self::of_storage(device, layout, rows, Storage::of_gpu(unwritten));
+        }
         let recycled = Self::recycled(device, layout, rows);
         recycled.unwrap_or_else(|| Self::fresh(device, layout, rows))
     }
@@ -105,7 +115,7 @@ impl Stack {
         let storage = match device {
             Device::Cpu(_) => Storage::of_host(vec![0.0; rows * layout.width()], shape),
             #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => Storage::Gpu(Tensor::zeros(shape, gpu.device())),
+            Device::Gpu(gpu) => Storage::of_gpu(Tensor::zeros(shape, gpu.device())),
         };
         Self::of_storage(device, layout, rows, storage)
     }
@@ -147,7 +157,7 @@ impl Stack {
         let storage = match device {
             Device::Cpu(_) => Storage::of_host(values, shape),
             #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => Storage::Gpu(Tensor::from_data(
+            Device::Gpu(gpu) => Storage::of_gpu(Tensor::from_data(
                 burn::tensor::TensorData::new(values, shape),
                 gpu.device(),
             )),
@@ -174,14 +184,14 @@ impl Stack {
     pub fn to_host(&self) -> Vec<f32> {
         on!(&self.storage,
             Host(tensor) => tensor.storage::<f32>().to_vec(),
-            Gpu(tensor) => stacked::read(tensor.clone()))
+            Gpu(rows) => stacked::read(rows.tensor()))
     }
 
     /// The stack as a burn tensor `[R, P_pad]` that shares its memory.
     pub fn tensor(&self) -> Tensor<2> {
         on!(&self.storage,
             Host(tensor) => Tensor::from_primitive::<Flex>(tensor.clone()),
-            Gpu(tensor) => tensor.clone())
+            Gpu(rows) => rows.tensor())
     }
 
     /// A copy with memory of its own.
@@ -195,8 +205,8 @@ impl Stack {
             }
             copy
         },
-        Gpu(tensor) => {
-            let storage = Storage::Gpu(stacked::copy(tensor.clone()));
+        Gpu(rows) => {
+            let storage = Storage::of_gpu(stacked::copy(rows.tensor()));
             Self::of_storage(device, layout, self.rows, storage)
         })
     }
@@ -226,26 +236,19 @@ impl Stack {
         std::mem::replace(&mut self.storage, nothing)
     }
 
-    /// Takes the GPU's tensor out, so that a kernel finds its buffer unshared; it must be put back.
+    /// The rows on the GPU; what is taken out of them must be put back.
     #[cfg(feature = "gpu")]
-    pub(crate) fn take_tensor(&mut self) -> Tensor<2> {
-        let Storage::Gpu(tensor) = &mut self.storage else {
-            unreachable!("the stacked trainer is only given stacks of a GPU")
-        };
-        let placeholder = Tensor::empty([1, 1], &tensor.device());
-        std::mem::replace(tensor, placeholder)
-    }
-
-    /// Puts a tensor back that [`Stack::take_tensor`] took.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn put_tensor(&mut self, tensor: Tensor<2>) {
-        self.storage = Storage::Gpu(tensor);
+    pub(crate) fn gpu_rows(&mut self) -> &mut stacked::StackRows {
+        match &mut self.storage {
+            Storage::Gpu(rows) => rows,
+            Storage::Host(_) => unreachable!("the stacked trainer is only given stacks of a GPU"),
+        }
     }
 
     /// Sets every parameter to zero.
     pub fn clear(&mut self) {
         on!(&mut self.storage,
             Host(tensor) => tensor.storage_mut::<f32>().fill(0.0),
-            Gpu(tensor) => *tensor = tensor.zeros_like());
+            Gpu(rows) => rows.change(|rows| rows.zeros_like()));
     }
 }

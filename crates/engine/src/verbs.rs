@@ -8,8 +8,6 @@ use crate::quantiser::Quantiser;
 use crate::stack::{Stack, Storage};
 #[cfg(feature = "gpu")]
 use crate::stacked;
-#[cfg(feature = "gpu")]
-use burn::tensor::Tensor;
 
 impl Stack {
     /// Averages each row over its neighbours: `row_i <- sum_j w_ij row_j`, the product `W · stack`.
@@ -30,6 +28,13 @@ impl Stack {
         if mixing.is_identity() {
             return Ok(());
         }
+        #[cfg(feature = "gpu")]
+        if let (Device::Gpu(gpu), Storage::Gpu(rows)) = (&self.device, &mut self.storage)
+            && gpu.mixes_later(mixing)
+        {
+            rows.mix_later(mixing.matrix());
+            return Ok(());
+        }
         let mut out = match self.spare.take() {
             Some(storage) if mixing.rows() == self.rows => storage,
             _ => {
@@ -42,16 +47,16 @@ impl Stack {
             (Device::Cpu(cpu), Storage::Host(tensor), Storage::Host(target)) => {
                 host::mix(
                     cpu,
-                    mixing.host(),
+                    &mixing.matrix().host,
                     tensor.storage::<f32>(),
                     width,
                     target.storage_mut::<f32>(),
                 );
             }
             #[cfg(feature = "gpu")]
-            (Device::Gpu(_), Storage::Gpu(tensor), Storage::Gpu(target)) => {
-                let buffer = std::mem::replace(target, Tensor::empty([1, 1], &tensor.device()));
-                *target = stacked::mix(tensor.clone(), mixing.gpu(&self.device)?, buffer);
+            (Device::Gpu(gpu), Storage::Gpu(rows), Storage::Gpu(target)) => {
+                let matrix = mixing.matrix().on(gpu.memory());
+                target.change(|target| stacked::mix(rows.tensor(), matrix, target));
             }
             #[cfg(feature = "gpu")]
             _ => unreachable!("a stack and its double buffer live on the same device"),
@@ -88,7 +93,7 @@ impl Stack {
             }
             #[cfg(feature = "gpu")]
             (Storage::Gpu(from), Storage::Gpu(to)) => {
-                *to = stacked::gather_rows(from.clone(), rows)
+                to.change(|_| stacked::gather_rows(from.tensor(), rows));
             }
             #[cfg(feature = "gpu")]
             _ => unreachable!("both stacks were made for the same device"),
@@ -129,8 +134,7 @@ impl Stack {
             }
             #[cfg(feature = "gpu")]
             (Storage::Gpu(to), Storage::Gpu(from)) => {
-                let target = std::mem::replace(to, Tensor::empty([1, 1], &from.device()));
-                *to = stacked::scatter_rows(target, rows, from.clone());
+                to.change(|target| stacked::scatter_rows(target, rows, from.tensor()));
             }
             #[cfg(feature = "gpu")]
             _ => return Err(self.mismatch("scatter", source)),
@@ -158,8 +162,7 @@ impl Stack {
             }
             #[cfg(feature = "gpu")]
             (_, Storage::Gpu(to), Storage::Gpu(from)) => {
-                let target = std::mem::replace(to, Tensor::empty([1, 1], &from.device()));
-                *to = stacked::add_scaled(target, from.clone(), scales);
+                to.change(|target| stacked::add_scaled(target, from.tensor(), scales));
             }
             #[cfg(feature = "gpu")]
             _ => return Err(self.mismatch("add_scaled", other)),
@@ -180,8 +183,7 @@ impl Stack {
             }
             #[cfg(feature = "gpu")]
             (_, Storage::Gpu(to)) => {
-                let placeholder = Tensor::empty([1, 1], &to.device());
-                *to = stacked::scale_rows(std::mem::replace(to, placeholder), scales);
+                to.change(|target| stacked::scale_rows(target, scales));
             }
             #[cfg(feature = "gpu")]
             _ => unreachable!("a stack's storage is of its device"),
@@ -216,12 +218,13 @@ impl Stack {
             }
             #[cfg(feature = "gpu")]
             (_, Storage::Gpu(w), Storage::Gpu(v), Storage::Gpu(g)) => {
-                let placeholder = || Tensor::empty([1, 1], &g.device());
-                let (models, velocities) = (
-                    std::mem::replace(w, placeholder()),
-                    std::mem::replace(v, placeholder()),
-                );
-                (*w, *v) = stacked::heavy_ball(models, velocities, g.clone(), rates, momentum);
+                w.change(|models| {
+                    let velocities = v.take();
+                    let (models, velocities) =
+                        stacked::heavy_ball(models, velocities, g.tensor(), rates, momentum);
+                    *v = stacked::StackRows::new(velocities);
+                    models
+                });
             }
             #[cfg(feature = "gpu")]
             _ => return Err(self.mismatch("heavy_ball_step", gradients)),
@@ -241,8 +244,7 @@ impl Stack {
             }
             #[cfg(feature = "gpu")]
             (_, Storage::Gpu(to)) => {
-                let placeholder = Tensor::empty([1, 1], &to.device());
-                *to = stacked::quantize(std::mem::replace(to, placeholder), &layout, quantiser);
+                to.change(|target| stacked::quantize(target, &layout, quantiser));
             }
             #[cfg(feature = "gpu")]
             _ => unreachable!("a stack's storage is of its device"),
@@ -268,7 +270,7 @@ impl Stack {
             }
             #[cfg(feature = "gpu")]
             (_, Storage::Gpu(from), Storage::Gpu(to)) => {
-                *to = stacked::mean(from.clone(), &weights)
+                to.change(|_| stacked::mean(from.tensor(), &weights));
             }
             #[cfg(feature = "gpu")]
             _ => unreachable!("both stacks were made for the same device"),
@@ -286,7 +288,7 @@ impl Stack {
             }
             #[cfg(feature = "gpu")]
             (_, Storage::Gpu(rows), Storage::Gpu(mean)) => {
-                stacked::squared_distances(rows.clone(), mean.clone())
+                stacked::squared_distances(rows.tensor(), mean.tensor())
             }
             #[cfg(feature = "gpu")]
             _ => unreachable!("both stacks were made for the same device"),
@@ -308,7 +310,7 @@ impl Stack {
                 host::squared_norms(cpu, rows.storage::<f32>(), width)
             }
             #[cfg(feature = "gpu")]
-            (_, Storage::Gpu(rows)) => stacked::squared_norms(rows.clone()),
+            (_, Storage::Gpu(rows)) => stacked::squared_norms(rows.tensor()),
             #[cfg(feature = "gpu")]
             _ => unreachable!("a stack's storage is of its device"),
         }
@@ -322,7 +324,7 @@ impl Stack {
                 host::finite_rows(cpu, rows.storage::<f32>(), width)
             }
             #[cfg(feature = "gpu")]
-            (_, Storage::Gpu(rows)) => stacked::finite_rows(rows.clone()),
+            (_, Storage::Gpu(rows)) => stacked::finite_rows(rows.tensor()),
             #[cfg(feature = "gpu")]
             _ => unreachable!("a stack's storage is of its device"),
         }

@@ -125,7 +125,7 @@ fn mixing_over_an_overlay_is_one_launch_and_over_all_two() {
             Mixing::new(&matrix),
             learner.initial(3, Start::Same).unwrap(),
         );
-        // The first time makes the second buffer.
+        // The first time brings the weights to the device.
         stack.mix(&mixing).unwrap();
         let trace = Trace::begin();
         stack.mix(&mixing).unwrap();
@@ -141,13 +141,14 @@ fn mixing_over_an_overlay_is_one_launch_and_over_all_two() {
 }
 
 #[test]
-fn runs_side_by_side_launch_their_steps_and_judgements_once() {
+fn runs_side_by_side_step_mix_and_are_judged_as_one() {
     let Some(device) = gpu() else { return };
     let case = mlp(&[17]);
     let splits = case.splits(120);
     let partition = Arc::new(partition(&[40, 30, 50]));
     let (rounds, steps, plain) = (4, 5, sgd(5, 0.9));
-    // Launches of copies between the runs' stacks and that of all, and others.
+    let ring = MixingMatrix::from_rows(3, vec![vec![(0, 0.5), (1, 0.5)]; 3]).unwrap();
+    // Launches of each kernel that runs side by side have besides those of runs alone, and of all others.
     let launches = |runs: usize| {
         let begun = Barrier::new(runs);
         let next = AtomicU64::new(1);
@@ -160,25 +161,35 @@ fn runs_side_by_side_launch_their_steps_and_judgements_once() {
             begun.wait();
             let mut stack = learner.initial(3, Start::Independent).unwrap();
             let tasks = rows(&[Amount::Steps(steps); 3]);
+            let mixing = Mixing::new(&ring);
             for round in 1..=rounds {
                 let work = work(round, &tasks, &plain);
                 learner.train(&mut stack, Velocity::Fresh, &work).unwrap();
+                if round < rounds {
+                    stack.mix(&mixing).unwrap();
+                }
             }
             learner.evaluate(&stack, Split::Test, None).unwrap();
         });
         let kernels = trace.end();
-        let launches = |kernel: &Launched| kernel.launches;
-        let (copies, others): (Vec<_>, Vec<_>) = kernels
-            .into_iter()
-            .partition(|kernel| matches!(kernel.kernel.as_str(), "rows::collect" | "rows::spread"));
-        let sum = |kernels: &[Launched]| kernels.iter().map(launches).sum::<u64>();
-        (sum(&copies), sum(&others))
+        let of = |name: &str| {
+            let named = |kernel: &&Launched| kernel.kernel == name;
+            kernels.iter().find(named).map_or(0, |found| found.launches)
+        };
+        let own = [
+            "rows::collect",
+            "rows::spread",
+            "mix_side_by_side::mix_side_by_side",
+            "mix::mix",
+        ]
+        .map(of);
+        let all: u64 = kernels.iter().map(|kernel| kernel.launches).sum();
+        (own, all - own.iter().sum::<u64>())
     };
-    let (copies, alone) = launches(1);
-    assert_eq!(copies, 0);
-    assert!(alone > 4 * 5 * 7, "{alone}");
-    // Models go there and back in each round, and there to be judged, four runs a launch; each run's losses are added up by
-    // themselves.
-    let (runs, rounds) = (8, rounds as u64);
-    assert_eq!(launches(runs), (2 * (2 * rounds + 1), alone + 7 * rounds));
+    let rounds = rounds as u64;
+    let (own, others) = launches(1);
+    assert_eq!(own, [0, 0, 0, rounds - 1]);
+    assert!(others > 4 * 5 * 7, "{others}");
+    // Models come in each round, mixed but for the first, and go; and come once to be judged.
+    assert_eq!(launches(8), ([2, rounds, rounds - 1, 0], others));
 }

@@ -2,6 +2,7 @@
 
 use super::examples::DeviceExamples;
 use super::memory::Memory;
+use super::mix::mixed;
 use super::norms::clip_scales;
 use super::scaled::scale_by;
 use super::sgd::{MomentumFrom, Update};
@@ -12,6 +13,7 @@ use super::table::Table;
 use super::tallies::Tallies;
 use crate::error::EngineError;
 use crate::layer::{Layer, Node};
+use crate::mixing::Matrix;
 use crate::network::Network;
 use crate::work::LocalWork;
 use burn_cubecl::tensor::CubeTensor;
@@ -60,6 +62,8 @@ impl Rule {
 #[derive(Debug)]
 pub(super) struct Arenas {
     pub(super) models: CubeTensor,
+    /// What the models are to be mixed with before the first step.
+    pub(super) mixing: Option<Arc<Matrix>>,
     /// Where they are to be found after the bout; else they are of no further use, or stay with the trainer.
     pub(super) velocities: Option<CubeTensor>,
     pub(super) correction: Option<CubeTensor>,
@@ -77,6 +81,15 @@ pub(super) struct Bout {
     pub(super) sheet: Sheet,
     pub(super) arenas: Arenas,
     pub(super) tallies: Tallies,
+}
+
+impl Arenas {
+    /// Mixes the models by themselves, if they are yet to be mixed.
+    pub(super) fn mix(&mut self) {
+        if let Some(matrix) = self.mixing.take() {
+            self.models = mixed(&self.models, &matrix);
+        }
+    }
 }
 
 impl Bout {

@@ -5,6 +5,7 @@ use super::memory::Memory;
 use super::trace::{count_as, is_counted};
 use crate::device::{DeviceRequest, THREAD_STACK};
 use crate::error::EngineError;
+use crate::mixing::{HostMixing, Mixing};
 use burn::tensor::Device;
 use burn_std::stream::StreamId;
 use burn_wgpu::graphics::AutoGraphicsApi;
@@ -116,6 +117,12 @@ impl Gpu {
     /// The runs beside the one that this is for, if there are any.
     pub(super) fn joint(&self) -> Option<&Arc<Joint>> {
         self.joint.as_ref()
+    }
+
+    /// Whether stacks wait with `mixing` until their rows step with those of other runs.
+    pub(crate) fn mixes_later(&self, mixing: &Mixing) -> bool {
+        let sparse = matches!(mixing.matrix().host, HostMixing::Sparse { .. });
+        self.joint.is_some() && sparse && mixing.rows() == mixing.columns()
     }
 
     /// Waits until all work given to the device is done. A lost device says so where results are read.

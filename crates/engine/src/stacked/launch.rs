@@ -27,6 +27,15 @@ pub(super) fn units(client: &Client, columns: usize) -> u32 {
     u32::try_from(columns).unwrap_or(most).clamp(1, most)
 }
 
+/// Most arrays of runs side by side that one launch takes.
+const ARRAYS: usize = 16;
+
+/// Arrays that one launch can have beside `others` and its numbers.
+pub(super) fn arrays(client: &Client, others: usize) -> usize {
+    let most = client.properties().hardware.max_bindings as usize;
+    most.saturating_sub(others + 1).clamp(1, ARRAYS)
+}
+
 /// Floats that a unit may move at once in rows of `columns` floats.
 pub(super) fn vector_size(columns: usize) -> usize {
     match columns % 4 {

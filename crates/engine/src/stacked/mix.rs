@@ -1,18 +1,17 @@
 //! Mixing: `out = W · stack`, one launch over the arena.
 
 use super::average::{broadcast, broadcast_among, mean_into};
-use super::gpu::Gpu;
 use super::launch::line;
 use super::memory::{Memory, cube, cube_mut, tensor};
 use super::trace::moves;
-use crate::mixing::HostMixing;
+use crate::mixing::{HostMixing, Matrix};
 use burn::tensor::Tensor;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
 /// Vectors of a block of columns: the units of a block go through all rows before the next begins, so that what
 /// neighbours share is still in the second-level cache.
-const BLOCK: usize = 64;
+pub(super) const BLOCK: usize = 64;
 
 /// Each unit holds one vector of one row, summed over the row's neighbours in ascending order.
 #[cube(launch)]
@@ -66,8 +65,7 @@ pub(crate) enum GpuMixing {
 
 impl GpuMixing {
     /// Copies `mixing`, of `rows` rows, to the device.
-    pub(crate) fn upload(mixing: &HostMixing, rows: usize, gpu: &Gpu) -> Self {
-        let memory = gpu.memory();
+    pub(crate) fn upload(mixing: &HostMixing, rows: usize, memory: &Memory) -> Self {
         match mixing {
             HostMixing::Sparse {
                 row_ptr,
@@ -110,14 +108,24 @@ impl GpuMixing {
 
 /// `W · from` into the memory of `out`; `from` is `[columns, P_pad]`, `out` `[rows, P_pad]`.
 pub(crate) fn mix(from: Tensor<2>, mixing: &GpuMixing, out: Tensor<2>) -> Tensor<2> {
-    let [_, width] = from.dims();
-    let from = cube(from);
-    let to = cube_mut(out);
+    tensor(mix_into(&cube(from), mixing, cube_mut(out)))
+}
+
+/// `W · from` in memory of its own.
+pub(super) fn mixed(from: &CubeTensor, matrix: &Matrix) -> CubeTensor {
+    let memory = Memory::of(from);
+    let to = memory.floats(&[matrix.rows, from.meta.shape()[1]]);
+    mix_into(from, matrix.on(&memory), to)
+}
+
+/// `to = W · from`; gives back what holds it.
+fn mix_into(from: &CubeTensor, mixing: &GpuMixing, to: CubeTensor) -> CubeTensor {
+    let width = from.meta.shape()[1];
     match mixing {
-        GpuMixing::Identity => return tensor(from.copy()),
+        GpuMixing::Identity => return from.copy(),
         GpuMixing::Average { rows, weights } => {
-            let mean = Memory::of(&from).floats(&[1, width]);
-            mean_into(&from, weights, &mean, width);
+            let mean = Memory::of(from).floats(&[1, width]);
+            mean_into(from, weights, &mean, width);
             broadcast(&mean, &to, *rows, width);
         }
         GpuMixing::Among {
@@ -125,9 +133,9 @@ pub(crate) fn mix(from: Tensor<2>, mixing: &GpuMixing, out: Tensor<2>) -> Tensor
             weights,
             members,
         } => {
-            let mean = Memory::of(&from).floats(&[1, width]);
-            mean_into(&from, weights, &mean, width);
-            broadcast_among((&mean, &from), members, &to, (*rows, width));
+            let mean = Memory::of(from).floats(&[1, width]);
+            mean_into(from, weights, &mean, width);
+            broadcast_among((&mean, from), members, &to, (*rows, width));
         }
         GpuMixing::Sparse {
             rows,
@@ -157,12 +165,13 @@ pub(crate) fn mix(from: Tensor<2>, mixing: &GpuMixing, out: Tensor<2>) -> Tensor
             );
         }
     }
-    tensor(to)
+    to
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stacked::gpu::Gpu;
     use crate::stacked::memory::read;
     use crate::stacked::test_device::{expect_close, gpu, numbers, stacked};
 
@@ -191,7 +200,7 @@ mod tests {
             weights: rows.iter().flatten().map(|entry| entry.1).collect(),
         };
         let width = from.len() / sources;
-        let matrix = GpuMixing::upload(&host, rows.len(), gpu);
+        let matrix = GpuMixing::upload(&host, rows.len(), gpu.memory());
         let out = stacked(gpu, &vec![7.0; rows.len() * width], rows.len());
         read(mix(stacked(gpu, from, sources), &matrix, out))
     }
@@ -242,7 +251,7 @@ mod tests {
             .map(|(row, weight)| (row, *weight as f32))
             .collect();
         let from = numbers(rows * width, 5);
-        let matrix = GpuMixing::upload(&HostMixing::Average { weights }, rows, &gpu);
+        let matrix = GpuMixing::upload(&HostMixing::Average { weights }, rows, gpu.memory());
         let out = read(mix(
             stacked(&gpu, &from, rows),
             &matrix,
@@ -262,7 +271,7 @@ mod tests {
         let target = stacked(&gpu, &[9.0; 128], 2);
         mix(
             stacked(&gpu, &from, 2),
-            &GpuMixing::upload(&host, 2, &gpu),
+            &GpuMixing::upload(&host, 2, gpu.memory()),
             target.clone(),
         );
         assert_eq!(read(target), [9.0; 128]);

@@ -1,6 +1,6 @@
 //! Copying rows between stacks by index.
 
-use super::launch::line;
+use super::launch::{arrays, line};
 use super::memory::{Memory, cube, cube_mut, tensor};
 use super::trace::moves;
 use burn::tensor::Tensor;
@@ -68,30 +68,23 @@ pub(crate) fn scatter_rows(target: Tensor<2>, rows: &[u32], source: Tensor<2>) -
     launch(source, rows, Some(target))
 }
 
-/// Arrays that one launch copies from or to.
-const AT_ONCE: usize = 4;
-
 /// Each unit copies one vector to where it stands when the arrays follow one another, from `first` on; `ends` are where each
 /// of them ends.
 #[cube(launch)]
 fn collect_kernel<N: Size>(
-    a: &[Vector<f32, N>],
-    b: &[Vector<f32, N>],
-    c: &[Vector<f32, N>],
-    d: &[Vector<f32, N>],
+    from: &Sequence<Box<[Vector<f32, N>]>>,
+    ends: &Sequence<usize>,
     to: &mut [Vector<f32, N>],
     first: usize,
-    ends: Ends,
 ) {
     let at = ABSOLUTE_POS;
-    if at < ends.a {
-        to[first + at] = a[at];
-    } else if at < ends.b {
-        to[first + at] = b[at - ends.a];
-    } else if at < ends.c {
-        to[first + at] = c[at - ends.b];
-    } else if at < ends.d {
-        to[first + at] = d[at - ends.c];
+    let mut begin = 0usize;
+    #[unroll]
+    for array in 0..from.len().comptime() {
+        if at >= begin && at < ends[array] {
+            to[first + at] = from[array][at - begin];
+        }
+        begin = ends[array];
     }
 }
 
@@ -99,123 +92,94 @@ fn collect_kernel<N: Size>(
 #[cube(launch)]
 fn spread_kernel<N: Size>(
     from: &[Vector<f32, N>],
-    a: &mut [Vector<f32, N>],
-    b: &mut [Vector<f32, N>],
-    c: &mut [Vector<f32, N>],
-    d: &mut [Vector<f32, N>],
+    to: &mut Sequence<Box<[Vector<f32, N>]>>,
+    ends: &Sequence<usize>,
     first: usize,
-    ends: Ends,
 ) {
     let at = ABSOLUTE_POS;
-    if at < ends.a {
-        a[at] = from[first + at];
-    } else if at < ends.b {
-        b[at - ends.a] = from[first + at];
-    } else if at < ends.c {
-        c[at - ends.b] = from[first + at];
-    } else if at < ends.d {
-        d[at - ends.c] = from[first + at];
+    let mut begin = 0usize;
+    #[unroll]
+    for array in 0..to.len().comptime() {
+        if at >= begin && at < ends[array] {
+            to.index_mut(array)[at - begin] = from[first + at];
+        }
+        begin = ends[array];
     }
-}
-
-/// Vectors up to the end of each of the arrays.
-#[derive(CubeType, CubeLaunch, Clone, Copy)]
-struct Ends {
-    a: usize,
-    b: usize,
-    c: usize,
-    d: usize,
 }
 
 /// The arrays of one launch, and how they follow one another.
 struct Span<'a> {
-    arrays: [Option<&'a CubeTensor>; AT_ONCE],
+    arrays: &'a [(&'a CubeTensor, usize)],
     first: usize,
-    ends: [usize; AT_ONCE],
+    ends: Vec<usize>,
 }
 
 impl Span<'_> {
     fn vectors(&self) -> usize {
-        self.ends[AT_ONCE - 1]
+        self.ends.last().copied().unwrap_or(0)
     }
 
-    fn ends(&self) -> EndsLaunch {
-        let [a, b, c, d] = self.ends;
-        EndsLaunch::new(a, b, c, d)
-    }
-
-    /// The arrays, with something else in place of those that are not there.
-    fn or(&self, mut other: impl FnMut() -> CubeTensor) -> [CubeTensor; AT_ONCE] {
-        self.arrays
-            .map(|array| array.cloned().unwrap_or_else(&mut other))
+    fn arrays(&self) -> Vec<BufferArg> {
+        let array = |(array, _): &(&CubeTensor, usize)| (*array).clone().into_buffer_arg();
+        self.arrays.iter().map(array).collect()
     }
 }
 
-/// What to launch for `stacks`, each with its rows of `width` floats, one after the other.
-fn spans<'a>(stacks: &[(&'a CubeTensor, usize)], width: usize) -> Vec<Span<'a>> {
+/// What to launch for `stacks`, each with its rows of `width` floats, one after the other, `most` at a time.
+fn spans<'a>(
+    stacks: &'a [(&'a CubeTensor, usize)],
+    width: usize,
+    most: usize,
+) -> impl Iterator<Item = Span<'a>> {
     let mut first = 0;
-    let span = |stacks: &[(&'a CubeTensor, usize)]| {
-        let mut span = Span {
-            arrays: [None; AT_ONCE],
-            first,
-            ends: [0; AT_ONCE],
+    stacks.chunks(most).map(move |arrays| {
+        let end = |end: &mut usize, (_, rows): &(&CubeTensor, usize)| {
+            *end += rows * width / 4;
+            Some(*end)
         };
-        let mut end = 0;
-        for place in 0..AT_ONCE {
-            if let Some((stack, rows)) = stacks.get(place) {
-                span.arrays[place] = Some(stack);
-                end += rows * width / 4;
-            }
-            span.ends[place] = end;
-        }
-        first += end;
+        let ends: Vec<usize> = arrays.iter().scan(0, end).collect();
+        let span = Span {
+            arrays,
+            first,
+            ends,
+        };
+        first += span.vectors();
         span
-    };
-    stacks.chunks(AT_ONCE).map(span).collect()
+    })
 }
 
 /// Writes the rows of all `stacks`, of `width` floats each, into `to`, one stack after the other.
 pub(super) fn collect_rows(stacks: &[(&CubeTensor, usize)], to: &CubeTensor, width: usize) {
-    for span in spans(stacks, width) {
+    for span in spans(stacks, width, arrays(&to.client, 1)) {
         let (count, dim) = line(&to.client, span.vectors());
         moves(4 * span.vectors(), 4 * span.vectors());
-        let [a, b, c, d] = span.or(|| stacks[0].0.clone());
         collect_kernel::launch(
             &to.client,
             count,
             dim,
             4,
-            a.into_buffer_arg(),
-            b.into_buffer_arg(),
-            c.into_buffer_arg(),
-            d.into_buffer_arg(),
+            span.arrays().into_iter().collect(),
+            span.ends.iter().copied().collect(),
             to.clone().into_buffer_arg(),
             span.first,
-            span.ends(),
         );
     }
 }
 
 /// Overwrites the rows of all `stacks` with those of `from`, where [`collect_rows`] would have them.
 pub(super) fn spread_rows(from: &CubeTensor, stacks: &[(&CubeTensor, usize)], width: usize) {
-    // A buffer that a kernel writes to must not be bound twice.
-    let nothing = || Memory::of(from).floats(&[4]);
-    for span in spans(stacks, width) {
+    for span in spans(stacks, width, arrays(&from.client, 1)) {
         let (count, dim) = line(&from.client, span.vectors());
         moves(4 * span.vectors(), 4 * span.vectors());
-        let [a, b, c, d] = span.or(nothing);
         spread_kernel::launch(
             &from.client,
             count,
             dim,
             4,
             from.clone().into_buffer_arg(),
-            a.into_buffer_arg(),
-            b.into_buffer_arg(),
-            c.into_buffer_arg(),
-            d.into_buffer_arg(),
+            span.arrays().into_iter().collect(),
+            span.ends.iter().copied().collect(),
             span.first,
-            span.ends(),
         );
     }
 }
@@ -255,7 +219,7 @@ mod tests {
     #[test]
     fn stacks_are_collected_one_after_the_other_and_spread_again() {
         let Some(gpu) = gpu() else { return };
-        for rows in [vec![3], vec![1, 2, 3, 1], vec![2, 1, 1, 3, 1, 4]] {
+        for rows in [vec![3], vec![1, 2, 3, 1], [[2, 1, 1, 3, 1, 4]; 6].concat()] {
             let all: usize = rows.iter().sum();
             let values: Vec<Vec<f32>> = (0..)
                 .zip(&rows)

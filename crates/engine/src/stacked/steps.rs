@@ -9,7 +9,7 @@ use super::part::Part;
 use super::sheet::Sheet;
 use super::sink::{How, Sink};
 use super::table::Table;
-use super::tallies::Tallies;
+use super::tallies::{Tallies, tally};
 use super::workspace::Workspace;
 use crate::error::EngineError;
 use crate::network::Network;
@@ -118,9 +118,7 @@ impl Steps<'_> {
             }
         }
         let losses = (&self.scratch.losses, self.network.positions());
-        for (tallies, rows) in self.tallies {
-            tallies.add(losses, self.table, rows.clone());
-        }
+        tally(losses, self.table, self.tallies);
         Ok(())
     }
 

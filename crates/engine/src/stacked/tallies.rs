@@ -1,7 +1,7 @@
 //! Losses of training, kept on the device until they are asked for.
 
 use super::finite::is_finite;
-use super::launch::line;
+use super::launch::{arrays, line};
 use super::memory::{Memory, download};
 use super::sheet::Sheet;
 use super::table::Table;
@@ -15,58 +15,72 @@ use std::ops::Range;
 const NEVER: u32 = u32::MAX;
 
 /// Each unit adds the mean losses of one row's batches, step after step, to the row's sum, and notes the first round in
-/// which one was not finite.
+/// which one was not finite. `words` `[2, R]` of each run are the bits of the sums and those rounds; `ends` are where the rows
+/// of each run end, counted from `first_row` on.
 #[cube(launch)]
 fn tally_kernel(
     losses: &[f32],
     counts: &[u32],
-    sums: &mut [f32],
-    broken: &mut [u32],
+    words: &mut Sequence<Box<[u32]>>,
+    ends: &Sequence<usize>,
+    rounds: &Sequence<u32>,
     steps: usize,
-    own: usize,
     first_row: usize,
     rows: usize,
     table: usize,
     positions: usize,
-    round: u32,
 ) {
-    let row = ABSOLUTE_POS;
-    if row >= own {
-        terminate!();
-    }
-    let mut total = sums[row];
-    let mut finite = true;
-    for step in 0..steps {
-        let entry = step * rows + first_row + row;
-        let count = counts[entry] as usize;
-        if count > 0 {
-            let mut sum = 0.0f32;
-            for example in 0..count {
-                let first = (entry * table + example) * positions;
-                let mut own = 0.0f32;
-                for position in 0..positions {
-                    own += losses[first + position];
+    let at = ABSOLUTE_POS;
+    let mut begin = 0usize;
+    #[unroll]
+    for run in 0..ends.len().comptime() {
+        if at >= begin && at < ends[run] {
+            let own = ends[run] - begin;
+            let row = at - begin;
+            let mut total = f32::reinterpret(words[run][row]);
+            let mut finite = true;
+            for step in 0..steps {
+                let entry = step * rows + first_row + at;
+                let count = counts[entry] as usize;
+                if count > 0 {
+                    let mean = mean_loss(losses, entry * table, count, positions);
+                    total += mean;
+                    if !is_finite(mean) {
+                        finite = false;
+                    }
                 }
-                sum += own;
             }
-            let mean = sum / f32::cast_from((count * positions) as u32);
-            total += mean;
-            if !is_finite(mean) {
-                finite = false;
+            let broken = words[run][own + row];
+            let state = words.index_mut(run);
+            state[row] = u32::reinterpret(total);
+            if !finite && rounds[run] < broken {
+                state[own + row] = rounds[run];
             }
         }
+        begin = ends[run];
     }
-    sums[row] = total;
-    if !finite && round < broken[row] {
-        broken[row] = round;
+}
+
+/// The mean of the losses of `count` examples, `first` and those after it.
+#[cube]
+fn mean_loss(losses: &[f32], first: usize, count: usize, positions: usize) -> f32 {
+    let mut sum = 0.0f32;
+    for example in 0..count {
+        let at = (first + example) * positions;
+        let mut own = 0.0f32;
+        for position in 0..positions {
+            own += losses[at + position];
+        }
+        sum += own;
     }
+    sum / f32::cast_from((count * positions) as u32)
 }
 
 /// Sums of losses since they were last collected.
 #[derive(Debug)]
 pub(super) struct Tallies {
-    sums: CubeTensor,
-    broken: CubeTensor,
+    /// `[2, R]`: the bits of the sums, and the first rounds with a loss that was not finite.
+    words: CubeTensor,
     /// Steps and examples of each row, known to the host.
     seen: Vec<(u64, u64)>,
     /// The last round that was trained in.
@@ -77,8 +91,7 @@ impl Tallies {
     /// No losses, of `rows` rows.
     pub(super) fn new(memory: &Memory, rows: usize) -> Self {
         Self {
-            sums: memory.upload_floats(&vec![0.0; rows]),
-            broken: memory.upload_words(&vec![NEVER; rows]),
+            words: memory.upload_words(&[vec![0.0f32.to_bits(); rows], vec![NEVER; rows]].concat()),
             seen: vec![(0, 0); rows],
             round: 0,
         }
@@ -104,41 +117,13 @@ impl Tallies {
         }
     }
 
-    /// Adds the losses `[steps, R, width, positions]` of the batches of `table` in its rows `rows`, which are those counted
-    /// here.
-    pub(super) fn add(
-        &self,
-        (losses, positions): (&CubeTensor, usize),
-        table: &Table,
-        rows: Range<usize>,
-    ) {
-        let own = rows.len();
-        let (count, dim) = line(&losses.client, own);
-        moves(table.steps * own * table.width * positions + own, own);
-        tally_kernel::launch(
-            &losses.client,
-            count,
-            dim,
-            losses.clone().into_buffer_arg(),
-            table.counts.clone().into_buffer_arg(),
-            self.sums.clone().into_buffer_arg(),
-            self.broken.clone().into_buffer_arg(),
-            table.steps,
-            own,
-            rows.start,
-            table.rows,
-            table.width,
-            positions,
-            u32::try_from(self.round).unwrap_or(NEVER - 1),
-        );
-    }
-
     /// Moves everything to `tallies`. Waits for the device.
     pub(super) fn collect(self, tallies: &mut [RowTally]) {
         if self.seen.iter().all(|seen| seen.0 == 0) {
             return;
         }
-        let (sums, broken) = (download::<f32>(self.sums), download::<u32>(self.broken));
+        let words = download::<u32>(self.words);
+        let (sums, broken) = words.split_at(self.seen.len());
         for (row, tally) in tallies.iter_mut().enumerate().take(self.seen.len()) {
             let (steps, examples) = self.seen[row];
             if steps > 0 {
@@ -149,7 +134,7 @@ impl Tallies {
                 };
                 tally.add(
                     LossSum {
-                        sum: f64::from(sums[row]),
+                        sum: f64::from(f32::from_bits(sums[row])),
                         steps,
                         examples,
                     },
@@ -157,6 +142,39 @@ impl Tallies {
                 );
             }
         }
+    }
+}
+
+/// Adds the losses `[steps, R, width, positions]` of the batches of `table` to the tallies of `runs`, whose rows, those counted
+/// there, follow one another.
+pub(super) fn tally(
+    (losses, positions): (&CubeTensor, usize),
+    table: &Table,
+    runs: &[(&Tallies, Range<usize>)],
+) {
+    for runs in runs.chunks(arrays(&losses.client, 2)) {
+        let first_row = runs[0].1.start;
+        let ends = runs.iter().map(|(_, rows)| rows.end - first_row);
+        let own = ends.clone().next_back().unwrap_or(0);
+        let words = runs.iter().map(|(run, _)| run.words.clone());
+        let round = |(run, _): &(&Tallies, _)| u32::try_from(run.round).unwrap_or(NEVER - 1);
+        let (count, dim) = line(&losses.client, own);
+        moves(table.steps * own * table.width * positions + own, own);
+        tally_kernel::launch(
+            &losses.client,
+            count,
+            dim,
+            losses.clone().into_buffer_arg(),
+            table.counts.clone().into_buffer_arg(),
+            words.map(CubeTensor::into_buffer_arg).collect(),
+            ends.collect(),
+            runs.iter().map(round).collect(),
+            table.steps,
+            first_row,
+            table.rows,
+            table.width,
+            positions,
+        );
     }
 }
 
@@ -169,7 +187,7 @@ mod tests {
     fn losses_are_summed_and_the_first_bad_round_is_kept() {
         let Some(gpu) = gpu() else { return };
         let memory = gpu.memory();
-        let mut tallies = Tallies::new(memory, 4);
+        let (mut tallies, mut of_other) = (Tallies::new(memory, 4), Tallies::new(memory, 1));
         // Two steps of four rows behind one of another run, batches of up to two examples with two positions each; one row
         // has a step only.
         let mut sheet = Sheet::idle(2, 4, 2);
@@ -187,8 +205,17 @@ mod tests {
             losses[36..38].copy_from_slice(&[last, 4.0]);
             losses[38] = f32::NAN;
             let losses = memory.upload_floats(&losses);
-            tallies.add((&losses, 2), &table, 1..5);
+            of_other.count(&other, round + 10);
+            tally((&losses, 2), &table, &[(&of_other, 0..1), (&tallies, 1..5)]);
         }
+        let mut of_others = [RowTally::default()];
+        of_other.collect(&mut of_others);
+        let nines = LossSum {
+            sum: 27.0,
+            steps: 3,
+            examples: 3,
+        };
+        assert_eq!((of_others[0].recent, of_others[0].broken), (nines, None));
         let mut found = vec![RowTally::default(); 4];
         tallies.collect(&mut found);
         let mut oracle = [RowTally::default(); 4];

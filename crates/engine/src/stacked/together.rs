@@ -2,6 +2,7 @@
 
 use super::bout::{Arenas, Bout, Job};
 use super::memory::Memory;
+use super::mix_side_by_side::mix_side_by_side;
 use super::rows::{collect_rows, spread_rows};
 use super::sgd::MomentumFrom;
 use super::sheet::Sheet;
@@ -37,10 +38,17 @@ impl Together {
         memory: &Memory,
         bytes: usize,
     ) -> Result<Vec<Numbered>, EngineError> {
-        let groups = groups(bouts, memory.largest_buffer(), bytes);
-        for group in &groups {
+        let mut groups = groups(bouts, memory.largest_buffer(), bytes);
+        for group in &mut groups {
+            let all_mix = group.iter().all(|(_, bout)| bout.arenas.mixing.is_some());
+            if group.len() == 1 || !all_mix {
+                group.iter_mut().for_each(|(_, bout)| bout.arenas.mix());
+            }
             let bouts: Vec<&Bout> = group.iter().map(|(_, bout)| bout).collect();
             self.as_one(&bouts, memory, bytes)?;
+            for (_, bout) in group {
+                bout.arenas.mixing = None;
+            }
         }
         Ok(groups.into_iter().flatten().collect())
     }
@@ -104,8 +112,8 @@ fn arenas_of<'a>(
     bouts.iter().filter_map(own).collect()
 }
 
-/// What `bouts` work on, in arenas of all their `rows` rows.
-fn gathered(bouts: &[&Bout], rows: usize, memory: &Memory, width: usize) -> Arenas {
+/// What `bouts` work on, in arenas of all their `rows` rows. Their models are mixed on the way there: all, or none.
+fn gathered<'a>(bouts: &[&'a Bout], rows: usize, memory: &Memory, width: usize) -> Arenas {
     let collect = |of: fn(&Arenas) -> Option<&CubeTensor>| {
         let arena = memory.floats(&[rows, width]);
         collect_rows(&arenas_of(bouts, of), &arena, width);
@@ -114,8 +122,18 @@ fn gathered(bouts: &[&Bout], rows: usize, memory: &Memory, width: usize) -> Aren
     let first = bouts[0];
     let like = |of: fn(&Arenas) -> Option<&CubeTensor>| of(&first.arenas).map(|_| collect(of));
     let keeps = first.arenas.gradients.is_some();
+    let mixing = |bout: &&'a Bout| Some((&bout.arenas.models, bout.arenas.mixing.clone()?));
+    let to_mix: Vec<_> = bouts.iter().filter_map(mixing).collect();
+    let models = if to_mix.len() == bouts.len() {
+        let arena = memory.floats(&[rows, width]);
+        mix_side_by_side(&to_mix, &arena, width);
+        arena
+    } else {
+        collect(|arenas| Some(&arenas.models))
+    };
     Arenas {
-        models: collect(|arenas| Some(&arenas.models)),
+        models,
+        mixing: None,
         velocities: match first.rule.first {
             MomentumFrom::Nothing => None,
             MomentumFrom::Zero => Some(memory.floats(&[rows, width])),

@@ -10,6 +10,7 @@ use super::memory::{cube, cube_mut, tensor};
 use super::sgd::MomentumFrom;
 use super::sheet::Sheet;
 use super::sink::Sink;
+use super::stack_rows::StackRows;
 use super::steps::{Scratch, Steps};
 use super::table::Table;
 use super::tallies::Tallies;
@@ -145,9 +146,14 @@ impl Stacked {
         // The trainer's own memory is nobody's from one bout to the next where runs go side by side.
         let carried = self.gpu.joint().is_some() && rule.first == MomentumFrom::Zero;
         let carried = carried && draws.sheets() > 1;
-        let velocities = kept.as_mut().map(|kept| cube_mut(kept.take_tensor()));
+        let velocities = kept.as_mut().map(|kept| cube_mut(kept.gpu_rows().take()));
+        let (models, mixing) = match &self.seat {
+            Some(_) => stack.gpu_rows().take_unmixed(),
+            None => (stack.gpu_rows().take(), None),
+        };
         let arenas = Arenas {
-            models: cube_mut(stack.take_tensor()),
+            models: cube_mut(models),
+            mixing,
             velocities: velocities
                 .or_else(|| carried.then(|| self.gpu.memory().zeros(rows, width))),
             correction: work.correction.map(|stack| cube(stack.tensor())),
@@ -156,9 +162,9 @@ impl Stacked {
         };
         let (arenas, outcome) = self.bouts(draws, rule, arenas, states.tallies, work.round)?;
         if let Some((kept, velocities)) = kept.zip(arenas.velocities) {
-            kept.put_tensor(tensor(velocities));
+            *kept.gpu_rows() = StackRows::new(tensor(velocities));
         }
-        stack.put_tensor(tensor(arenas.models));
+        *stack.gpu_rows() = StackRows::unmixed(tensor(arenas.models), arenas.mixing);
         outcome
     }
 
@@ -187,15 +193,16 @@ impl Stacked {
         let mut out = Stack::zeros(stack.device(), stack.layout(), rows);
         let arenas = Arenas {
             models: cube(stack.tensor()),
+            mixing: None,
             velocities: None,
             correction: None,
             anchor: None,
-            gradients: Some(cube_mut(out.take_tensor())),
+            gradients: Some(cube_mut(out.gpu_rows().take())),
         };
         let rule = Rule::of(work, true);
         let (arenas, outcome) = self.bouts(draws, rule, arenas, states.tallies, work.round)?;
         if let Some(gradients) = arenas.gradients {
-            out.put_tensor(tensor(gradients));
+            *out.gpu_rows() = StackRows::new(tensor(gradients));
         }
         outcome.map(|()| out)
     }
@@ -272,7 +279,7 @@ impl Stacked {
         let block = self.block(context.network, rows, table.width);
         let scratch = Scratch::new(memory, context.network, (rows, table.width, 1), block);
         let models = cube(stack.tensor());
-        let gradients = cube_mut(out.take_tensor());
+        let gradients = cube_mut(out.gpu_rows().take());
         let steps = Steps {
             network: context.network,
             examples: &self.train,
@@ -285,7 +292,7 @@ impl Stacked {
         };
         let sink = Sink::writing(&gradients, width);
         steps.each(|part| steps.gradient(part, &sink))?;
-        out.put_tensor(tensor(gradients));
+        *out.gpu_rows() = StackRows::new(tensor(gradients));
         Ok(out)
     }
 

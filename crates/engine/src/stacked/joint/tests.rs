@@ -4,6 +4,7 @@ use super::*;
 use crate::batches::Pass;
 use crate::device::Device;
 use crate::learner::{Context, RowStates};
+use crate::mixing::Mixing;
 use crate::model::{CharLstm, Judged, Mlp, Model};
 use crate::network::Network;
 use crate::schedule::LearningRate;
@@ -14,6 +15,7 @@ use crate::stacked::trainer::Stacked;
 use crate::tally::RowTally;
 use crate::work::{Amount, Anchor, BatchSize, Draw, LocalWork, RowWork, Sgd, Velocity};
 use meshfold_data::{Examples, Partition, Scale, Shape, Splits};
+use meshfold_topology::MixingMatrix;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -26,6 +28,8 @@ enum Kind {
     Kept,
     Pulled,
     Gradients,
+    /// Mixes at the end of a round: some twice, some not at all; once nobody steps before the next mixing.
+    Mixed,
 }
 
 /// A run of a few rounds.
@@ -83,6 +87,16 @@ impl Run {
         Partition::new((0..self.rows).map(shard).collect(), TOTAL).unwrap()
     }
 
+    /// Each row with the next.
+    fn mixing(&self) -> Mixing {
+        let share = |row| match (row + 1) % self.rows as u32 {
+            next if next > row => vec![(row, 0.3), (next, 0.7)],
+            next => vec![(next, 0.7), (row, 0.3)],
+        };
+        let rows = (0..self.rows as u32).map(share).collect();
+        Mixing::new(&MixingMatrix::from_rows(self.rows, rows).unwrap())
+    }
+
     /// Carries it out on `gpu`, calling `begun` when it has its place there.
     fn on(&self, gpu: &Gpu, begun: impl Fn()) -> Outcome {
         let (partition, device) = (self.partition(), Device::Gpu(gpu.clone()));
@@ -96,6 +110,7 @@ impl Run {
             partition: &partition,
             seed: self.seed,
         };
+        let mixing = self.mixing();
         let layout = self.network.layout();
         let start = |seed| {
             let row = |row| self.network.initialise(seed, row);
@@ -109,6 +124,7 @@ impl Run {
             let row = |client: u32| RowWork {
                 client,
                 amount: match (client as usize + round) % 3 {
+                    _ if self.kind == Kind::Mixed && round == 4 => Amount::Idle,
                     0 => Amount::Idle,
                     1 => Amount::Epochs(1),
                     _ => Amount::Steps(2),
@@ -139,6 +155,14 @@ impl Run {
             } else {
                 let trained = trainer.train(context, states, &mut models, velocity, &work);
                 trained.unwrap();
+            }
+            if self.kind == Kind::Mixed {
+                let times = match (round, self.seed) {
+                    (2, seed) => seed as usize % 2,
+                    (3, 1) => 2,
+                    _ => 1,
+                };
+                (0..times).for_each(|_| models.mix(&mixing).unwrap());
             }
         }
         trainer.collect(&mut tallies);
@@ -243,6 +267,20 @@ fn runs_side_by_side_have_the_bits_of_runs_alone() {
         };
         expect_the_bits_of_runs_alone(&[1, 2, 3, 4].map(run));
     }
+}
+
+#[test]
+fn runs_that_mix_have_the_bits_of_runs_alone() {
+    let splits = images();
+    let network = of(&mlp(0.0), &splits);
+    // More of them than a launch takes.
+    let run = |seed| Run {
+        kind: Kind::Mixed,
+        rounds: 6,
+        ..Run::new(&network, &splits, seed)
+    };
+    let runs: Vec<Run> = (1..=19).map(run).collect();
+    expect_the_bits_of_runs_alone(&runs);
 }
 
 #[test]
