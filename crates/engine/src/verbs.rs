@@ -2,7 +2,7 @@
 
 use crate::device::Device;
 use crate::error::EngineError;
-use crate::kernels::host;
+use crate::kernels::{host, mix};
 use crate::mixing::Mixing;
 use crate::quantiser::Quantiser;
 use crate::stack::{Stack, Storage};
@@ -45,7 +45,7 @@ impl Stack {
         let width = self.layout.width();
         match (&self.device, &self.storage, &mut out) {
             (Device::Cpu(cpu), Storage::Host(tensor), Storage::Host(target)) => {
-                host::mix(
+                mix(
                     cpu,
                     &mixing.matrix().host,
                     tensor.storage::<f32>(),

@@ -5,6 +5,7 @@ mod support;
 
 use meshfold_engine::{Device, EngineError, Layout, Mixing, NormScope, Quantiser, Stack, uniform};
 use meshfold_topology::MixingMatrix;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use support::cpu;
 use support::quantising::expect_unbiased_within_the_bound;
@@ -99,6 +100,42 @@ fn mixing_equals_a_host_loop() {
                         .all(|(a, b)| (f64::from(*a) - b).abs() < 3e-7)
                 );
             }
+        }
+    }
+}
+
+#[test]
+fn large_stacks_mix_as_small_ones_do() {
+    // 130 MiB for both: what is mixed is written past the caches. The same columns of a narrower stack are not.
+    let (rows, narrow) = (260u32, 64 * 5);
+    let entries = |row: u32| [0, 3, row, (row + 7) % rows];
+    let matrix = (0..rows)
+        .map(|row| {
+            let columns: BTreeSet<u32> = entries(row).into_iter().collect();
+            let weight = 1.0 / columns.len() as f64;
+            columns.into_iter().map(|column| (column, weight)).collect()
+        })
+        .collect();
+    let matrix = MixingMatrix::from_rows(rows as usize, matrix).unwrap();
+    let of = |parameters: usize, threads: usize| {
+        let layout = layout(&[parameters]);
+        let width = layout.width();
+        let mut values = vec![0.0; rows as usize * width];
+        for (row, values) in values.chunks_exact_mut(width).enumerate() {
+            for (at, value) in values.iter_mut().enumerate() {
+                *value = ((at % narrow * 7919 + row * 104_729) % 1000) as f32 / 500.0 - 1.0;
+            }
+        }
+        let mut stack = Stack::from_host(&cpu(threads, None), &layout, values).unwrap();
+        stack.mix(&Mixing::new(&matrix)).unwrap();
+        (stack.to_host(), width)
+    };
+    let (small, _) = of(narrow, 1);
+    for threads in [1, 2] {
+        let (large, width) = of(narrow * 205, threads);
+        assert_eq!(width, narrow * 205);
+        for (large, small) in large.chunks_exact(width).zip(small.chunks_exact(narrow)) {
+            assert!(large.chunks_exact(narrow).all(|columns| columns == small));
         }
     }
 }

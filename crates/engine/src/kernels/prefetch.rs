@@ -13,6 +13,21 @@ pub(crate) fn prefetch<T>(values: &[T]) {
     let _ = values;
 }
 
+/// As [`prefetch`], of the `N` values from `first` on, for what is needed later than what fits the first cache: into the
+/// second. They may lie beyond the end.
+#[inline(always)]
+pub(super) fn prefetch_for_later<const N: usize>(values: &[f32], first: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for at in (0..N).step_by(LINE / size_of::<f32>()) {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        let address = values.as_ptr().wrapping_add(first + at);
+        // SAFETY: nothing is read from the address, and one that nothing lies at is left alone.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast::<i8>()) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (values, first);
+}
+
 /// Bytes of a line of the cache.
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 64;

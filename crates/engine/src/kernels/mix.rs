@@ -1,0 +1,147 @@
+//! Mixing of stacks in host memory: `to = W · from`, in blocks of columns that threads share; sums go in ascending order.
+
+use super::host::mean;
+use super::past_caches::{Written, write_past_caches};
+use super::prefetch::prefetch_for_later;
+use crate::device::Cpu;
+use crate::mixing::HostMixing;
+use rayon::prelude::*;
+
+/// Parameters per block: a block of all rows stays in the second-level cache for a thousand rows.
+const BLOCK: usize = 256;
+
+/// Parameters per block where the next is fetched meanwhile and the result is written past the caches.
+const STREAMED_BLOCK: usize = 64;
+
+/// Most rows of such a block: the second-level cache holds it and the next.
+const STREAMED_ROWS: usize = 4096;
+
+/// Bytes of both stacks from which on that is done: what is mixed would not stay in the caches until the next local step reads
+/// it, and to be written there it would be read first.
+const STREAMED_BYTES: usize = 128 << 20;
+
+/// Parameters whose sums are kept in registers at once.
+const LANES: usize = 64;
+
+/// A pointer that threads may share: each writes floats that no other touches.
+#[derive(Clone, Copy)]
+struct Shared(*mut f32);
+// SAFETY: the kernel below gives every thread floats of its own.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    /// The floats from `offset`, `count` of them.
+    ///
+    /// # Safety
+    /// They are within the allocation and no other thread uses them meanwhile.
+    unsafe fn slice<'a>(self, offset: usize, count: usize) -> &'a mut [f32] {
+        // SAFETY: the caller's promise.
+        unsafe { std::slice::from_raw_parts_mut(self.0.add(offset), count) }
+    }
+}
+
+/// `to = W · from`; `from` is `[columns, width]`, `to` `[rows, width]`.
+pub(crate) fn mix(cpu: &Cpu, mixing: &HostMixing, from: &[f32], width: usize, to: &mut [f32]) {
+    match mixing {
+        HostMixing::Identity => to.copy_from_slice(from),
+        HostMixing::Sparse {
+            row_ptr,
+            columns,
+            weights,
+        } => {
+            let matrix = (row_ptr.as_slice(), columns.as_slice(), weights.as_slice());
+            let bytes = size_of_val(from) + size_of_val(to);
+            if bytes >= STREAMED_BYTES && to.len() <= STREAMED_ROWS * width {
+                mix_sparse::<true>(cpu, matrix, from, width, to);
+            } else {
+                mix_sparse::<false>(cpu, matrix, from, width, to);
+            }
+        }
+        HostMixing::Among { weights, members } => {
+            let mut shared = vec![0.0; width];
+            mean(cpu, from, weights, &mut shared);
+            cpu.install(|| {
+                let rows = to.par_chunks_exact_mut(width);
+                let rows = rows.zip(from.par_chunks_exact(width)).zip(members);
+                rows.for_each(|((to, own), member)| {
+                    to.copy_from_slice(if *member { &shared } else { own });
+                });
+            });
+        }
+        HostMixing::Average { weights } => {
+            let (first, rest) = to.split_at_mut(width);
+            mean(cpu, from, weights, first);
+            cpu.install(|| {
+                rest.par_chunks_exact_mut(width)
+                    .for_each(|row| row.copy_from_slice(first))
+            });
+        }
+    }
+}
+
+/// The product with a matrix in compressed sparse rows; `STREAMED` past the caches.
+fn mix_sparse<const STREAMED: bool>(
+    cpu: &Cpu,
+    (row_ptr, columns, weights): (&[usize], &[u32], &[f32]),
+    from: &[f32],
+    width: usize,
+    to: &mut [f32],
+) {
+    let rows = row_ptr.len() - 1;
+    assert_eq!(
+        to.len(),
+        rows * width,
+        "the target of a mixing has one row per row of the matrix"
+    );
+    assert!(
+        columns
+            .iter()
+            .all(|column| (*column as usize + 1) * width <= from.len()),
+        "a column is out of range"
+    );
+    assert_eq!(
+        width % LANES,
+        0,
+        "rows are padded to the alignment of a layout"
+    );
+    let target = Shared(to.as_mut_ptr());
+    let size = if STREAMED { STREAMED_BLOCK } else { BLOCK };
+    cpu.install(|| {
+        (0..width.div_ceil(size)).into_par_iter().for_each(|block| {
+            let range = block * size..((block + 1) * size).min(width);
+            cpu.instructions().vectorize(
+                #[inline(always)]
+                || {
+                    let written = Written::default();
+                    for row in 0..rows {
+                        let entries = row_ptr[row]..row_ptr[row + 1];
+                        for start in range.clone().step_by(LANES) {
+                            let mut sums = [0f32; LANES];
+                            for (column, weight) in columns[entries.clone()]
+                                .iter()
+                                .zip(&weights[entries.clone()])
+                            {
+                                let at = *column as usize * width + start;
+                                // SAFETY: every column was checked above, and `start + LANES <= width`.
+                                let values = unsafe { from.get_unchecked(at..at + LANES) };
+                                for (sum, value) in sums.iter_mut().zip(values) {
+                                    *sum += weight * value;
+                                }
+                            }
+                            // SAFETY: this thread alone writes this block of columns.
+                            let target = unsafe { target.slice(row * width + start, LANES) };
+                            if STREAMED {
+                                prefetch_for_later::<LANES>(from, row * width + start + size);
+                                write_past_caches(target, &sums, &written);
+                            } else {
+                                target.copy_from_slice(&sums);
+                            }
+                        }
+                    }
+                },
+            );
+        });
+    });
+}
