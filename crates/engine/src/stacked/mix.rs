@@ -1,41 +1,12 @@
-//! Mixing: `out = W · stack`, one launch over the arena.
+//! Mixing: `out = W · stack`, over the arena.
 
 use super::average::{broadcast, broadcast_among, mean_into};
-use super::launch::line;
 use super::memory::{Memory, cube, cube_mut, tensor};
-use super::trace::moves;
+use super::mix_sparse::Sparse;
 use crate::mixing::{HostMixing, Matrix};
 use burn::tensor::Tensor;
 use burn_cubecl::tensor::CubeTensor;
-use cubecl::prelude::*;
-
-/// Vectors of a block of columns: the units of a block go through all rows before the next begins, so that what
-/// neighbours share is still in the second-level cache.
-pub(super) const BLOCK: usize = 64;
-
-/// Each unit holds one vector of one row, summed over the row's neighbours in ascending order.
-#[cube(launch)]
-fn mix_kernel<N: Size>(
-    from: &[Vector<f32, N>],
-    row_ptr: &[u32],
-    columns: &[u32],
-    weights: &[f32],
-    to: &mut [Vector<f32, N>],
-    rows: usize,
-    width: usize,
-    #[comptime] block: usize,
-) {
-    let row = ABSOLUTE_POS / block % rows;
-    let place = ABSOLUTE_POS / (block * rows) * block + ABSOLUTE_POS % block;
-    if place >= width {
-        terminate!();
-    }
-    let mut sum = Vector::<f32, N>::new(0.0f32);
-    for entry in row_ptr[row] as usize..row_ptr[row + 1] as usize {
-        sum += Vector::new(weights[entry]) * from[columns[entry] as usize * width + place];
-    }
-    to[row * width + place] = sum;
-}
+use std::iter::once;
 
 /// A mixing matrix on the device.
 #[derive(Debug)]
@@ -44,13 +15,8 @@ fn mix_kernel<N: Size>(
     reason = "there are a few matrices to a run, each behind a reference"
 )]
 pub(crate) enum GpuMixing {
-    /// Compressed sparse rows.
-    Sparse {
-        rows: usize,
-        row_ptr: CubeTensor,
-        columns: CubeTensor,
-        weights: CubeTensor,
-    },
+    /// Those of neighbours on an overlay.
+    Sparse(Sparse),
     /// The same weights in every row.
     Average { rows: usize, weights: CubeTensor },
     /// The same weights in the rows whose entry of `members` is 1; the others stay.
@@ -67,24 +33,7 @@ impl GpuMixing {
     /// Copies `mixing`, of `rows` rows, to the device.
     pub(crate) fn upload(mixing: &HostMixing, rows: usize, memory: &Memory) -> Self {
         match mixing {
-            HostMixing::Sparse {
-                row_ptr,
-                columns,
-                weights,
-            } => {
-                let row_ptr: Vec<u32> = row_ptr
-                    .iter()
-                    .map(|entry| {
-                        u32::try_from(*entry).expect("fewer weights than a buffer can hold")
-                    })
-                    .collect();
-                Self::Sparse {
-                    rows,
-                    row_ptr: memory.upload_words(&row_ptr),
-                    columns: memory.upload_words(columns),
-                    weights: memory.upload_floats(weights),
-                }
-            }
+            HostMixing::Sparse { .. } => Self::Sparse(Sparse::upload(once(mixing), memory)),
             HostMixing::Average { weights } => {
                 let weights: Vec<f32> = weights.iter().map(|weight| *weight as f32).collect();
                 Self::Average {
@@ -137,33 +86,7 @@ fn mix_into(from: &CubeTensor, mixing: &GpuMixing, to: CubeTensor) -> CubeTensor
             mean_into(from, weights, &mean, width);
             broadcast_among((&mean, from), members, &to, (*rows, width));
         }
-        GpuMixing::Sparse {
-            rows,
-            row_ptr,
-            columns,
-            weights,
-        } => {
-            let vectors = width / 4;
-            let (count, dim) = line(&from.client, vectors.div_ceil(BLOCK) * BLOCK * rows);
-            moves(
-                columns.meta.num_elements() * (width + 2) + rows,
-                rows * width,
-            );
-            mix_kernel::launch(
-                &from.client,
-                count,
-                dim,
-                4,
-                from.clone().into_buffer_arg(),
-                row_ptr.clone().into_buffer_arg(),
-                columns.clone().into_buffer_arg(),
-                weights.clone().into_buffer_arg(),
-                to.clone().into_buffer_arg(),
-                *rows,
-                vectors,
-                BLOCK,
-            );
-        }
+        GpuMixing::Sparse(sparse) => sparse.mix(&[from], &to, 0),
     }
     to
 }

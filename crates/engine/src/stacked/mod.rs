@@ -49,7 +49,7 @@ mod max_pool;
 mod mean_pool;
 mod memory;
 mod mix;
-mod mix_side_by_side;
+mod mix_sparse;
 mod norms;
 mod outer;
 mod own;

@@ -2,7 +2,7 @@
 
 use super::bout::{Arenas, Bout, Job};
 use super::memory::Memory;
-use super::mix_side_by_side::mix_side_by_side;
+use super::mix_sparse::mix_side_by_side;
 use super::rows::{collect_rows, spread_rows};
 use super::sgd::MomentumFrom;
 use super::sheet::Sheet;
@@ -126,7 +126,7 @@ fn gathered<'a>(bouts: &[&'a Bout], rows: usize, memory: &Memory, width: usize) 
     let to_mix: Vec<_> = bouts.iter().filter_map(mixing).collect();
     let models = if to_mix.len() == bouts.len() {
         let arena = memory.floats(&[rows, width]);
-        mix_side_by_side(&to_mix, &arena, width);
+        mix_side_by_side(&to_mix, &arena);
         arena
     } else {
         collect(|arenas| Some(&arenas.models))

@@ -1,19 +1,23 @@
-//! Mixing of runs side by side, into the stack of all: as many runs a launch as the device can bind.
+//! Mixing over an overlay: one launch for a run, or for as many runs side by side as the device can bind, which go into the
+//! stack of all.
 
 use super::launch::{arrays, line};
 use super::memory::Memory;
-use super::mix::BLOCK;
 use super::trace::moves;
 use crate::mixing::{HostMixing, Matrix};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 use std::sync::Arc;
 
-/// Each unit holds one vector of one row, summed over the row's neighbours in ascending order as where a run mixes alone.
-/// `ends` are the rows at which runs end; `matrix` holds where the entries of each row begin, columns from `columns_at` on,
-/// and the bits of weights from `weights_at` on.
+/// Vectors of a block of columns: the units of a block go through all rows before the next begins, so that what
+/// neighbours share is still in the second-level cache.
+const BLOCK: usize = 64;
+
+/// Each unit holds one vector of one row, summed over the row's neighbours in ascending order. `ends` are the rows at which
+/// runs end; `matrix` holds where the entries of each row begin, columns within the run from `columns_at` on, and the bits
+/// of weights from `weights_at` on.
 #[cube(launch)]
-fn mix_side_by_side_kernel<N: Size>(
+fn mix_kernel<N: Size>(
     from: &Sequence<Box<[Vector<f32, N>]>>,
     ends: &Sequence<usize>,
     matrix: &[u32],
@@ -46,26 +50,35 @@ fn mix_side_by_side_kernel<N: Size>(
     }
 }
 
-/// Several sparse matrices, one after the other, as the kernel reads them.
-struct Joined {
-    words: Vec<u32>,
-    rows: usize,
+/// Sparse matrices of some runs, one after the other, on the device.
+#[derive(Debug)]
+pub(crate) struct Sparse {
+    /// As the kernel reads them.
+    words: CubeTensor,
+    /// The rows at which runs end.
+    ends: Vec<usize>,
     entries: usize,
 }
 
-impl Joined {
+impl Sparse {
+    /// Copies `matrices` to the device.
+    ///
     /// # Panics
-    /// If one of `matrices` is not sparse.
-    fn of<'a>(matrices: impl Iterator<Item = &'a Arc<Matrix>>) -> Self {
+    /// If one of them is not sparse.
+    pub(super) fn upload<'a>(
+        matrices: impl Iterator<Item = &'a HostMixing>,
+        memory: &Memory,
+    ) -> Self {
         let (mut begins, mut all_columns, mut bits) = (vec![0], Vec::new(), Vec::new());
+        let mut ends = Vec::new();
         for matrix in matrices {
             let HostMixing::Sparse {
                 row_ptr,
                 columns,
                 weights,
-            } = &matrix.host
+            } = matrix
             else {
-                unreachable!("only exchanges over an overlay wait for others")
+                unreachable!("other exchanges have kernels of their own")
             };
             let before = all_columns.len();
             let begin = |end: &usize| {
@@ -74,12 +87,43 @@ impl Joined {
             begins.extend(row_ptr[1..].iter().map(begin));
             all_columns.extend_from_slice(columns);
             bits.extend(weights.iter().map(|weight| weight.to_bits()));
+            ends.push(begins.len() - 1);
         }
         Self {
-            rows: begins.len() - 1,
+            ends,
             entries: all_columns.len(),
-            words: [begins, all_columns, bits].concat(),
+            words: memory.upload_words(&[begins, all_columns, bits].concat()),
         }
+    }
+
+    /// Rows of all runs after mixing.
+    fn rows(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Writes `W · stack` of each of `stacks` into `to` `[R, P_pad]`, one after the other from row `first` on.
+    pub(super) fn mix(&self, stacks: &[&CubeTensor], to: &CubeTensor, first: usize) {
+        let (rows, width) = (self.rows(), to.meta.shape()[1]);
+        let vectors = width / 4;
+        let (count, dim) = line(&to.client, vectors.div_ceil(BLOCK) * BLOCK * rows);
+        let stack = |stack: &&CubeTensor| (*stack).clone().into_buffer_arg();
+        moves(self.entries * (width + 2) + rows, rows * width);
+        mix_kernel::launch(
+            &to.client,
+            count,
+            dim,
+            4,
+            stacks.iter().map(stack).collect(),
+            self.ends.iter().copied().collect(),
+            self.words.clone().into_buffer_arg(),
+            to.clone().into_buffer_arg(),
+            first,
+            rows,
+            vectors,
+            rows + 1,
+            rows + 1 + self.entries,
+            BLOCK,
+        );
     }
 }
 
@@ -87,39 +131,15 @@ impl Joined {
 ///
 /// # Panics
 /// If one of the matrices is not sparse.
-pub(super) fn mix_side_by_side(runs: &[(&CubeTensor, Arc<Matrix>)], to: &CubeTensor, width: usize) {
-    let (memory, vectors) = (Memory::of(to), width / 4);
+pub(super) fn mix_side_by_side(runs: &[(&CubeTensor, Arc<Matrix>)], to: &CubeTensor) {
+    let memory = Memory::of(to);
     let mut first = 0;
     for runs in runs.chunks(arrays(&to.client, 2)) {
-        let joined = Joined::of(runs.iter().map(|(_, matrix)| matrix));
-        let end = |end: &mut usize, (_, matrix): &(&CubeTensor, Arc<Matrix>)| {
-            *end += matrix.rows;
-            Some(*end)
-        };
-        let units = vectors.div_ceil(BLOCK) * BLOCK * joined.rows;
-        let (count, dim) = line(&to.client, units);
-        let stacks = runs.iter().map(|(stack, _)| (*stack).clone());
-        moves(
-            joined.entries * (width + 2) + joined.rows,
-            joined.rows * width,
-        );
-        mix_side_by_side_kernel::launch(
-            &to.client,
-            count,
-            dim,
-            4,
-            stacks.map(CubeTensor::into_buffer_arg).collect(),
-            runs.iter().scan(0, end).collect(),
-            memory.upload_words(&joined.words).into_buffer_arg(),
-            to.clone().into_buffer_arg(),
-            first,
-            joined.rows,
-            vectors,
-            joined.rows + 1,
-            joined.rows + 1 + joined.entries,
-            BLOCK,
-        );
-        first += joined.rows;
+        let matrices = runs.iter().map(|(_, matrix)| &matrix.host);
+        let sparse = Sparse::upload(matrices, &memory);
+        let stacks: Vec<&CubeTensor> = runs.iter().map(|(stack, _)| *stack).collect();
+        sparse.mix(&stacks, to, first);
+        first += sparse.rows();
     }
 }
 
@@ -159,7 +179,7 @@ mod tests {
         let alone: Vec<f32> = runs.iter().flat_map(alone).collect();
         let all: usize = sizes.iter().sum();
         let to = cube(stacked(&gpu, &vec![7.0; all * width], all));
-        mix_side_by_side(&runs, &to, width);
+        mix_side_by_side(&runs, &to);
         assert!(read(tensor(to)) == alone);
     }
 }
