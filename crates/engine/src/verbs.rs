@@ -13,7 +13,8 @@ impl Stack {
     /// Averages each row over its neighbours: `row_i <- sum_j w_ij row_j`, the product `W · stack`.
     ///
     /// `mixing` is `R' x R`; afterwards the stack holds `R'` rows. One kernel launch, reading `nnz · P` floats; a
-    /// mean over all rows reads `R · P`. Sums go in ascending column order.
+    /// mean over all rows reads `R · P`. Sums go in ascending column order. On a GPU beside other runs an exchange over an
+    /// overlay waits until somebody looks at the rows, or they step with those of the others.
     ///
     /// # Errors
     /// [`EngineError::MixShape`] if `mixing` has other than `R` columns.

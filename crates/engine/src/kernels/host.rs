@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 /// Parameters per block.
 const BLOCK: usize = 256;
+
 /// `to = Σ_i weights[i] · from_i` in double precision, rounded once; `to` is `[width]`.
 pub(crate) fn mean(cpu: &Cpu, from: &[f32], weights: &[f64], to: &mut [f32]) {
     let width = to.len();
