@@ -27,6 +27,11 @@ impl Absent {
         (NAME, self.0.iter().map(number).collect())
     }
 
+    /// Whether `numbers` under `name` can be these, of as many clients.
+    pub(crate) fn may_be(&self, name: &str, numbers: &[f64]) -> bool {
+        name == NAME && numbers.len() == self.0.len()
+    }
+
     /// Takes back what a checkpoint holds under `name`, if it is this.
     pub(crate) fn restore(&mut self, name: &str, numbers: &[f64]) {
         if name == NAME {

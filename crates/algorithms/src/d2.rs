@@ -196,6 +196,10 @@ impl Algorithm for Running {
             .collect()
     }
 
+    fn state_rows(&self, name: &str) -> Option<usize> {
+        (name == "adapted").then_some(self.rows().count)
+    }
+
     fn restore(&mut self, name: &str, stack: Stack) {
         if name == "adapted" {
             self.adapted = Some(stack);
@@ -204,6 +208,10 @@ impl Algorithm for Running {
 
     fn numbers(&self) -> Vec<(&'static str, Vec<f64>)> {
         vec![self.gone.numbers()]
+    }
+
+    fn may_keep(&self, name: &str, numbers: &[f64]) -> bool {
+        self.gone.may_be(name, numbers)
     }
 
     fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {

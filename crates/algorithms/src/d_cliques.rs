@@ -184,6 +184,10 @@ impl Algorithm for Running {
         self.velocity.state()
     }
 
+    fn state_rows(&self, name: &str) -> Option<usize> {
+        KeptVelocity::is_called(name).then_some(self.rows().count)
+    }
+
     fn restore(&mut self, name: &str, stack: Stack) {
         self.velocity.restore(name, stack);
     }

@@ -1,7 +1,7 @@
 //! Decentralized federated averaging, with and without momentum, whole or quantised.
 
 use crate::aggregation::{PartialAggregation, exchange, messages_of, weighted_means};
-use crate::quantise::Quantise;
+use crate::quantise::{Heard, Quantise};
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting, messages_over};
 use crate::training::{Training, method_config};
 use crate::{AlgorithmError, Configured};
@@ -164,17 +164,15 @@ impl Running {
         let bytes = self.exchange.message_bytes(&self.setting);
         *models = match self.exchange.aggregation {
             Some(aggregation) => {
-                let heard = aggregation.subsets(round);
-                let mixing = Mixing::new(&weighted_means(&heard, &self.setting.shard_sizes)?);
-                round.traffic.messages(messages_of(&heard, bytes));
+                let subsets = aggregation.subsets(round);
+                let mixing = Mixing::new(&weighted_means(&subsets, &self.setting.shard_sizes)?);
+                round.traffic.messages(messages_of(&subsets, bytes));
+                let heard = Heard::of(&subsets);
                 quantise.average((models, before), &heard, &mixing, round)?
             }
             None => {
                 round.exchange_models(bytes);
-                let overlay = round.overlay();
-                let heard: Vec<Vec<u32>> = (0..overlay.nodes())
-                    .map(|node| overlay.neighbours(node).to_vec())
-                    .collect();
+                let heard = Heard::over(round.overlay());
                 quantise.average((models, before), &heard, round.mixing(), round)?
             }
         };

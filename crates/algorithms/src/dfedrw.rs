@@ -436,6 +436,12 @@ impl Algorithm for Running {
         )]
     }
 
+    fn may_keep(&self, name: &str, numbers: &[f64]) -> bool {
+        let is_client = |at: &f64| (0..self.setting.clients).contains(&(*at as usize));
+        let walks = numbers.is_empty() || numbers.len() == self.config.walkers;
+        name == "at" && walks && numbers.iter().all(is_client)
+    }
+
     fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {
         if name == "at" {
             self.at = numbers.into_iter().map(|client| client as u32).collect();

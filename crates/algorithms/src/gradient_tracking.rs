@@ -144,6 +144,10 @@ impl Algorithm for Running {
             .collect()
     }
 
+    fn state_rows(&self, name: &str) -> Option<usize> {
+        matches!(name, "tracker" | "gradient").then_some(self.rows().count)
+    }
+
     fn restore(&mut self, name: &str, stack: Stack) {
         match name {
             "tracker" => self.tracker = Some(stack),
@@ -154,6 +158,10 @@ impl Algorithm for Running {
 
     fn numbers(&self) -> Vec<(&'static str, Vec<f64>)> {
         vec![self.gone.numbers()]
+    }
+
+    fn may_keep(&self, name: &str, numbers: &[f64]) -> bool {
+        self.gone.may_be(name, numbers)
     }
 
     fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {

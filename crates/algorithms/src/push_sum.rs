@@ -111,6 +111,10 @@ impl Algorithm for Running {
         vec![("weights", self.weights.clone())]
     }
 
+    fn may_keep(&self, name: &str, numbers: &[f64]) -> bool {
+        name == "weights" && numbers.len() == self.setting.clients
+    }
+
     fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {
         if name == "weights" {
             self.weights = numbers;

@@ -118,6 +118,10 @@ impl Algorithm for Running {
             .collect()
     }
 
+    fn state_rows(&self, name: &str) -> Option<usize> {
+        (name == "movement").then_some(self.rows().count)
+    }
+
     fn restore(&mut self, name: &str, stack: Stack) {
         if name == "movement" {
             self.movement = Some(stack);

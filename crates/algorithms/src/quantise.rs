@@ -3,6 +3,7 @@
 use crate::error::AlgorithmError;
 use crate::round::Round;
 use meshfold_engine::{Key, Mixing, NormScope, Purpose, Quantiser, Stack, stream};
+use meshfold_topology::Overlay;
 use rand::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -96,7 +97,7 @@ impl Quantise {
 
 impl Quantise {
     /// Every row of `after` averaged over those that it hears, quantised differences to `before` having been sent;
-    /// `heard[i]` are the rows, itself maybe among them, whose weights are not zero in row `i` of `mixing`.
+    /// `heard` says who hears whom by `mixing`.
     ///
     /// # Interpretation
     /// Nothing is quantised that is not sent: a row that no other hears counts as it is in its own average, and one that
@@ -104,17 +105,17 @@ impl Quantise {
     pub(crate) fn average(
         self,
         (after, before): (&Stack, &Stack),
-        heard: &[Vec<u32>],
+        heard: &Heard,
         mixing: &Mixing,
         round: &Round<'_>,
     ) -> Result<Stack, AlgorithmError> {
         let ones = vec![1.0; before.rows()];
         let mut sent = self.difference(after, before, round, 0)?; // Q^t(l)
-        let own = unsent(heard);
+        let own = &heard.unsent;
         if !own.is_empty() {
-            let mut exact = after.gather(&own)?;
-            exact.add_scaled(&before.gather(&own)?, &vec![-1.0; own.len()])?;
-            sent.scatter(&own, &exact)?;
+            let mut exact = after.gather(own)?;
+            exact.add_scaled(&before.gather(own)?, &vec![-1.0; own.len()])?;
+            sent.scatter(own, &exact)?;
         }
         if self.aggregate == Aggregate::Replica {
             sent.add_scaled(before, &ones)?;
@@ -123,31 +124,50 @@ impl Quantise {
         if self.aggregate == Aggregate::Printed {
             sent.add_scaled(before, &ones)?; // (14)
         }
-        let alone = unmixed(heard);
+        let alone = &heard.alone;
         if !alone.is_empty() {
-            sent.scatter(&alone, &after.gather(&alone)?)?;
+            sent.scatter(alone, &after.gather(alone)?)?;
         }
         Ok(sent)
     }
 }
 
-/// Rows that no other hears.
-fn unsent(heard: &[Vec<u32>]) -> Vec<u32> {
-    let mut sent = vec![false; heard.len()];
-    for (to, from) in (0..).zip(heard) {
-        let others = from.iter().filter(|from| **from != to);
-        others.for_each(|from| sent[*from as usize] = true);
-    }
-    let rows = (0..).zip(sent).filter(|(_, sent)| !sent);
-    rows.map(|(row, _)| row).collect()
+/// Who hears nobody in an exchange, and who is heard by nobody.
+pub(crate) struct Heard {
+    /// Rows that no other hears, ascending.
+    unsent: Vec<u32>,
+    /// Rows that hear no other, ascending.
+    alone: Vec<u32>,
 }
 
-/// Rows that hear no other.
-fn unmixed(heard: &[Vec<u32>]) -> Vec<u32> {
-    let rows = (0..)
-        .zip(heard)
-        .filter(|(row, from)| from.iter().all(|from| from == row));
-    rows.map(|(row, _)| row).collect()
+impl Heard {
+    /// In an exchange in which row `i` hears `heard[i]`, itself maybe among them.
+    pub(crate) fn of(heard: &[Vec<u32>]) -> Self {
+        let mut sent = vec![false; heard.len()];
+        for (to, from) in (0..).zip(heard) {
+            let others = from.iter().filter(|from| **from != to);
+            others.for_each(|from| sent[*from as usize] = true);
+        }
+        let unsent = (0..).zip(sent).filter(|(_, sent)| !sent);
+        let alone = (0..)
+            .zip(heard)
+            .filter(|(row, from)| from.iter().all(|from| from == row));
+        Self {
+            unsent: unsent.map(|(row, _)| row).collect(),
+            alone: alone.map(|(row, _)| row).collect(),
+        }
+    }
+
+    /// In an exchange among all neighbours of an overlay.
+    pub(crate) fn over(overlay: &Overlay) -> Self {
+        let nodes = 0..overlay.nodes() as u32;
+        let unsent = |node: &u32| overlay.listeners(*node as usize).is_empty();
+        let alone = |node: &u32| overlay.degree(*node as usize) == 0;
+        Self {
+            unsent: nodes.clone().filter(unsent).collect(),
+            alone: nodes.filter(alone).collect(),
+        }
+    }
 }
 
 #[cfg(test)]

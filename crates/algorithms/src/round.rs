@@ -251,6 +251,11 @@ pub trait Algorithm: Send {
         Vec::new()
     }
 
+    /// Rows of the stack that [`Algorithm::state`] may give under `name`; none if it gives no such stack.
+    fn state_rows(&self, _name: &str) -> Option<usize> {
+        None
+    }
+
     /// Takes back a stack that [`Algorithm::state`] named; an unknown name is ignored.
     fn restore(&mut self, _name: &str, _stack: Stack) {}
 
@@ -259,6 +264,11 @@ pub trait Algorithm: Send {
         Vec::new()
     }
 
-    /// Takes back numbers that [`Algorithm::numbers`] named; an unknown name is ignored.
+    /// Whether [`Algorithm::numbers`] may give `numbers` under this name.
+    fn may_keep(&self, _name: &str, _numbers: &[f64]) -> bool {
+        false
+    }
+
+    /// Takes back numbers that [`Algorithm::numbers`] named and the method [may keep](Algorithm::may_keep).
     fn restore_numbers(&mut self, _name: &str, _numbers: Vec<f64>) {}
 }

@@ -194,6 +194,14 @@ impl Algorithm for Running {
             .collect()
     }
 
+    fn state_rows(&self, name: &str) -> Option<usize> {
+        match name {
+            "variates" => Some(self.setting.clients),
+            "variate" => Some(1),
+            _ => None,
+        }
+    }
+
     fn restore(&mut self, name: &str, stack: Stack) {
         match name {
             "variates" => self.variates = Some(stack),
@@ -204,6 +212,10 @@ impl Algorithm for Running {
 
     fn numbers(&self) -> Vec<(&'static str, Vec<f64>)> {
         vec![self.absent.numbers()]
+    }
+
+    fn may_keep(&self, name: &str, numbers: &[f64]) -> bool {
+        self.absent.may_be(name, numbers)
     }
 
     fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {

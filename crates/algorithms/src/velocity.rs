@@ -9,6 +9,9 @@ use meshfold_engine::{Amount, RowWork, Stack, Velocity};
 #[derive(Debug, Default)]
 pub(crate) struct KeptVelocity(Option<Stack>);
 
+/// The name among the stacks of a checkpoint.
+const NAME: &str = "velocity";
+
 impl KeptVelocity {
     /// What local steps are given.
     pub(crate) fn of_training(&mut self, models: &Stack, training: &Training) -> Velocity<'_> {
@@ -47,15 +50,17 @@ impl KeptVelocity {
 
     /// For [`Algorithm::state`](crate::Algorithm::state).
     pub(crate) fn state(&self) -> Vec<(&'static str, &Stack)> {
-        self.0
-            .iter()
-            .map(|velocity| ("velocity", velocity))
-            .collect()
+        self.0.iter().map(|velocity| (NAME, velocity)).collect()
+    }
+
+    /// Whether a checkpoint has the velocity under `name`.
+    pub(crate) fn is_called(name: &str) -> bool {
+        name == NAME
     }
 
     /// For [`Algorithm::restore`](crate::Algorithm::restore).
     pub(crate) fn restore(&mut self, name: &str, stack: Stack) {
-        if name == "velocity" {
+        if Self::is_called(name) {
             self.0 = Some(stack);
         }
     }

@@ -3,6 +3,7 @@
 use crate::AlgorithmError;
 use crate::aggregation::{aggregation_stream, messages_of, subset, weighted_means};
 use crate::dfedrw::{Running, Walks};
+use crate::quantise::Heard;
 use crate::round::Round;
 use crate::walk::Source;
 use meshfold_engine::{Mixing, Stack};
@@ -58,7 +59,7 @@ impl Running {
             unreachable!("clients that hold rows are left with models")
         };
         if let Some(quantise) = self.config.quantise {
-            *models = quantise.average((&last, models), &subsets, &mixing, round)?; // (14)
+            *models = quantise.average((&last, models), &Heard::of(&subsets), &mixing, round)?; // (14)
             return Ok(());
         }
         last.mix(&mixing)?; // (11)
@@ -107,7 +108,12 @@ impl Running {
             .collect();
         let mixing = Mixing::new(&weighted_means(&subsets, &examples)?);
         if let Some(quantise) = self.config.quantise {
-            *models = quantise.average((&walks.models, models), &subsets, &mixing, round)?;
+            *models = quantise.average(
+                (&walks.models, models),
+                &Heard::of(&subsets),
+                &mixing,
+                round,
+            )?;
             return Ok(());
         }
         walks.models.mix(&mixing)?;

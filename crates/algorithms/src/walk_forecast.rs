@@ -5,6 +5,9 @@ use crate::dfedrw::Dfedrw;
 use crate::walk::{Aggregators, Source, WalkRows};
 use meshfold_topology::Overlay;
 
+/// Up to this many nodes the edges of a complete overlay are summed up one by one; above, their sum is known.
+const LISTED_NODES: usize = 20_000;
+
 impl Dfedrw {
     /// Expected messages of a round in which all clients are alive.
     ///
@@ -80,6 +83,9 @@ impl Dfedrw {
 
 /// Probability that a walker at a client drawn uniformly moves on, by (7).
 fn moving(overlay: &Overlay) -> f64 {
+    if overlay.is_complete() && overlay.nodes() > LISTED_NODES {
+        return 1.0 - 1.0 / overlay.nodes() as f64;
+    }
     let degree = |node: u32| overlay.degree(node as usize) as f64 + 1.0;
     let both: f64 = overlay
         .edges()

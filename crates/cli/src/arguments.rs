@@ -9,6 +9,7 @@ use meshfold_engine::{Device, DeviceRequest, Instructions};
 use meshfold_experiment::{ConfigError, Source};
 
 use crate::failure::Failure;
+use crate::terminal;
 
 /// Decentralized federated learning: a thousand clients in one kernel.
 #[derive(Debug, Parser)]
@@ -315,6 +316,9 @@ impl DataArguments {
     }
 }
 
+/// The most threads, on a machine of few cores.
+const MOST_THREADS: usize = 1024;
+
 /// What to compute on.
 #[derive(Debug, Args)]
 pub(crate) struct DeviceArguments {
@@ -324,8 +328,8 @@ pub(crate) struct DeviceArguments {
     /// Threads of the processor [default: all cores]
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// Instruction set of the processor, for the same bits on every machine that has it: avx512, avx2, neon or portable
-    /// [default: the widest]
+    /// Instruction set of the processor, for the same bits on every machine that has it: avx512, avx2, neon, or portable,
+    /// which every processor has [default: the widest]
     #[arg(long, value_name = "SET")]
     cpu: Option<Instructions>,
 }
@@ -338,12 +342,28 @@ impl DeviceArguments {
     pub(crate) fn open(&self) -> Result<Device, Failure> {
         let threads = self.threads.map(usize::from);
         if let Some(threads) = threads {
-            // Datasets are drawn on the global threads. Were they started already, they would stay as they are.
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(threads)
-                .build_global()
-                .ok();
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            let most = MOST_THREADS.max(4 * cores);
+            if threads > most {
+                return Err(Failure::refused(format_args!(
+                    "--threads: found {threads}, needed at most {most}: there are {cores} cores for this program"
+                )));
+            }
+            if threads > cores {
+                terminal::line(&format!(
+                    "warning: --threads: {threads} threads share {cores} cores, which is slower than a thread for each core"
+                ));
+            }
         }
+        // Datasets are drawn on the global threads, which nobody has started before.
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads.unwrap_or(0))
+            .build_global()
+            .map_err(|error| {
+                Failure::refused(format_args!(
+                    "the threads of the program cannot be started: {error}; raise the limits of the process, such as `ulimit -v`"
+                ))
+            })?;
         Ok(Device::open(self.device, threads, self.cpu)?)
     }
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use meshfold_data::DataError;
 use meshfold_engine::EngineError;
-use meshfold_experiment::{ConfigError, ReportError, RunError};
+use meshfold_experiment::{ConfigError, ReportError, RunError, plain_write_error};
 use meshfold_topology::TopologyError;
 use meshfold_topology::protocol::ChurnError;
 use miette::Report;
@@ -63,6 +63,15 @@ impl From<DataError> for Failure {
     fn from(error: DataError) -> Self {
         match error {
             DataError::Fetch { .. } => Self::broken(error),
+            DataError::Io {
+                action,
+                path,
+                source,
+            } if source.kind() == io::ErrorKind::FileTooLarge => Self::broken(DataError::Io {
+                action,
+                path,
+                source: plain_write_error(source),
+            }),
             _ => Self::refused(error),
         }
     }
@@ -110,7 +119,8 @@ impl From<io::Error> for Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::Unread,
             _ => Self::broken(format_args!(
-                "standard output cannot be written to: {error}"
+                "standard output cannot be written to: {}",
+                plain_write_error(error)
             )),
         }
     }

@@ -1,25 +1,27 @@
-//! Ctrl-C: the first asks the run in progress to end after its round, the second ends the program.
+//! Ctrl-C: the first asks the runs in progress to end after their round, the second ends the program.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::failure::Failure;
+use crate::signals::{self, Request};
 use crate::terminal;
 
-/// From here on Ctrl-C, or a request of the system to end, makes the flag true.
+/// From here on Ctrl-C, or a request of the system to end, makes the flag true. A request that was ignored when the program
+/// started stays so: `nohup` goes on after its terminal is closed.
 ///
 /// # Errors
 /// [`Failure::Broken`] if the system does not let it be caught.
 pub(crate) fn listen() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&stop);
-    let listener = move || {
-        if asked.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
-        }
-        terminal::line("stopping after this round; once more Ctrl-C ends at once");
+    let react = move |request| match (asked.swap(true, Ordering::Relaxed), request) {
+        (false, _) => terminal::line("stopping after this round; once more Ctrl-C ends at once"),
+        // A terminal that is closed may say so twice, and after another request.
+        (true, Request::Hangup) => {}
+        (true, Request::End) => std::process::exit(130),
     };
-    ctrlc::set_handler(listener)
+    signals::catch(react)
         .map_err(|error| Failure::broken(format_args!("Ctrl-C cannot be caught: {error}")))?;
     Ok(stop)
 }

@@ -11,6 +11,7 @@ mod figures;
 mod interruption;
 mod json_lines;
 mod progress;
+mod signals;
 mod table;
 mod terminal;
 
@@ -29,6 +30,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     terminal::prepare(arguments.verbose);
+    signals::outlive_file_size_limit();
     let done = match &arguments.command {
         Command::Run(arguments) => run::run(arguments),
         Command::Plan(arguments) => plan::plan(arguments),

@@ -41,6 +41,13 @@ pub(crate) fn prepare(verbose: u8) {
     };
     miette::set_hook(Box::new(handler)).expect("it is set once, before any error");
     std::panic::set_hook(Box::new(|panic| {
+        if meshfold_experiment::is_guarded() {
+            return;
+        }
+        #[cfg(feature = "gpu")]
+        if meshfold_engine::is_told_by_runs(panic) {
+            return;
+        }
         let place = panic
             .location()
             .map(|place| format!(" at {}:{}", place.file(), place.line()));

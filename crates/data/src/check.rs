@@ -1,11 +1,12 @@
 //! Compares the files of a dataset with its manifest.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::manifest::Content;
 use crate::packing::Packing;
 use crate::place::Place;
-use crate::{DataFolder, Manifest, ManifestFile, payload};
+use crate::{DataError, DataFolder, Manifest, ManifestFile, payload};
 
 /// What was found of a dataset, file by file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +54,11 @@ pub enum FileStatus {
         /// Bytes needed.
         needed: u64,
     },
+    /// More than the needed bytes of content; reading ends there, so that nobody knows how many more.
+    Overlong {
+        /// Bytes needed.
+        needed: u64,
+    },
     /// The right number of bytes, but other bytes.
     WrongChecksum {
         /// SHA-256 found.
@@ -85,9 +91,9 @@ pub fn check(manifest: &Manifest, folder: &DataFolder) -> CheckReport {
                 status: check_file(&place, file),
                 path: place.path(),
             },
-            Err(_) => FileCheck {
+            Err(error) => FileCheck {
                 path: manifest.folder(folder).join(&file.name),
-                status: FileStatus::Missing,
+                status: absent(&error),
             },
         }
     });
@@ -95,6 +101,16 @@ pub fn check(manifest: &Manifest, folder: &DataFolder) -> CheckReport {
         dataset: manifest.name.clone(),
         files: files.collect(),
     }
+}
+
+/// The state of a file that was not found because of `error`.
+fn absent(error: &DataError) -> FileStatus {
+    let reason = match error {
+        _ if error.is_missing() => return FileStatus::Missing,
+        DataError::Io { source, .. } => source.to_string(),
+        other => other.to_string(),
+    };
+    FileStatus::Unreadable { reason }
 }
 
 /// Checks one file that exists.
@@ -113,9 +129,12 @@ pub(crate) fn check_file(place: &Place, file: &ManifestFile) -> FileStatus {
             }
         },
         // The content decides; the packing only explains what is wrong when the content is.
-        Ok((found, _)) => as_packed(place, file).unwrap_or(FileStatus::WrongSize {
-            found,
-            needed: limit,
+        Ok((found, _)) => as_packed(place, file).unwrap_or(match found > limit {
+            true => FileStatus::Overlong { needed: limit },
+            false => FileStatus::WrongSize {
+                found,
+                needed: limit,
+            },
         }),
         Err(error) => as_packed(place, file).unwrap_or(FileStatus::Unreadable {
             reason: error.to_string(),
@@ -132,13 +151,14 @@ fn as_packed(place: &Place, file: &ManifestFile) -> Option<FileStatus> {
     if packing == Packing::Plain || packing != Packing::of(Path::new(&file.name)) {
         return None;
     }
-    let found = payload::file_digest(path).ok()?;
-    if found.bytes != file.bytes {
+    let length = fs::metadata(path).ok()?.len();
+    if length != file.bytes {
         return Some(FileStatus::WrongSize {
-            found: found.bytes,
+            found: length,
             needed: file.bytes,
         });
     }
+    let found = payload::file_digest(path, file.bytes).ok()?;
     let needed = file.sha256.clone()?;
     Some(FileStatus::WrongChecksum {
         found: found.sha256,

@@ -1,5 +1,7 @@
 //! `csv`: any table of numbers with a label in every row.
 
+mod columns;
+mod fault;
 mod records;
 
 use std::io::Read;
@@ -9,21 +11,25 @@ use std::path::{Path, PathBuf};
 use csv::ByteRecord;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::fault::Fault;
+use self::fault::Flaw;
 use self::records::{Records, text};
 use crate::dealt::{Dealt, Tagged};
-use crate::fault::Fault;
+use crate::excerpt::excerpt;
 use crate::table::{self, MOST_NUMBERS, Words};
 use crate::{DataError, DataFolder, Examples, Input, Outline, Shape, Splits, payload};
 
 const NAME: &str = "csv";
 /// Bytes that one unpacked file may have.
 const MOST_BYTES: u64 = 1 << 36;
+/// Classes that labels of 16 bits tell apart.
+const MOST_CLASSES: usize = u16::MAX as usize;
 
 /// Settings of a table: every column but the label and the client is a feature.
 ///
 /// Files are named inside the data folder and may be packed (`.gz`, `.bz2`, `.xz`, `.zst`). The classes are the different
 /// labels of all files in their order, as numbers if all of them are numbers, else as words; the owners are the different
-/// values of the client's column in the same way.
+/// values of the client's column in the same way. A row may have 16 MiB.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CsvTable {
@@ -120,7 +126,7 @@ impl CsvTable {
         for (path, end) in files.iter().zip(&table.ends) {
             let known = (table.width, end - first);
             numbers(self.content(path)?, self, known, &mut dealt)
-                .map_err(|fault| fault.of(NAME, path))?;
+                .map_err(|fault| fault.of(path))?;
             first = *end;
         }
         if self.standardise {
@@ -145,7 +151,7 @@ impl CsvTable {
     }
 
     /// The file of the table, then that of the test examples if there is one.
-    fn files(&self, folder: &DataFolder) -> Result<Vec<PathBuf>, DataError> {
+    pub(crate) fn files(&self, folder: &DataFolder) -> Result<Vec<PathBuf>, DataError> {
         self.validate()?;
         let mut files = vec![table::inside(NAME, "file", &self.file, folder)?];
         if let CsvTest::File(file) = &self.test {
@@ -163,26 +169,25 @@ impl CsvTable {
         let mut read = None;
         for path in files {
             let next = table(self.content(path)?, self, read);
-            read = Some(next.map_err(|fault| fault.of(NAME, path))?);
+            read = Some(next.map_err(|fault| fault.of(path))?);
         }
         let mut table = read.expect("there is a file");
         let (labels, clients) = (take(&mut table.labels), take(&mut table.clients));
         let (count, classes) = (labels.len(), labels.different());
         let (train, test) = match &self.test {
-            CsvTest::Share(share) => {
-                table::drawn(count, *share, self.seed).map_err(|fault| fault.of(NAME, &files[0]))?
-            }
+            CsvTest::Share(share) => table::drawn(count, *share, self.seed)
+                .map_err(|fault| Fault::Table(fault.reason).of(&files[0]))?,
             CsvTest::File(_) => {
                 let first = table.ends[0] as u32;
                 ((0..first).collect(), (first..count as u32).collect())
             }
         };
-        if !(2..=usize::from(u16::MAX)).contains(&classes) {
+        if classes < 2 {
             return Err(DataError::Setting {
                 dataset: NAME,
                 setting: "label",
                 found: format!("a column of {classes} different values"),
-                needed: "from 2 to 65535 classes".into(),
+                needed: format!("from 2 to {MOST_CLASSES} classes"),
             });
         }
         let labels = labels.numbered().into_iter().map(|label| label as u16);
@@ -224,10 +229,10 @@ pub(crate) fn table(
         Some(table) if table.width != width => {
             let needed = table.width;
             let reason = format!("{width} features found, the {needed} of the first file needed");
-            return Err(Fault::at(0_u64, reason));
+            return Err(reason.into());
         }
         Some(table) if table.names != *names => {
-            return Err(Fault::at(0_u64, other_name(table.names, names)));
+            return Err(other_name(table.names, names).into());
         }
         Some(table) => table,
         None => Table {
@@ -241,13 +246,18 @@ pub(crate) fn table(
     records.each(|record, chosen| {
         let rows = table.labels.len();
         if (rows + 1).saturating_mul(width) > MOST_NUMBERS || rows >= u32::MAX as usize {
-            return Err(format!("more than {MOST_NUMBERS} numbers"));
+            return Err(Flaw::row(format!("more than {MOST_NUMBERS} numbers")));
         }
-        table.labels.push(&word(record, chosen.label)?);
-        if let Some(client) = chosen.client {
-            table.clients.push(&word(record, client)?);
+        take_word(record, chosen.label, "a label", &mut table.labels)?;
+        if table.labels.different() > MOST_CLASSES {
+            let reason =
+                format!("more than {MOST_CLASSES} different labels; does it hold classes?");
+            return Err(Flaw::cell(chosen.label, reason));
         }
-        Ok(())
+        match chosen.client {
+            Some(client) => take_word(record, client, "a client", &mut table.clients),
+            None => Ok(()),
+        }
     })?;
     table.ends.push(table.labels.len());
     Ok(table)
@@ -259,17 +269,28 @@ fn other_name(first: Option<Vec<String>>, second: &Option<Vec<String>>) -> Strin
     let mut pairs = first.zip(second).enumerate();
     match pairs.find(|(_, (needed, found))| needed != found) {
         Some((column, (needed, found))) => {
+            let (found, needed) = (excerpt(found), excerpt(needed));
             format!("column {column} is called `{found}`, `{needed}` as in the first file needed")
         }
         None => "the names of the first file's columns needed".into(),
     }
 }
 
-/// The word in a column.
-fn word(record: &ByteRecord, column: usize) -> Result<String, String> {
+/// Appends the word in a column, which is `what`, to `words`.
+fn take_word(
+    record: &ByteRecord,
+    column: usize,
+    what: &str,
+    words: &mut Words,
+) -> Result<(), Flaw> {
     match text(record, column)? {
-        "" => Err(format!("column {column} is empty, a value needed")),
-        text => Ok(text.to_owned()),
+        "" => {
+            let reason = format!("found an empty cell, {what} is needed");
+            Err(Flaw::cell(column, reason))
+        }
+        text => words
+            .push(text)
+            .map_err(|reason| Flaw::cell(column, reason)),
     }
 }
 
@@ -290,17 +311,17 @@ pub(crate) fn numbers(
             "{} features found, {width} before",
             records.width()
         ));
-        return Err(Fault::at(0_u64, reason));
+        return Err(reason.into());
     }
     let mut found = 0;
     records.each(|record, chosen| {
         if found == rows {
-            return Err(changed(format!("more than {rows} rows found")));
+            return Err(Flaw::row(changed(format!("more than {rows} rows found"))));
         }
         found += 1;
         let row = dealt.next_row();
         for column in 0..record.len() {
-            if column != chosen.label && Some(column) != chosen.client {
+            if chosen.is_feature(column) {
                 row.push(number(record, column)?);
             }
         }
@@ -308,21 +329,31 @@ pub(crate) fn numbers(
     })?;
     match found == rows {
         true => Ok(()),
-        false => Err(Fault::at(
-            0_u64,
-            changed(format!("{found} rows found, {rows} before")),
-        )),
+        false => Err(changed(format!("{found} rows found, {rows} before")).into()),
     }
 }
 
 /// The number in a column.
-fn number(record: &ByteRecord, column: usize) -> Result<f32, String> {
+fn number(record: &ByteRecord, column: usize) -> Result<f32, Flaw> {
     let text = text(record, column)?;
     match text.parse::<f32>() {
         Ok(value) if value.is_finite() => Ok(value),
-        _ => {
-            let shown: String = text.chars().take(40).collect();
-            Err(format!("column {column}: `{shown}` is no finite number"))
+        parsed => Err(Flaw::cell(column, no_number(text, parsed.is_ok()))),
+    }
+}
+
+/// What is wrong with a feature that is not finite, though it may be a number.
+fn no_number(text: &str, is_number: bool) -> String {
+    if text.is_empty() {
+        return "found an empty cell, a number is needed: fill it in, or leave the row out".into();
+    }
+    let shown = excerpt(text);
+    let is_finite = text.parse::<f64>().is_ok_and(f64::is_finite);
+    match (is_number, is_finite) {
+        (true, true) => format!("`{shown}` is too large, at most {:e} is needed", f32::MAX),
+        (true, false) => format!("`{shown}` is no finite number"),
+        (false, _) => {
+            format!("`{shown}` is no number, but all columns besides label and client are features")
         }
     }
 }

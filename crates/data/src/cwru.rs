@@ -14,6 +14,7 @@ use self::spectrum::{BINS, WINDOW};
 use crate::mat5::{self, Array};
 use crate::{
     DataError, DataFolder, Examples, Input, Manifest, Outline, Published, Shape, Splits, payload,
+    regular,
 };
 
 const NAME: &str = "cwru";
@@ -241,9 +242,9 @@ impl Cwru {
             return Ok(manifest.locate(file, folder)?.path());
         }
         let path = manifest.folder(folder).join(&name);
-        match path.is_file() {
-            true => Ok(path),
-            false => Err(DataError::NoRecording {
+        match regular::first([path.clone()])? {
+            Some(path) => Ok(path),
+            None => Err(DataError::NoRecording {
                 number: recording.condition.number(recording.load),
                 path,
                 origin: folder.origin(),

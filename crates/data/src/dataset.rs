@@ -15,7 +15,7 @@ use crate::npz_table::NpzTable;
 use crate::qmnist::Qmnist;
 use crate::reddit::Reddit;
 use crate::shakespeare::Shakespeare;
-use crate::{DataError, DataFolder, Outline, Published, Splits};
+use crate::{DataError, DataFolder, Outline, OwnFiles, Published, Splits};
 
 /// A dataset and its settings: `{mnist: {validation: 10000}}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,6 +99,17 @@ impl DatasetConfig {
             Self::Reddit(reddit) => reddit.outline(folder),
             Self::Cwru(cwru) => cwru.outline(folder),
         }
+    }
+
+    /// The files of `csv` and `npz`; none of other datasets.
+    pub fn own_files(&self, folder: &DataFolder) -> OwnFiles {
+        let files = match self {
+            Self::Csv(table) => table.files(folder),
+            Self::Npz(table) => table.files(folder),
+            _ => Ok(Vec::new()),
+        };
+        // Reading the dataset reports a missing file.
+        OwnFiles::new(files.unwrap_or_default())
     }
 
     /// What is published of the dataset, for plans before its files are there; nothing of a user's own tables, of text that

@@ -115,6 +115,8 @@ pub enum DataError {
     NoTable {
         /// Name of the dataset.
         dataset: &'static str,
+        /// The setting that names it.
+        setting: &'static str,
         /// Where it was looked for.
         path: PathBuf,
         /// How the folder was chosen.
@@ -168,6 +170,16 @@ pub enum DataError {
         /// Where in the decompressed content the fault lies.
         offset: u64,
         /// What was found and what was needed.
+        reason: String,
+    },
+    /// A user's table holds something that cannot be used.
+    #[error("{dataset}: {}: {reason}", .path.display())]
+    Table {
+        /// Name of the dataset.
+        dataset: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What was found, in which line and column if it is in one, and what was needed.
         reason: String,
     },
     /// The operating system refused.
@@ -243,9 +255,13 @@ pub struct MirrorFailure {
 }
 
 impl DataError {
-    /// Whether files of a published dataset are not there.
+    /// Whether files of a published dataset are not there, or links lead to where they are not.
     pub fn is_missing(&self) -> bool {
-        matches!(self, Self::Missing { .. } | Self::NoRecording { .. })
+        match self {
+            Self::Missing { .. } | Self::NoRecording { .. } => true,
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
+            _ => false,
+        }
     }
 
     /// Checks that `setting` of `dataset` is in `range`.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use burn_dataset::{Dataset, DatasetError};
 
+use crate::digest::{Digest, Kept};
 use crate::features::{Features, Input, Scale, Shape, Windows};
 use crate::{DataError, Labelled, Partition};
 
@@ -17,6 +18,7 @@ pub struct Examples {
     label_names: Option<&'static [&'static str]>,
     owners: Option<Vec<u32>>,
     owner_names: Option<Arc<Vec<String>>>,
+    digest: Kept,
 }
 
 impl Examples {
@@ -127,6 +129,7 @@ impl Examples {
             label_names: None,
             owners: None,
             owner_names: None,
+            digest: Kept::default(),
         })
     }
 
@@ -143,6 +146,7 @@ impl Examples {
     pub fn with_owners(mut self, owners: Vec<u32>) -> Self {
         assert_eq!(owners.len(), self.len(), "one owner per example");
         self.owners = Some(owners);
+        self.digest = Kept::default();
         self
     }
 
@@ -251,6 +255,15 @@ impl Examples {
         self.owner_names.as_deref().map(Vec::as_slice)
     }
 
+    /// SHA-256 of features, labels, classes, the shape of an example, and owners. It is computed on first use.
+    pub fn digest(&self) -> &str {
+        self.digest.or(|| {
+            let digest = Digest::of("examples").input(self.input).count(self.classes);
+            let digest = self.features.digested(digest);
+            digest.labels(&self.labels).owners(self.owners())
+        })
+    }
+
     /// What a [`Partitioner`](crate::Partitioner) sees of the examples.
     pub fn labelled(&self) -> Labelled<'_> {
         Labelled {
@@ -270,6 +283,7 @@ impl Examples {
             labels: indices.iter().map(|index| self.labels[of(index)]).collect(),
             owners: owners.map(|owners| indices.iter().map(|index| owners[of(index)]).collect()),
             owner_names: self.owner_names.clone(),
+            digest: Kept::default(),
             ..*self
         }
     }
@@ -287,6 +301,7 @@ impl Examples {
             labels: [self.labels.as_slice(), &others.labels].concat(),
             owners: owners.map(|(first, second)| [first.as_slice(), second].concat()),
             owner_names: self.owner_names.clone(),
+            digest: Kept::default(),
             ..*self
         }
     }
@@ -298,6 +313,7 @@ impl Examples {
         if let Some(owners) = &mut self.owners {
             owners.truncate(count);
         }
+        self.digest = Kept::default();
         self
     }
 }
@@ -464,6 +480,46 @@ mod tests {
         assert_eq!(dealt.test.bytes(), Some([10, 20, 30, 40].as_slice()));
         assert_eq!(dealt.test.labels(), [1, 1]);
         assert_eq!(dealt.test.owners(), Some([5, 9].as_slice()));
+    }
+
+    #[test]
+    fn a_digest_depends_on_everything_that_a_model_or_a_partition_sees() {
+        let examples = three();
+        let digest = examples.digest().to_owned();
+        assert_eq!(digest.len(), 64);
+        assert_eq!(three().digest(), digest);
+        let others = [
+            three().truncated(2),
+            three().with_owners(vec![0, 0, 0]),
+            three().with_owners(vec![0, 0, 1]),
+            three().selected(&[1, 0, 2]),
+            three().followed_by(&three()),
+            Examples {
+                labels: vec![0, 1, 0],
+                ..three()
+            },
+            Examples {
+                classes: 3,
+                ..three()
+            },
+            Examples {
+                input: Input::Numbers(Shape::flat(2)),
+                classes: 4,
+                ..three()
+            },
+            Examples::new(vec![0; 6], vec![0, 1, 1], PIXELS, 2, Scale::UNIT).unwrap(),
+            Examples::numbers(vec![0.0; 6], vec![0, 1, 1], PIXELS, 2).unwrap(),
+            Examples::numbers(vec![-0.0; 6], vec![0, 1, 1], PIXELS, 2).unwrap(),
+        ];
+        let text = |words: [u16; 6]| {
+            Examples::windows(Arc::new(words.to_vec()), vec![0, 3], 2, 6).unwrap()
+        };
+        let texts = [text([3, 1, 4, 1, 5, 2]), text([3, 0, 4, 1, 5, 2])];
+        let all = others.iter().chain(&texts).map(Examples::digest);
+        let mut different: Vec<&str> = all.chain([digest.as_str()]).collect();
+        different.sort_unstable();
+        different.dedup();
+        assert_eq!(different.len(), others.len() + texts.len() + 1);
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::digest::Digest;
+
 /// Shape of one example's features, `channels * height * width = D`, stored in that order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -182,6 +184,22 @@ impl Windows {
 }
 
 impl Features {
+    /// Adds these features to `digest`.
+    pub(crate) fn digested(&self, digest: Digest) -> Digest {
+        match self {
+            Self::Bytes { values, scales } => {
+                let numbers = |scale: &Scale| [scale.multiply, scale.add];
+                let scales: Vec<f32> = scales.iter().flat_map(numbers).collect();
+                digest.part("bytes", values).numbers(&scales)
+            }
+            Self::Numbers(values) => digest.numbers(values),
+            Self::Tokens(windows) => digest
+                .count(windows.length)
+                .labels(&windows.text)
+                .indices(&windows.starts),
+        }
+    }
+
     /// The features at `indices`, in that order; `width` make an example.
     pub(crate) fn selected(&self, indices: &[u32], width: usize) -> Self {
         fn rows<T: Copy>(values: &[T], indices: &[u32], width: usize) -> Vec<T> {

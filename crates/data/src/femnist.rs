@@ -4,6 +4,7 @@ mod leaf;
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -189,11 +190,11 @@ fn files(home: &Path, folder: &DataFolder) -> Result<Vec<PathBuf>, DataError> {
         looked: vec![home.to_owned()],
         origin: folder.origin(),
     };
-    if !home.is_dir() {
-        return Err(missing());
-    }
     let entries = fs::read_dir(home).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let entries = entries.map_err(DataError::io("list", home))?;
+    let entries = entries.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => missing(),
+        _ => DataError::io("list", home)(error),
+    })?;
     let is_json = |path: &PathBuf| unpacked(path).extension().is_some_and(|e| e == "json");
     let paths = entries.into_iter().map(|entry| entry.path());
     let mut paths: Vec<PathBuf> = paths.filter(is_json).collect();

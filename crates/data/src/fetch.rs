@@ -1,18 +1,18 @@
 //! Downloads a dataset's files: mirror after mirror, verified before they appear in place.
 
+mod download;
+
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tempfile::NamedTempFile;
-use ureq::Agent;
-
+use self::download::{Failure, Mirrors};
 use crate::check::check_file;
-use crate::manifest::Content;
-use crate::packing::Packing;
-use crate::payload::Sums;
-use crate::{DataError, DataFolder, Manifest, ManifestFile, MirrorFailure, payload};
+use crate::{DataError, DataFolder, Manifest, ManifestFile, MirrorFailure, regular, unfinished};
+
+/// How the names of files begin that are being fetched.
+const UNFINISHED: &str = ".fetch-";
 
 /// How to download.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,18 @@ pub struct FetchOptions {
     pub connect_timeout: Duration,
     /// Longest silence in the middle of a file.
     pub read_timeout: Duration,
+    /// Slowest rate: a file of `b` bytes must be there `grace + b / bytes_per_second` after it was asked for.
+    pub bytes_per_second: u64,
+    /// Time that every file is given besides.
+    pub grace: Duration,
+}
+
+impl FetchOptions {
+    /// The longest time for a file of so many bytes.
+    pub fn time_for(&self, bytes: u64) -> Duration {
+        let seconds = bytes.div_ceil(self.bytes_per_second.max(1));
+        self.grace.saturating_add(Duration::from_secs(seconds))
+    }
 }
 
 impl Default for FetchOptions {
@@ -31,6 +43,8 @@ impl Default for FetchOptions {
             allow_http: false,
             connect_timeout: Duration::from_secs(20),
             read_timeout: Duration::from_secs(60),
+            bytes_per_second: 50_000,
+            grace: Duration::from_secs(60),
         }
     }
 }
@@ -69,7 +83,9 @@ pub struct FetchedFile {
 ///
 /// A file is streamed into a temporary file beside its place, its size, checksum and decompressed content are checked,
 /// and only then it is renamed into place. Mirrors are tried in order. No mirror can make this write more bytes than the
-/// manifest says, on disk or decompressed. `progress` is called after every piece received.
+/// manifest says, on disk or decompressed, nor take longer than [`FetchOptions::time_for`] them, nor lead from https to
+/// anything else. `progress` is called after every piece received. What a process that was killed left half fetched is
+/// removed.
 ///
 /// # Errors
 /// [`DataError::Fetch`] with what each mirror did, if none delivers; [`DataError::ByHand`] once everything else is there,
@@ -81,25 +97,28 @@ pub fn fetch(
     options: &FetchOptions,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Fetched, DataError> {
-    let agent = agent(options);
+    let mirrors = Mirrors::new(options);
     let mut files = Vec::new();
     for manifest in manifest.with_needed() {
-        files.extend(fetch_one(&agent, manifest, folder, progress)?);
+        files.extend(fetch_one(&mirrors, manifest, folder, progress)?);
     }
     Ok(Fetched { files })
 }
 
 fn fetch_one(
-    agent: &Agent,
+    mirrors: &Mirrors,
     manifest: &Manifest,
     folder: &DataFolder,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Vec<FetchedFile>, DataError> {
     let home = manifest.folder(folder);
     let existed = home.exists();
+    if let Some(broken) = regular::broken_link(&home) {
+        return Err(DataError::io("create a file in", home)(broken));
+    }
     let (mut there, mut wanted, mut by_hand) = (Vec::new(), Vec::new(), Vec::new());
     for file in &manifest.files {
-        match (present(manifest, file, folder), wants(manifest, file)) {
+        match (present(manifest, file, folder)?, wants(manifest, file)) {
             (Some(path), _) => there.push(FetchedFile { path, url: None }),
             (None, Some(published)) if wanted.contains(&published) => {}
             (None, Some(published)) => wanted.push(published),
@@ -111,7 +130,7 @@ fn fetch_one(
     }
     let fetched: Result<Vec<_>, _> = wanted
         .iter()
-        .map(|published| fetch_file(agent, manifest, published, &home, progress))
+        .map(|published| fetch_file(mirrors, manifest, published, &home, progress))
         .collect();
     if fetched.is_err() && !existed {
         // Removes the folder only if it is empty; a file fetched before the failure keeps it.
@@ -168,25 +187,29 @@ fn wants<'a>(manifest: &'a Manifest, file: &'a ManifestFile) -> Option<Published
     })
 }
 
-fn agent(options: &FetchOptions) -> Agent {
-    Agent::config_builder()
-        .https_only(!options.allow_http)
-        .timeout_connect(Some(options.connect_timeout))
-        .timeout_recv_response(Some(options.connect_timeout))
-        .timeout_per_read(Some(options.read_timeout))
-        .user_agent(concat!("meshfold/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .into()
-}
-
 /// The place of a file that needs no download.
-fn present(manifest: &Manifest, file: &ManifestFile, folder: &DataFolder) -> Option<PathBuf> {
-    let place = manifest.locate(file, folder).ok()?;
-    check_file(&place, file).is_ok().then(|| place.path())
+///
+/// # Errors
+/// [`DataError::Io`] if the system does not let anybody see whether it is there.
+fn present(
+    manifest: &Manifest,
+    file: &ManifestFile,
+    folder: &DataFolder,
+) -> Result<Option<PathBuf>, DataError> {
+    match manifest.locate(file, folder) {
+        Ok(place) => Ok(check_file(&place, file).is_ok().then(|| place.path())),
+        Err(DataError::Io { source, path, .. })
+            if source.raw_os_error().is_some() && source.kind() != io::ErrorKind::NotADirectory =>
+        {
+            Err(DataError::io("read", path)(source))
+        }
+        // A folder that cannot be one is told when it is to be made.
+        Err(_) => Ok(None),
+    }
 }
 
 fn fetch_file(
-    agent: &Agent,
+    mirrors: &Mirrors,
     manifest: &Manifest,
     published: &Published<'_>,
     home: &Path,
@@ -195,10 +218,12 @@ fn fetch_file(
     let path = home.join(published.name);
     let parent = path.parent().unwrap_or(home);
     fs::create_dir_all(parent).map_err(DataError::io("create", parent))?;
+    unfinished::remove_leftovers(parent, UNFINISHED);
     let mut failures = Vec::new();
     for url in published.urls {
-        let mut part = temporary(parent)?;
-        match download(agent, url, published, &mut part, progress) {
+        let mut part = unfinished::create(parent, UNFINISHED)
+            .map_err(DataError::io("create a file in", parent))?;
+        match mirrors.download(url, published, &mut part, progress) {
             Ok(()) => {
                 part.as_file()
                     .sync_all()
@@ -222,107 +247,5 @@ fn fetch_file(
     })
 }
 
-/// A file in `home` that vanishes when it is dropped.
-fn temporary(home: &Path) -> Result<NamedTempFile, DataError> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".fetch-");
-    #[cfg(unix)]
-    {
-        // Data is for everyone that the process's umask lets read it, unlike a secret.
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder
-        .tempfile_in(home)
-        .map_err(DataError::io("create a file in", home))
-}
-
-/// Why a download ended early.
-enum Failure {
-    /// The fault of this mirror; another may do better.
-    Mirror(String),
-    /// The fault of this machine.
-    Disk(io::Error),
-}
-
-/// Streams `url` into `part` and verifies what arrived.
-fn download(
-    agent: &Agent,
-    url: &str,
-    published: &Published<'_>,
-    part: &mut NamedTempFile,
-    progress: &mut dyn FnMut(Progress<'_>),
-) -> Result<(), Failure> {
-    let mirror = |reason: String| Failure::Mirror(reason);
-    let total = published.bytes;
-    let mut response = agent.get(url).call().map_err(|e| mirror(e.to_string()))?;
-    if let Some(announced) = response.body().content_length()
-        && announced != total
-    {
-        return Err(mirror(format!(
-            "announces {announced} bytes, {total} needed"
-        )));
-    }
-    let mut body = response.body_mut().as_reader();
-    let mut sums = Sums::default();
-    let mut buffer = vec![0; 1 << 16];
-    let mut received = 0;
-    loop {
-        let count = body
-            .read(&mut buffer)
-            .map_err(|e| mirror(format!("broke off after {received} of {total} bytes: {e}")))?;
-        if count == 0 {
-            break;
-        }
-        received += count as u64;
-        if received > total {
-            return Err(mirror(format!("sends more than the {total} bytes needed")));
-        }
-        sums.update(&buffer[..count]);
-        part.write_all(&buffer[..count]).map_err(Failure::Disk)?;
-        progress(Progress {
-            file: published.name,
-            url,
-            received,
-            total,
-        });
-    }
-    if received < total {
-        return Err(mirror(format!("ended after {received} of {total} bytes")));
-    }
-    let found = sums.finish(received);
-    let sha256 = ("SHA-256", found.sha256, published.sha256);
-    let md5 = ("MD5", found.md5, published.md5);
-    for (kind, found, needed) in [sha256, md5] {
-        if let Some(needed) = needed.filter(|needed| *needed != found) {
-            return Err(mirror(format!("{kind} {found}, {needed} needed")));
-        }
-    }
-    match published.file {
-        Some(file) => verify_content(part.path(), file).map_err(mirror),
-        None => Ok(()),
-    }
-}
-
-/// Decompresses up to the known size and compares.
-fn verify_content(path: &Path, file: &ManifestFile) -> Result<(), String> {
-    let packing = Packing::of(Path::new(&file.name));
-    let limit = file.content_bytes();
-    let (size, sum) = payload::content_as(path, packing, limit)
-        .and_then(|content| payload::digest(content, limit))
-        .map_err(|e| format!("damaged {} data: {e}", packing.name()))?;
-    if size > limit {
-        return Err(format!(
-            "decompresses to more than the {limit} bytes needed"
-        ));
-    }
-    if size < limit {
-        return Err(format!("decompresses to {size} bytes, {limit} needed"));
-    }
-    match file.judge(&sum) {
-        Content::Other { found, needed } => {
-            Err(format!("content has SHA-256 {found}, {needed} needed"))
-        }
-        Content::Published | Content::Copy(_) | Content::Uncompared => Ok(()),
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use self::annotation::classes;
 pub(crate) use self::matrix::{Matrix, read as read_matrix};
+use crate::excerpt::excerpt;
 use crate::fault::Fault;
 use crate::place::Place;
 use crate::table::{self, Standard};
@@ -208,8 +209,9 @@ impl Sources {
     /// The classes of `samples`.
     fn labels(&self, samples: &[String]) -> Result<Vec<u16>, DataError> {
         let label = |sample: &String| {
-            let reason = || format!("no row of sample {sample}, which is in the matrix");
             let found = self.classes.get(sample).copied();
+            let sample = excerpt(sample);
+            let reason = || format!("no row of sample {sample}, which is in the matrix");
             found.ok_or_else(|| Fault::at(0_u64, reason()).of(NAME, self.annotation.as_path()))
         };
         samples.iter().map(label).collect()

@@ -35,8 +35,10 @@ mod csv_table;
 mod cwru;
 mod dataset;
 mod dealt;
+mod digest;
 mod error;
 mod examples;
+mod excerpt;
 mod fashion_mnist;
 mod fault;
 mod features;
@@ -53,9 +55,11 @@ mod manifest;
 mod mat5;
 mod mnist;
 mod mnist_layout;
+mod nearest;
 mod npy;
 mod npz_table;
 mod outline;
+mod own_files;
 mod packing;
 mod partition;
 mod payload;
@@ -65,9 +69,11 @@ mod qmnist;
 #[cfg(test)]
 mod real_data;
 mod reddit;
+mod regular;
 mod shakespeare;
 mod table;
 mod tar_member;
+mod unfinished;
 mod zip_member;
 
 pub use self::check::{CheckReport, FileCheck, FileStatus, check};
@@ -89,6 +95,7 @@ pub use self::manifest::{Archive, KnownCopy, Manifest, ManifestFile, manifests};
 pub use self::mnist::Mnist;
 pub use self::npz_table::{NpzArrays, NpzTable, NpzTest};
 pub use self::outline::Outline;
+pub use self::own_files::OwnFiles;
 pub use self::partition::{
     ByRole, ByUser, ByWriter, ClassSizes, Classes, Dirichlet, ExampleOrder, Explicit, Iid,
     LabelQuota, Labelled, OneLabel, Partition, PartitionError, Partitioner, Quantity, Shards,

@@ -1,15 +1,18 @@
 //! Manifests: which files a dataset consists of, and where to get them.
 
+use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::excerpt::excerpt;
 use crate::fault::Fault;
+use crate::nearest::nearest;
 use crate::packing::{Packing, packed, unpacked};
 use crate::payload::{gather_expected, in_pieces, sha256};
 use crate::place::Place;
-use crate::{DataError, DataFolder};
+use crate::{DataError, DataFolder, payload, regular};
 
 const SOURCES: [&str; 10] = [
     include_str!("../../../datasets/mnist.toml"),
@@ -134,8 +137,8 @@ impl Manifest {
     pub fn by_name(name: &str) -> Result<&'static Self, DataError> {
         let found = manifests().iter().find(|manifest| manifest.name == name);
         found.ok_or_else(|| DataError::UnknownDataset {
-            name: name.into(),
-            nearest: nearest(name),
+            name: excerpt(name),
+            nearest: nearest(name, names()),
             known: names().collect::<Vec<_>>().join(", "),
         })
     }
@@ -164,9 +167,19 @@ impl Manifest {
     }
 
     /// How many of its files are in `folder` in one form or another, right or wrong.
-    pub fn present(&self, folder: &DataFolder) -> usize {
-        let is_there = |file: &&ManifestFile| self.locate(file, folder).is_ok();
-        self.files.iter().filter(is_there).count()
+    ///
+    /// # Errors
+    /// [`DataError::Io`] if the folder does not let anybody see.
+    pub fn present(&self, folder: &DataFolder) -> Result<usize, DataError> {
+        let mut present = 0;
+        for file in &self.files {
+            match self.locate(file, folder) {
+                Ok(_) => present += 1,
+                Err(error) if error.is_missing() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(present)
     }
 
     /// The folder that [`fetch`](crate::fetch()) puts the files into.
@@ -203,22 +216,21 @@ impl Manifest {
         if !places.contains(&plain) {
             places.push(plain.clone());
         }
-        let packed = packed(&plain).find(|path| path.is_file());
-        if let Some(path) = places
-            .iter()
-            .find(|path| path.is_file())
-            .cloned()
-            .or(packed)
-        {
+        let found = regular::first(places.iter().cloned().chain(packed(&plain)));
+        if let Ok(Some(path)) = found {
             return Ok(Place::File(path));
         }
         if let (Some(archive), Some(member)) = (self.archive_of(file), &file.member) {
             let archive = home.join(&archive.name);
-            if archive.is_file() {
+            if regular::is_there(&archive).is_ok_and(|is_there| is_there) {
                 let member = member.clone();
                 return Ok(Place::Member { archive, member });
             }
             places.push(archive);
+        }
+        found?;
+        if let Some(broken) = regular::broken_link(&home) {
+            return Err(DataError::io("read", home)(broken));
         }
         Err(DataError::Missing {
             dataset: self.name.clone(),
@@ -278,7 +290,7 @@ impl Manifest {
     }
 
     /// Compares the length of `file`'s content, found at `place`.
-    fn expect_length(
+    pub(crate) fn expect_length(
         &self,
         file: &ManifestFile,
         place: &Place,
@@ -287,15 +299,17 @@ impl Manifest {
         let limit = file.content_bytes();
         let malformed =
             |offset: u64, reason| Err(Fault::at(offset, reason).of(&self.name, place.path()));
-        if found > limit {
-            let reason = format!("content goes on after the {limit} bytes needed");
-            return malformed(limit, reason);
+        match (found.cmp(&limit), place.packing()) {
+            (Ordering::Equal, _) => Ok(()),
+            (Ordering::Greater, packing) => malformed(limit, payload::overlong(packing, limit)),
+            (Ordering::Less, Packing::Plain) => {
+                malformed(found, format!("the file ends here, {limit} bytes needed"))
+            }
+            (Ordering::Less, _) => {
+                let reason = format!("the file unpacks to {found} bytes, {limit} needed");
+                malformed(found, reason)
+            }
         }
-        if found < limit {
-            let reason = format!("the file ends here, {limit} bytes needed");
-            return malformed(found, reason);
-        }
-        Ok(())
     }
 
     /// Compares the SHA-256 `sum` of `file`'s whole content, found at `place`; a known copy is warned of.
@@ -376,91 +390,5 @@ fn names() -> impl Iterator<Item = &'static str> {
     manifests().iter().map(|manifest| manifest.name.as_str())
 }
 
-/// The known name closest to `name`, if it is close at all.
-fn nearest(name: &str) -> Option<&'static str> {
-    let similarity = |known: &&str| strsim::jaro_winkler(&name.to_lowercase(), known);
-    names()
-        .filter(|known| similarity(known) > 0.7)
-        .max_by(|a, b| similarity(a).total_cmp(&similarity(b)))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::path::Component;
-
-    #[test]
-    fn every_embedded_manifest_parses_and_is_complete() {
-        for (source, manifest) in SOURCES.iter().zip(manifests()) {
-            assert_eq!(&toml::from_str::<Manifest>(source).unwrap(), manifest);
-            let files = manifest.files.iter();
-            let archives = manifest.archives.iter();
-            let urls = files.clone().map(|file| &file.urls);
-            for url in urls
-                .chain(archives.clone().map(|archive| &archive.urls))
-                .flatten()
-            {
-                assert!(url.starts_with("https://"), "{url}");
-            }
-            let by_hand = files.clone().any(ManifestFile::is_by_hand) || files.len() == 0;
-            assert_eq!(by_hand, manifest.by_hand.is_some(), "{}", manifest.name);
-            let known = files
-                .clone()
-                .flat_map(|file| [&file.sha256, &file.decompressed_sha256]);
-            let known = known
-                .chain(archives.map(|archive| &archive.sha256))
-                .flatten();
-            let copies = files.flat_map(|file| &file.copies).map(|copy| &copy.sha256);
-            for sum in known.chain(copies) {
-                assert_eq!(sum.len(), 64);
-                assert!(sum.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')));
-            }
-        }
-    }
-
-    #[test]
-    fn what_a_manifest_refers_to_is_there() {
-        for manifest in manifests() {
-            assert_eq!(manifest.with_needed().count(), 1 + manifest.needs.len());
-            for file in &manifest.files {
-                assert_eq!(manifest.archive_of(file).is_some(), file.member.is_some());
-                let packed = Packing::of(Path::new(&file.name)) != Packing::Plain;
-                assert_eq!(packed, file.decompressed_bytes.is_some(), "{}", file.name);
-            }
-        }
-    }
-
-    #[test]
-    fn no_manifest_leaves_its_folder() {
-        for manifest in manifests() {
-            let files = manifest.files.iter().map(|file| &file.name);
-            let archives = manifest.archives.iter().map(|archive| &archive.name);
-            for name in files.chain(archives).chain([&manifest.folder]) {
-                let mut parts = Path::new(name).components();
-                assert!(!name.is_empty() && !name.contains('\\'), "{name}");
-                assert!(
-                    parts.all(|part| matches!(part, Component::Normal(_))),
-                    "{name}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn an_unknown_name_is_answered_with_the_nearest() {
-        let error = Manifest::by_name("fashion-mnist").unwrap_err().to_string();
-        assert_eq!(
-            error,
-            "no dataset to fetch is called `fashion-mnist`, there are mnist, fashion_mnist, cifar10, cifar100, \
-             qmnist, femnist, leukemia_a2, \
-             shakespeare, reddit, cwru; \
-             did you mean `fashion_mnist`?"
-        );
-        assert!(
-            !Manifest::by_name("weather")
-                .unwrap_err()
-                .to_string()
-                .contains("did you mean")
-        );
-    }
-}
+mod tests;

@@ -261,7 +261,7 @@ fn compressed(
         return fault(element.offset, format!("damaged compressed data: {error}"));
     }
     let Some(left) = room.decompressed.checked_sub(content.len() as u64) else {
-        let reason = format!("compressed data of more than {MOST_DECOMPRESSED} bytes");
+        let reason = format!("compressed data that unpack to more than {MOST_DECOMPRESSED} bytes");
         return fault(element.offset, reason);
     };
     room.decompressed = left;

@@ -163,6 +163,9 @@ fn read_idx(
     let mut content = content
         .and_then(|content| gather_expected(content, limit))
         .map_err(|error| place.fault(&manifest.name, 0, error))?;
+    if content.len() as u64 > limit {
+        manifest.expect_length(file, &place, content.len() as u64)?;
+    }
     let header = idx::parse(&content, Element::Byte).map_err(malformed)?;
     if header.dimensions != needed {
         let found = &header.dimensions;

@@ -5,6 +5,7 @@
 
 use std::io::{BufReader, Read};
 
+use crate::excerpt::excerpt;
 use crate::fault::Fault;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
@@ -85,7 +86,7 @@ impl<R: Read> Array<R> {
         &self.header
     }
 
-    /// Gives `see` the next `count` elements as numbers; what it says is wrong lies at the element.
+    /// Gives `see` the next `count` elements as numbers; what it says is wrong lies at the element, whose index is told.
     ///
     /// # Errors
     /// A [`Fault`] of `see`, or if the content cannot be read so far.
@@ -102,7 +103,8 @@ impl<R: Read> Array<R> {
             let read = self.content.read_exact(&mut self.piece);
             read.map_err(|error| self.fault(error.to_string()))?;
             for bytes in self.piece.chunks_exact(kind.size()) {
-                see(number(bytes, kind, big_endian)).map_err(|reason| self.fault(reason))?;
+                see(number(bytes, kind, big_endian))
+                    .map_err(|reason| self.fault(format!("{}: {reason}", self.place())))?;
                 self.read += 1;
             }
             left -= elements;
@@ -126,6 +128,20 @@ impl<R: Read> Array<R> {
     /// What it was read from.
     pub(crate) fn into_content(self) -> R {
         self.content.into_inner()
+    }
+
+    /// What a person calls the next element, counted from 0 as NumPy does.
+    fn place(&self) -> String {
+        let shape = &self.header.shape;
+        let mut index = vec![0; shape.len()];
+        let mut rest = self.read;
+        for (place, size) in index.iter_mut().zip(shape).rev() {
+            (rest, *place) = (rest / size, rest % size);
+        }
+        match shape.len() {
+            0 | 1 => format!("element {}", self.read),
+            _ => format!("element {}, at {index:?} of shape {shape:?}", self.read),
+        }
     }
 
     /// The fault `reason` at the next element.
@@ -254,7 +270,7 @@ fn dictionary(text: &str) -> Result<Header, String> {
                 shape = Some(sizes(inner)?);
                 after
             }
-            other => return Err(format!("an unknown key `{other}`")),
+            other => return Err(format!("an unknown key `{}`", excerpt(other))),
         };
         rest = rest.trim_start();
         rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
@@ -285,7 +301,8 @@ fn quoted(text: &str) -> Result<(&str, &str), String> {
 }
 
 fn kind_of(descr: &str) -> Result<(Kind, bool), String> {
-    let refusal = || format!("elements `{descr}` found, integers or f4 or f8 needed");
+    let shown = excerpt(descr);
+    let refusal = || format!("elements `{shown}` found, integers or f4 or f8 needed");
     let (order, kind) = descr.split_at_checked(1).ok_or_else(refusal)?;
     let kind = match kind {
         "u1" | "b1" => Kind::Unsigned(1),
@@ -315,7 +332,7 @@ fn sizes(inner: &str) -> Result<Vec<usize>, String> {
     let sizes: Result<Vec<usize>, String> = parts
         .map(|part| {
             part.parse()
-                .map_err(|_| format!("a size `{part}` of the shape"))
+                .map_err(|_| format!("a size `{}` of the shape", excerpt(part)))
         })
         .collect();
     match sizes? {
@@ -325,99 +342,4 @@ fn sizes(inner: &str) -> Result<Vec<usize>, String> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-
-    /// A file of version 1 with this dictionary and these elements.
-    pub(crate) fn file(dictionary: &str, elements: &[u8]) -> Vec<u8> {
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend([1, 0]);
-        bytes.extend((dictionary.len() as u16).to_le_bytes());
-        bytes.extend(dictionary.as_bytes());
-        bytes.extend(elements);
-        bytes
-    }
-
-    fn values(descr: &str, elements: &[u8], count: usize) -> Vec<f64> {
-        let dictionary =
-            format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({count},), }}   \n");
-        let file = file(&dictionary, elements);
-        let mut array = parse(&file).unwrap();
-        assert_eq!(
-            (array.header.shape.as_slice(), array.header.elements()),
-            ([count].as_slice(), count)
-        );
-        let mut values = Vec::new();
-        let see = |value| {
-            values.push(value);
-            Ok(())
-        };
-        array.each(count, see).unwrap();
-        values
-    }
-
-    fn parse(file: &[u8]) -> Result<Array<&[u8]>, Fault> {
-        Array::begin(file, file.len() as u64)
-    }
-
-    #[test]
-    fn elements_are_read_on_and_faults_lie_at_theirs() {
-        let count = 3 * PIECE;
-        let elements: Vec<u8> = (0..count).map(|index| (index % 251) as u8).collect();
-        let dictionary = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': ({count},)}}");
-        let file = file(&dictionary, &elements);
-        let mut array = parse(&file).unwrap();
-        let mut bytes = vec![9];
-        array.append(PIECE + 5, &mut bytes).unwrap();
-        assert_eq!(bytes[1..], elements[..PIECE + 5]);
-        let length = array.header().length;
-        let odd = |value| match value == f64::from(elements[2 * PIECE]) {
-            true => Err("odd".into()),
-            false => Ok(()),
-        };
-        array.each(3, |_| Ok(())).unwrap();
-        let fault = array.each(count - PIECE - 8, odd).unwrap_err();
-        let first = (PIECE + 8..).find(|at| elements[*at] == elements[2 * PIECE]);
-        assert_eq!(
-            (fault.offset, fault.reason.as_str()),
-            ((length + first.unwrap()) as u64, "odd")
-        );
-        // A content that ends before the announced size is seen where it ends.
-        let cut = &file[..file.len() - 1];
-        let mut array = Array::begin(cut, file.len() as u64).unwrap();
-        assert!(array.each(count, |_| Ok(())).is_err());
-    }
-
-    #[test]
-    fn every_kind_of_number_is_read() {
-        assert_eq!(values("|u1", &[0, 255], 2), [0.0, 255.0]);
-        assert_eq!(values("|i1", &[0, 255], 2), [0.0, -1.0]);
-        assert_eq!(values("<i4", &(-7_i32).to_le_bytes(), 1), [-7.0]);
-        assert_eq!(values(">i2", &258_i16.to_be_bytes(), 1), [258.0]);
-        assert_eq!(values("<i8", &i64::MIN.to_le_bytes(), 1), [i64::MIN as f64]);
-        assert_eq!(values("<f4", &1.5_f32.to_le_bytes(), 1), [1.5]);
-        assert_eq!(values(">f8", &(-2.5_f64).to_be_bytes(), 1), [-2.5]);
-    }
-
-    #[test]
-    fn lying_headers_are_refused() {
-        let refusal = |dictionary: &str, bytes: usize| {
-            let parsed = parse(&file(dictionary, &vec![0; bytes])).err();
-            parsed.expect("refused").reason
-        };
-        let of =
-            |shape: &str| format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}}}");
-        assert!(parse(&file(&of("(2, 3)"), &[0; 24])).is_ok());
-        assert!(refusal(&of("(2, 3)"), 23).starts_with("the file ends here"));
-        assert!(refusal(&of("(2, 3)"), 25).starts_with("content goes on"));
-        let huge = format!("({0}, {0}, {0})", u64::MAX / 2);
-        assert!(refusal(&of(&huge), 4).contains("overflows"));
-        assert!(refusal(&of("(2, -3)"), 24).contains("a size `-3`"));
-        assert!(refusal(&of("(2, 3)").replace("<f4", "|O"), 24).contains("elements `|O`"));
-        assert!(refusal(&of("(2, 3)").replace("False", "True"), 24).contains("Fortran"));
-        assert!(refusal("{'descr': '<f4'}", 0).contains("without shape"));
-        assert!(refusal("{'descr': {'a': 1}}", 0).contains("without quotation marks"));
-        assert_eq!(parse(b"\x93NUMPY\x01\x00\xff").err().unwrap().offset, 9);
-        assert!(parse(b"PK").is_err());
-    }
-}
+pub(crate) mod tests;

@@ -1,27 +1,32 @@
 //! `npz`: any arrays of features and labels that NumPy saved.
 
-use std::fs::File;
+mod classes;
+
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::dealt::{Dealt, Tagged};
+use crate::excerpt::excerpt;
 use crate::fault::Fault;
 use crate::npy::{Array, Header, Kind};
 use crate::table::{self, MOST_NUMBERS};
 use crate::zip_member::{self, Member};
-use crate::{DataError, DataFolder, Examples, Input, Outline, Scale, Shape, Splits};
+use crate::{DataError, DataFolder, Examples, Input, Outline, Scale, Shape, Splits, regular};
 
 const NAME: &str = "npz";
 /// Bytes of one unpacked array.
 const MOST_BYTES: u64 = 1 << 36;
+/// Classes that labels of 16 bits tell apart.
+const MOST_CLASSES: usize = u16::MAX as usize;
 
 /// Settings of arrays: `x` `[M, ..]` holds the features and `y` `[M]` or `[M, 1]` the labels.
 ///
 /// `x` is `[M, D]`, `[M, height, width]` or `[M, channels, height, width]`, of integers or of floating-point numbers of 4
 /// or 8 bytes. Bytes without a sign (`uint8`) are pixels: a model sees `byte / 255`, unless they are standardised. Labels
-/// are whole numbers from 0; there is one class more than the largest. The owners are the numbers in the client's array.
+/// are whole numbers from 0; there is one class more than the largest, unless `classes` says how many there are. More
+/// classes than examples must be said. The owners are the numbers in the client's array.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NpzTable {
@@ -36,6 +41,9 @@ pub struct NpzTable {
     /// The array `[M]` that says whose an example is, if there is one.
     #[serde(default)]
     pub client: Option<String>,
+    /// How many classes there are; one more than the largest label if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classes: Option<usize>,
     /// Whether every feature gets mean 0 and deviation 1 over the training examples.
     #[serde(default)]
     pub standardise: bool,
@@ -88,10 +96,16 @@ fn y() -> String {
 
 impl NpzTable {
     pub(crate) fn validate(&self) -> Result<(), DataError> {
+        if let Some(classes) = self.classes {
+            DataError::expect_between(NAME, "classes", classes, 2..=MOST_CLASSES)?;
+        }
         match &self.test {
             NpzTest::Share(share) => table::check_share(NAME, *share),
             NpzTest::Arrays(arrays) if arrays.client.is_some() != self.client.is_some() => {
-                let said = |client: &Option<String>| client.clone().unwrap_or("absent".into());
+                let said = |client: &Option<String>| match client {
+                    Some(name) => excerpt(name),
+                    None => "absent".into(),
+                };
                 Err(DataError::Setting {
                     dataset: NAME,
                     setting: "test.arrays.client",
@@ -134,9 +148,11 @@ impl NpzTable {
     /// Reads labels and clients, and of the features what they announce.
     pub(crate) fn outline(&self, folder: &DataFolder) -> Result<Outline, DataError> {
         let sources = self.sources(folder)?;
-        let outline = self
-            .tagged(&sources)?
-            .outline(Input::Numbers(sources[0].shape));
+        let tagged = self.tagged(&sources)?;
+        if self.classes.is_none() {
+            classes::warn_of_gaps(&tagged, &sources[0].entry(&self.y));
+        }
+        let outline = tagged.outline(Input::Numbers(sources[0].shape));
         Ok(match self.keeps_bytes(&sources) {
             true => outline,
             false => outline.of_numbers(),
@@ -151,6 +167,15 @@ impl NpzTable {
 
     fn keeps_bytes(&self, sources: &[Source]) -> bool {
         sources[0].kind == Kind::Unsigned(1) && !self.standardise
+    }
+
+    /// The file of the arrays, then that of the test examples if there is one.
+    pub(crate) fn files(&self, folder: &DataFolder) -> Result<Vec<PathBuf>, DataError> {
+        let mut files = vec![table::inside(NAME, "file", &self.file, folder)?];
+        if let NpzTest::File(file) = &self.test {
+            files.push(table::inside(NAME, "test.file", file, folder)?);
+        }
+        Ok(files)
     }
 
     /// The arrays, then those of the test examples if there are any of their own.
@@ -198,11 +223,10 @@ impl NpzTable {
         };
         if labels.iter().all(|label| *label == labels[0]) {
             let reason = "labels of one class alone, at least 2 needed";
-            let entry = sources[0].path.join(format!("{}.npy", self.y));
-            return Err(Fault::at(0_u64, reason).of(NAME, entry));
+            return Err(Fault::at(0_u64, reason).of(NAME, sources[0].entry(&self.y)));
         }
         Ok(Tagged {
-            classes: usize::from(labels.iter().max().copied().unwrap_or_default()) + 1,
+            classes: self.class_count(sources, count)?,
             clients: clients.map(|clients| clients.concat()),
             labels,
             train,
@@ -216,6 +240,8 @@ struct Source {
     path: PathBuf,
     /// The array of features.
     x: String,
+    /// The array of labels.
+    y: String,
     /// What it holds.
     kind: Kind,
     /// Of an example.
@@ -239,11 +265,17 @@ impl Source {
         Ok(Self {
             path,
             x: names.x,
+            y: names.y,
             kind,
             shape,
             labels,
             clients,
         })
+    }
+
+    /// What a person is shown of the array `name`: the archive's path and its entry.
+    fn entry(&self, name: &str) -> PathBuf {
+        self.path.join(format!("{}.npy", excerpt(name)))
     }
 
     /// Has `row` read the features, a row at a time.
@@ -270,12 +302,13 @@ fn in_array<T>(
     read: impl FnOnce(Array<Member<'_>>) -> Result<T, Fault>,
 ) -> Result<T, DataError> {
     let entry = format!("{name}.npy");
-    let mut file = BufReader::new(File::open(path).map_err(DataError::io("read", path))?);
+    let file = regular::open(path).map_err(DataError::io("read", path))?;
+    let mut file = BufReader::new(file);
     let member = zip_member::open(&mut file, &entry, MOST_BYTES);
     let member = member.map_err(|fault| fault.of(NAME, path))?;
     let size = member.size();
     let made = Array::begin(member, size).and_then(read);
-    made.map_err(|fault| fault.of(NAME, path.join(entry)))
+    made.map_err(|fault| fault.of(NAME, path.join(format!("{}.npy", excerpt(name)))))
 }
 
 /// A feature.
@@ -283,7 +316,13 @@ fn finite(value: f64) -> Result<f32, String> {
     let number = value as f32;
     match number.is_finite() {
         true => Ok(number),
-        false => Err(format!("feature {value} is no finite number")),
+        false if value.is_finite() => {
+            let most = f32::MAX;
+            Err(format!(
+                "{value:e} is too large, at most {most:e} is needed"
+            ))
+        }
+        false => Err(format!("{value} is no finite number")),
     }
 }
 

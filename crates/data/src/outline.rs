@@ -1,5 +1,6 @@
 //! What a plan needs to know of a dataset: sizes and labels, and whose the examples are, not their features.
 
+use crate::digest::{Digest, Kept};
 use crate::{Features, Input, Labelled, Splits};
 
 /// A dataset without its features.
@@ -14,6 +15,7 @@ pub struct Outline {
     feature_bytes: usize,
     input: Input,
     classes: usize,
+    digest: Kept,
 }
 
 impl Outline {
@@ -27,6 +29,7 @@ impl Outline {
             feature_bytes: (train.len() + test.len()) * input.features(),
             input,
             classes,
+            digest: Kept::default(),
         }
     }
 
@@ -54,6 +57,7 @@ impl Outline {
         assert_eq!(owners.len(), self.labels.len(), "one owner per example");
         Self {
             owners: Some(owners),
+            digest: Kept::default(),
             ..self
         }
     }
@@ -76,6 +80,25 @@ impl Outline {
             (Some(train), Some(test)) => outline.with_owners([train, test].concat()),
             _ => outline,
         }
+    }
+
+    /// SHA-256 of labels, classes, owners, the shape of an example, and the number of training examples. It is computed on
+    /// first use.
+    pub fn digest(&self) -> &str {
+        self.digest.or(|| {
+            let (train, test) = self.labels.split_at(self.train);
+            let owners = self.owners.as_ref();
+            let owners = owners.map(|owners| owners.split_at(self.train));
+            digest((self.input, self.classes), [train, test], owners)
+        })
+    }
+
+    /// The [digest](Self::digest) of the outline of `splits`.
+    pub fn digest_of(splits: &Splits) -> String {
+        let (train, test) = (&splits.train, &splits.test);
+        let labels = [train.labels(), test.labels()];
+        let kind = (train.input(), train.classes());
+        digest(kind, labels, train.owners().zip(test.owners())).finish()
     }
 
     /// Training examples, without those kept apart for validation.
@@ -118,5 +141,59 @@ impl Outline {
             owners: self.owners.as_ref().map(|owners| &owners[..count]),
             text: matches!(self.input, Input::Tokens { .. }),
         }
+    }
+}
+
+/// The digest of training and test examples without their features.
+fn digest(
+    (input, classes): (Input, usize),
+    labels: [&[u16]; 2],
+    owners: Option<(&[u32], &[u32])>,
+) -> Digest {
+    let digest = Digest::of("outline").input(input).count(classes);
+    let digest = digest.labels(labels[0]).labels(labels[1]);
+    let (train, test) = owners.unzip();
+    digest.owners(train).owners(test)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Examples, Scale, Shape};
+    use std::sync::Arc;
+
+    #[test]
+    fn the_digest_is_that_of_the_loaded_examples_and_ignores_features() {
+        let examples = |features: u8, labels: Vec<u16>| {
+            let features = vec![features; labels.len()];
+            let examples = Examples::new(features, labels, Shape::flat(1), 3, Scale::UNIT);
+            examples.unwrap()
+        };
+        let splits = |features, train, test| Splits {
+            train: Arc::new(examples(features, train)),
+            test: Arc::new(examples(features, test)),
+        };
+        let first = splits(1, vec![0, 1], vec![2]);
+        let outline = Outline::of(&first);
+        assert_eq!(Outline::digest_of(&first), outline.digest());
+        let same = splits(2, vec![0, 1], vec![2]);
+        assert_eq!(Outline::digest_of(&same), outline.digest());
+        for other in [
+            splits(1, vec![0], vec![1, 2]),
+            splits(1, vec![1, 0], vec![2]),
+        ] {
+            assert_ne!(Outline::digest_of(&other), outline.digest());
+        }
+        let with_owners = |owners: [u32; 3]| outline.clone().with_owners(owners.to_vec());
+        assert_ne!(with_owners([0, 0, 1]).digest(), outline.digest());
+        assert_ne!(
+            with_owners([0, 0, 1]).digest(),
+            with_owners([0, 1, 1]).digest()
+        );
+        let owned = Splits {
+            train: Arc::new(examples(1, vec![0, 1]).with_owners(vec![0, 0])),
+            test: Arc::new(examples(1, vec![2]).with_owners(vec![1])),
+        };
+        assert_eq!(Outline::digest_of(&owned), with_owners([0, 0, 1]).digest());
     }
 }

@@ -1,14 +1,13 @@
 //! The bytes inside a data file, packed or plain, never more of them than asked for.
 
-use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use md5::Md5;
 use sha2::{Digest, Sha256};
 
-use crate::DataError;
 use crate::packing::Packing;
+use crate::{DataError, regular, tar_member};
 
 /// Opens the content of the file at `path` for reading in pieces; the name says how it is packed.
 ///
@@ -80,10 +79,11 @@ pub(crate) fn digest(content: impl Read, limit: u64) -> io::Result<(u64, String)
     Ok((size, hexadecimal(hash)))
 }
 
-/// Size and checksums of the file as it lies on the disk.
-pub(crate) fn file_digest(path: &Path) -> io::Result<FileDigest> {
+/// Size and checksums of at most `limit + 1` bytes of the file as it lies on the disk.
+pub(crate) fn file_digest(path: &Path, limit: u64) -> io::Result<FileDigest> {
     let mut sums = Sums::default();
-    let bytes = each_piece(File::open(path)?, |piece| sums.update(piece))?;
+    let file = regular::open(path)?.take(limit.saturating_add(1));
+    let bytes = each_piece(file, |piece| sums.update(piece))?;
     Ok(sums.finish(bytes))
 }
 
@@ -98,7 +98,10 @@ pub(crate) fn content_as(
     packing: Packing,
     most: u64,
 ) -> io::Result<Box<dyn Read + Send>> {
-    packing.content(BufReader::with_capacity(1 << 16, File::open(path)?), most)
+    packing.content(
+        BufReader::with_capacity(1 << 16, regular::open(path)?),
+        most,
+    )
 }
 
 /// Size and checksums of a file.
@@ -146,7 +149,7 @@ pub(crate) fn fault(dataset: &str, path: &Path, offset: u64, error: io::Error) -
         return DataError::io("read", path)(error);
     }
     let is_said = |inner: &(dyn std::error::Error + Send + Sync + 'static)| {
-        inner.is::<Overlong>() || inner.is::<Damaged>()
+        inner.is::<Overlong>() || inner.is::<Damaged>() || inner.is::<tar_member::Unfit>()
     };
     let reason = match Packing::of(path) {
         // Of a plain file nothing but its length can be wrong.
@@ -176,7 +179,9 @@ fn is_damage(error: &io::Error) -> bool {
         OutOfMemory,
         Unsupported,
     ];
-    error.raw_os_error().is_none() && decoders.contains(&error.kind())
+    error.raw_os_error().is_none()
+        && decoders.contains(&error.kind())
+        && !regular::is_other_kind(error)
 }
 
 /// A reader that fails where the content goes on past the limit.
@@ -189,9 +194,21 @@ struct Bounded<R> {
 
 /// More content than there may be.
 #[derive(Debug, thiserror::Error)]
-#[error("content goes on after the {limit} bytes that it may have")]
+#[error("{}", overlong(*.packing, *.limit))]
 struct Overlong {
+    packing: Packing,
     limit: u64,
+}
+
+/// Says that a content packed as `packing` is longer than the `limit` bytes that it may have. Such a file is not damaged,
+/// and nobody knows how long its content is: reading ends at the limit.
+pub(crate) fn overlong(packing: Packing, limit: u64) -> String {
+    match packing {
+        Packing::Plain => {
+            format!("the file goes on after {limit} bytes, the most that it may have")
+        }
+        _ => format!("the file unpacks to more than {limit} bytes, the most that it may hold"),
+    }
 }
 
 /// What a packed file holds cannot be unpacked.
@@ -217,13 +234,13 @@ impl<R: Read> Bounded<R> {
 impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.left == 0 && !buffer.is_empty() {
-            let limit = self.limit;
+            let (packing, limit) = (self.packing, self.limit);
             return match self.take(&mut [0])? {
                 0 => Ok(0),
-                _ => Err(io::Error::new(
-                    io::ErrorKind::InvalidData,
-                    Overlong { limit },
-                )),
+                _ => {
+                    let overlong = Overlong { packing, limit };
+                    Err(io::Error::new(io::ErrorKind::InvalidData, overlong))
+                }
             };
         }
         let room = usize::try_from(self.left)
@@ -233,6 +250,12 @@ impl<R: Read> Read for Bounded<R> {
         self.left -= count as u64;
         Ok(count)
     }
+}
+
+/// The error that a file as it lies on the disk is longer than `limit` bytes.
+pub(crate) fn overlong_file(limit: u64) -> io::Error {
+    let packing = Packing::Plain;
+    io::Error::new(io::ErrorKind::InvalidData, Overlong { packing, limit })
 }
 
 /// Calls `see` with one piece of `content` after another; how many bytes there were.
@@ -261,118 +284,4 @@ fn hexadecimal(hash: impl Digest) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Write;
-
-    use flate2::Compression;
-    use flate2::write::GzEncoder;
-
-    fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-        gather(content(path, limit)?, limit)
-    }
-
-    fn gzip_file(folder: &Path, content: &[u8]) -> std::path::PathBuf {
-        let path = folder.join("content.gz");
-        let mut encoder = GzEncoder::new(File::create(&path).unwrap(), Compression::best());
-        encoder.write_all(content).unwrap();
-        encoder.finish().unwrap();
-        path
-    }
-
-    #[test]
-    fn an_overlong_content_stops_one_byte_past_the_limit() {
-        let folder = tempfile::tempdir().unwrap();
-        let bomb = gzip_file(folder.path(), &vec![0; 10 << 20]);
-        assert_eq!(read(&bomb, 100).unwrap().len(), 101);
-        assert_eq!(digest(content(&bomb, 100).unwrap(), 100).unwrap().0, 101);
-    }
-
-    #[test]
-    fn memory_grows_with_what_is_read_and_not_with_the_limit() {
-        let few = gather(&b"few"[..], u64::MAX).unwrap();
-        assert_eq!(few, b"few");
-        assert!(few.capacity() as u64 <= ROOM);
-        let many = vec![7; 3 << 20];
-        assert_eq!(gather(many.as_slice(), 3 << 20).unwrap(), many);
-    }
-
-    #[test]
-    fn what_is_expected_is_never_moved_and_what_is_more_is_seen() {
-        let content = vec![7; 3 << 20];
-        let exact = gather_expected(content.as_slice(), 3 << 20).unwrap();
-        assert_eq!(exact.capacity(), (3 << 20) + 1);
-        assert_eq!(exact, content);
-        assert_eq!(gather_expected(content.as_slice(), 9).unwrap().len(), 10);
-    }
-
-    #[test]
-    fn pieces_are_whole_but_the_last_and_summed_as_one() {
-        let content: Vec<u8> = (0..250).collect();
-        let pieces = |limit| {
-            let mut seen = Vec::new();
-            let see = |place, piece: &[u8]| {
-                assert_eq!(place * 100, seen.len());
-                seen.extend_from_slice(piece);
-            };
-            let found = in_pieces(content.as_slice(), limit, 100, see).unwrap();
-            assert_eq!(found, (seen.len() as u64, sha256(&seen)));
-            seen
-        };
-        assert_eq!(pieces(250), content);
-        assert_eq!(pieces(200), content[..201]);
-    }
-
-    #[test]
-    fn a_stream_gives_what_is_allowed_and_then_fails() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = gzip_file(folder.path(), &[7; 200]);
-        let mut seen = Vec::new();
-        let error = open(&path, 100).unwrap().read_to_end(&mut seen);
-        assert_eq!(seen, [7; 100]);
-        let fault = fault("sevens", &path, 100, error.unwrap_err()).to_string();
-        assert!(
-            fault.contains("at byte 100: content goes on after the 100 bytes"),
-            "{fault}"
-        );
-        let exact = open(&path, 200).unwrap().read_to_end(&mut Vec::new());
-        assert_eq!(exact.unwrap(), 200);
-    }
-
-    #[test]
-    fn a_truncated_gzip_is_an_error_and_never_a_short_content() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = gzip_file(folder.path(), b"twelve bytes");
-        assert_eq!(read(&path, 12).unwrap(), b"twelve bytes");
-        let whole = std::fs::read(&path).unwrap();
-        std::fs::write(&path, &whole[..whole.len() - 4]).unwrap();
-        let fault = fault("twelve", &path, 0, read(&path, 12).unwrap_err()).to_string();
-        assert!(fault.contains("at byte 0: damaged gzip data"), "{fault}");
-        let piece = open(&path, 12).unwrap().read_to_end(&mut Vec::new());
-        let error = piece.unwrap_err();
-        assert!(
-            error.to_string().starts_with("damaged gzip data: "),
-            "{error}"
-        );
-        let same = super::fault("twelve", &path, 0, error).to_string();
-        assert_eq!(same, fault);
-    }
-
-    #[test]
-    fn the_digest_is_sha_256() {
-        // FIPS 180-2, appendix B.1; RFC 1321, appendix A.5.
-        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(sha256(b"abc"), abc);
-        let folder = tempfile::tempdir().unwrap();
-        let path = gzip_file(folder.path(), b"abc");
-        assert_eq!(
-            digest(content(&path, 3).unwrap(), 3).unwrap(),
-            (3, abc.to_owned())
-        );
-        let plain = folder.path().join("plain");
-        std::fs::write(&plain, b"abc").unwrap();
-        let found = file_digest(&plain).unwrap();
-        assert_eq!((found.bytes, found.sha256.as_str()), (3, abc));
-        assert_eq!(found.md5, "900150983cd24fb0d6963f7d28e17f72");
-    }
-}
+mod tests;

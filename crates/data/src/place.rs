@@ -3,6 +3,7 @@
 use std::io::{self, Read};
 use std::path::PathBuf;
 
+use crate::packing::Packing;
 use crate::{DataError, payload, tar_member};
 
 /// A file of its own, or one within an archive.
@@ -28,6 +29,14 @@ impl Place {
         }
     }
 
+    /// How the file of its own is packed; a file in an archive is not packed but by the archive.
+    pub(crate) fn packing(&self) -> Packing {
+        match self {
+            Self::File(path) => Packing::of(path),
+            Self::Member { .. } => Packing::Plain,
+        }
+    }
+
     /// The unpacked content, however long; who reads takes about `most` bytes.
     pub(crate) fn content(&self, most: u64) -> io::Result<Box<dyn Read + Send>> {
         match self {
@@ -45,5 +54,26 @@ impl Place {
             Self::File(path) => payload::fault(dataset, path, offset, error),
             Self::Member { archive, .. } => payload::fault(dataset, archive, offset, error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packing::tests::stream;
+
+    #[test]
+    fn an_archive_that_lacks_a_file_is_not_called_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = folder.path().join("a.tar.gz");
+        std::fs::write(&archive, stream(Packing::Gzip, &[0; 1024])).unwrap();
+        let place = Place::Member {
+            archive,
+            member: "b".into(),
+        };
+        let error = place.content(9).err().unwrap();
+        let words = place.fault("letters", 0, error).to_string();
+        let told = "at byte 0: the archive holds no file b (byte 0 of the unpacked archive)";
+        assert!(words.ends_with(told), "{words}");
     }
 }

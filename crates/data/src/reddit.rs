@@ -13,6 +13,7 @@ pub(crate) mod words;
 use serde::{Deserialize, Serialize};
 
 use self::comments::{Comments, SPECIAL};
+use crate::excerpt::excerpt;
 use crate::published::{Published, dealt_evenly, in_turn};
 use crate::{DataError, DataFolder, Input, Outline, Splits};
 
@@ -212,7 +213,8 @@ fn months_of(setting: &'static str, months: &[String], others: &[String]) -> Res
             |part: &str, count| part.len() == count && part.bytes().all(|b| b.is_ascii_digit());
         let dates = |(year, month)| digits(year, 4) && digits(month, 2);
         if !month.split_once('-').is_some_and(dates) {
-            return Err(wrong(format!("{month:?}"), "a month such as 2017-11"));
+            let found = format!("{:?}", excerpt(month));
+            return Err(wrong(found, "a month such as 2017-11"));
         }
         if others.contains(month) || months[..index].contains(month) {
             return Err(wrong(month.clone(), "a month that is not named before"));

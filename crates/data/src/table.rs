@@ -7,16 +7,29 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
+use crate::excerpt::excerpt;
 use crate::fault::Fault;
-use crate::{DataError, DataFolder};
+use crate::{DataError, DataFolder, regular};
 
 /// Numbers that one file may hold: 8 GiB of them.
 pub(crate) const MOST_NUMBERS: usize = 1 << 31;
+/// Bytes that a label or the name of a client may have.
+const MOST_WORD: usize = 1 << 16;
+/// Bytes that all different ones of a column may have together.
+const MOST_WORDS: usize = 1 << 30;
+
+/// Bytes that the name of a user's file may have, folders included; no system takes longer ones.
+const MOST_NAME: usize = 4096;
 
 /// The path of the user's file `name`, which has to be inside the data folder.
 ///
+/// The name alone may not lead out of the folder, so that an experiment of somebody else reads nothing but data. A link
+/// in the folder may, and is followed: only the owner of the folder can have put it there, as nothing that is downloaded
+/// or unpacked makes links.
+///
 /// # Errors
-/// [`DataError::Setting`] if the name leads out of the folder, [`DataError::NoTable`] if there is no such file.
+/// [`DataError::Setting`] if the name leads out of the folder, [`DataError::NoTable`] if there is no such file,
+/// [`DataError::Io`] if it cannot be looked at or is no regular file.
 pub(crate) fn inside(
     dataset: &'static str,
     setting: &'static str,
@@ -24,19 +37,21 @@ pub(crate) fn inside(
     folder: &DataFolder,
 ) -> Result<PathBuf, DataError> {
     let within = |part: Component<'_>| matches!(part, Component::Normal(_));
-    if name.is_empty() || !Path::new(name).components().all(within) {
+    let is_short = (1..=MOST_NAME).contains(&name.len());
+    if !is_short || !Path::new(name).components().all(within) {
         return Err(DataError::Setting {
             dataset,
             setting,
-            found: format!("`{name}`"),
+            found: format!("`{}`", excerpt(name)),
             needed: "the name of a file inside the data folder".into(),
         });
     }
     let path = folder.path().join(name);
-    match path.is_file() {
-        true => Ok(path),
-        false => Err(DataError::NoTable {
+    match regular::first([path.clone()])? {
+        Some(path) => Ok(path),
+        None => Err(DataError::NoTable {
             dataset,
+            setting,
             path,
             origin: folder.origin(),
         }),
@@ -125,19 +140,38 @@ impl Standard {
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     numbers: HashMap<Box<str>, u32>,
+    /// Bytes of the different words.
+    bytes: usize,
     /// The number of each row's word, by the order in which they came.
     rows: Vec<u32>,
 }
 
 impl Words {
     /// Takes the word of the next row.
-    pub(crate) fn push(&mut self, word: &str) {
-        let number = self.numbers.get(word).copied().unwrap_or_else(|| {
-            let next = self.numbers.len() as u32;
-            self.numbers.insert(word.into(), next);
-            next
-        });
+    ///
+    /// # Errors
+    /// If the word is too long, or all different words together are.
+    pub(crate) fn push(&mut self, word: &str) -> Result<(), String> {
+        let number = match self.numbers.get(word) {
+            Some(number) => *number,
+            None => {
+                self.bytes += word.len();
+                if word.len() > MOST_WORD {
+                    let bytes = word.len();
+                    return Err(format!(
+                        "found {bytes} bytes, at most {MOST_WORD} are needed"
+                    ));
+                }
+                if self.bytes > MOST_WORDS {
+                    return Err(format!("different values of more than {MOST_WORDS} bytes"));
+                }
+                let next = self.numbers.len() as u32;
+                self.numbers.insert(word.into(), next);
+                next
+            }
+        };
         self.rows.push(number);
+        Ok(())
     }
 
     /// How many rows there were.
@@ -183,6 +217,34 @@ mod tests {
         }
         let absent = inside("csv", "file", "a/b.csv", &place).unwrap_err();
         assert!(absent.to_string().contains("b.csv"), "{absent}");
+        let long = inside("csv", "file", &"a".repeat(10_000_000), &place).unwrap_err();
+        assert!(long.to_string().len() < 300, "{long}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_that_a_user_makes_in_the_folder_are_followed_to_files() {
+        use std::os::unix::fs::symlink;
+        let (folder, store) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let place = DataFolder::new(folder.path());
+        std::fs::write(store.path().join("a.csv"), b"1,2").unwrap();
+        symlink(store.path().join("a.csv"), folder.path().join("b.csv")).unwrap();
+        symlink(store.path(), folder.path().join("store")).unwrap();
+        symlink("/dev/zero", folder.path().join("zero.csv")).unwrap();
+        for name in ["b.csv", "store/a.csv"] {
+            let path = inside("csv", "file", name, &place).unwrap();
+            assert_eq!(path, folder.path().join(name));
+        }
+        let refusal = inside("csv", "file", "zero.csv", &place).unwrap_err();
+        let told = "zero.csv: it is a device, not a file";
+        assert!(refusal.to_string().ends_with(told), "{refusal}");
+    }
+
+    #[test]
+    fn words_that_no_label_has_are_refused() {
+        let mut words = Words::default();
+        words.push(&"a".repeat(MOST_WORD)).unwrap();
+        assert!(words.push(&"a".repeat(MOST_WORD + 1)).is_err());
     }
 
     #[test]
@@ -209,7 +271,7 @@ mod tests {
     fn values_are_numbered_in_their_order() {
         let of = |values: &[&str]| {
             let mut words = Words::default();
-            values.iter().for_each(|word| words.push(word));
+            values.iter().for_each(|word| words.push(word).unwrap());
             assert_eq!(words.len(), values.len());
             (words.different(), words.numbered())
         };

@@ -32,7 +32,8 @@ pub(crate) fn find<R: Read>(mut archive: R, name: &str) -> io::Result<Member<R>>
         let padded = size.checked_next_multiple_of(BLOCK as u64);
         let padded = padded.ok_or_else(|| invalid(offset, "a size of the archive overflows"))?;
         if offset.saturating_add(padded) > MOST_BYTES {
-            return Err(invalid(offset, "the archive is too large to look through"));
+            let reason = format!("unpacks to more than {MOST_BYTES} bytes before {name} is met");
+            return Err(invalid(offset, &reason));
         }
         skip(&mut archive, padded)?;
         offset = offset.saturating_add(BLOCK as u64).saturating_add(padded);
@@ -84,9 +85,17 @@ fn skip(archive: &mut impl Read, bytes: u64) -> io::Result<()> {
     }
 }
 
+/// What is wrong with an archive that can be unpacked.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason} (byte {offset} of the unpacked archive)")]
+pub(crate) struct Unfit {
+    offset: u64,
+    reason: String,
+}
+
 fn invalid(offset: u64, reason: &str) -> io::Error {
-    let reason = format!("{reason} (byte {offset} of the unpacked archive)");
-    io::Error::new(io::ErrorKind::InvalidData, reason)
+    let reason = reason.to_owned();
+    io::Error::new(io::ErrorKind::InvalidData, Unfit { offset, reason })
 }
 
 #[cfg(test)]
@@ -131,5 +140,57 @@ mod tests {
         bent[125] ^= 1;
         let bent = content(&bent, "a/second.bin").unwrap_err().to_string();
         assert!(bent.starts_with("no intact header"), "{bent}");
+    }
+
+    #[test]
+    fn links_and_names_that_lead_elsewhere_give_nothing_but_content_of_the_archive() {
+        let mut whole = Vec::new();
+        let links = [
+            EntryType::Symlink,
+            EntryType::Link,
+            EntryType::Char,
+            EntryType::Fifo,
+        ];
+        for kind in links {
+            let mut header = Header::new_ustar();
+            header.set_entry_type(kind);
+            header.set_size(0);
+            header.set_path("a").unwrap();
+            header.set_link_name("/etc/passwd").unwrap();
+            header.set_cksum();
+            whole.extend(header.as_bytes());
+        }
+        for name in ["../a", "/etc/passwd"] {
+            let mut header = Header::new_ustar();
+            header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
+            header.set_entry_type(EntryType::Regular);
+            header.set_size(3);
+            header.set_cksum();
+            whole.extend(header.as_bytes());
+            whole.extend(b"own");
+            whole.resize(whole.len().next_multiple_of(BLOCK), 0);
+        }
+        whole.resize(whole.len() + 2 * BLOCK, 0);
+        let absent = content(&whole, "a").unwrap_err().to_string();
+        assert!(
+            absent.starts_with("the archive holds no file a"),
+            "{absent}"
+        );
+        assert_eq!(content(&whole, "../a").unwrap(), b"own");
+        assert_eq!(content(&whole, "/etc/passwd").unwrap(), b"own");
+    }
+
+    #[test]
+    fn an_archive_without_end_is_given_up() {
+        let mut header = Header::new_gnu();
+        header.set_path("other").unwrap();
+        header.set_size(MOST_BYTES + 1);
+        header.set_cksum();
+        let endless = header.as_bytes().chain(io::repeat(0));
+        let error = find(endless, "a").err().unwrap().to_string();
+        assert!(
+            error.starts_with("unpacks to more than 8589934592 bytes"),
+            "{error}"
+        );
     }
 }

@@ -3,11 +3,13 @@
 //! # Source
 //! PKWARE, "APPNOTE.TXT, .ZIP file format specification", sections 4.3.7 to 4.3.16 and 4.5.3.
 
+use std::cmp::Ordering;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use flate2::Crc;
 use flate2::read::DeflateDecoder;
 
+use crate::excerpt::{excerpt, listed};
 use crate::fault::Fault;
 
 const END: [u8; 4] = *b"PK\x05\x06";
@@ -35,15 +37,19 @@ pub(crate) fn open<'f>(
     let length = end_of(file)?;
     let mut entries = entries(file, length)?;
     let Some(place) = entries.iter().position(|entry| entry.name == name) else {
-        let mut names: Vec<&str> = entries.iter().map(|e| e.name.as_str()).take(20).collect();
+        let mut names: Vec<&str> = entries.iter().map(|e| e.name.as_str()).collect();
         names.sort_unstable();
-        let reason = format!("no entry {name} among {}", names.join(", "));
+        let reason = format!("no entry `{}` among {}", excerpt(name), listed(names));
         return Err(Fault::at(0_u64, reason));
     };
     let entry = entries.swap_remove(place);
     let refused = |reason| Fault::at(entry.place, reason);
     if entry.size > limit {
-        let reason = format!("{name} has {} bytes, at most {limit} needed", entry.size);
+        let reason = format!(
+            "{} unpacks to {} bytes, at most {limit} needed",
+            excerpt(name),
+            entry.size
+        );
         return Err(refused(reason));
     }
     let start = content_start(file, &entry)?;
@@ -65,7 +71,7 @@ pub(crate) fn open<'f>(
 
 /// Whether `entry` is deflated or stored, if `packed` bytes can hold as much as it announces.
 fn is_deflated(entry: &Entry, packed: u64) -> Result<bool, String> {
-    let (name, size) = (&entry.name, entry.size);
+    let (name, size) = (excerpt(&entry.name), entry.size);
     let (is_deflated, most) = match entry.method {
         0 => (false, packed),
         8 => (true, packed.saturating_mul(MOST_YIELD)),
@@ -98,7 +104,7 @@ impl Member<'_> {
     /// Reads what is left of it.
     ///
     /// # Errors
-    /// A [`Fault`] if its size or its checksum is not what it announces.
+    /// A [`Fault`] if it is longer or shorter than it announces, or if its checksum is another.
     pub(crate) fn finish(mut self) -> Result<(), Fault> {
         let mut rest = [0; 1 << 12];
         while self.bytes <= self.size() {
@@ -107,19 +113,23 @@ impl Member<'_> {
                 break;
             }
         }
-        if (self.bytes, self.sum.sum()) == (self.size(), self.entry.sum) {
-            return Ok(());
-        }
-        let announced = "neither its size nor its checksum may differ from what is announced";
-        let name = &self.entry.name;
-        Err(Fault::at(self.start, format!("{name}: {announced}")))
+        let (name, found, needed) = (excerpt(&self.entry.name), self.bytes, self.size());
+        let reason = match found.cmp(&needed) {
+            Ordering::Equal if self.sum.sum() == self.entry.sum => return Ok(()),
+            Ordering::Equal => format!("damaged {name}: its checksum is not the one announced"),
+            Ordering::Greater => {
+                format!("{name} unpacks to more than the {needed} bytes announced")
+            }
+            Ordering::Less => format!("{name} unpacks to {found} bytes, {needed} are announced"),
+        };
+        Err(Fault::at(self.start, reason))
     }
 }
 
 impl Read for Member<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let damaged = |error: io::Error| {
-            let reason = format!("damaged {}: {error}", self.entry.name);
+            let reason = format!("damaged {}: {error}", excerpt(&self.entry.name));
             io::Error::new(error.kind(), reason)
         };
         let count = self.content.read(buffer).map_err(damaged)?;
@@ -273,135 +283,4 @@ fn u32_at(bytes: &[u8], at: usize) -> u64 {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-    use std::io::{Cursor, Write};
-
-    /// A zip archive of `entries`; the first is deflated, the others are stored.
-    pub(crate) fn archive(entries: &[(&str, &[u8])]) -> Vec<u8> {
-        let (mut bytes, mut list) = (Vec::new(), Vec::new());
-        for (index, (name, content)) in entries.iter().enumerate() {
-            let mut deflate = flate2::write::DeflateEncoder::new(Vec::new(), Default::default());
-            deflate.write_all(content).unwrap();
-            let (method, packed) = match index {
-                0 => (8_u16, deflate.finish().unwrap()),
-                _ => (0, content.to_vec()),
-            };
-            let mut sum = Crc::new();
-            sum.update(content);
-            let mut common = vec![20, 0, 0, 0];
-            common.extend(method.to_le_bytes());
-            common.extend([0; 4]);
-            for value in [sum.sum(), packed.len() as u32, content.len() as u32] {
-                common.extend(value.to_le_bytes());
-            }
-            common.extend((name.len() as u16).to_le_bytes());
-            common.extend([0; 2]);
-            list.extend(ENTRY);
-            list.extend([20, 0]);
-            list.extend(&common);
-            list.extend([0; 10]);
-            list.extend((bytes.len() as u32).to_le_bytes());
-            list.extend(name.as_bytes());
-            bytes.extend(LOCAL);
-            bytes.extend(common);
-            bytes.extend(name.as_bytes());
-            bytes.extend(packed);
-        }
-        let place = bytes.len() as u32;
-        bytes.extend(&list);
-        bytes.extend(END);
-        bytes.extend([0; 4]);
-        for _ in 0..2 {
-            bytes.extend((entries.len() as u16).to_le_bytes());
-        }
-        bytes.extend((list.len() as u32).to_le_bytes());
-        bytes.extend(place.to_le_bytes());
-        bytes.extend([0; 2]);
-        bytes
-    }
-
-    fn member(archive: &[u8], name: &str, limit: u64) -> Result<Vec<u8>, Fault> {
-        let mut file = Cursor::new(archive);
-        let mut member = open(&mut file, name, limit)?;
-        let size = member.size() as usize;
-        let mut content = Vec::new();
-        let read = member.by_ref().take(size as u64).read_to_end(&mut content);
-        read.map_err(|error| Fault::at(0_u64, error.to_string()))?;
-        member.finish().map(|()| content)
-    }
-
-    const ENTRIES: [(&str, &[u8]); 2] = [("x.npy", &[7; 5000]), ("y.npy", b"labels")];
-
-    #[test]
-    fn deflated_and_stored_entries_come_back() {
-        let archive = archive(&ENTRIES);
-        assert_eq!(member(&archive, "x.npy", 5000).unwrap(), [7; 5000]);
-        assert_eq!(member(&archive, "y.npy", 5000).unwrap(), b"labels");
-    }
-
-    #[test]
-    fn absent_overlong_and_broken_entries_are_refused() {
-        let whole = archive(&ENTRIES);
-        let absent = member(&whole, "z.npy", 9).unwrap_err().reason;
-        assert_eq!(absent, "no entry z.npy among x.npy, y.npy");
-        let long = member(&whole, "x.npy", 4999).unwrap_err().reason;
-        assert_eq!(long, "x.npy has 5000 bytes, at most 4999 needed");
-        for cut in 0..whole.len() {
-            assert!(member(&whole[..cut], "y.npy", 9).is_err(), "{cut}");
-        }
-        for place in 0..whole.len() {
-            let mut bent = whole.clone();
-            bent[place] ^= 0x41;
-            // Whatever is bent, nothing but the content itself comes back.
-            if let Ok(found) = member(&bent, "y.npy", 9) {
-                assert_eq!(found, b"labels", "{place}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_bomb_stops_at_the_size_that_it_announces() {
-        let mut bomb = archive(&[("x.npy", &vec![0; 10 << 20])]);
-        let list = bomb.windows(4).position(|window| window == ENTRY).unwrap();
-        bomb[list + 24..list + 28].copy_from_slice(&100_u32.to_le_bytes());
-        assert!(
-            member(&bomb, "x.npy", 1 << 30)
-                .unwrap_err()
-                .reason
-                .contains("checksum")
-        );
-    }
-
-    #[test]
-    fn sizes_that_the_archive_cannot_hold_are_not_believed() {
-        for (index, name, most) in [(0, "x.npy", 1032), (1, "y.npy", 1)] {
-            let mut lying = archive(&ENTRIES);
-            let mut entries = lying.windows(4).enumerate().filter(|(_, w)| *w == ENTRY);
-            let place = entries.nth(index).unwrap().0;
-            let packed = u32_at(&lying, place + 20);
-            lying[place + 24..place + 28].copy_from_slice(&(1_u32 << 31).to_le_bytes());
-            let reason = member(&lying, name, 1 << 36).unwrap_err().reason;
-            let needed = format!(
-                "{name} announces 2147483648 bytes, the archive holds at most {}",
-                most * packed
-            );
-            assert!(reason.starts_with(&needed), "{reason}");
-            // Nor may it announce more packed bytes than there are.
-            lying[place + 20..place + 24].copy_from_slice(&(1_u32 << 31).to_le_bytes());
-            let reason = member(&lying, name, 1 << 36).unwrap_err().reason;
-            assert!(reason.contains("the archive holds at most"), "{reason}");
-        }
-    }
-
-    #[test]
-    fn sizes_of_64_bits_are_read() {
-        let mut extra = vec![1, 0, 16, 0];
-        extra.extend(5_u64.to_le_bytes());
-        extra.extend((1_u64 << 33).to_le_bytes());
-        let (mut size, mut packed, mut place) = (ELSEWHERE, ELSEWHERE, 7);
-        widen(&extra, [&mut size, &mut packed, &mut place]).unwrap();
-        assert_eq!((size, packed, place), (5, 1 << 33, 7));
-        assert!(widen(&extra[..10], [&mut 1, &mut { ELSEWHERE }, &mut 1]).is_err());
-    }
-}
+pub(crate) mod tests;

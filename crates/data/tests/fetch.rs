@@ -33,6 +33,10 @@ enum Reply {
     Status(u16),
     /// Nothing at all for this long.
     Silence(Duration),
+    /// A body with its length, a byte every so often.
+    Trickle(Duration, Vec<u8>),
+    /// Half of a body, then nothing for this long.
+    Stall(Duration, Vec<u8>),
 }
 
 /// Serves `reply` to every request on a port of its own; the address of a file on it.
@@ -73,11 +77,30 @@ fn answer(mut stream: TcpStream, reply: &Reply) {
             thread::sleep(*time);
             return;
         }
+        Reply::Trickle(_, body) | Reply::Stall(_, body) => (
+            format!("{ok}Content-Length: {}\r\n", body.len()),
+            Vec::new(),
+        ),
     };
     // A client that has seen enough hangs up; the rest of the body is then of no interest.
     let _ = stream.write_all(head.as_bytes());
     let _ = stream.write_all(b"\r\n");
     let _ = stream.write_all(&body);
+    match reply {
+        Reply::Trickle(time, body) => {
+            for byte in body {
+                if stream.write_all(&[*byte]).is_err() {
+                    break;
+                }
+                thread::sleep(*time);
+            }
+        }
+        Reply::Stall(time, body) => {
+            let _ = stream.write_all(&body[..body.len() / 2]);
+            thread::sleep(*time);
+        }
+        _ => {}
+    }
 }
 
 /// An address at which nobody listens.
@@ -126,6 +149,7 @@ fn local() -> FetchOptions {
         allow_http: true,
         connect_timeout: Duration::from_secs(2),
         read_timeout: Duration::from_secs(2),
+        ..FetchOptions::default()
     }
 }
 
@@ -135,8 +159,16 @@ fn run(manifest: &Manifest, folder: &Path) -> Result<Fetched, DataError> {
 
 /// Fetches from a single bad mirror and checks that it leaves nothing behind; its reason.
 fn refusal(packed: &[u8], reply: Reply) -> String {
+    refusal_with(packed, reply, &local())
+}
+
+fn refusal_with(packed: &[u8], reply: Reply, options: &FetchOptions) -> String {
     let folder = tempfile::tempdir().unwrap();
-    let error = run(&manifest(packed, vec![serve(reply)]), folder.path()).unwrap_err();
+    let (manifest, place) = (
+        manifest(packed, vec![serve(reply)]),
+        DataFolder::new(folder.path()),
+    );
+    let error = fetch(&manifest, &place, options, &mut |_| {}).unwrap_err();
     assert_eq!(
         fs::read_dir(folder.path()).unwrap().count(),
         0,
@@ -236,7 +268,7 @@ fn a_gzip_bomb_is_refused_even_under_the_right_checksum() {
     assert_eq!(
         reason,
         format!(
-            "decompresses to more than the {} bytes needed",
+            "the file unpacks to more than {} bytes, the most that it may hold",
             CONTENT.len()
         )
     );
@@ -246,8 +278,95 @@ fn a_gzip_bomb_is_refused_even_under_the_right_checksum() {
 fn a_silent_server_is_given_up() {
     let started = std::time::Instant::now();
     let reason = refusal(&gzip(CONTENT), Reply::Silence(Duration::from_secs(60)));
-    assert!(reason.contains("timeout"), "{reason}");
+    assert_eq!(reason, "no answer in 2 s");
     assert!(started.elapsed() < Duration::from_secs(20));
+    let packed = gzip(CONTENT);
+    let reply = Reply::Stall(Duration::from_secs(60), packed.clone());
+    let reason = refusal(&packed, reply);
+    assert!(reason.ends_with("bytes: silent for 2 s"), "{reason}");
+    assert!(started.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn a_server_that_trickles_is_given_up() {
+    let started = std::time::Instant::now();
+    let packed = gzip(CONTENT);
+    let options = FetchOptions {
+        grace: Duration::from_secs(1),
+        bytes_per_second: packed.len() as u64,
+        ..local()
+    };
+    assert_eq!(
+        options.time_for(packed.len() as u64),
+        Duration::from_secs(2)
+    );
+    // Never silent for long, and yet not done in the time that a file of this size may take.
+    let reply = Reply::Trickle(Duration::from_millis(500), packed.clone());
+    let reason = refusal_with(&packed, reply, &options);
+    let told = format!(
+        "not there after 2 s, slower than {} bytes a second",
+        packed.len()
+    );
+    assert!(reason.ends_with(&told), "{reason}");
+    assert!(reason.starts_with("broke off after "), "{reason}");
+    assert!(started.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn a_large_file_is_given_time_and_a_small_one_a_minute() {
+    let options = FetchOptions::default();
+    assert_eq!(options.time_for(0), Duration::from_secs(60));
+    // CIFAR-10.
+    assert_eq!(
+        options.time_for(170_000_000),
+        Duration::from_secs(60 + 3400)
+    );
+    assert!(options.time_for(u64::MAX) > Duration::from_secs(1 << 40));
+}
+
+#[test]
+fn redirects_to_what_is_no_server_and_redirects_in_a_circle_are_refused() {
+    let packed = gzip(CONTENT);
+    let secret = tempfile::NamedTempFile::new().unwrap();
+    fs::write(secret.path(), &packed).unwrap();
+    let file = format!("file://{}", secret.path().display());
+    let local = format!("file://localhost{}", secret.path().display());
+    for to in [
+        file.as_str(),
+        &local,
+        "ftp://127.0.0.1/file.gz",
+        "gopher://127.0.0.1/file.gz",
+        "data:text/plain,secret",
+        "//",
+        "http://",
+        "javascript:alert(1)",
+    ] {
+        let reason = refusal(&packed, Reply::Redirect(to.into()));
+        assert!(reason.len() < 250, "{to}: {reason}");
+    }
+    let reason = refusal(&packed, Reply::Redirect("/file.gz".into()));
+    assert!(reason.contains("redirects"), "{reason}");
+}
+
+#[test]
+fn what_a_killed_download_left_is_never_taken_for_the_file_and_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let packed = gzip(CONTENT);
+    let home = folder.path().join("sentence");
+    fs::create_dir(&home).unwrap();
+    fs::write(home.join(".fetch-k1ll3d"), &packed).unwrap();
+    let manifest = manifest(&packed, vec![serve(Reply::Body(packed.clone()))]);
+    let place = DataFolder::new(folder.path());
+    assert_eq!(
+        check(&manifest, &place).files[0].status,
+        FileStatus::Missing
+    );
+    run(&manifest, folder.path()).unwrap();
+    let names: Vec<_> = fs::read_dir(&home)
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    assert_eq!(names, ["file.gz"]);
 }
 
 #[test]
@@ -314,7 +433,54 @@ fn check_tells_ok_missing_short_and_altered_apart() {
     fs::remove_file(&path).unwrap();
     fs::write(home.join("file"), CONTENT).unwrap();
     assert_eq!(status(), FileStatus::Ok, "the same content without gzip");
-    fs::write(home.join("file"), b"short").unwrap();
+    fs::write(home.join("file"), vec![7; 9 << 20]).unwrap();
     let needed = CONTENT.len() as u64;
+    assert_eq!(status(), FileStatus::Overlong { needed });
+    fs::write(home.join("file"), b"short").unwrap();
     assert_eq!(status(), FileStatus::WrongSize { found: 5, needed });
+}
+
+#[cfg(unix)]
+#[test]
+fn links_devices_and_folders_in_the_way_are_told_apart_from_missing_files() {
+    use std::os::unix::fs::symlink;
+    let (folder, store) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let packed = gzip(CONTENT);
+    let manifest = manifest(&packed, vec![serve(Reply::Body(packed.clone()))]);
+    let place = DataFolder::new(folder.path());
+    let home = folder.path().join("sentence");
+    let status = || check(&manifest, &place).files[0].status.clone();
+    let unreadable = |told: &str| match status() {
+        FileStatus::Unreadable { reason } => assert!(reason.contains(told), "{reason}"),
+        other => panic!("{other:?}"),
+    };
+    // A whole dataset may lie elsewhere, and is fetched to there.
+    symlink(store.path(), &home).unwrap();
+    assert_eq!(status(), FileStatus::Missing);
+    run(&manifest, folder.path()).unwrap();
+    assert_eq!(status(), FileStatus::Ok);
+    assert_eq!(fs::read(store.path().join("file.gz")).unwrap(), packed);
+    // A device of the right name is no file.
+    fs::remove_file(store.path().join("file.gz")).unwrap();
+    symlink("/dev/zero", store.path().join("file.gz")).unwrap();
+    unreadable("it is a device, not a file");
+    run(&manifest, folder.path()).unwrap();
+    assert_eq!(
+        status(),
+        FileStatus::Ok,
+        "the link is replaced, not what it leads to"
+    );
+    fs::remove_file(&home).unwrap();
+    symlink("nowhere", &home).unwrap();
+    assert_eq!(status(), FileStatus::Missing);
+    let refusal = run(&manifest, folder.path()).unwrap_err().to_string();
+    assert!(
+        refusal.ends_with("it is a link to nowhere, which is not there"),
+        "{refusal}"
+    );
+    fs::remove_file(&home).unwrap();
+    symlink("sentence", &home).unwrap();
+    unreadable("symbolic link");
+    let refusal = run(&manifest, folder.path()).unwrap_err().to_string();
+    assert!(refusal.starts_with("cannot read "), "{refusal}");
 }

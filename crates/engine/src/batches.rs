@@ -5,6 +5,7 @@ use crate::network::Network;
 use crate::schedule::Progress;
 use crate::stream::{Key, Purpose, stream};
 use crate::work::{Amount, BatchSize, Draw, RowWork, Sgd};
+use meshfold_data::Partition;
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -47,6 +48,14 @@ impl Position {
             passes * shard + (batches * size).min(shard)
         };
         (until(last) - until(begun)) as u64
+    }
+
+    /// Whether a row that trains on shards of `partition` can be at this position.
+    pub(crate) fn is_within(&self, partition: &Partition) -> bool {
+        let client = self.client as usize;
+        client < partition.clients()
+            && (self.taken == 0
+                || (self.passes > 0 && (self.taken as usize) < partition.shard(client).len()))
     }
 
     /// Where a schedule stands at the start of the round after `rounds` rounds.
@@ -118,7 +127,10 @@ impl Sgd {
         match amount {
             Amount::Idle => 0,
             Amount::Steps(steps) => steps,
-            Amount::Epochs(epochs) => epochs * shard.div_ceil(self.batch_on(shard).max(1)) as u32,
+            Amount::Epochs(epochs) => {
+                let in_one = shard.div_ceil(self.batch_on(shard).max(1)) as u32;
+                epochs.saturating_mul(in_one)
+            }
         }
     }
 }

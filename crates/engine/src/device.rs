@@ -215,6 +215,33 @@ impl Device {
         }
     }
 
+    /// Carries out `work`, and makes an error of it if a GPU is lost or runs out of memory meanwhile. This shows wherever
+    /// results are read, also in functions that return no error: they do not return then.
+    ///
+    /// # Errors
+    /// [`EngineError::DeviceLost`], [`EngineError::OutOfDeviceMemory`] or [`EngineError::Device`] if the device failed; those
+    /// of `work`.
+    pub fn attempt<T, E: From<EngineError>>(
+        &self,
+        work: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        match self {
+            Self::Cpu(_) => work(),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => gpu.attempt(work),
+        }
+    }
+
+    /// The device, opened anew if it is a GPU that was lost. If that cannot be done it is the lost one, which says so where
+    /// results are read.
+    pub(crate) fn renewed(&self) -> Self {
+        match self {
+            Self::Cpu(_) => self.clone(),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(gpu) => Self::Gpu(gpu.renewed()),
+        }
+    }
+
     /// Waits until all work given to the device is done; the processor's always is.
     pub fn wait(&self) {
         match self {

@@ -88,6 +88,26 @@ pub enum EngineError {
         /// Why it cannot be used and what to do.
         reason: String,
     },
+    /// A GPU went away while it worked, or its driver gave it up.
+    #[error(
+        "device {device} was lost ({reason}): run the command again, which skips finished runs and goes on from checkpoints; \
+         if it is lost again, look into the system's log, or use `--device cpu`"
+    )]
+    DeviceLost {
+        /// The kind of the device.
+        device: String,
+        /// What its driver says, and why it cannot be opened again if that was tried.
+        reason: String,
+    },
+    /// The driver of a GPU has no memory left.
+    #[error(
+        "device {device} has no memory left for the models and what their training takes: use fewer clients, a smaller \
+         model, smaller batches, fewer runs at once (`--at-once 1`), or `--device cpu`"
+    )]
+    OutOfDeviceMemory {
+        /// The kind of the device.
+        device: String,
+    },
     /// A model stopped being finite.
     #[error("the model of row {row} is not finite since round {round}")]
     NonFinite {

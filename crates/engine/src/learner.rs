@@ -7,7 +7,7 @@ use crate::error::EngineError;
 use crate::network::Network;
 use crate::score::{Score, Split};
 use crate::stack::Stack;
-use crate::tally::{RowTally, Tally};
+use crate::tally::{DeviceLosses, RowTally, Tally};
 use crate::work::{Amount, BatchSize, LocalWork, RowWork, Sgd, Velocity};
 use meshfold_data::{Examples, Partition, Splits};
 use serde::{Deserialize, Serialize};
@@ -70,10 +70,15 @@ pub struct LearnerState {
     positions: Vec<Position>,
     local_steps: u64,
     examples_seen: u64,
+    /// The losses of each row since the last tally.
+    losses: Vec<RowTally>,
+    /// Losses that are still on the GPU.
+    on_device: Option<DeviceLosses>,
 }
 
 impl Learner {
-    /// Brings the examples to `device`. `seed` keys the initial models and the batches.
+    /// Brings the examples to `device`. `seed` keys the initial models and the batches. A GPU that was lost is opened anew:
+    /// [`Learner::device`] is the one to make stacks on.
     ///
     /// # Errors
     /// [`EngineError::Setting`] if the network does not fit the examples, [`EngineError::Device`] if they do not fit the
@@ -108,7 +113,8 @@ impl Learner {
                 });
             }
         }
-        let trainer = match device {
+        let device = device.renewed();
+        let trainer = match &device {
             Device::Cpu(cpu) => {
                 // What an earlier run held may be of other shapes.
                 cpu.recycled().clear();
@@ -119,7 +125,6 @@ impl Learner {
                 gpu, &network, &splits,
             )?)),
         };
-        let device = device.clone();
         let (passes, tallies) = (Vec::new(), Vec::new());
         Ok(Self {
             device,
@@ -349,17 +354,45 @@ impl Learner {
         })
     }
 
-    /// What another learner needs to go on from here.
+    /// What another learner needs to continue from here. It includes the losses since the last [`tally`](Self::tally), which
+    /// remain to be tallied. Waits for the device.
     pub fn state(&self) -> LearnerState {
         LearnerState {
             positions: self.passes.iter().map(Pass::position).collect(),
             local_steps: self.local_steps,
             examples_seen: self.examples_seen,
+            losses: self.tallies.clone(),
+            on_device: match &self.trainer {
+                Trainer::Blocked(_) => None,
+                #[cfg(feature = "gpu")]
+                Trainer::Stacked(trainer) => trainer.losses(),
+            },
         }
     }
 
+    /// Whether a learner of the same clients, examples and device kind can be in `state`.
+    pub fn fits(&self, state: &LearnerState) -> bool {
+        let on_device = state.on_device.as_ref().is_none_or(|losses| {
+            let is_gpu = match &self.trainer {
+                Trainer::Blocked(_) => false,
+                #[cfg(feature = "gpu")]
+                Trainer::Stacked(_) => true,
+            };
+            is_gpu && losses.is_whole()
+        });
+        let is_within = |position: &Position| position.is_within(&self.partition);
+        on_device
+            && state.positions.iter().all(is_within)
+            && state.losses.len() >= state.positions.len()
+            && (state.local_steps == 0 || !state.positions.is_empty())
+    }
+
     /// Goes on from where another learner of the same run stopped.
+    ///
+    /// # Panics
+    /// If the state does not [fit](Self::fits).
     pub fn resume(&mut self, state: &LearnerState) {
+        assert!(self.fits(state), "the state of a learner of the same run");
         let (partition, seed) = (&self.partition, self.seed);
         self.passes = (0u32..)
             .zip(&state.positions)
@@ -369,8 +402,12 @@ impl Learner {
                 })
             })
             .collect();
-        self.tallies = vec![RowTally::default(); self.passes.len()];
+        self.tallies.clone_from(&state.losses);
         (self.local_steps, self.examples_seen) = (state.local_steps, state.examples_seen);
+        #[cfg(feature = "gpu")]
+        if let Trainer::Stacked(trainer) = &mut self.trainer {
+            trainer.resume(state.on_device.as_ref());
+        }
     }
 
     #[cfg(feature = "gpu")]

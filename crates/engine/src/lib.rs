@@ -9,6 +9,7 @@
 mod architecture;
 mod batches;
 mod blocked;
+mod blocks;
 mod device;
 mod dropout;
 mod error;
@@ -55,7 +56,7 @@ pub use schedule::{
 pub use score::{Score, Split};
 pub use stack::Stack;
 #[cfg(feature = "gpu")]
-pub use stacked::{Launched, Trace};
+pub use stacked::{Launched, Trace, is_told_by_runs};
 pub use stream::{Key, Purpose, stream, threefry};
 pub use tally::Tally;
 pub use work::{Amount, Anchor, BatchSize, Demand, Draw, LocalWork, RowWork, Sgd, Velocity};

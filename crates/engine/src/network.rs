@@ -32,7 +32,7 @@ pub struct Network {
 #[derive(Debug, Clone)]
 enum Body {
     /// Layers, each of which reads the example or what an earlier one gives.
-    Layers(Vec<Node>),
+    Layers(Arc<[Node]>),
     /// A model of the user's own.
     Own(Own),
 }
@@ -57,7 +57,7 @@ impl Network {
             false => 1,
         };
         Ok(Self {
-            body: Body::Layers(nodes),
+            body: Body::Layers(nodes.into()),
             layout: Arc::new(layout),
             input,
             classes,
@@ -238,7 +238,7 @@ impl Network {
         };
         let mut values = vec![0.0; self.layout.width()];
         let mut named = 0;
-        for node in nodes {
+        for node in nodes.iter() {
             let key = Key {
                 row,
                 layer: named,

@@ -1,5 +1,7 @@
 //! What is counted while models train.
 
+use serde::{Deserialize, Serialize};
+
 /// Work done so far, and the training loss since the tally was last taken.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Tally {
@@ -12,8 +14,11 @@ pub struct Tally {
 }
 
 /// Losses of some steps of one row.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct LossSum {
+    /// Saved as its bits: JSON has no infinity and no NaN.
+    #[serde(with = "bits")]
     pub(crate) sum: f64,
     pub(crate) steps: u64,
     pub(crate) examples: u64,
@@ -28,7 +33,8 @@ impl LossSum {
 }
 
 /// What is remembered of one row's training.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct RowTally {
     /// Losses since the last tally.
     pub(crate) recent: LossSum,
@@ -48,5 +54,38 @@ impl RowTally {
 
     pub(crate) fn mark_broken(&mut self, round: usize) {
         self.broken = Some(self.broken.map_or(round, |earlier| earlier.min(round)));
+    }
+}
+
+/// Losses on a GPU that have not been moved to the host. They are saved as they are, since adding them to the sums of the host
+/// early would round differently.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DeviceLosses {
+    /// `[2, R]`: the bits of each row's sum, then each row's first round with a loss that was not finite.
+    pub(crate) words: Vec<u32>,
+    /// Steps and examples of each row, `[R]`.
+    pub(crate) seen: Vec<(u64, u64)>,
+    /// The last round that was trained in.
+    pub(crate) round: usize,
+}
+
+impl DeviceLosses {
+    /// Whether there are two words for each row.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.words.len() == 2 * self.seen.len()
+    }
+}
+
+/// Serialises a float as its bits.
+mod bits {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(value.to_bits())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        u64::deserialize(from).map(f64::from_bits)
     }
 }

@@ -1,42 +1,50 @@
-//! What a broken run goes on from: `checkpoint/`, the stacks in safetensors and the rest in JSON.
+//! `checkpoint.safetensors`: what an interrupted run resumes from.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use meshfold_algorithms::theory::IterateWeights;
 use meshfold_engine::{LearnerState, Stack};
-use safetensors::tensor::{Dtype, SafeTensors, View, serialize_to_file};
 use serde::{Deserialize, Serialize};
 
-use crate::results::{Done, write_atomically};
+use crate::digests::DataDigests;
+use crate::results::{Done, persist, temporary};
 use crate::run_error::RunError;
+use crate::sealed_tensors::{self, SealedTensors};
 
-/// The file whose replacement makes a checkpoint the valid one.
-const STATE: &str = "state.json";
-
-/// A run after some round, its stacks left out.
+/// The state of a run after some round, without its stacks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Saved {
-    /// Who wrote it: only the same version on the same device kind goes on with the same bits.
-    pub(crate) by: Done,
+    /// The run that it belongs to.
+    pub(crate) origin: Origin,
     /// Rounds done.
     pub(crate) round: usize,
-    /// Records written until then.
+    /// Records written so far.
     pub(crate) records: usize,
-    /// What has been counted until then.
+    /// SHA-256 of those records, then of the scores of the clients.
+    pub(crate) written: [String; 2],
+    /// What has been counted so far.
     pub(crate) totals: Totals,
-    /// How far each row has come through its data.
+    /// The position of each row in its examples, and its losses since the last record.
     pub(crate) learner: LearnerState,
     /// Numbers that the method keeps, by name.
-    #[serde(default)]
     pub(crate) numbers: BTreeMap<String, Vec<f64>>,
     /// Weights of the averaged iterates.
-    #[serde(default)]
     pub(crate) iterates: IterateWeights,
+}
+
+/// The run that a checkpoint belongs to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Origin {
+    /// The run's id.
+    pub(crate) run: String,
+    /// Who wrote it: only the same version on the same device kind continues with the same bits.
+    pub(crate) by: Done,
+    /// The data that it was trained on.
+    pub(crate) data: DataDigests,
 }
 
 /// What is counted over a run.
@@ -56,134 +64,105 @@ pub(crate) struct Totals {
     /// Seconds worked.
     pub(crate) wall_seconds: f64,
     /// Those of the rounds: local steps, exchanges and what methods do between them.
-    #[serde(default)]
     pub(crate) round_seconds: f64,
     /// Those of judging.
-    #[serde(default)]
     pub(crate) judging_seconds: f64,
     /// Seconds that the rounds would have taken on the network described.
-    #[serde(default)]
     pub(crate) simulated_seconds: f64,
 }
 
-/// Rows of a stack in host memory, `[R, P_pad]` row-major, by the stack's name.
-pub(crate) type Stacks = BTreeMap<String, Vec<f32>>;
-
-/// The checkpoint's folder.
+/// The file that holds the checkpoint of a run.
 #[derive(Debug)]
-pub(crate) struct CheckpointFolder {
+pub(crate) struct CheckpointFile {
     path: PathBuf,
 }
 
-impl CheckpointFolder {
-    /// The folder at `path`, which need not exist.
+/// A checkpoint whose checksum matches.
+#[derive(Debug)]
+pub(crate) struct Checkpoint {
+    /// Everything but the stacks.
+    pub(crate) saved: Saved,
+    stacks: Vec<(String, [usize; 2])>,
+    tensors: SealedTensors,
+    path: PathBuf,
+}
+
+impl CheckpointFile {
+    /// The file at `path`, which need not exist.
     pub(crate) fn new(path: PathBuf) -> Self {
         Self { path }
     }
 
-    /// Replaces the checkpoint. Until the new one is whole, the old one stays valid.
+    /// Replaces the checkpoint in one step. The old one stays until the new one is complete.
     pub(crate) fn save(&self, saved: &Saved, stacks: &[(&str, &Stack)]) -> Result<(), RunError> {
-        let tensors = self.stacks_after(saved.round);
-        self.write(saved, stacks, &tensors)
+        self.write(saved, stacks)
             .map_err(|source| RunError::write(&self.path, source))
     }
 
-    fn write(&self, saved: &Saved, stacks: &[(&str, &Stack)], tensors: &Path) -> io::Result<()> {
-        fs::create_dir_all(&self.path)?;
-        let rows = stacks.iter().map(|(name, stack)| (*name, Rows::of(stack)));
-        serialize_to_file(rows, None, tensors).map_err(io::Error::other)?;
-        File::open(tensors)?.sync_all()?;
-        write_atomically(&self.path.join(STATE), &serde_json::to_vec(saved)?)?;
-        for entry in fs::read_dir(&self.path)? {
-            let path = entry?.path();
-            if path != *tensors && path.extension().is_some_and(|kind| kind == "safetensors") {
-                fs::remove_file(path)?;
-            }
-        }
-        Ok(())
+    fn write(&self, saved: &Saved, stacks: &[(&str, &Stack)]) -> io::Result<()> {
+        let state = serde_json::to_vec(saved)?;
+        let folder = self.path.parent();
+        let mut file = temporary(folder.expect("the checkpoint lies in the run's folder"))?;
+        sealed_tensors::write(file.as_file_mut(), stacks, &state)?;
+        persist(file, &self.path)
     }
 
-    /// The checkpoint, if there is a whole one that `by` can go on from bit for bit.
-    pub(crate) fn load(&self, by: &Done) -> Option<(Saved, Stacks)> {
-        let text = fs::read(self.path.join(STATE)).ok()?;
-        let loaded = self.parse(&text);
-        match loaded {
-            Ok((saved, stacks)) if saved.by == *by => Some((saved, stacks)),
-            Ok((saved, _)) => {
-                let (version, device) = (saved.by.meshfold, saved.by.device);
-                tracing::warn!(
-                    "the checkpoint is of meshfold {version} on {device}: starting from round 0"
-                );
-                None
+    /// The checkpoint, if there is one of the run, version and device in `origin`. Any other is reported and ignored. The
+    /// caller compares the data.
+    pub(crate) fn open(&self, origin: &Origin) -> Option<Checkpoint> {
+        let opened = self.read().and_then(|checkpoint| {
+            let found = &checkpoint.saved.origin;
+            if found.run != origin.run {
+                return Err(io::Error::other(format!("it belongs to run {}", found.run)));
             }
+            if found.by != origin.by {
+                let Done { meshfold, device } = &found.by;
+                let by = format!("it was written by meshfold {meshfold} on {device}");
+                return Err(io::Error::other(by));
+            }
+            Ok(checkpoint)
+        });
+        match opened {
+            Ok(checkpoint) => Some(checkpoint),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => {
-                let path = self.path.display();
-                tracing::warn!("{path} cannot be used ({error}): starting from round 0");
+                self.report(&error.to_string());
                 None
             }
         }
     }
 
-    fn parse(&self, text: &[u8]) -> io::Result<(Saved, Stacks)> {
-        let saved: Saved = serde_json::from_slice(text)?;
-        let bytes = fs::read(self.stacks_after(saved.round))?;
-        let tensors = SafeTensors::deserialize(&bytes).map_err(io::Error::other)?;
-        let values = |bytes: &[u8]| {
-            bytes
-                .as_chunks::<4>()
-                .0
-                .iter()
-                .map(|value| f32::from_le_bytes(*value))
-                .collect()
-        };
-        let stacks = tensors
-            .iter()
-            .map(|(name, view)| (name.to_owned(), values(view.data())))
-            .collect();
-        Ok((saved, stacks))
+    /// Warns that the checkpoint is ignored, and why.
+    pub(crate) fn report(&self, reason: &str) {
+        let path = self.path.display();
+        tracing::warn!("{path} is ignored ({reason}); the run starts again from round 0");
     }
 
-    /// The stacks lie in a file of their own round, so that writing them cannot spoil the checkpoint before.
-    fn stacks_after(&self, round: usize) -> PathBuf {
-        self.path.join(format!("round-{round}.safetensors"))
+    fn read(&self) -> io::Result<Checkpoint> {
+        let mut tensors = SealedTensors::open(&self.path)?;
+        Ok(Checkpoint {
+            saved: serde_json::from_slice(&tensors.state()?)?,
+            stacks: tensors.stacks()?,
+            tensors,
+            path: self.path.clone(),
+        })
     }
 }
 
-/// A stack as a tensor `[R, P_pad]`, read back from its device when it is written.
-struct Rows<'a> {
-    stack: &'a Stack,
-    shape: [usize; 2],
-}
-
-impl<'a> Rows<'a> {
-    fn of(stack: &'a Stack) -> Self {
-        Self {
-            stack,
-            shape: [stack.rows(), stack.layout().width()],
-        }
-    }
-}
-
-impl View for Rows<'_> {
-    fn dtype(&self) -> Dtype {
-        Dtype::F32
+impl Checkpoint {
+    /// The name and the shape `[R, P_pad]` of each stack.
+    pub(crate) fn stacks(&self) -> &[(String, [usize; 2])] {
+        &self.stacks
     }
 
-    fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    fn data(&self) -> Cow<'_, [u8]> {
-        let values = self.stack.to_host();
-        values
-            .iter()
-            .flat_map(|value| value.to_le_bytes())
-            .collect::<Vec<u8>>()
-            .into()
-    }
-
-    fn data_len(&self) -> usize {
-        4 * self.shape[0] * self.shape[1]
+    /// Reads the stack `name` into `stack`, which has the same shape.
+    ///
+    /// # Errors
+    /// [`RunError::Read`] if the file can no longer be read.
+    pub(crate) fn read(&mut self, name: &str, stack: &mut Stack) -> Result<(), RunError> {
+        self.tensors
+            .read(name, stack)
+            .map_err(|source| RunError::read(&self.path, source))
     }
 }
 
@@ -191,93 +170,77 @@ impl View for Rows<'_> {
 mod tests {
     use super::*;
     use meshfold_engine::{Device, Layout};
+    use std::fs;
     use std::sync::Arc;
 
     fn stack(values: &[f32]) -> Stack {
         let mut layout = Layout::default();
         layout.push("weight", 3, 5);
-        let rows = values
-            .iter()
-            .flat_map(|value| [*value; 64])
-            .collect::<Vec<_>>();
+        let rows = values.iter().flat_map(|value| [*value; 64]).collect();
         Stack::from_host(&Device::cpu().unwrap(), &Arc::new(layout), rows).unwrap()
     }
 
-    fn by() -> Done {
-        Done {
-            meshfold: "1.2.3".to_owned(),
-            device: "cpu/portable".to_owned(),
+    fn origin() -> Origin {
+        Origin {
+            run: "0123456789ab".to_owned(),
+            by: Done {
+                meshfold: "1.2.3".to_owned(),
+                device: "cpu/portable".to_owned(),
+            },
+            data: DataDigests::default(),
         }
     }
 
     fn saved(round: usize) -> Saved {
-        let learner = serde_json::from_str(r#"{"positions":[],"local_steps":7,"examples_seen":9}"#);
+        // A row whose sum of losses is infinite: 0x7FF0000000000000.
+        let learner = r#"{"positions":[],"local_steps":7,"examples_seen":9,"on_device":null,"losses":
+            [{"recent":{"sum":9218868437227405312,"steps":3,"examples":60},"broken":4}]}"#;
         Saved {
-            by: by(),
+            origin: origin(),
             round,
             records: round + 1,
+            written: Default::default(),
             totals: Totals {
                 wall_seconds: 0.1 + 0.2,
                 bytes: 5,
                 ..Totals::default()
             },
-            learner: learner.unwrap(),
+            learner: serde_json::from_str(learner).unwrap(),
             numbers: BTreeMap::new(),
             iterates: IterateWeights::default(),
         }
     }
 
     #[test]
-    fn a_checkpoint_reads_back_bit_for_bit() {
+    fn a_newer_checkpoint_replaces_the_older_one() {
         let folder = tempfile::tempdir().unwrap();
-        let checkpoint = CheckpointFolder::new(folder.path().join("checkpoint"));
-        assert!(checkpoint.load(&by()).is_none());
-        let models = stack(&[1.0 / 3.0, f32::MIN_POSITIVE, -0.0]);
-        let velocity = stack(&[3.5]);
-        checkpoint
-            .save(&saved(4), &[("models", &models), ("velocity", &velocity)])
-            .unwrap();
-        let (read, stacks) = checkpoint.load(&by()).unwrap();
-        assert_eq!(read, saved(4));
-        let bits = |values: &[f32]| {
-            values
-                .iter()
-                .map(|value| value.to_bits())
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(bits(&stacks["models"]), bits(&models.to_host()));
-        assert_eq!(stacks["velocity"], velocity.to_host());
-    }
-
-    #[test]
-    fn a_newer_checkpoint_takes_the_place_of_the_older() {
-        let folder = tempfile::tempdir().unwrap();
-        let checkpoint = CheckpointFolder::new(folder.path().to_owned());
+        let file = CheckpointFile::new(folder.path().join("checkpoint"));
+        assert!(file.open(&origin()).is_none());
         for round in [4, 8] {
-            checkpoint
-                .save(&saved(round), &[("models", &stack(&[round as f32]))])
-                .unwrap();
+            let models = stack(&[round as f32]);
+            file.save(&saved(round), &[("models", &models)]).unwrap();
         }
-        let (read, stacks) = checkpoint.load(&by()).unwrap();
-        assert_eq!((read.round, stacks["models"][0]), (8, 8.0));
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        let mut found = file.open(&origin()).unwrap();
+        assert_eq!(found.saved, saved(8));
+        assert_eq!(found.stacks(), [("models".to_owned(), [1, 64])]);
+        let mut models = stack(&[0.0]);
+        found.read("models", &mut models).unwrap();
+        assert_eq!(models.to_host(), [8.0; 64]);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]
-    fn a_checkpoint_torn_or_of_another_device_is_not_gone_on_from() {
+    fn a_checkpoint_of_another_run_version_or_device_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
-        let checkpoint = CheckpointFolder::new(folder.path().to_owned());
-        checkpoint
-            .save(&saved(4), &[("models", &stack(&[1.0]))])
-            .unwrap();
-        let other = Done {
-            device: "cpu/avx2".to_owned(),
-            ..by()
-        };
-        assert!(checkpoint.load(&other).is_none());
-        let tensors = checkpoint.stacks_after(4);
-        let bytes = fs::read(&tensors).unwrap();
-        fs::write(&tensors, &bytes[..bytes.len() - 1]).unwrap();
-        assert!(checkpoint.load(&by()).is_none());
+        let file = CheckpointFile::new(folder.path().join("checkpoint"));
+        file.save(&saved(4), &[("models", &stack(&[1.0]))]).unwrap();
+        assert!(file.open(&origin()).is_some());
+        let mut others = [origin(), origin(), origin()];
+        others[0].run = "ba9876543210".to_owned();
+        others[1].by.device = "cpu/avx2".to_owned();
+        others[2].by.meshfold = "1.2.4".to_owned();
+        for other in others {
+            assert!(file.open(&other).is_none(), "{other:?}");
+        }
     }
 }

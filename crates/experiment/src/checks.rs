@@ -4,6 +4,7 @@ use meshfold_algorithms::{AlgorithmError, Lagging, OverlayUse, Policy};
 use meshfold_engine::{Amount, Model};
 use meshfold_topology::{Outside, Repair, Topology, TopologyError, Weights};
 
+use crate::brief::{brief, quoted};
 use crate::config::RunConfig;
 use crate::error::ConfigError;
 use crate::experiment::Resolved;
@@ -21,8 +22,10 @@ use crate::practice::Quantity;
 pub(crate) fn numbers(run: &Resolved<'_>) -> Result<(), ConfigError> {
     let config = &run.config;
     if !is_folder_name(&config.name) {
-        let needed = "the name of a folder: without `/`, `\\` or control characters, not starting with a dot";
-        return Err(run.wrong("name", format!("the text {:?}", config.name), needed));
+        let needed = format!(
+            "the name of a folder: at most {LONGEST_NAME} bytes, without `/`, `\\` or control characters, not starting with a dot"
+        );
+        return Err(run.wrong("name", quoted(&config.name), needed));
     }
     if config.rounds == 0 {
         return Err(run.wrong("rounds", 0, "at least 1"));
@@ -87,7 +90,7 @@ pub(crate) fn method(run: &Resolved<'_>) -> Result<(), ConfigError> {
         topology,
         weights,
         ..
-    } = &run.config;
+    } = &*run.config;
     algorithm.check().map_err(|error| of_method(run, error))?;
     stragglers(run)?;
     let method = algorithm.name();
@@ -180,51 +183,12 @@ fn tells_speeds(config: &RunConfig) -> bool {
     })
 }
 
-/// What may not be meant of a deadline: that nobody meets it, or that nobody can miss it.
-///
-/// Walks are left out: how much one has to do depends on where it goes.
-pub(crate) fn deadline(
-    run: &Resolved<'_>,
-    population: &Population,
-    clock: Option<&Clock>,
-) -> Option<String> {
-    let config = &run.config;
-    let stragglers = config.stragglers.as_ref()?;
-    let (seconds, clock) = (stragglers.deadline_seconds?, clock?);
-    let in_time = clock.steps_within(seconds);
-    if in_time.iter().all(|steps| *steps == u32::MAX) {
-        return Some("no client ever misses the deadline: local steps take no time".to_owned());
-    }
-    if config.algorithm.lagging() == Lagging::Walks {
-        return None;
-    }
-    let training = config.algorithm.training();
-    let partial = stragglers.policy.unwrap_or(config.algorithm.policy()) == Policy::Partial;
-    let parts = match partial {
-        true => u64::from(training.local.count().max(1)),
-        false => 1,
-    };
-    let shards = population.setting.shard_sizes.iter();
-    let steps: Vec<u32> = shards
-        .map(|shard| training.sgd.steps_on(training.local.amount(), *shard))
-        .collect();
-    let meets = |(steps, in_time): (&u32, &u32)| parts * u64::from(*in_time) >= u64::from(*steps);
-    if steps.iter().zip(&in_time).any(meets) {
-        return None;
-    }
-    Some(format!(
-        "no client meets the deadline of {seconds} seconds: the fastest needs {:.4} for its local work; one that is drawn at \
-         random counts in each round",
-        clock.fastest_seconds(&steps)
-    ))
-}
-
 /// A method's own complaint, at the key that it names, with the value as it is written there.
 fn of_method(run: &Resolved<'_>, mut error: AlgorithmError) -> ConfigError {
     if let AlgorithmError::Setting { key, found, .. } = &mut error {
         let method = run.config.algorithm.name();
-        if let Some(written) = run.tree.get(&format!("algorithm.{method}.{key}")) {
-            *found = written.to_string();
+        if let Some(written) = run.tree().get(&format!("algorithm.{method}.{key}")) {
+            *found = brief(&written.to_string()).into_owned();
         }
     }
     at_method(run, error)
@@ -282,11 +246,15 @@ fn failures_of_the_overlay(run: &Resolved<'_>) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// The complaint about a run that asks for the skew of cliques, should none of its sweep have any.
-pub(crate) fn asks_for_cliques(run: &Resolved<'_>) -> Option<ConfigError> {
-    let asked = run.config.evaluate.theory.contains(&Quantity::CliqueSkew);
+/// Whether the run asks for the skew of cliques.
+pub(crate) fn asks_for_cliques(run: &Resolved<'_>) -> bool {
+    run.config.evaluate.theory.contains(&Quantity::CliqueSkew)
+}
+
+/// The complaint about a run that asks for it where no run of its sweep has any.
+pub(crate) fn no_cliques(run: &Resolved<'_>) -> ConfigError {
     let needed = "a topology with cliques, such as d_cliques, in a run at least";
-    asked.then(|| run.wrong("evaluate.theory", "clique_skew", needed))
+    run.wrong("evaluate.theory", "clique_skew", needed)
 }
 
 /// Checks that what is asked of theory can be computed for the model.
@@ -385,10 +353,13 @@ pub(crate) fn network(
     Ok(Some(clock))
 }
 
+/// Most bytes of an experiment's name, which becomes that of a folder: file systems take 255.
+const LONGEST_NAME: usize = 200;
+
 /// Whether results can be kept in a folder of this name, beside others and inside the folder of results.
 fn is_folder_name(name: &str) -> bool {
     let plain = |character: char| !matches!(character, '/' | '\\') && !character.is_control();
-    (1..=200).contains(&name.len())
+    (1..=LONGEST_NAME).contains(&name.len())
         && name.chars().all(plain)
         && !name.starts_with('.')
         && name.trim() == name

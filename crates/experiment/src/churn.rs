@@ -4,10 +4,15 @@ use meshfold_topology::protocol::Churn;
 
 use crate::error::ConfigError;
 use crate::experiment::{take_sweep, values};
+use crate::fault::Fault;
 use crate::label::{in_words, joined};
+use crate::memory;
 use crate::reader;
 use crate::source::Source;
 use crate::sweep;
+
+/// Bytes that a node takes for each ring, and once besides. Measured: 110 to 330.
+const NODE_BYTES: u64 = 350;
 
 /// One simulation of an overlay under churn.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,12 +76,33 @@ pub fn plan_churn(source: &Source) -> Result<Vec<ChurnRun>, ConfigError> {
             .collect();
         if let Err(error) = churn.check() {
             let place = tree.locate(&error.setting);
-            let fault = crate::fault::Fault::from(error);
+            let fault = Fault::from(error);
             return Err(fault.at(source, place, "").in_run(&variation));
+        }
+        if let Some(fault) = too_large(&churn, memory::available()) {
+            let place = tree.locate("nodes");
+            return Err(fault.at(source, place, "nodes").in_run(&variation));
         }
         runs.push(ChurnRun { churn, variation });
     }
     Ok(runs)
+}
+
+/// What is wrong with a simulation that needs more than the `available` bytes.
+fn too_large(churn: &Churn, available: Option<u64>) -> Option<Fault> {
+    let joins = churn.events.iter().filter_map(|event| event.join);
+    let nodes = joins.fold(churn.nodes, |nodes, join| nodes.saturating_add(join.count));
+    // Neighbours, and messages on their way, of each node on each ring.
+    let needed = (nodes as u64)
+        .saturating_mul(churn.spaces as u64 + 1)
+        .saturating_mul(NODE_BYTES);
+    let available = available.filter(|available| needed > *available)?;
+    Some(Fault::ChurnMemory {
+        nodes,
+        spaces: churn.spaces,
+        needed,
+        available,
+    })
 }
 
 #[cfg(test)]
@@ -112,6 +138,20 @@ until_seconds: 20
         assert_eq!((churn.seed, churn.start), (7, Start::Grown));
         assert_eq!(churn.latency, Latency::Uniform([20.0, 120.0]));
         assert_eq!(churn.events[1].fail.unwrap().share, 0.4);
+    }
+
+    #[test]
+    fn a_simulation_beyond_the_memory_is_refused_with_the_figure() {
+        let runs = plan_churn(&Source::new("c.yaml", YAML)).unwrap();
+        // 22 nodes, two of which join later, on two rings.
+        let needed = 22 * 3 * NODE_BYTES;
+        assert!(too_large(&runs[0].churn, Some(needed)).is_none());
+        assert!(too_large(&runs[0].churn, None).is_none());
+        let fault = too_large(&runs[0].churn, Some(1 << 10)).unwrap();
+        assert_eq!(
+            fault.to_string(),
+            "a simulation of 22 nodes on 2 rings needs about 22.6 KiB, 1.0 KiB are available"
+        );
     }
 
     #[test]

@@ -14,7 +14,9 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
+use sha2::{Digest, Sha256};
 
+use crate::id::hexadecimal;
 use crate::results::{persist, temporary};
 use crate::run_error::RunError;
 
@@ -71,6 +73,8 @@ impl Entry {
 pub(crate) struct ClientScores {
     path: PathBuf,
     spool: File,
+    /// The digest of the rows kept and appended.
+    digest: Sha256,
 }
 
 impl ClientScores {
@@ -83,13 +87,19 @@ impl ClientScores {
             .truncate(false)
             .open(&path);
         let spool = opened.map_err(|source| RunError::write(&path, source))?;
-        Ok(Self { path, spool })
+        Ok(Self {
+            path,
+            spool,
+            digest: Sha256::new(),
+        })
     }
 
     /// Keeps the scores of the rounds up to `round` (none if `None`), cuts the rest off and returns how many
     /// evaluations were kept.
     pub(crate) fn keep(&mut self, round: Option<usize>) -> Result<usize, RunError> {
-        let kept = round.map_or(Ok((0, 0)), |round| up_to(&self.spool, round));
+        let mut digest = Sha256::new();
+        let kept = round.map_or(Ok((0, 0)), |round| up_to(&self.spool, round, &mut digest));
+        self.digest = digest;
         kept.and_then(|(rows, evaluations)| {
             self.spool.set_len(rows * WIDTH as u64)?;
             self.spool.seek(SeekFrom::End(0))?;
@@ -109,9 +119,15 @@ impl ClientScores {
             .to_bytes()
         };
         let bytes: Vec<u8> = scores.iter().flat_map(entry).collect();
+        self.digest.update(&bytes);
         self.spool
             .write_all(&bytes)
             .map_err(|source| RunError::write(&self.path, source))
+    }
+
+    /// SHA-256 of the scores so far.
+    pub(crate) fn digest(&self) -> String {
+        hexadecimal(&self.digest.clone().finalize())
     }
 
     /// Waits until what was appended would survive a power cut.
@@ -136,8 +152,8 @@ impl ClientScores {
     }
 }
 
-/// Rows and evaluations of the rounds up to `round`.
-fn up_to(spool: &File, round: usize) -> io::Result<(u64, usize)> {
+/// Rows and evaluations of the rounds up to `round`, which go into `digest`.
+fn up_to(spool: &File, round: usize, digest: &mut Sha256) -> io::Result<(u64, usize)> {
     let (mut rows, mut evaluations, mut latest) = (0, 0, None);
     let mut entries = Entries::of(spool)?;
     while let Some(entry) = entries.next()? {
@@ -145,6 +161,7 @@ fn up_to(spool: &File, round: usize) -> io::Result<(u64, usize)> {
             break;
         }
         rows += 1;
+        digest.update(entry.to_bytes());
         evaluations += usize::from(latest != Some(entry.round));
         latest = Some(entry.round);
     }
@@ -268,17 +285,21 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("spool");
         let mut clients = ClientScores::open(path.clone()).unwrap();
+        let mut digests = Vec::new();
         for round in 0..4 {
             clients.append(round, &scores(3)).unwrap();
+            digests.push(clients.digest());
         }
         clients.spool.write_all(&[1, 2, 3]).unwrap();
         let mut kept = |round| {
             let evaluations = clients.keep(round).unwrap();
-            (evaluations, std::fs::metadata(&path).unwrap().len())
+            let bytes = std::fs::metadata(&path).unwrap().len();
+            (evaluations, bytes, clients.digest())
         };
-        assert_eq!(kept(Some(9)), (4, 12 * WIDTH as u64));
-        assert_eq!(kept(Some(1)), (2, 6 * WIDTH as u64));
-        assert_eq!(kept(None), (0, 0));
+        let none = hexadecimal(&Sha256::digest([]));
+        assert_eq!(kept(Some(9)), (4, 12 * WIDTH as u64, digests.remove(3)));
+        assert_eq!(kept(Some(1)), (2, 6 * WIDTH as u64, digests.remove(1)));
+        assert_eq!(kept(None), (0, 0, none));
     }
 
     #[test]

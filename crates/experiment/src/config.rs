@@ -190,6 +190,13 @@ impl<'de> Deserialize<'de> for TestExamples {
 pub struct Checkpoint {
     /// Rounds from one checkpoint to the next.
     pub every: usize,
+    /// Whether a finished run keeps a checkpoint of its last round. The id of a run does not depend on it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub keep: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl RunConfig {

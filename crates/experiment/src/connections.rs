@@ -15,8 +15,8 @@ use crate::planned_overlay::{CliqueSummary, built};
 /// The overlay of a round before anything failed.
 #[derive(Debug)]
 struct Whole {
-    overlay: Overlay,
-    matrix: MixingMatrix,
+    overlay: Arc<Overlay>,
+    matrix: Arc<MixingMatrix>,
     /// Whether each node trains, `[n]`: nodes outside a schedule's overlay may be frozen.
     working: Vec<bool>,
 }
@@ -25,9 +25,9 @@ struct Whole {
 #[derive(Debug)]
 pub(crate) struct Links {
     /// The overlay among whom is alive, if the method uses one.
-    pub(crate) overlay: Option<Overlay>,
+    pub(crate) overlay: Option<Arc<Overlay>>,
     /// Its weights.
-    matrix: Option<MixingMatrix>,
+    matrix: Option<Arc<MixingMatrix>>,
     /// The same on the device.
     pub(crate) mixing: Option<Mixing>,
     /// Whether each client is alive, `[N]`.
@@ -104,7 +104,7 @@ impl<'a> Connections<'a> {
         let overlay = self
             .links
             .as_ref()
-            .and_then(|(_, links)| links.overlay.as_ref());
+            .and_then(|(_, links)| links.overlay.as_deref());
         let cliques = overlay.and_then(|overlay| CliqueSummary::of(overlay, &self.plan.population));
         Ok(cliques.and_then(|cliques| cliques.skew))
     }
@@ -143,7 +143,7 @@ impl<'a> Connections<'a> {
     ) -> Result<Option<(&Overlay, &MixingMatrix)>, TopologyError> {
         self.update(round)?;
         let links = self.links.as_ref().map(|(_, links)| links);
-        Ok(links.and_then(|links| links.overlay.as_ref().zip(links.matrix.as_ref())))
+        Ok(links.and_then(|links| links.overlay.as_deref().zip(links.matrix.as_deref())))
     }
 
     /// What tells the links of `round` from others: the draw of the overlay and that of the failures.
@@ -185,13 +185,13 @@ impl<'a> Connections<'a> {
             let working = drawn.members.iter().map(|member| *member || !frozen);
             Whole {
                 working: working.collect(),
-                overlay: drawn.overlay,
-                matrix: drawn.matrix,
+                overlay: Arc::new(drawn.overlay),
+                matrix: Arc::new(drawn.matrix),
             }
         } else {
             Whole {
-                overlay: planned.overlay.clone(),
-                matrix: planned.matrix.clone(),
+                overlay: Arc::clone(&planned.overlay),
+                matrix: Arc::clone(&planned.matrix),
                 working: vec![true; planned.overlay.nodes()],
             }
         };
@@ -245,9 +245,9 @@ impl<'a> Connections<'a> {
         round: usize,
         whole: &Whole,
         broken: &Broken,
-    ) -> Result<(Overlay, MixingMatrix), TopologyError> {
+    ) -> Result<(Arc<Overlay>, Arc<MixingMatrix>), TopologyError> {
         if broken.is_whole() {
-            return Ok((whole.overlay.clone(), whole.matrix.clone()));
+            return Ok((Arc::clone(&whole.overlay), Arc::clone(&whole.matrix)));
         }
         let (config, weights) = (&self.plan.config, self.weights());
         if let (Repair::Protocol, Some(Topology::VirtualRings(rings))) =
@@ -261,11 +261,11 @@ impl<'a> Connections<'a> {
             }
             let mut rng = stream(config.seed, Purpose::Weights, Key::default());
             let matrix = weights.draw(&repaired, &mut rng)?;
-            return Ok((repaired, matrix));
+            return Ok((Arc::new(repaired), Arc::new(matrix)));
         }
         let surviving = broken.surviving(&whole.overlay);
         let matrix = weights.surviving(&whole.overlay, &whole.matrix, &surviving)?;
-        Ok((surviving, matrix))
+        Ok((Arc::new(surviving), Arc::new(matrix)))
     }
 
     /// The links of the round without its stragglers; `None` if nobody falls behind.
@@ -333,32 +333,14 @@ impl<'a> Connections<'a> {
         let (Some(overlay), Some(matrix)) = (&links.overlay, &links.matrix) else {
             return Ok(left);
         };
-        let (overlay, matrix) = match policy {
-            Policy::Receive => {
-                let arcs = (0..overlay.nodes() as u32).flat_map(|to| {
-                    let senders = overlay.neighbours(to as usize).iter();
-                    senders.map(move |from| (*from, to))
-                });
-                let kept = arcs.filter(|(from, _)| in_time[*from as usize]);
-                let mut heard = Overlay::directed(overlay.nodes(), kept)?;
-                if let Some(groups) = overlay.groups() {
-                    heard = heard.with_groups(groups.to_vec())?;
-                }
-                if let Some(examples) = overlay.examples() {
-                    heard = heard.with_examples(examples.to_vec())?;
-                }
-                let matrix = self.weights().surviving(overlay, matrix, &heard)?;
-                (heard, matrix)
-            }
-            Policy::Isolate | Policy::Partial => {
-                let surviving = overlay.surviving(in_time, &[]);
-                let matrix = self.weights().surviving(overlay, matrix, &surviving)?;
-                (surviving, matrix)
-            }
+        let surviving = match policy {
+            Policy::Receive => overlay.hearing_only(in_time),
+            Policy::Isolate | Policy::Partial => overlay.surviving(in_time, &[]),
         };
+        let matrix = self.weights().surviving(overlay, matrix, &surviving)?;
         left.mixing = Some(Mixing::new(&matrix));
-        left.overlay = Some(overlay);
-        left.matrix = Some(matrix);
+        left.overlay = Some(Arc::new(surviving));
+        left.matrix = Some(Arc::new(matrix));
         Ok(left)
     }
 

@@ -1,18 +1,19 @@
 //! A run in progress: the models, and whatever changes with them from round to round.
 
-use std::collections::BTreeMap;
+mod resuming;
+
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use meshfold_algorithms::{Algorithm, Lag, Method, Phase, Round, RowKind, Setting, Traffic};
 use meshfold_data::Splits;
-use meshfold_engine::{Device, Learner, LearnerState, LearningRate, Schedule, Stack};
+use meshfold_engine::{Device, Learner, LearningRate, Schedule, Stack};
 
-use crate::checkpoint::{Saved, Stacks, Totals};
+use crate::checkpoint::Totals;
 use crate::connections::{Connections, drops_rows};
 use crate::evaluation::{Judge, Verdict, alive_rows};
 use crate::plan::RunPlan;
-use crate::practice::{AVERAGED, Practice};
+use crate::practice::Practice;
 use crate::records::Record;
 use crate::run_error::RunError;
 
@@ -88,6 +89,11 @@ impl<'a> Course<'a> {
         })
     }
 
+    /// The device that the models live on.
+    pub(crate) fn device(&self) -> &Device {
+        self.learner.device()
+    }
+
     /// Rounds done.
     pub(crate) fn round(&self) -> usize {
         self.round
@@ -136,7 +142,7 @@ impl<'a> Course<'a> {
         let mut round = Round {
             number,
             learner: &mut self.learner,
-            overlay: links.overlay.as_ref(),
+            overlay: links.overlay.as_deref(),
             mixing: links.mixing.as_ref(),
             alive: &links.working,
             gone: &links.gone,
@@ -156,7 +162,7 @@ impl<'a> Course<'a> {
         if let Some(clock) = &self.plan.clock {
             let start = self.totals.simulated_seconds;
             self.totals.simulated_seconds +=
-                clock.seconds(&self.traffic, links.overlay.as_ref(), number, start)?;
+                clock.seconds(&self.traffic, links.overlay.as_deref(), number, start)?;
         }
         self.count_iterate(kind)
     }
@@ -238,53 +244,9 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// How far each row has come through its data, for a checkpoint.
-    pub(crate) fn learner_state(&self) -> LearnerState {
-        self.learner.state()
-    }
-
-    /// The numbers that a checkpoint needs, by name.
-    pub(crate) fn numbers(&self) -> BTreeMap<String, Vec<f64>> {
-        let own = self.algorithm.numbers().into_iter();
-        own.map(|(name, numbers)| (name.to_owned(), numbers))
-            .collect()
-    }
-
     /// What is measured beside the papers' bounds, for a checkpoint.
     pub(crate) fn practice(&self) -> &Practice {
         &self.practice
-    }
-
-    /// The stacks that a checkpoint needs, by name.
-    pub(crate) fn stacks(&self) -> Vec<(&str, &Stack)> {
-        let mut stacks: Vec<(&str, &Stack)> = self.algorithm.state();
-        stacks.extend(self.practice.state());
-        stacks.push((MODELS, &self.models));
-        stacks
-    }
-
-    /// Goes on from a checkpoint of the same run.
-    pub(crate) fn restore(&mut self, saved: &Saved, stacks: Stacks) -> Result<(), RunError> {
-        let layout = self.learner.network().layout().clone();
-        let mut averaged = None;
-        for (name, values) in stacks {
-            let stack = Stack::from_host(self.learner.device(), &layout, values)?;
-            match name.as_str() {
-                MODELS => self.models = stack,
-                AVERAGED => averaged = Some(stack),
-                name => self.algorithm.restore(name, stack),
-            }
-        }
-        self.practice.restore(averaged, saved.iterates);
-        for (name, numbers) in &saved.numbers {
-            self.algorithm.restore_numbers(name, numbers.clone());
-        }
-        self.learner.resume(&saved.learner);
-        self.totals = saved.totals;
-        self.round = saved.round;
-        self.alive = self.connections.alive(self.round)?.to_vec();
-        self.clock = (Instant::now(), saved.totals.wall_seconds);
-        Ok(())
     }
 
     fn wall_seconds(&self) -> f64 {

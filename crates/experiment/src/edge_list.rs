@@ -1,13 +1,47 @@
-//! The file behind the overlay `edges`.
+//! Edge lists: the file behind the overlay `edges`, and the one that a run leaves of its overlay.
 
-use meshfold_topology::{Edges, Overlay, TopologyError, parse_edge_list};
+use std::io::{self, Write};
 
+use meshfold_topology::{Edges, Overlay, Topology, TopologyError, parse_edge_list};
+
+use crate::error::ConfigError;
 use crate::fault::Fault;
 use crate::id::sha256;
-use crate::source::{Source, read_text};
+use crate::source::Source;
+use crate::text_file::read_text;
 
 /// The most bytes that an edge list may have: some ten million edges.
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
+/// The most edges of a complete overlay that are written, those of 1,414 nodes. A line says of larger ones what they are.
+const MOST_WRITTEN: usize = 1_000_000;
+
+/// Writes an edge `a b` a line, as [`parse_edge_list`] reads them. Of a complete overlay with more than
+/// [`MOST_WRITTEN`] edges a comment is written in their place.
+pub(crate) fn write(overlay: &Overlay, file: &mut impl Write) -> io::Result<()> {
+    let edges = overlay.edge_count();
+    if overlay.is_complete() && edges > MOST_WRITTEN {
+        let nodes = overlay.nodes();
+        return writeln!(
+            file,
+            "# complete: every two of the {nodes} nodes are linked; the {edges} edges are not listed"
+        );
+    }
+    overlay
+        .edges()
+        .try_for_each(|(a, b)| writeln!(file, "{a} {b}"))
+}
+
+/// Reads the edge lists that `topology` names, found from the working folder, for an overlay of `nodes` nodes.
+///
+/// # Errors
+/// [`ConfigError`] about the file at fault.
+pub fn with_edge_lists(mut topology: Topology, nodes: usize) -> Result<Topology, ConfigError> {
+    let source = Source::new("", "");
+    for (_, edges) in topology.edge_lists_mut() {
+        *edges = read(edges, nodes, &source).map_err(Fault::nowhere)?;
+    }
+    Ok(topology)
+}
 
 /// Reads the file of `edges`, found from the folder of `source`: its pairs are filled in, as is its SHA-256.
 ///
@@ -28,10 +62,10 @@ pub(crate) fn read(edges: &Edges, nodes: usize, source: &Source) -> Result<Edges
         )));
     }
     let pairs = parse_edge_list(&text).map_err(|error| fault(error.to_string()))?;
-    if let Err(error @ TopologyError::NodeOutOfRange { .. }) =
-        Overlay::from_edges(nodes, pairs.iter().copied())
-    {
+    let beyond = |pair: &&(u32, u32)| pair.0.max(pair.1) as usize >= nodes;
+    if let Some(&(a, b)) = pairs.iter().find(beyond) {
         let line = line_beyond(&text, nodes);
+        let error = TopologyError::NodeOutOfRange { a, b, nodes };
         return Err(fault(format!("line {line}: {error}")));
     }
     Ok(Edges {
@@ -93,11 +127,30 @@ mod tests {
             ),
             (
                 "0 1\n1 two\n",
-                "line 2: expected two node numbers as \"a b\" or \"a,b\", found \"1 two\"",
+                "line 2, column 3: expected two node numbers as \"a b\" or \"a,b\", found a word of 3 letters",
             ),
         ] {
             let error = list(text, None).unwrap_err();
             assert!(error.ends_with(&format!("w.edges: {message}")), "{error}");
         }
+    }
+
+    fn written(overlay: &Overlay) -> String {
+        let mut text = Vec::new();
+        write(overlay, &mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn a_large_complete_overlay_is_told_in_a_line() {
+        let small = Overlay::complete(3).unwrap();
+        assert_eq!(written(&small), "0 1\n0 2\n1 2\n");
+        let most = Overlay::complete(1414).unwrap();
+        assert_eq!(written(&most).lines().count(), 998_991);
+        let large = Overlay::complete(60_000).unwrap();
+        assert_eq!(
+            written(&large),
+            "# complete: every two of the 60000 nodes are linked; the 1799970000 edges are not listed\n"
+        );
     }
 }

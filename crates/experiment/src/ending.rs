@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::digests::DataDigests;
 use crate::records::Record;
 use crate::results::Done;
 use crate::run_error::RunError;
@@ -18,10 +19,18 @@ pub enum Ending {
         by: Done,
         /// Whether that was another version or device kind than this one, whose results may differ in their bits.
         differs: bool,
+        /// Which parts of its data are known to have changed since, such as `examples, partition`.
+        changed: Option<String>,
+    },
+    /// Before it began: it had been finished earlier, but a file that it wrote then is missing or damaged.
+    Damaged {
+        /// What is wrong and what to do about it.
+        problem: String,
     },
     /// After fewer rounds, because it was asked to stop; everything until then is written.
     Interrupted,
-    /// After fewer rounds, because a model or the device failed; everything until then is written.
+    /// After fewer rounds, because a model, the device or a file of the run failed; everything until then is kept. Or before
+    /// it began, because its data have changed; then its files stay as they were.
     Failed {
         /// What failed.
         error: RunError,
@@ -39,8 +48,12 @@ pub struct RunReport {
     pub ending: Ending,
     /// The round of the checkpoint that it went on from.
     pub resumed_from: Option<usize>,
+    /// The round of the checkpoint that it left; none if it left none.
+    pub checkpoint: Option<usize>,
+    /// Digests of its data; none if they were not recorded.
+    pub data: Option<DataDigests>,
     /// The last record, if there is any.
     pub last: Option<Record>,
-    /// What is written in `summary.json`; absent if the run was skipped and that file cannot be read.
+    /// What is written in `summary.json`; absent if that file cannot be written or read.
     pub summary: Option<Summary>,
 }

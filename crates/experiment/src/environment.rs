@@ -5,6 +5,8 @@ use meshfold_engine::Device;
 use serde::{Deserialize, Serialize};
 use sysinfo::{CpuRefreshKind, RefreshKind, System};
 
+use crate::digests::DataDigests;
+
 /// The version of this program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -28,10 +30,13 @@ pub struct Environment {
     pub cpu: Option<String>,
     /// When the run was started or last resumed, in UTC to the second.
     pub date: Timestamp,
+    /// Digests of its data; absent from runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<DataDigests>,
 }
 
 impl Environment {
-    /// The environment of a run on `device` that starts now.
+    /// The environment of a run on `device` that starts now, without the digests of its data.
     pub fn of(device: &Device, commit: Option<String>) -> Self {
         let now = Timestamp::now();
         Self {
@@ -43,6 +48,7 @@ impl Environment {
             architecture: std::env::consts::ARCH.to_owned(),
             cpu: processor(),
             date: now.round(Unit::Second).unwrap_or(now),
+            data: None,
         }
     }
 }

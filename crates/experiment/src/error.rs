@@ -1,10 +1,13 @@
 //! A fault of an experiment and the place where it was written.
 
 use std::fmt::{self, Display};
+use std::ops::Range;
 use std::sync::Arc;
 
-use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode, SourceSpan};
+use miette::{Diagnostic, LabeledSpan, SourceCode};
 
+use crate::brief::{bounded, brief};
+use crate::excerpt::Excerpt;
 use crate::fault::Fault;
 use crate::label::joined;
 use crate::source::{Place, Source};
@@ -20,9 +23,18 @@ struct Located {
     fault: Fault,
     /// Dotted path of the value at fault, empty for the whole experiment.
     path: String,
-    place: Option<(NamedSource<Arc<str>>, SourceSpan)>,
+    place: Option<Marked>,
     /// The run of a sweep, empty if there is only one.
     run: String,
+}
+
+/// Where a fault lies.
+#[derive(Debug)]
+struct Marked {
+    text: Arc<str>,
+    /// Bytes of the text.
+    place: Range<usize>,
+    excerpt: Excerpt,
 }
 
 impl Fault {
@@ -45,8 +57,13 @@ impl Fault {
     ) -> ConfigError {
         let place = place.map(|place| {
             let (name, text) = source.named(place);
-            let span = SourceSpan::new(place.start.min(text.len()).into(), place.length);
-            (NamedSource::new(name, text), span)
+            let start = place.start.min(text.len());
+            let place = start..(start + place.length).min(text.len());
+            Marked {
+                excerpt: Excerpt::new(&name, &text, place.clone()),
+                text,
+                place,
+            }
         });
         ConfigError(Box::new(Located {
             fault: self,
@@ -70,22 +87,18 @@ impl ConfigError {
 
     /// The file, or `--set` for an override, if the fault has a place.
     pub fn file(&self) -> Option<&str> {
-        self.0.place.as_ref().map(|(source, _)| source.name())
+        self.0.place.as_ref().map(|marked| marked.excerpt.name())
     }
 
     /// Line of the fault, from 1, if it has a place.
     pub fn line(&self) -> Option<usize> {
-        let (source, span) = self.0.place.as_ref()?;
-        let before = source.inner().get(..span.offset())?;
-        Some(before.matches('\n').count() + 1)
+        self.0.place.as_ref().map(|marked| marked.excerpt.line())
     }
 
     /// The text that is marked as at fault, if it has a place.
     pub fn marked(&self) -> Option<&str> {
-        let (source, span) = self.0.place.as_ref()?;
-        source
-            .inner()
-            .get(span.offset()..span.offset() + span.len())
+        let marked = self.0.place.as_ref()?;
+        marked.text.get(marked.place.clone())
     }
 }
 
@@ -113,9 +126,9 @@ impl ConfigError {
 impl Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.0.path.is_empty() {
-            write!(f, "{}: ", self.0.path)?;
+            write!(f, "{}: ", brief(&self.0.path))?;
         }
-        self.0.fault.fmt(f)
+        f.write_str(&bounded(self.0.fault.to_string()))
     }
 }
 
@@ -127,8 +140,9 @@ impl std::error::Error for ConfigError {
 
 impl Diagnostic for ConfigError {
     fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
-        let run = Some(format!("met in the run {}", self.0.run)).filter(|_| !self.0.run.is_empty());
-        let help = match (self.0.fault.help(), run) {
+        let run = Some(format!("met in the run {}", brief(&self.0.run)))
+            .filter(|_| !self.0.run.is_empty());
+        let help = match (self.0.fault.help().map(bounded), run) {
             (Some(help), Some(run)) => format!("{help}\n{run}"),
             (help, run) => help.or(run)?,
         };
@@ -136,15 +150,13 @@ impl Diagnostic for ConfigError {
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.0
-            .place
-            .as_ref()
-            .map(|(source, _)| source as &dyn SourceCode)
+        let marked = self.0.place.as_ref()?;
+        Some(&marked.excerpt)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let (_, span) = self.0.place.as_ref()?;
-        let label = LabeledSpan::new_with_span(Some(self.0.fault.label().to_owned()), *span);
+        let mark = self.0.place.as_ref()?.excerpt.mark();
+        let label = LabeledSpan::new_with_span(Some(self.0.fault.label().to_owned()), mark);
         Some(Box::new(std::iter::once(label)))
     }
 }

@@ -1,5 +1,7 @@
 //! An experiment as its file says it, and the runs that it stands for.
 
+use std::cell::OnceCell;
+
 use crate::config::RunConfig;
 use crate::error::ConfigError;
 use crate::fault::Fault;
@@ -19,13 +21,17 @@ pub(crate) struct Experiment<'a> {
     variations: Vec<Variation>,
 }
 
-/// One run of an experiment: its values, where they were written, and what sets it apart.
+/// One run of an experiment: its values, and what sets it apart.
 #[derive(Clone, Debug)]
 pub(crate) struct Resolved<'a> {
     pub(crate) source: &'a Source,
-    pub(crate) tree: Node,
-    pub(crate) config: RunConfig,
+    pub(crate) config: Box<RunConfig>,
     pub(crate) variation: Vec<(String, String)>,
+    experiment: &'a Experiment<'a>,
+    /// Its place among the runs of the experiment.
+    index: usize,
+    /// Its values with their places, made when an error asks for them: a sweep has many runs, and few errors.
+    tree: OnceCell<Node>,
 }
 
 impl<'a> Experiment<'a> {
@@ -54,13 +60,11 @@ impl<'a> Experiment<'a> {
     ///
     /// # Errors
     /// [`ConfigError`] of the first run whose values do not have the right types.
-    pub(crate) fn runs(&self) -> Result<Vec<Resolved<'a>>, ConfigError> {
-        let mut runs = self
-            .variations
-            .iter()
-            .map(|variation| self.run(variation))
+    pub(crate) fn runs(&self) -> Result<Vec<Resolved<'_>>, ConfigError> {
+        let mut runs = (0..self.variations.len())
+            .map(|index| self.run(index))
             .collect::<Result<Vec<_>, _>>()?;
-        let configs: Vec<&RunConfig> = runs.iter().map(|run| &run.config).collect();
+        let configs: Vec<&RunConfig> = runs.iter().map(|run| &*run.config).collect();
         let labels = labels(&self.variations, &configs);
         for (run, variation) in runs.iter_mut().zip(labels) {
             run.variation = variation;
@@ -68,11 +72,14 @@ impl<'a> Experiment<'a> {
         Ok(runs)
     }
 
-    fn run(&self, variation: &Variation) -> Result<Resolved<'a>, ConfigError> {
-        let source = self.source;
-        let tree = sweep::run_of(&self.base, variation, source)?;
+    /// The run at place `index`, without a label.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if its values do not have the right types.
+    pub(crate) fn run(&self, index: usize) -> Result<Resolved<'_>, ConfigError> {
+        let tree = self.tree(index)?;
         let mut config: RunConfig =
-            reader::read(&tree, source).map_err(ConfigError::knowing_sweeps)?;
+            reader::read(&tree, self.source).map_err(ConfigError::knowing_sweeps)?;
         if let Some(topology) = &config.topology {
             // Directed overlays have no symmetric weights.
             let usual = match topology {
@@ -83,11 +90,18 @@ impl<'a> Experiment<'a> {
             config.weights.get_or_insert(usual);
         }
         Ok(Resolved {
-            source,
-            tree,
-            config,
+            source: self.source,
+            config: Box::new(config),
             variation: Vec::new(),
+            experiment: self,
+            index,
+            tree: OnceCell::new(),
         })
+    }
+
+    /// The values of the run at place `index`.
+    fn tree(&self, index: usize) -> Result<Node, ConfigError> {
+        sweep::run_of(&self.base, &self.variations[index], self.source)
     }
 }
 
@@ -143,12 +157,19 @@ impl Resolved<'_> {
     }
 
     fn place(&self, path: &str) -> Option<Place> {
-        self.tree.locate(path)
+        self.tree().locate(path)
+    }
+
+    /// The values of the run with their places.
+    pub(crate) fn tree(&self) -> &Node {
+        let again = || self.experiment.tree(self.index);
+        self.tree
+            .get_or_init(|| again().expect("the run was read from these values"))
     }
 
     /// The variant that `key` chooses, such as `ring` for `topology`.
     pub(crate) fn choice(&self, key: &str) -> &str {
-        match self.tree.entry(key).map(|entry| &entry.value.value) {
+        match self.tree().entry(key).map(|entry| &entry.value.value) {
             Some(Value::Text(name)) => name,
             Some(Value::Map(entries)) => entries.first().map_or("", |entry| &entry.key),
             _ => "",

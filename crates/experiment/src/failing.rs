@@ -153,5 +153,5 @@ pub(crate) fn warnings(
 
 /// Whether the overlay has an edge; a directed one only from the first node to the second.
 fn exists(overlay: &Overlay, (a, b): (u32, u32)) -> bool {
-    (a.max(b) as usize) < overlay.nodes() && overlay.listeners(a as usize).binary_search(&b).is_ok()
+    (a.max(b) as usize) < overlay.nodes() && overlay.listeners(a as usize).contains(&b)
 }

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use meshfold_algorithms::AlgorithmError;
 use meshfold_data::{DataError, PartitionError};
 use meshfold_engine::EngineError;
-use meshfold_topology::TopologyError;
 use meshfold_topology::protocol::ChurnError;
+use meshfold_topology::{OverlaySize, TopologyError};
 use thiserror::Error;
 
+use crate::brief::{brief, listed};
 use crate::nearest::nearest;
 use crate::network::NetworkError;
 
@@ -25,6 +26,26 @@ pub enum Fault {
         /// Why.
         source: io::Error,
     },
+    /// The file has more bytes than are read.
+    #[error("cannot read {}: it has {}, at most {} are read", path.display(), count_of_bytes(*bytes, *most), bytes_of(*most))]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// Its bytes, if it says how many they are.
+        bytes: Option<u64>,
+        /// The most that are read.
+        most: u64,
+    },
+    /// The file is not the UTF-8 text that YAML is written in.
+    #[error("found the byte 0x{byte:02X} at offset {offset} of the file, needed UTF-8 text")]
+    NotUtf8 {
+        /// The first byte that is no part of such a text.
+        byte: u8,
+        /// Bytes before it.
+        offset: usize,
+        /// Whether the file begins as UTF-16 does.
+        utf16: bool,
+    },
     /// The text is no YAML.
     #[error("{0}")]
     Syntax(String),
@@ -35,7 +56,7 @@ pub enum Fault {
         found: String,
     },
     /// A key that nothing reads.
-    #[error("unknown key `{key}`")]
+    #[error("unknown key `{}`", brief(key))]
     UnknownKey {
         /// The key.
         key: String,
@@ -43,7 +64,7 @@ pub enum Fault {
         known: Vec<String>,
     },
     /// A variant that does not exist.
-    #[error("unknown choice `{found}`")]
+    #[error("unknown choice `{}`", brief(found))]
     UnknownChoice {
         /// The name found.
         found: String,
@@ -84,10 +105,13 @@ pub enum Fault {
     #[error("{0}")]
     Refused(String),
     /// An override without a path or a value.
-    #[error("found the override `{0}`, needed a dotted path, `=` and a value")]
+    #[error(
+        "found the override `{}`, needed a dotted path, `=` and a value",
+        brief(_0)
+    )]
     OverrideForm(String),
     /// A path leads into a value that has no keys.
-    #[error("found {found}, which has no key `{key}`")]
+    #[error("found {found}, which has no key `{}`", brief(key))]
     NoKeysHere {
         /// The value that stands there.
         found: String,
@@ -95,15 +119,26 @@ pub enum Fault {
         key: String,
     },
     /// A path leads past the end of a list.
-    #[error("found a list of {length}, which has no entry `{index}`")]
+    #[error("found a list of {length}, which has no entry `{}`", brief(index))]
     NoEntryHere {
         /// Entries of the list.
         length: usize,
         /// The next part of the path.
         index: String,
     },
+    /// A path of too many parts.
+    #[error("found a path of {parts} parts, at most {most} are possible")]
+    LongPath {
+        /// Its parts.
+        parts: usize,
+        /// The most there may be.
+        most: usize,
+    },
     /// An override of what the sweep sets anyway.
-    #[error("the sweep sets `{swept}` in every run, so this override would change nothing")]
+    #[error(
+        "the sweep sets `{}` in every run, so this override would change nothing",
+        brief(swept)
+    )]
     Swept {
         /// The path in the sweep.
         swept: String,
@@ -147,7 +182,7 @@ pub enum Fault {
     #[error(transparent)]
     Churn(#[from] ChurnError),
     /// An edge list cannot be used.
-    #[error("{}: {message}", file.display())]
+    #[error("{}: {message}", brief(&file.display().to_string()))]
     EdgeList {
         /// The file of the edges.
         file: PathBuf,
@@ -161,7 +196,7 @@ pub enum Fault {
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// A model of the user's own that this program does not have.
-    #[error("this program has no model of its own named `{name}`")]
+    #[error("this program has no model of its own named `{}`", brief(name))]
     OwnModel {
         /// The name found.
         name: String,
@@ -183,9 +218,49 @@ pub enum Fault {
         /// Bytes that the machine has left.
         available: u64,
     },
+    /// The overlay is larger than the machine.
+    #[error(
+        "an overlay of {nodes} nodes with {edges:.0} edges needs about {}, {} are available",
+        bytes(*needed), bytes(*available)
+    )]
+    OverlayMemory {
+        /// Nodes of the overlay.
+        nodes: usize,
+        /// Its edges, or about as many where they are drawn.
+        edges: f64,
+        /// Estimate in bytes.
+        needed: u64,
+        /// Bytes that the machine has left.
+        available: u64,
+    },
+    /// The simulation is larger than the machine.
+    #[error(
+        "a simulation of {nodes} nodes on {spaces} rings needs about {}, {} are available",
+        bytes(*needed), bytes(*available)
+    )]
+    ChurnMemory {
+        /// Nodes that the simulation meets.
+        nodes: usize,
+        /// Rings.
+        spaces: usize,
+        /// Estimate in bytes.
+        needed: u64,
+        /// Bytes that the machine has left.
+        available: u64,
+    },
 }
 
 impl Fault {
+    /// The overlay of this size needs more than is available.
+    pub(crate) fn overlay_memory(size: OverlaySize, needed: u64, available: u64) -> Self {
+        Self::OverlayMemory {
+            nodes: size.nodes,
+            edges: size.edges,
+            needed,
+            available,
+        }
+    }
+
     /// What would be right, if more can be said than that the value should change.
     pub fn help(&self) -> Option<String> {
         match self {
@@ -206,8 +281,13 @@ impl Fault {
                 Some("such as --set seed=2 or --set topology.regular.degree=4".to_owned())
             }
             Self::Swept { swept } => Some(format!(
-                "change the sweep's own values with --set 'sweep.grid.{swept}=[..]', or drop it with --set sweep=null"
+                "change the sweep's own values with --set 'sweep.grid.{}=[..]', or drop it with --set sweep=null",
+                brief(swept)
             )),
+            Self::NotUtf8 { utf16: true, .. } => {
+                Some("it looks like UTF-16: save the file as UTF-8".to_owned())
+            }
+            Self::NotUtf8 { .. } => Some("save the file as UTF-8".to_owned()),
             Self::OverlayRefused { .. } => Some(
                 "leave `topology` out, or choose a method that uses it, such as dsgd or dfedavgm"
                     .to_owned(),
@@ -224,6 +304,10 @@ impl Fault {
             ),
             Self::OwnModel { name, known } => Some(suggestion(name, known, "models")),
             Self::Memory { .. } => Some("take fewer clients or a smaller model".to_owned()),
+            Self::OverlayMemory { .. } => {
+                Some("take fewer nodes, or a topology with fewer edges".to_owned())
+            }
+            Self::ChurnMemory { .. } => Some("take fewer nodes or rings".to_owned()),
             Self::NoExperiment { .. } => Some(
                 "an experiment has at least name, dataset, partition, model, algorithm and rounds"
                     .to_owned(),
@@ -235,14 +319,18 @@ impl Fault {
     /// The words beside the marked place.
     pub(crate) fn label(&self) -> &'static str {
         match self {
-            Self::Syntax(_) => "here",
+            Self::Syntax(_) | Self::NotUtf8 { .. } => "here",
             Self::UnknownKey { .. } | Self::UnknownChoice { .. } => "not known",
             Self::OneChoice { .. } => "one of these",
             Self::MissingKey { .. } => "in here",
             Self::WrongType { .. } | Self::Value { .. } | Self::Refused(_) => "this value",
             Self::NoKeysHere { .. } | Self::NoEntryHere { .. } => "this part",
+            Self::LongPath { .. } => "this path",
             Self::Swept { .. } => "this override",
-            Self::Memory { .. } | Self::Data(_) => "asked for here",
+            Self::Memory { .. }
+            | Self::OverlayMemory { .. }
+            | Self::ChurnMemory { .. }
+            | Self::Data(_) => "asked for here",
             _ => "set here",
         }
     }
@@ -280,8 +368,21 @@ fn suggestion(found: &str, known: &[String], what: &str) -> String {
 fn count(found: &[String]) -> String {
     match found {
         [] => "none".to_owned(),
-        _ => format!("{} (`{}`)", found.len(), found.join("`, `")),
+        _ => format!("{} ({})", found.len(), listed(found)),
     }
+}
+
+/// How many bytes a file has of which `most` are read.
+fn count_of_bytes(count: Option<u64>, most: u64) -> String {
+    match count {
+        Some(count) => bytes_of(count),
+        None => format!("more than {}", bytes_of(most)),
+    }
+}
+
+/// `67108864 bytes (64.0 MiB)`.
+fn bytes_of(count: u64) -> String {
+    format!("{count} bytes ({})", bytes(count))
 }
 
 /// Bytes in the largest binary unit that leaves a number of at least 1.

@@ -12,8 +12,9 @@ pub(crate) fn of_dataset(error: &DataError, choice: &str) -> String {
         }
         DataError::ExampleCount { split, .. } => format!("dataset.{choice}.{split}"),
         DataError::Validation { .. } => format!("dataset.{choice}.validation"),
-        DataError::Setting { setting, .. } => format!("dataset.{choice}.{setting}"),
-        DataError::NoTable { .. } => format!("dataset.{choice}.file"),
+        DataError::Setting { setting, .. } | DataError::NoTable { setting, .. } => {
+            format!("dataset.{choice}.{setting}")
+        }
         DataError::BalancedTest { .. } => format!("dataset.{choice}.balanced_test"),
         _ => "dataset".to_owned(),
     }

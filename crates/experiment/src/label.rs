@@ -1,6 +1,6 @@
 //! Short texts for what sets the runs of a sweep apart.
 
-use std::collections::BTreeMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::config::RunConfig;
 use crate::sweep::Variation;
@@ -14,51 +14,56 @@ pub(crate) fn labels(
     variations: &[Variation],
     configs: &[&RunConfig],
 ) -> Vec<Vec<(String, String)>> {
-    let mut meant: BTreeMap<(&str, String), String> = BTreeMap::new();
-    let mut ambiguous: Vec<&str> = Vec::new();
-    for (variation, config) in variations.iter().zip(configs) {
+    let runs = || variations.iter().zip(configs);
+    let mut meant: HashMap<(&str, String), &Node> = HashMap::new();
+    let mut ambiguous: HashSet<&str> = HashSet::new();
+    for (variation, config) in runs() {
         for Entry { key, value, .. } in variation {
-            let yaml = value.to_string();
-            let first = meant
+            let first = *meant
                 .entry((key, short(key, value, config)))
-                .or_insert_with(|| yaml.clone());
-            if *first != yaml {
-                ambiguous.push(key);
+                .or_insert(value);
+            if !same_yaml(first, value) {
+                ambiguous.insert(key);
             }
         }
     }
     let label = |entry: &Entry, config: &RunConfig| {
-        let text = if ambiguous.contains(&entry.key.as_str()) {
+        let text = if ambiguous.contains(entry.key.as_str()) {
             in_words(&entry.value)
         } else {
             short(&entry.key, &entry.value, config)
         };
         (entry.key.clone(), text)
     };
-    let runs = variations.iter().zip(configs);
-    runs.map(|(variation, config)| variation.iter().map(|entry| label(entry, config)).collect())
+    runs()
+        .map(|(variation, config)| variation.iter().map(|entry| label(entry, config)).collect())
         .collect()
+}
+
+/// Whether both values are written the same.
+fn same_yaml(one: &Node, other: &Node) -> bool {
+    one.value == other.value || one.to_string() == other.to_string()
 }
 
 /// `topology=ring, seed=2`: the last part of each path, or the whole path where two would read the same.
 pub(crate) fn joined(variation: &[(String, String)]) -> String {
-    let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
-    let name = |path: &str| {
-        let same = variation
-            .iter()
-            .filter(|(other, _)| last(other) == last(path))
-            .count();
-        if same > 1 {
-            path.to_owned()
-        } else {
-            last(path)
-        }
+    let mut endings: HashMap<&str, usize> = HashMap::new();
+    for (path, _) in variation {
+        *endings.entry(last_part(path)).or_default() += 1;
+    }
+    let name = |path| match endings.get(last_part(path)) {
+        Some(1) => last_part(path),
+        _ => path,
     };
     let parts: Vec<String> = variation
         .iter()
         .map(|(path, value)| format!("{}={value}", name(path)))
         .collect();
     parts.join(", ")
+}
+
+fn last_part(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or_default()
 }
 
 fn short(path: &str, value: &Node, config: &RunConfig) -> String {
@@ -101,11 +106,9 @@ mod tests {
              algorithm: {{dsgd: {{batch_size: 10, learning_rate: 0.1}}}}\nrounds: 2\nsweep: {sweep}\n"
         );
         let source = Source::new("e.yaml", yaml);
-        let runs = Experiment::read(&source).and_then(|experiment| experiment.runs());
-        runs.unwrap_or_else(|error| panic!("{error}"))
-            .iter()
-            .map(|run| joined(&run.variation))
-            .collect()
+        let experiment = Experiment::read(&source).unwrap();
+        let runs = experiment.runs().unwrap();
+        runs.iter().map(|run| joined(&run.variation)).collect()
     }
 
     #[test]

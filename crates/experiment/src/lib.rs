@@ -31,11 +31,14 @@
 //! ```
 
 // Configuration and plan.
+mod brief;
 mod checks;
 mod churn;
 mod config;
 mod edge_list;
+mod effort;
 mod error;
+mod excerpt;
 mod experiment;
 mod failing;
 mod fault;
@@ -43,12 +46,15 @@ mod fault_path;
 mod id;
 mod joint_union;
 mod label;
+mod local_work;
 mod memory;
 mod message_paths;
 mod nearest;
 mod non_iid_degree;
+mod overlay_memory;
 mod overrides;
 mod plan;
+mod planned_network;
 mod planned_overlay;
 mod planner;
 mod population;
@@ -58,14 +64,20 @@ mod reader;
 mod source;
 mod stability;
 mod sweep;
+mod text_file;
 mod tree;
 mod unfit;
 mod variant;
+mod yaml_error;
 
+pub use brief::brief;
 pub use churn::{ChurnRun, plan_churn};
 pub use config::{Checkpoint, Evaluate, RunConfig, TestExamples};
+pub use edge_list::with_edge_lists;
+pub use effort::{DAY, about};
 pub use error::ConfigError;
 pub use fault::Fault;
+pub use overlay_memory::check_overlay_memory;
 pub use plan::{PlanSummary, RunPlan, plan, plan_on, plan_with, plan_without_data};
 pub use planned_overlay::{CliqueSummary, OverlayFigures, PlannedOverlay, ScheduleSummary};
 pub use population::Population;
@@ -78,9 +90,11 @@ mod checkpoint;
 mod clients;
 mod connections;
 mod course;
+mod digests;
 mod ending;
 mod environment;
 mod evaluation;
+mod guarded;
 mod journal;
 mod observer;
 mod records;
@@ -88,10 +102,15 @@ mod results;
 mod run;
 mod run_all;
 mod run_error;
+mod sealed_tensors;
 mod summary;
+mod sweep_order;
+mod write_error;
 
+pub use digests::DataDigests;
 pub use ending::{Ending, RunReport};
 pub use environment::{Environment, VERSION};
+pub use guarded::is_guarded;
 pub use observer::{Observer, RoundProgress};
 pub use records::{Record, Spread, read_records};
 pub use results::Done;
@@ -99,6 +118,7 @@ pub use run::{RunOptions, finished, run};
 pub use run_all::{Attendant, most_at_once, run_all};
 pub use run_error::RunError;
 pub use summary::{Milestone, Seconds, Status, Summary, Target};
+pub use write_error::plain_write_error;
 
 // The simulated network and its time.
 pub mod network;
@@ -106,4 +126,6 @@ pub mod network;
 // The report.
 mod report;
 
-pub use report::{ReportError, prepare_reports, write_churn_report, write_report};
+pub use report::{
+    LeftOut, PAGE, ReportError, prepare_reports, write_churn_report, write_report, write_run_report,
+};

@@ -1,6 +1,11 @@
 //! How much memory a run takes, and how much there is.
 
+use std::path::Path;
+
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
+
+mod control_groups;
+mod process_limits;
 
 /// The parts of a run that fill memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,8 +26,10 @@ pub(crate) struct Footprint {
     pub(crate) dealt_bytes: usize,
     /// What reading the dataset takes besides what it gives.
     pub(crate) reading_bytes: usize,
-    /// Weights of the mixing matrix that are stored.
-    pub(crate) mixing_weights: usize,
+    /// Bytes of the overlays and their weights that are held in a round.
+    pub(crate) overlay_bytes: u64,
+    /// Bytes that it takes to build the overlay and to compute its figures.
+    pub(crate) planning_bytes: u64,
     /// What the trainer needs besides.
     pub(crate) working_bytes: u64,
 }
@@ -36,10 +43,17 @@ const PROGRAM: u64 = 58 << 20;
 const LINGERING: u64 = 16 << 20;
 
 impl Footprint {
-    /// Estimate in bytes of the most memory that a run holds at once. Training follows reading, so the larger of the two
-    /// counts.
+    /// Estimate in bytes of the most memory that a run holds at once. Reading follows planning and training follows
+    /// reading, so the largest of them counts.
     pub(crate) fn bytes(&self) -> u64 {
-        self.reading().max(self.training()).saturating_add(PROGRAM)
+        let most = self.planning().max(self.reading()).max(self.training());
+        most.saturating_add(PROGRAM)
+    }
+
+    /// While the run is planned: whose each example is, and the overlay.
+    fn planning(&self) -> u64 {
+        let known = 8 * self.examples as u64 + 8 * self.owned_examples as u64;
+        known.saturating_add(self.planning_bytes)
     }
 
     /// While the dataset is read: its examples, and what the reader takes.
@@ -48,8 +62,7 @@ impl Footprint {
     }
 
     /// In the rounds: `4 P_pad (R + working rows + 1)` for the models, what the method needs besides, and the mean of the
-    /// models when they are judged; the examples; 12 for every mixing weight, in both precisions; what the trainer needs;
-    /// and what lingers of reading.
+    /// models when they are judged; the examples; the overlays; what the trainer needs; and what lingers of reading.
     fn training(&self) -> u64 {
         let rows = (self.rows as u64)
             .saturating_add(self.working_rows as u64)
@@ -59,7 +72,7 @@ impl Footprint {
             models,
             self.held(),
             self.dealt_bytes as u64,
-            12 * self.mixing_weights as u64,
+            self.overlay_bytes,
             self.working_bytes,
             LINGERING.min(self.reading_bytes as u64),
         ]
@@ -74,18 +87,24 @@ impl Footprint {
     }
 }
 
-/// Bytes that the machine, or the control group that the program runs in, has left; `None` where it does not tell.
+/// Bytes that are left to a run: of the machine, of each control group that the program runs in, and of the limits of the
+/// process; `None` where the system tells none of these.
 pub(crate) fn available() -> Option<u64> {
+    let root = Path::new("/");
+    let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
+    let limits = [
+        of_the_machine(),
+        control_groups::left(root),
+        process_limits::left(root, threads),
+    ];
+    limits.into_iter().flatten().min()
+}
+
+/// Bytes that the machine has left.
+fn of_the_machine() -> Option<u64> {
     let refresh = RefreshKind::nothing().with_memory(MemoryRefreshKind::nothing().with_ram());
     let system = System::new_with_specifics(refresh);
-    let free = Some(system.available_memory()).filter(|bytes| *bytes > 0)?;
-    let group = system
-        .cgroup_limits()
-        .filter(|limits| limits.total_memory > 0);
-    // What a group calls free leaves out the page cache that it could give back.
-    Some(group.map_or(free, |limits| {
-        limits.total_memory.saturating_sub(limits.rss).min(free)
-    }))
+    Some(system.available_memory()).filter(|bytes| *bytes > 0)
 }
 
 #[cfg(test)]
@@ -103,7 +122,8 @@ mod tests {
             feature_bytes: 100 << 20,
             dealt_bytes: 0,
             reading_bytes: 0,
-            mixing_weights: 0,
+            overlay_bytes: 0,
+            planning_bytes: 0,
             working_bytes: 0,
         }
     }
@@ -114,7 +134,7 @@ mod tests {
             rows: 1000,
             working_rows: 2000,
             width: 159_104,
-            mixing_weights: 11_000,
+            overlay_bytes: 132_000,
             working_bytes: 5,
             ..footprint()
         };
@@ -145,6 +165,17 @@ mod tests {
             ..dealt
         };
         assert_eq!(little.bytes(), PROGRAM + examples + (108 << 20));
+    }
+
+    #[test]
+    fn an_overlay_that_takes_more_to_plan_than_the_run_counts() {
+        let footprint = Footprint {
+            planning_bytes: 4 << 30,
+            overlay_bytes: 1 << 30,
+            ..footprint()
+        };
+        let owners_of_examples = 8 << 20;
+        assert_eq!(footprint.bytes(), PROGRAM + (4 << 30) + owners_of_examples);
     }
 
     #[test]

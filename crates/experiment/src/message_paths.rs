@@ -61,8 +61,7 @@ fn of_overlays(
     let (topology, nodes) = (&planned.topology, planned.overlay.nodes());
     let of = |overlay: &Overlay| {
         let edges = overlay.edges();
-        let moved: Vec<Pair> = edges.map(|(a, b)| (first + a, first + b)).collect();
-        clock.check_edges(moved)
+        clock.check_edges(edges.map(|(a, b)| (first + a, first + b)))
     };
     of(&planned.overlay)?;
     let mut parts = 0;

@@ -1,13 +1,20 @@
 //! The name that was probably meant.
 
+/// Characters of a text that may be a name with a mistake in it.
+const LONGEST: usize = 100;
+
 /// The name in `known` closest to `found`, if one is close enough to be a slip of the finger or a shorter form.
 ///
 /// Close is a Damerau-Levenshtein distance of at most a third of the longer name, or one name being the beginning of
-/// the other from three letters on. Of equals the one closest in length is taken, then the first.
+/// the other from three letters on. Of equals the one closest in length is taken, then the first. A text of a hundred
+/// characters or more is no name.
 pub(crate) fn nearest<'a>(
     found: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
+    if found.chars().nth(LONGEST).is_some() {
+        return None;
+    }
     let found = found.to_lowercase().replace('-', "_");
     let distance = |name: &str| {
         let edits = strsim::damerau_levenshtein(&found, name);
@@ -51,7 +58,8 @@ mod tests {
             nearest("dfedavgn", ["dfedavg", "dfedavgm"]),
             Some("dfedavgm")
         );
-        for found in ["hypercube", "xy", ""] {
+        let long = "ring".repeat(1_000_000);
+        for found in ["hypercube", "xy", "", &long] {
             assert_eq!(nearest(found, known), None, "{found}");
         }
     }

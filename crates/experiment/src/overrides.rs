@@ -4,6 +4,7 @@ use crate::error::ConfigError;
 use crate::fault::Fault;
 use crate::source::{Place, Source};
 use crate::tree::{Entry, Node, Value};
+use crate::yaml_error::MOST_LEVELS;
 
 /// The paths whose further parts are one key, as sweeps write them: `sweep.grid.algorithm.dsgd.learning_rate`.
 const DOTTED_KEYS: &str = "sweep.grid.";
@@ -85,6 +86,13 @@ pub(crate) fn set(
     value: Node,
     source: &Source,
 ) -> Result<(), ConfigError> {
+    if let ([first, ..], true) = (parts, parts.len() > MOST_LEVELS) {
+        let fault = Fault::LongPath {
+            parts: parts.len(),
+            most: MOST_LEVELS,
+        };
+        return Err(fault.at(source, Some(first.place), ""));
+    }
     let mut node = tree;
     for (depth, part) in parts.iter().enumerate() {
         let last = depth + 1 == parts.len();
@@ -242,6 +250,11 @@ mod tests {
                 "2",
             ),
             ("seed={a: ]", "", ""),
+            (
+                &format!("topology.{}=3", ["a"; 100_000].join(".")),
+                "found a path of 100001 parts, at most 64 are possible",
+                "topology",
+            ),
         ] {
             let error = with(&[text]).unwrap_err();
             assert_eq!(error.file(), Some("--set"), "{text}");

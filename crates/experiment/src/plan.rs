@@ -1,14 +1,15 @@
 //! From an experiment to runs: every value checked, every overlay and partition made, nothing trained yet.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use meshfold_algorithms::Rows;
-use meshfold_data::{DataFolder, Outline, Partition};
+use meshfold_data::{DataFolder, Outline, OwnFiles, Partition};
 use meshfold_engine::{Device, Network, OwnModels};
 use meshfold_topology::OverlaySummary;
 use serde::Serialize;
 
+use crate::brief::brief;
 use crate::checks;
 use crate::config::RunConfig;
 use crate::error::ConfigError;
@@ -44,10 +45,18 @@ pub struct RunPlan {
     pub local_steps_per_round: f64,
     /// Expected bytes sent in such a round, each message counted once.
     pub bytes_per_round: u64,
+    /// Estimate of the multiply-adds of the whole run, if nobody fails or falls behind: those of the local steps, of mixing
+    /// and of judging the models. It is good enough to compare runs, and to tell seconds from days.
+    pub multiply_adds: u64,
+    /// About how many seconds the run takes alone on the device that it is planned for, which may be wrong by a factor of
+    /// ten.
+    pub seconds: f64,
     /// The overlay and its weights, if the method exchanges over one.
     pub overlay: Option<Arc<PlannedOverlay>>,
     /// Sizes, labels and owners of the examples.
     pub dataset: Arc<Outline>,
+    /// The files of the dataset, if they are the user's own.
+    pub files: Arc<OwnFiles>,
     /// Who owns which training example.
     pub partition: Arc<Partition>,
     /// The clients, and the nodes of the overlay, by what they hold.
@@ -77,6 +86,8 @@ pub struct PlanSummary<'a> {
     pub local_steps_per_round: f64,
     /// See [`RunPlan::bytes_per_round`].
     pub bytes_per_round: u64,
+    /// See [`RunPlan::multiply_adds`].
+    pub multiply_adds: u64,
     /// Figures of the overlay, if there is one.
     pub overlay: Option<&'a OverlaySummary>,
 }
@@ -108,6 +119,7 @@ impl RunPlan {
             memory_bytes: self.memory_bytes,
             local_steps_per_round: self.local_steps_per_round,
             bytes_per_round: self.bytes_per_round,
+            multiply_adds: self.multiply_adds,
             overlay: self.overlay.as_ref().map(|planned| &planned.summary),
         }
     }
@@ -171,20 +183,23 @@ pub fn plan_without_data(
 
 /// All runs of the experiment in `source`, as `planner` plans them.
 fn plan_by(mut planner: Planner<'_>, source: &Source) -> Result<Vec<RunPlan>, ConfigError> {
-    let mut plans: Vec<RunPlan> = Vec::new();
-    let mut place_of: BTreeMap<String, usize> = BTreeMap::new();
-    let mut without_cliques = None;
-    for run in Experiment::read(source)?.runs()? {
-        let asks_in_vain = checks::asks_for_cliques(&run);
+    let experiment = Experiment::read(source)?;
+    let runs = experiment.runs()?;
+    let mut plans: Vec<RunPlan> = Vec::with_capacity(runs.len());
+    let mut place_of: HashMap<String, usize> = HashMap::with_capacity(runs.len());
+    // The first run that asks for the skew of cliques and has none.
+    let mut asks_in_vain = None;
+    for (index, run) in runs.into_iter().enumerate() {
+        let asks = checks::asks_for_cliques(&run);
         let planned = planner.plan(run)?;
-        if !planned.has_cliques() {
-            without_cliques = without_cliques.or(asks_in_vain);
+        if asks && !planned.has_cliques() {
+            asks_in_vain.get_or_insert(index);
         }
         match place_of.get(&planned.id) {
             Some(&place) => {
                 let again = format!(
                     "the sweep asks for this run again as {}; it is run once",
-                    planned.label()
+                    brief(&planned.label())
                 );
                 plans[place].warnings.push(again);
             }
@@ -194,8 +209,11 @@ fn plan_by(mut planner: Planner<'_>, source: &Source) -> Result<Vec<RunPlan>, Co
             }
         }
     }
-    match without_cliques {
-        Some(error) if !plans.iter().any(RunPlan::has_cliques) => Err(error),
+    match asks_in_vain {
+        Some(index) if !plans.iter().any(RunPlan::has_cliques) => {
+            let run = experiment.runs()?.swap_remove(index);
+            Err(checks::no_cliques(&run))
+        }
         _ => Ok(plans),
     }
 }

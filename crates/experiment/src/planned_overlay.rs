@@ -15,7 +15,8 @@ use crate::edge_list;
 use crate::error::ConfigError;
 use crate::experiment::Resolved;
 use crate::fault_path;
-use crate::id::sha256;
+use crate::id::{sha256, sha256_of_pairs};
+use crate::overlay_memory;
 use crate::population::Population;
 use crate::ramanujan::RamanujanBound;
 
@@ -27,9 +28,9 @@ pub struct PlannedOverlay {
     /// What it is built from, with the edges of files filled in.
     pub topology: Topology,
     /// Who exchanges with whom.
-    pub overlay: Overlay,
+    pub overlay: Arc<Overlay>,
     /// The mixing matrix `W` of the weights on it.
-    pub matrix: MixingMatrix,
+    pub matrix: Arc<MixingMatrix>,
     /// Its figures, as `overlay.json` has them.
     pub summary: OverlaySummary,
     /// Its eigenvalues and what follows from them.
@@ -194,15 +195,26 @@ pub(crate) struct Overlays {
     by_setting: BTreeMap<String, Arc<PlannedOverlay>>,
     /// By edges, groups, weights and whatever else the weights go by.
     by_edges: BTreeMap<String, Arc<PlannedOverlay>>,
+    /// Bytes that the machine has left.
+    available: Option<u64>,
 }
 
 impl Overlays {
+    /// None yet, on a machine with `available` bytes of memory left.
+    pub(crate) fn within(available: Option<u64>) -> Self {
+        Self {
+            available,
+            ..Self::default()
+        }
+    }
+
     /// The overlay that `run` asks for among the nodes of `population`; `None` if it asks for none.
     ///
     /// Fills the SHA-256 of edge lists into the configuration of `run`.
     ///
     /// # Errors
-    /// [`ConfigError`] at `topology` or `weights` if the overlay cannot be built or does not mix.
+    /// [`ConfigError`] at `topology` or `weights` if the overlay cannot be built, is larger than the machine's memory or does
+    /// not mix.
     pub(crate) fn get(
         &mut self,
         run: &mut Resolved<'_>,
@@ -226,6 +238,9 @@ impl Overlays {
         topology
             .check(population.nodes().count)
             .map_err(|error| blame(run, error))?;
+        let size = topology.size(population.nodes().count);
+        overlay_memory::check(size, &weights, self.available)
+            .map_err(|fault| run.error(fault, "topology"))?;
         let built = built(&topology, &weights, population, 1).map_err(|error| blame(run, error))?;
         let of_shards =
             matches!(topology, Topology::DCliques(_)) || matches!(weights, Weights::ByExamples(_));
@@ -254,20 +269,16 @@ fn fingerprint(
     let seed = (topology.varies() || matches!(weights, Weights::Random(_)))
         .then_some(population.setting.seed);
     let examples = matches!(weights, Weights::ByExamples(_)).then(|| population.examples());
-    let edges: Vec<(u32, u32)> = built.overlay.edges().collect();
     let nodes = built.overlay.nodes();
     let groups = built.overlay.groups();
     let labels = groups.map(|_| population.nodes().label_counts);
-    let parts = (
-        topology,
-        weights,
-        nodes,
-        seed,
-        examples,
-        edges,
-        (groups, labels),
-    );
-    sha256(&serde_json::to_vec(&parts).expect("edges, groups and settings are numbers and text"))
+    let parts = (topology, weights, nodes, seed, examples, (groups, labels));
+    let parts = serde_json::to_vec(&parts).expect("groups and settings are numbers and text");
+    let edges = match built.overlay.is_complete() {
+        true => "complete".to_owned(),
+        false => sha256_of_pairs(built.overlay.edges()),
+    };
+    format!("{} {edges}", sha256(&parts))
 }
 
 /// Fills the pairs of edge lists in; the configuration of `run` gets their SHA-256 alone.
@@ -302,8 +313,8 @@ fn planned(
         schedule: schedule(&topology, weights, population)?,
         cliques: CliqueSummary::of(&built.overlay, population),
         topology,
-        overlay: built.overlay,
-        matrix: built.matrix,
+        overlay: Arc::new(built.overlay),
+        matrix: Arc::new(built.matrix),
         summary,
         spectrum,
     })

@@ -1,29 +1,33 @@
 //! Plans one run after another, sharing what runs of a sweep have in common.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use meshfold_algorithms::RowKind;
-use meshfold_data::{DataError, DataFolder, DatasetConfig, Outline, Partition, Published};
-use meshfold_engine::{Demand, Device, Key, Model, Network, OwnModels, Purpose, stream};
+use meshfold_data::{
+    DataError, DataFolder, DatasetConfig, Outline, OwnFiles, Partition, Published,
+};
+use meshfold_engine::{Demand, Device, Key, Network, OwnModels, Purpose, stream};
+use serde::Serialize;
 
 use crate::checks;
 use crate::config::RunConfig;
+use crate::effort::{self, Effort, Pace, Workload};
 use crate::error::ConfigError;
 use crate::experiment::Resolved;
 use crate::failing;
 use crate::fault::Fault;
 use crate::fault_path;
 use crate::id::run_id;
+use crate::local_work;
 use crate::memory::Footprint;
+use crate::overlay_memory;
 use crate::plan::RunPlan;
+use crate::planned_network::Networks;
 use crate::planned_overlay::{Overlays, PlannedOverlay};
-use crate::population::{self, Population};
+use crate::population::{self, Population, Populations};
 use crate::practice::Quantity;
 use crate::stability;
-
-/// Widest layer: a matrix between two such layers has 2^48 parameters, far beyond any memory and short of overflow.
-const MOST_UNITS: usize = 1 << 24;
 
 /// What the runs of a sweep share.
 pub(crate) struct Planner<'a> {
@@ -31,20 +35,29 @@ pub(crate) struct Planner<'a> {
     own_models: &'a OwnModels,
     /// What is run on; the processor with all its cores if absent.
     device: Option<&'a Device>,
+    /// Threads of the processor that a run has.
+    threads: usize,
+    pace: Pace,
     available: Option<u64>,
     /// Whether a dataset whose files are missing is known by what is published of it.
     published: bool,
     /// By dataset.
-    outlines: BTreeMap<String, Known>,
-    /// By dataset and partition, and by the seed where it matters.
-    partitions: BTreeMap<String, Arc<Partition>>,
+    outlines: HashMap<String, Known>,
+    networks: Networks,
+    /// By dataset and partition, and by the seed where it matters. None is let go of while others are planned.
+    partitions: HashMap<String, Arc<Partition>>,
+    populations: Populations,
     overlays: Overlays,
+    /// Whether it was said that making an overlay takes long.
+    said_slow: bool,
 }
 
 /// A dataset as far as it is known.
 #[derive(Clone)]
 struct Known {
     outline: Arc<Outline>,
+    /// Its files, if they are the user's own.
+    files: Arc<OwnFiles>,
     /// Where its files are missing: which, and the figures that stand for them.
     warning: Option<String>,
 }
@@ -62,11 +75,16 @@ impl<'a> Planner<'a> {
             folder,
             own_models,
             device,
+            threads: effort::threads(device),
+            pace: Pace::of(device),
             available,
             published: false,
-            outlines: BTreeMap::new(),
-            partitions: BTreeMap::new(),
-            overlays: Overlays::default(),
+            outlines: HashMap::new(),
+            networks: Networks::default(),
+            partitions: HashMap::new(),
+            populations: Populations::default(),
+            overlays: Overlays::within(available),
+            said_slow: false,
         }
     }
 
@@ -83,15 +101,22 @@ impl<'a> Planner<'a> {
         checks::numbers(&run)?;
         checks::method(&run)?;
         checks::theory(&run)?;
-        let Known { outline, warning } = self.outline(&run)?;
-        let network = network(&run, self.own_models, &outline)?;
-        let partition = self.partition(&run, &outline)?;
+        let dataset = json(&run.config.dataset);
+        let Known {
+            outline,
+            files,
+            warning,
+        } = self.outline(&run, &dataset)?;
+        let network = self
+            .networks
+            .get(&run, self.own_models, (&dataset, &outline))?;
+        let partition = self.partition(&run, &dataset, &outline)?;
         let clients = partition.clients();
         checks::clients(&run, clients)?;
         let (train, test) = dealt_sizes(&outline, &partition);
         checks::test_examples(&run, test)?;
         let layout = network.layout();
-        let population = Population::new(
+        let population = self.populations.get(
             &partition,
             (&outline, run.config.partition.pools()),
             &run.config.algorithm,
@@ -101,13 +126,16 @@ impl<'a> Planner<'a> {
                 blocks: layout.blocks().len(),
             },
         );
+        local_work::check(&run, &population)?;
+        self.tell_of_swaps(&run, &population);
         let overlay = self.overlays.get(&mut run, &population)?;
         let mut warnings = checks::overlay(&run, &population, overlay.as_deref())?;
         let clock = checks::network(&mut run, &population, overlay.as_deref())?;
 
-        let config = run.config.clone();
+        let config = &run.config;
         let method = &config.algorithm;
         let (rows, parameters) = (method.rows(clients), layout.parameters());
+        let mixing_weights = overlay.as_ref().map_or(0, |planned| planned.matrix.nnz());
         let memory_bytes = Footprint {
             rows: rows.count,
             working_rows: method
@@ -121,9 +149,14 @@ impl<'a> Planner<'a> {
             },
             feature_bytes: outline.feature_bytes(),
             dealt_bytes: dealt_bytes(&outline, &partition),
-            reading_bytes: config.dataset.reading_bytes(&outline, self.threads()),
-            mixing_weights: overlay.as_ref().map_or(0, |planned| planned.matrix.nnz()),
-            working_bytes: self.working_bytes(&config, &network, (&partition, test), &outline),
+            reading_bytes: config.dataset.reading_bytes(&outline, self.threads),
+            overlay_bytes: overlay
+                .as_ref()
+                .map_or(0, |planned| overlay_memory::held(planned, config)),
+            planning_bytes: overlay
+                .as_ref()
+                .map_or(0, |planned| overlay_memory::while_planned(planned, config)),
+            working_bytes: self.working_bytes(config, &network, (&partition, test), &outline),
         }
         .bytes();
         if let Some(available) = self.available.filter(|available| memory_bytes > *available) {
@@ -135,14 +168,25 @@ impl<'a> Planner<'a> {
             };
             return Err(run.error(fault, "model"));
         }
-        let graph = overlay.as_ref().map(|planned| &planned.overlay);
+        let graph = overlay.as_ref().map(|planned| &*planned.overlay);
         let forecast = method.forecast(&population.setting, graph);
-        warnings.extend(checks::deadline(&run, &population, clock.as_ref()));
-        warnings.extend(failing::warnings(&config, clients, overlay.as_deref()));
-        warnings.extend(self::warnings(&config, overlay.as_deref()));
+        let effort = Effort::of(&Workload {
+            config,
+            network: &network,
+            population: &population,
+            forecast,
+            rows: rows.count,
+            mixing_weights,
+            tests: test,
+        });
+        let seconds = effort.seconds(&self.pace);
+        warnings.extend(effort::warning(seconds, &self.pace));
+        warnings.extend(local_work::deadline(&run, &population, clock.as_ref()));
+        warnings.extend(failing::warnings(config, clients, overlay.as_deref()));
+        warnings.extend(self::warnings(config, overlay.as_deref()));
         warnings.extend(warning);
         let mut planned = RunPlan {
-            id: run_id(&config),
+            id: run_id(config),
             warnings,
             variation: run.variation.clone(),
             clients,
@@ -152,12 +196,16 @@ impl<'a> Planner<'a> {
             memory_bytes,
             local_steps_per_round: forecast.local_steps,
             bytes_per_round: forecast.bytes,
+            // Numbers beyond the type become its largest.
+            multiply_adds: effort.multiply_adds as u64,
+            seconds,
             overlay,
             dataset: outline,
+            files,
             partition,
             population,
             clock,
-            config,
+            config: RunConfig::clone(config),
         };
         let unstable = stability::warning(&planned).map_err(|error| {
             let path = fault_path::of_topology(&error, run.choice("topology"));
@@ -165,14 +213,6 @@ impl<'a> Planner<'a> {
         })?;
         planned.warnings.extend(unstable);
         Ok(planned)
-    }
-
-    /// Threads of the processor that the run has.
-    fn threads(&self) -> usize {
-        match self.device {
-            Some(Device::Cpu(cpu)) => cpu.threads(),
-            _ => std::thread::available_parallelism().map_or(1, usize::from),
-        }
     }
 
     /// What training and judging on `tests` test examples take besides models and examples.
@@ -199,26 +239,30 @@ impl<'a> Planner<'a> {
         };
         match self.device {
             Some(device) => device.working_bytes(network, &demand),
-            None => network.working_bytes(&demand, self.threads()),
+            None => network.working_bytes(&demand, self.threads),
         }
     }
 
-    /// The partition that `run` asks for.
+    /// Says that the overlay of `run` takes long to make, before it is: nothing else would be heard of until it is done.
+    fn tell_of_swaps(&mut self, run: &Resolved<'_>, population: &Population) {
+        let topology = run.config.topology.as_ref().filter(|_| !self.said_slow);
+        let slow = topology.and_then(|topology| effort::slow_overlay(topology, population.nodes()));
+        if let Some(words) = slow {
+            self.said_slow = true;
+            tracing::warn!("{words}");
+        }
+    }
+
+    /// The partition of `dataset` that `run` asks for.
     fn partition(
         &mut self,
         run: &Resolved<'_>,
+        dataset: &str,
         outline: &Outline,
     ) -> Result<Arc<Partition>, ConfigError> {
-        let RunConfig {
-            dataset,
-            partition,
-            seed,
-            algorithm,
-            ..
-        } = &run.config;
-        let merges = algorithm.merges_clients();
-        let setting =
-            serde_json::to_string(&(dataset, partition, merges)).expect("settings have text keys");
+        let (partition, seed) = (&run.config.partition, &run.config.seed);
+        let merges = run.config.algorithm.merges_clients();
+        let setting = format!("{dataset} {} {merges}", json(partition));
         let seeded = format!("{setting} {seed}");
         let known = self
             .partitions
@@ -248,16 +292,14 @@ impl<'a> Planner<'a> {
         Ok(split)
     }
 
-    /// Sizes, labels and owners of the examples of `run`.
-    fn outline(&mut self, run: &Resolved<'_>) -> Result<Known, ConfigError> {
-        let dataset = &run.config.dataset;
-        let key = serde_json::to_string(dataset).expect("settings have text keys");
-        if let Some(known) = self.outlines.get(&key) {
+    /// Sizes, labels and owners of the examples of `run`, which are those of `dataset`.
+    fn outline(&mut self, run: &Resolved<'_>, dataset: &str) -> Result<Known, ConfigError> {
+        if let Some(known) = self.outlines.get(dataset) {
             return Ok(known.clone());
         }
-        let known = self.known(dataset);
+        let known = self.known(&run.config.dataset);
         let known = known.map_err(|error| run.error(error, "dataset"))?;
-        self.outlines.insert(key, known.clone());
+        self.outlines.insert(dataset.to_owned(), known.clone());
         Ok(known)
     }
 
@@ -268,6 +310,7 @@ impl<'a> Planner<'a> {
             outline => {
                 return Ok(Known {
                     outline: Arc::new(outline?),
+                    files: Arc::new(dataset.own_files(self.folder)),
                     warning: None,
                 });
             }
@@ -279,9 +322,15 @@ impl<'a> Planner<'a> {
             format!("planned without the data, from published figures ({figures}): {missing}");
         Ok(Known {
             outline: Arc::new(outline),
+            files: Arc::default(),
             warning: Some(warning),
         })
     }
+}
+
+/// A setting as a text that tells it from others.
+pub(crate) fn json(setting: &impl Serialize) -> String {
+    serde_json::to_string(setting).expect("settings have text keys")
 }
 
 /// Training and test examples on the device once `partition` has dealt those of the dataset.
@@ -299,38 +348,6 @@ fn dealt_bytes(outline: &Outline, partition: &Partition) -> usize {
     partition.held_out().map_or(0, |held_out| {
         let each = outline.feature_bytes() / examples.max(1);
         outline.feature_bytes() + held_out.len() * each
-    })
-}
-
-/// The network of the run's model for the run's examples.
-fn network(
-    run: &Resolved<'_>,
-    own_models: &OwnModels,
-    outline: &Outline,
-) -> Result<Network, ConfigError> {
-    if let Model::Own(name) = &run.config.model
-        && own_models.get(name).is_none()
-    {
-        let fault = Fault::OwnModel {
-            name: name.clone(),
-            known: own_models.names().map(str::to_owned).collect(),
-        };
-        return Err(run.error(fault, "model.own"));
-    }
-    if let Model::Mlp(mlp) = &run.config.model
-        && let Some(index) = mlp.hidden.iter().position(|units| *units > MOST_UNITS)
-    {
-        let needed = format!("at most {MOST_UNITS} units in a layer");
-        return Err(run.wrong(
-            &format!("model.mlp.hidden.{index}"),
-            mlp.hidden[index],
-            needed,
-        ));
-    }
-    let network = own_models.network(&run.config.model, outline.input(), outline.classes());
-    network.map_err(|error| {
-        let path = fault_path::of_model(&error, run.choice("model"));
-        run.error(error, &path)
     })
 }
 
@@ -360,10 +377,11 @@ fn warnings(config: &RunConfig, overlay: Option<&PlannedOverlay>) -> Vec<String>
     if config
         .checkpoint
         .as_ref()
-        .is_some_and(|checkpoint| checkpoint.every > config.rounds)
+        .is_some_and(|checkpoint| checkpoint.every >= config.rounds && !checkpoint.keep)
     {
         warnings.push(
-            "no checkpoint is written: there are fewer rounds than from one to the next".to_owned(),
+            "no checkpoint is written unless the run is interrupted: the first one would be due when it ends"
+                .to_owned(),
         );
     }
     warnings.extend(of_clients_alone(config));

@@ -1,5 +1,6 @@
 //! The clients of a run, and the nodes of its overlay, by what they hold.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use meshfold_algorithms::{Method, OverlayUse, Setting};
@@ -10,55 +11,78 @@ use meshfold_topology::Nodes;
 #[derive(Clone, Debug)]
 pub struct Population {
     /// The clients, as methods are built for them.
-    pub setting: Setting,
+    pub setting: Arc<Setting>,
     /// Servers, whose nodes of the network come after the clients.
     pub servers: usize,
     /// Training examples of each label that each node of the overlay holds, `[n][C]`.
     label_counts: Arc<Vec<Vec<u64>>>,
 }
 
-impl Population {
+/// The populations planned so far: runs of a sweep that share a partition share what it says of the clients.
+#[derive(Debug, Default)]
+pub(crate) struct Populations {
+    /// By partition.
+    label_counts: HashMap<usize, Arc<Vec<Vec<u64>>>>,
+    /// By partition and model.
+    settings: HashMap<(usize, Model), Arc<Setting>>,
+}
+
+impl Populations {
     /// The clients of `partition`, and the servers of `method` if it has an overlay of servers. The examples that are
     /// dealt are those of the outline, of which the partition may pool training and test examples.
     ///
+    /// Partitions are told apart by where they lie, so whoever asks keeps all of them.
+    ///
     /// Clients that hold a text are told apart by how much of it they hold: what follows a window is no label to count.
-    pub(crate) fn new(
-        partition: &Partition,
+    pub(crate) fn get(
+        &mut self,
+        partition: &Arc<Partition>,
         (outline, pools): (&Outline, bool),
         method: &Method,
         model: Model,
-    ) -> Self {
+    ) -> Population {
         let labels = outline.labelled(pools).labels;
-        let first = |client| {
-            let example = partition.shard(client).first();
-            example.map_or(0, |example| labels[*example as usize])
+        let place = Arc::as_ptr(partition).addr();
+        let setting = self.settings.entry((place, model));
+        let setting = setting.or_insert_with(|| Arc::new(setting_of(partition, labels, model)));
+        let of_clients = self.label_counts.entry(place).or_insert_with(|| {
+            Arc::new(match outline.input() {
+                Input::Numbers(_) => partition.label_counts(labels, outline.classes()),
+                Input::Tokens { .. } => {
+                    let sizes = partition.sizes().into_iter();
+                    sizes.map(|size| vec![size as u64]).collect()
+                }
+            })
+        });
+        let label_counts = match method.overlay_groups(setting) {
+            None => Arc::clone(of_clients),
+            Some(groups) => Arc::new(groups.iter().map(|group| sum(group, of_clients)).collect()),
         };
-        let setting = Setting {
-            clients: partition.clients(),
-            shard_sizes: partition.sizes(),
-            first_labels: (0..partition.clients()).map(first).collect(),
-            seed: model.seed,
-            parameters: model.parameters,
-            blocks: model.blocks,
-        };
-        let of_clients = match outline.input() {
-            Input::Numbers(_) => partition.label_counts(labels, outline.classes()),
-            Input::Tokens { .. } => {
-                let sizes = partition.sizes().into_iter();
-                sizes.map(|size| vec![size as u64]).collect()
-            }
-        };
-        let label_counts = match method.overlay_groups(&setting) {
-            None => of_clients,
-            Some(groups) => groups.iter().map(|group| sum(group, &of_clients)).collect(),
-        };
-        Self {
+        Population {
             servers: servers(method),
-            setting,
-            label_counts: Arc::new(label_counts),
+            setting: Arc::clone(setting),
+            label_counts,
         }
     }
+}
 
+/// The clients of `partition`, whose examples have `labels`.
+fn setting_of(partition: &Partition, labels: &[u16], model: Model) -> Setting {
+    let first = |client| {
+        let example = partition.shard(client).first();
+        example.map_or(0, |example| labels[*example as usize])
+    };
+    Setting {
+        clients: partition.clients(),
+        shard_sizes: partition.sizes(),
+        first_labels: (0..partition.clients()).map(first).collect(),
+        seed: model.seed,
+        parameters: model.parameters,
+        blocks: model.blocks,
+    }
+}
+
+impl Population {
     /// The nodes of the overlay.
     pub(crate) fn nodes(&self) -> Nodes<'_> {
         Nodes {
@@ -77,7 +101,7 @@ impl Population {
 }
 
 /// What a population needs to know of the model and the run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Model {
     /// Seed of the run.
     pub(crate) seed: u64,

@@ -232,6 +232,11 @@ impl Practice {
         Ok(())
     }
 
+    /// Whether averaged iterates are measured.
+    pub(crate) fn averages(&self) -> bool {
+        self.asks(Quantity::AveragedIterates)
+    }
+
     /// The stacks of a checkpoint.
     pub(crate) fn state(&self) -> Option<(&'static str, &Stack)> {
         self.averaged.as_ref().map(|stack| (AVERAGED, stack))

@@ -11,7 +11,7 @@ use crate::error::ConfigError;
 use crate::fault::Fault;
 use crate::source::Source;
 use crate::tree::{Entry, Node, Value};
-use crate::unfit::Unfit;
+use crate::unfit::{Unfit, map_in_words};
 use crate::variant::Choice;
 
 /// Reads a `T` from `node`; an error points into `source`.
@@ -78,9 +78,44 @@ impl<'de> Deserializer<'de> for &'de Node {
         visitor.visit_newtype_struct(self)
     }
 
+    /// Keys have names: serde's own visitors would take a list as well, by position.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _name: &'static str,
+        keys: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        self.visit_map(Some(keys), visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+        self.visit_map(None, visitor)
+    }
+
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map struct identifier ignored_any
+        tuple_struct identifier ignored_any
+    }
+}
+
+impl Node {
+    /// Lets `visitor`, which reads a map of `keys` if those are known, read this value if it is a map.
+    pub(crate) fn visit_map<'de, V: Visitor<'de>>(
+        &'de self,
+        keys: Option<&[&str]>,
+        visitor: V,
+    ) -> Result<V::Value, Unfit> {
+        if let Value::Map(entries) = &self.value {
+            return Entries::visit(entries, visitor);
+        }
+        let unfit = Unfit::new(Fault::WrongType {
+            found: self.words(),
+            needed: map_in_words(&visitor, keys),
+        });
+        Err(match self.value {
+            Value::Null | Value::List(_) => unfit,
+            _ => unfit.at(self.place),
+        })
     }
 }
 

@@ -5,9 +5,14 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
+use crate::id::hexadecimal;
 use crate::practice::Measurements;
 use crate::run_error::RunError;
+
+/// The file of a run's records. The process that carries out the run holds a lock on it.
+pub(crate) const METRICS: &str = "metrics.jsonl";
 
 /// One evaluation of a run: an object of `metrics.jsonl`, its keys in the order of the fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -147,6 +152,8 @@ fn parse(path: &Path, text: &[u8]) -> Result<Vec<(Record, usize)>, RunError> {
 pub(crate) struct Metrics {
     path: PathBuf,
     file: File,
+    /// The digest of the lines kept and appended.
+    digest: Sha256,
 }
 
 impl Metrics {
@@ -162,7 +169,11 @@ impl Metrics {
         // Other failures mean a filesystem without locks, where runs go on unguarded.
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => Err(RunError::Busy { path }),
-            _ => Ok(Self { path, file }),
+            _ => Ok(Self {
+                path,
+                file,
+                digest: Sha256::new(),
+            }),
         }
     }
 
@@ -178,12 +189,13 @@ impl Metrics {
         }
         let mut kept = parse(&self.path, &text)?;
         kept.retain(|(record, _)| round.is_some_and(|round| record.round <= round));
-        let end = kept.last().map_or(0, |(_, end)| *end as u64);
+        let end = kept.last().map_or(0, |(_, end)| *end);
         let cut = self
             .file
-            .set_len(end)
-            .and_then(|()| self.file.seek(SeekFrom::Start(end)));
+            .set_len(end as u64)
+            .and_then(|()| self.file.seek(SeekFrom::Start(end as u64)));
         cut.map_err(|source| RunError::write(&self.path, source))?;
+        self.digest = Sha256::new_with_prefix(&text[..end]);
         Ok(kept.into_iter().map(|(record, _)| record).collect())
     }
 
@@ -192,9 +204,15 @@ impl Metrics {
         let mut line =
             serde_json::to_vec(record).expect("a record is plain numbers under text keys");
         line.push(b'\n');
+        self.digest.update(&line);
         self.file
             .write_all(&line)
             .map_err(|source| RunError::write(&self.path, source))
+    }
+
+    /// SHA-256 of the records so far.
+    pub(crate) fn digest(&self) -> String {
+        hexadecimal(&self.digest.clone().finalize())
     }
 
     /// Waits until what was appended would survive a power cut.
@@ -302,6 +320,11 @@ mod tests {
             metrics.append(&record(round)).unwrap();
         }
         assert_eq!(metrics.keep(Some(10)).unwrap().len(), 3);
+        let digest = metrics.digest();
+        metrics.append(&record(20)).unwrap();
+        assert_ne!(metrics.digest(), digest);
+        metrics.keep(Some(10)).unwrap();
+        assert_eq!(metrics.digest(), digest, "what was cut off does not count");
         metrics.append(&record(20)).unwrap();
         let rounds = |path| {
             let records = read_records(path).unwrap();

@@ -1,16 +1,20 @@
 //! The folder of one run, `<results>/<name>/<id>/`, and the files that are written to it once.
 
-use std::fs;
-use std::io::{self, Write};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, BufWriter, Write};
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
 use crate::run_error::RunError;
+use crate::write_error::plain_write_error;
 
 /// The file that marks a finished run; it is written last.
 pub(crate) const DONE: &str = "DONE";
+
+/// What the name of a file begins with until it is complete.
+const UNFINISHED: &str = ".meshfold-unfinished-";
 
 /// Who finished a run: the content of `DONE`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,12 +43,17 @@ impl RunFolder {
         Err(RunError::Name { name })
     }
 
+    /// The folder `path`, which need not exist, such as that of all runs of an experiment.
+    pub(crate) fn at(path: PathBuf) -> Self {
+        Self { path }
+    }
+
     /// Makes the folder if there is none and tries whether it can be written to.
     pub(crate) fn prepare(&self) -> Result<(), RunError> {
         let tried = fs::create_dir_all(&self.path).and_then(|()| temporary(&self.path));
         let unwritable = |source| RunError::Folder {
             path: self.path.clone(),
-            source,
+            source: plain_write_error(source),
         };
         tried.map(drop).map_err(unwritable)
     }
@@ -73,6 +82,23 @@ impl RunFolder {
     pub(crate) fn write(&self, name: &str, content: &[u8]) -> Result<(), RunError> {
         let path = self.file(name);
         write_atomically(&path, content).map_err(|source| RunError::write(&path, source))
+    }
+
+    /// Writes `name` whole or not at all, as `write` gives it piece by piece.
+    pub(crate) fn write_in_pieces(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut BufWriter<&mut NamedTempFile>) -> io::Result<()>,
+    ) -> Result<(), RunError> {
+        let path = self.file(name);
+        let written = temporary(&self.path).and_then(|mut file| {
+            let mut buffer = BufWriter::new(&mut file);
+            write(&mut buffer)?;
+            buffer.flush()?;
+            drop(buffer);
+            persist(file, &path)
+        });
+        written.map_err(|source| RunError::write(&path, source))
     }
 
     /// Writes `name` as indented JSON, whole or not at all.
@@ -114,12 +140,39 @@ pub(crate) fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
     persist(file, path)
 }
 
-/// A file in `folder` that vanishes unless it is kept with [`persist`], with the permissions of an ordinary file.
+/// A file in `folder` that is removed unless it is kept with [`persist`], with the permissions of an ordinary file. It is
+/// locked while it is open, so that [`remove_leftovers`] of other processes leaves it alone.
 pub(crate) fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
+    builder.prefix(UNFINISHED);
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder)
+    loop {
+        let file = builder.tempfile_in(folder)?;
+        let is_taken = matches!(file.as_file().try_lock(), Err(TryLockError::WouldBlock));
+        // Before it was locked, another process may have removed it as a leftover.
+        if !is_taken && file.path().exists() {
+            return Ok(file);
+        }
+    }
+}
+
+/// Removes unfinished files of killed processes from `folder`: those that nobody has locked. It leaves what it cannot remove.
+pub(crate) fn remove_leftovers(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(is_unfinished) {
+        let path = entry.path();
+        let is_free = |file: File| file.try_lock().is_ok();
+        if File::options().write(true).open(&path).is_ok_and(is_free) {
+            fs::remove_file(&path).ok();
+        }
+    }
+}
+
+fn is_unfinished(entry: &fs::DirEntry) -> bool {
+    let name = entry.file_name();
+    name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes())
+        && entry.file_type().is_ok_and(|kind| kind.is_file())
 }
 
 /// Moves a written temporary file to `path` in one step.
@@ -169,6 +222,24 @@ mod tests {
             .collect();
         assert_eq!(names, ["overlay.edges"]);
         assert_eq!(fs::read(folder.file("overlay.edges")).unwrap(), b"0 2\n");
+    }
+
+    #[test]
+    fn unfinished_files_of_killed_processes_are_removed_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name);
+        let left = place(&format!("{UNFINISHED}a1b2c3"));
+        fs::write(&left, "half").unwrap();
+        fs::write(place("own"), "whole").unwrap();
+        fs::create_dir(place(&format!("{UNFINISHED}folder"))).unwrap();
+        let mut in_progress = temporary(folder.path()).unwrap();
+        in_progress.write_all(b"half").unwrap();
+        remove_leftovers(folder.path());
+        assert!(!left.exists());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+        persist(in_progress, &place("new")).unwrap();
+        assert_eq!(fs::read(place("new")).unwrap(), b"half");
+        remove_leftovers(&place("no folder"));
     }
 
     #[test]

@@ -6,14 +6,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use meshfold_data::Splits;
 use meshfold_engine::Device;
 
+use crate::checkpoint::Origin;
 use crate::course::Course;
+use crate::digests::DataDigests;
 use crate::ending::{Ending, RunReport};
 use crate::environment::{Environment, VERSION};
-use crate::journal::Journal;
+use crate::journal::{self, ENVIRONMENT, Journal, Opened};
 use crate::observer::{Observer, RoundProgress};
 use crate::plan::RunPlan;
 use crate::practice::Quantity;
-use crate::records::read_records;
+use crate::records::{METRICS, read_records};
 use crate::results::{Done, RunFolder};
 use crate::run_error::RunError;
 
@@ -32,14 +34,17 @@ pub struct RunOptions {
 
 /// Runs `plan` on `data`, the examples as its dataset has them, writing to `<results>/<name>/<id>/`.
 ///
-/// A run that is finished is skipped; one that was broken off goes on from its checkpoint, with the bits that it would
-/// have had, or starts again if it has none. When `stop` becomes true the run ends after the round in progress. A model
-/// that is not finite ends the run as [`Ending::Failed`]. However it ends, what was recorded until then is kept, with
-/// the table of clients and the summary; only a finished run is marked with `DONE`, last of all.
+/// A finished run is skipped. An interrupted run resumes from its checkpoint and has the bits of an uninterrupted one; without
+/// a valid checkpoint it starts again. When `stop` becomes true the run ends after the round in progress. A model that is not
+/// finite, or a GPU that fails, ends the run as [`Ending::Failed`]. However it ends, what was recorded until then is kept, with
+/// the table of clients and the summary; a finished run is marked with `DONE` after all of these.
+///
+/// If the data have changed since the run was begun or planned, it ends as [`Ending::Failed`] with [`RunError::OtherData`] or
+/// [`RunError::Unplanned`], and its files stay as they were.
 ///
 /// # Interpretation
-/// The training loss of a record is taken since the record before. So that nothing of it is lost, checkpoints are
-/// taken at the first evaluation on or after the round in which they are due, and at the last round.
+/// The training loss of a record is the mean since the record before. A checkpoint holds the losses since that record, so it
+/// may be written between two evaluations. A run that is asked to stop writes one, if the plan asks for checkpoints.
 ///
 /// # Errors
 /// [`RunError`] if the results cannot be written, and if the plan fits neither data nor device.
@@ -50,12 +55,10 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<RunReport, RunError> {
-    if let Some(report) = finished(plan, options)? {
-        return Ok(report);
-    }
-    let folder = RunFolder::new(&options.results, &plan.config.name, &plan.id)?;
-    let environment = Environment::of(&options.device, options.commit.clone());
-    let mut journal = Journal::open(plan, folder, here(options), options.again)?;
+    let mut journal = match claim(plan, data, options)? {
+        Ok(journal) => journal,
+        Err(report) => return Ok(report),
+    };
     observer.started(plan);
     let data = data.clone().dealt(&plan.partition);
     if plan
@@ -68,16 +71,45 @@ pub fn run(
     }
     let mut course = Course::start(plan, &data, &options.device, stop)?;
     let resumed_from = journal.resume(&mut course)?;
+    let environment = Environment {
+        data: Some(journal.data().clone()),
+        ..Environment::of(&options.device, options.commit.clone())
+    };
     journal.begin(&environment, &data)?;
     if let Some(round) = resumed_from {
         observer.resumed(round);
     }
-    let ending = match rounds(&mut course, &mut journal, stop, observer) {
+    let device = course.device().clone();
+    let ending = match device.attempt(|| rounds(&mut course, &mut journal, stop, observer)) {
         Ok(ending) => ending,
         Err(error) if error.is_of_the_models() => Ending::Failed { error },
         Err(error) => return Err(error),
     };
     journal.end(&course, ending, resumed_from)
+}
+
+/// Locks the folder of the run for this process, or gives the report of a run that is not carried out.
+fn claim<'a>(
+    plan: &'a RunPlan,
+    data: &Splits,
+    options: &RunOptions,
+) -> Result<Result<Box<Journal<'a>>, RunReport>, RunError> {
+    if let Some(report) = skip(plan, options)? {
+        return Ok(Err(report));
+    }
+    let folder = RunFolder::new(&options.results, &plan.config.name, &plan.id)?;
+    let data = match DataDigests::of(plan, data) {
+        Ok(data) => data,
+        Err(error) => return Ok(Err(refused(plan, &folder, error))),
+    };
+    let (run, by) = (plan.id.clone(), here(options));
+    let origin = Origin { run, by, data };
+    match Journal::open(plan, folder.clone(), origin, options.again) {
+        Ok(Opened::Begun(journal)) => Ok(Ok(journal)),
+        Ok(Opened::Finished(by)) => Ok(Err(skipped(plan, &folder, by, &here(options)))),
+        Err(error @ RunError::OtherData { .. }) => Ok(Err(refused(plan, &folder, error))),
+        Err(error) => Err(error),
+    }
 }
 
 /// The rounds that are left, and an evaluation wherever one is due.
@@ -107,8 +139,8 @@ fn rounds(
         });
         if course.is_judged() {
             observer.record(journal.record(course)?);
-            journal.save_if_due(course)?;
         }
+        journal.save_if_due(course)?;
     }
     Ok(Ending::Finished)
 }
@@ -123,6 +155,19 @@ pub fn finished(plan: &RunPlan, options: &RunOptions) -> Result<Option<RunReport
     Ok(done.map(|by| skipped(plan, &folder, by, &here(options))))
 }
 
+/// [`finished`], which also removes what a killed process left in the run's folder.
+///
+/// # Errors
+/// As [`finished`].
+pub(crate) fn skip(plan: &RunPlan, options: &RunOptions) -> Result<Option<RunReport>, RunError> {
+    let report = finished(plan, options)?;
+    if report.is_some() {
+        let folder = RunFolder::new(&options.results, &plan.config.name, &plan.id)?;
+        journal::tidy(&folder);
+    }
+    Ok(report)
+}
+
 /// Who runs.
 fn here(options: &RunOptions) -> Done {
     Done {
@@ -133,16 +178,37 @@ fn here(options: &RunOptions) -> Done {
 
 /// The report of a run that had been finished before.
 fn skipped(plan: &RunPlan, folder: &RunFolder, by: Done, here: &Done) -> RunReport {
-    let records = read_records(&folder.file("metrics.jsonl")).unwrap_or_default();
+    let report = as_it_is(plan, folder);
+    let data = report.data.as_ref();
+    RunReport {
+        ending: Ending::Skipped {
+            differs: by != *here,
+            by,
+            changed: data.and_then(|data| data.changed_in_plan(plan)),
+        },
+        ..report
+    }
+}
+
+/// The report of a run that is refused.
+fn refused(plan: &RunPlan, folder: &RunFolder, error: RunError) -> RunReport {
+    RunReport {
+        ending: Ending::Failed { error },
+        ..as_it_is(plan, folder)
+    }
+}
+
+/// The report of a run as its folder has it; the caller fills in how it ended.
+fn as_it_is(plan: &RunPlan, folder: &RunFolder) -> RunReport {
+    let records = read_records(&folder.file(METRICS)).unwrap_or_default();
     let summary = std::fs::read(folder.file("summary.json")).ok();
     RunReport {
         id: plan.id.clone(),
         folder: folder.path().to_owned(),
-        ending: Ending::Skipped {
-            differs: by != *here,
-            by,
-        },
+        ending: Ending::Interrupted,
         resumed_from: None,
+        checkpoint: None,
+        data: DataDigests::recorded(&folder.file(ENVIRONMENT)),
         last: records.into_iter().last(),
         summary: summary.and_then(|text| serde_json::from_slice(&text).ok()),
     }

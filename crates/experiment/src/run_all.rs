@@ -1,5 +1,9 @@
 //! All runs of a sweep, as many at once as the device has threads and the machine has memory for.
+//!
+//! A run whose folder or files fail, or were damaged since it was finished, is reported as such and keeps no other run from
+//! its end.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,16 +11,24 @@ use std::time::{Duration, Instant};
 use meshfold_data::Splits;
 use meshfold_engine::Device;
 
-use crate::ending::RunReport;
+use crate::config::RunConfig;
+use crate::digests::report_other_examples;
+use crate::ending::{Ending, RunReport};
+use crate::environment::VERSION;
+use crate::id::run_id;
 use crate::memory;
 use crate::observer::Observer;
 use crate::plan::RunPlan;
-use crate::run::{RunOptions, finished, run};
+use crate::report;
+use crate::results::RunFolder;
+use crate::run::{RunOptions, run, skip};
 use crate::run_error::RunError;
+use crate::source::Source;
+use crate::sweep_order;
 
 /// Whoever has runs carried out: it gives them their examples and is told how they go. It is called from several threads.
 pub trait Attendant: Sync {
-    /// What ends all runs: an error of a run, or one of its own.
+    /// What ends all runs: an error that concerns them all, or one of its own.
     type Error: From<RunError> + Send;
 
     /// The examples of `plans[index]`, as its dataset has them. `next` is the first run that has not begun.
@@ -38,13 +50,16 @@ pub trait Attendant: Sync {
 /// Runs `plans` in their order, up to `at_once` of them at the same time, and returns their reports as far as they were
 /// begun before `stop`.
 ///
+/// An error of one run, such as a full disk or a folder that cannot be written to, ends that run as [`Ending::Failed`]; a run
+/// that was finished earlier and has been damaged since is [`Ending::Damaged`]. The others go on.
+///
 /// On the processor every run begins on a thread of its own and other threads help it where they have no run: a sweep of
 /// small populations keeps all cores busy without a pause between rounds. On a GPU, runs that share model, data and method
 /// make their local steps together, as one stack. What else runs never changes a bit of a run.
 ///
 /// # Errors
-/// The first error that is not of the models: no further run begins then, and those in progress end after their round, as if
-/// `stop` had asked them to.
+/// [`RunError::Name`] and [`RunError::Folder`] before any run begins, if there can be no results. Later the first error of the
+/// `attendant`: no further run begins then, and those in progress end after their round, as if `stop` had asked them to.
 pub fn run_all<A: Attendant>(
     plans: &[RunPlan],
     options: &RunOptions,
@@ -52,6 +67,7 @@ pub fn run_all<A: Attendant>(
     stop: &AtomicBool,
     attendant: &A,
 ) -> Result<Vec<RunReport>, A::Error> {
+    prepare(plans, options)?;
     let queue = Queue {
         plans,
         options,
@@ -67,7 +83,10 @@ pub fn run_all<A: Attendant>(
         .outcomes
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
-    outcomes.into_iter().flatten().collect()
+    let reports: Result<Vec<RunReport>, A::Error> = outcomes.into_iter().flatten().collect();
+    let reports = reports.inspect_err(|_| remove_empty_folders(plans, options))?;
+    report_other_examples(plans, &reports);
+    Ok(reports)
 }
 
 /// How many of `plans` fit on the device and in the machine's memory at the same time, by the largest of them; at least one.
@@ -127,13 +146,16 @@ impl<E: From<RunError>> Queue<'_, E> {
         attendant: &A,
     ) -> Result<RunReport, E> {
         let (plan, began) = (&self.plans[index], Instant::now());
-        let report = match finished(plan, options)? {
-            Some(report) => report,
+        let report = match skip(plan, options)? {
+            Some(report) => unless_damaged(plan, report),
             None => {
                 let next = self.next.load(Ordering::Relaxed);
                 let data = attendant.data(index, next)?;
                 let mut observer = attendant.observer(index);
-                run(plan, &data, options, self.stop, &mut *observer)?
+                match run(plan, &data, options, self.stop, &mut *observer) {
+                    Ok(report) => report,
+                    Err(error) => broken_off(plan, options, error)?,
+                }
             }
         };
         attendant.ended(index, &report, began.elapsed())?;
@@ -143,6 +165,101 @@ impl<E: From<RunError>> Queue<'_, E> {
     fn outcomes(&self) -> MutexGuard<'_, Vec<Option<Result<RunReport, E>>>> {
         self.outcomes.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Makes the folders that the runs lie in, notes the order of the runs, and tries whether results can be written.
+///
+/// # Errors
+/// [`RunError::Name`] and [`RunError::Folder`].
+fn prepare(plans: &[RunPlan], options: &RunOptions) -> Result<(), RunError> {
+    let mut by_name: BTreeMap<&str, Vec<&RunPlan>> = BTreeMap::new();
+    for plan in plans {
+        by_name.entry(&plan.config.name).or_default().push(plan);
+    }
+    for (name, plans) in by_name {
+        let mut is_left = false;
+        for plan in &plans {
+            let folder = RunFolder::new(&options.results, name, &plan.id)?;
+            is_left |= options.again || folder.done().is_none();
+        }
+        let folder = options.results.join(name);
+        if is_left {
+            RunFolder::at(folder.clone()).prepare()?;
+        }
+        let ids: Vec<&str> = plans.iter().map(|plan| plan.id.as_str()).collect();
+        if ids.len() > 1
+            && let Err(error) = sweep_order::note(&folder, &ids)
+        {
+            let folder = folder.display();
+            tracing::warn!("the order of the runs cannot be noted in {folder}: {error}");
+        }
+    }
+    Ok(())
+}
+
+/// Removes the folders of experiments that no run has written to, and that of all results.
+fn remove_empty_folders(plans: &[RunPlan], options: &RunOptions) {
+    let of_plan = |plan: &RunPlan| options.results.join(&plan.config.name);
+    for folder in plans.iter().map(of_plan).chain([options.results.clone()]) {
+        // Whatever holds a file stays.
+        std::fs::remove_dir(folder).ok();
+    }
+}
+
+/// The report of a run that failed with `error`, which costs no other run.
+fn broken_off(
+    plan: &RunPlan,
+    options: &RunOptions,
+    error: RunError,
+) -> Result<RunReport, RunError> {
+    let folder = RunFolder::new(&options.results, &plan.config.name, &plan.id)?;
+    Ok(RunReport {
+        id: plan.id.clone(),
+        folder: folder.path().to_owned(),
+        ending: Ending::Failed { error },
+        resumed_from: None,
+        checkpoint: None,
+        data: None,
+        last: None,
+        summary: None,
+    })
+}
+
+/// The `report` of a run that was finished earlier; [`Ending::Damaged`] unless everything is there that it wrote.
+fn unless_damaged(plan: &RunPlan, report: RunReport) -> RunReport {
+    let damage = report::damage(&report.folder).map(|damage| damage.reason());
+    match damage.or_else(|| of_another_run(plan, &report)) {
+        Some(problem) => RunReport {
+            ending: Ending::Damaged { problem },
+            last: None,
+            summary: None,
+            ..report
+        },
+        None => report,
+    }
+}
+
+/// Why a folder that is whole is not that of `plan`, as far as this version of the program can tell.
+fn of_another_run(plan: &RunPlan, skipped: &RunReport) -> Option<String> {
+    let Ending::Skipped { by, .. } = &skipped.ending else {
+        return None;
+    };
+    let config = std::fs::read_to_string(skipped.folder.join("config.yaml"));
+    let found = match (&skipped.summary, config) {
+        _ if by.meshfold != VERSION => return None,
+        (None, _) => "summary.json is damaged: it is none of this version",
+        (_, Ok(text)) if id_of(&text).as_ref() != Some(&plan.id) => {
+            "config.yaml is damaged: it is none of this run"
+        }
+        _ => return None,
+    };
+    Some(format!("{found}; {}", report::AGAIN))
+}
+
+/// The id of the run that `config.yaml` with this `text` is of.
+fn id_of(text: &str) -> Option<String> {
+    let config = RunConfig::read(&Source::new("config.yaml", text));
+    config.map(|config| run_id(&config)).ok()
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use meshfold_algorithms::AlgorithmError;
 use meshfold_engine::EngineError;
 use thiserror::Error;
 
+use crate::write_error::plain_write_error;
+
 /// A failed run.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -28,6 +30,27 @@ pub enum RunError {
     Name {
         /// The name found.
         name: String,
+    },
+    /// The data have changed since an interrupted run was begun.
+    #[error(
+        "the data of {dataset} have changed since {} was begun ({changed}): restore them to resume the run, or start it again with \
+         --again", path.display()
+    )]
+    OtherData {
+        /// The run's folder.
+        path: PathBuf,
+        /// The name of the dataset.
+        dataset: String,
+        /// What has changed, in words.
+        changed: String,
+    },
+    /// The data have changed since the run was planned.
+    #[error(
+        "the examples of {dataset} have changed since the run was planned: start the command again"
+    )]
+    Unplanned {
+        /// The name of the dataset.
+        dataset: String,
     },
     /// Another process works on the same run.
     #[error("{} is being written by another process: let it finish or stop it", path.display())]
@@ -87,7 +110,7 @@ impl RunError {
     pub(crate) fn write(path: &Path, source: impl Into<io::Error>) -> Self {
         Self::Write {
             path: path.to_owned(),
-            source: source.into(),
+            source: plain_write_error(source.into()),
         }
     }
 

@@ -1,12 +1,12 @@
 //! The text of an experiment: a file, and the overrides given beside it.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::string::FromUtf8Error;
 use std::sync::Arc;
 
 use crate::error::ConfigError;
 use crate::fault::Fault;
+use crate::text_file::{Bytes, read_bytes};
 
 /// The most bytes that an experiment's file may have.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -15,6 +15,8 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 #[derive(Clone, Debug)]
 pub struct Source {
     path: PathBuf,
+    /// The folder that relative paths in the text start from.
+    folder: PathBuf,
     text: Arc<str>,
     overrides: Vec<Arc<str>>,
 }
@@ -31,24 +33,40 @@ pub(crate) struct Place {
 }
 
 impl Source {
-    /// Reads the file at `path`.
+    /// Reads the file at `path`, which may be a pipe, such as `/dev/stdin`: relative paths in its text then start from the
+    /// working folder.
     ///
     /// # Errors
-    /// [`Fault::Unreadable`] if it cannot be read, is no UTF-8 text, or is larger than 64 MiB.
+    /// [`Fault::Unreadable`] if it cannot be read, [`Fault::TooLarge`] if it has more than 64 MiB, and
+    /// [`Fault::NotUtf8`] at the first byte that is no UTF-8 text.
     pub fn read(path: impl Into<PathBuf>) -> Result<Self, ConfigError> {
         let path = path.into();
-        match read_text(&path, MOST_BYTES) {
-            Ok(text) => Ok(Self::new(path, text)),
-            Err(source) => Err(Fault::Unreadable { path, source }.nowhere()),
+        let bytes = match read_bytes(&path, MOST_BYTES) {
+            Ok(Bytes::All(bytes)) => bytes,
+            Ok(Bytes::TooMany { known }) => {
+                let (bytes, most) = (known, MOST_BYTES);
+                return Err(Fault::TooLarge { path, bytes, most }.nowhere());
+            }
+            Err(source) => return Err(Fault::Unreadable { path, source }.nowhere()),
+        };
+        let text = String::from_utf8(bytes).map_err(|error| not_utf8(&path, &error))?;
+        if is_pipe(&path) {
+            return Ok(Self {
+                folder: PathBuf::new(),
+                ..Self::new(path, text)
+            });
         }
+        Ok(Self::new(path, text))
     }
 
     /// Takes `text` as the content of the file at `path`, which is not opened; relative paths in the text start from
     /// the folder of `path`.
     pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
-        let text: String = text.into();
+        let (path, text): (PathBuf, String) = (path.into(), text.into());
+        let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
         Self {
-            path: path.into(),
+            path,
+            folder,
             text: text.into(),
             overrides: Vec::new(),
         }
@@ -82,10 +100,7 @@ impl Source {
 
     /// The file at `path` as the text of the experiment means it: from the folder of the experiment's file.
     pub fn resolve(&self, path: &Path) -> PathBuf {
-        match self.path.parent() {
-            Some(folder) => folder.join(path),
-            None => path.to_owned(),
-        }
+        self.folder.join(path)
     }
 
     /// What to call the text that a place is in, and that text.
@@ -97,15 +112,29 @@ impl Source {
     }
 }
 
-/// The text of the file at `path`, if it has no more than `most` bytes.
-pub(crate) fn read_text(path: &Path, most: u64) -> io::Result<String> {
-    let bytes = fs::metadata(path)?.len();
-    if bytes > most {
-        return Err(io::Error::other(format!(
-            "found {bytes} bytes, at most {most} are read"
-        )));
-    }
-    fs::read_to_string(path)
+/// The fault of a file that is no UTF-8 text, shown in its line, with other characters in place of what is none.
+fn not_utf8(path: &Path, error: &FromUtf8Error) -> ConfigError {
+    let bytes = error.as_bytes();
+    let offset = error.utf8_error().valid_up_to();
+    let fault = Fault::NotUtf8 {
+        byte: bytes[offset],
+        offset,
+        utf16: matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]),
+    };
+    let place = Place {
+        text: 0,
+        start: offset,
+        length: char::REPLACEMENT_CHARACTER.len_utf8(),
+    };
+    let shown = Source::new(path, String::from_utf8_lossy(bytes));
+    fault.at(&shown, Some(place), "")
+}
+
+/// Whether `path` names a stream that lies in no folder, such as `/dev/stdin` or the pipe of `<(command)`.
+fn is_pipe(path: &Path) -> bool {
+    let streams = ["/dev", "/proc"];
+    streams.iter().any(|folder| path.starts_with(folder))
+        || path.metadata().is_ok_and(|metadata| !metadata.is_file())
 }
 
 #[cfg(test)]
@@ -119,6 +148,53 @@ mod tests {
             error.starts_with("cannot read no/such/file.yaml: "),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_file_that_is_no_utf8_says_where() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |bytes: &[u8]| {
+            let path = folder.path().join("e.yaml");
+            std::fs::write(&path, bytes).unwrap();
+            let error = Source::read(path).unwrap_err();
+            (
+                error.to_string(),
+                error.line(),
+                format!("{:?}", miette::Report::new(error)),
+            )
+        };
+        let (message, line, shown) = read(b"seed: 1\nname: M\xfcnchen\n");
+        let needed = "found the byte 0xFC at offset 15 of the file, needed UTF-8 text";
+        assert_eq!((message.as_str(), line), (needed, Some(2)));
+        assert!(
+            shown.contains("e.yaml:2:8") && shown.contains("save the file as UTF-8"),
+            "{shown}"
+        );
+        let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain(*b"s\0e\0e\0d\0").collect();
+        let (_, line, shown) = read(&utf16);
+        assert!(
+            line == Some(1) && shown.contains("looks like UTF-16"),
+            "{shown}"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_more_is_read_of_a_file_than_its_limit() {
+        let error = Source::read("/dev/zero").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "cannot read /dev/zero: it has more than 67108864 bytes (64.0 MiB), at most 67108864 bytes (64.0 MiB) are read"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("large.yaml");
+        std::fs::File::create(&path)
+            .unwrap()
+            .set_len(1 << 27)
+            .unwrap();
+        let error = Source::read(path).unwrap_err().to_string();
+        let words = "it has 134217728 bytes (128 MiB), at most 67108864 bytes (64.0 MiB) are read";
+        assert!(error.ends_with(words), "{error}");
     }
 
     #[test]
@@ -136,5 +212,12 @@ mod tests {
             Source::new("a.yaml", "").resolve(Path::new("w")),
             Path::new("w")
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn relative_paths_in_a_stream_start_from_the_working_folder() {
+        let source = Source::read("/dev/null").unwrap();
+        assert_eq!(source.resolve(Path::new("w.edges")), Path::new("w.edges"));
     }
 }

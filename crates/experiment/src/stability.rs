@@ -6,11 +6,14 @@ use meshfold_topology::{Spectrum, TopologyError};
 
 use crate::connections::Connections;
 use crate::plan::RunPlan;
+use crate::planned_overlay::PlannedOverlay;
 
 /// Nodes of all the overlays that are looked at, at least one: eigenvalues cost their cube.
 const MOST_NODES: usize = 2000;
 /// The most overlays that are looked at.
 const MOST_OVERLAYS: usize = 64;
+/// All rounds up to this one are looked at; of later ones those in which a schedule or a failure begins or ends.
+const MOST_ROUNDS: usize = 10_000;
 
 /// What becomes of the method under the weights of the first round in which it may not be stable. Stragglers count as
 /// linked.
@@ -38,7 +41,7 @@ pub(crate) fn warning(plan: &RunPlan) -> Result<Option<String>, TopologyError> {
     let weights = plan.config.weights.clone().unwrap_or_default();
     let most = (MOST_NODES / planned.overlay.nodes()).clamp(1, MOST_OVERLAYS);
     let (mut connections, mut seen) = (Connections::new(plan), HashSet::new());
-    for round in 1..=plan.config.rounds {
+    for round in looked_at(plan, planned) {
         if seen.len() == most {
             break;
         }
@@ -55,4 +58,19 @@ pub(crate) fn warning(plan: &RunPlan) -> Result<Option<String>, TopologyError> {
         }
     }
     Ok(None)
+}
+
+/// The rounds whose overlays may be others than those before.
+fn looked_at(plan: &RunPlan, planned: &PlannedOverlay) -> impl Iterator<Item = usize> {
+    let rounds = plan.config.rounds;
+    let changes = plan.config.failures.0.iter().flat_map(|failure| {
+        let back = failure.until_round;
+        std::iter::once(failure.from_round).chain(back)
+    });
+    let beginnings = planned.topology.beginnings(planned.overlay.nodes(), rounds);
+    let is_later = |round: &usize| *round > MOST_ROUNDS && *round <= rounds;
+    let mut later: Vec<usize> = changes.filter(is_later).collect();
+    later.extend(beginnings.filter(is_later).take(MOST_OVERLAYS));
+    later.sort_unstable();
+    (1..=rounds.min(MOST_ROUNDS)).chain(later)
 }

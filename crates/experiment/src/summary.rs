@@ -124,7 +124,9 @@ impl Summary {
     ) -> Self {
         let config = &plan.config;
         let (status, error) = match ending {
-            Ending::Finished | Ending::Skipped { .. } => (Status::Finished, None),
+            Ending::Finished | Ending::Skipped { .. } | Ending::Damaged { .. } => {
+                (Status::Finished, None)
+            }
             Ending::Interrupted => (Status::Interrupted, None),
             Ending::Failed { error } => (Status::Failed, Some(error.to_string())),
         };

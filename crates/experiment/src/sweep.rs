@@ -63,8 +63,9 @@ pub(crate) fn variations(
     for (path, values) in grid {
         let with = |variation: &Variation, value: &Node| {
             let entry = Entry {
+                key: path.key.clone(),
+                key_place: path.key_place,
                 value: value.clone(),
-                ..path.clone()
             };
             variation
                 .iter()

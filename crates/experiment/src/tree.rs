@@ -4,10 +4,12 @@
 //! at any later stage still point at the text, because every value keeps its place.
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_yaml::{Location, MessageFormatter, Spanned, UserMessageFormatter};
+use serde_yaml::{Location, Spanned};
 use std::fmt;
 
+use crate::brief::quoted;
 use crate::source::Place;
+use crate::yaml_error;
 
 /// A value and where it was written.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,16 +49,15 @@ pub(crate) struct Unread {
 impl Node {
     /// Reads YAML that begins at byte `start` of text `text` of a source.
     pub(crate) fn read(yaml: &str, text: usize, start: usize) -> Result<Self, Unread> {
-        let options = serde_yaml::options! { strict_booleans: true };
+        let options = yaml_error::options();
         let read: Result<Spanned<Raw>, _> = serde_yaml::from_str_with_options(yaml, options);
         let place = |location: Location| placed(location, yaml, text, start);
         match read {
             Ok(raw) => Ok(Self::of(raw, &place)),
             Err(error) => {
                 let error = error.without_snippet();
-                let message = UserMessageFormatter.format_message(error).into_owned();
                 Err(Unread {
-                    message,
+                    message: yaml_error::in_words(error),
                     place: error.location().map(place),
                 })
             }
@@ -152,7 +153,7 @@ impl Node {
             Value::Unsigned(value) => format!("the number {value}"),
             Value::Signed(value) => format!("the number {value}"),
             Value::Float(value) => format!("the number {value}"),
-            Value::Text(value) => format!("the text \"{value}\""),
+            Value::Text(value) => quoted(value),
             Value::List(_) => "a list".to_owned(),
             Value::Map(_) => "a map".to_owned(),
         }
@@ -327,7 +328,7 @@ mod tests {
         let unread = Node::read("ä: 1\na: b: c", 0, 0).unwrap_err();
         assert_eq!(
             unread.message,
-            "mapping values are not allowed in this context"
+            "found `:` where no key ends; is the line indented like those before it? a text with `: ` in it needs quotes"
         );
         assert_eq!(
             unread.place.map(|place| place.start),

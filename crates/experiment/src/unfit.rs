@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use serde::de::{self, Expected, Unexpected};
 
+use crate::brief::quoted;
 use crate::error::ConfigError;
 use crate::fault::Fault;
 use crate::source::{Place, Source};
@@ -107,13 +108,32 @@ fn found_in_words(found: Unexpected<'_>) -> String {
         Unexpected::Unsigned(value) => format!("the number {value}"),
         Unexpected::Signed(value) => format!("the number {value}"),
         Unexpected::Float(value) => format!("the number {value}"),
-        Unexpected::Str(value) => format!("the text \"{value}\""),
+        Unexpected::Str(value) => quoted(value),
         Unexpected::Unit | Unexpected::Option => "nothing".to_owned(),
         Unexpected::Seq => "a list".to_owned(),
         Unexpected::Map => "a map".to_owned(),
         other => other.to_string(),
     }
 }
+
+/// What `needed` is, which reads a map of `keys` if those are known, in the words of a YAML file.
+pub(crate) fn map_in_words(needed: &dyn Expected, keys: Option<&[&str]>) -> String {
+    let own = needed_in_words(&needed.to_string());
+    match keys {
+        // Whoever says in words of its own what it needs knows better.
+        _ if own != KEYS => own,
+        None => own,
+        Some([]) => "a map without keys, `{}`".to_owned(),
+        Some([key]) => format!("a map with the key {key}"),
+        Some(keys) => {
+            let some = &keys[..keys.len().min(3)];
+            format!("a map with keys such as {}", some.join(", "))
+        }
+    }
+}
+
+/// What a map is called whose keys are not known.
+const KEYS: &str = "keys with values";
 
 /// What serde's own visitors expect, in the words of a YAML file.
 fn needed_in_words(needed: &str) -> String {
@@ -128,7 +148,7 @@ fn needed_in_words(needed: &str) -> String {
         "a string" | "a borrowed string" | "path string" => "text".to_owned(),
         "a sequence" => "a list".to_owned(),
         "unit" | "unit variant" | "unit struct" => "nothing".to_owned(),
-        _ if needed.starts_with("struct ") || needed == "a map" => "keys with values".to_owned(),
+        _ if needed.starts_with("struct ") || needed == "a map" => KEYS.to_owned(),
         _ => needed.to_owned(),
     }
 }

@@ -106,10 +106,15 @@ impl<'de> VariantAccess<'de> for Choice<'de> {
 
     fn struct_variant<V: Visitor<'de>>(
         self,
-        _fields: &'static [&'static str],
+        keys: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Unfit> {
-        self.newtype_variant_seed(Visit(visitor))
+        match self.content {
+            Some(content) if content.value != Value::Null => content
+                .visit_map(Some(keys), visitor)
+                .map_err(|unfit| unfit.at(self.place()).below(self.name)),
+            _ => self.newtype_variant_seed(Visit(visitor)),
+        }
     }
 }
 
@@ -231,7 +236,7 @@ mod tests {
             ),
             (
                 "{regular: 3}",
-                "regular: found the number 3, needed keys with values",
+                "regular: found the number 3, needed a map with the key degree",
                 Some("3"),
             ),
             (

@@ -106,7 +106,11 @@ impl<'a> Network<'a> {
                 self.flow[arc] += 1;
                 self.flow[back] -= 1;
                 used.push((arc, back));
-                node = self.overlay.neighbours(node as usize)[back - self.row_ptr[node as usize]];
+                let neighbours = self.overlay.neighbours(node as usize);
+                let place = back - self.row_ptr[node as usize];
+                node = neighbours
+                    .get(place)
+                    .expect("the arc back starts at the node");
             }
             value += 1;
         }

@@ -15,6 +15,14 @@ pub enum TopologyError {
         /// Most nodes that an overlay may have.
         limit: usize,
     },
+    /// Edges are numbered in 32 bits, once in each direction.
+    #[error("an overlay has at most {limit} edges, found {found}")]
+    TooManyEdges {
+        /// Edges asked for.
+        found: usize,
+        /// Most edges that an overlay may list.
+        limit: usize,
+    },
     /// An edge names a node that does not exist.
     #[error("edge {a}-{b} leaves the overlay, whose {nodes} nodes are numbered from 0")]
     NodeOutOfRange {
@@ -34,12 +42,16 @@ pub enum TopologyError {
         node: u32,
     },
     /// A line of an edge list cannot be read.
-    #[error("line {line}: expected two node numbers as \"a b\" or \"a,b\", found \"{text}\"")]
+    #[error(
+        "line {line}, column {column}: expected two node numbers as \"a b\" or \"a,b\", found {found}"
+    )]
     EdgeLine {
         /// Line number, from 1.
         line: usize,
-        /// The line as it stands in the file.
-        text: String,
+        /// Number of the character in the line, from 1.
+        column: usize,
+        /// What stands there, as [`redacted`](crate::redacted) calls it.
+        found: String,
     },
     /// A line of an edge list joins a node to itself.
     #[error("line {line}: edge {node}-{node} is a self-loop; an edge joins two different nodes")]

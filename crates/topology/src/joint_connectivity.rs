@@ -20,7 +20,7 @@ pub fn union_connects<'a>(overlays: impl Iterator<Item = &'a Overlay>) -> bool {
     }
     let arcs = overlays.iter().flat_map(|overlay| {
         let both_ways = !overlay.is_directed();
-        overlay.edges().flat_map(move |(a, b)| {
+        overlay.connecting_edges().flat_map(move |(a, b)| {
             let back = both_ways.then_some((b, a));
             std::iter::once((a, b)).chain(back)
         })
@@ -52,7 +52,7 @@ impl GrowingUnion {
 
     /// Adds the edges of `overlay`, which has as many nodes.
     pub fn add(&mut self, overlay: &Overlay) {
-        for (a, b) in overlay.edges() {
+        for (a, b) in overlay.connecting_edges() {
             self.parts -= usize::from(self.sets.union(a, b));
         }
     }

@@ -30,6 +30,7 @@ mod mixing_matrix;
 mod nodes;
 mod overlay;
 pub mod protocol;
+mod redacted;
 mod server_overlay;
 mod spectrum;
 mod summary;
@@ -41,14 +42,16 @@ pub use failures::{Broken, Failure, FailureRedraw, Failures, Repair, Target};
 pub use joint_connectivity::{GrowingUnion, rounds_to_connect, union_connects};
 pub use mixing_matrix::{Form, MixingMatrix};
 pub use nodes::Nodes;
-pub use overlay::Overlay;
+pub use overlay::{Neighbours, Overlay};
+pub use redacted::redacted;
 pub use spectrum::{DENSE_NODES, Spectrum, joint_lambda};
 pub use summary::{DegreeSummary, OverlaySummary};
 pub use topology::{
     BalancedTree, Barbell, Complete, DCliques, Edges, ErdosRenyi, Exponential, Grid,
-    HistogramNoise, InterClique, Members, NoiseScale, OnePeer, Outside, Path, Periodic, Phase,
-    Phases, Probability, Redraw, Regular, Ring, RingPlusMatching, SmallWorld, Snapshot, Star,
-    Stretch, Topology, Torus, VirtualRings, WattsStrogatz, clique_skew, parse_edge_list,
+    HistogramNoise, InterClique, Members, NoiseScale, OnePeer, Outside, OverlaySize, Path,
+    Periodic, Phase, Phases, Probability, Redraw, Regular, Ring, RingPlusMatching, SmallWorld,
+    Snapshot, Star, Stretch, Topology, Torus, VirtualRings, WattsStrogatz, clique_skew,
+    parse_edge_list,
 };
 pub use weights::{
     ByExamples, Fastest, Laplacian, MaxDegree, MetropolisHastings, Random, Uniform, Weights,

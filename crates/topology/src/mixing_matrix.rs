@@ -151,7 +151,8 @@ impl MixingMatrix {
         neighbour: impl Fn(usize, usize) -> f64,
         own: impl Fn(usize, f64) -> f64,
     ) -> Self {
-        let mut matrix = SparseRows::default();
+        let degrees = (0..overlay.nodes()).map(|node| overlay.degree(node));
+        let mut matrix = SparseRows::with_capacity(overlay.nodes(), degrees.sum());
         let mut entries: Vec<(u32, f64)> = Vec::new();
         for node in 0..overlay.nodes() {
             entries.clear();
@@ -195,6 +196,28 @@ impl MixingMatrix {
                 let sharing = members.iter().filter(|member| **member).count();
                 sharing * sharing + members.len() - sharing
             }
+        }
+    }
+
+    /// Number of weights that are held in memory: a row that many share counts once.
+    #[must_use]
+    pub fn stored_weights(&self) -> usize {
+        match &self.storage {
+            Storage::Sparse { weights, .. }
+            | Storage::Average { weights, .. }
+            | Storage::Among { weights, .. } => weights.len(),
+        }
+    }
+
+    /// The weights of a matrix of sparse rows, with where each row begins and the columns; `None` for others.
+    pub(crate) fn into_sparse(self) -> Option<(Vec<usize>, Vec<u32>, Vec<f64>)> {
+        match self.storage {
+            Storage::Sparse {
+                row_ptr,
+                columns,
+                weights,
+            } => Some((row_ptr, columns, weights)),
+            Storage::Average { .. } | Storage::Among { .. } => None,
         }
     }
 
@@ -341,6 +364,17 @@ impl Default for SparseRows {
 }
 
 impl SparseRows {
+    /// No rows yet, with room for `rows` rows that hold a weight of their own and `beside` others.
+    fn with_capacity(rows: usize, beside: usize) -> Self {
+        let mut row_ptr = Vec::with_capacity(rows + 1);
+        row_ptr.push(0);
+        Self {
+            row_ptr,
+            columns: Vec::with_capacity(rows + beside),
+            weights: Vec::with_capacity(rows + beside),
+        }
+    }
+
     fn push(&mut self, entries: impl IntoIterator<Item = (u32, f64)>) {
         for (column, weight) in entries {
             self.columns.push(column);

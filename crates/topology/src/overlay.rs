@@ -1,23 +1,28 @@
 //! The graph that rows exchange over.
 
 use crate::{TopologyError, edge_connectivity};
-use petgraph::Directed;
+use links::{Graph, Links};
 use petgraph::csr::Csr;
 use petgraph::unionfind::UnionFind;
 
 mod directed;
+mod edges;
+mod links;
+mod neighbours;
 mod part;
 
-/// A simple graph on the nodes `0..n`, in compressed sparse rows with ascending neighbours; undirected, unless
-/// [`Overlay::directed`] made it.
+pub use neighbours::Neighbours;
+
+/// A simple graph on the nodes `0..n`, with ascending neighbours; undirected, unless [`Overlay::directed`] made it.
 ///
-/// The graph inside is petgraph's [`Csr`], which keeps neighbours as one slice per node; every undirected edge is stored
-/// in both directions. Overlays are built once and do not change.
+/// Neighbours are listed for each node, every undirected edge in both directions. Only where every two nodes are linked,
+/// or every two of some nodes, nothing but these nodes is listed: such overlays have no edges in memory.
+/// Overlays are built once and do not change; a clone shares the lists.
 #[derive(Clone, Debug)]
 pub struct Overlay {
-    graph: Graph,
+    links: Links,
     /// Whom each node sends to, where that is not whom it hears.
-    listeners: Option<Graph>,
+    listeners: Option<Links>,
     groups: Option<Vec<Vec<u32>>>,
     examples: Option<Vec<u64>>,
 }
@@ -26,8 +31,9 @@ impl Overlay {
     /// Builds an overlay from its edges, in any order and direction; repeated edges are merged.
     ///
     /// # Errors
-    /// [`TopologyError::NoNodes`], [`TopologyError::TooManyNodes`], [`TopologyError::NodeOutOfRange`] or
-    /// [`TopologyError::SelfLoop`]. A disconnected graph is no error here, see [`Overlay::is_connected`].
+    /// [`TopologyError::NoNodes`], [`TopologyError::TooManyNodes`], [`TopologyError::TooManyEdges`],
+    /// [`TopologyError::NodeOutOfRange`] or [`TopologyError::SelfLoop`]. A disconnected graph is no error here, see
+    /// [`Overlay::is_connected`].
     ///
     /// # Complexity
     /// O(n + m log m) for m edges.
@@ -35,14 +41,33 @@ impl Overlay {
         nodes: usize,
         edges: impl IntoIterator<Item = (u32, u32)>,
     ) -> Result<Self, TopologyError> {
-        let edges = checked(nodes, edges)?;
-        let arcs = edges.into_iter().flat_map(|(a, b)| [(a, b), (b, a)]);
-        Ok(Self {
-            graph: rows(nodes, arcs.collect()),
-            listeners: None,
+        check_nodes(nodes)?;
+        let edges = edges.into_iter();
+        let mut arcs = Vec::with_capacity(edges.size_hint().0.saturating_mul(2));
+        for edge in edges {
+            let (a, b) = check_edge(edge, nodes)?;
+            arcs.extend([(a, b), (b, a)]);
+        }
+        Ok(Self::of(links(nodes, arcs)?, None))
+    }
+
+    /// Builds the overlay of `nodes` nodes in which every two are linked. No edge is listed.
+    ///
+    /// # Errors
+    /// [`TopologyError::NoNodes`] or [`TopologyError::TooManyNodes`].
+    pub fn complete(nodes: usize) -> Result<Self, TopologyError> {
+        check_nodes(nodes)?;
+        let members = (0..nodes as u32).collect();
+        Ok(Self::of(Links::among(nodes, members), None))
+    }
+
+    fn of(links: Links, listeners: Option<Links>) -> Self {
+        Self {
+            links,
+            listeners,
             groups: None,
             examples: None,
-        })
+        }
     }
 
     /// Names the groups of nodes that the overlay is made of, such as cliques or the clients of one server.
@@ -99,27 +124,7 @@ impl Overlay {
     /// Number of nodes.
     #[must_use]
     pub fn nodes(&self) -> usize {
-        self.graph.node_count()
-    }
-
-    /// Number of edges; of a directed overlay, of arcs.
-    #[must_use]
-    pub fn edge_count(&self) -> usize {
-        match self.is_directed() {
-            true => self.graph.edge_count(),
-            false => self.graph.edge_count() / 2,
-        }
-    }
-
-    /// Every edge once, as `(a, b)` with `a < b`, ascending; of a directed overlay, every arc as `(from, to)`.
-    pub fn edges(&self) -> impl Iterator<Item = (u32, u32)> {
-        let graph = self.listeners.as_ref().unwrap_or(&self.graph);
-        let directed = self.is_directed();
-        (0..self.nodes() as u32).flat_map(move |a| {
-            let row = graph.neighbors_slice(a);
-            let first = row.partition_point(|&b| !directed && b < a);
-            row[first..].iter().map(move |&b| (a, b))
-        })
+        self.links.nodes()
     }
 
     /// Neighbours of a node, ascending: the nodes whose models it mixes. See [`Overlay::listeners`].
@@ -127,8 +132,8 @@ impl Overlay {
     /// # Panics
     /// If `node` is not a node of the overlay.
     #[must_use]
-    pub fn neighbours(&self, node: usize) -> &[u32] {
-        self.graph.neighbors_slice(node as u32)
+    pub fn neighbours(&self, node: usize) -> Neighbours<'_> {
+        self.links.of_node(node as u32)
     }
 
     /// Number of neighbours of a node.
@@ -157,8 +162,11 @@ impl Overlay {
     /// Connected components, each ascending, ordered by their smallest node; directions do not matter.
     #[must_use]
     pub fn components(&self) -> Vec<Vec<u32>> {
+        if let Some(all) = self.links.members().filter(|all| all.len() == self.nodes()) {
+            return vec![all.to_vec()];
+        }
         let mut sets = UnionFind::<u32>::new(self.nodes());
-        for (a, b) in self.edges() {
+        for (a, b) in self.connecting_edges() {
             sets.union(a, b);
         }
         let mut component_of = vec![usize::MAX; self.nodes()];
@@ -177,13 +185,13 @@ impl Overlay {
     /// Whether every node can reach every other, directions aside: see [`Overlay::is_strongly_connected`].
     #[must_use]
     pub fn is_connected(&self) -> bool {
-        self.components().len() == 1
+        self.is_complete() || self.components().len() == 1
     }
 
     /// Whether every two nodes are neighbours, both ways in a directed overlay.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.graph.edge_count() == self.nodes() * (self.nodes() - 1)
+        self.links.arcs() == self.nodes() * (self.nodes() - 1)
     }
 
     /// Fewest edges whose loss disconnects the overlay: 0 if it is disconnected or a single node.
@@ -198,6 +206,9 @@ impl Overlay {
     /// O(n m) at worst, seconds for a million edges in the overlays met here, whose nodes are near each other.
     #[must_use]
     pub fn edge_connectivity(&self) -> usize {
+        if self.is_complete() {
+            return self.nodes() - 1;
+        }
         match self.is_directed() {
             true => edge_connectivity::of(&self.undirected()),
             false => edge_connectivity::of(self),
@@ -209,44 +220,41 @@ impl Overlay {
     pub fn groups(&self) -> Option<&[Vec<u32>]> {
         self.groups.as_deref()
     }
-
-    /// The graph as petgraph has it: from each node to its neighbours, so undirected edges stand in both directions.
-    #[must_use]
-    pub fn graph(&self) -> &Csr<(), (), Directed, u32> {
-        &self.graph
-    }
 }
 
-type Graph = Csr<(), (), Directed, u32>;
-
-/// The edges, if they are edges between `nodes` nodes.
-fn checked(
-    nodes: usize,
-    edges: impl IntoIterator<Item = (u32, u32)>,
-) -> Result<Vec<(u32, u32)>, TopologyError> {
+/// Checks the number of nodes.
+pub(crate) fn check_nodes(nodes: usize) -> Result<(), TopologyError> {
     let limit = i32::MAX as usize;
-    if nodes == 0 {
-        return Err(TopologyError::NoNodes);
+    match nodes {
+        0 => Err(TopologyError::NoNodes),
+        found if found > limit => Err(TopologyError::TooManyNodes { found, limit }),
+        _ => Ok(()),
     }
-    if nodes > limit {
-        return Err(TopologyError::TooManyNodes {
-            found: nodes,
-            limit,
-        });
-    }
-    let check = |(a, b): (u32, u32)| {
-        if a.max(b) as usize >= nodes {
-            return Err(TopologyError::NodeOutOfRange { a, b, nodes });
-        }
-        match a == b {
-            true => Err(TopologyError::SelfLoop { node: a }),
-            false => Ok((a, b)),
-        }
-    };
-    edges.into_iter().map(check).collect()
 }
 
-/// The graph with these arcs, in any order; repeated ones are merged.
+/// The edge, if it is one between two different ones of `nodes` nodes.
+fn check_edge((a, b): (u32, u32), nodes: usize) -> Result<(u32, u32), TopologyError> {
+    if a.max(b) as usize >= nodes {
+        return Err(TopologyError::NodeOutOfRange { a, b, nodes });
+    }
+    match a == b {
+        true => Err(TopologyError::SelfLoop { node: a }),
+        false => Ok((a, b)),
+    }
+}
+
+/// The links of these arcs, in any order; repeated ones are merged.
+fn links(nodes: usize, arcs: Vec<(u32, u32)>) -> Result<Links, TopologyError> {
+    let graph = rows(nodes, arcs);
+    // Whoever numbers arcs does so in 32 bits.
+    let (found, limit) = (graph.edge_count() / 2, u32::MAX as usize / 2);
+    match found > limit {
+        true => Err(TopologyError::TooManyEdges { found, limit }),
+        false => Ok(Links::of(graph)),
+    }
+}
+
+/// The graph of these arcs, in any order; repeated ones are merged.
 fn rows(nodes: usize, mut arcs: Vec<(u32, u32)>) -> Graph {
     arcs.sort_unstable();
     arcs.dedup();
@@ -315,6 +323,39 @@ mod tests {
                 times: 2,
                 nodes: 3
             }
+        );
+    }
+
+    #[test]
+    fn a_complete_overlay_is_the_one_with_all_edges() {
+        for nodes in [1, 2, 3, 7] {
+            let complete = Overlay::complete(nodes as usize).unwrap();
+            let pairs = (0..nodes).flat_map(|a| (a + 1..nodes).map(move |b| (a, b)));
+            let listed = Overlay::from_edges(nodes as usize, pairs).unwrap();
+            assert!(complete.edges().eq(listed.edges()));
+            assert!(complete.is_complete() && listed.is_complete() && listed.is_connected());
+            assert_eq!((complete.listed_arcs(), listed.listed_arcs()), (0, 0));
+            assert_eq!(complete.edge_count(), listed.edge_count());
+            assert_eq!(complete.components(), listed.components());
+            assert_eq!(complete.degree_histogram(), listed.degree_histogram());
+            assert_eq!(complete.edge_connectivity(), nodes as usize - 1);
+            for node in 0..nodes as usize {
+                assert_eq!(complete.neighbours(node), listed.neighbours(node));
+            }
+        }
+        assert_eq!(Overlay::complete(0).unwrap_err(), TopologyError::NoNodes);
+    }
+
+    #[test]
+    fn a_complete_overlay_of_a_million_nodes_has_no_edges_in_memory() {
+        let overlay = Overlay::complete(1_000_000).unwrap();
+        assert_eq!(overlay.edge_count(), 499_999_500_000);
+        assert_eq!(overlay.degree(7), 999_999);
+        assert!(overlay.is_connected());
+        assert_eq!(overlay.edge_connectivity(), 999_999);
+        assert_eq!(
+            overlay.edges_at(vec![499_999_499_999, 0]),
+            [(0, 1), (999_998, 999_999)]
         );
     }
 }

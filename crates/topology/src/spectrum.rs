@@ -175,6 +175,13 @@ impl Mixing {
         if let Form::Average(shared) = matrix.form() {
             return Ok(Self::of_average(shared));
         }
+        if let Form::Among { members, .. } = matrix.form() {
+            if !matrix.is_row_stochastic(ROUNDING) {
+                let nodes = members.len();
+                return Err(TopologyError::NoLambda { nodes });
+            }
+            return Ok(Self::of_average_among(matrix, members));
+        }
         if overlay.is_directed() {
             return Ok(Self::of_norm(distance_from_mean(&[matrix])));
         }
@@ -257,6 +264,29 @@ impl Mixing {
             lambda_n: 0.0,
             lambda: 0.0,
             norm: (nodes * squares).sqrt(),
+            eigenvalues,
+        }
+    }
+
+    /// The members go to one value at once and all others stay where they are: a one for the members together and for
+    /// each of the others, and zeros.
+    fn of_average_among(matrix: &MixingMatrix, members: &[bool]) -> Self {
+        let nodes = members.len();
+        let averaged = members.iter().filter(|member| **member).count();
+        let ones = nodes - averaged + 1;
+        let eigenvalues = (nodes <= DENSE_NODES).then(|| {
+            let value = |place: usize| f64::from(u8::from(place < ones));
+            (0..nodes).map(value).collect()
+        });
+        let is_mean = matrix.is_symmetric(ROUNDING) && matrix.is_doubly_stochastic(ROUNDING);
+        Self {
+            lambda2: f64::from(u8::from(ones > 1)),
+            lambda_n: f64::from(u8::from(averaged < 2)),
+            lambda: f64::from(u8::from(ones > 1)),
+            norm: match is_mean {
+                true => f64::from(u8::from(ones > 1)),
+                false => distance_from_mean(&[matrix]),
+            },
             eigenvalues,
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! A new overlay is one file below `topology/` and three lines here: `mod`, variant and match arm.
 
+use crate::overlay::check_nodes;
 use crate::{Nodes, Overlay, TopologyError};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,7 @@ mod redraw;
 mod regular;
 mod ring;
 mod ring_plus_matching;
+mod size;
 mod star;
 mod stretch;
 mod torus;
@@ -48,6 +50,7 @@ pub use redraw::Redraw;
 pub use regular::Regular;
 pub use ring::Ring;
 pub use ring_plus_matching::RingPlusMatching;
+pub use size::OverlaySize;
 pub use star::Star;
 pub use stretch::{Snapshot, Stretch};
 pub use torus::Torus;
@@ -118,9 +121,7 @@ impl Topology {
     ) -> Result<Overlay, TopologyError> {
         let given = nodes.into();
         let nodes = given.count;
-        if nodes == 0 {
-            return Err(TopologyError::NoNodes);
-        }
+        check_nodes(nodes)?;
         let overlay = match self {
             Self::Path(path) => path.build(nodes),
             Self::Ring(ring) => ring.build(nodes),
@@ -142,14 +143,14 @@ impl Topology {
                 return Ok(self.stretch(1, nodes).build(given, rng)?.overlay);
             }
         }?;
-        match overlay.components().len() {
-            1 => Ok(overlay),
-            components => Err(TopologyError::Disconnected {
-                topology: self.label(),
-                nodes,
-                components,
-            }),
+        if overlay.is_connected() {
+            return Ok(overlay);
         }
+        Err(TopologyError::Disconnected {
+            topology: self.label(),
+            nodes,
+            components: overlay.components().len(),
+        })
     }
 
     /// A short name for tables and legends, with the parameters that are not the default.

@@ -93,7 +93,7 @@ fn overlays_are_simple_connected_and_symmetric() {
         assert!(overlay.is_connected(), "{label}");
         for node in 0..24 {
             let neighbours = overlay.neighbours(node);
-            assert!(neighbours.is_sorted_by(|a, b| a < b), "{label}");
+            assert!(neighbours.iter().is_sorted_by(|a, b| a < b), "{label}");
             assert!(
                 neighbours
                     .iter()

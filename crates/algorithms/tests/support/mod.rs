@@ -330,9 +330,15 @@ impl Course {
     pub(crate) fn resumed(self) -> Self {
         let mut fresh = Self::new(&self.method, &self.scene);
         for (name, stack) in self.algorithm.state() {
+            assert_eq!(
+                fresh.algorithm.state_rows(name),
+                Some(stack.rows()),
+                "{name}"
+            );
             fresh.algorithm.restore(name, stack.duplicate());
         }
         for (name, numbers) in self.algorithm.numbers() {
+            assert!(fresh.algorithm.may_keep(name, &numbers), "{name}");
             fresh.algorithm.restore_numbers(name, numbers);
         }
         fresh.learner.resume(&self.learner.state());

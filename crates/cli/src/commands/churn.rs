@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use meshfold_experiment::{ChurnRun, plan_churn, write_churn_report};
+use meshfold_experiment::{ChurnRun, brief, plan_churn, write_churn_report};
 use meshfold_topology::protocol::{ChurnSample, ChurnTrace, EventRecord, simulate};
 use serde::Serialize;
 
@@ -69,7 +69,7 @@ fn line((run, trace): &(ChurnRun, ChurnTrace)) -> Line<'_> {
 fn print(runs: &[(ChurnRun, ChurnTrace)], page: Option<&Path>) -> Result<(), Failure> {
     for (run, trace) in runs {
         if runs.len() > 1 {
-            writeln!(std::io::stdout().lock(), "{}", run.label())?;
+            writeln!(std::io::stdout().lock(), "{}", brief(&run.label()))?;
         }
         let mut table = Table::new(&COLUMNS);
         for record in &trace.events {

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use meshfold_data::{
-    DataFolder, FetchOptions, FileStatus, Manifest, Progress, check, fetch, manifests,
+    DataError, DataFolder, FetchOptions, FileStatus, Manifest, Progress, check, fetch, manifests,
 };
 use serde::Serialize;
 
@@ -36,6 +36,8 @@ struct Listed<'a> {
     /// Files that there are to be, and those that are there; `check` says whether they are right.
     files: usize,
     files_present: usize,
+    /// Why nobody can see what is there, if that is so.
+    unreadable: Option<String>,
     /// Bytes to fetch when nothing is there.
     bytes: u64,
     /// How a person gets what has no mirror.
@@ -78,18 +80,6 @@ fn list(arguments: &DataListArguments) -> Result<(), Failure> {
     ];
     let mut table = Table::new(&columns);
     for dataset in &listed {
-        let here = match (dataset.files, dataset.files_present) {
-            (0, _) if dataset.folder.is_none() => "always".to_owned(),
-            (files, present) if files == present && files > 0 => "yes".to_owned(),
-            (_, 0) if dataset.by_hand.is_some() => {
-                format!("by hand: meshfold data fetch {} says how", dataset.name)
-            }
-            (_, 0) => format!("no: meshfold data fetch {}", dataset.name),
-            (files, present) => format!(
-                "{present} of {files} files: meshfold data fetch {}",
-                dataset.name
-            ),
-        };
         let size = if dataset.files == 0 {
             String::new()
         } else {
@@ -99,7 +89,7 @@ fn list(arguments: &DataListArguments) -> Result<(), Failure> {
             dataset.name.to_owned(),
             dataset.title.to_owned(),
             size,
-            here,
+            here(dataset),
         ]);
     }
     table.print()?;
@@ -112,12 +102,32 @@ fn list(arguments: &DataListArguments) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Whether the files of `dataset` are there, and what brings them.
+fn here(dataset: &Listed<'_>) -> String {
+    if let Some(reason) = &dataset.unreadable {
+        return format!("cannot be read: {reason}");
+    }
+    match (dataset.files, dataset.files_present) {
+        (0, _) if dataset.folder.is_none() => "always".to_owned(),
+        (files, present) if files == present && files > 0 => "yes".to_owned(),
+        (_, 0) if dataset.by_hand.is_some() => {
+            format!("by hand: meshfold data fetch {} says how", dataset.name)
+        }
+        (_, 0) => format!("no: meshfold data fetch {}", dataset.name),
+        (files, present) => format!(
+            "{present} of {files} files: meshfold data fetch {}",
+            dataset.name
+        ),
+    }
+}
+
 fn made_here<'a>(name: &'a str, title: &'a str) -> Listed<'a> {
     Listed {
         name,
         title,
         files: 0,
         files_present: 0,
+        unreadable: None,
         bytes: 0,
         by_hand: None,
         folder: None,
@@ -129,11 +139,16 @@ fn made_here<'a>(name: &'a str, title: &'a str) -> Listed<'a> {
 
 fn from_files<'a>(manifest: &'a Manifest, folder: &DataFolder) -> Listed<'a> {
     let home = manifest.folder(folder);
+    let present = manifest.present(folder);
     Listed {
         name: &manifest.name,
         title: &manifest.title,
         files: manifest.files.len(),
-        files_present: manifest.present(folder),
+        files_present: present.as_ref().map_or(0, |present| *present),
+        unreadable: present.err().map(|error| match error {
+            DataError::Io { source, .. } => source.to_string(),
+            other => other.to_string(),
+        }),
         bytes: manifest.bytes(),
         by_hand: manifest.by_hand.as_deref(),
         folder: Some(home.display().to_string()),
@@ -270,7 +285,7 @@ fn compare(arguments: &DatasetArguments) -> Result<(), Failure> {
         None => format!("run `meshfold data fetch {}`", manifest.name),
     };
     Err(Failure::refused(format_args!(
-        "{}: files in {} are missing or wrong ({}); {remedy}",
+        "{}: files in {} are missing, wrong or cannot be read ({}); {remedy}",
         manifest.name,
         manifest.folder(&folder).display(),
         folder.origin(),
@@ -283,7 +298,7 @@ fn name(status: &FileStatus) -> &'static str {
         FileStatus::Copy { .. } => "copy",
         FileStatus::Uncompared => "uncompared",
         FileStatus::Missing => "missing",
-        FileStatus::WrongSize { .. } => "wrong_size",
+        FileStatus::WrongSize { .. } | FileStatus::Overlong { .. } => "wrong_size",
         FileStatus::WrongChecksum { .. } => "wrong_checksum",
         FileStatus::Unreadable { .. } => "unreadable",
     }
@@ -296,6 +311,9 @@ fn words(status: &FileStatus) -> String {
         FileStatus::Uncompared => "there; no checksum is known".to_owned(),
         FileStatus::Missing => "missing".to_owned(),
         FileStatus::WrongSize { found, needed } => format!("{found} bytes, {needed} needed"),
+        FileStatus::Overlong { needed } => {
+            format!("more than {needed} bytes of content, {needed} needed")
+        }
         FileStatus::WrongChecksum { found, needed } => format!("SHA-256 {found}, {needed} needed"),
         FileStatus::Unreadable { reason } => format!("cannot be read: {reason}"),
     }

@@ -1,13 +1,15 @@
 //! `meshfold overlay FILE`, and the same for a topology given on the command line.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::sync::Arc;
 
 use meshfold_engine::{Key, Purpose, stream};
 use meshfold_experiment::{
-    CliqueSummary, OverlayFigures, PlannedOverlay, RamanujanBound, RunConfig, Source, plan,
+    CliqueSummary, OverlayFigures, PlannedOverlay, RamanujanBound, RunConfig, Source, brief,
+    check_overlay_memory, plan, with_edge_lists,
 };
-use meshfold_topology::{Edges, OverlaySummary, Topology, Weights, parse_edge_list};
+use meshfold_topology::{Overlay, OverlaySummary, Topology, Weights};
 use serde::Serialize;
 
 use crate::arguments::OverlayArguments;
@@ -59,15 +61,12 @@ fn of_experiment(source: &Source, arguments: &OverlayArguments) -> Result<(), Fa
         return Ok(json_lines::print(lines)?);
     }
     let mut different: Vec<(String, &Arc<PlannedOverlay>)> = Vec::new();
+    let mut known = HashSet::new();
     for plan in &plans {
-        let Some(planned) = &plan.overlay else {
-            continue;
-        };
-        if !different
-            .iter()
-            .any(|(_, other)| Arc::ptr_eq(other, planned))
+        if let Some(planned) = &plan.overlay
+            && known.insert(Arc::as_ptr(planned))
         {
-            different.push((plan.label(), planned));
+            different.push((brief(&plan.label()).into_owned(), planned));
         }
     }
     let shown: Vec<_> = different
@@ -100,10 +99,7 @@ fn given(
     arguments: &OverlayArguments,
 ) -> Result<(String, OverlaySummary), Failure> {
     let (topology, weights) = as_in_a_file(topology, arguments.weights.as_deref())?;
-    let built = topology.build(
-        nodes,
-        &mut stream(arguments.seed, Purpose::Overlay, Key::default()),
-    )?;
+    let (topology, built) = build(topology, &weights, nodes, arguments.seed)?;
     let matrix = weights.draw(
         &built,
         &mut stream(arguments.seed, Purpose::Weights, Key::default()),
@@ -112,7 +108,24 @@ fn given(
     Ok((topology.label(), summary))
 }
 
-/// The topology that `--topology` gives, its edges read, and the weights of `--weights`.
+/// The overlay of `nodes` nodes, and its topology with the edges of files filled in.
+///
+/// # Errors
+/// [`Failure::Refused`] if it cannot be built, or if there is not enough memory for it.
+pub(super) fn build(
+    topology: Topology,
+    weights: &Weights,
+    nodes: usize,
+    seed: u64,
+) -> Result<(Topology, Overlay), Failure> {
+    let topology = with_edge_lists(topology, nodes)?;
+    check_overlay_memory(&topology, weights, nodes)?;
+    let mut draws = stream(seed, Purpose::Overlay, Key::default());
+    let built = topology.build(nodes, &mut draws)?;
+    Ok((topology, built))
+}
+
+/// The topology that `--topology` gives, and the weights of `--weights`.
 ///
 /// # Errors
 /// [`Failure::Refused`] if they cannot be read.
@@ -134,20 +147,7 @@ pub(super) fn as_in_a_file(
             "found null, needed a topology and weights",
         ));
     };
-    Ok((with_edges(topology)?, weights))
-}
-
-/// Reads the file of an edge list, which is given from the working folder.
-fn with_edges(topology: Topology) -> Result<Topology, Failure> {
-    let Topology::Edges(edges) = topology else {
-        return Ok(topology);
-    };
-    let refused = |error: &dyn std::fmt::Display| {
-        Failure::refused(format_args!("{}: {error}", edges.file.display()))
-    };
-    let text = std::fs::read_to_string(&edges.file).map_err(|error| refused(&error))?;
-    let pairs = parse_edge_list(&text).map_err(|error| refused(&error))?;
-    Ok(Topology::Edges(Edges { pairs, ..edges }))
+    Ok((topology, weights))
 }
 
 /// An overlay to show: its label, its figures, and its cliques if it is made of any.

@@ -1,10 +1,11 @@
 //! `meshfold partition FILE`.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::sync::Arc;
 
 use meshfold_data::{DataFolder, DatasetConfig, Input, Windows};
-use meshfold_experiment::{RunPlan, plan};
+use meshfold_experiment::{RunPlan, brief, plan};
 use serde::Serialize;
 
 use crate::arguments::PartitionArguments;
@@ -60,8 +61,7 @@ pub(crate) fn partition(arguments: &PartitionArguments) -> Result<(), Failure> {
         let shares = plans
             .iter()
             .map(|plan| Ok(Shares::of(plan, texts.of(plan)?)));
-        let shares = shares.collect::<Result<Vec<_>, Failure>>()?;
-        return Ok(json_lines::print(&shares)?);
+        return json_lines::print_made(shares);
     }
     let different = different(&plans);
     if arguments.csv {
@@ -80,7 +80,7 @@ pub(crate) fn partition(arguments: &PartitionArguments) -> Result<(), Failure> {
     }
     for plan in &different {
         if different.len() > 1 {
-            writeln!(std::io::stdout().lock(), "{}", plan.label())?;
+            writeln!(std::io::stdout().lock(), "{}", brief(&plan.label()))?;
         }
         Shares::of(plan, texts.of(plan)?).print(&plan.config.partition.label())?;
     }
@@ -117,16 +117,9 @@ fn labels_of(plan: &RunPlan) -> &[u16] {
 
 /// The first run with each partition.
 fn different(plans: &[RunPlan]) -> Vec<&RunPlan> {
-    let mut different: Vec<&RunPlan> = Vec::new();
-    for plan in plans {
-        if !different
-            .iter()
-            .any(|other| Arc::ptr_eq(&other.partition, &plan.partition))
-        {
-            different.push(plan);
-        }
-    }
-    different
+    let mut known = HashSet::new();
+    let is_new = |plan: &&RunPlan| known.insert(Arc::as_ptr(&plan.partition));
+    plans.iter().filter(is_new).collect()
 }
 
 impl Shares {

@@ -1,9 +1,10 @@
 //! `meshfold plan FILE`.
 
+use std::collections::HashMap;
 use std::io::Write;
 
 use meshfold_engine::OwnModels;
-use meshfold_experiment::{RunPlan, plan_on, plan_without_data};
+use meshfold_experiment::{DAY, RunPlan, about, brief, plan_on, plan_without_data};
 
 use crate::arguments::PlanArguments;
 use crate::failure::Failure;
@@ -71,35 +72,62 @@ pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
 
 /// Says what will work but may not be meant, once for all the runs that it is said of.
 pub(crate) fn warn(plans: &[RunPlan]) {
-    let of_runs = plans.iter().map(|plan| (plan.label(), &plan.warnings[..]));
-    for warning in grouped(&of_runs.collect::<Vec<_>>()) {
+    let of_runs = plans.iter().map(|plan| (plan, &plan.warnings[..]));
+    for warning in grouped(&of_runs.collect::<Vec<_>>(), |plan| plan.label()) {
+        terminal::line(&format!("warning: {warning}"));
+    }
+    let seconds: Vec<f64> = plans.iter().map(|plan| plan.seconds).collect();
+    if let Some(warning) = of_all(&seconds) {
         terminal::line(&format!("warning: {warning}"));
     }
 }
 
-/// The warnings of `runs` with the labels of the first run that has each, and how many others do.
-fn grouped(runs: &[(String, &[String])]) -> Vec<String> {
-    let mut labels: Vec<(&String, Vec<&String>)> = Vec::new();
-    for (label, warnings) in runs {
+/// The warnings of `runs` with the label of the first run that has each, and how many others do.
+fn grouped<R>(runs: &[(R, &[String])], label: impl Fn(&R) -> String) -> Vec<String> {
+    let mut groups: Vec<(&str, &R, usize)> = Vec::new();
+    let mut place_of: HashMap<&str, usize> = HashMap::new();
+    for (run, warnings) in runs {
         for warning in *warnings {
-            match labels.iter_mut().find(|(known, _)| *known == warning) {
-                Some((_, labels)) => labels.push(label),
-                None => labels.push((warning, vec![label])),
+            match place_of.get(warning.as_str()) {
+                Some(&place) => groups[place].2 += 1,
+                None => {
+                    place_of.insert(warning, groups.len());
+                    groups.push((warning, run, 1));
+                }
             }
         }
     }
-    let said = |(warning, labels): (&String, Vec<&String>)| match labels.len() {
-        1 => format!("{}: {warning}", labels[0]),
-        all if all == runs.len() => format!("all {all} runs: {warning}"),
-        2 => format!("{} and another run: {warning}", labels[0]),
-        some => format!("{} and {} other runs: {warning}", labels[0], some - 1),
+    let said = |(warning, first, count): (&str, &R, usize)| {
+        let label = label(first);
+        let first = brief(&label);
+        match count {
+            1 => format!("{first}: {warning}"),
+            all if all == runs.len() => format!("all {all} runs: {warning}"),
+            2 => format!("{first} and another run: {warning}"),
+            some => format!("{first} and {} other runs: {warning}", some - 1),
+        }
     };
-    labels.into_iter().map(said).collect()
+    groups.into_iter().map(said).collect()
+}
+
+/// What is said of runs that take longer than a day together, but not alone, given how many seconds each takes.
+fn of_all(seconds: &[f64]) -> Option<String> {
+    let (together, longest) = (
+        seconds.iter().sum::<f64>(),
+        seconds.iter().copied().fold(0.0, f64::max),
+    );
+    (together > DAY && longest <= DAY).then(|| {
+        format!(
+            "all {} runs together take {}, by a rough estimate",
+            seconds.len(),
+            about(together)
+        )
+    })
 }
 
 fn row(plan: &RunPlan) -> [String; 9] {
     [
-        plan.label(),
+        brief(&plan.label()).into_owned(),
         plan.id.clone(),
         count(plan.clients as u64),
         count(plan.rows.count as u64),
@@ -128,19 +156,29 @@ mod tests {
             vec![late.clone(), slow, stuck],
             vec![late],
         ];
-        let labels = ["a", "b", "c", "d"].map(str::to_owned);
-        let runs: Vec<_> = labels
+        let runs: Vec<_> = ["a", "b", "c", "d"]
             .into_iter()
             .zip(warnings.iter().map(Vec::as_slice))
             .collect();
+        let said = |runs| grouped(runs, |label: &&str| (*label).to_owned());
         assert_eq!(
-            grouped(&runs),
+            said(&runs),
             [
                 "a and another run: stuck",
                 "all 4 runs: late",
                 "b and another run: slow"
             ]
         );
-        assert_eq!(grouped(&runs[..1]), ["a: stuck", "a: late"]);
+        assert_eq!(said(&runs[..1]), ["a: stuck", "a: late"]);
+    }
+
+    #[test]
+    fn runs_that_are_long_together_alone_are_told_of_as_a_whole() {
+        assert_eq!(
+            of_all(&[20_000.0; 18]).as_deref(),
+            Some("all 18 runs together take about 4 days, by a rough estimate")
+        );
+        assert_eq!(of_all(&[20_000.0; 4]), None);
+        assert_eq!(of_all(&[2.0 * DAY; 18]), None, "each is warned of");
     }
 }

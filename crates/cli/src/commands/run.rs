@@ -1,18 +1,19 @@
 //! `meshfold run FILE`: the main job.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use meshfold_engine::{Device, OwnModels};
 use meshfold_experiment::{
-    Ending, RunOptions, RunPlan, RunReport, Summary, finished, most_at_once, plan_on,
-    prepare_reports, run_all, write_report,
+    Ending, LeftOut, PAGE, ReportError, RunOptions, RunPlan, RunReport, Summary, brief, finished,
+    most_at_once, plan_on, prepare_reports, run_all, write_report,
 };
 use serde::Serialize;
 
 use crate::arguments::RunArguments;
 use crate::commands::plan::warn;
-use crate::commands::runs::{PAGE, Runs, page_of};
+use crate::commands::runs::{Runs, page_of};
 use crate::failure::Failure;
 use crate::figures::{bytes, decimal, percent};
 use crate::interruption;
@@ -24,7 +25,7 @@ use crate::terminal;
 ///
 /// # Errors
 /// [`Failure::Refused`] if something asked for is wrong, before anything is written; [`Failure::Incomplete`] if a run
-/// failed, the others having gone on; [`Failure::Interrupted`] after Ctrl-C; [`Failure::Broken`] if files fail.
+/// failed, is damaged or got no report, the others having gone on; [`Failure::Interrupted`] after Ctrl-C.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let device = arguments.device.open()?;
     let folder = arguments.experiment.data.folder()?;
@@ -50,7 +51,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     }
     let runs = Runs::new(&plans, &folder, session.quiet);
     let reports = run_all(&plans, &session.options, at_once, &stop, &runs)?;
-    let comparison = session.compare(&plans, &reports)?;
+    let comparison = session.compare(&plans, &reports);
     let lines = plans
         .iter()
         .zip(&reports)
@@ -58,16 +59,47 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     if arguments.json {
         json_lines::print(lines)?;
     } else {
-        print(&lines.collect::<Vec<_>>(), comparison.as_deref())?;
+        print(&lines.collect::<Vec<_>>(), &comparison)?;
     }
+    let lacks_page = runs.lacks_page() || comparison.is_lacking();
+    verdict(&plans, &reports, lacks_page)
+}
+
+/// How the command ends after its runs; what went wrong has been told of.
+///
+/// # Errors
+/// [`Failure::Interrupted`] and [`Failure::Incomplete`].
+fn verdict(plans: &[RunPlan], reports: &[RunReport], lacks_page: bool) -> Result<(), Failure> {
     let any = |is: fn(&Ending) -> bool| reports.iter().any(|report| is(&report.ending));
     if reports.len() < plans.len() || any(|ending| matches!(ending, Ending::Interrupted)) {
         return Err(Failure::Interrupted);
     }
-    if any(|ending| matches!(ending, Ending::Failed { .. })) {
+    if lacks_page || any(is_broken) {
         return Err(Failure::Incomplete);
     }
     Ok(())
+}
+
+fn is_broken(ending: &Ending) -> bool {
+    matches!(ending, Ending::Failed { .. } | Ending::Damaged { .. })
+}
+
+/// The report that compares the runs of a sweep.
+enum Comparison {
+    /// There is nothing to compare.
+    None,
+    /// It holds all runs.
+    Page(PathBuf),
+    /// It lacks a run, which has been told of.
+    Lacking(PathBuf),
+    /// It could not be written, which has been told of.
+    Failed,
+}
+
+impl Comparison {
+    fn is_lacking(&self) -> bool {
+        matches!(self, Self::Lacking(_) | Self::Failed)
+    }
 }
 
 /// How the runs of the command are carried out.
@@ -101,20 +133,42 @@ impl Session {
         ));
     }
 
-    /// Writes the report that compares the runs of a sweep, if there is one.
-    fn compare(
-        &self,
-        plans: &[RunPlan],
-        reports: &[RunReport],
-    ) -> Result<Option<PathBuf>, Failure> {
+    /// Writes the report that compares the runs of a sweep, if there is one. What fails is told of: the runs are done.
+    fn compare(&self, plans: &[RunPlan], reports: &[RunReport]) -> Comparison {
         let ([first, _, ..], [_, ..]) = (plans, reports) else {
-            return Ok(None);
+            return Comparison::None;
         };
         let folder = self.options.results.join(&first.config.name);
         let page = folder.join(PAGE);
         let folders: Vec<PathBuf> = reports.iter().map(|report| report.folder.clone()).collect();
-        write_report(&folders, &page)?;
-        Ok(Some(page))
+        let left_out = match write_report(&folders, &page) {
+            Ok(left_out) => left_out,
+            Err(ReportError::NothingLeft { left_out }) => {
+                tell_left_out(&left_out, reports);
+                return Comparison::Failed;
+            }
+            Err(error) => {
+                let folder = folder.display();
+                terminal::line(&format!(
+                    "no report of the sweep: {error}; `meshfold report {folder}` writes it later"
+                ));
+                return Comparison::Failed;
+            }
+        };
+        tell_left_out(&left_out, reports);
+        match left_out.iter().any(LeftOut::is_damaged) {
+            true => Comparison::Lacking(page),
+            false => Comparison::Page(page),
+        }
+    }
+}
+
+/// Says which runs the report of the sweep leaves out, but for those whose ending has said so.
+fn tell_left_out(left_out: &[LeftOut], reports: &[RunReport]) {
+    let broken = reports.iter().filter(|report| is_broken(&report.ending));
+    let told: BTreeSet<&Path> = broken.map(|report| report.folder.as_path()).collect();
+    for run in left_out.iter().filter(|run| !told.contains(run.folder())) {
+        terminal::line(&run.to_string());
     }
 }
 
@@ -123,7 +177,7 @@ impl Session {
 struct Line {
     id: String,
     label: String,
-    /// `finished`, `skipped`, `interrupted` or `failed`.
+    /// `finished`, `skipped`, `damaged`, `interrupted` or `failed`.
     ending: &'static str,
     error: Option<String>,
     folder: String,
@@ -137,6 +191,7 @@ impl Line {
         let (ending, error) = match &report.ending {
             Ending::Finished => ("finished", None),
             Ending::Skipped { .. } => ("skipped", None),
+            Ending::Damaged { problem } => ("damaged", Some(problem.clone())),
             Ending::Interrupted => ("interrupted", None),
             Ending::Failed { error } => ("failed", Some(error.to_string())),
         };
@@ -165,7 +220,7 @@ impl Line {
             last.map_or_else(dash, |last| percent(figure(&last.test_accuracy)))
         };
         [
-            self.label.clone(),
+            brief(&self.label).into_owned(),
             decimal(overlay.and_then(|overlay| overlay.lambda)),
             accuracy(|spread| spread.mean),
             accuracy(|spread| spread.min),
@@ -177,7 +232,7 @@ impl Line {
 }
 
 /// A table of the runs, and where to read more.
-fn print(lines: &[Line], comparison: Option<&Path>) -> Result<(), Failure> {
+fn print(lines: &[Line], comparison: &Comparison) -> Result<(), Failure> {
     let mut table = Table::new(&[
         Column::Text("run"),
         Column::Figure("λ"),
@@ -192,7 +247,12 @@ fn print(lines: &[Line], comparison: Option<&Path>) -> Result<(), Failure> {
     }
     table.print()?;
     let first = lines.first().map(|line| Path::new(&line.report));
-    if let Some(page) = comparison.or(first) {
+    let page = match comparison {
+        Comparison::None => first.filter(|page| page.is_file()),
+        Comparison::Page(page) | Comparison::Lacking(page) => Some(page.as_path()),
+        Comparison::Failed => None,
+    };
+    if let Some(page) = page {
         writeln!(std::io::stdout().lock(), "report: {}", page.display())?;
     }
     Ok(())

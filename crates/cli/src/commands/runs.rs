@@ -1,19 +1,19 @@
 //! What the runs of one command need while they are carried out: their examples, and someone who says how they go.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use meshfold_data::{DataFolder, DatasetConfig, Splits};
-use meshfold_experiment::{Attendant, Ending, Observer, RunPlan, RunReport, write_report};
+use meshfold_experiment::{
+    Attendant, Ending, Observer, PAGE, RunPlan, RunReport, brief, write_run_report,
+};
 
 use crate::failure::Failure;
 use crate::figures::{duration, percent};
 use crate::progress::Progress;
 use crate::terminal;
-
-/// The file name of a report.
-pub(super) const PAGE: &str = "report.html";
 
 /// Where the report of a run is.
 pub(super) fn page_of(report: &RunReport) -> PathBuf {
@@ -27,6 +27,8 @@ pub(super) struct Runs<'a> {
     quiet: bool,
     /// The datasets that runs need which have yet to begin.
     loaded: Mutex<Vec<(DatasetConfig, Splits)>>,
+    /// Whether the report of a run could not be written.
+    lacks_page: AtomicBool,
 }
 
 impl<'a> Runs<'a> {
@@ -37,16 +39,35 @@ impl<'a> Runs<'a> {
             folder,
             quiet,
             loaded: Mutex::new(Vec::new()),
+            lacks_page: AtomicBool::new(false),
         }
+    }
+
+    /// Whether the report of a run could not be written, which has been told of.
+    pub(super) fn lacks_page(&self) -> bool {
+        self.lacks_page.load(Ordering::Relaxed)
     }
 
     /// What a run is called, with its place among the runs.
     fn title(&self, index: usize) -> String {
         let (label, runs) = (self.plans[index].label(), self.plans.len());
+        let label = brief(&label);
         match runs {
-            1 => label,
+            1 => label.into_owned(),
             _ => format!("[{}/{runs}] {label}", index + 1),
         }
+    }
+
+    /// Writes the report of a run, if it has none yet. That this fails costs the run nothing else.
+    fn write_page(&self, index: usize, report: &RunReport) {
+        let Err(error) = write_run_report(&report.folder, self.plans.len() > 1) else {
+            return;
+        };
+        self.lacks_page.store(true, Ordering::Relaxed);
+        let (title, folder) = (self.title(index), report.folder.display());
+        terminal::line(&format!(
+            "{title}: no report: {error}; `meshfold report {folder}` writes it later"
+        ));
     }
 
     /// Says how a run ended; that it failed or was skipped is said even if `quiet`.
@@ -71,25 +92,37 @@ impl<'a> Runs<'a> {
                     duration(took)
                 ),
             ),
-            Ending::Skipped { by, differs } => {
-                let other = if *differs {
-                    ", which may differ in bits from a run here"
-                } else {
-                    ""
+            Ending::Skipped {
+                by,
+                differs,
+                changed,
+            } => {
+                let other = match differs {
+                    true => ", which may differ in bits from a run here",
+                    false => "",
                 };
+                let data = changed.as_ref().map_or_else(String::new, |changed| {
+                    format!("; its data have changed since ({changed})")
+                });
                 let text = format!(
-                    "skipped, {accuracy}: finished before by meshfold {} on {}{other}; --again runs it again",
+                    "skipped, {accuracy}: finished before by meshfold {} on {}{other}{data}; --again runs it again",
                     by.meshfold, by.device
                 );
                 (true, text)
             }
             Ending::Interrupted => {
-                let next = match plan.config.checkpoint {
-                    Some(_) => "the same command goes on from the last checkpoint",
-                    None => "the same command starts it again, as `checkpoint` is not set",
+                let next = match (report.checkpoint, &plan.config.checkpoint) {
+                    (Some(round), _) => format!("the same command resumes it after round {round}"),
+                    (None, Some(_)) => {
+                        "the same command starts it again, as there is no checkpoint yet".to_owned()
+                    }
+                    (None, None) => {
+                        "the same command starts it again, as `checkpoint` is not set".to_owned()
+                    }
                 };
                 (true, format!("interrupted, {accuracy}; {next}"))
             }
+            Ending::Damaged { problem } => (true, format!("finished before, but {problem}")),
             Ending::Failed { error } => (true, format!("failed: {error}")),
         };
         if is_news || !self.quiet {
@@ -122,12 +155,11 @@ impl Attendant for Runs<'_> {
         Box::new(Progress::new(self.title(index), self.quiet))
     }
 
-    /// Writes the report of the run, if it has none yet.
     fn ended(&self, index: usize, report: &RunReport, took: Duration) -> Result<(), Failure> {
         self.tell(index, report, took);
-        let page = page_of(report);
-        if !page.is_file() {
-            write_report(std::slice::from_ref(&report.folder), &page)?;
+        let wrote_all = report.summary.is_some() || matches!(report.ending, Ending::Skipped { .. });
+        if wrote_all {
+            self.write_page(index, report);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use meshfold_experiment::network::{
 };
 use serde::Serialize;
 
-use super::overlay::as_in_a_file;
+use super::overlay::{as_in_a_file, build};
 use crate::arguments::SpeedupArguments;
 use crate::failure::Failure;
 use crate::figures::decimal;
@@ -32,9 +32,9 @@ struct Line {
 /// [`Failure::Refused`] if the overlay cannot be built, a delay is not above 0 or a server would have no participant.
 pub(crate) fn speedup(arguments: &SpeedupArguments) -> Result<(), Failure> {
     check(arguments)?;
-    let (topology, _) = as_in_a_file(&arguments.topology, None)?;
-    let drawn = |purpose| stream(arguments.seed, purpose, Key::default());
-    let overlay = topology.build(arguments.servers as usize, &mut drawn(Purpose::Overlay))?;
+    let (topology, weights) = as_in_a_file(&arguments.topology, None)?;
+    let servers = arguments.servers as usize;
+    let (_, overlay) = build(topology, &weights, servers, arguments.seed)?;
     let delays = Delays {
         server: exponential(arguments.server_delay),
         client: exponential(arguments.client_delay),
@@ -48,8 +48,9 @@ pub(crate) fn speedup(arguments: &SpeedupArguments) -> Result<(), Failure> {
         delays: &delays,
     };
     let samples = arguments.samples as usize;
-    let seconds = speed_up(&servers, samples, &mut drawn(Purpose::Network))
-        .map_err(|error| Failure::refused(&error))?;
+    let mut draws = stream(arguments.seed, Purpose::Network, Key::default());
+    let seconds =
+        speed_up(&servers, samples, &mut draws).map_err(|error| Failure::refused(&error))?;
     if arguments.json {
         return Ok(json_lines::print([line(arguments, &seconds)])?);
     }

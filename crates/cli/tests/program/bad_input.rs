@@ -193,3 +193,60 @@ fn command_lines_that_say_nothing() {
         sandbox.says(line).ended_with(2).complained_of(&["--help"]);
     }
 }
+
+#[test]
+fn mistakes_in_long_lines_and_other_encodings() {
+    let far = format!("rounds:{}x", " ".repeat(70_000));
+    refused(
+        "rounds",
+        &far,
+        &["tiny.yaml:12:70008", "needed a whole number"],
+    );
+    let sandbox = Sandbox::new();
+    let bytes: Vec<u8> = TINY
+        .replace("ring", "r\u{ff}ng")
+        .chars()
+        .map(|c| c as u8)
+        .collect();
+    std::fs::write(sandbox.path("latin.yaml"), bytes).unwrap();
+    sandbox
+        .says("plan latin.yaml")
+        .ended_with(2)
+        .complained_of(&[
+            "latin.yaml:5:12",
+            "found the byte 0xFF at offset",
+            "save the file as UTF-8",
+        ]);
+    let large = std::fs::File::create(sandbox.path("large.yaml")).unwrap();
+    large.set_len(100 << 20).unwrap();
+    sandbox
+        .says("plan large.yaml")
+        .ended_with(2)
+        .complained_of(&[
+            "large.yaml",
+            "104857600 bytes (100 MiB), at most 67108864 bytes",
+        ]);
+    let name = format!("name: {}", "n".repeat(1_000_000));
+    refused(
+        "name",
+        &name,
+        &["tiny.yaml:1:7", "(1000000 characters)", "at most 200 bytes"],
+    );
+}
+
+#[test]
+fn more_threads_than_any_machine_has() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .says("run tiny.yaml --threads 65535")
+        .ended_with(2)
+        .complained_of(&["--threads: found 65535, needed at most"]);
+    assert!(!sandbox.path("runs").exists());
+    let cores = std::thread::available_parallelism().unwrap().get();
+    let shared = sandbox.says(&format!("plan tiny.yaml --threads {}", cores + 1));
+    shared
+        .ended_with(0)
+        .complained_of(&["warning: --threads", "share"]);
+    let all = sandbox.says(&format!("plan tiny.yaml --threads {cores}"));
+    assert_eq!(all.ended_with(0).err, "");
+}

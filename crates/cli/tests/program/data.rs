@@ -1,6 +1,16 @@
 //! Datasets that are there, missing or corrupt.
 
-use crate::sandbox::{Sandbox, keys};
+use std::fs;
+
+use crate::sandbox::{Said, Sandbox, TINY, keys};
+
+/// The partition of `tiny.yaml`, which small tables have too few rows for.
+const SHARDS: &str = "{shards: {clients: 10, per_client: 2}}";
+
+/// What planning says of the dataset `settings` in `sandbox`.
+fn planned(sandbox: &Sandbox, settings: &str) -> Said {
+    sandbox.meshfold(&["plan", "tiny.yaml", "--set", &format!("dataset={settings}")])
+}
 
 #[test]
 fn datasets_are_listed_with_what_is_there_of_them() {
@@ -112,4 +122,275 @@ fn a_dataset_that_does_not_exist_is_answered_with_the_nearest() {
         .ended_with(2)
         .complained_of(&["did you mean `mnist`?"]);
     assert!(!sandbox.path("data").exists());
+}
+
+#[test]
+fn cells_of_a_table_are_told_by_line_and_column() {
+    let sandbox = Sandbox::new();
+    let tiny = TINY.replace(SHARDS, "{iid: {clients: 4}}");
+    sandbox.write("tiny.yaml", &tiny);
+    let rows: String = (0..20)
+        .map(|row| format!("{row},{},a\r\n", row % 3))
+        .collect();
+    sandbox.write("data/t.csv", &format!("age,height,label\r\n{rows}3,,b\r\n"));
+    let run = |settings: &str| {
+        let settings = format!("dataset={settings}");
+        sandbox
+            .meshfold(&["run", "tiny.yaml", "--set", &settings])
+            .ended_with(2)
+    };
+    let said = run("{csv: {file: t.csv, label: label}}");
+    said.complained_of(&["data/t.csv: line 22, column `height`: found an empty cell"]);
+    let said = run("{csv: {file: t.csv, label: lable}}");
+    said.complained_of(&[
+        "no column is called `lable`, there are `age`, `height`, `label`; did you mean `label`?",
+    ]);
+    let said = run("{csv: {file: none.csv, label: label}}");
+    said.complained_of(&["no file ", "data/none.csv", "MESHFOLD_DATA"]);
+    sandbox.write(
+        "data/long.csv",
+        &format!("1,2\n{}\n", "1,".repeat(20_000_000)),
+    );
+    let said = run("{csv: {file: long.csv, label: 0, header: false}}");
+    said.complained_of(&[
+        "data/long.csv: line 2: the row that begins here has more than 1048576 columns",
+    ]);
+    let long = "x".repeat(60_000);
+    let said = run(&format!("{{csv: {{file: t.csv, label: {long}}}}}"));
+    let said = said.complained_of(&["no column is called `xxx"]);
+    let told = said.err.lines().next().unwrap_or_default();
+    assert!(told.len() < 400, "{} bytes", told.len());
+    assert!(!sandbox.path("runs").exists());
+}
+
+/// An archive of the features and labels of so many examples, which are stored.
+fn npz(labels: &[u16]) -> Vec<u8> {
+    let array = |descr: &str, shape: String, elements: Vec<u8>| {
+        let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}}}");
+        let length = (header.len() as u16).to_le_bytes();
+        [
+            b"\x93NUMPY\x01\x00",
+            &length[..],
+            header.as_bytes(),
+            &elements,
+        ]
+        .concat()
+    };
+    let count = labels.len();
+    let features = (0..2 * count).map(|place| place as u8).collect();
+    let bytes = labels
+        .iter()
+        .flat_map(|label| label.to_le_bytes())
+        .collect();
+    let arrays = [
+        ("x.npy", array("|u1", format!("({count}, 2)"), features)),
+        ("y.npy", array("<u2", format!("({count},)"), bytes)),
+    ];
+    let (mut archive, mut list) = (Vec::new(), Vec::new());
+    for (name, content) in arrays {
+        let mut crc = flate2::Crc::new();
+        crc.update(&content);
+        let size = (content.len() as u32).to_le_bytes();
+        let name_length = (name.len() as u16).to_le_bytes();
+        let common = [
+            &[20, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+            &crc.sum().to_le_bytes()[..],
+            &size,
+            &size,
+            &name_length,
+            &[0, 0],
+        ]
+        .concat();
+        let place = (archive.len() as u32).to_le_bytes();
+        list.extend(
+            [
+                b"PK\x01\x02\x14\x00",
+                &common[..],
+                &[0; 10],
+                &place,
+                name.as_bytes(),
+            ]
+            .concat(),
+        );
+        archive.extend([b"PK\x03\x04", &common[..], name.as_bytes(), &content].concat());
+    }
+    let (place, size) = (archive.len() as u32, list.len() as u32);
+    archive.extend(&list);
+    let count = [0, 0, 0, 0, 2, 0, 2, 0];
+    archive.extend(
+        [
+            b"PK\x05\x06",
+            &count[..],
+            &size.to_le_bytes(),
+            &place.to_le_bytes(),
+            &[0, 0],
+        ]
+        .concat(),
+    );
+    archive
+}
+
+#[test]
+fn a_stray_label_is_refused_and_a_class_without_examples_is_warned_of_once() {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("data")).unwrap();
+    let mut labels: Vec<u16> = (0..40).map(|row| row % 4).collect();
+    let write = |labels: &[u16]| fs::write(sandbox.path("data/a.npz"), npz(labels)).unwrap();
+    labels[17] = 65_534;
+    write(&labels);
+    planned(&sandbox, "{npz: {file: a.npz}}")
+        .ended_with(2)
+        .complained_of(&["y.npy: element 17 is the label 65534", "`classes: 65535`"]);
+    labels[17] = 9;
+    write(&labels);
+    let yaml = TINY
+        .replace("{glyphs: {train: 600, test: 100}}", "{npz: {file: a.npz}}")
+        .replace(SHARDS, "{iid: {clients: 4}}")
+        .replace("batch_size: 20", "batch_size: 2");
+    sandbox.write("tiny.yaml", &yaml);
+    let said = sandbox.says("run tiny.yaml").ended_with(0);
+    let warning = "5 of the 10 classes have no example: `4`, `5`, `6`, `7`, `8`";
+    assert_eq!(said.err.matches(warning).count(), 1, "{}", said.err);
+    let said = sandbox
+        .says("plan tiny.yaml --set dataset.npz.classes=10")
+        .ended_with(0);
+    assert!(!said.err.contains("no example"), "{}", said.err);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_regular_file_is_named_and_never_waited_for() {
+    use std::os::unix::fs::symlink;
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.path("data/mnist")).unwrap();
+    for name in ["t.csv", "t.npz", "mnist/train-images-idx3-ubyte.gz"] {
+        symlink("/dev/zero", sandbox.path("data").join(name)).unwrap();
+    }
+    let pipe = std::process::Command::new("mkfifo")
+        .arg(sandbox.path("data/pipe.csv"))
+        .status();
+    assert!(pipe.unwrap().success());
+    for (settings, told) in [
+        (
+            "{csv: {file: t.csv, label: 0}}",
+            "data/t.csv: it is a device, not a file",
+        ),
+        (
+            "{csv: {file: pipe.csv, label: 0}}",
+            "data/pipe.csv: it is a named pipe, not a file",
+        ),
+        (
+            "{csv: {file: mnist, label: 0}}",
+            "data/mnist: it is a folder, not a file",
+        ),
+        (
+            "{npz: {file: t.npz}}",
+            "data/t.npz: it is a device, not a file",
+        ),
+        (
+            "mnist",
+            "train-images-idx3-ubyte.gz: it is a device, not a file",
+        ),
+    ] {
+        planned(&sandbox, settings)
+            .ended_with(2)
+            .complained_of(&[told]);
+    }
+    let checked = sandbox.says("data check mnist --json").ended_with(2);
+    assert_eq!(checked.json()[0]["status"], "unreadable");
+    // A link that a user makes to a store elsewhere is followed.
+    sandbox.write("store/u.csv", &"0,1\n1,2\n".repeat(20));
+    symlink("../store", sandbox.path("data/store")).unwrap();
+    let csv = "{csv: {file: store/u.csv, label: 0, header: false}}";
+    let parts = [
+        "plan",
+        "tiny.yaml",
+        "--set",
+        "partition={iid: {clients: 4}}",
+        "--set",
+    ];
+    let settings = format!("dataset={csv}");
+    sandbox
+        .meshfold(&[&parts[..], &[settings.as_str()]].concat())
+        .ended_with(0);
+    planned(&sandbox, "{csv: {file: ../store/u.csv, label: 0}}")
+        .ended_with(2)
+        .complained_of(&["inside the data folder"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_cannot_be_read_is_not_called_empty() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let sandbox = Sandbox::new();
+    // A link to itself cannot be read by anybody, not even by an administrator.
+    symlink("data", sandbox.path("data")).unwrap();
+    for settings in [
+        "mnist",
+        "{csv: {file: t.csv, label: 0}}",
+        "femnist",
+        "{reddit: {source: leaf}}",
+        "cwru",
+    ] {
+        let said = planned(&sandbox, settings).ended_with(2);
+        let said = said.complained_of(&["cannot ", "symbolic link"]);
+        assert!(!said.err.contains("not found"), "{}", said.err);
+    }
+    let listed = sandbox.says("data list --json").ended_with(0).json();
+    let mnist = listed
+        .iter()
+        .find(|dataset| dataset["name"] == "mnist")
+        .unwrap();
+    assert!(
+        mnist["unreadable"]
+            .as_str()
+            .unwrap()
+            .contains("symbolic link"),
+        "{mnist}"
+    );
+    sandbox
+        .says("data fetch mnist")
+        .complained_of(&["cannot ", "symbolic link"]);
+    fs::remove_file(sandbox.path("data")).unwrap();
+    fs::create_dir_all(sandbox.path("data/mnist")).unwrap();
+    let allow = |mode| {
+        let mode = fs::Permissions::from_mode(mode);
+        fs::set_permissions(sandbox.path("data"), mode).unwrap();
+    };
+    allow(0o000);
+    if fs::read_dir(sandbox.path("data")).is_ok() {
+        println!("skipped: whoever runs this test may read everything");
+        return;
+    }
+    planned(&sandbox, "mnist")
+        .ended_with(2)
+        .complained_of(&["cannot read ", "Permission denied"]);
+    allow(0o755);
+}
+
+#[test]
+fn files_that_unpack_to_more_than_they_should_are_called_that() {
+    use std::io::Write;
+    let sandbox = Sandbox::new();
+    for split in ["train", "t10k"] {
+        sandbox.write(
+            &format!("data/mnist/{split}-images-idx3-ubyte"),
+            "not read yet",
+        );
+        sandbox.write(
+            &format!("data/mnist/{split}-labels-idx1-ubyte"),
+            "not read yet",
+        );
+    }
+    // The labels of 60,000 images, and then a hundred million more, in a file that is smaller than the true one.
+    fs::remove_file(sandbox.path("data/mnist/train-labels-idx1-ubyte")).unwrap();
+    let file = fs::File::create(sandbox.path("data/mnist/train-labels-idx1-ubyte.gz")).unwrap();
+    let mut bomb = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+    bomb.write_all(&[0, 0, 8, 1, 0x10, 0, 0, 0]).unwrap();
+    for _ in 0..100 {
+        bomb.write_all(&vec![0; 1_000_000]).unwrap();
+    }
+    bomb.finish().unwrap();
+    let said = planned(&sandbox, "mnist").ended_with(2);
+    said.complained_of(&["the file unpacks to more than 60008 bytes, the most that it may hold"]);
 }

@@ -1,7 +1,7 @@
 //! Ctrl-C, and going on afterwards.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -28,25 +28,26 @@ fn interrupt(
     signal: &str,
     records: usize,
 ) -> (Option<i32>, String) {
+    let lines = |text: String| text.lines().count();
+    interrupt_when(sandbox, child, signal, |run| {
+        fs::read_to_string(run.join("metrics.jsonl")).map_or(0, lines) >= records
+    })
+}
+
+/// Sends `signal` as soon as the folder of the first run `is_ready`; returns the exit code and standard error.
+fn interrupt_when(
+    sandbox: &Sandbox,
+    child: Child,
+    signal: &str,
+    is_ready: impl Fn(&Path) -> bool,
+) -> (Option<i32>, String) {
     let began = Instant::now();
-    let metrics = || -> Option<PathBuf> {
-        Some(
-            sandbox
-                .path(sandbox.runs("long").first()?)
-                .join("metrics.jsonl"),
-        )
+    let run = || {
+        let runs = sandbox.runs("long");
+        runs.first().map(|run| sandbox.path(run))
     };
-    let lines = || {
-        metrics()
-            .and_then(|path| fs::read_to_string(path).ok())
-            .map_or(0, |text| text.lines().count())
-    };
-    while lines() < records {
-        assert!(
-            began.elapsed() < Duration::from_secs(100),
-            "{} records",
-            lines()
-        );
+    while !run().is_some_and(|run| is_ready(&run)) {
+        assert!(began.elapsed() < Duration::from_secs(100), "{:?}", run());
         sleep(Duration::from_millis(5));
     }
     let sent = Command::new("kill")
@@ -69,7 +70,7 @@ fn ctrl_c_keeps_everything_and_the_same_command_goes_on() {
     let (code, said) = interrupt(&sandbox, child, "-INT", 4);
     assert_eq!(code, Some(130), "{said}");
     assert!(
-        said.contains("interrupted") && said.contains("goes on from the last checkpoint"),
+        said.contains("interrupted") && said.contains("the same command resumes it after round"),
         "{said}"
     );
     let [folder] = sandbox.runs("long").try_into().unwrap();
@@ -108,6 +109,92 @@ fn ctrl_c_keeps_everything_and_the_same_command_goes_on() {
         sandbox.results(&uninterrupted) == whole,
         "a resumed run has other results than one in one go"
     );
+}
+
+#[test]
+fn what_is_said_after_ctrl_c_is_true_between_evaluations_too() {
+    let sparse = "run long.yaml --set sweep=null --set evaluate.every=1000 --set rounds=40";
+    let sandbox = Sandbox::new();
+    sandbox.write("long.yaml", LONG);
+    sandbox
+        .says(&format!("{sparse} --results whole"))
+        .ended_with(0);
+    let whole = fs::read_dir(sandbox.path("whole/long")).unwrap().next();
+    let whole = format!(
+        "whole/long/{}",
+        whole.unwrap().unwrap().file_name().display()
+    );
+    let whole = sandbox.results(&whole);
+    assert_eq!(whole.len(), 2, "the start and the end");
+
+    let has_checkpoint = |run: &Path| run.join("checkpoint.safetensors").exists();
+    let is_begun =
+        |run: &Path| fs::read(run.join("metrics.jsonl")).is_ok_and(|text| !text.is_empty());
+    for (every, next) in [
+        ("1", "the same command resumes it after round"),
+        ("30", "the same command resumes it after round"),
+        (
+            "never",
+            "the same command starts it again, as `checkpoint` is not set",
+        ),
+    ] {
+        let command = match every {
+            "never" => format!("{sparse} --set checkpoint=null"),
+            _ => format!("{sparse} --set checkpoint.every={every}"),
+        };
+        let child = sandbox.start(&command);
+        let (code, said) = interrupt_when(&sandbox, child, "-INT", |run| match every {
+            "1" => has_checkpoint(run),
+            _ => is_begun(run),
+        });
+        assert_eq!(code, Some(130), "{said}");
+        let [folder] = sandbox.runs("long").try_into().unwrap();
+        let left = has_checkpoint(&sandbox.path(&folder));
+        // It may be stopped before its first round is done.
+        let early = !left && said.contains("starts it again, as there is no checkpoint yet");
+        assert!(said.contains(next) || early, "{said}");
+        assert_eq!(left, said.contains("resumes it after round"), "{said}");
+
+        let resumed = sandbox.says(&command).ended_with(0);
+        let goes_on = resumed.err.contains("goes on after round");
+        assert_eq!(left, goes_on, "{}", resumed.err);
+        assert!(sandbox.results(&folder) == whole, "{every}");
+        fs::remove_dir_all(sandbox.path("runs")).unwrap();
+    }
+}
+
+#[test]
+fn a_table_that_was_replaced_meanwhile_is_refused_and_named() {
+    let sandbox = Sandbox::new();
+    let write = |owners: usize| {
+        let row = |row: usize| format!("{},{},{},{}\n", row % 3, row / 40, row, 7 * row % 11);
+        let rows: String = (0..40 * owners).map(row).collect();
+        sandbox.write("data/table.csv", &format!("kind,who,a,b\n{rows}"));
+    };
+    let long = LONG
+        .replace(
+            "glyphs: {train: 2000, test: 50}",
+            "csv: {file: table.csv, label: kind, client: who}",
+        )
+        .replace("{iid: {clients: 10}}", "by_writer")
+        .replace("rounds: 120", "rounds: 100000\nevaluate: {every: 1000}");
+    sandbox.write("long.yaml", &long);
+    for owners in [8, 12] {
+        write(10);
+        let command = "run long.yaml --set sweep=null";
+        let child = sandbox.start(command);
+        let (code, said) = interrupt_when(&sandbox, child, "-INT", |run| {
+            run.join("checkpoint.safetensors").exists()
+        });
+        assert_eq!(code, Some(130), "{said}");
+        write(owners);
+        sandbox.says(command).ended_with(1).complained_of(&[
+            "the data of csv have changed since",
+            "restore them",
+            "--again",
+        ]);
+        fs::remove_dir_all(sandbox.path("runs")).unwrap();
+    }
 }
 
 #[test]

@@ -3,13 +3,20 @@
 #![allow(clippy::unwrap_used)]
 
 mod bad_input;
+mod broken;
 mod churn;
 mod data;
 mod devices;
+#[cfg(feature = "gpu")]
+mod failing_gpu;
 mod failure;
 mod interruption;
+mod limits;
+mod long_work;
 mod memory;
 mod printing;
 mod real_data;
 mod running;
 mod sandbox;
+#[cfg(target_os = "linux")]
+mod signals;

@@ -1,6 +1,7 @@
 //! The memory that a plan names against the most that the run held.
 
 use std::fs;
+use std::process::Stdio;
 use std::time::Duration;
 
 use crate::sandbox::Sandbox;
@@ -28,6 +29,18 @@ rounds: 1
 evaluate: {every: 1, examples: 100}
 ";
 
+/// Many small models on a complete overlay, whose edges would fill more memory than they do.
+const MANY: &str = "\
+name: many
+dataset: {glyphs: {train: 3000, test: 100}}
+partition: {iid: {clients: 3000}}
+topology: complete
+model: logistic
+algorithm: {dsgd: {batch_size: 1, learning_rate: 0.05}}
+rounds: 2
+evaluate: {every: 2}
+";
+
 /// Methods with what they need besides, `ALL` standing for what they share.
 const METHODS: [(&str, &str); 12] = [
     ("{dsgd: {ALL}}", ""),
@@ -52,7 +65,8 @@ const METHODS: [(&str, &str); 12] = [
 
 /// The most bytes that the run of `arguments` held at once, as the kernel counts them.
 fn held(sandbox: &Sandbox, arguments: &[&str]) -> u64 {
-    let mut child = sandbox.command(arguments).spawn().unwrap();
+    let mut command = sandbox.command(arguments);
+    let mut child = command.stdout(Stdio::null()).spawn().unwrap();
     let status = format!("/proc/{}/status", child.id());
     let mut most = 0;
     while child.try_wait().unwrap().is_none() {
@@ -86,6 +100,46 @@ fn plans_name_the_memory_that_runs_hold() {
 }
 
 #[test]
+fn checkpoints_take_no_further_copy_of_the_models() {
+    if !cfg!(target_os = "linux") {
+        println!("skipped: this system does not tell what a process held");
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("wide.yaml", WIDE);
+    let often = "checkpoint={every: 1, keep: true}";
+    let rounds = "rounds=3"; // The other run that this test makes has two.
+    expect_within_the_plan(&sandbox, &["wide.yaml", "--set", often, "--set", rounds]);
+    // Nor do they when the models are read back.
+    let arguments = ["run", "-q", "wide.yaml", "--set", "checkpoint={every: 1}"];
+    let mut child = sandbox.command(&arguments).spawn().unwrap();
+    let checkpoint = || {
+        let runs = sandbox.runs("wide");
+        let files = runs
+            .iter()
+            .map(|run| format!("{run}/checkpoint.safetensors"));
+        let mut files = files.filter(|file| sandbox.path(file).exists());
+        files.any(|file| {
+            !sandbox
+                .path(&file.replace("checkpoint.safetensors", "DONE"))
+                .exists()
+        })
+    };
+    while child.try_wait().unwrap().is_none() && !checkpoint() {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().ok();
+    child.wait().unwrap();
+    let plan = [&["plan", "--json"], &arguments[2..]].concat();
+    let planned = &sandbox.meshfold(&plan).ended_with(0).json()[0]["memory_bytes"];
+    let (planned, held) = (planned.as_u64().unwrap(), held(&sandbox, &arguments));
+    assert!(
+        held < planned + planned / 7,
+        "{held} held, {planned} planned"
+    );
+}
+
+#[test]
 fn plans_name_the_memory_that_tables_of_ones_own_take() {
     if !cfg!(target_os = "linux") {
         println!("skipped: this system does not tell what a process held");
@@ -98,6 +152,61 @@ fn plans_name_the_memory_that_tables_of_ones_own_take() {
     sandbox.write("table.yaml", TABLE);
     // 48 MB of numbers. Were they moved as they grew, half as much again would be held.
     expect_within_the_plan(&sandbox, &["table.yaml"]);
+}
+
+#[test]
+fn plans_name_the_memory_that_many_clients_on_a_complete_overlay_take() {
+    if !cfg!(target_os = "linux") {
+        println!("skipped: this system does not tell what a process held");
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("many.yaml", MANY);
+    expect_within_the_plan(&sandbox, &["many.yaml"]);
+}
+
+/// What is listed edge by edge is in the plan, also if that is so only once something has failed.
+#[test]
+fn no_run_holds_more_for_its_overlay_than_is_planned() {
+    if !cfg!(target_os = "linux") {
+        println!("skipped: this system does not tell what a process held");
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("many.yaml", &MANY.replace("3000", "1500"));
+    for overrides in [
+        ["weights=random", "seed=1"],
+        [
+            "failures=[{edges: {share: 0.1}, redraw: each_round}]",
+            "rounds=3",
+        ],
+        ["stragglers={share: 0.3, policy: receive}", "rounds=3"],
+        [
+            "topology={redraw: {nodes: {share: 0.8}, of: complete}}",
+            "rounds=3",
+        ],
+    ] {
+        let [first, second] = overrides;
+        let arguments = ["many.yaml", "--set", first, "--set", second];
+        let ratio = planned_to_held(&sandbox, &arguments);
+        assert!(ratio > 0.85, "{overrides:?}: planned over held {ratio}");
+    }
+}
+
+#[test]
+fn planning_many_clients_on_a_complete_overlay_takes_little() {
+    if !cfg!(target_os = "linux") {
+        println!("skipped: this system does not tell what a process held");
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("many.yaml", &MANY.replace("3000", "60000"));
+    let model = "model={mlp: {hidden: [1]}}";
+    let held = held(&sandbox, &["plan", "many.yaml", "--set", model]);
+    assert!(held < 150 << 20, "{held}");
+    let overlay = ["overlay", "--topology", "complete", "--nodes", "1000000"];
+    let held = self::held(&sandbox, &overlay);
+    assert!(held < 150 << 20, "{held}");
 }
 
 /// Checks that the run of `arguments` holds what is planned for it, within 15 %. How soon the allocator gives back what is

@@ -40,6 +40,7 @@ fn a_plan_has_one_object_for_each_run() {
         "memory_bytes",
         "local_steps_per_round",
         "bytes_per_round",
+        "multiply_adds",
         "overlay",
     ];
     for plan in &plans {

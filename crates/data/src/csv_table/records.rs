@@ -1,20 +1,19 @@
 //! The rows of a table, one held at a time.
 
-use std::io::Read;
+use std::io::{self, Read};
 
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
-use super::{Column, CsvTable};
-use crate::fault::Fault;
+use super::CsvTable;
+use super::columns::{Chosen, MOST_COLUMNS, spoken};
+use super::fault::{Fault, Flaw};
 
-/// Columns that a table may have.
-const MOST_COLUMNS: usize = 1 << 20;
-/// Bytes that a record may have.
-const MOST_RECORD: usize = 1 << 26;
+/// Bytes that a row may have: those of a million columns of 15 characters.
+const MOST_ROW: usize = 1 << 24;
 
 /// The rows of a table, one held at a time.
 pub(super) struct Records<R> {
-    reader: Reader<RecordCap<R>>,
+    reader: Reader<Watched<R>>,
     /// The first row.
     record: ByteRecord,
     pub(super) names: Option<Vec<String>>,
@@ -24,23 +23,30 @@ pub(super) struct Records<R> {
 impl<R: Read> Records<R> {
     /// Reads the names, if there are any, and the first row.
     pub(super) fn begin(content: R, settings: &CsvTable) -> Result<Self, Fault> {
+        let delimiter = settings.delimiter as u8;
         let mut reader = ReaderBuilder::new()
-            .delimiter(settings.delimiter as u8)
+            .delimiter(delimiter)
             .has_headers(false)
-            .from_reader(RecordCap::new(content));
+            .from_reader(Watched::new(content, delimiter));
         let mut record = ByteRecord::new();
         let mut some = next(&mut reader, &mut record)?;
         let mut names = None;
+        // Before any other row is looked at: of columns that are divided by another character rows may have any number.
+        let mut chosen = None;
         if settings.header && some {
-            let header = |column| text(&record, column).map(str::to_owned);
-            let read = (0..record.len()).map(header).collect::<Result<_, _>>();
-            names = Some(read.map_err(|reason| Fault::at(0_u64, reason))?);
+            let name = |column| text(&record, column).map(str::to_owned);
+            let read = (0..record.len()).map(name).collect::<Result<_, _>>();
+            names = Some(read.map_err(|flaw| at_line(&reader, &record, None, flaw))?);
+            chosen = Some(Chosen::of(settings, record.len(), names.as_deref())?);
             some = next(&mut reader, &mut record)?;
         }
         if !some {
-            return Err(Fault::at(0_u64, "a table without rows"));
+            return Err("a table without rows".into());
         }
-        let chosen = Chosen::of(settings, record.len(), names.as_deref())?;
+        let chosen = match chosen {
+            Some(chosen) => chosen,
+            None => Chosen::of(settings, record.len(), None)?,
+        };
         Ok(Self {
             reader,
             record,
@@ -54,14 +60,18 @@ impl<R: Read> Records<R> {
         self.chosen.width(self.record.len())
     }
 
-    /// Calls `see` with one row after another; what it says is wrong lies at the row's first byte.
+    /// Calls `see` with one row after another.
+    ///
+    /// # Errors
+    /// Those of `see`, with the line and the name of the column, and a [`Fault`] where no further row can be read.
     pub(super) fn each(
         mut self,
-        mut see: impl FnMut(&ByteRecord, &Chosen) -> Result<(), String>,
+        mut see: impl FnMut(&ByteRecord, &Chosen) -> Result<(), Flaw>,
     ) -> Result<(), Fault> {
+        let names = self.names.as_deref();
         loop {
-            let start = self.record.position().map_or(0, csv::Position::byte);
-            see(&self.record, &self.chosen).map_err(|reason| Fault::at(start, reason))?;
+            see(&self.record, &self.chosen)
+                .map_err(|flaw| at_line(&self.reader, &self.record, names, flaw))?;
             if !next(&mut self.reader, &mut self.record)? {
                 return Ok(());
             }
@@ -70,123 +80,212 @@ impl<R: Read> Records<R> {
 }
 
 /// Reads the next row; whether there is one.
-fn next(reader: &mut Reader<RecordCap<impl Read>>, record: &mut ByteRecord) -> Result<bool, Fault> {
+fn next<R: Read>(reader: &mut Reader<Watched<R>>, record: &mut ByteRecord) -> Result<bool, Fault> {
+    let first_line = reader.position().line() + u64::from(last_byte(reader) == b'\r');
     let more = reader.read_byte_record(record);
-    let end = reader.position().byte();
-    reader.get_mut().record_ends();
-    more.map_err(|error| Fault::at(end, error.to_string()))
+    reader.get_mut().row_ends();
+    let offset = reader.position().byte();
+    more.map_err(|error| match error.into_kind() {
+        csv::ErrorKind::Io(error) if is_too_long(&error) => {
+            Fault::Table(format!("line {first_line}: {error}"))
+        }
+        csv::ErrorKind::Io(error) => Fault::Unreadable { offset, error },
+        csv::ErrorKind::UnequalLengths {
+            expected_len, len, ..
+        } => {
+            let reason =
+                format!("{len} columns found, the {expected_len} of the rows before needed");
+            at_line(reader, record, None, Flaw::row(reason))
+        }
+        _ => Fault::Table(format!("line {first_line}: a row that cannot be read")),
+    })
+}
+
+/// The fault that `flaw` is in `record`, which was read last.
+fn at_line<R: Read>(
+    reader: &Reader<Watched<R>>,
+    record: &ByteRecord,
+    names: Option<&[String]>,
+    flaw: Flaw,
+) -> Fault {
+    // The position of a record is where the one before ended: blank lines, or half of a line break, may follow there.
+    let end = reader.position().line() - u64::from(last_byte(reader) == b'\n');
+    let breaks = record.as_slice().iter().filter(|byte| **byte == b'\n');
+    let line = end.saturating_sub(breaks.count() as u64);
+    let reason = flaw.reason;
+    Fault::Table(match flaw.column {
+        Some(column) => format!("line {line}, {}: {reason}", spoken(column, names)),
+        None => format!("line {line}: {reason}"),
+    })
+}
+
+/// The last byte of what was taken of the table; 0 at its beginning.
+fn last_byte<R: Read>(reader: &Reader<Watched<R>>) -> u8 {
+    reader.get_ref().byte_before(reader.position().byte())
 }
 
 /// The text in a column, without the space around it.
-pub(super) fn text(record: &ByteRecord, column: usize) -> Result<&str, String> {
-    let text = str::from_utf8(&record[column]).map_err(|_| {
-        let line = record.position().map_or(1, csv::Position::line);
-        format!("line {line}, column {column}: text that is not UTF-8; save the file as UTF-8")
-    })?;
+pub(super) fn text(record: &ByteRecord, column: usize) -> Result<&str, Flaw> {
+    let text = str::from_utf8(&record[column])
+        .map_err(|_| Flaw::cell(column, "text that is not UTF-8; save the file as UTF-8"))?;
     Ok(text.trim())
 }
 
-/// The columns that are no features.
-pub(super) struct Chosen {
-    pub(super) label: usize,
-    pub(super) client: Option<usize>,
-}
-
-impl Chosen {
-    fn of(settings: &CsvTable, columns: usize, names: Option<&[String]>) -> Result<Self, Fault> {
-        if columns > MOST_COLUMNS {
-            let reason = format!("{columns} columns found, at most {MOST_COLUMNS} needed");
-            return Err(Fault::at(0_u64, reason));
-        }
-        let place = |column: &Column| match column {
-            Column::Place(place) if *place < columns => Ok(*place),
-            Column::Place(place) => {
-                let reason = format!("no column {place} among {columns} counted from 0");
-                Err(Fault::at(0_u64, reason))
-            }
-            Column::Name(name) => {
-                called(name, names.unwrap_or_default()).map_err(|reason| Fault::at(0_u64, reason))
-            }
-        };
-        let label = place(&settings.label)?;
-        let client = settings.client.as_ref().map(place).transpose()?;
-        let chosen = Self { label, client };
-        if client == Some(label) {
-            return Err(Fault::at(0_u64, "the label's column is the client's"));
-        }
-        match columns > 1 + usize::from(client.is_some()) {
-            true => Ok(chosen),
-            false => Err(Fault::at(
-                0_u64,
-                format!("{columns} columns leave no feature"),
-            )),
-        }
-    }
-
-    fn width(&self, columns: usize) -> usize {
-        columns - 1 - usize::from(self.client.is_some())
-    }
-}
-
-/// The place of the one column called `name`.
-fn called(name: &str, names: &[String]) -> Result<usize, String> {
-    let mut found = (0..names.len()).filter(|place| names[*place] == name);
-    match (found.next(), found.next()) {
-        (Some(place), None) => Ok(place),
-        (Some(first), Some(second)) => Err(format!(
-            "columns {first} and {second} are both called `{name}`: give the column by its place, counted from 0"
-        )),
-        _ => Err(format!("no column is called `{name}`")),
-    }
-}
-
-/// Fails a record that goes on without end, such as one with an open quotation mark.
-struct RecordCap<R> {
+/// Fails a row that goes on without end, such as one with an open quotation mark, before it is held.
+struct Watched<R> {
     inner: R,
-    since: usize,
+    delimiter: u8,
+    /// Bytes and delimiters since the last row ended, without those that were read along with its end.
+    bytes: usize,
+    delimiters: usize,
+    /// What was read last, and how many bytes before it.
+    piece: Vec<u8>,
+    before: u64,
 }
 
-impl<R> RecordCap<R> {
-    fn new(inner: R) -> Self {
-        Self { inner, since: 0 }
-    }
-
-    fn record_ends(&mut self) {
-        self.since = 0;
-    }
-}
-
-impl<R: Read> Read for RecordCap<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if self.since > MOST_RECORD {
-            let reason = format!("a row of more than {MOST_RECORD} bytes");
-            return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, reason));
+impl<R> Watched<R> {
+    fn new(inner: R, delimiter: u8) -> Self {
+        Self {
+            inner,
+            delimiter,
+            bytes: 0,
+            delimiters: 0,
+            piece: Vec::new(),
+            before: 0,
         }
+    }
+
+    fn row_ends(&mut self) {
+        (self.bytes, self.delimiters) = (0, 0);
+    }
+
+    /// The byte before the one at `end`, which is in the piece that was read last; 0 if there is none.
+    fn byte_before(&self, end: u64) -> u8 {
+        let place = end.checked_sub(self.before + 1);
+        let byte = place.and_then(|place| self.piece.get(place as usize));
+        byte.copied().unwrap_or_default()
+    }
+
+    fn check(&self) -> io::Result<()> {
+        let too_long = if self.delimiters > MOST_COLUMNS {
+            TooLong::Columns
+        } else if self.bytes > MOST_ROW {
+            TooLong::Bytes
+        } else {
+            return Ok(());
+        };
+        Err(io::Error::new(io::ErrorKind::InvalidData, too_long))
+    }
+}
+
+impl<R: Read> Read for Watched<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.check()?;
         let count = self.inner.read(buffer)?;
-        self.since += count;
+        let piece = &buffer[..count];
+        self.bytes += count;
+        self.delimiters += piece.iter().filter(|byte| **byte == self.delimiter).count();
+        if count > 0 {
+            self.before += self.piece.len() as u64;
+            self.piece.clear();
+            self.piece.extend_from_slice(piece);
+        }
         Ok(count)
     }
+}
+
+/// A row of more than there may be.
+#[derive(Debug, thiserror::Error)]
+enum TooLong {
+    #[error(
+        "the row that begins here has more than {MOST_ROW} bytes; is a quotation mark left open, or a line break missing?"
+    )]
+    Bytes,
+    #[error(
+        "the row that begins here has more than {MOST_COLUMNS} columns; is a line break missing?"
+    )]
+    Columns,
+}
+
+fn is_too_long(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<TooLong>())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn settings() -> CsvTable {
+        serde_json::from_str(r#"{"file": "t", "label": 0, "header": false}"#).unwrap()
+    }
+
+    fn reason(content: impl Read) -> String {
+        match super::super::table(content, &settings(), None) {
+            Err(Fault::Table(reason)) => reason,
+            Err(fault) => panic!("{fault:?}"),
+            Ok(_) => panic!("accepted"),
+        }
+    }
+
+    /// Gives a piece again and again, and counts what was taken.
+    struct Endless<'a>(&'a [u8], u64);
+
+    impl Read for Endless<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            for byte in buffer.iter_mut() {
+                *byte = self.0[self.1 as usize % self.0.len()];
+                self.1 += 1;
+            }
+            Ok(buffer.len())
+        }
+    }
+
     #[test]
-    fn an_open_quotation_mark_does_not_gather_the_whole_file() {
-        let text = "1,2\n\""
-            .bytes()
-            .chain(std::iter::repeat_n(b'7', MOST_RECORD + (1 << 20)));
-        let text: Vec<u8> = text.collect();
-        let settings =
-            serde_json::from_str(r#"{"file": "t", "label": 0, "header": false}"#).unwrap();
-        let fault = super::super::table(text.as_slice(), &settings, None)
-            .err()
-            .expect("refused");
-        assert!(
-            fault.reason.contains("a row of more than"),
-            "{}",
-            fault.reason
-        );
+    fn a_row_without_end_is_not_gathered() {
+        let mut open = Endless(b"7", 0);
+        let words = reason(b"1,2\n\n3,4\r\n\"\n\n".chain(&mut open));
+        let told = "line 4: the row that begins here has more than 16777216 bytes";
+        assert!(words.starts_with(told), "{words}");
+        assert!(open.1 < (1 << 24) + (1 << 16), "{}", open.1);
+        let mut wide = Endless(b",", 0);
+        let words = reason(&mut wide);
+        let told = "line 1: the row that begins here has more than 1048576 columns";
+        assert!(words.starts_with(told), "{words}");
+        assert!(wide.1 < (1 << 20) + (1 << 16), "{}", wide.1);
+    }
+
+    #[test]
+    fn lines_are_those_of_an_editor() {
+        let of = |table: &str| {
+            let records = Records::begin(table.as_bytes(), &settings()).unwrap();
+            let flawed = records.each(|record, _| match text(record, 1)? {
+                "x" => Err(Flaw::row("here")),
+                _ => Ok(()),
+            });
+            match flawed {
+                Err(Fault::Table(reason)) => reason,
+                other => panic!("{other:?}"),
+            }
+        };
+        let rows = "\"a\nb\",2\n".repeat(5000);
+        for (table, line) in [
+            ("1,x", 1),
+            ("1,2\n1,x\n", 2),
+            ("1,2\r\n1,x\r\n", 2),
+            ("1,2\r\n1,x", 2),
+            ("\u{feff}1,2\n\n\n1,x\n", 4),
+            ("1,2\r\n\r\n\r\n1,x\r\n", 4),
+            ("\"a\nb\nc\",2\n\"d\ne\",x\n", 4),
+            (&(rows.clone() + "1,x\n1,2"), 10_001),
+            (&(rows.replace('\n', "\r\n") + "1,x\r\n"), 10_001),
+        ] {
+            let end = table.len() - table.len().min(30);
+            assert_eq!(
+                of(table),
+                format!("line {line}: here"),
+                "{:?}",
+                &table[end..]
+            );
+        }
     }
 }

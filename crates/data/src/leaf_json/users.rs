@@ -5,12 +5,12 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
+use crate::excerpt::excerpt;
+
 /// The most users of a file; all of Reddit's in LEAF are 1.7 million.
 const MOST_USERS: usize = 1 << 22;
 /// The most bytes of their names together.
 const MOST_NAMES: usize = 1 << 28;
-/// Characters of a name that are shown.
-const SHOWN: usize = 40;
 
 /// How many names there are and how long they are.
 #[derive(Default)]
@@ -47,7 +47,7 @@ impl Found {
     /// If there was something of the user before, or if these are too many users.
     pub(crate) fn add(&mut self, user: String, count: u64) -> Result<(), String> {
         self.size.add(&user)?;
-        let shown = shown(&user);
+        let shown = excerpt(&user);
         match self.counts.insert(user, count) {
             None => Ok(()),
             Some(_) => Err(format!("user {shown} stands there twice")),
@@ -125,7 +125,7 @@ impl Lists {
         }
         for (user, announced) in users.iter().zip(samples) {
             let count = found.counts.remove(user);
-            let user = shown(user);
+            let user = excerpt(user);
             match count {
                 Some(count) if fits(count, announced) => {}
                 Some(count) => {
@@ -142,11 +142,6 @@ impl Lists {
         }
         Ok(())
     }
-}
-
-/// The beginning of a name.
-fn shown(user: &str) -> String {
-    user.chars().take(SHOWN).collect()
 }
 
 /// A list whose elements are checked one by one.

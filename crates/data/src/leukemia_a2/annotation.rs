@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::{CLASS_NAMES, unquoted};
+use crate::excerpt::excerpt;
 use crate::fault::Fault;
 
 /// Samples that there may be.
@@ -37,7 +38,7 @@ pub(crate) fn classes(content: &[u8]) -> Result<HashMap<String, u16>, Fault> {
             let sample = unquoted(cells[0]);
             let class = class(cells[condition + shift]).map_err(|r| Fault::at(offset, r))?;
             if classes.insert(sample.to_owned(), class).is_some() {
-                let reason = format!("sample {sample} stands there twice");
+                let reason = format!("sample {} stands there twice", excerpt(sample));
                 return Err(Fault::at(offset, reason));
             }
         }
@@ -49,8 +50,9 @@ pub(crate) fn classes(content: &[u8]) -> Result<HashMap<String, u16>, Fault> {
 /// The class that a cell names.
 fn class(cell: &str) -> Result<u16, String> {
     let condition = unquoted(cell);
+    let shown = excerpt(condition);
     let known = CLASS_NAMES.iter().position(|name| *name == condition);
-    let refusal = || format!("condition `{condition}` found, CASE or CONTROL needed");
+    let refusal = || format!("condition `{shown}` found, CASE or CONTROL needed");
     known.map(|class| class as u16).ok_or_else(refusal)
 }
 

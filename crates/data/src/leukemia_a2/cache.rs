@@ -3,19 +3,22 @@
 //! `MFA2\0\0\0\1`, the SHA-256 of the matrix's file, the SHA-256 of what follows, the numbers of samples, of genes and of
 //! bytes of names (8 bytes each, little endian), the names, one a line, then the values, 4 bytes each, gene by gene.
 
-use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::matrix::{self, MOST_BYTES, Matrix};
+use super::matrix::{self, MOST_BYTES, MOST_NUMBERS, Matrix};
 use super::{GENES, NAME};
 use crate::fault::Fault;
 use crate::manifest::{Content, ManifestFile};
-use crate::{DataError, payload};
+use crate::{DataError, payload, regular, unfinished};
 
 pub(super) const MAGIC: &[u8; 8] = b"MFA2\0\0\0\x01";
+/// How the name of a cache begins that is being written.
+const UNFINISHED: &str = ".matrix-";
+/// Bytes that the names of the samples may have.
+const MOST_NAMES: usize = 1 << 26;
 /// Bytes before the names.
 const HEADER: usize = 8 + 32 + 32 + 24;
 
@@ -25,7 +28,7 @@ const HEADER: usize = 8 + 32 + 32 + 24;
 /// [`DataError::Malformed`] or [`DataError::Io`]. A cache that cannot be read is made anew, and one that cannot be
 /// written is done without.
 pub(crate) fn matrix(path: &Path, expected: Option<&ManifestFile>) -> Result<Matrix, DataError> {
-    let source = file_hash(path).map_err(DataError::io("read", path))?;
+    let source = file_hash(path).map_err(|error| payload::fault(NAME, path, 0, error))?;
     let place = place(path);
     if let Some(matrix) = read(&place, &source) {
         return Ok(matrix);
@@ -79,9 +82,9 @@ fn parsed(path: &Path, expected: Option<&ManifestFile>) -> Result<Matrix, DataEr
 
 /// The matrix in the cache at `place`, if it is whole and of the file with the hash `source`.
 fn read(place: &Path, source: &[u8; 32]) -> Option<Matrix> {
-    let length = fs::metadata(place).ok()?.len();
-    let file = BufReader::new(File::open(place).ok()?);
-    read_from(file, length, source)
+    let file = regular::open(place).ok()?;
+    let length = file.metadata().ok()?.len();
+    read_from(BufReader::new(file), length, source)
 }
 
 /// As [`read`], of a cache of `length` bytes.
@@ -99,15 +102,17 @@ pub(super) fn read_from(mut file: impl Read, length: u64, source: &[u8; 32]) -> 
         .checked_mul(genes)?
         .checked_mul(4)?
         .checked_add(named)?;
-    // The file's own length bounds what is asked of memory, as long as there is a row.
-    if bytes.checked_add(HEADER)? as u64 != length || samples == 0 || genes == 0 {
+    // A file may be long and hold nothing: what a matrix may have bounds what is asked of memory.
+    let is_matrix = samples > 0 && genes > 0 && samples.checked_mul(genes)? <= MOST_NUMBERS;
+    if bytes.checked_add(HEADER)? as u64 != length || !is_matrix || named > MOST_NAMES {
         return None;
     }
     let mut hash = Sha256::new_with_prefix(rest);
     let mut names = vec![0; named];
     file.read_exact(&mut names).ok()?;
     hash.update(&names);
-    let mut values = Vec::with_capacity(samples * genes);
+    let mut values = Vec::new();
+    values.try_reserve_exact(samples * genes).ok()?;
     let mut row = vec![0; 4 * samples];
     for _ in 0..genes {
         file.read_exact(&mut row).ok()?;
@@ -140,7 +145,8 @@ fn write(place: &Path, source: &[u8; 32], matrix: &Matrix) -> io::Result<()> {
     let bytes = |row: &[f32]| -> Vec<u8> { row.iter().flat_map(|v| v.to_le_bytes()).collect() };
     rows().for_each(|row| hash.update(bytes(row)));
     let folder = place.parent().unwrap_or(Path::new("."));
-    let mut file = io::BufWriter::new(tempfile::NamedTempFile::new_in(folder)?);
+    unfinished::remove_leftovers(folder, UNFINISHED);
+    let mut file = io::BufWriter::new(unfinished::create(folder, UNFINISHED)?);
     for part in [
         MAGIC.as_slice(),
         source,
@@ -157,9 +163,15 @@ fn write(place: &Path, source: &[u8; 32], matrix: &Matrix) -> io::Result<()> {
     file.persist(place).map(drop).map_err(|error| error.error)
 }
 
+/// The SHA-256 of the file at `path` as it lies there, which may be packed.
 fn file_hash(path: &Path) -> io::Result<[u8; 32]> {
+    let file = regular::open(path)?;
+    let length = file.metadata()?.len();
+    if length > MOST_BYTES {
+        return Err(payload::overlong_file(MOST_BYTES));
+    }
     let mut hashed = Hashed {
-        inner: File::open(path)?,
+        inner: file.take(length),
         hash: Sha256::new(),
         bytes: 0,
     };
@@ -195,5 +207,33 @@ mod tests {
         let file = [MAGIC.as_slice(), &[7; 32], &sum, &counts].concat();
         let matrix = read_from(file.as_slice(), file.len() as u64, &[7; 32]);
         assert_eq!(matrix, None);
+    }
+
+    #[test]
+    fn a_cache_that_is_long_and_empty_asks_for_no_memory() {
+        for counts in [[1_u64 << 20, 1 << 20, 0], [1, 1, 1 << 40]] {
+            let bytes = 4 * counts[0] * counts[1] + counts[2] + HEADER as u64;
+            let counts = counts.map(u64::to_le_bytes).concat();
+            let sum = Sha256::digest(&counts);
+            let file = [MAGIC.as_slice(), &[7; 32], &sum, &counts].concat();
+            let matrix = read_from(file.chain(io::repeat(0)), bytes, &[7; 32]);
+            assert_eq!(matrix, None);
+        }
+    }
+
+    #[test]
+    fn a_matrix_without_end_is_given_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("matrix");
+        // Nothing is on the disk but the length.
+        std::fs::File::create(&path)
+            .unwrap()
+            .set_len(1 << 40)
+            .unwrap();
+        let error = matrix(&path, None).unwrap_err().to_string();
+        assert!(
+            error.contains("the file goes on after 4294967296 bytes"),
+            "{error}"
+        );
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 
 use super::unquoted;
+use crate::excerpt::excerpt;
 use crate::fault::Fault;
 
 /// Bytes that the unpacked matrix may have.
@@ -10,7 +11,7 @@ pub(crate) const MOST_BYTES: u64 = 1 << 32;
 /// Bytes that a row may have; that of 8,348 samples has some 66,000, the names some 200,000.
 const MOST_ROW: usize = 1 << 22;
 /// Numbers that a matrix may hold.
-const MOST_NUMBERS: usize = 1 << 29;
+pub(super) const MOST_NUMBERS: usize = 1 << 29;
 
 /// Expression of genes in samples.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +69,7 @@ pub(crate) fn read(content: impl Read, (genes, most): (usize, usize)) -> Result<
             match cell.trim_end_matches('\r').parse::<f32>() {
                 Ok(value) if value.is_finite() => values.push(value),
                 _ => {
-                    let cell: String = cell.chars().take(40).collect();
+                    let (gene, cell) = (excerpt(gene), excerpt(cell));
                     return Err(at(format!("gene {gene}: `{cell}` is no finite number")));
                 }
             }
@@ -80,6 +81,7 @@ pub(crate) fn read(content: impl Read, (genes, most): (usize, usize)) -> Result<
             } else {
                 found.to_string()
             };
+            let gene = excerpt(gene);
             return Err(at(format!(
                 "gene {gene}: {found} values found, {needed} needed"
             )));
@@ -121,7 +123,7 @@ fn header(lines: &mut Lines<impl Read>) -> Result<Vec<String>, Fault> {
     match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => Err(Fault::at(
             0_u64,
-            format!("sample {} stands there twice", pair[0]),
+            format!("sample {} stands there twice", excerpt(pair[0])),
         )),
         None if names.is_empty() => Err(Fault::at(0_u64, "a matrix without samples")),
         None => Ok(names),

@@ -77,8 +77,9 @@ fn arrays_that_do_not_fit_are_refused_with_their_names() {
             .to_string()
     };
     let nan = refusal(&x, &y);
+    let told = "element 1, at [1, 0] of shape [2, 1]: NaN is no finite number";
     assert!(
-        nan.contains("x.npy: at byte") && nan.contains("NaN is no finite"),
+        nan.contains("x.npy: at byte") && nan.ends_with(told),
         "{nan}"
     );
     let x = array("|u1", "(2, 1)", &[0, 1]);
@@ -100,7 +101,131 @@ fn arrays_that_do_not_fit_are_refused_with_their_names() {
     assert!(refusal(&flat, &y).contains("2 to 4 dimensions"));
     let absent = load(r#"{"file": "a.npz", "y": "t"}"#, &[("x.npy", &x)]).unwrap_err();
     assert!(
-        absent.to_string().contains("no entry t.npy among x.npy"),
+        absent
+            .to_string()
+            .contains("no entry `t.npy` among `x.npy`"),
         "{absent}"
     );
+}
+
+/// Features of so many examples, one byte each, and their `labels` as bytes of two.
+fn labelled(labels: &[u16]) -> [Vec<u8>; 2] {
+    let count = labels.len();
+    let features = array("|u1", &format!("({count}, 1)"), &vec![7; count]);
+    let labels: Vec<u8> = labels.iter().flat_map(|l| l.to_le_bytes()).collect();
+    [features, array("<u2", &format!("({count},)"), &labels)]
+}
+
+#[test]
+fn a_stray_label_does_not_make_classes_that_nobody_asked_for() {
+    let mut labels: Vec<u16> = (0..40).map(|row| row % 4).collect();
+    labels[17] = 65_534;
+    let [x, y] = labelled(&labels);
+    let entries = [("x.npy", &x[..]), ("y.npy", &y)];
+    let words = load(r#"{"file": "a.npz"}"#, &entries)
+        .unwrap_err()
+        .to_string();
+    let told =
+        "a.npz/y.npy: element 17 is the label 65534, which would make 65535 classes of 40 examples";
+    assert!(words.contains(told), "{words}");
+    assert!(words.contains("say `classes: 65535`"), "{words}");
+    let meant = load(r#"{"file": "a.npz", "classes": 65535}"#, &entries).unwrap();
+    assert_eq!(meant.train.classes(), 65_535);
+    let few = load(r#"{"file": "a.npz", "classes": 10}"#, &entries).unwrap_err();
+    let told = "element 17 is the label 65534, `classes: 10` needs labels below 10";
+    assert!(few.to_string().ends_with(told), "{few}");
+    // Of two arrays of labels, the one at fault is named.
+    let [more, other] = labelled(&[0, 1, 2]);
+    let entries = [
+        ("x.npy", &more[..]),
+        ("y.npy", &other),
+        ("u.npy", &x),
+        ("v.npy", &y),
+    ];
+    let json = r#"{"file": "a.npz", "test": {"arrays": {"x": "u", "y": "v"}}}"#;
+    let words = load(json, &entries).unwrap_err().to_string();
+    assert!(words.contains("a.npz/v.npy: element 17"), "{words}");
+}
+
+#[test]
+fn classes_that_a_small_sample_lacks_count() {
+    let [x, y] = labelled(&[1, 3, 3, 1]);
+    let entries = [("x.npy", &x[..]), ("y.npy", &y)];
+    for (json, classes) in [
+        (r#"{"file": "a.npz"}"#, 4),
+        (r#"{"file": "a.npz", "classes": 10}"#, 10),
+    ] {
+        assert_eq!(load(json, &entries).unwrap().train.classes(), classes);
+        assert_eq!(outline(json, &entries).unwrap().classes(), classes);
+    }
+    for classes in [0, 1, 65_536] {
+        let json = format!("{{\"file\": \"a.npz\", \"classes\": {classes}}}");
+        let refusal = load(&json, &entries).unwrap_err();
+        assert!(
+            refusal.to_string().contains("from 2 to 65535 needed"),
+            "{refusal}"
+        );
+    }
+}
+
+#[test]
+fn numbers_that_are_not_finite_are_told_with_their_index() {
+    let [_, y] = labelled(&[0, 1]);
+    let refusal = |value: f64| {
+        let mut numbers = [1.0; 12];
+        numbers[7] = value;
+        let x = array("<f8", "(2, 2, 3)", &numbers.map(f64::to_le_bytes).concat());
+        let entries = [("x.npy", &x[..]), ("y.npy", &y)];
+        let words = load(r#"{"file": "a.npz"}"#, &entries)
+            .unwrap_err()
+            .to_string();
+        let (_, words) = words
+            .split_once("element 7, at [1, 0, 1] of shape [2, 2, 3]: ")
+            .unwrap_or_else(|| panic!("{words}"));
+        words.to_owned()
+    };
+    assert_eq!(refusal(f64::NAN), "NaN is no finite number");
+    assert_eq!(refusal(f64::NEG_INFINITY), "-inf is no finite number");
+    let large = "1e300 is too large, at most 3.4028235e38 is needed";
+    assert_eq!(refusal(1e300), large);
+}
+
+#[test]
+fn long_names_of_arrays_are_cut() {
+    let [x, y] = labelled(&[0, 1]);
+    let long = "n".repeat(1 << 20);
+    let json = format!("{{\"file\": \"a.npz\", \"y\": \"{long}\"}}");
+    let refusal = load(&json, &[("x.npy", &x[..]), ("y.npy", &y)]).unwrap_err();
+    assert!(refusal.to_string().len() < 400, "{refusal}");
+}
+
+#[cfg(unix)]
+#[test]
+fn archives_that_are_no_files_or_have_no_end_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.npz");
+    let refusal = || {
+        let settings: NpzTable = serde_json::from_str(r#"{"file": "a.npz"}"#).unwrap();
+        let place = DataFolder::new(folder.path());
+        settings.load(&place).unwrap_err().to_string()
+    };
+    std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+    assert!(
+        refusal().ends_with("it is a device, not a file"),
+        "{}",
+        refusal()
+    );
+    std::fs::remove_file(&path).unwrap();
+    crate::regular::tests::pipe(&path);
+    assert!(
+        refusal().ends_with("it is a named pipe, not a file"),
+        "{}",
+        refusal()
+    );
+    std::fs::remove_file(&path).unwrap();
+    std::fs::File::create(&path)
+        .unwrap()
+        .set_len(1 << 40)
+        .unwrap();
+    assert!(refusal().contains("no zip archive"), "{}", refusal());
 }

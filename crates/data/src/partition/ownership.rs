@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::PartitionError;
+use crate::digest::{Digest, Kept};
 
 /// Example indices of each client; no example has two owners and no client is without any.
 ///
@@ -13,6 +14,7 @@ pub struct Partition {
     shards: Vec<Vec<u32>>,
     held_out: Option<Vec<u32>>,
     examples: usize,
+    digest: Kept,
 }
 
 impl Partition {
@@ -47,6 +49,7 @@ impl Partition {
             shards,
             held_out: None,
             examples,
+            digest: Kept::default(),
         })
     }
 
@@ -67,7 +70,11 @@ impl Partition {
                 Some(taken) => *taken = true,
             }
         }
-        Ok(Self { held_out, ..self })
+        Ok(Self {
+            held_out,
+            digest: Kept::default(),
+            ..self
+        })
     }
 
     /// Number of clients `N`.
@@ -80,6 +87,7 @@ impl Partition {
     pub fn merged(self) -> Self {
         Self {
             shards: vec![self.shards.concat()],
+            digest: Kept::default(),
             ..self
         }
     }
@@ -95,6 +103,17 @@ impl Partition {
     /// The indices of the examples that are the test set, if training and test examples were pooled.
     pub fn held_out(&self) -> Option<&[u32]> {
         self.held_out.as_deref()
+    }
+
+    /// SHA-256 of the shards in their order, and of what is held out. It is computed on first use.
+    pub fn digest(&self) -> &str {
+        self.digest.or(|| {
+            let digest = Digest::of("partition").count(self.examples);
+            let digest = digest.count(self.clients());
+            let with_shard = |digest: Digest, shard: &Vec<u32>| digest.indices(shard);
+            let digest = self.shards.iter().fold(digest, with_shard);
+            digest.owners(self.held_out())
+        })
     }
 
     /// Number of examples of each client, `[N]`.
@@ -189,6 +208,30 @@ mod tests {
             refusal(&[6]),
             "partition: example 6 of 6 is held out for the test set"
         );
+    }
+
+    #[test]
+    fn the_digest_depends_on_who_owns_which_example() {
+        let of = |shards: &[&[u32]]| {
+            let shards = shards.iter().map(|shard| shard.to_vec()).collect();
+            Partition::new(shards, 6).unwrap()
+        };
+        let first = of(&[&[1, 2], &[3]]);
+        assert_eq!(first.digest(), of(&[&[1, 2], &[3]]).digest());
+        let others = [
+            of(&[&[2, 1], &[3]]),
+            of(&[&[1], &[2, 3]]),
+            of(&[&[3], &[1, 2]]),
+            first.clone().merged(),
+            first.clone().holding_out(Some(vec![])).unwrap(),
+            first.clone().holding_out(Some(vec![0])).unwrap(),
+            Partition::new(vec![vec![1, 2], vec![3]], 7).unwrap(),
+        ];
+        let mut all: Vec<&str> = others.iter().map(Partition::digest).collect();
+        all.push(first.digest());
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), others.len() + 1);
     }
 
     #[test]

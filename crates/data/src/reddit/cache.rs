@@ -3,17 +3,18 @@
 //! A cache holds tokens, no words: a magic number, the key, five counts, the tokens and for each comment its length and
 //! owner, all little-endian, and the SHA-256 of all that. One that is damaged, or of another key, counts as absent.
 
-use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
-use tempfile::NamedTempFile;
 
 use super::Chosen;
 use super::comments::{Comments, MOST_WORDS};
+use crate::{regular, unfinished};
 
 pub(super) const MAGIC: &[u8; 16] = b"meshfold-words-1";
+/// How the name of a cache begins that is being written.
+const UNFINISHED: &str = ".words-";
 /// Bytes of a SHA-256.
 const SUM: usize = 32;
 /// Bytes before the tokens.
@@ -21,7 +22,7 @@ const HEADER: usize = MAGIC.len() + SUM + 5 * 8;
 
 /// What the cache at `path` holds, if it is whole and of `key`.
 pub(super) fn load(path: &Path, key: &[u8; SUM]) -> Option<Chosen> {
-    let file = File::open(path).ok()?;
+    let file = regular::open(path).ok()?;
     let length = file.metadata().ok()?.len();
     read(BufReader::with_capacity(1 << 20, file), length, key)
 }
@@ -29,7 +30,8 @@ pub(super) fn load(path: &Path, key: &[u8; SUM]) -> Option<Chosen> {
 /// Writes `chosen` to `path`, whole or not at all.
 pub(super) fn save(path: &Path, key: &[u8; SUM], chosen: &Chosen) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new(""));
-    let file = NamedTempFile::new_in(folder)?;
+    unfinished::remove_leftovers(folder, UNFINISHED);
+    let file = unfinished::create(folder, UNFINISHED)?;
     let mut writer = Summing {
         inner: BufWriter::with_capacity(1 << 20, file),
         sum: Sha256::new(),
@@ -42,12 +44,6 @@ pub(super) fn save(path: &Path, key: &[u8; SUM], chosen: &Chosen) -> io::Result<
         .into_inner()
         .map_err(io::IntoInnerError::into_error)?;
     file.persist(path)?;
-    // A temporary file is its owner's alone; the cache is to be readable like the data beside it.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o644))?;
-    }
     Ok(())
 }
 
@@ -117,7 +113,9 @@ pub(super) fn read(from: impl Read, length: u64, key: &[u8; SUM]) -> Option<Chos
                 .checked_mul(*bytes)
                 .and_then(|size| sum.checked_add(size))
         })?;
-    if content != length || train_words.max(test_words) > MOST_WORDS as u64 || tokens > 1 << 16 {
+    // Nor is that of a file that is long and holds nothing.
+    let most = sizes.iter().map(|(count, _)| *count).max()?;
+    if content != length || most > MOST_WORDS as u64 || tokens > 1 << 16 {
         return None;
     }
     let train = comments(&mut from, train_words as usize, train_comments as usize)?;
@@ -149,7 +147,8 @@ fn numbers<const BYTES: usize, T>(
     count: usize,
     of: fn([u8; BYTES]) -> T,
 ) -> Option<Vec<T>> {
-    let mut numbers = Vec::with_capacity(count);
+    let mut numbers = Vec::new();
+    numbers.try_reserve_exact(count).ok()?;
     let mut block = [0; 1 << 14];
     let mut left = count * BYTES;
     while left > 0 {
@@ -190,6 +189,7 @@ impl<T: Write> Write for Summing<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn chosen() -> Chosen {
         let train = Comments {

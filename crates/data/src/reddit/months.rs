@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -14,7 +15,7 @@ use super::comments::{Collection, Comments, SPECIAL, Vocabulary};
 use super::dump::{self, Comment, Fault};
 use super::{Chosen, NAME, Reddit, RedditSource, cache, leaf, words};
 use crate::packing::{Packing, packed};
-use crate::{DataError, DataFolder, Manifest, payload};
+use crate::{DataError, DataFolder, Manifest, payload, regular};
 
 /// The most bytes of content of a file: the largest month that there is has a third of it.
 const MOST_CONTENT: u64 = 1 << 40;
@@ -75,9 +76,7 @@ impl Sources {
             let find = |month: &String| {
                 let name = format!("RC_{month}");
                 let plain = home.join(&name);
-                let found = packed(&plain)
-                    .chain([plain.clone()])
-                    .find(|path| path.is_file());
+                let found = regular::first(packed(&plain).chain([plain.clone()]))?;
                 found.ok_or_else(|| missing(name, plain))
             };
             months.iter().map(find).collect::<Result<Vec<_>, _>>()
@@ -144,15 +143,21 @@ impl Sources {
 fn json_files(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
-        Err(_) if !folder.exists() => return Ok(Vec::new()),
-        Err(error) => return Err(DataError::io("read", folder)(error)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(DataError::io("list", folder)(error)),
     };
     let mut files = Vec::new();
     for entry in entries {
-        let path = entry.map_err(DataError::io("read", folder))?.path();
+        let path = entry.map_err(DataError::io("list", folder))?.path();
         let plain = crate::packing::unpacked(&path);
-        if plain.extension().is_some_and(|ending| ending == "json") && path.is_file() {
-            files.push(path);
+        if plain.extension().is_none_or(|ending| ending != "json") {
+            continue;
+        }
+        match regular::is_there(&path) {
+            Ok(true) => files.push(path),
+            Ok(false) => {}
+            Err(_) if path.is_dir() => {}
+            Err(error) => return Err(DataError::io("read", path)(error)),
         }
     }
     files.sort();

@@ -141,7 +141,7 @@ mod tests {
                         if relu { value.max(0.0) } else { value }
                     })
                     .collect();
-                for set in Instructions::available() {
+                for set in Instructions::every() {
                     let mut y = vec![f32::NAN; rows * columns];
                     let mut product = |w: &[f32], packing| {
                         y.fill(f32::NAN);
@@ -197,7 +197,7 @@ mod tests {
                 .collect();
             // Whole, and in two parts one after the other.
             for cut in [inner, inner / 3] {
-                for set in Instructions::available() {
+                for set in Instructions::every() {
                     let mut y = vec![f32::NAN; rows * columns];
                     for part in [0..cut, cut..inner] {
                         set.run(Affine {

@@ -1,5 +1,6 @@
 //! Loops over the places of a grid, `[places, channels]`, that keep what belongs to a channel in registers.
 
+use super::fused::fused;
 use super::mask::first_lanes;
 use pulp::{MemMask, Simd, WithSimd};
 
@@ -177,7 +178,7 @@ impl WithSimd for Squares<'_> {
             let [sum] = lane.sums(places, |at, [sum]| {
                 // SAFETY: `at` is the lane's place in the grid.
                 let apart = simd.sub_f32s(unsafe { lane.load(self.x, at) }, mean);
-                *sum = simd.mul_add_e_f32s(apart, apart, *sum);
+                *sum = fused(simd, apart, apart, *sum);
             });
             lane.put(self.sums, sum);
         }
@@ -197,7 +198,7 @@ impl WithSimd for Products<'_> {
                 // SAFETY: `at` is the lane's place in both grids.
                 let (x, d) = unsafe { (lane.load(self.x, at), lane.load(self.d, at)) };
                 *plain = simd.add_f32s(*plain, d);
-                *crossed = simd.mul_add_e_f32s(d, simd.sub_f32s(x, mean), *crossed);
+                *crossed = fused(simd, d, simd.sub_f32s(x, mean), *crossed);
             });
             lane.put(self.plain, plain);
             lane.put(self.crossed, crossed);
@@ -218,7 +219,7 @@ impl WithSimd for Straighten<'_> {
                 let at = place * channels + lane.first;
                 // SAFETY: `at` is the lane's place in both grids.
                 unsafe {
-                    let y = simd.mul_add_e_f32s(lane.load(self.x, at), slope, shift);
+                    let y = fused(simd, lane.load(self.x, at), slope, shift);
                     let y = match self.relu {
                         true => simd.max_f32s(y, simd.splat_f32s(0.0)),
                         false => y,
@@ -244,8 +245,8 @@ impl WithSimd for Blend<'_> {
                 let at = place * channels + lane.first;
                 // SAFETY: `at` is the lane's place in all grids.
                 unsafe {
-                    let level = simd.mul_add_e_f32s(lane.load(self.x, at), tilt, shift);
-                    let mut y = simd.mul_add_e_f32s(lane.load(self.d, at), slope, level);
+                    let level = fused(simd, lane.load(self.x, at), tilt, shift);
+                    let mut y = fused(simd, lane.load(self.d, at), slope, level);
                     if self.add {
                         y = simd.add_f32s(lane.load(self.y, at), y);
                     }
@@ -285,7 +286,7 @@ mod tests {
                 };
                 (0..places).map(of).sum()
             };
-            for set in Instructions::available() {
+            for set in Instructions::every() {
                 let mut sums = vec![f32::NAN; channels];
                 let mut crossed = sums.clone();
                 set.run(Sums {
@@ -320,7 +321,7 @@ mod tests {
             let (slopes, tilts) = (numbers(channels, 3), numbers(channels, 4));
             let shifts = numbers(channels, 5);
             let of = |values: &[f32], at: usize| f64::from(values[at]);
-            for set in Instructions::available() {
+            for set in Instructions::every() {
                 for flag in [false, true] {
                     let mut y = before.clone();
                     set.run(Straighten {

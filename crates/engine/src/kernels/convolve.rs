@@ -114,7 +114,7 @@ mod tests {
                 }
                 sum
             };
-            for set in Instructions::available() {
+            for set in Instructions::every() {
                 let mut y = vec![f32::NAN; lines * across * columns];
                 set.run(Convolve {
                     x: &x,

@@ -1,5 +1,6 @@
 //! The instruction set that the kernels run on.
 
+use super::fused::IN_DOUBLE;
 use crate::error::EngineError;
 use pulp::{Simd, WithSimd};
 use std::fmt;
@@ -17,7 +18,41 @@ enum Set {
     Avx2(pulp::x86::V3),
     #[cfg(target_arch = "aarch64")]
     Neon(pulp::aarch64::Neon),
-    Portable,
+    Portable(Fused),
+}
+
+/// Where portable code has its fused multiply-adds from. All give the same bits.
+#[derive(Debug, Clone, Copy)]
+enum Fused {
+    /// Instructions that this processor turns out to have.
+    #[cfg(target_arch = "x86_64")]
+    Found(pulp::x86::V3),
+    /// Instructions that every processor of the architecture has.
+    #[cfg(not(target_arch = "x86_64"))]
+    Always,
+    /// Sums in double precision.
+    InDouble,
+}
+
+impl Fused {
+    /// The fastest that there is.
+    #[cfg(target_arch = "x86_64")]
+    fn detect() -> Self {
+        pulp::x86::V3::try_new().map_or(Self::InDouble, Self::Found)
+    }
+
+    /// The fastest that there is.
+    #[cfg(not(target_arch = "x86_64"))]
+    fn detect() -> Self {
+        let always = cfg!(any(
+            target_arch = "aarch64",
+            target_arch = "loongarch64",
+            target_arch = "powerpc64",
+            target_arch = "riscv64",
+            target_arch = "s390x",
+        ));
+        if always { Self::Always } else { Self::InDouble }
+    }
 }
 
 impl Set {
@@ -29,7 +64,7 @@ impl Set {
             Self::Avx2(_) => "avx2",
             #[cfg(target_arch = "aarch64")]
             Self::Neon(_) => "neon",
-            Self::Portable => "portable",
+            Self::Portable(_) => "portable",
         }
     }
 
@@ -43,7 +78,7 @@ impl Set {
         }
         #[cfg(target_arch = "aarch64")]
         sets.extend(pulp::aarch64::Neon::try_new().map(Self::Neon));
-        sets.push(Self::Portable);
+        sets.push(Self::Portable(Fused::detect()));
         sets
     }
 }
@@ -67,6 +102,13 @@ impl Instructions {
         Set::available().into_iter().map(Self).collect()
     }
 
+    /// Every set that this processor has, and portable code as it is where no instruction fuses.
+    #[cfg(test)]
+    pub(crate) fn every() -> Vec<Self> {
+        let in_double = Self(Set::Portable(Fused::InDouble));
+        Self::available().into_iter().chain([in_double]).collect()
+    }
+
     /// Runs a kernel compiled for this set.
     #[inline]
     pub(crate) fn run<K: WithSimd>(self, kernel: K) -> K::Output {
@@ -77,7 +119,11 @@ impl Instructions {
             Set::Avx2(simd) => Simd::vectorize(simd, kernel),
             #[cfg(target_arch = "aarch64")]
             Set::Neon(simd) => Simd::vectorize(simd, kernel),
-            Set::Portable => Simd::vectorize(pulp::Scalar256b, kernel),
+            #[cfg(target_arch = "x86_64")]
+            Set::Portable(Fused::Found(simd)) => Simd::vectorize(simd, InPortableCode(kernel)),
+            #[cfg(not(target_arch = "x86_64"))]
+            Set::Portable(Fused::Always) => Simd::vectorize(pulp::Scalar256b, kernel),
+            Set::Portable(Fused::InDouble) => Simd::vectorize(IN_DOUBLE, kernel),
         }
     }
 
@@ -93,6 +139,20 @@ impl Instructions {
             }
         }
         self.run(Loops(work))
+    }
+}
+
+/// A kernel in portable code, whatever the instructions that it is compiled for.
+#[cfg(target_arch = "x86_64")]
+struct InPortableCode<K>(K);
+
+#[cfg(target_arch = "x86_64")]
+impl<K: WithSimd> WithSimd for InPortableCode<K> {
+    type Output = K::Output;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> K::Output {
+        self.0.with_simd(pulp::Scalar256b)
     }
 }
 
@@ -122,5 +182,120 @@ impl FromStr for Instructions {
                 ),
                 needed: "one of avx512, avx2, neon, portable that the processor has",
             })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::test_numbers::numbers;
+    use crate::kernels::{Affine, Packing, Start};
+    use crate::{
+        Amount, BatchSize, Cpu, Device, Draw, GnLenet, Learner, LearningRate, LocalWork, Mlp,
+        Model, Network, RowWork, Sgd, Start as From, Velocity,
+    };
+    use meshfold_data::{Examples, Input, Partition, Scale, Shape, Splits};
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    const SHAPE: Shape = Shape {
+        channels: 1,
+        height: 16,
+        width: 16,
+    };
+
+    /// Forty images of noise, in two classes.
+    fn noise() -> Arc<Examples> {
+        let values = numbers(40 * SHAPE.features(), 7);
+        let pixels = values.iter().map(|value| (value * 255.0) as u8).collect();
+        let labels = (0..40).map(|at| at % 2).collect();
+        let scale = Scale {
+            multiply: 1.0 / 255.0,
+            add: 0.0,
+        };
+        Arc::new(Examples::new(pixels, labels, SHAPE, 2, scale).unwrap())
+    }
+
+    /// The bits of two models after some local steps.
+    fn trained(model: &Model, set: Instructions) -> Vec<u32> {
+        let device = Device::Cpu(Cpu::new(Some(1), Some(set)).unwrap());
+        let network = Network::new(model, Input::Numbers(SHAPE), 2).unwrap();
+        let shards = vec![(0..20).collect(), (20..40).collect()];
+        let partition = Arc::new(Partition::new(shards, 40).unwrap());
+        let splits = Splits {
+            train: noise(),
+            test: noise(),
+        };
+        let mut learner = Learner::upload(&device, network, splits, partition, 1).unwrap();
+        let mut models = learner.initial(2, From::Independent).unwrap();
+        let sgd = Sgd {
+            learning_rate: LearningRate::Constant(0.05),
+            momentum: 0.9,
+            weight_decay: 1e-4,
+            clip_norm: None,
+            batch_size: BatchSize::Size(7),
+            draw: Draw::Shuffled,
+        };
+        let rows = [0, 1].map(|client| RowWork {
+            client,
+            amount: Amount::Epochs(2),
+        });
+        let work = LocalWork::new(1, &rows, &sgd);
+        learner.train(&mut models, Velocity::Fresh, &work).unwrap();
+        models
+            .to_host()
+            .iter()
+            .map(|value| value.to_bits())
+            .collect()
+    }
+
+    #[test]
+    fn portable_code_gives_the_same_models_in_all_its_ways() {
+        let mlp = Model::Mlp(Mlp {
+            hidden: vec![70, 9],
+            dropout: 0.2,
+        });
+        for model in [mlp, Model::GnLenet(GnLenet::default())] {
+            let portable = |set: &Instructions| set.to_string() == "portable";
+            let mut ways = Instructions::every().into_iter().filter(portable);
+            let first = trained(&model, ways.next().unwrap());
+            for way in ways {
+                assert!(trained(&model, way) == first, "{model:?}: {way:?}");
+            }
+        }
+    }
+
+    #[cfg_attr(
+        debug_assertions,
+        ignore = "it is code as the compiler makes it faster"
+    )]
+    #[test]
+    fn portable_code_takes_at_most_ten_times_the_time_of_the_widest_set() {
+        let (rows, inner, columns) = (20, 784, 200);
+        let (x, w) = (numbers(rows * inner, 1), numbers(inner * columns, 2));
+        let mut y = vec![0.0; rows * columns];
+        let mut once = |set: Instructions| {
+            let began = Instant::now();
+            set.run(Affine {
+                x: &x,
+                x_stride: inner,
+                listed: None,
+                w: &w,
+                packing: Packing::Rows,
+                start: Start::Zero,
+                y: &mut y,
+                y_stride: columns,
+                rows,
+                inner,
+                columns,
+                relu: false,
+            });
+            began.elapsed()
+        };
+        // The least of many: others may use the processor meanwhile.
+        let mut least = |set| (0..50).map(|_| once(set)).min().unwrap_or(Duration::MAX);
+        let sets = Instructions::available();
+        let (widest, portable) = (least(sets[0]), least(sets[sets.len() - 1]));
+        assert!(portable <= 10 * widest, "{portable:?} beside {widest:?}");
     }
 }

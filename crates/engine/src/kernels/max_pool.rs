@@ -150,7 +150,7 @@ mod tests {
             x[channels] = f32::NAN;
             let count = layer.output.size();
             let d: Vec<f32> = (0..count).map(|at| (at % 13) as f32).collect();
-            for set in Instructions::available() {
+            for set in Instructions::every() {
                 let (mut y, mut kept) = (vec![0.0; count], vec![0.0; count]);
                 let mut below = vec![0.0; x.len()];
                 set.run(Maximum {

@@ -2,7 +2,7 @@
 //!
 //! Products are tiles of registers, written once over [`pulp`]'s vectors and compiled for each instruction set.
 //! Every output is one chain of fused multiply-adds in ascending order of the summed index, so its bits do not
-//! depend on tile shape, block size or threads.
+//! depend on tile shape, block size or threads. A processor without an instruction for them works them out exactly.
 #![allow(unsafe_code)]
 
 mod affine;
@@ -10,6 +10,7 @@ pub(crate) mod channels;
 mod convolve;
 mod elementwise;
 mod exp;
+mod fused;
 pub(crate) mod host;
 mod instructions;
 mod listed;

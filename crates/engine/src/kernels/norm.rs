@@ -30,7 +30,7 @@ mod tests {
             let values = numbers(size, 3);
             let squares = values.iter().map(|value| f64::from(*value).powi(2));
             let expected = squares.sum::<f64>().sqrt();
-            for set in Instructions::available() {
+            for set in Instructions::every() {
                 let found = set.vectorize(
                     #[inline(always)]
                     || norm(&values),

@@ -1,5 +1,6 @@
 //! The weight gradient of a dense layer, `G = Xᵀ · D`, and what is done with it while it is in registers.
 
+use super::fused::fused;
 use super::listed::{Listed, stretches};
 use super::mask::first_lanes;
 use super::panel::{Columns, even_part, with_rows};
@@ -129,7 +130,7 @@ impl<U: Update> Outer<'_, U> {
                     for (r, sums) in sums.iter_mut().enumerate() {
                         let x = simd.splat_f32s(*x.add(r));
                         for vector in 0..V {
-                            sums[vector] = simd.mul_add_e_f32s(x, deltas[vector], sums[vector]);
+                            sums[vector] = fused(simd, x, deltas[vector], sums[vector]);
                         }
                     }
                 }
@@ -195,7 +196,7 @@ mod tests {
             let g = expected(&x, &d, rows, inner, columns);
             let (w, v) = (numbers(inner * columns, 3), numbers(inner * columns, 4));
             let (rate, momentum, decay) = (0.1, 0.9, 0.01);
-            for set in Instructions::available() {
+            for set in Instructions::every() {
                 let (x, d) = (x.as_slice(), d.as_slice());
                 let mut gradient = vec![f32::NAN; inner * columns];
                 set.run(Outer {

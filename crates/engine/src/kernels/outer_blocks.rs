@@ -120,7 +120,7 @@ mod tests {
             let rows = lines * line;
             let x = numbers((lines - 1) * line_stride + (line - 1) * x_stride + inner, 1);
             let (d, before) = (numbers(rows * columns, 2), numbers(inner * columns, 3));
-            for set in Instructions::available() {
+            for set in Instructions::every() {
                 let mut gradient = before.clone();
                 let update = Store {
                     gradient: &mut gradient,
@@ -159,7 +159,7 @@ mod tests {
             let (x, d) = (numbers(rows * inner, 1), numbers(rows * columns, 2));
             let before = numbers(inner * columns, 3);
             let some: Vec<u32> = (0..inner as u32).filter(|k| k * k % 7 < 3).collect();
-            for (set, add) in Instructions::available()
+            for (set, add) in Instructions::every()
                 .into_iter()
                 .flat_map(|set| [(set, true), (set, false)])
             {

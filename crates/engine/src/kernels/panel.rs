@@ -1,6 +1,7 @@
 //! Products in tiles of registers: what those of dense layers, of convolutions and of gradients have in common.
 
 use super::affine::Start;
+use super::fused::fused;
 use super::listed::Terms;
 use super::mask::first_lanes;
 use super::packing::{PANEL, Packing};
@@ -295,7 +296,7 @@ impl<T: Terms> Tile<T> {
                 // SAFETY: row and k are within `x`.
                 let x = simd.splat_f32s(unsafe { *self.x.add(row * self.x_stride + k) });
                 for vector in 0..V {
-                    sums[vector] = simd.mul_add_e_f32s(x, weights[vector], sums[vector]);
+                    sums[vector] = fused(simd, x, weights[vector], sums[vector]);
                 }
             }
         }

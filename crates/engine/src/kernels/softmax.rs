@@ -105,7 +105,7 @@ mod tests {
             logits[0] = f32::NAN;
             logits[models * classes - 1] = f32::INFINITY;
             for label in 0..classes as u16 {
-                for set in Instructions::available() {
+                for set in Instructions::every() {
                     let mut outcomes = vec![Outcome::default(); models];
                     set.vectorize(
                         #[inline(always)]

@@ -1,5 +1,6 @@
 //! What is done with the gradient of a weight while it is in registers.
 
+use super::fused::fused;
 use super::mask::first_lanes;
 use pulp::{MemMask, Simd};
 
@@ -222,8 +223,8 @@ impl Update for Plain<'_> {
         weights: S::f32s,
         gradient: S::f32s,
     ) {
-        let step = simd.mul_add_e_f32s(simd.splat_f32s(self.decay), weights, gradient);
-        let weights = simd.mul_add_e_f32s(simd.splat_f32s(-self.rate), step, weights);
+        let step = fused(simd, simd.splat_f32s(self.decay), weights, gradient);
+        let weights = fused(simd, simd.splat_f32s(-self.rate), step, weights);
         // SAFETY: the caller's promise.
         unsafe { store(simd, self.weights.as_mut_ptr().add(offset), mask, weights) }
     }
@@ -284,11 +285,11 @@ impl Update for HeavyBall<'_> {
         (weights, before): (S::f32s, S::f32s),
         gradient: S::f32s,
     ) {
-        let mut velocity = simd.mul_add_e_f32s(simd.splat_f32s(self.decay), weights, gradient);
+        let mut velocity = fused(simd, simd.splat_f32s(self.decay), weights, gradient);
         if !self.fresh {
-            velocity = simd.mul_add_e_f32s(simd.splat_f32s(self.momentum), before, velocity);
+            velocity = fused(simd, simd.splat_f32s(self.momentum), before, velocity);
         }
-        let weights = simd.mul_add_e_f32s(simd.splat_f32s(-self.rate), velocity, weights);
+        let weights = fused(simd, simd.splat_f32s(-self.rate), velocity, weights);
         // SAFETY: the caller's promise.
         unsafe {
             store(simd, self.velocity.as_mut_ptr().add(offset), mask, velocity);

@@ -1,5 +1,6 @@
 //! Opening a GPU. The one door where drivers can fail.
 
+use super::failing::{self, Failures, answer, wait};
 use super::joint::Joint;
 use super::memory::Memory;
 use super::trace::{count_as, is_counted};
@@ -9,10 +10,10 @@ use crate::mixing::{HostMixing, Mixing};
 use burn::tensor::Device;
 use burn_std::stream::StreamId;
 use burn_wgpu::graphics::AutoGraphicsApi;
-use burn_wgpu::{RuntimeOptions, WgpuDevice, WgpuSetup, try_init_setup, wgpu};
+use burn_wgpu::{RuntimeOptions, WgpuDevice, WgpuSetup, try_init_device, try_init_setup, wgpu};
 use cubecl::device::WgpuDeviceKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// Runs beyond which launches are a small share of what a GPU has to do.
@@ -29,8 +30,22 @@ pub struct Gpu {
     joint: Option<Arc<Joint>>,
 }
 
+/// A GPU that is open.
+struct Opened {
+    request: DeviceRequest,
+    gpu: Gpu,
+    /// What it takes to open it again, if that can be done.
+    setup: Option<WgpuSetup>,
+    /// The runs that go on side by side on it since it was opened again.
+    joint: Arc<Joint>,
+}
+
 /// GPUs opened so far: the runtime allows each adapter to be set up once.
-static OPENED: Mutex<Vec<(DeviceRequest, Gpu)>> = Mutex::new(Vec::new());
+static OPENED: Mutex<Vec<Opened>> = Mutex::new(Vec::new());
+
+fn opened() -> MutexGuard<'static, Vec<Opened>> {
+    OPENED.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl Gpu {
     /// Opens the adapter that `request` names: `wgpu:0` is the first real GPU, software adapters come last.
@@ -38,25 +53,71 @@ impl Gpu {
     /// # Errors
     /// [`EngineError::Device`] if this binary or machine lacks it.
     pub(crate) fn open(request: DeviceRequest) -> Result<Self, EngineError> {
-        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, gpu)) = opened.iter().find(|(earlier, _)| *earlier == request) {
-            return Ok(gpu.clone());
+        let mut opened = opened();
+        if let Some(earlier) = opened.iter().find(|earlier| earlier.request == request) {
+            return Ok(earlier.gpu.clone());
         }
         let fail = |reason: String| EngineError::Device {
             device: request.to_string(),
             reason,
         };
-        // Drivers and their loaders are the one place where a third party may panic on us.
-        let found = catch_unwind(AssertUnwindSafe(|| match request {
-            DeviceRequest::Wgpu(index) => open_wgpu(index),
-            DeviceRequest::Cuda(index) => open_cuda(index),
+        let (gpu, setup) = guarded(|| match request {
+            DeviceRequest::Wgpu(index) => open_wgpu(index).map(|(gpu, setup)| (gpu, Some(setup))),
+            DeviceRequest::Cuda(index) => open_cuda(index).map(|gpu| (gpu, None)),
             DeviceRequest::Cpu | DeviceRequest::Auto => Err("it is no GPU".to_owned()),
-        }));
-        let gpu = found
-            .unwrap_or_else(|_| Err("its driver failed while it was opened".to_owned()))
-            .map_err(fail)?;
-        opened.push((request, gpu.clone()));
+        })
+        .map_err(fail)?;
+        opened.push(Opened {
+            request,
+            gpu: gpu.clone(),
+            setup,
+            joint: Arc::default(),
+        });
         Ok(gpu)
+    }
+
+    /// This GPU, opened anew if it was lost. Where that cannot be done it is the lost one, which says so where results are
+    /// read. What lies on a lost GPU stays lost, and is never mixed with what lies on the new one.
+    pub(crate) fn renewed(&self) -> Self {
+        let failures = Failures::of(self.memory.device());
+        if failures.forget() {
+            // Arrays of a run that had no room leave pages behind, which this one may need.
+            let cleaned = self.attempt(|| {
+                let _ = self.memory.client().memory_cleanup();
+                Ok::<(), EngineError>(())
+            });
+            drop(cleaned);
+        }
+        if !failures.is_lost() {
+            return self.clone();
+        }
+        let mut opened = opened();
+        let same = |earlier: &&mut Opened| earlier.gpu.kind == self.kind;
+        let Some(earlier) = opened.iter_mut().find(same) else {
+            return self.clone();
+        };
+        if Failures::of(earlier.gpu.memory.device()).is_lost()
+            && let Err(because) = guarded(|| earlier.open_again())
+        {
+            failures.stay_lost(&because);
+            return self.clone();
+        }
+        Self {
+            joint: self.joint.as_ref().map(|_| earlier.joint.clone()),
+            ..earlier.gpu.clone()
+        }
+    }
+
+    /// Carries out `work`, and makes an error of it if this GPU fails meanwhile.
+    ///
+    /// # Errors
+    /// [`EngineError::DeviceLost`], [`EngineError::OutOfDeviceMemory`] or [`EngineError::Device`] if the GPU failed; those of
+    /// `work`.
+    pub(crate) fn attempt<T, E: From<EngineError>>(
+        &self,
+        work: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        failing::attempt(self.memory.device(), work)
     }
 
     /// The device that burn's tensors are made on.
@@ -125,9 +186,13 @@ impl Gpu {
         self.joint.is_some() && sparse && mixing.rows() == mixing.columns()
     }
 
-    /// Waits until all work given to the device is done. A lost device says so where results are read.
+    /// Waits until all work given to the device is done.
+    ///
+    /// # Panics
+    /// Where no [`Gpu::attempt`] is made, if the device has failed.
     pub(crate) fn wait(&self) {
-        let _ = self.device.sync();
+        let client = self.memory.client();
+        answer(self.memory.device(), || client.sync());
     }
 
     /// The device's memory.
@@ -162,7 +227,13 @@ impl Gpu {
     }
 }
 
-fn open_wgpu(index: usize) -> Result<Gpu, String> {
+/// What `open` comes to. Drivers and their loaders are the one place where a third party may panic on us.
+fn guarded<T>(open: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    let opened = catch_unwind(AssertUnwindSafe(open));
+    opened.unwrap_or_else(|_| Err("its driver failed while it was opened".to_owned()))
+}
+
+fn open_wgpu(index: usize) -> Result<(Gpu, WgpuSetup), String> {
     let wgpu_of = |device| match device {
         cubecl::Device::Wgpu(adapter) => Some(adapter),
         _ => None,
@@ -195,14 +266,66 @@ fn open_wgpu(index: usize) -> Result<Gpu, String> {
     let options = RuntimeOptions::try_default().map_err(|error| error.to_string())?;
     let setup: WgpuSetup =
         try_init_setup::<AutoGraphicsApi>(adapter, options).map_err(|error| error.to_string())?;
+    Ok((gpu_of(adapter, &setup), setup))
+}
+
+/// The GPU that the runtime knows as `adapter`.
+fn gpu_of(adapter: &WgpuDevice, setup: &WgpuSetup) -> Gpu {
     let info = setup.adapter.get_info();
-    Ok(Gpu {
+    let kind = format!("wgpu/{}/{:?}", info.name, info.backend).to_lowercase();
+    let device = cubecl::Device::Wgpu(adapter.clone());
+    Failures::keep(device.clone(), kind.clone()).watch(&setup.device);
+    Gpu {
         device: Device::from(adapter.clone()),
-        memory: Memory::new(cubecl::Device::Wgpu(adapter.clone())),
-        kind: format!("wgpu/{}/{:?}", info.name, info.backend).to_lowercase(),
+        memory: Memory::new(device),
+        kind,
         software: info.device_type == wgpu::DeviceType::Cpu,
         joint: None,
-    })
+    }
+}
+
+impl Opened {
+    /// Opens the lost GPU again. The lost one is kept: what lies on it may still be held by runs that are about to end.
+    ///
+    /// # Errors
+    /// Why it cannot be done.
+    fn open_again(&mut self) -> Result<(), String> {
+        let setup = match &self.setup {
+            Some(_) if cfg!(feature = "vulkan") => {
+                return Err("this binary compiles kernels to SPIR-V, which the device must be set up for when the \
+                            program starts"
+                    .to_owned());
+            }
+            Some(setup) => setup,
+            None => return Err("its driver gives up the whole program".to_owned()),
+        };
+        let required_features = setup.device.features() - wgpu::Features::all_experimental_mask();
+        let asked = setup.adapter.request_device(&wgpu::DeviceDescriptor {
+            required_features,
+            required_limits: setup.device.limits(),
+            memory_hints: wgpu::MemoryHints::MemoryUsage,
+            ..Default::default()
+        });
+        let (device, queue) = wait(asked, || false)
+            .ok_or("its driver does not answer")?
+            .map_err(|error| error.to_string())?;
+        let setup = WgpuSetup {
+            device,
+            queue,
+            ..setup.clone()
+        };
+        let options = RuntimeOptions::try_default().map_err(|error| error.to_string())?;
+        let adapter = try_init_device(setup.clone(), options).map_err(|error| error.to_string())?;
+        let gpu = gpu_of(&adapter, &setup);
+        let [before, now] = [&self.gpu, &gpu].map(|gpu| gpu.memory.client());
+        if before.properties() != now.properties() {
+            return Err("it would have other properties, and other results".to_owned());
+        }
+        self.gpu = gpu;
+        self.setup = Some(setup);
+        self.joint = Arc::default();
+        Ok(())
+    }
 }
 
 #[cfg(feature = "cuda")]
@@ -210,6 +333,7 @@ fn open_cuda(index: usize) -> Result<Gpu, String> {
     let device = cubecl::device::CudaDevice::new(index);
     let memory = Memory::new(cubecl::Device::Cuda(device.clone()));
     let kind = format!("cuda/{}", memory.device_name()).to_lowercase();
+    Failures::keep(memory.device().clone(), kind.clone());
     Ok(Gpu {
         device: Device::from(device),
         memory,

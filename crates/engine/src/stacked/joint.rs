@@ -7,7 +7,6 @@
 use super::bout::Bout;
 use super::gpu::Gpu;
 use super::judging::{Judging, judge};
-use super::memory::Memory;
 use super::shared_examples::SharedExamples;
 use super::together::Together;
 use crate::error::EngineError;
@@ -37,8 +36,8 @@ struct Gathering {
     /// What became of them.
     made: BTreeMap<u64, Bout>,
     scores: BTreeMap<u64, Vec<Score>>,
-    /// What broke down; then all do.
-    failed: Option<EngineError>,
+    /// The errors of those for whom nothing was made.
+    failed: BTreeMap<u64, EngineError>,
     together: Together,
 }
 
@@ -73,7 +72,8 @@ impl Seat {
     /// most.
     ///
     /// # Errors
-    /// [`EngineError::Device`] if a run beside this one broke down while it worked for all.
+    /// Those of the GPU if it fails meanwhile; [`EngineError::Device`] if a run beside this one broke down while it worked
+    /// for all.
     pub(super) fn carry_out(
         &self,
         bout: Bout,
@@ -119,14 +119,14 @@ impl Seat {
         loop {
             // Whoever comes last works for all.
             if gathering.bouts.len() + gathering.judgings.len() == gathering.members {
-                gathering.failed = gathering.work(gpu.memory(), bytes).err();
+                gathering.work(gpu, bytes);
                 self.joint.changed.notify_all();
             }
             if let Some(answer) = answer(&mut gathering) {
                 return Ok(answer);
             }
-            if let Some(error) = &gathering.failed {
-                return Err(error.clone());
+            if let Some(error) = gathering.failed.remove(&self.number) {
+                return Err(error);
             }
             let woken = self.joint.changed.wait(gathering);
             gathering = woken.map_err(|_| broken())?;
@@ -142,14 +142,27 @@ impl Drop for Seat {
 }
 
 impl Gathering {
-    /// Does everything that was asked for.
-    fn work(&mut self, memory: &Memory, bytes: usize) -> Result<(), EngineError> {
-        // What is left of them if this fails is nobody's.
+    /// Does everything that was asked for. Whoever asked for what fails has the error.
+    fn work(&mut self, gpu: &Gpu, bytes: usize) {
         let (bouts, judgings) = (take(&mut self.bouts), take(&mut self.judgings));
-        let bouts = self.together.carry_out(bouts, memory, bytes)?;
-        self.made.extend(bouts);
-        self.scores.extend(judge(judgings, memory, bytes)?);
-        Ok(())
+        let asked: Vec<u64> = bouts.iter().map(|(number, _)| *number).collect();
+        let made = gpu.attempt(|| self.together.carry_out(bouts, gpu.memory(), bytes));
+        match made {
+            Ok(bouts) => self.made.extend(bouts),
+            Err(error) => asked.iter().for_each(|run| self.fail(*run, error.clone())),
+        }
+        for (run, scores) in judge(judgings, gpu, bytes) {
+            match scores {
+                Ok(scores) => drop(self.scores.insert(run, scores)),
+                Err(error) => self.fail(run, error),
+            }
+        }
+    }
+
+    fn fail(&mut self, run: u64, error: EngineError) {
+        // There may have been no room for memory that is kept for the next bouts.
+        self.together = Together::default();
+        self.failed.insert(run, error);
     }
 }
 

@@ -3,6 +3,7 @@
 use super::examples::DeviceExamples;
 use super::flow::Flow;
 use super::gather::gather;
+use super::gpu::Gpu;
 use super::judgement::Judgement;
 use super::memory::{Memory, download};
 use super::part::Part;
@@ -163,15 +164,13 @@ impl Judging {
     }
 }
 
-/// The scores of all of `judgings`, by the number of their run; what is alike is judged as one.
-///
-/// # Errors
-/// Those of a model of the user's own.
+/// The scores of all of `judgings`, by the number of their run; what is alike is judged as one, and fails as one.
 pub(super) fn judge(
     judgings: Vec<(u64, Judging)>,
-    memory: &Memory,
+    gpu: &Gpu,
     bytes: usize,
-) -> Result<Vec<(u64, Vec<Score>)>, EngineError> {
+) -> Vec<(u64, Result<Vec<Score>, EngineError>)> {
+    let memory = gpu.memory();
     let mut groups: Vec<Vec<(u64, Judging)>> = Vec::new();
     for (number, judging) in judgings {
         let takes = |group: &&mut Vec<(u64, Judging)>| {
@@ -185,11 +184,15 @@ pub(super) fn judge(
             None => groups.push(vec![(number, judging)]),
         }
     }
-    let mut scores = Vec::new();
+    let mut all = Vec::new();
     for group in groups {
-        scores.extend(as_one(group, memory, bytes)?);
+        let runs: Vec<u64> = group.iter().map(|(run, _)| *run).collect();
+        match gpu.attempt(|| as_one(group, memory, bytes)) {
+            Ok(scores) => all.extend(scores.into_iter().map(|(run, scores)| (run, Ok(scores)))),
+            Err(error) => all.extend(runs.into_iter().map(|run| (run, Err(error.clone())))),
+        }
     }
-    Ok(scores)
+    all
 }
 
 /// The scores of `group`, whose rows are judged one after the other.

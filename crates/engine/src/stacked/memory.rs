@@ -1,5 +1,6 @@
 //! Buffers on the device.
 
+use super::failing::answer;
 use burn::tensor::{DType, Shape, Tensor};
 use burn_cubecl::{CubeBackend, CubeDevice, tensor::CubeTensor};
 use cubecl::client::Client;
@@ -26,12 +27,17 @@ impl Memory {
         self.client().properties().memory.max_page_size
     }
 
+    /// The device whose memory it is.
+    pub(super) fn device(&self) -> &CubeDevice {
+        &self.device
+    }
+
     #[cfg(feature = "cuda")]
     pub(super) fn device_name(&self) -> String {
         self.client().properties().identity.name.clone()
     }
 
-    fn client(&self) -> Client {
+    pub(super) fn client(&self) -> Client {
         self.device.client()
     }
 
@@ -130,14 +136,12 @@ pub(super) fn contiguous<const D: usize>(view: Tensor<D>) -> Tensor<D> {
 /// Reads values back, row-major. Waits for the device.
 ///
 /// # Panics
-/// If the device was lost.
+/// Where no [`attempt`](super::failing::attempt) is made, if the device has failed.
 pub(super) fn download<E: CubeElement>(tensor: CubeTensor) -> Vec<E> {
     let count = tensor.meta.num_elements();
-    let bytes = tensor
-        .client
-        .read_one(tensor.handle.clone())
-        .expect("the device answers until it is lost");
-    E::from_bytes(&bytes)[..count].to_vec()
+    let (client, handle) = (&tensor.client, tensor.handle.clone());
+    let bytes = answer(&tensor.device, || client.read_async(vec![handle]));
+    E::from_bytes(&bytes[0])[..count].to_vec()
 }
 
 /// Reads a tensor back, row-major. Waits for the device.

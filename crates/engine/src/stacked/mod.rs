@@ -27,6 +27,7 @@ mod embedding;
 mod embedding_gradient;
 mod evaluate;
 mod examples;
+mod failing;
 mod finite;
 mod flow;
 mod forward;
@@ -80,6 +81,7 @@ mod workspace;
 
 pub(crate) use average::mean;
 pub(crate) use distances::squared_distances;
+pub use failing::is_told_by_runs;
 pub(crate) use finite::finite_rows;
 pub(crate) use gpu::Gpu;
 pub(crate) use heavy_ball::heavy_ball;

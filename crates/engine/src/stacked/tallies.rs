@@ -6,7 +6,7 @@ use super::memory::{Memory, download};
 use super::sheet::Sheet;
 use super::table::Table;
 use super::trace::moves;
-use crate::tally::{LossSum, RowTally};
+use crate::tally::{DeviceLosses, LossSum, RowTally};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 use std::ops::Range;
@@ -94,6 +94,26 @@ impl Tallies {
             words: memory.upload_words(&[vec![0.0f32.to_bits(); rows], vec![NEVER; rows]].concat()),
             seen: vec![(0, 0); rows],
             round: 0,
+        }
+    }
+
+    /// The losses that were [saved](Self::saved).
+    pub(super) fn of_saved(memory: &Memory, saved: &DeviceLosses) -> Self {
+        Self {
+            words: memory.upload_words(&saved.words),
+            seen: saved.seen.clone(),
+            round: saved.round,
+        }
+    }
+
+    /// A copy of the losses, for a checkpoint. Waits for the device.
+    pub(super) fn saved(&self) -> DeviceLosses {
+        let mut words = download::<u32>(self.words.clone());
+        words.truncate(2 * self.seen.len());
+        DeviceLosses {
+            words,
+            seen: self.seen.clone(),
+            round: self.round,
         }
     }
 
@@ -208,6 +228,10 @@ mod tests {
             of_other.count(&other, round + 10);
             tally((&losses, 2), &table, &[(&of_other, 0..1), (&tallies, 1..5)]);
         }
+        let saved = tallies.saved();
+        assert!(saved.is_whole());
+        let tallies = Tallies::of_saved(memory, &saved);
+        assert_eq!(tallies.saved(), saved);
         let mut of_others = [RowTally::default()];
         of_other.collect(&mut of_others);
         let nines = LossSum {

@@ -19,7 +19,7 @@ use crate::error::EngineError;
 use crate::learner::{Context, RowStates};
 use crate::network::Network;
 use crate::stack::Stack;
-use crate::tally::RowTally;
+use crate::tally::{DeviceLosses, RowTally};
 use crate::work::{Amount, Demand, LocalWork, RowWork, Velocity};
 use meshfold_data::{Examples, Splits};
 use std::sync::Arc;
@@ -294,6 +294,17 @@ impl Stacked {
         steps.each(|part| steps.gradient(part, &sink))?;
         *out.gpu_rows() = StackRows::new(tensor(gradients));
         Ok(out)
+    }
+
+    /// A copy of the losses that have not been moved yet. Waits for the device.
+    pub(crate) fn losses(&self) -> Option<DeviceLosses> {
+        self.tallies.as_ref().map(Tallies::saved)
+    }
+
+    /// Replaces the losses that have not been moved yet.
+    pub(crate) fn resume(&mut self, losses: Option<&DeviceLosses>) {
+        let memory = self.gpu.memory();
+        self.tallies = losses.map(|losses| Tallies::of_saved(memory, losses));
     }
 
     /// Moves the losses seen so far to `tallies`. Waits for the device.

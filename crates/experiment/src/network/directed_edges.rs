@@ -33,7 +33,8 @@ pub fn bytes_per_edge(
     Ok(bytes)
 }
 
-/// Bytes of one exchange over each directed edge that carries any, ascending.
+/// Bytes of one exchange over each directed edge that carries any, ascending. Those over an overlay are not listed: a
+/// complete one has more than memory may hold.
 ///
 /// # Interpretation
 /// An exchange among all neighbours says how many neighbours each node has, not which. Its edges are those of the overlay
@@ -42,21 +43,24 @@ pub fn bytes_per_edge(
 ///
 /// # Errors
 /// As [`bytes_per_edge`].
-pub(super) fn directed_edges(
-    exchange: &Exchange,
-    overlay: Option<&Overlay>,
-) -> Result<Vec<(Edge, u64)>, NetworkError> {
+pub(super) fn directed_edges<'a>(
+    exchange: &'a Exchange,
+    overlay: Option<&'a Overlay>,
+) -> Result<EdgeBytes<'a>, NetworkError> {
     match exchange {
-        Exchange::Messages(messages) => Ok(of_messages(messages)),
+        Exchange::Messages(messages) => Ok(Box::new(of_messages(messages).into_iter())),
         Exchange::Neighbours { bytes, degrees } => {
             if degrees.iter().all(|degree| *degree == 0) {
-                return Ok(Vec::new());
+                return Ok(Box::new(std::iter::empty()));
             }
             let overlay = overlay.ok_or(NetworkError::OverlayNeeded)?;
             of_neighbours(*bytes, degrees, overlay)
         }
     }
 }
+
+/// Edges and the bytes that they carry.
+type EdgeBytes<'a> = Box<dyn Iterator<Item = (Edge, u64)> + 'a>;
 
 fn of_messages(messages: &[Message]) -> Vec<(Edge, u64)> {
     let mut edges: Vec<(Edge, u64)> = messages
@@ -75,23 +79,26 @@ fn of_messages(messages: &[Message]) -> Vec<(Edge, u64)> {
     edges
 }
 
-fn of_neighbours(
+fn of_neighbours<'a>(
     bytes: u64,
-    degrees: &[u32],
-    overlay: &Overlay,
-) -> Result<Vec<(Edge, u64)>, NetworkError> {
+    degrees: &'a [u32],
+    overlay: &'a Overlay,
+) -> Result<EdgeBytes<'a>, NetworkError> {
     let first = degrees.len().saturating_sub(overlay.nodes());
-    let exchanging = |node: usize| degrees.get(first + node).is_some_and(|degree| *degree > 0);
-    let mut edges = Vec::new();
+    let exchanging = move |other: &&u32| {
+        degrees
+            .get(first + **other as usize)
+            .is_some_and(|degree| *degree > 0)
+    };
+    let others = move |node: usize| {
+        let own = node
+            .checked_sub(first)
+            .filter(|own| *own < overlay.nodes() && degrees[node] > 0);
+        let neighbours = own.map(|own| overlay.neighbours(own)).unwrap_or_default();
+        neighbours.into_iter().filter(exchanging)
+    };
     for (node, found) in degrees.iter().enumerate() {
-        let mut needed = 0;
-        if *found > 0 && node >= first {
-            let neighbours = overlay.neighbours(node - first).iter();
-            for other in neighbours.filter(|other| exchanging(**other as usize)) {
-                edges.push(((node as u32, first as u32 + other), bytes));
-                needed += 1;
-            }
-        }
+        let needed = others(node).count() as u32;
         if *found != needed {
             return Err(NetworkError::Degree {
                 node,
@@ -100,7 +107,10 @@ fn of_neighbours(
             });
         }
     }
-    Ok(edges)
+    let edges = (0..degrees.len()).flat_map(move |node| {
+        others(node).map(move |other| ((node as u32, first as u32 + other), bytes))
+    });
+    Ok(Box::new(edges))
 }
 
 #[cfg(test)]
@@ -116,6 +126,13 @@ mod tests {
             bytes,
             degrees: degrees.to_vec(),
         }
+    }
+
+    fn listed(
+        exchange: &Exchange,
+        overlay: Option<&Overlay>,
+    ) -> Result<Vec<(Edge, u64)>, NetworkError> {
+        directed_edges(exchange, overlay).map(Iterator::collect)
     }
 
     #[test]
@@ -148,13 +165,13 @@ mod tests {
 
     #[test]
     fn edges_of_a_failed_node_carry_nothing() {
-        let edges = directed_edges(&neighbours(5, &[1, 1, 0, 0]), Some(&path(4))).unwrap();
+        let edges = listed(&neighbours(5, &[1, 1, 0, 0]), Some(&path(4))).unwrap();
         assert_eq!(edges, [((0, 1), 5), ((1, 0), 5)]);
     }
 
     #[test]
     fn an_overlay_of_servers_is_that_of_the_last_nodes() {
-        let edges = directed_edges(&neighbours(5, &[0, 0, 0, 1, 1]), Some(&path(2))).unwrap();
+        let edges = listed(&neighbours(5, &[0, 0, 0, 1, 1]), Some(&path(2))).unwrap();
         assert_eq!(edges, [((3, 4), 5), ((4, 3), 5)]);
     }
 
@@ -168,19 +185,19 @@ mod tests {
             })
         };
         assert_eq!(
-            directed_edges(&neighbours(5, &[1, 1, 1]), Some(&path(3))),
+            listed(&neighbours(5, &[1, 1, 1]), Some(&path(3))),
             degree(1, 1, 2)
         );
         assert_eq!(
-            directed_edges(&neighbours(5, &[1, 1, 1]), Some(&path(2))),
+            listed(&neighbours(5, &[1, 1, 1]), Some(&path(2))),
             degree(0, 1, 0)
         );
         assert_eq!(
-            directed_edges(&neighbours(5, &[1]), Some(&path(2))),
+            listed(&neighbours(5, &[1]), Some(&path(2))),
             degree(0, 1, 0)
         );
         assert_eq!(
-            directed_edges(&neighbours(5, &[1, 1]), None),
+            listed(&neighbours(5, &[1, 1]), None),
             Err(NetworkError::OverlayNeeded)
         );
     }

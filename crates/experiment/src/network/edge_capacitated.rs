@@ -90,9 +90,8 @@ pub(super) fn seconds_over_edges(
     }
     let round = moment.drawn_in(redraw);
     let edges = directed_edges(exchange, moment.overlay)?;
-    let seconds = edges
-        .iter()
-        .map(|(edge, bytes)| *bytes as f64 / draw_edge(capacities, *edge, moment.seed, round));
+    let seconds =
+        edges.map(|(edge, bytes)| bytes as f64 / draw_edge(capacities, edge, moment.seed, round));
     Ok(seconds.fold(0.0, f64::max))
 }
 

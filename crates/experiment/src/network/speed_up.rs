@@ -167,7 +167,7 @@ impl ParallelServers<'_> {
     fn draw(&self, rng: &mut impl Rng) -> Largest {
         let (delays, steps) = (self.delays, f64::from(self.local_steps));
         let mut largest = Largest::default();
-        let mut exchange = self.exchange_delays(rng).into_iter();
+        let exchange = self.exchange_delays(rng);
         let mut client = 0;
         for (server, participants) in self.participants.iter().enumerate() {
             let transfer = delays.server.draw(server, rng);
@@ -184,31 +184,26 @@ impl ParallelServers<'_> {
                 let seconds = f64::from(*participants) * transfer + own + steps * step; // T_ij + E Z_j
                 slowest = slowest.max(seconds);
             }
-            let to_neighbours = exchange
-                .by_ref()
-                .take(self.overlay.degree(server))
-                .fold(0.0, f64::max);
+            let to_neighbours = exchange[server];
             largest.exchange = largest.exchange.max(to_neighbours);
             largest.slowest_pair = largest.slowest_pair.max(slowest + to_neighbours); // (17)
         }
         largest
     }
 
-    /// T_ii' of each directed edge, ascending.
+    /// The largest T_ii' of each server to its neighbours, `[M]`: one is drawn for each directed edge, ascending.
     fn exchange_delays(&self, rng: &mut impl Rng) -> Vec<f64> {
         let overlay = self.overlay;
-        let arcs = (0..overlay.nodes()).flat_map(|from| {
-            overlay
-                .neighbours(from)
-                .iter()
-                .map(move |to| (from, *to as usize))
-        });
         let capacities = match &self.delays.exchange {
             ExchangeDelay::Independent(delay) => {
-                return arcs
-                    .enumerate()
-                    .map(|(arc, _)| delay.draw(arc, rng))
-                    .collect();
+                let mut arc = 0;
+                let mut largest = |server| {
+                    let first = arc;
+                    arc += overlay.degree(server);
+                    let delays = (first..arc).map(|arc| delay.draw(arc, rng));
+                    delays.fold(0.0, f64::max)
+                };
+                return (0..overlay.nodes()).map(&mut largest).collect();
             }
             ExchangeDelay::Capacitated(capacities) => capacities,
         };
@@ -225,11 +220,17 @@ impl ParallelServers<'_> {
             .enumerate()
             .map(|(index, edge)| (edge, draw(&capacities.edges, index)))
             .collect();
-        arcs.map(|(from, to)| {
+        let delay = |from: usize, to: usize| {
             let edge = edges[&(from.min(to) as u32, from.max(to) as u32)];
             capacities.model_bytes as f64 / per_neighbour[from].min(per_neighbour[to]).min(edge)
-        })
-        .collect()
+        };
+        let largest = |from: usize| {
+            let delays = overlay.neighbours(from).into_iter();
+            delays
+                .map(|to| delay(from, *to as usize))
+                .fold(0.0, f64::max)
+        };
+        (0..overlay.nodes()).map(largest).collect()
     }
 }
 

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
+use meshfold_topology::redacted;
 
 use super::error::NetworkError;
 use super::rate_trace::RateTrace;
 use super::trace::Traces;
-use crate::source::read_text;
+use crate::text_file::read_text;
 
 /// The most bytes that a file of bandwidths may have: some ten million rows.
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
@@ -65,9 +66,26 @@ fn owner_columns(header: &StringRecord) -> Result<usize, String> {
         ["node", "seconds", "bytes_per_second"] => Ok(1),
         ["from", "to", "seconds", "bytes_per_second"] => Ok(2),
         _ => Err(format!(
-            "found the columns {}, needed seconds,bytes_per_second, before them node or from,to",
-            columns.join(",")
+            "found {}, needed the columns seconds,bytes_per_second, before them node or from,to",
+            columns_found(&columns)
         )),
+    }
+}
+
+/// What to call the columns of a file that has others than are needed. Names that no such file has are not repeated.
+fn columns_found(columns: &[&str]) -> String {
+    let known = ["node", "from", "to", "seconds", "bytes_per_second"];
+    let is_known = |name: &&str| known.contains(name);
+    let named: Vec<&str> = columns.iter().copied().filter(is_known).collect();
+    let others = columns.len() - named.len();
+    match (named.is_empty(), others) {
+        (true, 1) => "a column of another name".to_owned(),
+        (true, _) => format!("{others} columns of other names"),
+        (false, 0) => format!("the columns {}", named.join(",")),
+        (false, _) => format!(
+            "the columns {} and {others} of other names",
+            named.join(",")
+        ),
     }
 }
 
@@ -142,15 +160,16 @@ impl Pieces {
         let number = |index: usize, what: &str| match field(index).parse::<f64>() {
             Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
             _ => Err(format!(
-                "found {what} {:?}, needed a number, 0 or more",
-                field(index)
+                "found {what} {}, needed a number, 0 or more",
+                redacted(field(index))
             )),
         };
         let mut owner = [0; 2];
         for (index, node) in owner.iter_mut().enumerate().take(owners) {
-            *node = field(index)
-                .parse()
-                .map_err(|_| format!("found {:?}, needed the number of a node", field(index)))?;
+            *node = field(index).parse().map_err(|_| {
+                let found = redacted(field(index));
+                format!("found {found}, needed the number of a node")
+            })?;
         }
         if owners == 2 && owner[0] == owner[1] {
             return Err(format!("found an edge from node {} to itself", owner[0]));
@@ -243,7 +262,29 @@ mod tests {
         for (text, message) in [
             (
                 "time,rate\n0,1\n",
-                "line 1: found the columns time,rate, needed seconds,bytes_per_second, before them node or from,to",
+                "line 1: found 2 columns of other names, needed the columns seconds,bytes_per_second, before them node or from,to",
+            ),
+            (
+                "second,bytes_per_second\n0,1\n",
+                "line 1: found the columns bytes_per_second and 1 of other names, needed the columns seconds,bytes_per_second, \
+                 before them node or from,to",
+            ),
+            (
+                "bytes_per_second,seconds\n1,0\n",
+                "line 1: found the columns bytes_per_second,seconds, needed the columns seconds,bytes_per_second, before them \
+                 node or from,to",
+            ),
+            (
+                "root:$6$salt$hash:19000:0:99999:7:::\n",
+                "line 1: found a column of another name, needed the columns seconds,bytes_per_second, before them node or from,to",
+            ),
+            (
+                "seconds,bytes_per_second\n0,secret\n",
+                "line 2: found bytes_per_second a word of 6 letters, needed a number, 0 or more",
+            ),
+            (
+                "node,seconds,bytes_per_second\npass word,0,1\n",
+                "line 2: found text of 9 characters, needed the number of a node",
             ),
             (
                 "seconds,bytes_per_second\n",

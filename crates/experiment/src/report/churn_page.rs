@@ -2,9 +2,10 @@
 
 use super::chart::Chart;
 use super::churn_charts;
-use super::document::{Document, Section, charts, columns};
+use super::document::{Document, Section, charts, columns, footer};
 use super::escape::html;
 use super::palette::{self, SERIES};
+use super::plotly_script::Script;
 use super::quantity_text::{count, mean, percent, seconds};
 use crate::churn::ChurnRun;
 use meshfold_topology::protocol::{ChurnTrace, EventKind, EventRecord};
@@ -23,7 +24,8 @@ pub(super) fn page(title: &str, runs: &[(ChurnRun, ChurnTrace)]) -> Document {
         title: title.to_owned(),
         header: format!("<p class=\"headline\">{}</p>", html(&sentence(runs))),
         toolbar: toolbar(charted),
-        footer: footer(),
+        footer: footer("", &Script::Inside),
+        script: Script::Inside,
         data: data(charted, &sections),
         sections,
     }
@@ -178,14 +180,6 @@ fn toolbar(runs: &[(ChurnRun, ChurnTrace)]) -> String {
         .collect();
     format!(
         "<nav class=\"toolbar\" aria-label=\"simulations\"><div class=\"chips\">{chips}</div></nav>"
-    )
-}
-
-fn footer() -> String {
-    format!(
-        "<footer><p>Written by Meshfold {}. This page is complete in itself and asks nothing of the network. Plots by \
-         plotly.js, which is under the MIT licence.</p></footer>",
-        env!("CARGO_PKG_VERSION")
     )
 }
 

@@ -1,14 +1,17 @@
-//! A page as a file: sections under a header, with style, script and data inside.
+//! A page as a file: sections under a header, with style and data inside, and the plotting library inside or beside it.
 
 use super::chart::Chart;
 use super::escape::{html, json_in_script};
 use super::palette;
-use super::plotly_script;
+use super::plotly_script::{self, Script};
 use serde_json::{Map, Value};
 use std::io::{self, Write};
 
 /// Refuses every request that would leave the page, whatever else stands in it.
-const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; script-src 'unsafe-inline'";
+
+/// Where the shared script may come from: where the page itself was read from. Browsers do not count files as that.
+const BESIDE: &str = "'self' file:";
 
 /// A part of the page under its own heading, and the plots that its body has boxes for.
 pub(super) struct Section {
@@ -46,16 +49,22 @@ pub(super) struct Document {
     pub(super) footer: String,
     /// What the page's script draws from.
     pub(super) data: Value,
+    /// Where the page finds the plotting library.
+    pub(super) script: Script,
 }
 
 impl Document {
     /// Writes the whole page as HTML, a part at a time: scripts and data are too large to hold twice.
     pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let title = html(&self.title);
+        let beside = match &self.script {
+            Script::Inside => "",
+            Script::Above(_) => BESIDE,
+        };
         write!(
             out,
             "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY} {beside}\">\
              <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
              <meta name=\"color-scheme\" content=\"light dark\">\
              <title>{title} · Meshfold</title><style>{}{}</style></head>",
@@ -76,12 +85,21 @@ impl Document {
             self.footer,
             json_in_script(&self.data.to_string()),
         )?;
-        writeln!(
-            out,
-            "<script type=\"text/plain\" id=\"plotly-packed\">{}</script><script>{}</script></body></html>",
-            plotly_script::packed(),
-            include_str!("page.js"),
-        )
+        match &self.script {
+            Script::Inside => write!(
+                out,
+                "<script type=\"text/plain\" id=\"plotly-packed\">{}</script>",
+                plotly_script::packed()
+            )?,
+            Script::Above(name) => {
+                write!(
+                    out,
+                    "<script id=\"plotly-above\" src=\"../{name}\"></script>"
+                )?;
+            }
+        }
+        let script = include_str!("page.js");
+        writeln!(out, "<script>{script}</script></body></html>")
     }
 }
 
@@ -98,4 +116,21 @@ pub(super) fn charts(sections: &[Section]) -> Map<String, Value> {
         .flat_map(|section| &section.charts)
         .map(|chart| (chart.id.clone(), chart.json()))
         .collect()
+}
+
+/// The last lines of a page: who wrote it, from what, and what it needs to be shown.
+pub(super) fn footer(source: &str, script: &Script) -> String {
+    let needs = match script {
+        Script::Inside => {
+            "This page is complete in itself and asks nothing of the network.".to_owned()
+        }
+        Script::Above(name) => format!(
+            "Its plots need the file {name} in the folder above this one; <code>meshfold report</code> writes a page that \
+             is complete in itself. Nothing is asked of the network."
+        ),
+    };
+    format!(
+        "<footer><p>Written by Meshfold {}{source}. {needs} Plots by plotly.js, which is under the MIT licence.</p></footer>",
+        env!("CARGO_PKG_VERSION"),
+    )
 }

@@ -5,6 +5,8 @@
 
 use serde::Deserialize;
 
+use super::run_folder::object;
+
 /// One line of `metrics.jsonl`. A figure is absent if it was not measured or is not finite.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -35,17 +37,42 @@ pub(super) struct Spread {
 /// A last line without a line break that cannot be read was torn by an interruption and is left out.
 ///
 /// # Errors
-/// The number of the first other line that cannot be read, from 1, and why.
+/// The number of the first other line that cannot be read, from 1, and why. Rounds must ascend, and accuracies lie between
+/// 0 and 1.
 pub(super) fn parse(text: &str) -> Result<Vec<Evaluation>, String> {
-    let mut evaluations = Vec::new();
+    let mut evaluations: Vec<Evaluation> = Vec::new();
     for (index, line) in text.split_inclusive('\n').enumerate() {
-        match serde_json::from_str(line) {
-            Ok(evaluation) => evaluations.push(evaluation),
+        match object(line) {
+            Ok(evaluation) => {
+                expect_possible(&evaluation, evaluations.last())
+                    .map_err(|found| format!("line {}: {found}", index + 1))?;
+                evaluations.push(evaluation);
+            }
             Err(_) if line.trim().is_empty() || !line.ends_with('\n') => {}
             Err(error) => return Err(format!("line {}: {error}", index + 1)),
         }
     }
     Ok(evaluations)
+}
+
+/// Checks what holds of every evaluation, `before` being the one before it.
+fn expect_possible(evaluation: &Evaluation, before: Option<&Evaluation>) -> Result<(), String> {
+    if let Some(before) = before.filter(|before| before.round >= evaluation.round) {
+        return Err(format!(
+            "round {} comes after round {}",
+            evaluation.round, before.round
+        ));
+    }
+    let Spread { mean, min, max } = evaluation.test_accuracy;
+    let accuracies = [mean, min, max, evaluation.mean_model_accuracy];
+    match accuracies
+        .into_iter()
+        .flatten()
+        .find(|accuracy| !(0.0..=1.0).contains(accuracy))
+    {
+        Some(accuracy) => Err(format!("an accuracy of {accuracy} is not between 0 and 1")),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -62,6 +89,19 @@ mod tests {
         assert_eq!(evaluations[0].test_accuracy.max, Some(0.2));
         let broken = format!("{whole}{{\"round\":}}\n{whole}");
         assert!(parse(&broken).unwrap_err().starts_with("line 2: "));
+    }
+
+    #[test]
+    fn figures_that_cannot_be_are_named() {
+        let refusal = |text: &str| parse(text).unwrap_err();
+        assert_eq!(
+            refusal("{\"round\":3}\n{\"round\":3}\n"),
+            "line 2: round 3 comes after round 3"
+        );
+        assert_eq!(
+            refusal("{\"test_accuracy\":{\"max\":1.5}}\n"),
+            "line 1: an accuracy of 1.5 is not between 0 and 1"
+        );
     }
 
     #[test]

@@ -4,7 +4,8 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use std::fs::File;
-use std::path::Path;
+
+use crate::guarded;
 
 /// The accuracy of one deployed model at the last evaluation in the file.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,8 +22,17 @@ pub(super) struct RowAccuracy {
 ///
 /// # Errors
 /// What the reader says of a file that is torn or has other columns.
-pub(super) fn read(path: &Path) -> Result<Vec<RowAccuracy>> {
-    let reader = SerializedFileReader::new(File::open(path)?)?;
+pub(super) fn read(file: File) -> Result<Vec<RowAccuracy>> {
+    // The reader panics at some damaged files.
+    guarded::call(|| read_last(file)).unwrap_or_else(|| {
+        Err(ParquetError::General(
+            "it is no table that can be read".to_owned(),
+        ))
+    })
+}
+
+fn read_last(file: File) -> Result<Vec<RowAccuracy>> {
+    let reader = SerializedFileReader::new(file)?;
     let mut last = Vec::new();
     let mut last_round = None;
     for index in (0..reader.num_row_groups()).rev() {

@@ -70,10 +70,16 @@ impl Fixture {
         let run = self.run(&overlay, summary.lambda.unwrap(), &mut rng);
         put("metrics.jsonl", run.metrics);
         write_clients(&folder.join("clients.parquet"), &run.accuracies);
-        put(
-            "summary.json",
-            json!({ "parameters": PARAMETERS }).to_string(),
-        );
+        put("environment.json", "{}".to_owned());
+        let status = match self.finished {
+            true => "finished",
+            false => "interrupted",
+        };
+        let label = format!("made up with seed {}", self.seed);
+        let summary = json!({
+            "label": label, "status": status, "error": null, "clients": self.clients, "parameters": PARAMETERS,
+        });
+        put("summary.json", summary.to_string());
         if self.finished {
             put("DONE", "{}".to_owned());
         }

@@ -28,6 +28,14 @@ impl Holdings {
         }
     }
 
+    /// Whether the table is one of a run with so many clients. Clients without examples stand in the table of a text only.
+    pub(super) fn fits(&self, clients: usize) -> bool {
+        match self {
+            Self::Labels(counts) => counts.holders() <= clients,
+            Self::Text(counts) => counts.clients() == clients,
+        }
+    }
+
     /// The chart of them.
     pub(super) fn chart(&self, id: String) -> Chart {
         match self {

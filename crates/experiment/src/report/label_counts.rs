@@ -40,11 +40,26 @@ impl LabelCounts {
             .unwrap_or(0)
             .max(clients);
         let classes = entries.iter().map(|entry| entry.1 + 1).max().unwrap_or(0);
-        let mut counts = vec![vec![0; clients]; classes];
+        if clients > LIMIT || clients.saturating_mul(classes) > MOST_COUNTS {
+            return Err(format!(
+                "it names {clients} clients and {classes} labels, more than can be shown"
+            ));
+        }
+        let mut counts = vec![vec![0_u32; clients]; classes];
         for (client, label, examples) in entries {
-            counts[label][client] += examples;
+            let count = &mut counts[label][client];
+            *count = count.saturating_add(examples);
         }
         Ok(Self { counts, clients })
+    }
+
+    /// One more than the highest client that holds an example.
+    pub(super) fn holders(&self) -> usize {
+        let holds = |client: &usize| self.counts.iter().any(|label| label[*client] > 0);
+        (0..self.clients)
+            .rev()
+            .find(holds)
+            .map_or(0, |client| client + 1)
     }
 
     /// Number of labels `C`.
@@ -55,7 +70,10 @@ impl LabelCounts {
     /// `[N]`: examples of each client.
     pub(super) fn examples(&self) -> Vec<u32> {
         (0..self.clients)
-            .map(|client| self.counts.iter().map(|row| row[client]).sum())
+            .map(|client| {
+                let counts = self.counts.iter().map(|row| row[client]);
+                counts.fold(0, u32::saturating_add)
+            })
             .collect()
     }
 
@@ -67,8 +85,11 @@ impl LabelCounts {
     }
 }
 
-/// Most clients and labels that a line may name, so that a damaged file cannot ask for all memory.
+/// Most clients that a line may name.
 const LIMIT: usize = 10_000_000;
+
+/// Most counts of examples, clients times labels, so that a damaged file cannot ask for all memory.
+const MOST_COUNTS: usize = 1 << 27;
 
 fn parse_line(line: &str) -> Option<(usize, usize, u32)> {
     let mut fields = line.split(',').map(str::trim);
@@ -101,5 +122,10 @@ mod tests {
                 .starts_with("line 1: ")
         );
         assert!(LabelCounts::parse("client,label,examples\n99999999999,0,1\n", 1).is_err());
+        let error = LabelCounts::parse("client,label,examples\n9999999,60000,1\n", 1).unwrap_err();
+        assert!(
+            error.contains("10000000 clients and 60001 labels"),
+            "{error}"
+        );
     }
 }

@@ -1,14 +1,15 @@
 //! The report: one HTML file about one run or several, which opens anywhere without a network.
 //!
 //! A report is made from what runs left in their folders alone, so it can be made again at any time, of finished, failed
-//! and running runs alike. Its path: [`run_folder`] reads, [`group`] takes runs that differ in their seed only as one
+//! and running runs alike. Its path: [`gathering`] finds the runs,
+//! [`run_folder`] reads each, [`group`] takes runs that differ in their seed only as one
 //! and names what distinguishes the groups, a file for each figure makes it, and [`page`] puts them together with
-//! style, script and the plotting library.
+//! style, script and the plotting library. A run of which something is missing or damaged is left out, named on the page,
+//! and never keeps the others from it.
 
-use crate::results::{persist, temporary};
-use std::collections::BTreeSet;
+use crate::results::{persist, remove_leftovers, temporary};
 use std::fs;
-use std::io::BufWriter;
+use std::io::{self, BufWriter, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 mod axes;
@@ -24,11 +25,15 @@ mod error;
 mod escape;
 mod evaluation_log;
 mod final_accuracies;
+mod finished_run;
 mod force_layout;
+mod gathering;
 mod group;
 mod headline;
 mod holdings;
 mod label_counts;
+mod left_out;
+mod outcome;
 mod overlay_cards;
 mod overlay_drawing;
 mod overlay_layout;
@@ -41,6 +46,7 @@ mod plotly_script;
 mod quantised_section;
 mod quantity_text;
 mod run_folder;
+mod run_order;
 mod setting_label;
 mod settings;
 mod spectrum_chart;
@@ -57,8 +63,18 @@ mod tests;
 use crate::churn::ChurnRun;
 use document::Document;
 pub use error::ReportError;
+use gathering::Gathered;
+pub(crate) use left_out::AGAIN;
+pub use left_out::LeftOut;
 use meshfold_topology::protocol::ChurnTrace;
+use plotly_script::Script;
 use run_folder::RunFolder;
+
+/// The file name of a run's report.
+pub const PAGE: &str = "report.html";
+
+/// How every page ends.
+const END: [u8; 8] = *b"</html>\n";
 
 /// Packs the plotting library's script, 2 MB that stay for all reports to come. It takes some 20 MB while it lasts: called
 /// before a run holds much, they do not come on top.
@@ -66,32 +82,49 @@ pub fn prepare_reports() {
     plotly_script::packed();
 }
 
-/// Writes one self-contained HTML page about the runs in these folders to `out`.
+/// Writes one self-contained HTML page about the runs in these folders to `out`, and returns what it leaves out.
 ///
-/// Each folder is a run (`runs/<name>/<id>`) or holds runs (`runs/<name>`), which are then taken in order; a run
-/// named twice counts once. Runs that differ in their seed only are grouped. The folder of `out` is made if it is
-/// missing, and the page appears whole or not at all.
+/// Each folder is a run (`runs/<name>/<id>`) or holds runs (`runs/<name>`), which are then taken in the order of their
+/// sweep; a run named twice counts once. Runs that differ in their seed only are grouped. A run of which something is
+/// missing or damaged is left out, and so is a folder that holds no run; the page names them. The folder of `out` is made if
+/// it is missing, and the page appears whole or not at all.
 ///
 /// # Errors
-/// [`ReportError::NoRuns`], [`ReportError::NotARun`], [`ReportError::Read`] and [`ReportError::Content`] for what is
-/// given; [`ReportError::Write`] if the page cannot be written.
-pub fn write_report(runs: &[PathBuf], out: &Path) -> Result<(), ReportError> {
-    let mut seen = BTreeSet::new();
-    let mut folders = Vec::new();
-    for given in runs {
-        for folder in run_folder::expand(given)? {
-            if seen.insert(fs::canonicalize(&folder).unwrap_or_else(|_| folder.clone())) {
-                folders.push(RunFolder::read(&folder)?);
-            }
+/// [`ReportError::NoRuns`], [`ReportError::NotARun`] and [`ReportError::NothingLeft`] if there is no run for the page;
+/// [`ReportError::Write`] if it cannot be written.
+pub fn write_report(runs: &[PathBuf], out: &Path) -> Result<Vec<LeftOut>, ReportError> {
+    let gathered = Gathered::of(runs)?;
+    write_whole(out, &page::page(&gathered, Script::Inside)?)?;
+    Ok(gathered.left_out)
+}
+
+/// Writes the page `report.html` of the run in `folder`, unless a whole one is there.
+///
+/// The page of a run that is alone in its experiment is self-contained. With `in_sweep`, or where other runs lie beside it,
+/// they share one copy of the plotting library, 1.9 MB, in the folder above.
+///
+/// # Errors
+/// Those of reading the run, and [`ReportError::Write`].
+pub fn write_run_report(folder: &Path, in_sweep: bool) -> Result<(), ReportError> {
+    let page = folder.join(PAGE);
+    if is_whole(&page) {
+        return Ok(());
+    }
+    let mut gathered = Gathered::default();
+    gathered.runs.push(RunFolder::read(folder)?);
+    let script = match folder.parent() {
+        Some(above) if in_sweep || gathering::has_other_runs(above, folder) => {
+            Script::shared(above).map_err(|source| ReportError::write(above, source))?
         }
-    }
-    if folders.is_empty() {
-        return Err(ReportError::NoRuns);
-    }
-    write_whole(out, &page::page(&folders)?).map_err(|source| ReportError::Write {
-        path: out.to_owned(),
-        source,
-    })
+        _ => Script::Inside,
+    };
+    write_whole(&page, &page::page(&gathered, script)?)
+}
+
+/// What is missing or damaged of the run in `folder`, if anything is.
+pub(crate) fn damage(folder: &Path) -> Option<LeftOut> {
+    let read = RunFolder::read(folder);
+    read.err().map(|error| LeftOut::new(folder, error))
 }
 
 /// Writes one self-contained HTML page about simulations of overlays under churn to `out`; `title` is its heading.
@@ -106,21 +139,34 @@ pub fn write_churn_report(
     if runs.is_empty() {
         return Err(ReportError::NoRuns);
     }
-    write_whole(out, &churn_page::page(title, runs)).map_err(|source| ReportError::Write {
-        path: out.to_owned(),
-        source,
-    })
+    write_whole(out, &churn_page::page(title, runs))
 }
 
 /// Writes the page `out` whole or not at all.
-fn write_whole(out: &Path, page: &Document) -> std::io::Result<()> {
-    let folder = match out.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
+fn write_whole(out: &Path, page: &Document) -> Result<(), ReportError> {
+    let write = || -> io::Result<()> {
+        let folder = match out.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let name = out.file_name().ok_or(io::ErrorKind::IsADirectory)?;
+        fs::create_dir_all(folder)?;
+        remove_leftovers(folder);
+        let mut file = BufWriter::new(temporary(folder)?);
+        page.write(&mut file)?;
+        persist(file.into_inner()?, &folder.join(name))
     };
-    let name = out.file_name().ok_or(std::io::ErrorKind::IsADirectory)?;
-    fs::create_dir_all(folder)?;
-    let mut file = BufWriter::new(temporary(folder)?);
-    page.write(&mut file)?;
-    persist(file.into_inner()?, &folder.join(name))
+    write().map_err(|source| ReportError::write(out, source))
+}
+
+/// Whether `page` is a page that was written to its end.
+fn is_whole(page: &Path) -> bool {
+    let ends = || -> io::Result<bool> {
+        let mut file = fs::File::open(page)?;
+        let mut end = [0; END.len()];
+        file.seek(SeekFrom::End(-(END.len() as i64)))?;
+        file.read_exact(&mut end)?;
+        Ok(end == END)
+    };
+    ends().unwrap_or(false)
 }

@@ -125,18 +125,22 @@ fn edge_stroke(edges: &[([i32; 2], [i32; 2])]) -> (f64, f64) {
 }
 
 /// All edges, or about `most` of them, spread over the overlay without a pattern and always the same ones.
-fn sampled_edges(overlay: &Overlay, most: usize) -> impl Iterator<Item = (u32, u32)> {
+fn sampled_edges(overlay: &Overlay, most: usize) -> Box<dyn Iterator<Item = (u32, u32)> + '_> {
     let total = overlay.edge_count();
+    if overlay.listed_arcs() == 0 && total > most {
+        // The edges are not there one by one to be chosen from.
+        let scattered = |index: usize| (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let place = |index| ((u128::from(scattered(index)) * total as u128) >> 64) as usize;
+        return Box::new(overlay.edges_at((0..most).map(place).collect()).into_iter());
+    }
     let share = (most as f64 / total.max(1) as f64).min(1.0);
     let limit = (share * f64::from(u32::MAX)) as u64;
     let chosen = move |index: usize| {
         total <= most || (index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 < limit
     };
-    overlay
-        .edges()
-        .enumerate()
-        .filter(move |(index, _)| chosen(*index))
-        .map(|(_, edge)| edge)
+    let edges = overlay.edges().enumerate();
+    let sample = edges.filter(move |(index, _)| chosen(*index));
+    Box::new(sample.map(|(_, edge)| edge))
 }
 
 fn class(accuracy: Option<f64>, range: (f64, f64)) -> String {

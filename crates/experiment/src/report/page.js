@@ -22,9 +22,19 @@
   };
   const groupOf = (trace) => (trace.legendgroup ? Number(trace.legendgroup.slice(1)) : null);
 
+  // The plotting library lies in the page, or in a file above its folder, which the page's copies may lack.
+  const packedLibrary = () => {
+    const inside = document.getElementById("plotly-packed");
+    const packed = inside ? inside.textContent.trim() : window.plotlyPacked;
+    if (packed) return packed;
+    const file = document.getElementById("plotly-above").getAttribute("src").replace("../", "");
+    throw new Error(`the file ${file} is not in the folder above that of this page. Copy it there as well, or write a page that is complete in itself: meshfold report FOLDER`);
+  };
+
   // The unpacked script defines Plotly; it is the only thing that is slow here.
   const unpack = async () => {
-    const packed = document.getElementById("plotly-packed").textContent.trim();
+    const packed = packedLibrary();
+    if (!("DecompressionStream" in window)) throw new Error("it needs a browser of 2023 or later");
     const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     const script = document.createElement("script");
@@ -213,7 +223,7 @@
       const div = document.getElementById(`chart-${id}`);
       const message = document.createElement("p");
       message.className = "failure";
-      message.textContent = `This plot could not be drawn: ${error.message}. It needs a browser of 2023 or later.`;
+      message.textContent = `This plot could not be drawn: ${error.message}.`;
       div.replaceChildren(message);
     }
   }

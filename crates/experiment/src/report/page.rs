@@ -3,14 +3,17 @@
 use super::axes::axes;
 use super::configuration;
 use super::curve_charts;
-use super::document::{Document, Section, charts, columns};
+use super::document::{self, Document, Section, charts, columns};
 use super::error::ReportError;
 use super::escape::html;
+use super::gathering::Gathered;
 use super::group::Group;
 use super::headline;
+use super::left_out::LeftOut;
 use super::overlay_section;
 use super::palette::{self, SERIES};
 use super::partition_section;
+use super::plotly_script::Script;
 use super::quantised_section;
 use super::quantity_text::{lambda_range, percent};
 use super::run_folder::RunFolder;
@@ -18,11 +21,15 @@ use super::spread_chart;
 use super::summary_table;
 use serde_json::{Value, json};
 
+/// Most runs that are named among those left out.
+const NAMED: usize = 20;
+
 /// The page about these runs, at least one.
 ///
 /// # Errors
-/// [`ReportError::Read`] and [`ReportError::Content`] for files that are read only where they are shown.
-pub(super) fn page(runs: &[RunFolder]) -> Result<Document, ReportError> {
+/// [`ReportError::Read`] and [`ReportError::Content`] for files that are read again where they are shown.
+pub(super) fn page(gathered: &Gathered, script: Script) -> Result<Document, ReportError> {
+    let Gathered { runs, left_out } = gathered;
     let groups = Group::all(runs);
     let charted = &groups[..groups.len().min(SERIES)];
     let mut sections = vec![glance(charted)];
@@ -35,18 +42,20 @@ pub(super) fn page(runs: &[RunFolder]) -> Result<Document, ReportError> {
     sections.extend(partition_section::section(charted)?);
     sections.push(configurations(&groups));
     let header = format!(
-        "<p class=\"headline\">{}</p>{}{}",
+        "<p class=\"headline\">{}</p>{}{}{}",
         html(&headline::sentences(&groups)),
         configuration::shared(&groups),
+        left_out_notice(left_out),
         notices(runs, &groups, charted.len()),
     );
     Ok(Document {
         title: title(runs),
         header,
         toolbar: toolbar(charted),
-        footer: footer(runs),
+        footer: document::footer(&source(runs), &script),
         data: data(charted, &sections),
         sections,
+        script,
     })
 }
 
@@ -139,6 +148,27 @@ fn title(runs: &[RunFolder]) -> String {
     }
 }
 
+/// Which runs are left out, and why.
+fn left_out_notice(left_out: &[LeftOut]) -> String {
+    let named = left_out.iter().take(NAMED);
+    let mut items: String = named
+        .map(|run| {
+            let (name, reason) = (html(&run.name()), html(&run.reason()));
+            format!("<li><strong>{name}</strong> is left out: {reason}.</li>")
+        })
+        .collect();
+    if left_out.len() > NAMED {
+        items.push_str(&format!(
+            "<li>{} more are left out.</li>",
+            left_out.len() - NAMED
+        ));
+    }
+    match items.is_empty() {
+        true => items,
+        false => format!("<ul class=\"notices\" id=\"left-out\">{items}</ul>"),
+    }
+}
+
 fn notices(runs: &[RunFolder], groups: &[Group<'_>], charted: usize) -> String {
     let mut items = Vec::new();
     for group in groups {
@@ -216,7 +246,8 @@ fn toolbar(groups: &[Group<'_>]) -> String {
     )
 }
 
-fn footer(runs: &[RunFolder]) -> String {
+/// The runs that the page was written from.
+fn source(runs: &[RunFolder]) -> String {
     let ids: Vec<&str> = runs.iter().map(|run| run.id.as_str()).take(24).collect();
     let more = if runs.len() > ids.len() {
         format!(" and {} more", runs.len() - ids.len())
@@ -225,9 +256,7 @@ fn footer(runs: &[RunFolder]) -> String {
     };
     let plural = if runs.len() == 1 { "" } else { "s" };
     format!(
-        "<footer><p>Written by Meshfold {} from the records of run{plural} {}{more}. This page is complete in \
-         itself and asks nothing of the network. Plots by plotly.js, which is under the MIT licence.</p></footer>",
-        env!("CARGO_PKG_VERSION"),
+        " from the records of run{plural} {}{more}",
         html(&ids.join(", "))
     )
 }

@@ -3,18 +3,28 @@
 use super::error::ReportError;
 use super::evaluation_log::{self, Evaluation};
 use super::final_accuracies::{self, RowAccuracy};
+use super::finished_run;
+use super::gathering::has_records;
 use super::holdings::Holdings;
+use super::outcome::Outcome;
 use super::settings::Settings;
+use crate::results::DONE;
+use crate::text_file::read_text;
 use meshfold_topology::{Overlay, OverlaySummary, parse_edge_list};
-use serde_json::Value;
+use serde::de::DeserializeOwned;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+/// The most bytes of a file that is read: far more than any run writes.
+const MOST_BYTES: u64 = 1 << 30;
+/// The most nodes of an overlay, so that a damaged file cannot ask for all memory.
+const MOST_NODES: usize = 10_000_000;
+
 /// One run as it stands on disk, finished or not.
 #[derive(Clone, Debug)]
 pub(super) struct RunFolder {
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     /// The folder's name.
     pub(super) id: String,
     pub(super) settings: Settings,
@@ -30,54 +40,58 @@ pub(super) struct RunFolder {
 }
 
 impl RunFolder {
-    /// Reads the folder of one run. Files that are not there are left out; `clients.parquet`, which an interruption may
-    /// tear, becomes a notice.
+    /// Reads the folder of one run. What a run that goes on has yet to write is left out. Overlay and partition are read
+    /// as well and let go of, so that damage to them is known here.
     ///
     /// # Errors
-    /// [`ReportError::NotARun`] without a `config.yaml`; [`ReportError::Read`] and [`ReportError::Content`] for files
-    /// that exist but cannot be read.
+    /// [`ReportError::NotARun`] if no run has begun in the folder. [`ReportError::Missing`] if a file is not there though
+    /// the run is past the point where it was written, [`ReportError::Read`] and [`ReportError::Content`] for files that
+    /// cannot be read.
     pub(super) fn read(folder: &Path) -> Result<Self, ReportError> {
-        let config = folder.join("config.yaml");
-        let Some(text) = text_of(&config)? else {
-            return Err(ReportError::NotARun {
-                folder: folder.to_owned(),
-            });
-        };
-        let settings = Settings::parse(&text).map_err(|found| ReportError::Content {
-            path: config,
-            found,
-        })?;
-        let summary = |text: &str| serde_json::from_str(text).map_err(|error| error.to_string());
-        let overlay_summary: Option<OverlaySummary> =
-            parsed(&folder.join("overlay.json"), summary)?;
-        let ended = outcome(folder)?;
-        let mut notices = Vec::new();
+        let settings = settings(folder)?;
+        let is_finished = folder.join(DONE).is_file();
+        if is_finished {
+            finished_run::expect_files(folder, &settings)?;
+        }
+        let outcome = Outcome::read(folder)?;
         let evaluations =
             parsed(&folder.join("metrics.jsonl"), evaluation_log::parse)?.unwrap_or_default();
-        if !folder.join("DONE").exists() {
+        let mut notices = Vec::new();
+        if !is_finished {
             notices.push(unfinished(&settings, &evaluations));
-            notices.extend(failure(&ended));
+            let failure = outcome.error.as_ref();
+            notices.extend(failure.map(|error| format!("it failed: {error}")));
         }
-        Ok(Self {
+        let run = Self {
             folder: folder.to_owned(),
             id: folder_name(folder),
-            overlay_summary,
-            parameters: ended.get("parameters").and_then(Value::as_u64),
-            final_accuracies: final_accuracies_of(folder, &mut notices),
+            overlay_summary: overlay_summary(folder, &settings, &outcome)?,
+            parameters: outcome.parameters,
+            final_accuracies: final_accuracies_of(folder)?,
             settings,
             evaluations,
             notices,
-        })
+        };
+        let (_, holdings) = (run.overlay()?, run.partition()?);
+        if is_finished {
+            finished_run::expect_end(&run, &outcome, holdings.as_ref())?;
+        }
+        Ok(run)
     }
 
-    /// The overlay, absent as its summary is. It is read when asked for: the edges of many runs can be much to hold.
+    /// The overlay, absent as its summary is. It is read when asked for: the edges of many runs can be much to hold. Those of
+    /// a complete overlay are known without their list.
     ///
     /// # Errors
     /// As [`RunFolder::read`].
     pub(super) fn overlay(&self) -> Result<Option<Overlay>, ReportError> {
+        let every_two = |nodes: usize| nodes.checked_mul(nodes.saturating_sub(1));
         match &self.overlay_summary {
+            Some(summary) if every_two(summary.nodes) == Some(2 * summary.edges) => {
+                Ok(Overlay::complete(summary.nodes).ok())
+            }
             Some(summary) => parsed(&self.folder.join("overlay.edges"), |text| {
-                overlay(summary.nodes, text)
+                overlay(summary, text)
             }),
             None => Ok(None),
         }
@@ -90,6 +104,7 @@ impl RunFolder {
     pub(super) fn partition(&self) -> Result<Option<Holdings>, ReportError> {
         let clients = self.settings.clients().unwrap_or(0);
         parsed(&self.folder.join("partition.csv"), |text| {
+            expect_whole_lines(text)?;
             Holdings::parse(text, clients)
         })
     }
@@ -109,41 +124,44 @@ impl RunFolder {
     }
 }
 
-/// The run folders that a path stands for: itself, or its subfolders in order if they are runs.
-///
-/// # Errors
-/// [`ReportError::NotARun`] if there are none, [`ReportError::Read`] if the folder cannot be listed.
-pub(super) fn expand(folder: &Path) -> Result<Vec<PathBuf>, ReportError> {
-    let is_run = |path: &Path| path.join("config.yaml").is_file();
-    if is_run(folder) {
-        return Ok(vec![folder.to_owned()]);
-    }
-    let not_a_run = || ReportError::NotARun {
-        folder: folder.to_owned(),
+/// The configuration of the run in `folder`.
+fn settings(folder: &Path) -> Result<Settings, ReportError> {
+    let path = folder.join("config.yaml");
+    let parse = |text: &str| {
+        expect_whole_lines(text)?;
+        Settings::parse(text)
     };
-    if !folder.is_dir() {
-        return Err(not_a_run());
-    }
-    let unreadable = |source| ReportError::Read {
-        path: folder.to_owned(),
-        source,
-    };
-    let mut runs = Vec::new();
-    for entry in fs::read_dir(folder).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
-        if is_run(&path) {
-            runs.push(path);
-        }
-    }
-    runs.sort();
-    if runs.is_empty() {
-        Err(not_a_run())
-    } else {
-        Ok(runs)
+    match parsed(&path, parse)? {
+        Some(settings) => Ok(settings),
+        None if has_records(folder) => Err(ReportError::Missing { path }),
+        None => Err(ReportError::NotARun {
+            folder: folder.to_owned(),
+        }),
     }
 }
 
-fn folder_name(folder: &Path) -> String {
+/// The content of `overlay.json`.
+fn overlay_summary(
+    folder: &Path,
+    settings: &Settings,
+    outcome: &Outcome,
+) -> Result<Option<OverlaySummary>, ReportError> {
+    let most = outcome.clients.or(settings.clients());
+    let most = most.unwrap_or(MOST_NODES).min(MOST_NODES);
+    parsed(&folder.join("overlay.json"), |text| {
+        let summary: OverlaySummary = object(text)?;
+        match summary.nodes > most {
+            true => Err(format!(
+                "it names {} nodes of at most {most}",
+                summary.nodes
+            )),
+            false => Ok(summary),
+        }
+    })
+}
+
+/// The last part of the path.
+pub(super) fn folder_name(folder: &Path) -> String {
     let whole = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
     whole.file_name().map_or_else(
         || "run".to_owned(),
@@ -164,37 +182,48 @@ fn unfinished(settings: &Settings, evaluations: &[Evaluation]) -> String {
     }
 }
 
-/// What `summary.json` says of the run; nothing while it goes on.
-fn outcome(folder: &Path) -> Result<Value, ReportError> {
-    let summary = |text: &str| serde_json::from_str(text).map_err(|error| error.to_string());
-    let summary = parsed(&folder.join("summary.json"), summary)?;
-    Ok(summary.unwrap_or_default())
-}
-
-/// Why the run failed, if it did.
-fn failure(outcome: &Value) -> Option<String> {
-    Some(format!("it failed: {}", outcome.get("error")?.as_str()?))
-}
-
-fn final_accuracies_of(folder: &Path, notices: &mut Vec<String>) -> Vec<RowAccuracy> {
+/// The last accuracies in `clients.parquet`; none if there is no such file yet.
+fn final_accuracies_of(folder: &Path) -> Result<Vec<RowAccuracy>, ReportError> {
     let path = folder.join("clients.parquet");
-    if !path.exists() {
-        return Vec::new();
+    match fs::File::open(&path) {
+        Ok(file) => final_accuracies::read(file).map_err(|error| ReportError::Content {
+            path,
+            found: error.to_string(),
+        }),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        Err(source) => Err(ReportError::Read { path, source }),
     }
-    final_accuracies::read(&path).unwrap_or_else(|error| {
-        notices.push(format!(
-            "clients.parquet cannot be read, so single clients are left out: {error}"
-        ));
-        Vec::new()
-    })
 }
 
-fn overlay(nodes: usize, text: &str) -> Result<Overlay, String> {
+/// The overlay that `text` lists, which must have the figures of its summary.
+fn overlay(summary: &OverlaySummary, text: &str) -> Result<Overlay, String> {
+    expect_whole_lines(text)?;
     let pairs = parse_edge_list(text).map_err(|error| error.to_string())?;
-    Overlay::from_edges(nodes, pairs).map_err(|error| error.to_string())
+    let (found, edges) = (pairs.len(), summary.edges);
+    if found != edges {
+        return Err(format!("it lists {found} of {edges} edges"));
+    }
+    Overlay::from_edges(summary.nodes, pairs).map_err(|error| error.to_string())
 }
 
-fn parsed<T>(
+/// Checks that the last line of a table is not cut off.
+fn expect_whole_lines(text: &str) -> Result<(), String> {
+    match text.is_empty() || text.ends_with('\n') {
+        true => Ok(()),
+        false => Err("its last line is cut off".to_owned()),
+    }
+}
+
+/// What the JSON object `text` holds. A list would be read by position, so it is refused.
+pub(super) fn object<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    match text.trim_start().starts_with(['{']) {
+        true => serde_json::from_str(text).map_err(|error| error.to_string()),
+        false => Err("it is no JSON object".to_owned()),
+    }
+}
+
+/// The content of the file at `path` as `parse` takes it; nothing if there is no such file.
+pub(super) fn parsed<T>(
     path: &Path,
     parse: impl FnOnce(&str) -> Result<T, String>,
 ) -> Result<Option<T>, ReportError> {
@@ -202,13 +231,17 @@ fn parsed<T>(
         path: path.to_owned(),
         found,
     };
-    text_of(path)?
-        .map(|text| parse(&text).map_err(content))
-        .transpose()
+    match text_of(path)? {
+        Some(text) => parse(&text).map(Some).map_err(|found| match text.trim() {
+            "" => content("it is empty".to_owned()),
+            _ => content(found),
+        }),
+        None => Ok(None),
+    }
 }
 
 fn text_of(path: &Path) -> Result<Option<String>, ReportError> {
-    match fs::read_to_string(path) {
+    match read_text(path, MOST_BYTES) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(source) => Err(ReportError::Read {

@@ -5,6 +5,10 @@ use super::*;
 use serde_json::Value;
 use tempfile::TempDir;
 
+mod left_out;
+mod order;
+mod shared_script;
+
 const THREE_REGULAR: &str = "{regular: {degree: 3}}";
 const COMPLETE: &str = "{complete: {}}";
 
@@ -302,7 +306,6 @@ fn an_unfinished_run_is_reported_as_such() {
     let metrics = broken.join("metrics.jsonl");
     let torn = fs::read_to_string(&metrics).unwrap() + "{\"round\":5,\"test_ac";
     fs::write(&metrics, torn).unwrap();
-    fs::write(broken.join("clients.parquet"), "PAR1 and no more").unwrap();
     fs::write(
         broken.join("summary.json"),
         "{\"status\": \"failed\", \"error\": \"row 3 is <not> finite\"}",
@@ -312,7 +315,6 @@ fn an_unfinished_run_is_reported_as_such() {
     assert!(page.contains("not finished: its last evaluation is of round 4 of 8"));
     assert!(page.contains("it is left out of the means"));
     assert!(page.contains("it failed: row 3 is &lt;not&gt; finite"));
-    assert!(page.contains("clients.parquet cannot be read"));
 }
 
 #[test]
@@ -342,31 +344,6 @@ fn a_run_that_has_just_begun_has_a_page() {
     assert!(
         !page.contains("<section id=\"overlays\">") && !page.contains("<section id=\"partition\">")
     );
-}
-
-#[test]
-fn what_cannot_be_reported_is_named() {
-    let folder = TempDir::new().unwrap();
-    let out = folder.path().join("report.html");
-    let message = |runs: &[PathBuf]| write_report(runs, &out).unwrap_err().to_string();
-    assert_eq!(
-        message(&[]),
-        "report: found 0 run folders, needed at least 1"
-    );
-    assert!(message(&[folder.path().join("nowhere")]).contains("nowhere: found no config.yaml"));
-    let run = Fixture {
-        clients: 10,
-        rounds: 3,
-        ..Fixture::default()
-    }
-    .write(folder.path());
-    fs::write(run.join("overlay.edges"), "0 1\n0 10\n").unwrap();
-    assert!(message(std::slice::from_ref(&run)).ends_with(
-        "overlay.edges: edge 0-10 leaves the overlay, whose 10 nodes are numbered from 0"
-    ));
-    fs::write(run.join("metrics.jsonl"), "{}\nnonsense\n{}\n").unwrap();
-    assert!(message(&[run]).contains("metrics.jsonl: line 2: "));
-    assert!(!out.exists());
 }
 
 #[test]

@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod lists;
+mod long_texts;
 mod methods;
+mod mutations;
 mod overlays;
 mod overrides;
 mod own_models;
@@ -49,6 +52,18 @@ fn seen(error: &ConfigError) -> Seen {
             .map(|help| help.to_string())
             .unwrap_or_default(),
     }
+}
+
+/// The error as the program draws it, and, to see that it can be done, as it draws it for readers of screens.
+fn drawn(error: &ConfigError) -> String {
+    let mut told = String::new();
+    let narrator = miette::NarratableReportHandler::new();
+    narrator.render_report(&mut told, error).unwrap();
+    let mut drawn = String::new();
+    let theme = miette::GraphicalTheme::unicode_nocolor();
+    let handler = miette::GraphicalReportHandler::new_themed(theme).with_wrap_lines(false);
+    handler.render_report(&mut drawn, error).unwrap();
+    drawn
 }
 
 fn refused(source: &Source) -> Seen {
@@ -106,10 +121,7 @@ fn errors_are_drawn_with_their_line() {
         &DataFolder::new("nowhere"),
     )
     .unwrap_err();
-    let handler =
-        miette::GraphicalReportHandler::new_themed(miette::GraphicalTheme::unicode_nocolor());
-    let mut drawn = String::new();
-    handler.render_report(&mut drawn, &error).unwrap();
+    let drawn = drawn(&error);
     for part in [
         "tiny.yaml:4:11",
         "4 │ topology: rnig",

@@ -81,7 +81,7 @@ fn edge_lists_name_their_line_and_the_experiments_line() {
         ),
         (
             "0 1 2\n".to_owned(),
-            "w.edges: line 1: expected two node numbers",
+            "w.edges: line 1, column 3: expected two node numbers",
         ),
         (
             "0 1\n".to_owned(),

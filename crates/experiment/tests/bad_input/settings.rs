@@ -114,7 +114,7 @@ fn numbers_that_stand_for_themselves_are_checked() {
         "0",
         "",
     );
-    let name = "name: found the text \"../up\", needed the name of a folder: without `/`, `\\` or control characters, \
+    let name = "name: found the text \"../up\", needed the name of a folder: at most 200 bytes, without `/`, `\\` or control characters, \
                 not starting with a dot";
     expect(&with("name", "name: ../up"), name, 1, "../up", "");
     let wide =
@@ -245,5 +245,17 @@ fn missing_dataset_files_say_where_they_were_looked_for_and_what_fetches_them() 
     assert!(
         seen.message.contains(&looked) && seen.message.contains("`meshfold data fetch mnist`"),
         "{seen:?}"
+    );
+}
+
+#[test]
+fn more_local_steps_than_can_be_counted_are_refused() {
+    expect(
+        &with("local", "    local: {epochs: 4000000000}"),
+        "algorithm.dfedavgm.local.epochs: found 4000000000, needed at most 1431655765: there are 3 steps in an epoch of the \
+         largest client",
+        8,
+        "4000000000",
+        "",
     );
 }

@@ -128,7 +128,7 @@ fn wrong_types_say_what_is_needed() {
 
 #[test]
 fn text_that_is_no_experiment_is_refused() {
-    let open = "while parsing a flow mapping, did not find expected ',' or '}'";
+    let open = "needed `,` or `}` here: a bracket before is still open";
     expect(
         &with("model", "model: {mlp: {hidden: [20]}"),
         open,
@@ -138,7 +138,7 @@ fn text_that_is_no_experiment_is_refused() {
     );
     expect(
         &with("rounds", "name: again"),
-        "duplicate mapping key: name not allowed here",
+        "the key `name` is given twice",
         11,
         "name",
         "",

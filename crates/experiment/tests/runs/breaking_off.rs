@@ -1,15 +1,17 @@
 //! Breaking off, resuming, repeating and failing.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::sync::atomic::AtomicBool;
 
 use meshfold_experiment::{Ending, RunError, RunOptions, RunReport, Status, run};
+use safetensors::{Dtype, SafeTensors};
 
 use crate::tiny::{Case, Notes, files, rounds, timeless};
 
 /// A run with checkpoints, broken off after `stopped` rounds and resumed, against one that was not.
 fn assert_resumes(overrides: &[&str], stopped: usize, from: usize) {
-    let overrides = [overrides, &["checkpoint={every: 2}"]].concat();
+    let overrides = [overrides, &["checkpoint={every: 2, keep: true}"]].concat();
     let (uninterrupted, case) = (Case::new(&overrides), Case::new(&overrides));
     let whole = uninterrupted.run();
     let broken = case.run_until(stopped);
@@ -20,10 +22,21 @@ fn assert_resumes(overrides: &[&str], stopped: usize, from: usize) {
     assert_eq!(timeless(&resumed), timeless(&whole), "{overrides:?}");
     let table = |report: &RunReport| fs::read(report.folder.join("clients.parquet")).unwrap();
     assert_eq!(table(&resumed), table(&whole), "{overrides:?}");
-    let models = |report: &RunReport| {
-        fs::read(report.folder.join("checkpoint/round-7.safetensors")).unwrap()
-    };
-    assert_eq!(models(&resumed), models(&whole), "{overrides:?}");
+    assert_eq!(stacks(&resumed), stacks(&whole), "{overrides:?}");
+}
+
+/// The bytes of each stack in the checkpoint that a run kept.
+fn stacks(report: &RunReport) -> BTreeMap<String, Vec<u8>> {
+    let file = fs::read(report.folder.join("checkpoint.safetensors")).unwrap();
+    let tensors = SafeTensors::deserialize(&file).unwrap();
+    let stacks = tensors
+        .iter()
+        .filter(|(_, tensor)| tensor.dtype() == Dtype::F32);
+    let stacks: BTreeMap<_, _> = stacks
+        .map(|(name, tensor)| (name.to_owned(), tensor.data().to_vec()))
+        .collect();
+    assert!(stacks.contains_key("models"));
+    stacks
 }
 
 #[test]
@@ -67,8 +80,8 @@ fn what_methods_keep_between_rounds_is_resumed_bit_for_bit() {
 }
 
 #[test]
-fn between_evaluations_no_checkpoint_is_taken_so_that_no_training_loss_is_lost() {
-    assert_resumes(&["evaluate.every=3"], 5, 3);
+fn a_checkpoint_between_evaluations_holds_the_training_loss_so_far() {
+    assert_resumes(&["evaluate.every=3"], 5, 5);
 }
 
 #[test]
@@ -205,10 +218,14 @@ fn a_run_finished_by_another_version_or_device_is_kept_and_reported() {
     let done = r#"{"meshfold":"0.0.1","device":"cpu/abacus"}"#;
     fs::write(first.folder.join("DONE"), done).unwrap();
     match case.run().ending {
-        Ending::Skipped { by, differs } => {
+        Ending::Skipped {
+            by,
+            differs,
+            changed,
+        } => {
             assert_eq!(
-                (by.device.as_str(), by.meshfold.as_str(), differs),
-                ("cpu/abacus", "0.0.1", true)
+                (by.device.as_str(), by.meshfold.as_str(), differs, changed),
+                ("cpu/abacus", "0.0.1", true, None)
             );
         }
         other => panic!("{other:?}"),

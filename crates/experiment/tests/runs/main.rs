@@ -3,7 +3,12 @@
 #![allow(clippy::unwrap_used)]
 
 mod breaking_off;
+mod broken;
 mod changing;
+mod checkpoints;
+mod damaged;
+mod finishing;
+mod other_data;
 mod side_by_side;
 mod tiny;
 mod what_is_written;

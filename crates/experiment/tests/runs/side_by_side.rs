@@ -138,25 +138,6 @@ fn runs_at_the_same_time_have_the_bits_of_runs_alone() {
 }
 
 #[test]
-fn a_run_that_cannot_be_written_ends_the_others_after_their_round() {
-    let (plans, results) = (plans(), tempfile::tempdir().unwrap());
-    let attendant = Counting {
-        plans: plans.clone(),
-        ..Counting::default()
-    };
-    let in_the_way = results
-        .path()
-        .join("tiny")
-        .join(&plans[2].id)
-        .join("metrics.jsonl");
-    fs::create_dir_all(in_the_way).unwrap();
-    let (stop, options) = (AtomicBool::new(false), options(&results, 1));
-    let error = run_all(&plans, &options, 1, &stop, &attendant).unwrap_err();
-    assert!(error.to_string().contains("metrics.jsonl"), "{error}");
-    assert!(attendant.ended.into_inner().unwrap().into_iter().eq([0, 1]));
-}
-
-#[test]
 fn after_a_stop_no_run_begins() {
     let (plans, results) = (plans(), tempfile::tempdir().unwrap());
     let attendant = Counting {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use meshfold_data::{DataFolder, Splits};
@@ -33,7 +33,12 @@ pub(crate) struct Case {
 
 impl Case {
     pub(crate) fn new(overrides: &[&str]) -> Self {
-        let folder = DataFolder::new("unused");
+        Self::with_data(Path::new("unused"), overrides)
+    }
+
+    /// With datasets in `folder`.
+    pub(crate) fn with_data(folder: &Path, overrides: &[&str]) -> Self {
+        let folder = DataFolder::new(folder);
         let source = Source::new("tiny.yaml", YAML).with_overrides(overrides.iter().copied());
         let plan = plan(&source, &folder).unwrap().remove(0);
         let data = plan.config.dataset.load(&folder).unwrap();
@@ -42,6 +47,11 @@ impl Case {
             data,
             results: tempfile::tempdir().unwrap(),
         }
+    }
+
+    /// The folder of the run.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.results.path().join("tiny").join(&self.plan.id)
     }
 
     pub(crate) fn options(&self) -> RunOptions {
@@ -68,6 +78,27 @@ impl Case {
         self.run_with(&self.options())
     }
 
+    /// Runs to the end, watched by `observer`.
+    pub(crate) fn run_watched(&self, observer: &mut dyn Observer) -> RunReport {
+        let stop = AtomicBool::new(false);
+        run(&self.plan, &self.data, &self.options(), &stop, observer).unwrap()
+    }
+
+    /// The same case with the files that a process leaves that is killed in `round`.
+    pub(crate) fn killed_in(self, round: usize) -> Self {
+        let left = tempfile::tempdir().unwrap();
+        let mut witness = Witness {
+            round,
+            from: self.folder(),
+            to: left.path().join("tiny").join(&self.plan.id),
+        };
+        self.run_watched(&mut witness);
+        Self {
+            results: left,
+            ..self
+        }
+    }
+
     /// Runs until `round` is done and then asks to stop.
     pub(crate) fn run_until(&self, round: usize) -> RunReport {
         let stop = AtomicBool::new(false);
@@ -85,6 +116,30 @@ impl Observer for Stopper<'_> {
     fn round(&mut self, progress: &RoundProgress) {
         self.stop
             .store(progress.round >= self.round, Ordering::Relaxed);
+    }
+}
+
+/// Copies the folder of a run while it goes on.
+struct Witness {
+    round: usize,
+    from: PathBuf,
+    to: PathBuf,
+}
+
+impl Observer for Witness {
+    fn round(&mut self, progress: &RoundProgress) {
+        if progress.round == self.round {
+            copy_files(&self.from, &self.to);
+        }
+    }
+}
+
+/// Makes `to` a folder with the files of `from` and no others.
+pub(crate) fn copy_files(from: &Path, to: &Path) {
+    fs::remove_dir_all(to).ok();
+    fs::create_dir_all(to).unwrap();
+    for name in files(from) {
+        fs::copy(from.join(&name), to.join(&name)).unwrap();
     }
 }
 
@@ -127,6 +182,12 @@ pub(crate) fn timeless(report: &RunReport) -> Vec<String> {
         .into_iter()
         .map(|record| serde_json::to_string(&timeless(record)).unwrap())
         .collect()
+}
+
+/// The records without their time, and the table of clients.
+pub(crate) fn results(report: &RunReport) -> (Vec<String>, Vec<u8>) {
+    let table = fs::read(report.folder.join("clients.parquet")).unwrap();
+    (timeless(report), table)
 }
 
 pub(crate) fn files(folder: &Path) -> BTreeSet<String> {

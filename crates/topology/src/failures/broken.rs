@@ -54,7 +54,9 @@ impl Failures {
             let mut rng = rng(index, draw);
             if let Some(clients) = &failure.clients {
                 let for_good = failure.until_round.is_none() && !failure.is_drawn_anew();
-                for client in clients.of(|| (0..overlay.nodes() as u32).collect(), &mut rng) {
+                let at =
+                    |places: Vec<usize>| places.into_iter().map(|place| place as u32).collect();
+                for client in clients.of(overlay.nodes(), at, &mut rng) {
                     let client = client as usize;
                     if client < broken.alive.len() {
                         broken.alive[client] = false;
@@ -63,7 +65,8 @@ impl Failures {
                 }
             }
             if let Some(edges) = &failure.edges {
-                let lost = edges.of(|| overlay.edges().collect(), &mut rng);
+                let at = |places| overlay.edges_at(places);
+                let lost = edges.of(overlay.edge_count(), at, &mut rng);
                 let lost = lost.into_iter().flat_map(|edge| existing(overlay, edge));
                 broken.lost_edges.extend(lost);
             }
@@ -119,19 +122,19 @@ impl Failure {
 }
 
 impl<T: Copy> Target<T> {
-    /// Those who fail out of all, in no particular order.
-    fn of(&self, all: impl FnOnce() -> Vec<T>, rng: &mut ChaCha8Rng) -> Vec<T> {
-        if let Self::List(list) = self {
-            return list.clone();
-        }
-        let all = all();
+    /// Those who fail out of `all`, in no particular order; `at` gives those at some of the places `0..all`.
+    fn of(
+        &self,
+        all: usize,
+        at: impl FnOnce(Vec<usize>) -> Vec<T>,
+        rng: &mut ChaCha8Rng,
+    ) -> Vec<T> {
         let count = match self {
-            Self::Count(count) => (*count).min(all.len()),
-            Self::Share(share) => number(*share, all.len()),
-            Self::List(_) => all.len(),
+            Self::List(list) => return list.clone(),
+            Self::Count(count) => (*count).min(all),
+            Self::Share(share) => number(*share, all),
         };
-        let drawn = rand::seq::index::sample(rng, all.len(), count);
-        drawn.into_iter().map(|place| all[place]).collect()
+        at(rand::seq::index::sample(rng, all, count).into_vec())
     }
 }
 
@@ -148,8 +151,8 @@ fn existing(overlay: &Overlay, (a, b): (u32, u32)) -> Option<(u32, u32)> {
         true => (a, b),
         false => (a.min(b), a.max(b)),
     };
-    let exists = (from.max(to) as usize) < overlay.nodes()
-        && overlay.listeners(from as usize).binary_search(&to).is_ok();
+    let exists =
+        (from.max(to) as usize) < overlay.nodes() && overlay.listeners(from as usize).contains(&to);
     exists.then_some((from, to))
 }
 

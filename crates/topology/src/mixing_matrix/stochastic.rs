@@ -84,9 +84,11 @@ impl MixingMatrix {
     /// Whether every row sums to one within `tolerance`.
     #[must_use]
     pub fn is_row_stochastic(&self, tolerance: f64) -> bool {
-        self.row_sums()
-            .iter()
-            .all(|sum| (sum - 1.0).abs() <= tolerance)
+        let is_one = |sum: f64| (sum - 1.0).abs() <= tolerance;
+        match &self.storage {
+            Storage::Average { rows, weights } => *rows == 0 || is_one(weights.iter().sum()),
+            _ => self.row_sums().into_iter().all(is_one),
+        }
     }
 
     /// Whether W is square and every row and every column sums to one within `tolerance`, so that mixing keeps the mean.
@@ -95,12 +97,14 @@ impl MixingMatrix {
     /// [`MixingMatrix::min_self_weight`].
     #[must_use]
     pub fn is_doubly_stochastic(&self, tolerance: f64) -> bool {
-        self.rows() == self.columns
-            && self.is_row_stochastic(tolerance)
-            && self
-                .column_sums()
-                .iter()
-                .all(|sum| (sum - 1.0).abs() <= tolerance)
+        let is_one = |sum: f64| (sum - 1.0).abs() <= tolerance;
+        let columns_sum_to_one = || match &self.storage {
+            Storage::Average { rows, weights } => {
+                weights.iter().all(|weight| is_one(weight * *rows as f64))
+            }
+            _ => self.column_sums().into_iter().all(is_one),
+        };
+        self.rows() == self.columns && self.is_row_stochastic(tolerance) && columns_sum_to_one()
     }
 
     /// The smallest weight on the diagonal; below zero, a node partly subtracts its own model.

@@ -1,6 +1,7 @@
 //! Overlays whose edges go one way.
 
-use super::{Graph, Overlay, checked, rows};
+use super::links::Links;
+use super::{Neighbours, Overlay, check_edge, check_nodes, links};
 use crate::TopologyError;
 
 impl Overlay {
@@ -12,14 +13,46 @@ impl Overlay {
         nodes: usize,
         arcs: impl IntoIterator<Item = (u32, u32)>,
     ) -> Result<Self, TopologyError> {
-        let arcs = checked(nodes, arcs)?;
+        check_nodes(nodes)?;
+        let checked = arcs.into_iter().map(|arc| check_edge(arc, nodes));
+        let arcs = checked.collect::<Result<Vec<_>, _>>()?;
         let heard = arcs.iter().map(|&(from, to)| (to, from)).collect();
-        Ok(Self {
-            graph: rows(nodes, heard),
-            listeners: Some(rows(nodes, arcs)),
-            groups: None,
-            examples: None,
-        })
+        let heard = links(nodes, heard)?;
+        Ok(Self::of(heard, Some(links(nodes, arcs)?)))
+    }
+
+    /// The overlay on which only the nodes of `heard` send to their neighbours and the others only listen, groups and
+    /// examples kept.
+    ///
+    /// # Panics
+    /// Unless there is one entry of `heard` for each node.
+    #[must_use]
+    pub fn hearing_only(&self, heard: &[bool]) -> Self {
+        assert_eq!(heard.len(), self.nodes(), "one entry of heard per node");
+        let is_heard = |node: &u32| heard[*node as usize];
+        let nodes = self.nodes();
+        let hearing = match (self.is_directed(), self.links.members()) {
+            (false, Some(members)) => {
+                let senders: Vec<u32> = members.iter().copied().filter(is_heard).collect();
+                let links = Links::between(nodes, members.to_vec(), senders.clone());
+                Self::of(
+                    links,
+                    Some(Links::between(nodes, senders, members.to_vec())),
+                )
+            }
+            _ => {
+                let arcs = (0..nodes as u32).flat_map(|to| {
+                    let senders = self.neighbours(to as usize).iter().copied();
+                    senders.filter(is_heard).map(move |from| (from, to))
+                });
+                Self::directed(nodes, arcs).expect("the arcs of an overlay are valid")
+            }
+        };
+        Self {
+            groups: self.groups.clone(),
+            examples: self.examples.clone(),
+            ..hearing
+        }
     }
 
     /// Whether edges go one way: node `a` may hear node `b` without being heard.
@@ -34,9 +67,9 @@ impl Overlay {
     /// # Panics
     /// If `node` is not a node of the overlay.
     #[must_use]
-    pub fn listeners(&self, node: usize) -> &[u32] {
-        let graph = self.listeners.as_ref().unwrap_or(&self.graph);
-        graph.neighbors_slice(node as u32)
+    pub fn listeners(&self, node: usize) -> Neighbours<'_> {
+        let links = self.listeners.as_ref().unwrap_or(&self.links);
+        links.of_node(node as u32)
     }
 
     /// The overlay in which every arc is an edge, groups and examples kept.
@@ -56,19 +89,20 @@ impl Overlay {
     /// O(n + m): node 0 must reach all and be reached by all.
     #[must_use]
     pub fn is_strongly_connected(&self) -> bool {
-        let reaches_all = |graph: &Graph| reached_from_first(graph) == self.nodes();
-        reaches_all(&self.graph) && self.listeners.as_ref().is_none_or(reaches_all)
+        let reaches_all = |links: &Links| reached_from_first(links) == self.nodes();
+        self.is_complete()
+            || (reaches_all(&self.links) && self.listeners.as_ref().is_none_or(reaches_all))
     }
 }
 
 /// How many nodes can be reached from node 0, itself included.
-fn reached_from_first(graph: &Graph) -> usize {
-    let mut seen = vec![false; graph.node_count()];
+fn reached_from_first(links: &Links) -> usize {
+    let mut seen = vec![false; links.nodes()];
     let mut queue = vec![0];
     seen[0] = true;
     let mut count = 1;
     while let Some(node) = queue.pop() {
-        for &next in graph.neighbors_slice(node) {
+        for &next in links.of_node(node) {
             if !seen[next as usize] {
                 seen[next as usize] = true;
                 count += 1;
@@ -93,7 +127,7 @@ mod tests {
         let overlay = cascade();
         assert!(overlay.is_directed());
         assert_eq!(overlay.neighbours(2), [0, 1]);
-        assert_eq!(overlay.neighbours(0), [0; 0]);
+        assert!(overlay.neighbours(0).is_empty());
         assert_eq!(overlay.listeners(0), [1, 2]);
         assert_eq!(overlay.edge_count(), 3);
         assert_eq!(
@@ -147,5 +181,41 @@ mod tests {
             Overlay::directed(2, [(1, 1)]).unwrap_err(),
             TopologyError::SelfLoop { node: 1 }
         );
+    }
+
+    #[test]
+    fn who_is_not_heard_still_listens() {
+        let heard = [true, false, true, true];
+        let triangle = [(0, 1), (0, 2), (1, 2)];
+        let listed = Overlay::from_edges(4, [(0, 1), (0, 2), (1, 2), (2, 3)]).unwrap();
+        let among_three = Overlay::from_edges(4, triangle).unwrap();
+        let complete = Overlay::complete(4).unwrap();
+        for overlay in [listed, among_three, complete] {
+            let overlay = overlay.with_examples(vec![5; 4]).unwrap();
+            let both_ways = overlay.edges().flat_map(|(a, b)| [(a, b), (b, a)]);
+            let kept = both_ways.filter(|(from, _)| heard[*from as usize]);
+            let expected = Overlay::directed(4, kept).unwrap();
+            let found = overlay.hearing_only(&heard);
+            assert!(found.is_directed() && found.edges().eq(expected.edges()));
+            assert_eq!(found.edge_count(), expected.edge_count());
+            for node in 0..4 {
+                assert_eq!(found.neighbours(node), expected.neighbours(node));
+                assert_eq!(found.listeners(node), expected.listeners(node));
+            }
+            assert_eq!(found.examples(), overlay.examples());
+            assert_eq!(found.components(), expected.components());
+            let alive = [true, true, false, true];
+            let left = (
+                found.surviving(&alive, &[]),
+                expected.surviving(&alive, &[]),
+            );
+            assert!(left.0.edges().eq(left.1.edges()));
+            let lost = [(0, 1), (3, 0)];
+            let left = (
+                found.surviving(&alive, &lost),
+                expected.surviving(&alive, &lost),
+            );
+            assert!(left.0.edges().eq(left.1.edges()));
+        }
     }
 }

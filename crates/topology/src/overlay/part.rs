@@ -1,6 +1,7 @@
 //! An overlay as part of another: what failures leave of it, and one built on some of the nodes alone.
 
-use super::{Graph, Overlay, rows};
+use super::links::Links;
+use super::{Overlay, links};
 use crate::TopologyError;
 
 impl Overlay {
@@ -28,8 +29,8 @@ impl Overlay {
         };
         let listeners = self.listeners.as_ref();
         Self {
-            graph: without(&self.graph, alive, lost_in),
-            listeners: listeners.map(|graph| without(graph, alive, lost_out)),
+            links: without(&self.links, alive, lost_in),
+            listeners: listeners.map(|links| without(links, alive, lost_out)),
             groups: self.groups.clone(),
             examples: self.examples.clone(),
         }
@@ -38,13 +39,15 @@ impl Overlay {
     /// Whether each node has an edge, `[N]`, if any two that have one are neighbours and some nodes have none: what is left
     /// of a complete overlay when nodes have failed. `None` for other overlays and for directed ones.
     pub(crate) fn linked_with_all_others(&self) -> Option<Vec<bool>> {
-        let linked: Vec<bool> = (0..self.nodes())
-            .map(|node| self.degree(node) > 0)
-            .collect();
-        let count = linked.iter().filter(|linked| **linked).count();
-        let among = count * count.saturating_sub(1);
-        let some = count > 0 && count < self.nodes() && !self.is_directed();
-        (some && self.graph.edge_count() == among).then_some(linked)
+        let members = self.links.members().filter(|_| !self.is_directed())?;
+        if members.len() < 2 || members.len() == self.nodes() {
+            return None;
+        }
+        let mut linked = vec![false; self.nodes()];
+        for member in members {
+            linked[*member as usize] = true;
+        }
+        Some(linked)
     }
 
     /// The overlay on `nodes` nodes of which `members`, in this order, are linked like this one's nodes.
@@ -52,10 +55,15 @@ impl Overlay {
     /// Nodes outside have no edges; if there are groups, each of them is a group of its own.
     pub(crate) fn embedded(&self, nodes: usize, members: &[u32]) -> Result<Self, TopologyError> {
         let place = |node: u32| members[node as usize];
-        let edges = self.edges().map(|(a, b)| (place(a), place(b)));
-        let overlay = match self.is_directed() {
-            true => Self::directed(nodes, edges)?,
-            false => Self::from_edges(nodes, edges)?,
+        let edges = || self.edges().map(|(a, b)| (place(a), place(b)));
+        let overlay = match (self.is_directed(), self.links.members()) {
+            (true, _) => Self::directed(nodes, edges())?,
+            (false, None) => Self::from_edges(nodes, edges())?,
+            (false, Some(linked)) => {
+                let mut linked: Vec<u32> = linked.iter().map(|node| place(*node)).collect();
+                linked.sort_unstable();
+                Self::of(Links::among(nodes, linked), None)
+            }
         };
         let Some(groups) = &self.groups else {
             return Ok(overlay);
@@ -73,13 +81,18 @@ impl Overlay {
     }
 }
 
-/// `graph` without the arcs of dead nodes and those in `lost`.
-fn without(graph: &Graph, alive: &[bool], mut lost: Vec<(u32, u32)>) -> Graph {
+/// `all` without the arcs of dead nodes and those in `lost`.
+fn without(all: &Links, alive: &[bool], mut lost: Vec<(u32, u32)>) -> Links {
+    if lost.is_empty()
+        && let Some(left) = all.without_nodes(alive)
+    {
+        return left;
+    }
     lost.sort_unstable();
     let mut lost = lost.into_iter().peekable();
-    let mut arcs = Vec::with_capacity(graph.edge_count());
-    for node in (0..graph.node_count() as u32).filter(|&node| alive[node as usize]) {
-        for &other in graph.neighbors_slice(node) {
+    let mut arcs = Vec::with_capacity(all.arcs());
+    for node in (0..all.nodes() as u32).filter(|&node| alive[node as usize]) {
+        for &other in all.of_node(node) {
             // Arcs ascend like the lost ones, so both are walked once.
             while lost.next_if(|&arc| arc < (node, other)).is_some() {}
             if alive[other as usize] && lost.peek() != Some(&(node, other)) {
@@ -87,7 +100,7 @@ fn without(graph: &Graph, alive: &[bool], mut lost: Vec<(u32, u32)>) -> Graph {
             }
         }
     }
-    rows(graph.node_count(), arcs)
+    links(all.nodes(), arcs).expect("there are no more arcs than before")
 }
 
 #[cfg(test)]
@@ -139,5 +152,35 @@ mod tests {
         let arcs = Overlay::directed(2, [(1, 0)]).unwrap();
         let arcs = arcs.embedded(3, &[2, 0]).unwrap();
         assert_eq!(arcs.edges().collect::<Vec<_>>(), [(0, 2)]);
+    }
+
+    #[test]
+    fn who_is_left_of_a_complete_overlay_is_linked_with_all_who_are() {
+        let complete = Overlay::complete(5).unwrap();
+        let alive = [true, false, true, true, false];
+        let left = complete.surviving(&alive, &[]);
+        assert_eq!(left.listed_arcs(), 0);
+        assert!(left.edges().eq([(0, 2), (0, 3), (2, 3)]));
+        assert_eq!(left.linked_with_all_others(), Some(alive.to_vec()));
+        // Without one of the edges the others are listed.
+        let fewer = complete.surviving(&alive, &[(3, 2)]);
+        assert_eq!(fewer.listed_arcs(), 4);
+        assert!(fewer.edges().eq([(0, 2), (0, 3)]));
+        assert_eq!(fewer.linked_with_all_others(), None);
+        // An edge that the overlay does not have, or that of a dead node, is nothing lost.
+        let same = left.surviving(&[true; 5], &[(1, 2), (4, 4)]);
+        assert_eq!(same.listed_arcs(), 0);
+        assert!(same.edges().eq(left.edges()));
+        let one = complete.surviving(&[false, true, false, false, false], &[]);
+        assert_eq!((one.edge_count(), one.components().len()), (0, 5));
+        assert_eq!(one.linked_with_all_others(), None);
+    }
+
+    #[test]
+    fn some_nodes_all_linked_keep_their_numbers() {
+        let complete = Overlay::complete(3).unwrap();
+        let embedded = complete.embedded(6, &[5, 0, 3]).unwrap();
+        assert!(embedded.edges().eq([(0, 3), (0, 5), (3, 5)]));
+        assert_eq!((embedded.nodes(), embedded.listed_arcs()), (6, 0));
     }
 }

@@ -32,9 +32,15 @@ impl Symmetric {
         let nodes = overlay.nodes();
         let own = |node, _| overlay.degree(node) as f64;
         let matrix = MixingMatrix::over_neighbours(overlay, |_, _| -1.0, own);
-        Self::from_entries(nodes, vec![1.0 / (nodes as f64).sqrt(); nodes], |i| {
-            matrix.row(i)
-        })
+        let (row_ptr, columns, values) = matrix
+            .into_sparse()
+            .expect("a matrix over neighbours has sparse rows");
+        Self {
+            row_ptr,
+            columns,
+            values,
+            null: vec![1.0 / (nodes as f64).sqrt(); nodes],
+        }
     }
 
     /// `I - Π^{1/2} W Π^{-1/2}`, similar to `I - W`; `None` unless that is symmetric and π is stationary.
@@ -70,30 +76,22 @@ impl Symmetric {
                 .chain(missing.then_some((i as u32, 1.0)))
                 .collect();
             row.sort_unstable_by_key(|&(j, _)| j);
-            row.into_iter()
+            row
         };
-        Some(Self::from_entries(matrix.rows(), null, with_diagonal))
-    }
-
-    fn from_entries<I: Iterator<Item = (u32, f64)>>(
-        nodes: usize,
-        null: Vec<f64>,
-        row: impl Fn(usize) -> I,
-    ) -> Self {
-        let mut matrix = Self {
-            row_ptr: vec![0],
-            columns: Vec::new(),
-            values: Vec::new(),
+        // Hardly any row is without a weight of its own, so that hardly any needs more room than is reserved.
+        let mut deficit = Self {
+            row_ptr: Vec::with_capacity(matrix.rows() + 1),
+            columns: Vec::with_capacity(matrix.nnz()),
+            values: Vec::with_capacity(matrix.nnz()),
             null,
         };
-        for i in 0..nodes {
-            for (column, value) in row(i) {
-                matrix.columns.push(column);
-                matrix.values.push(value);
-            }
-            matrix.row_ptr.push(matrix.columns.len());
+        deficit.row_ptr.push(0);
+        for row in (0..matrix.rows()).map(with_diagonal) {
+            deficit.columns.extend(row.iter().map(|(column, _)| column));
+            deficit.values.extend(row.iter().map(|(_, value)| value));
+            deficit.row_ptr.push(deficit.columns.len());
         }
-        matrix
+        Some(deficit)
     }
 
     /// Number of rows.

@@ -1,6 +1,6 @@
 //! Edges read from a file.
 
-use crate::{Overlay, TopologyError};
+use crate::{Overlay, TopologyError, redacted};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -55,31 +55,48 @@ pub fn parse_edge_list(text: &str) -> Result<Vec<(u32, u32)>, TopologyError> {
     let mut pairs = Vec::new();
     for (index, full) in text.lines().enumerate() {
         let line = index + 1;
-        let content = full.split('#').next().unwrap_or_default().trim();
-        if content.is_empty() {
+        let content = full.split('#').next().unwrap_or_default();
+        if content.trim().is_empty() {
             continue;
         }
-        match parse_pair(content) {
+        match parse_pair(content.trim()) {
             Some((a, b)) if a == b => {
                 return Err(TopologyError::EdgeLineSelfLoop { line, node: a });
             }
             Some(pair) => pairs.push(pair),
-            None => {
-                return Err(TopologyError::EdgeLine {
-                    line,
-                    text: full.trim().chars().take(80).collect(),
-                });
-            }
+            None => return Err(wrong_line(line, content)),
         }
     }
     Ok(pairs)
 }
 
 fn parse_pair(content: &str) -> Option<(u32, u32)> {
-    let (a, b) = content
-        .split_once(',')
-        .or_else(|| content.split_once(char::is_whitespace))?;
+    let (a, b) = ends(content)?;
     Some((a.trim().parse().ok()?, b.trim().parse().ok()?))
+}
+
+/// What stands before and behind the first comma or, if there is none, the first space.
+fn ends(content: &str) -> Option<(&str, &str)> {
+    let at_space = || content.split_once(char::is_whitespace);
+    content.split_once(',').or_else(at_space)
+}
+
+/// The error about a line: at the first end that is no number of a node, or at the whole line if it has no two ends.
+fn wrong_line(line: usize, content: &str) -> TopologyError {
+    let whole = content.trim();
+    let is_node = |end: &str| end.trim().parse::<u32>().is_ok();
+    let at_fault = match ends(whole) {
+        Some((a, _)) if !is_node(a) && !a.trim().is_empty() => a.trim(),
+        Some((a, b)) if is_node(a) && !b.trim().is_empty() => b.trim(),
+        _ => whole,
+    };
+    // Both are parts of the same text.
+    let start = at_fault.as_ptr() as usize - content.as_ptr() as usize;
+    TopologyError::EdgeLine {
+        line,
+        column: content[..start].chars().count() + 1,
+        found: redacted(at_fault),
+    }
 }
 
 #[cfg(test)]
@@ -99,8 +116,12 @@ mod tests {
     fn errors_carry_the_line() {
         let message = |text: &str| parse_edge_list(text).unwrap_err().to_string();
         assert_eq!(
-            message("0 1\n1 x"),
-            "line 2: expected two node numbers as \"a b\" or \"a,b\", found \"1 x\""
+            message("0 1\n  12 xyz # here"),
+            "line 2, column 6: expected two node numbers as \"a b\" or \"a,b\", found a word of 3 letters"
+        );
+        assert_eq!(
+            message("0 1.5"),
+            "line 1, column 3: expected two node numbers as \"a b\" or \"a,b\", found \"1.5\""
         );
         assert_eq!(
             message("#\n\n4,4"),
@@ -108,6 +129,32 @@ mod tests {
         );
         for bad in ["1", "1 2 3", "-1 2", "1,", "1.0 2", "99999999999 1"] {
             assert!(parse_edge_list(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn errors_repeat_nothing_of_a_file_that_is_no_edge_list() {
+        for (text, column, found) in [
+            (
+                "root:$6$salt$hash:19000:0:99999:7:::",
+                1,
+                "text of 36 characters",
+            ),
+            ("-----BEGIN PRIVATE KEY-----", 1, "text of 10 characters"),
+            ("  password", 3, "a word of 8 letters"),
+            ("token=abc,def", 1, "text of 9 characters"),
+            ("1,secret", 3, "a word of 6 letters"),
+            ("7 of nine", 3, "text of 7 characters"),
+            ("5", 1, "\"5\""),
+            ("1 2 3", 3, "\"2 3\""),
+            ("1,", 1, "\"1,\""),
+        ] {
+            let expected = TopologyError::EdgeLine {
+                line: 1,
+                column,
+                found: found.to_owned(),
+            };
+            assert_eq!(parse_edge_list(text), Err(expected), "{text}");
         }
     }
 

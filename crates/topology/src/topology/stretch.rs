@@ -1,6 +1,7 @@
 //! Overlays over time: which rounds share one, and how it is built.
 
 use super::{Edges, Outside, Topology};
+use crate::overlay::check_nodes;
 use crate::{Nodes, Overlay, TopologyError};
 use rand_chacha::ChaCha8Rng;
 
@@ -138,9 +139,7 @@ impl Stretch<'_> {
         rng: &mut ChaCha8Rng,
     ) -> Result<Snapshot, TopologyError> {
         let nodes = nodes.into();
-        if nodes.count == 0 {
-            return Err(TopologyError::NoNodes);
-        }
+        check_nodes(nodes.count)?;
         self.topology.check(nodes.count)?;
         let index = self.draw as usize;
         let overlay = match self.topology {

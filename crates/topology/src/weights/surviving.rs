@@ -85,7 +85,7 @@ impl MixingMatrix {
     pub fn surviving(&self, whole: &Overlay, surviving: &Overlay) -> Result<Self, TopologyError> {
         let new = surviving.edges().find(|&(a, b)| {
             let heard = whole.neighbours(b as usize);
-            heard.binary_search(&a).is_err()
+            !heard.contains(&a)
         });
         if let Some((a, b)) = new {
             return Err(TopologyError::NewEdge { a, b });
@@ -94,7 +94,7 @@ impl MixingMatrix {
             let left = surviving.neighbours(node);
             let entries = self.row(node);
             entries
-                .filter(|(j, _)| *j as usize != node && left.binary_search(j).is_err())
+                .filter(|(j, _)| *j as usize != node && !left.contains(j))
                 .map(|(_, weight)| weight)
                 .sum::<f64>()
         };
@@ -132,7 +132,12 @@ mod tests {
             .build(20, &mut ChaCha8Rng::seed_from_u64(3))
             .unwrap();
         let alive: Vec<bool> = (0..20).map(|node| ![3, 7, 11].contains(&node)).collect();
-        let lost: Vec<_> = whole.neighbours(0)[..2].iter().map(|&j| (0, j)).collect();
+        let lost: Vec<_> = whole
+            .neighbours(0)
+            .iter()
+            .take(2)
+            .map(|&j| (0, j))
+            .collect();
         let left = whole.surviving(&alive, &lost);
         (whole, left)
     }

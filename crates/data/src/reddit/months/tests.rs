@@ -136,7 +136,7 @@ fn a_small_packed_file_of_leaf_does_not_grow_without_bound() {
     let most = most_leaf_content(&path).unwrap();
     assert!(most < json.len() as u64);
     let refusal = each_leaf_user(&[path], |_, _| Ok(())).unwrap_err();
-    let reason = format!("at byte {most}: content goes on after the {most} bytes");
+    let reason = format!("at byte {most}: the file unpacks to more than {most} bytes");
     assert!(refusal.to_string().contains(&reason), "{refusal}");
 }
 

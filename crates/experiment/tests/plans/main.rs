@@ -1,5 +1,7 @@
 //! What is planned of an experiment that can be run.
 
+mod work;
+
 use std::fs;
 
 use meshfold_data::DataFolder;
@@ -61,6 +63,7 @@ fn the_summary_has_exactly_the_keys_that_are_promised() {
         "memory_bytes",
         "local_steps_per_round",
         "bytes_per_round",
+        "multiply_adds",
         "overlay",
     ];
     assert_eq!(keys, promised);

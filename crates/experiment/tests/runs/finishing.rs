@@ -1,0 +1,130 @@
+//! What a finished run leaves, and that other processes do not spoil it.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::sync::Barrier;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use meshfold_experiment::{Ending, RunError, RunReport, run, write_report};
+
+use crate::tiny::{Case, files, results, rounds, timeless};
+
+/// The name of a file that a killed process was writing.
+const HALF: &str = ".meshfold-unfinished-a1b2c3";
+
+#[test]
+fn leftovers_of_killed_processes_are_removed_when_the_run_is_started() {
+    let case = Case::new(&["checkpoint={every: 2}"]);
+    let broken = case.run_until(4);
+    fs::write(broken.folder.join(HALF), "half a checkpoint").unwrap();
+    let in_progress = broken.folder.join(format!("{HALF}4"));
+    let writer = File::create(&in_progress).unwrap();
+    writer.lock().unwrap();
+    let resumed = case.run();
+    assert_eq!(resumed.resumed_from, Some(4));
+    assert!(!resumed.folder.join(HALF).exists());
+    assert!(in_progress.exists(), "another process is writing it");
+    drop(writer);
+    // Leftovers are removed from finished runs as well.
+    fs::write(resumed.folder.join(HALF), "half a report").unwrap();
+    assert!(matches!(case.run().ending, Ending::Skipped { .. }));
+    assert!(
+        !files(&resumed.folder)
+            .iter()
+            .any(|name| name.starts_with("."))
+    );
+}
+
+#[test]
+fn leftovers_of_killed_processes_are_removed_when_a_report_is_written() {
+    let case = Case::new(&[]);
+    let finished = case.run();
+    let sweep = case.results.path().join("tiny");
+    fs::write(sweep.join(HALF), "half a report").unwrap();
+    write_report(&[finished.folder], &sweep.join("report.html")).unwrap();
+    let left = [case.plan.id.as_str(), "report.html"].map(str::to_owned);
+    assert_eq!(files(&sweep), BTreeSet::from(left));
+}
+
+/// A finished run with the files of a process that was killed right after it had written `DONE`.
+fn killed_at_the_end(keep: bool) -> (Case, PathBuf) {
+    let case = Case::new(&[&format!("checkpoint={{every: 2, keep: {keep}}}")]);
+    let broken = case.run_until(4);
+    let kept = ["checkpoint.safetensors", "clients.spool"];
+    let kept = kept.map(|name| (name, fs::read(broken.folder.join(name)).unwrap()));
+    case.run();
+    for (name, content) in kept {
+        fs::write(broken.folder.join(name), content).unwrap();
+    }
+    (case, broken.folder)
+}
+
+#[test]
+fn files_left_by_a_kill_after_done_are_removed_later() {
+    for keep in [false, true] {
+        let (case, folder) = killed_at_the_end(keep);
+        assert!(matches!(case.run().ending, Ending::Skipped { .. }));
+        assert_eq!(folder.join("checkpoint.safetensors").exists(), keep);
+        assert!(!folder.join("clients.spool").exists());
+    }
+}
+
+#[test]
+fn files_of_a_run_in_progress_are_left_alone() {
+    let (case, folder) = killed_at_the_end(false);
+    let metrics = File::open(folder.join("metrics.jsonl")).unwrap();
+    metrics.lock().unwrap();
+    assert!(matches!(case.run().ending, Ending::Skipped { .. }));
+    assert!(folder.join("checkpoint.safetensors").exists());
+    assert!(folder.join("clients.spool").exists());
+}
+
+#[test]
+fn a_run_killed_before_done_has_the_same_results() {
+    let overrides = ["checkpoint={every: 2, keep: true}"];
+    let case = Case::new(&overrides);
+    let finished = case.run();
+    let whole = timeless(&finished);
+    for name in ["DONE", "summary.json", "clients.parquet"] {
+        fs::remove_file(finished.folder.join(name)).unwrap();
+    }
+    // The scores are gone with the spool, so the run starts again.
+    let again = case.run();
+    assert_eq!((again.resumed_from, timeless(&again)), (None, whole));
+}
+
+#[test]
+fn a_run_that_is_started_several_times_at_once_is_carried_out_once() {
+    let alone = Case::new(&[]);
+    let expected = results(&alone.run());
+    for _ in 0..12 {
+        let (case, begin) = (Case::new(&[]), Barrier::new(3));
+        let attempt = || {
+            begin.wait();
+            let stop = AtomicBool::new(false);
+            (0..20)
+                .map(|_| run(&case.plan, &case.data, &case.options(), &stop, &mut ()))
+                .filter_map(|outcome| match outcome {
+                    Ok(report) => Some(report),
+                    Err(RunError::Busy { .. }) => None,
+                    Err(error) => panic!("{error}"),
+                })
+                .collect::<Vec<RunReport>>()
+        };
+        let reports = thread::scope(|scope| {
+            let attempts = [(); 3].map(|()| scope.spawn(attempt));
+            let reports = attempts.into_iter().map(|attempt| attempt.join().unwrap());
+            reports.flatten().collect::<Vec<RunReport>>()
+        });
+        let finished = reports
+            .iter()
+            .filter(|report| matches!(report.ending, Ending::Finished));
+        assert_eq!(finished.count(), 1, "one of them has carried it out");
+        let last = reports.last().unwrap();
+        assert_eq!(rounds(last).len(), 8);
+        assert!(results(last) == expected);
+        assert!(last.folder.join("DONE").exists());
+    }
+}

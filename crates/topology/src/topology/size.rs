@@ -1,0 +1,318 @@
+//! How large an overlay becomes, told before it is built.
+
+use super::{DCliques, InterClique, Members, Probability, Topology};
+use crate::Weights;
+
+/// Bytes for each node: degrees, components, and the vectors that figures are computed with. Measured: up to 110.
+const NODE_BYTES: f64 = 120.0;
+/// Bytes for each arc that is listed: while the overlay is built, and then for W and the Laplacian. Measured: 30 to 52.
+const ARC_BYTES: f64 = 52.0;
+/// Bytes for each weight of a matrix over an overlay whose arcs are not listed. Measured: 25.
+const WEIGHT_BYTES: f64 = 26.0;
+/// Bytes for each weight that is drawn. Measured: 49 to 80.
+const DRAWN_WEIGHT_BYTES: f64 = 80.0;
+/// Most nodes of which all eigenvalues are computed, with matrices of so many bytes for each two nodes.
+const DENSE: (f64, f64) = (crate::DENSE_NODES as f64, 24.0);
+/// Most iterations for the eigenvalues of a slow overlay, with matrices of so many bytes for each two of them.
+const ITERATIONS: (f64, f64) = (1500.0, 24.0);
+/// Most nodes and edges of a slow overlay whose matrices are factorised, with so many bytes for each, and the most bytes of a
+/// factor.
+const FACTORISED: (f64, f64, f64) = (2e6, 100.0, 400e6);
+
+/// How large an overlay becomes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OverlaySize {
+    /// Number of nodes.
+    pub nodes: usize,
+    /// Edges, or the mean number of edges where they are drawn; of a schedule, those of its largest overlay.
+    pub edges: f64,
+    /// Edges of all overlays that are held at once while a schedule is planned.
+    pub edges_at_once: f64,
+    /// Whether the edges are held in memory one by one.
+    pub is_listed: bool,
+    /// Whether every two nodes are linked.
+    pub is_complete: bool,
+    /// Whether news may travel slowly, so that eigenvalues are hard to find.
+    pub is_slow: bool,
+}
+
+impl Topology {
+    /// The size of an overlay of `nodes` nodes. Parameters that do not fit are not refused here.
+    #[must_use]
+    pub fn size(&self, nodes: usize) -> OverlaySize {
+        let n = nodes as f64;
+        let pairs = n * (n - 1.0) / 2.0;
+        let listed = |edges: f64| {
+            // Of no nodes some products are not a number, which `max` takes for 0.
+            let edges = edges.max(0.0).min(pairs.max(0.0));
+            OverlaySize {
+                nodes,
+                edges,
+                edges_at_once: edges,
+                is_listed: true,
+                is_complete: false,
+                is_slow: self.is_slow(),
+            }
+        };
+        match self {
+            Self::Path(_) | Self::Star(_) | Self::BalancedTree(_) => listed(n - 1.0),
+            Self::Ring(ring) => listed(ring.hops as f64 * n),
+            Self::Grid(_) | Self::Torus(_) => listed(2.0 * n),
+            Self::Complete(_) => OverlaySize {
+                nodes,
+                edges: pairs,
+                edges_at_once: pairs,
+                is_listed: false,
+                is_complete: true,
+                is_slow: false,
+            },
+            Self::Barbell(barbell) => {
+                let (m1, m2) = (barbell.m1 as f64, barbell.m2 as f64);
+                listed(m1 * (m1 - 1.0) + m2 + 1.0)
+            }
+            Self::ErdosRenyi(erdos_renyi) => listed(match erdos_renyi.p {
+                Probability::Fixed(p) => p * pairs,
+                Probability::Log => n.ln() / n * pairs,
+            }),
+            Self::Regular(regular) => listed(regular.degree as f64 * n / 2.0),
+            Self::RingPlusMatching(_) => listed(1.5 * n),
+            Self::VirtualRings(rings) => listed(rings.spaces as f64 * n),
+            Self::Exponential(_) => listed(n * n.log2().ceil()),
+            Self::WattsStrogatz(lattice) => listed(lattice.neighbours as f64 * n / 2.0),
+            Self::DCliques(d_cliques) => listed(d_cliques.edges(n)),
+            Self::Edges(edges) => listed(edges.pairs.len() as f64),
+            Self::OnePeer(_) => listed(n),
+            Self::Phases(phases) => {
+                let sizes = phases.list.iter();
+                let sizes = sizes.map(|phase| phase.nodes.size(&phase.of, nodes));
+                sizes
+                    .max_by(|a, b| a.edges.total_cmp(&b.edges))
+                    .unwrap_or(listed(0.0))
+            }
+            Self::Redraw(redraw) => redraw.nodes.size(&redraw.of, nodes),
+            Self::Periodic(periodic) => {
+                let edges = || periodic.list.iter().map(|of| of.size(nodes).edges);
+                OverlaySize {
+                    // All overlays of the period, and then their union as well.
+                    edges_at_once: 2.0 * edges().sum::<f64>(),
+                    ..listed(edges().fold(0.0, f64::max))
+                }
+            }
+        }
+    }
+}
+
+impl Topology {
+    /// Whether the overlay may have long ways, as on a ring. Those of schedules are said to have.
+    fn is_slow(&self) -> bool {
+        !matches!(
+            self,
+            Self::Complete(_)
+                | Self::Star(_)
+                | Self::ErdosRenyi(_)
+                | Self::Regular(_)
+                | Self::RingPlusMatching(_)
+                | Self::VirtualRings(_)
+                | Self::Exponential(_)
+                | Self::OnePeer(_)
+        )
+    }
+}
+
+impl Members {
+    /// The size of an overlay of `nodes` nodes in which these are linked as `of` says.
+    fn size(&self, of: &Topology, nodes: usize) -> OverlaySize {
+        let linked = match self {
+            Self::All => nodes,
+            Self::First(count) => *count,
+            Self::Share(share) => (share * nodes as f64).round() as usize,
+            Self::List(list) => list.len(),
+        };
+        let among = of.size(linked.min(nodes));
+        OverlaySize {
+            nodes,
+            is_complete: among.is_complete && linked >= nodes,
+            ..among
+        }
+    }
+}
+
+impl DCliques {
+    /// Edges among `nodes` nodes, about.
+    fn edges(&self, nodes: f64) -> f64 {
+        let size = (self.max_clique_size as f64).max(1.0);
+        let cliques = (nodes / size).ceil();
+        let within = nodes * (size - 1.0) / 2.0 - cliques * self.removed_edges as f64;
+        let between = match self.inter {
+            InterClique::Ring => cliques,
+            // Each level joins every two of M groups, and has a group for M of the level before.
+            InterClique::Fractal => cliques * size.max(2.0) / 2.0,
+            InterClique::SmallWorld(small_world) => {
+                2.0 * small_world.c as f64 * cliques * (cliques.log2() + 1.0)
+            }
+            InterClique::FullyConnected => cliques * (cliques - 1.0) / 2.0,
+        };
+        within.max(0.0) + between
+    }
+}
+
+impl OverlaySize {
+    /// Estimate in bytes of the most memory that is held at once while the overlay is built, `weights` are put on it and
+    /// their figures are computed.
+    #[must_use]
+    pub fn building_bytes(&self, weights: &Weights) -> u64 {
+        let nodes = self.nodes as f64;
+        let at_once = Self {
+            edges: self.edges_at_once,
+            ..*self
+        };
+        let (arcs, entries) = (at_once.arcs(), at_once.weights(weights));
+        let weighing = match weights {
+            Weights::Random(_) => DRAWN_WEIGHT_BYTES * entries,
+            _ => WEIGHT_BYTES * entries,
+        };
+        let dense = match nodes <= DENSE.0 && entries > 0.0 {
+            true => DENSE.1 * nodes * nodes,
+            false => 0.0,
+        };
+        let most = (ARC_BYTES * arcs).max(weighing) + dense.max(self.searching_bytes());
+        // A float beyond the range of the integer becomes its largest value.
+        (NODE_BYTES * nodes + most) as u64
+    }
+
+    /// What the eigenvalues of a slow overlay take.
+    fn searching_bytes(&self) -> f64 {
+        let nodes = self.nodes as f64;
+        if !self.is_slow {
+            return 0.0;
+        }
+        let iterations = nodes.min(ITERATIONS.0);
+        let iterating = ITERATIONS.1 * iterations * iterations;
+        let entries = nodes + self.edges;
+        if entries > FACTORISED.0 {
+            return iterating;
+        }
+        // The factor of a grid has about 6 n log n values; those of rings and trees have fewer.
+        let factor = 8.0 * 6.0 * nodes * nodes.max(1.0).log2();
+        iterating + FACTORISED.1 * entries + factor.min(FACTORISED.2)
+    }
+
+    /// Arcs of an overlay of a round that are held one by one, an edge being two.
+    #[must_use]
+    pub fn arcs(&self) -> f64 {
+        match self.is_listed {
+            true => 2.0 * self.edges,
+            false => 0.0,
+        }
+    }
+
+    /// Weights of an overlay of a round that are held one by one: none where all rows of the matrix are one mean.
+    #[must_use]
+    pub fn weights(&self, weights: &Weights) -> f64 {
+        let is_mean = match weights {
+            Weights::Random(_) => false,
+            Weights::Laplacian(laplacian) => laplacian.theta.is_none_or(|theta| theta == 1.0),
+            _ => true,
+        };
+        match self.is_complete && is_mean {
+            true => 0.0,
+            false => 2.0 * self.edges + self.nodes as f64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Laplacian, Nodes, Random};
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    fn topology(text: &str) -> Topology {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn the_size_is_that_of_what_is_built() {
+        let labels: Vec<Vec<u64>> = (0..210).map(|node| vec![1 + node % 7, 3]).collect();
+        for text in [
+            r#"{"path": {}}"#,
+            r#"{"ring": {"hops": 3}}"#,
+            r#"{"grid": {}}"#,
+            r#"{"torus": {}}"#,
+            r#"{"complete": {}}"#,
+            r#"{"star": {}}"#,
+            r#"{"balanced_tree": {"branching": 3}}"#,
+            r#"{"barbell": {"m1": 100, "m2": 10}}"#,
+            r#"{"erdos_renyi": {"p": 0.3}}"#,
+            r#"{"regular": {"degree": 9}}"#,
+            r#"{"ring_plus_matching": {}}"#,
+            r#"{"virtual_rings": {"spaces": 4}}"#,
+            r#"{"exponential": {}}"#,
+            r#"{"watts_strogatz": {"neighbours": 6, "rewire": 0.2}}"#,
+            r#"{"d_cliques": {"max_clique_size": 10}}"#,
+            r#"{"d_cliques": {"max_clique_size": 10, "inter": "ring"}}"#,
+            r#"{"d_cliques": {"max_clique_size": 5, "inter": "fractal", "removed_edges": 2}}"#,
+            r#"{"d_cliques": {"max_clique_size": 3, "inter": "small_world"}}"#,
+            r#"{"redraw": {"nodes": {"share": 0.5}, "of": {"complete": {}}}}"#,
+            r#"{"phases": [{"rounds": 1, "nodes": {"first": 90}, "of": {"complete": {}}}, {"of": {"ring": {}}}]}"#,
+            r#"{"one_peer": {}}"#,
+        ] {
+            let topology = topology(text);
+            let mut rng = ChaCha8Rng::seed_from_u64(3);
+            let nodes = Nodes {
+                count: 210,
+                label_counts: &labels,
+            };
+            let overlay = topology.build(nodes, &mut rng).unwrap();
+            let size = topology.size(210);
+            let (found, expected) = (overlay.edge_count() as f64, size.edges);
+            assert!(
+                expected >= 0.9 * found,
+                "{text}: {found}, expected {expected}"
+            );
+            assert!(
+                expected <= 1.3 * found + 15.0,
+                "{text}: {found}, expected {expected}"
+            );
+            assert_eq!(size.is_complete, overlay.is_complete(), "{text}");
+            // What is listed is never taken for a group.
+            assert!(size.is_listed || overlay.listed_arcs() == 0, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_complete_overlay_takes_memory_for_its_nodes_alone() {
+        let size = topology(r#"{"complete": {}}"#).size(60_000);
+        assert_eq!(size.edges, 1_799_970_000.0);
+        assert!(size.building_bytes(&Weights::default()) < 10_000_000);
+        let each = [
+            Weights::Random(Random {}),
+            Weights::Laplacian(Laplacian { theta: Some(0.5) }),
+        ];
+        for weights in each {
+            assert!(
+                size.building_bytes(&weights) > 80_000_000_000,
+                "{weights:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_largest_of_overlays_have_a_size() {
+        for text in [
+            r#"{"ring": {"hops": 18446744073709551615}}"#,
+            r#"{"complete": {}}"#,
+            r#"{"erdos_renyi": {"p": "log"}}"#,
+            r#"{"d_cliques": {"max_clique_size": 0}}"#,
+            r#"{"periodic": [{"complete": {}}, {"star": {}}]}"#,
+        ] {
+            let size = topology(text).size(usize::MAX);
+            let bytes = size.building_bytes(&Weights::Random(Random {}));
+            assert!(bytes > 1 << 60, "{text}: {bytes}");
+            for few in [0, 1] {
+                assert!(topology(text).size(few).edges <= 1.0, "{text}");
+            }
+        }
+    }
+}
