@@ -81,7 +81,9 @@ impl Cpu {
             .build()
             .map_err(|error| EngineError::Device {
                 device: "cpu".to_owned(),
-                reason: error.to_string(),
+                reason: format!(
+                    "its threads cannot be started: {error}; ask for fewer threads, or raise the limits of the process, such as `ulimit -v`"
+                ),
             })?;
         Ok(Self {
             instructions: instructions.unwrap_or_else(Instructions::detect),

@@ -32,6 +32,8 @@ pub(crate) struct Footprint {
     pub(crate) planning_bytes: u64,
     /// What the trainer needs besides.
     pub(crate) working_bytes: u64,
+    /// What the page about the run takes for the overlay, while the allocator keeps what training held.
+    pub(crate) page_bytes: u64,
 }
 
 /// What the program takes with the smallest of runs, measured: its own pages, its threads, the packed script of the
@@ -62,7 +64,8 @@ impl Footprint {
     }
 
     /// In the rounds: `4 P_pad (R + working rows + 1)` for the models, what the method needs besides, and the mean of the
-    /// models when they are judged; the examples; the overlays; what the trainer needs; and what lingers of reading.
+    /// models when they are judged; the examples; the overlays; what the trainer needs; what lingers of reading; and the page
+    /// in the end.
     fn training(&self) -> u64 {
         let rows = (self.rows as u64)
             .saturating_add(self.working_rows as u64)
@@ -75,6 +78,7 @@ impl Footprint {
             self.overlay_bytes,
             self.working_bytes,
             LINGERING.min(self.reading_bytes as u64),
+            self.page_bytes,
         ]
         .into_iter()
         .fold(0, u64::saturating_add)
@@ -125,6 +129,7 @@ mod tests {
             overlay_bytes: 0,
             planning_bytes: 0,
             working_bytes: 0,
+            page_bytes: 0,
         }
     }
 

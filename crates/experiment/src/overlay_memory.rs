@@ -54,6 +54,13 @@ pub(crate) fn while_planned(planned: &PlannedOverlay, config: &RunConfig) -> u64
     size.building_bytes(&weights)
 }
 
+/// Estimate in bytes of what the page about the run takes for the overlay.
+pub(crate) fn of_the_page(planned: &PlannedOverlay, config: &RunConfig) -> u64 {
+    let weights = config.weights.clone().unwrap_or_default();
+    let size = planned.topology.size(planned.overlay.nodes());
+    size.page_bytes(&weights)
+}
+
 /// Estimate in bytes of what a run holds in a round: the overlay as it was planned with its weights; those of a schedule; what
 /// failures leave, and stragglers; and the messages, where each is counted by itself.
 pub(crate) fn held(planned: &PlannedOverlay, config: &RunConfig) -> u64 {

@@ -156,6 +156,9 @@ impl<'a> Planner<'a> {
             planning_bytes: overlay
                 .as_ref()
                 .map_or(0, |planned| overlay_memory::while_planned(planned, config)),
+            page_bytes: overlay
+                .as_ref()
+                .map_or(0, |planned| overlay_memory::of_the_page(planned, config)),
             working_bytes: self.working_bytes(config, &network, (&partition, test), &outline),
         }
         .bytes();

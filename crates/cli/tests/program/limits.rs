@@ -70,7 +70,7 @@ fn runs_beyond_the_limits_of_the_process_are_refused_before_they_start() {
         for step in 1..=most {
             let line = format!("run -q {file} --results results{option}{file}{step}");
             let said = limited(&sandbox, option, 100 * step, &line);
-            let words = ["are available", "Resource temporarily unavailable"];
+            let words = ["are available", "cannot be started"];
             let refused = said.code == Some(2) && words.iter().any(|word| said.err.contains(word));
             assert!(
                 refused || said.code == Some(0),

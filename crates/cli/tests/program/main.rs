@@ -6,6 +6,7 @@ mod bad_input;
 mod broken;
 mod churn;
 mod data;
+mod default_signals;
 mod devices;
 #[cfg(feature = "gpu")]
 mod failing_gpu;

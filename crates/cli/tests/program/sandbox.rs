@@ -7,6 +7,8 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::default_signals;
+
 /// An experiment that takes a moment: `tiny.yaml` of every sandbox.
 pub(crate) const TINY: &str = "\
 name: tiny
@@ -80,7 +82,7 @@ impl Sandbox {
 
     /// The program, to be started in the folder.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_meshfold"));
+        let mut command = default_signals::command(env!("CARGO_BIN_EXE_meshfold"));
         command.args(arguments).current_dir(self.0.path());
         command.env("MESHFOLD_DATA", self.path("data"));
         command

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use crate::default_signals;
 use crate::sandbox::{Said, Sandbox};
 
 /// Some seconds of work.
@@ -21,7 +22,7 @@ rounds: 400
 impl Sandbox {
     /// The program with the words of `line`, started by a shell that does `first` before.
     fn shell(&self, first: &str, line: &str) -> Command {
-        let mut shell = Command::new("sh");
+        let mut shell = default_signals::command("sh");
         shell
             .arg("-c")
             .arg(format!("{first}; exec \"$0\" {line}"))

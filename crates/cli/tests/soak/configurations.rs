@@ -8,7 +8,6 @@ use crate::session::{Case, Complaint, Session, complaint};
 use crate::worker::{Answer, Worker};
 
 #[test]
-#[ignore = "planning the Reddit line of the reference without data takes over 3 GB"]
 fn experiments_are_planned_or_refused_with_a_line() {
     let mut session = Session::new("configurations");
     let ground = session.case(u64::MAX);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::damage::{DAMAGES, Damage, copy_folder, files_below};
 use crate::dice::Dice;
-use crate::outcome::{Outcome, expect_documented_files, run_folders};
+use crate::outcome::{CHECKPOINT, Outcome, expect_documented_files, run_folders};
 use crate::program::{Program, Said};
 use crate::session::{Case, Complaint, Session, Verdict, complaint, seed};
 use crate::subject::Subject;
@@ -16,7 +16,6 @@ use crate::subject::Subject;
 const CASES_OF_A_SWEEP: u64 = 40;
 
 #[test]
-#[ignore = "it finds no run that it can interrupt"]
 fn damaged_files_are_told_of_or_put_right() {
     let mut session = Session::new("corruption");
     let mut sweep: Option<(u64, Case, Fixture)> = None;
@@ -111,10 +110,7 @@ fn break_off(folder: &Path) -> Result<bool, Complaint> {
         let runs = run_folders(&results);
         runs.iter().filter(|run| is_so(run)).count()
     };
-    let is_saved = |run: &Path| {
-        let files = fs::read_dir(run.join("checkpoint"));
-        files.is_ok_and(|files| files.count() > 0)
-    };
+    let is_saved = |run: &Path| run.join(CHECKPOINT).exists();
     while program.is_running() && count(is_saved) < 2 {
         sleep(Duration::from_millis(1));
     }
@@ -177,8 +173,10 @@ impl Harm {
             Some((folder, name)) if name.contains("safetensors") => {
                 format!("{folder}/*.safetensors")
             }
-            Some((folder, name)) if name.starts_with(".tmp") => format!("{folder}/.tmp*"),
-            None if file.starts_with(".tmp") => ".tmp*".to_owned(),
+            Some((folder, name)) if name.starts_with(".meshfold-unfinished") => {
+                format!("{folder}/.meshfold-unfinished-*")
+            }
+            None if file.starts_with(".meshfold-unfinished") => ".meshfold-unfinished-*".to_owned(),
             _ => file.into_owned(),
         };
         format!("{file} of a {} run", self.state)

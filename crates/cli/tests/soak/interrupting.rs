@@ -37,8 +37,7 @@ impl Moment {
         match dice.within(0..=9) {
             0..=5 => Self::After(long.mul_f64(dice.within(0.0..=1.1))),
             6 | 7 => Self::Once((*dice.pick(&MARKS)).to_owned(), short),
-            8 => Self::Once(".tmp".to_owned(), short),
-            _ => Self::Once("round-".to_owned(), short),
+            _ => Self::Once(".meshfold-unfinished".to_owned(), short),
         }
     }
 
@@ -85,8 +84,6 @@ fn named(results: &Path, name: &str) -> Vec<(PathBuf, u64)> {
     let runs = inside(results);
     let files = runs.iter().flat_map(|run| inside(run));
     let mut files: Vec<PathBuf> = files.collect();
-    let checkpoints = runs.iter().flat_map(|run| inside(&run.join("checkpoint")));
-    files.extend(checkpoints);
     let is_named = |path: &PathBuf| {
         let found = path.file_name().unwrap_or_default();
         found.to_string_lossy().starts_with(name)

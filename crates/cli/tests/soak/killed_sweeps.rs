@@ -7,7 +7,6 @@ use crate::subject::Subject;
 use crate::undisturbed::Undisturbed;
 
 #[test]
-#[ignore = "it does not know the script that the pages of a sweep share"]
 fn a_sweep_that_is_killed_ends_as_one_that_is_not() {
     soak("killed_sweeps", examine);
 }

@@ -41,6 +41,8 @@ mod worker;
 mod flat_memory;
 mod large_sweep;
 
+#[path = "../program/default_signals.rs"]
+mod default_signals;
 mod dice;
 mod interrupting;
 mod outcome;

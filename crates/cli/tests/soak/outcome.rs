@@ -122,8 +122,8 @@ pub(crate) fn expect_documented_files(folder: &Path, also: &[&str]) -> Verdict {
     if others.is_empty() {
         return Ok(());
     }
-    let kind = |name: &String| match name.starts_with(".tmp") {
-        true => ".tmp*".to_owned(),
+    let kind = |name: &String| match name.starts_with(".meshfold-unfinished") {
+        true => ".meshfold-unfinished-*".to_owned(),
         false => name.clone(),
     };
     let mut kinds: Vec<String> = others.iter().map(kind).collect();
@@ -135,6 +135,9 @@ pub(crate) fn expect_documented_files(folder: &Path, also: &[&str]) -> Verdict {
 /// What the program's documentation says of results.
 const DOCUMENTATION: &str = include_str!("../../../../docs/results.md");
 
+/// What an interrupted run goes on from. A finished run has it only if it was asked to keep it.
+pub(crate) const CHECKPOINT: &str = "checkpoint.safetensors";
+
 /// The files of a finished run, as the table of the documentation names them.
 fn documented_files() -> Vec<&'static str> {
     let rows = DOCUMENTATION
@@ -142,9 +145,8 @@ fn documented_files() -> Vec<&'static str> {
         .filter_map(|line| line.strip_prefix("| `"));
     let cells = rows.filter_map(|row| row.split(" | ").next());
     let names = cells.flat_map(|cell| cell.split(['`', ',', ' ']));
-    // A folder is that of checkpoints, which finished runs do not keep.
     names
-        .filter(|name| !name.is_empty() && !name.ends_with('/'))
+        .filter(|name| !name.is_empty() && *name != CHECKPOINT)
         .collect()
 }
 

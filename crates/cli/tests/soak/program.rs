@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::default_signals;
 use crate::session::{Complaint, Verdict, complaint};
 
 /// No command of these tests takes nearly as long, however busy the machine is.
@@ -40,7 +41,7 @@ pub(crate) struct Said {
 impl Program {
     /// Starts the program with `arguments` in `folder`.
     pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_meshfold"));
+        let mut command = default_signals::command(env!("CARGO_BIN_EXE_meshfold"));
         command
             .args(arguments)
             .env("MESHFOLD_DATA", folder.join("data"));

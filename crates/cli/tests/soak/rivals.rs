@@ -12,7 +12,6 @@ use crate::subject::Subject;
 use crate::undisturbed::{Undisturbed, expect_whole_runs};
 
 #[test]
-#[ignore = "it does not know the script that the pages of a sweep share"]
 fn processes_that_want_the_same_run_do_not_spoil_it() {
     soak("rivals", examine);
 }

@@ -16,7 +16,7 @@ enum Over {
 }
 
 /// Every method with a state of its own, `ALL` standing for the keys of local work.
-const METHODS: [(&str, Over); 28] = [
+const METHODS: [(&str, Over); 29] = [
     ("{dsgd: {ALL}}", Over::Clients),
     (
         "{dsgd: {order: mix_then_step, aggregation: {neighbours: 2}, ALL}}",
@@ -72,6 +72,7 @@ const METHODS: [(&str, Over); 28] = [
         Over::Nothing,
     ),
     ("{swarm: {ALL}}", Over::Nothing),
+    ("{centralised: {ALL}}", Over::Nothing),
     (
         "{fedprox: {mu: 0.1, participation: {clients: 3}, ALL}}",
         Over::Nothing,

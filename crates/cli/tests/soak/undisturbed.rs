@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::outcome::{Outcome, expect_documented_beside, expect_documented_files, run_folders};
+use crate::outcome::{
+    CHECKPOINT, Outcome, expect_documented_beside, expect_documented_files, run_folders,
+};
 use crate::program::Program;
 use crate::session::{Complaint, Verdict, complaint};
 use crate::subject::Subject;
@@ -56,7 +58,7 @@ impl Undisturbed {
     /// What a finished run has besides the files that every run has.
     fn kept(&self) -> &[&str] {
         match self.subject.keeps_checkpoint {
-            true => &["checkpoint"],
+            true => &[CHECKPOINT],
             false => &[],
         }
     }

@@ -7,6 +7,8 @@ use crate::Weights;
 const NODE_BYTES: f64 = 120.0;
 /// Bytes for each arc that is listed: while the overlay is built, and then for W and the Laplacian. Measured: 30 to 52.
 const ARC_BYTES: f64 = 52.0;
+/// Bytes for each arc of an overlay that is read again, beside what the run still holds. Measured: 16 to 40.
+const PAGE_ARC_BYTES: f64 = 26.0;
 /// Bytes for each weight of a matrix over an overlay whose arcs are not listed. Measured: 25.
 const WEIGHT_BYTES: f64 = 26.0;
 /// Bytes for each weight that is drawn. Measured: 49 to 80.
@@ -171,13 +173,30 @@ impl OverlaySize {
             Weights::Random(_) => DRAWN_WEIGHT_BYTES * entries,
             _ => WEIGHT_BYTES * entries,
         };
-        let dense = match nodes <= DENSE.0 && entries > 0.0 {
-            true => DENSE.1 * nodes * nodes,
-            false => 0.0,
-        };
-        let most = (ARC_BYTES * arcs).max(weighing) + dense.max(self.searching_bytes());
+        let all_eigenvalues = self.dense_bytes(entries);
+        let most = (ARC_BYTES * arcs).max(weighing) + all_eigenvalues.max(self.searching_bytes());
         // A float beyond the range of the integer becomes its largest value.
         (NODE_BYTES * nodes + most) as u64
+    }
+
+    /// Estimate in bytes of what a page about a run takes for its overlay: the arcs, which are read again, and all eigenvalues
+    /// of the matrix of `weights`.
+    #[must_use]
+    pub fn page_bytes(&self, weights: &Weights) -> u64 {
+        if matches!(weights, Weights::Random(_)) {
+            return 0;
+        }
+        let arcs = PAGE_ARC_BYTES * self.arcs();
+        (arcs + self.dense_bytes(self.weights(weights))) as u64
+    }
+
+    /// What all eigenvalues of a matrix take that has `entries` weights one by one.
+    fn dense_bytes(&self, entries: f64) -> f64 {
+        let nodes = self.nodes as f64;
+        match nodes <= DENSE.0 && entries > 0.0 {
+            true => DENSE.1 * nodes * nodes,
+            false => 0.0,
+        }
     }
 
     /// What the eigenvalues of a slow overlay take.
