@@ -6,7 +6,7 @@ use burn_dataset::{Dataset, DatasetError};
 
 use crate::digest::{Digest, Kept};
 use crate::features::{Features, Input, Scale, Shape, Windows};
-use crate::{DataError, Labelled, Partition};
+use crate::{DataError, Labelled, Owners, Partition};
 
 /// `M` labelled examples of `D` features in `C` classes.
 #[derive(Clone, Debug, PartialEq)]
@@ -267,9 +267,10 @@ impl Examples {
     /// What a [`Partitioner`](crate::Partitioner) sees of the examples.
     pub fn labelled(&self) -> Labelled<'_> {
         Labelled {
+            examples: self.len(),
             labels: &self.labels,
             classes: self.classes,
-            owners: self.owners(),
+            owners: self.owners().map(Owners::Listed),
             text: matches!(self.input, Input::Tokens { .. }),
         }
     }

@@ -98,8 +98,8 @@ pub use self::outline::Outline;
 pub use self::own_files::OwnFiles;
 pub use self::partition::{
     ByRole, ByUser, ByWriter, ClassSizes, Classes, Dirichlet, ExampleOrder, Explicit, Iid,
-    LabelQuota, Labelled, OneLabel, Partition, PartitionError, Partitioner, Quantity, Shards,
-    Similarity, TextShare, TwoLabelPowerLaw, label_histogram,
+    LabelQuota, Labelled, OneLabel, Owners, Partition, PartitionError, Partitioner, Quantity,
+    Shards, Similarity, TextShare, TwoLabelPowerLaw, label_histogram,
 };
 pub use self::published::Published;
 pub use self::qmnist::Qmnist;

@@ -1,16 +1,20 @@
 //! What a plan needs to know of a dataset: sizes and labels, and whose the examples are, not their features.
 
+use std::borrow::Cow;
+use std::iter;
+
 use crate::digest::{Digest, Kept};
-use crate::{Features, Input, Labelled, Splits};
+use crate::{Features, Input, Labelled, Owners, Splits};
 
 /// A dataset without its features.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outline {
     /// Of the training examples, then of the test examples.
-    labels: Vec<u16>,
+    labels: Labels,
     /// In the order of the labels.
-    owners: Option<Vec<u32>>,
+    owners: Option<OwnerList>,
     train: usize,
+    test: usize,
     /// Bytes of memory that the features of all examples take.
     feature_bytes: usize,
     input: Input,
@@ -23,9 +27,10 @@ impl Outline {
     /// and those of the test examples.
     pub fn new(input: Input, classes: usize, train: &[u16], test: &[u16]) -> Self {
         Self {
-            labels: [train, test].concat(),
+            labels: Labels::Listed([train, test].concat()),
             owners: None,
             train: train.len(),
+            test: test.len(),
             feature_bytes: (train.len() + test.len()) * input.features(),
             input,
             classes,
@@ -33,10 +38,34 @@ impl Outline {
         }
     }
 
+    /// The outline of windows of `window` tokens of a text of so many `tokens` in all, `train` and `test` of them, as nobody
+    /// has seen them: labels take turns, and `owners` of examples that follow one another have so many. Nothing in it is of
+    /// the size of the examples.
+    ///
+    /// # Panics
+    /// If there is not one owner per example, or if a number of examples of one owner lies on both sides of where the
+    /// training examples end.
+    pub(crate) fn of_unseen_text(
+        [window, classes, tokens]: [usize; 3],
+        [train, test]: [usize; 2],
+        owners: Vec<(u32, u32)>,
+    ) -> Self {
+        let input = Input::Tokens { window };
+        let unseen = Self {
+            labels: Labels::InTurn,
+            train,
+            test,
+            owners: Some(OwnerList::Runs(owners)),
+            ..Self::new(input, classes, &[], &[])
+        };
+        unseen.expect_owners();
+        unseen.of_text(tokens)
+    }
+
     /// Says that features are stored as numbers of four bytes; without this they are bytes.
     pub(crate) fn of_numbers(self) -> Self {
         Self {
-            feature_bytes: self.labels.len() * self.input.features() * size_of::<f32>(),
+            feature_bytes: self.examples() * self.input.features() * size_of::<f32>(),
             ..self
         }
     }
@@ -44,7 +73,7 @@ impl Outline {
     /// Says that the examples are windows of one text of so many tokens, two bytes each; where a window starts takes four.
     pub(crate) fn of_text(self, tokens: usize) -> Self {
         Self {
-            feature_bytes: tokens * size_of::<u16>() + self.labels.len() * size_of::<u32>(),
+            feature_bytes: tokens * size_of::<u16>() + self.examples() * size_of::<u32>(),
             ..self
         }
     }
@@ -54,12 +83,23 @@ impl Outline {
     /// # Panics
     /// If there is not one owner per example.
     pub fn with_owners(self, owners: Vec<u32>) -> Self {
-        assert_eq!(owners.len(), self.labels.len(), "one owner per example");
-        Self {
-            owners: Some(owners),
+        let owned = Self {
+            owners: Some(OwnerList::Listed(owners)),
             digest: Kept::default(),
             ..self
-        }
+        };
+        owned.expect_owners();
+        owned
+    }
+
+    fn expect_owners(&self) {
+        let owners = self.labelled(true).owners.map(Owners::examples);
+        assert_eq!(owners, Some(self.examples()), "one owner per example");
+    }
+
+    /// Training and test examples.
+    fn examples(&self) -> usize {
+        self.train + self.test
     }
 
     /// The outline of examples that are loaded.
@@ -86,9 +126,13 @@ impl Outline {
     /// first use.
     pub fn digest(&self) -> &str {
         self.digest.or(|| {
-            let (train, test) = self.labels.split_at(self.train);
-            let owners = self.owners.as_ref();
-            let owners = owners.map(|owners| owners.split_at(self.train));
+            let labels = match &self.labels {
+                Labels::Listed(labels) => Cow::Borrowed(labels.as_slice()),
+                Labels::InTurn => (0..self.examples()).map(|e| self.label(e)).collect(),
+            };
+            let (train, test) = labels.split_at(self.train);
+            let owners = self.owners.as_ref().map(OwnerList::listed);
+            let owners = owners.as_ref().map(|owners| owners.split_at(self.train));
             digest((self.input, self.classes), [train, test], owners)
         })
     }
@@ -108,7 +152,7 @@ impl Outline {
 
     /// Test examples.
     pub fn test(&self) -> usize {
-        self.labels.len() - self.train
+        self.test
     }
 
     /// Bytes of memory that the features of all examples take.
@@ -131,15 +175,79 @@ impl Outline {
         self.classes
     }
 
+    /// The label of an example; the training examples are followed by the test examples.
+    ///
+    /// # Panics
+    /// If there is no such example.
+    pub fn label(&self, example: usize) -> u16 {
+        match &self.labels {
+            Labels::Listed(labels) => labels[example],
+            Labels::InTurn => {
+                assert!(example < self.examples(), "there is no such example");
+                let place = example.checked_sub(self.train).unwrap_or(example);
+                (place % self.classes) as u16
+            }
+        }
+    }
+
     /// What a [`Partitioner`](crate::Partitioner) sees: the training examples, followed by the test examples if it
     /// [`pools`](crate::Partitioner::pools) them.
     pub fn labelled(&self, pools: bool) -> Labelled<'_> {
-        let count = if pools { self.labels.len() } else { self.train };
+        let examples = if pools { self.examples() } else { self.train };
         Labelled {
-            labels: &self.labels[..count],
+            examples,
+            labels: match &self.labels {
+                Labels::Listed(labels) => &labels[..examples],
+                Labels::InTurn => &[],
+            },
             classes: self.classes,
-            owners: self.owners.as_ref().map(|owners| &owners[..count]),
+            owners: self.owners.as_ref().map(|owners| owners.first(examples)),
             text: matches!(self.input, Input::Tokens { .. }),
+        }
+    }
+}
+
+/// The labels of examples.
+#[derive(Clone, Debug, PartialEq)]
+enum Labels {
+    Listed(Vec<u16>),
+    /// Of a text that nobody has seen: those of the training examples take turns, and those of the test examples.
+    InTurn,
+}
+
+/// Whose examples are.
+#[derive(Clone, Debug, PartialEq)]
+enum OwnerList {
+    Listed(Vec<u32>),
+    /// Owners of examples that follow one another, and how many.
+    Runs(Vec<(u32, u32)>),
+}
+
+impl OwnerList {
+    /// Those of the first so many examples, which end where a run does.
+    fn first(&self, examples: usize) -> Owners<'_> {
+        match self {
+            Self::Listed(owners) => Owners::Listed(&owners[..examples]),
+            Self::Runs(runs) => {
+                let mut rest = examples;
+                let whole = runs.iter().take_while(|(_, run)| {
+                    let is_whole = *run as usize <= rest;
+                    rest = rest.saturating_sub(*run as usize);
+                    is_whole
+                });
+                Owners::Runs(&runs[..whole.count()])
+            }
+        }
+    }
+
+    /// The owner of each example.
+    fn listed(&self) -> Cow<'_, [u32]> {
+        match self {
+            Self::Listed(owners) => Cow::Borrowed(owners),
+            Self::Runs(runs) => {
+                let repeated = |&(owner, run): &(u32, u32)| iter::repeat_n(owner, run as usize);
+                runs.iter().flat_map(repeated).collect()
+            }
         }
     }
 }

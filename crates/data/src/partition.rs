@@ -6,7 +6,9 @@ mod cut;
 mod error;
 mod label_groups;
 mod labelled;
+mod owners;
 mod ownership;
+mod shard;
 mod text_shares;
 
 // A further way is one file and three lines: here, in the enum, and in `Partitioner::strategy`.
@@ -38,8 +40,10 @@ pub use self::iid::Iid;
 pub use self::label_quota::LabelQuota;
 pub use self::labelled::Labelled;
 pub use self::one_label::OneLabel;
+pub use self::owners::Owners;
 pub use self::ownership::{Partition, label_histogram};
 pub use self::quantity::Quantity;
+use self::shard::Shard;
 pub use self::shards::Shards;
 pub use self::similarity::Similarity;
 pub use self::text_shares::TextShare;
@@ -154,11 +158,11 @@ impl Partitioner {
             let partition = self.label();
             return Err(PartitionError::TextLabels { partition });
         }
-        let count = examples.labels.len();
+        let count = examples.examples;
         self.check(count, examples.classes)?;
         let mut shards = self.strategy().deal(examples, rng)?;
         let held_out = self.strategy().hold_out(&mut shards, rng);
-        Partition::new(shards, count)?.holding_out(held_out)
+        Partition::of_shards(shards, count)?.holding_out(held_out)
     }
 }
 
@@ -199,10 +203,10 @@ trait Strategy {
         &self,
         examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
-    ) -> Result<Vec<Vec<u32>>, PartitionError>;
+    ) -> Result<Vec<Shard>, PartitionError>;
 
     /// Takes the examples of the test set out of what was dealt, if the partition pools.
-    fn hold_out(&self, _shards: &mut [Vec<u32>], _rng: &mut ChaCha8Rng) -> Option<Vec<u32>> {
+    fn hold_out(&self, _shards: &mut [Shard], _rng: &mut ChaCha8Rng) -> Option<Vec<u32>> {
         None
     }
 }

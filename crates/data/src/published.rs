@@ -27,16 +27,33 @@ pub(crate) fn dealt_evenly(count: usize, owners: usize, first: usize) -> Vec<u32
     (0..count).map(owner).collect()
 }
 
+/// Runs of `count` examples of `owners` from `first` on, as [`dealt_evenly`] gives them.
+pub(crate) fn even_runs(count: usize, owners: usize, first: usize) -> Vec<(u32, u32)> {
+    // The first example of which `example * owners / count` is `owner`.
+    let start = |owner: usize| (owner * count).div_ceil(owners);
+    let run = |owner: usize| {
+        let examples = start(owner + 1) - start(owner);
+        ((first + owner) as u32, examples as u32)
+    };
+    (0..owners).map(run).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DataFolder, DatasetConfig, Input};
+    use crate::{DataFolder, DatasetConfig, Input, Owners};
     use std::collections::BTreeSet;
 
     #[test]
     fn labels_take_turns_and_owners_have_equally_many() {
         assert_eq!(in_turn(5, 3), [0, 1, 2, 0, 1]);
         assert_eq!(dealt_evenly(7, 3, 2), [2, 2, 2, 3, 3, 4, 4]);
+        for (count, owners) in [(7, 3), (12, 4), (3, 7), (1000, 999)] {
+            let listed = dealt_evenly(count, owners, 2);
+            let runs = even_runs(count, owners, 2).into_iter();
+            let repeated = runs.flat_map(|(owner, run)| std::iter::repeat_n(owner, run as usize));
+            assert_eq!(Vec::from_iter(repeated), listed);
+        }
     }
 
     /// Training examples, test examples and bytes of their features.
@@ -46,7 +63,10 @@ mod tests {
 
     /// Input, classes and number of owners.
     fn kind(outline: &Outline) -> (Input, usize, Option<usize>) {
-        let different = |owners: &[u32]| owners.iter().collect::<BTreeSet<_>>().len();
+        let different = |owners: Owners<'_>| {
+            let owners: BTreeSet<u32> = owners.runs().map(|(owner, _)| owner).collect();
+            owners.len()
+        };
         let owners = outline.labelled(true).owners.map(different);
         (outline.input(), outline.classes(), owners)
     }
@@ -90,6 +110,10 @@ mod tests {
         }
     }
 
+    fn last(owners: Owners<'_>) -> Option<u32> {
+        owners.runs().map(|(owner, _)| owner).max()
+    }
+
     #[test]
     fn datasets_that_a_person_brings_are_as_published() {
         let published = |text: &str| {
@@ -99,7 +123,7 @@ mod tests {
         let femnist = published(r#"{"femnist": {}}"#).unwrap().outline;
         assert_eq!(femnist.train() + femnist.test(), 805_263);
         let owners = femnist.labelled(false).owners.unwrap();
-        assert_eq!(owners.iter().max(), Some(&3549));
+        assert_eq!(last(owners), Some(3549));
         let some = published(r#"{"femnist": {"writers": 100}}"#)
             .unwrap()
             .outline;
@@ -110,7 +134,7 @@ mod tests {
         assert_eq!((leukemia.train(), leukemia.test()), (4141, 1035));
         let reddit = published(r#"{"reddit": {"stride": 100}}"#).unwrap().outline;
         let owners = reddit.labelled(false).owners.unwrap();
-        assert_eq!(owners.iter().max(), Some(&83_292));
+        assert_eq!(last(owners), Some(83_292));
         // A user's table, and months that nobody has counted.
         assert_eq!(published(r#"{"npz": {"file": "a.npz"}}"#), None);
         assert_eq!(published(r#"{"reddit": {"min_posts": 20}}"#), None);

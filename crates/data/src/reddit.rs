@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use self::comments::{Comments, SPECIAL};
 use crate::excerpt::excerpt;
-use crate::published::{Published, dealt_evenly, in_turn};
-use crate::{DataError, DataFolder, Input, Outline, Splits};
+use crate::published::{Published, even_runs};
+use crate::{DataError, DataFolder, Outline, Splits};
 
 const NAME: &str = "reddit";
 /// Bytes that a file is unpacked with, and a block of its lines taken apart.
@@ -172,17 +172,13 @@ impl Reddit {
         let windows = |comments: usize| (comments * (USUAL_WORDS + 1)).div_ceil(self.stride);
         let (train, test) = (AUTHORS * windows(fewest), windows(self.test_comments));
         let tokens = (AUTHORS * fewest + self.test_comments) * (USUAL_WORDS + 1 + self.window);
-        let input = Input::Tokens {
-            window: self.window,
-        };
-        let [labels, other_labels] = [train, test].map(|count| in_turn(count, self.vocabulary));
-        let outline = Outline::new(input, self.vocabulary, &labels, &other_labels);
         let owners = [
-            dealt_evenly(train, AUTHORS, 0),
-            dealt_evenly(test, self.test_comments, AUTHORS),
+            even_runs(train, AUTHORS, 0),
+            even_runs(test, self.test_comments, AUTHORS),
         ];
+        let sizes = [self.window, self.vocabulary, tokens];
         Ok(Some(Published {
-            outline: outline.of_text(tokens).with_owners(owners.concat()),
+            outline: Outline::of_unseen_text(sizes, [train, test], owners.concat()),
             figures: format!(
                 "{AUTHORS} authors (DFedRW, section VI-A) of {fewest} comments, the fewest that they have, of \
                  {USUAL_WORDS} words, which nobody states"

@@ -228,7 +228,7 @@ impl<'a> Planner<'a> {
     ) -> u64 {
         let (method, clients) = (&config.algorithm, partition.clients());
         let sgd = method.training().sgd;
-        let largest = (0..clients).map(|client| partition.shard(client).len());
+        let largest = partition.sizes().into_iter();
         let demand = Demand {
             // Where few rows stand for many clients, those that train are among the working rows.
             rows: method

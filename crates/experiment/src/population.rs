@@ -41,13 +41,14 @@ impl Populations {
         method: &Method,
         model: Model,
     ) -> Population {
-        let labels = outline.labelled(pools).labels;
         let place = Arc::as_ptr(partition).addr();
         let setting = self.settings.entry((place, model));
-        let setting = setting.or_insert_with(|| Arc::new(setting_of(partition, labels, model)));
+        let setting = setting.or_insert_with(|| Arc::new(setting_of(partition, outline, model)));
         let of_clients = self.label_counts.entry(place).or_insert_with(|| {
             Arc::new(match outline.input() {
-                Input::Numbers(_) => partition.label_counts(labels, outline.classes()),
+                Input::Numbers(_) => {
+                    partition.label_counts(outline.labelled(pools).labels, outline.classes())
+                }
                 Input::Tokens { .. } => {
                     let sizes = partition.sizes().into_iter();
                     sizes.map(|size| vec![size as u64]).collect()
@@ -66,11 +67,11 @@ impl Populations {
     }
 }
 
-/// The clients of `partition`, whose examples have `labels`.
-fn setting_of(partition: &Partition, labels: &[u16], model: Model) -> Setting {
+/// The clients of `partition`, whose examples are those of `outline`.
+fn setting_of(partition: &Partition, outline: &Outline, model: Model) -> Setting {
     let first = |client| {
-        let example = partition.shard(client).first();
-        example.map_or(0, |example| labels[*example as usize])
+        let example = partition.first(client);
+        example.map_or(0, |example| outline.label(example as usize))
     };
     Setting {
         clients: partition.clients(),

@@ -46,10 +46,6 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 fn published(file: &Path, data: &DataFolder) -> Result<Vec<RunPlan>, ConfigError> {
     let device = Device::Cpu(Cpu::new(None, None).unwrap());
     let source = Source::read(file).unwrap();
-    let of_reddit = source.text().contains("\ndataset: reddit\n");
-    // The words of a month would fill gigabytes.
-    let fewer = of_reddit.then(|| "dataset={reddit: {stride: 100}}".to_owned());
-    let source = source.with_overrides(fewer);
     plan_without_data(&device, &source, data, &OwnModels::new())
 }
 

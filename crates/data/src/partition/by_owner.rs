@@ -1,11 +1,12 @@
 //! Whose an example is owns it: what `by_writer`, `by_role` and `by_user` have in common.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 
-use super::{Labelled, PartitionError, cut};
+use super::{Labelled, PartitionError, Shard, cut};
 
 /// Deals examples by their owners, each of whom is a `kind`: one client per owner, in ascending order of the owners'
 /// numbers, or the owners dealt at random to `clients` clients, whose numbers of owners differ by at most one.
@@ -14,15 +15,15 @@ pub(super) fn deal(
     clients: Option<usize>,
     examples: Labelled<'_>,
     rng: &mut ChaCha8Rng,
-) -> Result<Vec<Vec<u32>>, PartitionError> {
+) -> Result<Vec<Shard>, PartitionError> {
     let owners = examples.owners.ok_or(PartitionError::NoOwners { kind })?;
-    let mut owned: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    for (example, &owner) in (0..).zip(owners) {
-        owned.entry(owner).or_default().push(example);
+    let mut owned: BTreeMap<u32, Vec<Range<u32>>> = BTreeMap::new();
+    for (owner, run) in owners.runs() {
+        owned.entry(owner).or_default().push(run);
     }
-    let mut shards: Vec<Vec<u32>> = owned.into_values().collect();
+    let mut shards: Vec<Vec<Range<u32>>> = owned.into_values().collect();
     let Some(clients) = clients else {
-        return Ok(shards);
+        return Ok(shards.into_iter().map(Shard::of_runs).collect());
     };
     if clients > shards.len() {
         return Err(PartitionError::TooFewOwners {
@@ -32,6 +33,6 @@ pub(super) fn deal(
         });
     }
     shards.shuffle(rng);
-    let dealt = cut::pieces(&shards, clients).map(<[Vec<u32>]>::concat);
-    Ok(dealt.collect())
+    let dealt = cut::pieces(&shards, clients).map(<[Vec<Range<u32>>]>::concat);
+    Ok(dealt.map(Shard::of_runs).collect())
 }

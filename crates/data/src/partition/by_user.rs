@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{Labelled, PartitionError, Strategy, by_owner};
+use super::{Labelled, PartitionError, Shard, Strategy, by_owner};
 
 /// One client per user, or the users dealt at random to `clients` clients, whose numbers of users differ by at most one.
 ///
@@ -45,7 +45,7 @@ impl Strategy for ByUser {
         &self,
         examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
-    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+    ) -> Result<Vec<Shard>, PartitionError> {
         by_owner::deal("user", self.clients, examples, rng)
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::apportion::apportion;
 use super::label_groups::by_label;
-use super::{Labelled, PartitionError, Strategy};
+use super::{Labelled, PartitionError, Shard, Strategy};
 
 /// Every client holds `per_client` distinct labels; a label's examples are split among its holders.
 ///
@@ -65,7 +65,7 @@ impl Strategy for Classes {
         &self,
         examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
-    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+    ) -> Result<Vec<Shard>, PartitionError> {
         let Labelled {
             labels, classes, ..
         } = examples;
@@ -93,7 +93,7 @@ impl Strategy for Classes {
                 rest = others;
             }
         }
-        Ok(shards)
+        Ok(Shard::all(shards))
     }
 }
 

@@ -7,7 +7,7 @@ use rand_distr::{Distribution, Gamma, Open01};
 use serde::{Deserialize, Serialize};
 
 use super::label_groups::by_label;
-use super::{Labelled, PartitionError, Strategy};
+use super::{Labelled, PartitionError, Shard, Strategy};
 
 /// For each label, the clients' shares of its examples are drawn from Dir(α, ..., α).
 ///
@@ -75,14 +75,14 @@ impl Strategy for Dirichlet {
         &self,
         examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
-    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+    ) -> Result<Vec<Shard>, PartitionError> {
         let Labelled {
             labels, classes, ..
         } = examples;
         let groups = by_label(labels, classes);
         let totals: Vec<usize> = groups.iter().map(Vec::len).collect();
         match self.draw(self.alpha, DRAWS, &totals, rng) {
-            Some(counts) => Ok(hand_out(groups, &counts, self.clients, rng)),
+            Some(counts) => Ok(Shard::all(hand_out(groups, &counts, self.clients, rng))),
             None => Err(PartitionError::Dirichlet {
                 alpha: self.alpha,
                 clients: self.clients,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::apportion::apportion;
 use super::label_groups::by_label;
-use super::{Labelled, PartitionError, Strategy};
+use super::{Labelled, PartitionError, Shard, Strategy};
 
 /// Given counts per client and label, or given sizes and label ratios per client.
 ///
@@ -72,7 +72,7 @@ impl Strategy for Explicit {
         &self,
         examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
-    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+    ) -> Result<Vec<Shard>, PartitionError> {
         let Labelled {
             labels, classes, ..
         } = examples;
@@ -97,7 +97,7 @@ impl Strategy for Explicit {
                 rest = others;
             }
         }
-        Ok(shards)
+        Ok(Shard::all(shards))
     }
 }
 

@@ -4,7 +4,7 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{Labelled, PartitionError, Strategy, cut};
+use super::{Labelled, PartitionError, Shard, Strategy, cut};
 
 /// All examples, shuffled and cut into parts whose sizes differ by at most one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,11 +35,11 @@ impl Strategy for Iid {
         &self,
         examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
-    ) -> Result<Vec<Vec<u32>>, PartitionError> {
-        let mut order: Vec<u32> = (0..examples.labels.len() as u32).collect();
+    ) -> Result<Vec<Shard>, PartitionError> {
+        let mut order: Vec<u32> = (0..examples.examples as u32).collect();
         order.shuffle(rng);
         Ok(cut::pieces(&order, self.clients)
-            .map(<[u32]>::to_vec)
+            .map(|piece| Shard::from(piece.to_vec()))
             .collect())
     }
 }

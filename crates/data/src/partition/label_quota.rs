@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::label_groups::by_label;
-use super::{Labelled, PartitionError, Strategy, cut};
+use super::{Labelled, PartitionError, Shard, Strategy, cut};
 
 /// Every client has the same budget, `M / N` examples, and fills it label by label from a random one on, with at most
 /// `max_per_label` examples of each.
@@ -62,12 +62,12 @@ impl Strategy for LabelQuota {
         &self,
         examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
-    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+    ) -> Result<Vec<Shard>, PartitionError> {
         let mut groups = by_label(examples.labels, examples.classes);
         groups.iter_mut().for_each(|group| group.shuffle(rng));
         let budget = |client| cut::range(examples.labels.len(), self.clients, client).len();
         Ok((0..self.clients)
-            .map(|client| self.fill(budget(client), &mut groups, rng))
+            .map(|client| Shard::from(self.fill(budget(client), &mut groups, rng)))
             .collect())
     }
 }

@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::label_groups::by_label;
-use super::{Labelled, PartitionError, Strategy, cut};
+use super::{Labelled, PartitionError, Shard, Strategy, cut};
 
 /// Client `i` holds only label `i mod C`; a label's examples are split equally among its clients.
 ///
@@ -36,7 +36,7 @@ impl Strategy for OneLabel {
         &self,
         examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
-    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+    ) -> Result<Vec<Shard>, PartitionError> {
         let Labelled {
             labels, classes, ..
         } = examples;
@@ -56,6 +56,6 @@ impl Strategy for OneLabel {
                 shards[client] = piece.to_vec();
             }
         }
-        Ok(shards)
+        Ok(Shard::all(shards))
     }
 }

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::PartitionError;
+use super::shard::Taken;
+use super::{PartitionError, Shard};
 use crate::digest::{Digest, Kept};
 
 /// Example indices of each client; no example has two owners and no client is without any.
@@ -11,7 +12,7 @@ use crate::digest::{Digest, Kept};
 /// examples that the dataset came with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
-    shards: Vec<Vec<u32>>,
+    shards: Vec<Shard>,
     held_out: Option<Vec<u32>>,
     examples: usize,
     digest: Kept,
@@ -24,23 +25,30 @@ impl Partition {
     /// [`PartitionError::NoClients`], [`PartitionError::EmptyClient`],
     /// [`PartitionError::OutOfRange`] or [`PartitionError::Shared`].
     pub fn new(shards: Vec<Vec<u32>>, examples: usize) -> Result<Self, PartitionError> {
+        Self::of_shards(Shard::all(shards), examples)
+    }
+
+    /// As [`new`](Self::new).
+    pub(super) fn of_shards(shards: Vec<Shard>, examples: usize) -> Result<Self, PartitionError> {
         if shards.is_empty() {
             return Err(PartitionError::NoClients);
         }
-        let mut owned = vec![false; examples];
+        let mut taken = Taken::none_of(examples);
         for (client, shard) in shards.iter().enumerate() {
-            if shard.is_empty() {
+            if shard.len() == 0 {
                 return Err(PartitionError::EmptyClient { client });
             }
-            for &example in shard {
-                let Some(seen) = owned.get_mut(example as usize) else {
+            for run in shard.runs() {
+                // The run of the largest number there is would be empty, and starts beyond every example.
+                let last = run.start.max(run.end - 1);
+                if last as usize >= examples {
                     return Err(PartitionError::OutOfRange {
                         client,
-                        example,
+                        example: last,
                         examples,
                     });
-                };
-                if std::mem::replace(seen, true) {
+                }
+                if let Some(example) = taken.take(run) {
                     return Err(PartitionError::Shared { client, example });
                 }
             }
@@ -59,15 +67,16 @@ impl Partition {
     /// [`PartitionError::HeldOutRange`] or [`PartitionError::HeldOutShared`].
     pub fn holding_out(self, held_out: Option<Vec<u32>>) -> Result<Self, PartitionError> {
         let examples = self.examples;
-        let mut taken = vec![false; examples];
-        for &example in self.shards.iter().flatten() {
-            taken[example as usize] = true;
+        let mut taken = Taken::none_of(examples);
+        for run in self.shards.iter().flat_map(Shard::runs) {
+            taken.take(run);
         }
         for &example in held_out.iter().flatten() {
-            match taken.get_mut(example as usize) {
-                None => return Err(PartitionError::HeldOutRange { example, examples }),
-                Some(taken) if *taken => return Err(PartitionError::HeldOutShared { example }),
-                Some(taken) => *taken = true,
+            if example as usize >= examples {
+                return Err(PartitionError::HeldOutRange { example, examples });
+            }
+            if taken.take(example..example + 1).is_some() {
+                return Err(PartitionError::HeldOutShared { example });
             }
         }
         Ok(Self {
@@ -86,7 +95,7 @@ impl Partition {
     #[must_use]
     pub fn merged(self) -> Self {
         Self {
-            shards: vec![self.shards.concat()],
+            shards: vec![Shard::merged(&self.shards)],
             digest: Kept::default(),
             ..self
         }
@@ -97,7 +106,15 @@ impl Partition {
     /// # Panics
     /// If `client` is not below [`clients`](Self::clients), as slices do.
     pub fn shard(&self, client: usize) -> &[u32] {
-        &self.shards[client]
+        self.shards[client].indices()
+    }
+
+    /// The first example of `client`, for plans that do not need the others.
+    ///
+    /// # Panics
+    /// If `client` is not below [`clients`](Self::clients), as slices do.
+    pub fn first(&self, client: usize) -> Option<u32> {
+        self.shards[client].first()
     }
 
     /// The indices of the examples that are the test set, if training and test examples were pooled.
@@ -110,7 +127,7 @@ impl Partition {
         self.digest.or(|| {
             let digest = Digest::of("partition").count(self.examples);
             let digest = digest.count(self.clients());
-            let with_shard = |digest: Digest, shard: &Vec<u32>| digest.indices(shard);
+            let with_shard = |digest: Digest, shard: &Shard| digest.indices(shard.indices());
             let digest = self.shards.iter().fold(digest, with_shard);
             digest.owners(self.held_out())
         })
@@ -118,7 +135,7 @@ impl Partition {
 
     /// Number of examples of each client, `[N]`.
     pub fn sizes(&self) -> Vec<usize> {
-        self.shards.iter().map(Vec::len).collect()
+        self.shards.iter().map(Shard::len).collect()
     }
 
     /// How many examples of each label each client has, `[N][C]`.
@@ -126,14 +143,19 @@ impl Partition {
     /// # Panics
     /// If `labels` are not those that were dealt.
     pub fn label_counts(&self, labels: &[u16], classes: usize) -> Vec<Vec<u64>> {
-        let of = |shard: &Vec<u32>| count(shard.iter().map(|&e| labels[e as usize]), classes);
+        let of = |shard: &Shard| {
+            let labels = shard.runs().flatten().map(|e| labels[e as usize]);
+            count(labels, classes)
+        };
         self.shards.iter().map(of).collect()
     }
 
     /// Whether no example has two owners, the test set being one; [`new`](Self::new) accepts nothing else.
     pub fn is_disjoint(&self) -> bool {
-        let mut all: Vec<u32> = self.shards.concat();
-        all.extend(self.held_out.iter().flatten());
+        let dealt = self.shards.iter().flat_map(Shard::runs).flatten();
+        let mut all: Vec<u32> = dealt
+            .chain(self.held_out.iter().flatten().copied())
+            .collect();
         all.sort_unstable();
         all.windows(2).all(|pair| pair[0] != pair[1])
     }

@@ -6,7 +6,7 @@ use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use super::apportion::apportion;
-use super::{Labelled, PartitionError, Strategy};
+use super::{Labelled, PartitionError, Shard, Strategy};
 
 /// All examples, shuffled and dealt in sizes proportional to `exp(sigma * z)`, z standard normal.
 ///
@@ -49,22 +49,22 @@ impl Strategy for Quantity {
         &self,
         examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
-    ) -> Result<Vec<Vec<u32>>, PartitionError> {
-        let labels = examples.labels;
+    ) -> Result<Vec<Shard>, PartitionError> {
+        let count = examples.examples;
         let mut weight = || {
             let z: f64 = StandardNormal.sample(rng);
             (self.sigma * z).exp()
         };
         let weights: Vec<f64> = (0..self.clients).map(|_| weight()).collect();
-        let mut examples: Vec<u32> = (0..labels.len() as u32).collect();
+        let mut examples: Vec<u32> = (0..count as u32).collect();
         examples.shuffle(rng);
         let mut rest = examples.as_slice();
         let mut take = |size: usize| {
             let (part, others) = rest.split_at(size);
             rest = others;
-            part.to_vec()
+            Shard::from(part.to_vec())
         };
-        Ok(apportion(labels.len(), &weights, 1)
+        Ok(apportion(count, &weights, 1)
             .into_iter()
             .map(&mut take)
             .collect())

@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::label_groups::by_label;
-use super::{Labelled, PartitionError, Strategy, cut};
+use super::{Labelled, PartitionError, Shard, Strategy, cut};
 
 /// The examples sorted by label, cut into equal shards, the shards dealt at random.
 ///
@@ -65,7 +65,7 @@ impl Strategy for Shards {
         &self,
         examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
-    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+    ) -> Result<Vec<Shard>, PartitionError> {
         let Labelled {
             labels, classes, ..
         } = examples;
@@ -75,7 +75,7 @@ impl Strategy for Shards {
         shards.shuffle(rng);
         Ok(shards
             .chunks(self.per_client)
-            .map(<[&[u32]]>::concat)
+            .map(|shards| Shard::from(shards.concat()))
             .collect())
     }
 }

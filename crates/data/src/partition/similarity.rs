@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 use super::label_groups::by_label;
-use super::{Labelled, PartitionError, Strategy, cut};
+use super::{Labelled, PartitionError, Shard, Strategy, cut};
 
 /// `percent` % of the examples are dealt iid; the rest is cut within each label into
 /// `N * shards_per_client / C` shards, of which every client gets `shards_per_client` at random.
@@ -79,7 +79,7 @@ impl Strategy for Similarity {
         &self,
         examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
-    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+    ) -> Result<Vec<Shard>, PartitionError> {
         let Labelled {
             labels, classes, ..
         } = examples;
@@ -90,7 +90,7 @@ impl Strategy for Similarity {
             .map(<[u32]>::to_vec)
             .collect();
         if rest.is_empty() {
-            return Ok(clients);
+            return Ok(Shard::all(clients));
         }
         let rest_labels: Vec<u16> = rest.iter().map(|&e| labels[e as usize]).collect();
         let groups = by_label(&rest_labels, classes);
@@ -112,7 +112,7 @@ impl Strategy for Similarity {
                     .map(|&at| rest[at as usize]),
             );
         }
-        Ok(clients)
+        Ok(Shard::all(clients))
     }
 }
 

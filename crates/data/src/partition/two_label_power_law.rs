@@ -1,12 +1,14 @@
 //! `two_label_power_law`: two labels per client, numbers of examples heavy-tailed, a test set of everybody's tenths.
 
+use std::mem;
+
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use super::label_groups::by_label;
-use super::{Labelled, PartitionError, Strategy};
+use super::{Labelled, PartitionError, Shard, Strategy};
 
 /// Client `u` holds the labels `u mod C` and `(u + 1) mod C`: first 5 examples of each, then a share of what remains of
 /// it. The shares of a label over its holders are proportional to draws of the lognormal distribution of the standard
@@ -80,7 +82,7 @@ impl Strategy for TwoLabelPowerLaw {
         &self,
         examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
-    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+    ) -> Result<Vec<Shard>, PartitionError> {
         let Labelled {
             labels, classes, ..
         } = examples;
@@ -105,14 +107,16 @@ impl Strategy for TwoLabelPowerLaw {
                 shards[client].extend_from_slice(part);
             }
         }
-        Ok(shards)
+        Ok(Shard::all(shards))
     }
 
-    fn hold_out(&self, shards: &mut [Vec<u32>], rng: &mut ChaCha8Rng) -> Option<Vec<u32>> {
+    fn hold_out(&self, shards: &mut [Shard], rng: &mut ChaCha8Rng) -> Option<Vec<u32>> {
         let mut held_out = Vec::new();
         for shard in shards {
-            shard.shuffle(rng);
-            held_out.extend(shard.split_off(shard.len() * 9 / 10));
+            let mut indices = mem::take(shard).into_indices();
+            indices.shuffle(rng);
+            held_out.extend(indices.split_off(indices.len() * 9 / 10));
+            *shard = Shard::from(indices);
         }
         held_out.sort_unstable();
         Some(held_out)
@@ -150,6 +154,9 @@ mod tests {
         TwoLabelPowerLaw { clients }
             .deal(examples, &mut rng)
             .unwrap()
+            .into_iter()
+            .map(Shard::into_indices)
+            .collect()
     }
 
     #[test]
