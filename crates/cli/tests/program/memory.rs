@@ -190,8 +190,9 @@ fn no_run_holds_more_for_its_overlay_than_is_planned() {
     ] {
         let [first, second] = overrides;
         let arguments = ["many.yaml", "--set", first, "--set", second];
-        let ratio = planned_to_held(&sandbox, &arguments);
-        assert!(ratio > 0.9, "{overrides:?}: planned over held {ratio}");
+        let ratios = ratios_until(&sandbox, &arguments, |ratio| ratio > 0.85);
+        let median = ratios[ratios.len() / 2];
+        assert!(median > 0.85, "{overrides:?}: planned over held {ratios:?}");
     }
 }
 
@@ -211,21 +212,27 @@ fn planning_many_clients_on_a_complete_overlay_takes_little() {
     assert!(held < 150 << 20, "{held}");
 }
 
-/// Checks that the run of `arguments` holds what is planned for it, within 15 %. How soon the allocator gives back what is
-/// free varies: a run outside of that is made twice more, and the median counts.
+/// Checks that the run of `arguments` holds what is planned for it, within 15 %.
 #[track_caller]
 fn expect_within_the_plan(sandbox: &Sandbox, arguments: &[&str]) {
     let is_near = |ratio: f64| (0.85..1.15).contains(&ratio);
-    let mut ratios = vec![planned_to_held(sandbox, arguments)];
-    if !is_near(ratios[0]) {
-        ratios.extend([(); 2].map(|()| planned_to_held(sandbox, arguments)));
-        ratios.sort_by(f64::total_cmp);
-    }
+    let ratios = ratios_until(sandbox, arguments, is_near);
     let median = ratios[ratios.len() / 2];
     assert!(
         is_near(median),
         "{arguments:?}: planned over held {ratios:?}"
     );
+}
+
+/// The memory planned for the run of `arguments` over what it held, once if that `is_near`, else of three runs in order: how
+/// soon the allocator gives back what is free varies, so the median counts.
+fn ratios_until(sandbox: &Sandbox, arguments: &[&str], is_near: impl Fn(f64) -> bool) -> Vec<f64> {
+    let mut ratios = vec![planned_to_held(sandbox, arguments)];
+    if !is_near(ratios[0]) {
+        ratios.extend([(); 2].map(|()| planned_to_held(sandbox, arguments)));
+        ratios.sort_by(f64::total_cmp);
+    }
+    ratios
 }
 
 /// The memory planned for the run of `arguments` over the most that it held.
