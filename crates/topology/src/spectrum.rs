@@ -113,6 +113,14 @@ pub(crate) fn laplacian_extremes(overlay: &Overlay) -> Result<Extremes, Topology
             largest: nodes as f64,
         });
     }
+    if overlay.listed_arcs() == 0 {
+        // No edges at all, or every two of some nodes are linked, which takes too much memory as a matrix.
+        let linked = nodes + 1 - overlay.components().len();
+        return Ok(Extremes {
+            smallest: 0.0,
+            largest: if linked > 1 { linked as f64 } else { 0.0 },
+        });
+    }
     let extremes = Symmetric::laplacian(overlay).extremes(overlay.is_connected())?;
     if extremes.smallest.is_nan() || extremes.largest.is_nan() {
         return Err(TopologyError::Eigenvalues { nodes });
