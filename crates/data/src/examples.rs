@@ -1,11 +1,17 @@
 //! Labelled examples held in host memory.
 
+mod dataset_summary;
+pub(crate) mod features;
+mod text_shares;
+
 use std::sync::Arc;
 
 use burn_dataset::{Dataset, DatasetError};
 
-use crate::digest::{Digest, Kept};
-use crate::features::{Features, Input, Scale, Shape, Windows};
+pub use self::dataset_summary::DatasetSummary;
+pub use self::features::{Features, Input, Scale, Scaling, Shape, Windows};
+pub use self::text_shares::TextShare;
+use crate::files::digest::{Digest, Kept};
 use crate::{DataError, Labelled, Owners, Partition};
 
 /// `M` labelled examples of `D` features in `C` classes.
@@ -258,7 +264,8 @@ impl Examples {
     /// SHA-256 of features, labels, classes, the shape of an example, and owners. It is computed on first use.
     pub fn digest(&self) -> &str {
         self.digest.or(|| {
-            let digest = Digest::of("examples").input(self.input).count(self.classes);
+            let digest = self.input.digested(Digest::of("examples"));
+            let digest = digest.count(self.classes);
             let digest = self.features.digested(digest);
             digest.labels(&self.labels).owners(self.owners())
         })
@@ -380,7 +387,7 @@ impl Splits {
     ///
     /// # Panics
     /// If the partition holds out an example that there is not.
-    pub fn dealt(self, partition: &Partition) -> Self {
+    pub fn apply_partition(self, partition: &Partition) -> Self {
         let Some(held_out) = partition.held_out() else {
             return self;
         };
@@ -471,10 +478,10 @@ mod tests {
             test: Arc::new(three().truncated(2).with_owners(vec![4, 5])),
         };
         let plain = Partition::new(vec![vec![0, 1, 2]], 3).unwrap();
-        assert_eq!(splits.clone().dealt(&plain).test, splits.test);
+        assert_eq!(splits.clone().apply_partition(&plain).test, splits.test);
         let pooling = Partition::new(vec![vec![0, 3]], 5).unwrap();
         let pooling = pooling.holding_out(Some(vec![4, 2])).unwrap();
-        let dealt = splits.dealt(&pooling);
+        let dealt = splits.apply_partition(&pooling);
         assert_eq!(dealt.train.labels(), [0, 1, 1, 0, 1]);
         assert_eq!(dealt.train.row(3), [0.0, 1.0]);
         assert_eq!(dealt.train.owners(), Some([7, 8, 9, 4, 5].as_slice()));

@@ -8,15 +8,21 @@ mod seeds;
 
 use std::io::{Cursor, Read};
 
-use crate::cifar::Record;
-use crate::csv_table::{self, Column, CsvTable, CsvTest};
-use crate::dealt::{Dealt, Tagged};
-use crate::fault::Fault;
-use crate::femnist::{Written, read_leaf};
-use crate::idx::{self, Element};
-use crate::leukemia_a2::{self, classes, read_matrix};
-use crate::packing::Packing;
-use crate::{mat5, npy, payload, reddit, shakespeare, tar_member, zip_member};
+use crate::datasets::cifar::Record;
+use crate::datasets::csv_table::{self, Column, CsvTable, CsvTest};
+use crate::datasets::femnist::{Written, read_leaf};
+use crate::datasets::leukemia_a2::{self, classes, read_matrix};
+use crate::datasets::reddit;
+use crate::datasets::shakespeare;
+use crate::datasets::table_rows::{RowsBySplit, Tagged};
+use crate::files::fault::Fault;
+use crate::files::packing::Packing;
+use crate::files::payload;
+use crate::files::tar_member;
+use crate::formats::idx::{self, Element};
+use crate::formats::mat5;
+use crate::formats::npy;
+use crate::formats::zip_member;
 
 /// Bytes that a stream may unpack to.
 const MOST_BYTES: u64 = 1 << 20;
@@ -145,7 +151,7 @@ pub fn csv(bytes: &[u8]) -> bool {
             train: (0..rows as u32).collect(),
             test: Vec::new(),
         };
-        let dealt = Dealt::of("csv", &tagged, table.width);
+        let dealt = RowsBySplit::of("csv", &tagged, table.width);
         let mut dealt = dealt.expect("a table holds fewer numbers than bytes");
         csv_table::numbers(bytes, &settings, (table.width, rows), &mut dealt)
             .map_err(told)

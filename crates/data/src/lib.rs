@@ -6,7 +6,7 @@
 //!   images, texts (`shakespeare`, `reddit`), vibrations (`cwru`) and transcriptomes.
 //! - [`manifests`] say which files those are; [`fetch()`] downloads and [`check()`] verifies them.
 //! - [`Partitioner`] deals the training examples to clients, giving a [`Partition`]; where it pools them with the
-//!   test examples, [`Splits::dealt`] puts the examples in the order that the partition counts.
+//!   test examples, [`Splits::apply_partition`] puts the examples in the order that the partition counts.
 //!
 //! The crate knows nothing of tensors or graphs.
 //!
@@ -27,81 +27,45 @@
 #![doc = include_str!("../../../datasets/README.md")]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
-mod balanced;
-mod check;
-mod cifar;
-mod consensus;
-mod csv_table;
-mod cwru;
-mod dataset;
-mod dealt;
-mod digest;
-mod error;
+mod datasets;
 mod examples;
-mod excerpt;
-mod fashion_mnist;
-mod fault;
-mod features;
-mod femnist;
-mod fetch;
-mod folder;
+mod files;
+mod formats;
 #[doc(hidden)]
 pub mod fuzzing;
-mod glyphs;
-mod idx;
-mod leaf_json;
-mod leukemia_a2;
-mod manifest;
-mod mat5;
-mod mnist;
-mod mnist_layout;
-mod nearest;
-mod npy;
-mod npz_table;
-mod outline;
-mod own_files;
-mod packing;
 mod partition;
-mod payload;
-mod place;
-mod published;
-mod qmnist;
 #[cfg(test)]
 mod real_data;
-mod reddit;
-mod regular;
-mod shakespeare;
-mod table;
-mod tar_member;
-mod unfinished;
-mod zip_member;
 
-pub use self::check::{CheckReport, FileCheck, FileStatus, check};
-pub use self::cifar::{Cifar10, Cifar100, CifarLabels};
-pub use self::consensus::Consensus;
-pub use self::csv_table::{Column, CsvTable, CsvTest};
-pub use self::cwru::{Cwru, NormalRecordings};
-pub use self::dataset::DatasetConfig;
-pub use self::error::{DataError, MirrorFailure};
-pub use self::examples::{Example, Examples, Splits};
-pub use self::fashion_mnist::FashionMnist;
-pub use self::features::{Features, Input, Scale, Scaling, Shape, Windows};
-pub use self::femnist::Femnist;
-pub use self::fetch::{FetchOptions, Fetched, FetchedFile, Progress, fetch};
-pub use self::folder::{DATA_FOLDER_VARIABLE, DataFolder, FolderOrigin};
-pub use self::glyphs::Glyphs;
-pub use self::leukemia_a2::LeukemiaA2;
-pub use self::manifest::{Archive, KnownCopy, Manifest, ManifestFile, manifests};
-pub use self::mnist::Mnist;
-pub use self::npz_table::{NpzArrays, NpzTable, NpzTest};
-pub use self::outline::Outline;
-pub use self::own_files::OwnFiles;
+pub use self::datasets::DatasetConfig;
+pub use self::datasets::cifar::{Cifar10, Cifar100, CifarLabels};
+pub use self::datasets::consensus::Consensus;
+pub use self::datasets::csv_table::{Column, CsvTable, CsvTest};
+pub use self::datasets::cwru::{Cwru, NormalRecordings};
+pub use self::datasets::fashion_mnist::FashionMnist;
+pub use self::datasets::femnist::Femnist;
+pub use self::datasets::glyphs::Glyphs;
+pub use self::datasets::leukemia_a2::LeukemiaA2;
+pub use self::datasets::mnist::Mnist;
+pub use self::datasets::npz_table::{NpzArrays, NpzTable, NpzTest};
+pub use self::datasets::published::Published;
+pub use self::datasets::qmnist::Qmnist;
+pub use self::datasets::reddit::{Reddit, RedditSource};
+pub use self::datasets::shakespeare::{Shakespeare, ShakespeareSource};
+pub use self::examples::{
+    DatasetSummary, Example, Examples, Features, Input, Scale, Scaling, Shape, Splits, TextShare,
+    Windows,
+};
+pub use self::files::check::{CheckReport, FileCheck, FileStatus, check};
+pub use self::files::error::{DataError, MirrorFailure};
+pub use self::files::fetch::{FetchOptions, Fetched, FetchedFile, Progress, fetch};
+pub use self::files::folder::{DATA_FOLDER_VARIABLE, DataFolder, FolderOrigin};
+pub use self::files::manifest::{
+    Archive, KnownCopy, Manifest, ManifestFile, UnlistedFile, manifests,
+};
+pub use self::files::own_files::OwnFiles;
 pub use self::partition::{
     ByRole, ByUser, ByWriter, ClassSizes, Classes, Dirichlet, ExampleOrder, Explicit, Iid,
     LabelQuota, Labelled, OneLabel, Owners, Partition, PartitionError, Partitioner, Quantity,
-    Shards, Similarity, TextShare, TwoLabelPowerLaw, label_histogram,
+    Shards, Similarity, TwoLabelPowerLaw, label_histogram,
 };
-pub use self::published::Published;
-pub use self::qmnist::Qmnist;
-pub use self::reddit::{Reddit, RedditSource};
-pub use self::shakespeare::{Shakespeare, ShakespeareSource};

@@ -9,7 +9,6 @@ mod labelled;
 mod owners;
 mod ownership;
 mod shard;
-mod text_shares;
 
 // A further way is one file and three lines: here, in the enum, and in `Partitioner::strategy`.
 mod by_role;
@@ -46,7 +45,6 @@ pub use self::quantity::Quantity;
 use self::shard::Shard;
 pub use self::shards::Shards;
 pub use self::similarity::Similarity;
-pub use self::text_shares::TextShare;
 pub use self::two_label_power_law::TwoLabelPowerLaw;
 
 /// A way of dealing the training examples to clients: `{shards: {clients: 100}}`.

@@ -83,11 +83,11 @@ fn refusals(make: impl Fn(&Path)) -> Vec<String> {
         let started = Instant::now();
         let place = DataFolder::new(folder.path());
         let load = dataset.load(&place).unwrap_err().to_string();
-        let outline = dataset.outline(&place).unwrap_err().to_string();
+        let summary = dataset.summary(&place).unwrap_err().to_string();
         let told = |words: &str| files.iter().any(|file| words.contains(file));
         assert!(
-            told(&load) && told(&outline),
-            "{settings}: {load}; {outline}"
+            told(&load) && told(&summary),
+            "{settings}: {load}; {summary}"
         );
         assert!(started.elapsed() < Duration::from_secs(60), "{settings}");
         load

@@ -42,9 +42,9 @@ fn held(partition: &Partition) -> usize {
 #[test]
 fn a_thousand_clients_hold_as_many_mnist_images_as_in_p_fedavg() {
     let Some(folder) = mnist_folder() else { return };
-    let outline = DatasetConfig::Mnist(Mnist::default()).outline(&folder);
-    let outline = outline.unwrap();
-    let examples = outline.labelled(true);
+    let summary = DatasetConfig::Mnist(Mnist::default()).summary(&folder);
+    let summary = summary.unwrap();
+    let examples = summary.labelled(true);
     assert_eq!(examples.labels.len(), 70_000);
     let (mut small, mut total) = (0, 0);
     for seed in 0..10 {
@@ -99,11 +99,11 @@ fn splits_are_dealt_as_the_partition_counts_them() {
         ..Glyphs::default()
     });
     let folder = DataFolder::new("unused");
-    let outline = dataset.outline(&folder).unwrap();
-    let labels = outline.labelled(true).labels;
-    let partition = deal(&power_law(20), outline.labelled(true), 1);
+    let summary = dataset.summary(&folder).unwrap();
+    let labels = summary.labelled(true).labels;
+    let partition = deal(&power_law(20), summary.labelled(true), 1);
     let splits = dataset.load(&folder).unwrap();
-    let dealt = splits.clone().dealt(&partition);
+    let dealt = splits.clone().apply_partition(&partition);
     assert_eq!(dealt.train.labels(), labels);
     assert_eq!(dealt.train.row(650), splits.test.row(50));
     let held_out = partition.held_out().unwrap();

@@ -20,7 +20,7 @@ fn peak_bytes() -> Option<u64> {
 #[test]
 fn all_windows_of_reddit_are_dealt_to_their_authors_within_a_quarter_of_a_gibibyte() {
     let dataset: DatasetConfig = serde_json::from_str(r#"{"reddit": {}}"#).unwrap();
-    let published = dataset.published().unwrap().unwrap().outline;
+    let published = dataset.published().unwrap().unwrap().summary;
     assert_eq!(published.train(), 83_293 * 150 * 31);
     let everybody = Partitioner::ByUser(ByUser { clients: None });
     let hundred = Partitioner::ByUser(ByUser { clients: Some(100) });

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use meshfold_data::{
-    ByWriter, Cifar10, DataFolder, DatasetConfig, FashionMnist, FileStatus, Manifest, Mnist,
-    Outline, Partitioner, Qmnist, Scaling, check, label_histogram,
+    ByWriter, Cifar10, DataFolder, DatasetConfig, DatasetSummary, FashionMnist, FileStatus,
+    Manifest, Mnist, Partitioner, Qmnist, Scaling, check, label_histogram,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -45,7 +45,7 @@ fn mnist_has_the_published_labels_and_statistics() {
         [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
     );
     assert_eq!(splits.train.labels()[..10], [5, 0, 4, 1, 9, 2, 1, 3, 1, 4]);
-    assert_eq!(mnist.outline(&folder).unwrap(), Outline::of(&splits));
+    assert_eq!(mnist.summary(&folder).unwrap(), DatasetSummary::of(&splits));
     assert_eq!((splits.train.len(), splits.test.len()), (60_000, 10_000));
     let pixels = splits.train.bytes().unwrap();
     let sum: f64 = pixels.iter().map(|&b| f64::from(b)).sum();
@@ -95,7 +95,7 @@ fn balanced_test_sets_are_the_first_images_of_each_class() {
         test.row(place)
     };
     assert_eq!(nines(&half.test), nines(&all.test));
-    assert_eq!(dataset.outline(&folder).unwrap(), Outline::of(&half));
+    assert_eq!(dataset.summary(&folder).unwrap(), DatasetSummary::of(&half));
     // 892 is the size of the smallest class.
     let most = with(Some(8920)).load(&folder).unwrap();
     assert_eq!(label_histogram(most.test.labels(), 10), [892; 10]);
@@ -142,7 +142,7 @@ fn cifar10_is_balanced_and_standardised_by_channel() {
     assert_eq!(label_histogram(splits.test.labels(), 10), [1000; 10]);
     assert_eq!(splits.train.label_names().unwrap()[6], "frog");
     assert_eq!(splits.train.labels()[..5], [6, 9, 9, 4, 1]);
-    assert_eq!(Outline::of(&splits).labelled(false).classes, 10);
+    assert_eq!(DatasetSummary::of(&splits).labelled(false).classes, 10);
     let pixels = splits.train.bytes().unwrap();
     let published = [(0.4914, 0.2470), (0.4822, 0.2435), (0.4465, 0.2616)];
     for (channel, (mean, deviation)) in published.into_iter().enumerate() {
@@ -238,9 +238,9 @@ fn qmnist_knows_who_wrote_which_digit_and_by_writer_deals_them() {
     }
     let Some(folder) = data("mnist") else { return };
     let qmnist = DatasetConfig::Qmnist(Qmnist::default());
-    let outline = qmnist.outline(&folder).unwrap();
+    let summary = qmnist.summary(&folder).unwrap();
     let splits = qmnist.load(&folder).unwrap();
-    assert_eq!(outline, Outline::of(&splits));
+    assert_eq!(summary, DatasetSummary::of(&splits));
     let of = |owners: Option<&[u32]>| owners.unwrap().to_vec();
     let (train, test) = (of(splits.train.owners()), of(splits.test.owners()));
     let distinct = |owners: &[u32]| {

@@ -9,9 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use meshfold_data::{
-    ByRole, ByUser, Cwru, DataFolder, DatasetConfig, ExampleOrder, Explicit, Features, Manifest,
-    NormalRecordings, Outline, Partitioner, Reddit, Shakespeare, ShakespeareSource, Splits, check,
-    label_histogram,
+    ByRole, ByUser, Cwru, DataFolder, DatasetConfig, DatasetSummary, ExampleOrder, Explicit,
+    Features, Manifest, NormalRecordings, Partitioner, Reddit, Shakespeare, ShakespeareSource,
+    Splits, check, label_histogram,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -91,7 +91,10 @@ fn shakespeares_characters_are_value_stable() {
     assert_eq!(names.len(), 799);
     assert_eq!(names[0], "ALLS_WELL_THAT_ENDS_WELL_COUNTESS");
     let dataset = DatasetConfig::Shakespeare(Shakespeare::default());
-    assert_eq!(dataset.outline(&folder).unwrap(), Outline::of(&splits));
+    assert_eq!(
+        dataset.summary(&folder).unwrap(),
+        DatasetSummary::of(&splits)
+    );
 }
 
 #[test]
@@ -221,7 +224,10 @@ fn reddits_words_are_value_stable() {
     let splits = dataset.load(&folder).unwrap();
     let (train, test) = (&splits.train, &splits.test);
     assert_eq!(train.classes(), 2000);
-    assert_eq!(dataset.outline(&folder).unwrap(), Outline::of(&splits));
+    assert_eq!(
+        dataset.summary(&folder).unwrap(),
+        DatasetSummary::of(&splits)
+    );
     let by_user = Partitioner::ByUser(ByUser::default());
     let partition = by_user
         .split(train.labelled(), &mut ChaCha8Rng::seed_from_u64(1))
@@ -341,7 +347,7 @@ fn bearings_have_400_windows_of_each_recording() {
     assert_eq!(label_histogram(test.labels(), 10), [400; 10]);
     assert!(train.labels().is_sorted());
     assert_eq!(train.label_names().unwrap()[9], "OR021");
-    assert_eq!(ten.outline(&folder).unwrap(), Outline::of(&splits));
+    assert_eq!(ten.summary(&folder).unwrap(), DatasetSummary::of(&splits));
     // Standardised with the training examples: their mean is 0 and their deviation 1 but for single precision.
     for feature in [0, 149, 150, 299] {
         let values: Vec<f64> = (0..train.len())
@@ -398,7 +404,7 @@ fn absent_recordings_are_named_with_the_way_around_them() {
     let all = DatasetConfig::Cwru(Cwru::default());
     for error in [
         all.load(&folder).unwrap_err(),
-        all.outline(&folder).unwrap_err(),
+        all.summary(&folder).unwrap_err(),
     ] {
         let error = error.to_string();
         assert!(

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use meshfold_data::{DatasetConfig, Outline, Splits};
+use meshfold_data::{DatasetConfig, DatasetSummary, Splits};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ impl DataDigests {
     /// # Errors
     /// [`RunError::Unplanned`] if the data have changed since they were planned with.
     pub(crate) fn of(plan: &RunPlan, data: &Splits) -> Result<Self, RunError> {
-        let outline = Outline::digest_of(data);
+        let outline = DatasetSummary::digest_of(data);
         if outline != plan.dataset.digest() {
             return Err(RunError::Unplanned {
                 dataset: name_of(&plan.config.dataset),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use meshfold_algorithms::Rows;
-use meshfold_data::{DataFolder, Outline, OwnFiles, Partition};
+use meshfold_data::{DataFolder, DatasetSummary, OwnFiles, Partition};
 use meshfold_engine::{Device, Network, OwnModels};
 use meshfold_topology::OverlaySummary;
 use serde::Serialize;
@@ -54,7 +54,7 @@ pub struct RunPlan {
     /// The overlay and its weights, if the method exchanges over one.
     pub overlay: Option<Arc<PlannedOverlay>>,
     /// Sizes, labels and owners of the examples.
-    pub dataset: Arc<Outline>,
+    pub dataset: Arc<DatasetSummary>,
     /// The files of the dataset, if they are the user's own.
     pub files: Arc<OwnFiles>,
     /// Who owns which training example.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use meshfold_data::Outline;
+use meshfold_data::DatasetSummary;
 use meshfold_engine::{Model, Network, OwnModels};
 
 use crate::error::ConfigError;
@@ -27,7 +27,7 @@ impl Networks {
         &mut self,
         run: &Resolved<'_>,
         own_models: &OwnModels,
-        (dataset, outline): (&str, &Outline),
+        (dataset, outline): (&str, &DatasetSummary),
     ) -> Result<Network, ConfigError> {
         let key = format!("{dataset} {}", json(&run.config.model));
         if let Some(known) = self.0.get(&key) {
@@ -43,7 +43,7 @@ impl Networks {
 fn network(
     run: &Resolved<'_>,
     own_models: &OwnModels,
-    outline: &Outline,
+    outline: &DatasetSummary,
 ) -> Result<Network, ConfigError> {
     if let Model::Own(name) = &run.config.model
         && own_models.get(name).is_none()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use meshfold_algorithms::RowKind;
 use meshfold_data::{
-    DataError, DataFolder, DatasetConfig, Outline, OwnFiles, Partition, Published,
+    DataError, DataFolder, DatasetConfig, DatasetSummary, OwnFiles, Partition, Published,
 };
 use meshfold_engine::{Demand, Device, Key, Network, OwnModels, Purpose, stream};
 use serde::Serialize;
@@ -55,7 +55,7 @@ pub(crate) struct Planner<'a> {
 /// A dataset as far as it is known.
 #[derive(Clone)]
 struct Known {
-    outline: Arc<Outline>,
+    outline: Arc<DatasetSummary>,
     /// Its files, if they are the user's own.
     files: Arc<OwnFiles>,
     /// Where its files are missing: which, and the figures that stand for them.
@@ -224,7 +224,7 @@ impl<'a> Planner<'a> {
         config: &RunConfig,
         network: &Network,
         (partition, tests): (&Partition, usize),
-        outline: &Outline,
+        outline: &DatasetSummary,
     ) -> u64 {
         let (method, clients) = (&config.algorithm, partition.clients());
         let sgd = method.training().sgd;
@@ -261,7 +261,7 @@ impl<'a> Planner<'a> {
         &mut self,
         run: &Resolved<'_>,
         dataset: &str,
-        outline: &Outline,
+        outline: &DatasetSummary,
     ) -> Result<Arc<Partition>, ConfigError> {
         let (partition, seed) = (&run.config.partition, &run.config.seed);
         let merges = run.config.algorithm.merges_clients();
@@ -308,7 +308,7 @@ impl<'a> Planner<'a> {
 
     /// What the files of `dataset` say of it, or its makers where files are missing and that is enough.
     fn known(&self, dataset: &DatasetConfig) -> Result<Known, DataError> {
-        let missing = match dataset.outline(self.folder) {
+        let missing = match dataset.summary(self.folder) {
             Err(error) if self.published && error.is_missing() => error,
             outline => {
                 return Ok(Known {
@@ -318,7 +318,11 @@ impl<'a> Planner<'a> {
                 });
             }
         };
-        let Some(Published { outline, figures }) = dataset.published()? else {
+        let Some(Published {
+            summary: outline,
+            figures,
+        }) = dataset.published()?
+        else {
             return Err(missing);
         };
         let warning =
@@ -337,7 +341,7 @@ pub(crate) fn json(setting: &impl Serialize) -> String {
 }
 
 /// Training and test examples on the device once `partition` has dealt those of the dataset.
-fn dealt_sizes(outline: &Outline, partition: &Partition) -> (usize, usize) {
+fn dealt_sizes(outline: &DatasetSummary, partition: &Partition) -> (usize, usize) {
     let (train, test) = (outline.train(), outline.test());
     match partition.held_out() {
         None => (train, test),
@@ -346,7 +350,7 @@ fn dealt_sizes(outline: &Outline, partition: &Partition) -> (usize, usize) {
 }
 
 /// Bytes of the features that `partition` copies to hold out a test set of its own, and of those that it holds out.
-fn dealt_bytes(outline: &Outline, partition: &Partition) -> usize {
+fn dealt_bytes(outline: &DatasetSummary, partition: &Partition) -> usize {
     let examples = outline.train() + outline.test();
     partition.held_out().map_or(0, |held_out| {
         let each = outline.feature_bytes() / examples.max(1);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use meshfold_algorithms::{Method, OverlayUse, Setting};
-use meshfold_data::{Input, Outline, Partition};
+use meshfold_data::{DatasetSummary, Input, Partition};
 use meshfold_topology::Nodes;
 
 /// Who takes part in a run.
@@ -37,7 +37,7 @@ impl Populations {
     pub(crate) fn get(
         &mut self,
         partition: &Arc<Partition>,
-        (outline, pools): (&Outline, bool),
+        (outline, pools): (&DatasetSummary, bool),
         method: &Method,
         model: Model,
     ) -> Population {
@@ -68,7 +68,7 @@ impl Populations {
 }
 
 /// The clients of `partition`, whose examples are those of `outline`.
-fn setting_of(partition: &Partition, outline: &Outline, model: Model) -> Setting {
+fn setting_of(partition: &Partition, outline: &DatasetSummary, model: Model) -> Setting {
     let first = |client| {
         let example = partition.first(client);
         example.map_or(0, |example| outline.label(example as usize))

@@ -60,7 +60,7 @@ pub fn run(
         Err(report) => return Ok(report),
     };
     observer.started(plan);
-    let data = data.clone().dealt(&plan.partition);
+    let data = data.clone().apply_partition(&plan.partition);
     if plan
         .config
         .evaluate

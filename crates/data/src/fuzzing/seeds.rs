@@ -4,7 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::{mat5::tests as mat5_file, npy::tests as npy_file, packing, zip_member::tests as zip};
+use crate::files::packing;
+use crate::formats::mat5::tests as mat5_file;
+use crate::formats::npy::tests as npy_file;
+use crate::formats::zip_member::tests as zip;
 
 /// A parser and the files that it begins with.
 type Target = (&'static str, fn(&[u8]) -> bool, Vec<Vec<u8>>);

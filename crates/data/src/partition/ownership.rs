@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::shard::Taken;
 use super::{PartitionError, Shard};
-use crate::digest::{Digest, Kept};
+use crate::files::digest::{Digest, Kept};
 
 /// Example indices of each client; no example has two owners and no client is without any.
 ///

@@ -1,0 +1,346 @@
+//! The datasets by name, as a configuration file chooses them.
+
+mod balanced;
+mod mnist_layout;
+mod own_tables;
+pub(crate) mod published;
+pub(crate) mod table_rows;
+
+// A further dataset is one file and three lines: here, in the enum, and in `DatasetConfig::dataset`. If it is read from
+// files, its manifest joins those in `files/manifest.rs`.
+pub(crate) mod cifar;
+pub(crate) mod consensus;
+pub(crate) mod csv_table;
+pub(crate) mod cwru;
+pub(crate) mod fashion_mnist;
+pub(crate) mod femnist;
+pub(crate) mod glyphs;
+pub(crate) mod leukemia_a2;
+pub(crate) mod mnist;
+pub(crate) mod npz_table;
+pub(crate) mod qmnist;
+pub(crate) mod reddit;
+pub(crate) mod shakespeare;
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use self::cifar::{Cifar10, Cifar100};
+use self::consensus::Consensus;
+use self::csv_table::CsvTable;
+use self::cwru::Cwru;
+use self::fashion_mnist::FashionMnist;
+use self::femnist::Femnist;
+use self::glyphs::Glyphs;
+use self::leukemia_a2::LeukemiaA2;
+use self::mnist::Mnist;
+use self::npz_table::NpzTable;
+use self::published::Published;
+use self::qmnist::Qmnist;
+use self::reddit::Reddit;
+use self::shakespeare::Shakespeare;
+use crate::{DataError, DataFolder, DatasetSummary, OwnFiles, Splits};
+
+/// A dataset and its settings: `{mnist: {validation: 10000}}`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DatasetConfig {
+    /// Examples that are all the same.
+    Consensus(Consensus),
+    /// Digits drawn by the program.
+    Glyphs(Glyphs),
+    /// MNIST, from files.
+    Mnist(Mnist),
+    /// Fashion-MNIST, from files.
+    FashionMnist(FashionMnist),
+    /// CIFAR-10, from files.
+    Cifar10(Cifar10),
+    /// CIFAR-100, from files.
+    Cifar100(Cifar100),
+    /// MNIST with its writers, from files.
+    Qmnist(Qmnist),
+    /// LEAF's FEMNIST, from files.
+    Femnist(Femnist),
+    /// Leukaemia transcriptomes, from files.
+    LeukemiaA2(LeukemiaA2),
+    /// A user's table.
+    Csv(CsvTable),
+    /// A user's arrays.
+    Npz(NpzTable),
+    /// Characters of Shakespeare's roles, from files.
+    Shakespeare(Shakespeare),
+    /// Words of Reddit's comments, from files.
+    Reddit(Reddit),
+    /// Vibrations of bearings, from files.
+    Cwru(Cwru),
+}
+
+impl DatasetConfig {
+    fn dataset(&self) -> &dyn Dataset {
+        match self {
+            Self::Consensus(consensus) => consensus,
+            Self::Glyphs(glyphs) => glyphs,
+            Self::Mnist(mnist) => mnist,
+            Self::FashionMnist(fashion) => fashion,
+            Self::Cifar10(cifar) => cifar,
+            Self::Cifar100(cifar) => cifar,
+            Self::Qmnist(qmnist) => qmnist,
+            Self::Femnist(femnist) => femnist,
+            Self::LeukemiaA2(leukemia) => leukemia,
+            Self::Csv(table) => table,
+            Self::Npz(arrays) => arrays,
+            Self::Shakespeare(shakespeare) => shakespeare,
+            Self::Reddit(reddit) => reddit,
+            Self::Cwru(cwru) => cwru,
+        }
+    }
+
+    /// The name in a configuration file.
+    pub fn name(&self) -> &'static str {
+        self.dataset().name()
+    }
+
+    /// Checks the settings without touching a file.
+    ///
+    /// # Errors
+    /// [`DataError::ExampleCount`] or [`DataError::Validation`] if nothing is left to train on or to
+    /// test with; [`DataError::BalancedTest`] if there cannot be such a test set; [`DataError::Setting`].
+    pub fn validate(&self) -> Result<(), DataError> {
+        self.dataset().validate()
+    }
+
+    /// Loads and verifies the dataset; files are looked for in `folder`.
+    ///
+    /// # Errors
+    /// Those of [`validate`](Self::validate); [`DataError::Missing`] naming the command that
+    /// fetches the files; [`DataError::Malformed`] if a file is not what it should be;
+    /// [`DataError::Io`] if it cannot be read.
+    pub fn load(&self, folder: &DataFolder) -> Result<Splits, DataError> {
+        self.dataset().load(folder)
+    }
+
+    /// Sizes and labels of what [`load`](Self::load) would return, and whose the examples are. Where it can be had
+    /// without the features, nothing is drawn, and of files only that of the labels is read.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn summary(&self, folder: &DataFolder) -> Result<DatasetSummary, DataError> {
+        self.dataset().summary(folder)
+    }
+
+    /// What is published of the dataset, for plans before its files are there; nothing of a user's own tables, of text that
+    /// nobody has counted, and of what the program draws itself.
+    ///
+    /// # Errors
+    /// Those of [`validate`](Self::validate).
+    pub fn published(&self) -> Result<Option<Published>, DataError> {
+        self.dataset().published()
+    }
+
+    /// Estimate of the most bytes that [`load`](Self::load) on `threads` threads holds at once besides the examples of
+    /// `summary`.
+    pub fn reading_bytes(&self, summary: &DatasetSummary, threads: usize) -> usize {
+        self.dataset().reading_bytes(summary, threads)
+    }
+
+    /// The files of `csv` and `npz`; none of other datasets.
+    pub fn own_files(&self, folder: &DataFolder) -> OwnFiles {
+        // Reading the dataset reports a missing file.
+        OwnFiles::new(self.dataset().own_files(folder).unwrap_or_default())
+    }
+}
+
+/// What each dataset provides; the methods of [`DatasetConfig`] say more.
+trait Dataset {
+    /// The name in a configuration file, and of the manifest if it has one.
+    fn name(&self) -> &'static str;
+
+    /// Checks the settings without touching a file.
+    fn validate(&self) -> Result<(), DataError>;
+
+    /// Reads and verifies the examples, or makes them. The settings are checked first.
+    fn load(&self, folder: &DataFolder) -> Result<Splits, DataError>;
+
+    /// What a plan needs to know of the examples, at the least cost.
+    fn summary(&self, folder: &DataFolder) -> Result<DatasetSummary, DataError>;
+
+    /// What its makers say of it, if they do.
+    fn published(&self) -> Result<Option<Published>, DataError>;
+
+    /// The most bytes held at once while it is read on `threads` threads, besides the examples of `summary`.
+    fn reading_bytes(&self, summary: &DatasetSummary, threads: usize) -> usize;
+
+    /// The files that are a user's own, without a manifest.
+    fn own_files(&self, folder: &DataFolder) -> Result<Vec<PathBuf>, DataError>;
+}
+
+/// A dataset that lies in files as others do: all it says is how its layout is filled in.
+trait InLayout {
+    /// The layout that it shares with others.
+    type Layout: Dataset;
+
+    /// The layout with this dataset's name, sizes and settings.
+    fn layout(&self) -> Self::Layout;
+}
+
+impl<T: InLayout> Dataset for T {
+    fn name(&self) -> &'static str {
+        self.layout().name()
+    }
+
+    fn validate(&self) -> Result<(), DataError> {
+        self.layout().validate()
+    }
+
+    fn load(&self, folder: &DataFolder) -> Result<Splits, DataError> {
+        self.layout().load(folder)
+    }
+
+    fn summary(&self, folder: &DataFolder) -> Result<DatasetSummary, DataError> {
+        self.layout().summary(folder)
+    }
+
+    fn published(&self) -> Result<Option<Published>, DataError> {
+        self.layout().published()
+    }
+
+    fn reading_bytes(&self, summary: &DatasetSummary, threads: usize) -> usize {
+        self.layout().reading_bytes(summary, threads)
+    }
+
+    fn own_files(&self, folder: &DataFolder) -> Result<Vec<PathBuf>, DataError> {
+        self.layout().own_files(folder)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scaling;
+
+    #[test]
+    fn settings_are_read_by_name_and_unknown_keys_refused() {
+        let read = serde_json::from_str::<DatasetConfig>;
+        let mnist = read(r#"{"mnist": {"validation": 10000, "scale": "unit"}}"#).unwrap();
+        let same = Mnist {
+            validation: 10_000,
+            scale: Scaling::Unit,
+            ..Mnist::default()
+        };
+        assert_eq!(mnist, DatasetConfig::Mnist(same));
+        assert_eq!(
+            read(r#"{"fashion_mnist": {}}"#).unwrap().name(),
+            "fashion_mnist"
+        );
+        assert!(read(r#"{"mnist": {"validations": 3}}"#).is_err());
+        let glyphs = read(r#"{"glyphs": {"train": 50}}"#).unwrap();
+        let summary = glyphs.summary(&DataFolder::new("unused")).unwrap();
+        assert_eq!((summary.train(), summary.test()), (50, 10_000));
+    }
+
+    #[test]
+    fn settings_come_back_as_they_were_written() {
+        for text in [
+            r#"{"cifar10":{"validation":5000,"scale":"unit"}}"#,
+            r#"{"cifar100":{"labels":"coarse","validation":0,"scale":"standard"}}"#,
+            r#"{"qmnist":{"validation":10000,"scale":"standard"}}"#,
+            r#"{"femnist":{"writers":100}}"#,
+            r#"{"leukemia_a2":{"balanced":false,"test_share":0.2,"seed":3}}"#,
+            r#"{"csv":{"file":"a/b.csv","label":"kind","client":2,"header":true,"delimiter":";","standardise":true,"test":{"file":"c.csv"},"seed":0}}"#,
+            r#"{"npz":{"file":"a.npz","x":"x_train","y":"y_train","client":null,"standardise":false,"test":{"arrays":{"x":"x_test","y":"y_test","client":null}},"seed":0}}"#,
+        ] {
+            let settings: DatasetConfig = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&settings).unwrap(), text);
+            assert!(text.contains(&format!("\"{}\"", settings.name())));
+            settings.validate().unwrap();
+        }
+        let read = serde_json::from_str::<DatasetConfig>;
+        assert!(read(r#"{"cifar100": {"labels": "both"}}"#).is_err());
+        assert!(read(r#"{"csv": {"file": "a.csv"}}"#).is_err(), "no label");
+        let share = read(r#"{"leukemia_a2": {"test_share": 1.0}}"#).unwrap();
+        assert!(share.validate().is_err());
+    }
+
+    #[test]
+    fn the_outline_is_that_of_the_examples() {
+        let glyphs = DatasetConfig::Glyphs(Glyphs {
+            train: 300,
+            test: 10,
+            seed: 5,
+            ..Glyphs::default()
+        });
+        let folder = DataFolder::new("unused");
+        let summary = glyphs.summary(&folder).unwrap();
+        let loaded = glyphs.load(&folder).unwrap();
+        assert_eq!(summary, DatasetSummary::of(&loaded));
+        assert_eq!(summary.labelled(false).labels, loaded.train.labels());
+        assert_eq!(summary.labelled(true).labels.len(), 310);
+    }
+
+    #[test]
+    fn test_sets_that_cannot_be_balanced_are_refused_without_files() {
+        let refusal = |images| {
+            let balanced_test = Some(images);
+            let mnist = Mnist {
+                balanced_test,
+                ..Mnist::default()
+            };
+            DatasetConfig::Mnist(mnist)
+                .validate()
+                .unwrap_err()
+                .to_string()
+        };
+        let needed = "images asked for, a multiple of 10 up to 8920 needed";
+        for images in [0, 5005, 8930] {
+            let text = format!("mnist: a balanced test set of {images} {needed}");
+            assert_eq!(refusal(images), text);
+        }
+        let fashion = r#"{"fashion_mnist": {"balanced_test": 10000}}"#;
+        let fashion: DatasetConfig = serde_json::from_str(fashion).unwrap();
+        fashion.validate().unwrap();
+    }
+
+    #[test]
+    fn nothing_left_to_train_on_is_refused_without_files() {
+        let mnist = DatasetConfig::Mnist(Mnist {
+            validation: 60_000,
+            ..Mnist::default()
+        });
+        assert_eq!(
+            mnist.validate().unwrap_err().to_string(),
+            "mnist: 60000 validation images asked for, at most 59999 of the 60000 training images \
+             can be kept apart"
+        );
+        let glyphs = DatasetConfig::Glyphs(Glyphs {
+            test: 0,
+            ..Glyphs::default()
+        });
+        assert!(matches!(
+            glyphs.validate(),
+            Err(DataError::ExampleCount { split: "test", .. })
+        ));
+    }
+
+    #[test]
+    fn missing_files_are_named_with_the_command_that_fetches_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let mnist = DatasetConfig::Mnist(Mnist::default());
+        let error = mnist
+            .load(&DataFolder::new(folder.path()))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("mnist: train-images-idx3-ubyte.gz not found"),
+            "{error}"
+        );
+        assert!(
+            error.contains(&folder.path().display().to_string()),
+            "{error}"
+        );
+        assert!(
+            error.ends_with("run `meshfold data fetch mnist`"),
+            "{error}"
+        );
+    }
+}

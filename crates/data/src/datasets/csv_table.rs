@@ -1,0 +1,377 @@
+//! `csv`: any table of numbers with a label in every row.
+
+mod columns;
+mod fault;
+mod records;
+
+use std::io::Read;
+use std::mem::take;
+use std::path::{Path, PathBuf};
+
+use csv::ByteRecord;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use self::fault::Fault;
+use self::fault::Flaw;
+use self::records::{Records, text};
+use super::Dataset;
+use crate::datasets::own_tables::{self, MOST_NUMBERS, Words};
+use crate::datasets::published::Published;
+use crate::datasets::table_rows::{RowsBySplit, Tagged};
+use crate::files::excerpt::excerpt;
+use crate::files::payload;
+use crate::{DataError, DataFolder, DatasetSummary, Examples, Input, Shape, Splits};
+
+const NAME: &str = "csv";
+/// Bytes that one unpacked file may have.
+const MOST_BYTES: u64 = 1 << 36;
+/// Classes that labels of 16 bits tell apart.
+const MOST_CLASSES: usize = u16::MAX as usize;
+
+/// Settings of a table: every column but the label and the client is a feature.
+///
+/// Files are named inside the data folder and may be packed (`.gz`, `.bz2`, `.xz`, `.zst`). The classes are the different
+/// labels of all files in their order, as numbers if all of them are numbers, else as words; the owners are the different
+/// values of the client's column in the same way. A row may have 16 MiB.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CsvTable {
+    /// Name of the file inside the data folder.
+    pub file: String,
+    /// The column that holds the class: its name, or its place counted from 0.
+    pub label: Column,
+    /// The column that says whose an example is, if one does.
+    #[serde(default)]
+    pub client: Option<Column>,
+    /// Whether the first row holds names.
+    #[serde(default = "yes")]
+    pub header: bool,
+    /// The character between columns.
+    #[serde(default = "comma")]
+    pub delimiter: char,
+    /// Whether every feature gets mean 0 and deviation 1 over the training examples.
+    #[serde(default)]
+    pub standardise: bool,
+    /// What tests.
+    #[serde(default)]
+    pub test: CsvTest,
+    /// Seed of the share that is held out.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+/// A column of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Column {
+    /// Counted from 0.
+    Place(usize),
+    /// As the header calls it.
+    Name(String),
+}
+
+/// Where the test examples of a table are from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CsvTest {
+    /// Another file of the same columns.
+    File(String),
+    /// This share of the rows, drawn at random.
+    Share(f64),
+}
+
+impl Default for CsvTest {
+    fn default() -> Self {
+        Self::Share(0.2)
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn comma() -> char {
+    ','
+}
+
+impl Dataset for CsvTable {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn validate(&self) -> Result<(), DataError> {
+        let setting = |setting, found, needed: &str| {
+            Err(DataError::Setting {
+                dataset: NAME,
+                setting,
+                found,
+                needed: needed.into(),
+            })
+        };
+        if !self.delimiter.is_ascii() || matches!(self.delimiter, '\n' | '\r' | '"') {
+            return setting(
+                "delimiter",
+                format!("`{}`", self.delimiter),
+                "one ASCII character",
+            );
+        }
+        if self.client.as_ref() == Some(&self.label) {
+            return setting("client", "the label's column".into(), "another column");
+        }
+        match &self.test {
+            CsvTest::Share(share) => own_tables::check_share(NAME, *share),
+            CsvTest::File(_) => Ok(()),
+        }
+    }
+
+    /// Reads every file twice: its labels, then its numbers.
+    fn load(&self, folder: &DataFolder) -> Result<Splits, DataError> {
+        let files = self.own_files(folder)?;
+        let (table, tagged) = self.tagged(&files)?;
+        let mut dealt = RowsBySplit::of(NAME, &tagged, table.width)?;
+        let mut first = 0;
+        for (path, end) in files.iter().zip(&table.ends) {
+            let known = (table.width, end - first);
+            numbers(self.content(path)?, self, known, &mut dealt)
+                .map_err(|fault| fault.of(path))?;
+            first = *end;
+        }
+        if self.standardise {
+            dealt.standardise(table.width);
+        }
+        let shape = Shape::flat(table.width);
+        let of = |numbers, labels| Examples::numbers(numbers, labels, shape, tagged.classes);
+        tagged.splits(dealt, of)
+    }
+
+    /// Reads labels and clients alone.
+    fn summary(&self, folder: &DataFolder) -> Result<DatasetSummary, DataError> {
+        let (table, tagged) = self.tagged(&self.own_files(folder)?)?;
+        let input = Input::Numbers(Shape::flat(table.width));
+        Ok(tagged.summary(input).of_numbers())
+    }
+
+    /// Labels and clients by their number, as the words that they were and as the splits have them.
+    fn reading_bytes(&self, summary: &DatasetSummary, _threads: usize) -> usize {
+        let columns = 1 + usize::from(self.client.is_some());
+        10 * columns * (summary.train() + summary.test())
+    }
+
+    /// The file of the table, then that of the test examples if there is one.
+    fn own_files(&self, folder: &DataFolder) -> Result<Vec<PathBuf>, DataError> {
+        self.validate()?;
+        let mut files = vec![own_tables::inside(NAME, "file", &self.file, folder)?];
+        if let CsvTest::File(file) = &self.test {
+            files.push(own_tables::inside(NAME, "test.file", file, folder)?);
+        }
+        Ok(files)
+    }
+
+    /// Nothing: the table is the user's own.
+    fn published(&self) -> Result<Option<Published>, DataError> {
+        self.validate()?;
+        Ok(None)
+    }
+}
+
+impl CsvTable {
+    fn content(&self, path: &Path) -> Result<impl Read + use<>, DataError> {
+        payload::open(path, MOST_BYTES).map_err(|error| payload::fault(NAME, path, 0, error))
+    }
+
+    /// All but the numbers of the tables in `files`.
+    fn tagged(&self, files: &[PathBuf]) -> Result<(Table, Tagged), DataError> {
+        let mut read = None;
+        for path in files {
+            let next = table(self.content(path)?, self, read);
+            read = Some(next.map_err(|fault| fault.of(path))?);
+        }
+        let mut table = read.expect("there is a file");
+        let (labels, clients) = (take(&mut table.labels), take(&mut table.clients));
+        let (count, classes) = (labels.len(), labels.different());
+        let (train, test) = match &self.test {
+            CsvTest::Share(share) => own_tables::drawn(count, *share, self.seed)
+                .map_err(|fault| Fault::Table(fault.reason).of(&files[0]))?,
+            CsvTest::File(_) => {
+                let first = table.ends[0] as u32;
+                ((0..first).collect(), (first..count as u32).collect())
+            }
+        };
+        if classes < 2 {
+            return Err(DataError::Setting {
+                dataset: NAME,
+                setting: "label",
+                found: format!("a column of {classes} different values"),
+                needed: format!("from 2 to {MOST_CLASSES} classes"),
+            });
+        }
+        let labels = labels.numbered().into_iter().map(|label| label as u16);
+        let tagged = Tagged {
+            labels: labels.collect(),
+            classes,
+            clients: self.client.as_ref().map(|_| clients.numbered()),
+            train,
+            test,
+        };
+        Ok((table, tagged))
+    }
+}
+
+/// What the tables hold besides their numbers.
+pub(crate) struct Table {
+    names: Option<Vec<String>>,
+    /// Numbers of a row.
+    pub(crate) width: usize,
+    /// How many rows there are up to the end of each file.
+    pub(crate) ends: Vec<usize>,
+    labels: Words,
+    clients: Words,
+}
+
+/// Reads labels and clients of the table `content`, whose rows follow those of `before`, if there are any: its columns are
+/// then the same.
+///
+/// # Errors
+/// A [`Fault`] at the row that cannot be read.
+pub(crate) fn table(
+    content: impl Read,
+    settings: &CsvTable,
+    before: Option<Table>,
+) -> Result<Table, Fault> {
+    let records = Records::begin(content, settings)?;
+    let (names, width) = (&records.names, records.width());
+    let mut table = match before {
+        Some(table) if table.width != width => {
+            let needed = table.width;
+            let reason = format!("{width} features found, the {needed} of the first file needed");
+            return Err(reason.into());
+        }
+        Some(table) if table.names != *names => {
+            return Err(other_name(table.names, names).into());
+        }
+        Some(table) => table,
+        None => Table {
+            names: names.clone(),
+            width,
+            ends: Vec::new(),
+            labels: Words::default(),
+            clients: Words::default(),
+        },
+    };
+    records.each(|record, chosen| {
+        let rows = table.labels.len();
+        if (rows + 1).saturating_mul(width) > MOST_NUMBERS || rows >= u32::MAX as usize {
+            return Err(Flaw::row(format!("more than {MOST_NUMBERS} numbers")));
+        }
+        take_word(record, chosen.label, "a label", &mut table.labels)?;
+        if table.labels.different() > MOST_CLASSES {
+            let reason =
+                format!("more than {MOST_CLASSES} different labels; does it hold classes?");
+            return Err(Flaw::cell(chosen.label, reason));
+        }
+        match chosen.client {
+            Some(client) => take_word(record, client, "a client", &mut table.clients),
+            None => Ok(()),
+        }
+    })?;
+    table.ends.push(table.labels.len());
+    Ok(table)
+}
+
+/// Says which of the columns of two files are the first that are called otherwise.
+fn other_name(first: Option<Vec<String>>, second: &Option<Vec<String>>) -> String {
+    let (first, second) = (first.iter().flatten(), second.iter().flatten());
+    let mut pairs = first.zip(second).enumerate();
+    match pairs.find(|(_, (needed, found))| needed != found) {
+        Some((column, (needed, found))) => {
+            let (found, needed) = (excerpt(found), excerpt(needed));
+            format!("column {column} is called `{found}`, `{needed}` as in the first file needed")
+        }
+        None => "the names of the first file's columns needed".into(),
+    }
+}
+
+/// Appends the word in a column, which is `what`, to `words`.
+fn take_word(
+    record: &ByteRecord,
+    column: usize,
+    what: &str,
+    words: &mut Words,
+) -> Result<(), Flaw> {
+    match text(record, column)? {
+        "" => {
+            let reason = format!("found an empty cell, {what} is needed");
+            Err(Flaw::cell(column, reason))
+        }
+        text => words
+            .push(text)
+            .map_err(|reason| Flaw::cell(column, reason)),
+    }
+}
+
+/// Deals the numbers of the table `content`, which is known to have rows of so many numbers, and so many of them.
+///
+/// # Errors
+/// A [`Fault`] at the row that cannot be read.
+pub(crate) fn numbers(
+    content: impl Read,
+    settings: &CsvTable,
+    (width, rows): (usize, usize),
+    dealt: &mut RowsBySplit<f32>,
+) -> Result<(), Fault> {
+    let changed = |found: String| format!("{found}: the file changed while it was read");
+    let records = Records::begin(content, settings)?;
+    if records.width() != width {
+        let reason = changed(format!(
+            "{} features found, {width} before",
+            records.width()
+        ));
+        return Err(reason.into());
+    }
+    let mut found = 0;
+    records.each(|record, chosen| {
+        if found == rows {
+            return Err(Flaw::row(changed(format!("more than {rows} rows found"))));
+        }
+        found += 1;
+        let row = dealt.next_row();
+        for column in 0..record.len() {
+            if chosen.is_feature(column) {
+                row.push(number(record, column)?);
+            }
+        }
+        Ok(())
+    })?;
+    match found == rows {
+        true => Ok(()),
+        false => Err(changed(format!("{found} rows found, {rows} before")).into()),
+    }
+}
+
+/// The number in a column.
+fn number(record: &ByteRecord, column: usize) -> Result<f32, Flaw> {
+    let text = text(record, column)?;
+    match text.parse::<f32>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        parsed => Err(Flaw::cell(column, no_number(text, parsed.is_ok()))),
+    }
+}
+
+/// What is wrong with a feature that is not finite, though it may be a number.
+fn no_number(text: &str, is_number: bool) -> String {
+    if text.is_empty() {
+        return "found an empty cell, a number is needed: fill it in, or leave the row out".into();
+    }
+    let shown = excerpt(text);
+    let is_finite = text.parse::<f64>().is_ok_and(f64::is_finite);
+    match (is_number, is_finite) {
+        (true, true) => format!("`{shown}` is too large, at most {:e} is needed", f32::MAX),
+        (true, false) => format!("`{shown}` is no finite number"),
+        (false, _) => {
+            format!("`{shown}` is no number, but all columns besides label and client are features")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,268 @@
+//! `femnist`: LEAF's letters and digits, by who wrote them.
+
+mod leaf;
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use self::leaf::announced;
+pub(crate) use self::leaf::{Written, read as read_leaf};
+use super::Dataset;
+use crate::datasets::published::{Published, dealt_evenly, in_turn};
+use crate::files::packing::{Packing, unpacked};
+use crate::files::payload;
+use crate::{
+    DataError, DataFolder, DatasetSummary, Examples, Input, Manifest, Scale, Shape, Splits,
+};
+
+const NAME: &str = "femnist";
+const CLASSES: usize = 62;
+const SHAPE: Shape = Shape {
+    channels: 1,
+    height: 28,
+    width: 28,
+};
+/// Bytes that one unpacked file may have; LEAF writes some hundred writers into each.
+const MOST_BYTES: u64 = 1 << 35;
+/// LEAF's images, and who wrote them (LEAF, Table 1).
+const IMAGES: usize = 805_263;
+const WRITERS: usize = 3_550;
+/// Images in all files.
+const MOST_IMAGES: usize = 2_000_000;
+/// Bytes of json that an image takes at least: a digit and what follows it for every pixel.
+const LEAST_JSON: u64 = 2 * 28 * 28;
+/// Bytes of json that a packed byte is believed to hold.
+const MOST_YIELD: u64 = 100;
+
+/// Settings of FEMNIST: 28 × 28 greyscale, 10 digits, 26 capitals and 26 small letters, each image with its writer.
+///
+/// The files are those of LEAF's script, in the folders `train` and `test`: what it left for training trains, the rest
+/// tests. LEAF's pixels, which are `byte / 255` with a white ground, are what a model sees.
+///
+/// # Source
+/// S. Caldas et al., "LEAF: a benchmark for federated settings", arXiv:1812.01097.
+///
+/// # Interpretation
+/// Writers are numbered in the order of the files' names and of the writers in them, those of the training files first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Femnist {
+    /// The first so many writers of the training files alone are read, with their test images; all if absent.
+    pub writers: Option<usize>,
+}
+
+impl Dataset for Femnist {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn validate(&self) -> Result<(), DataError> {
+        match self.writers {
+            Some(0) => Err(DataError::Setting {
+                dataset: NAME,
+                setting: "writers",
+                found: "0".into(),
+                needed: "at least 1".into(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn load(&self, folder: &DataFolder) -> Result<Splits, DataError> {
+        self.validate()?;
+        let mut numbers = HashMap::new();
+        let train = self.read(folder, "train", &mut numbers, true)?;
+        let test = self.read(folder, "test", &mut numbers, self.writers.is_none())?;
+        Ok(Splits { train, test })
+    }
+
+    fn summary(&self, folder: &DataFolder) -> Result<DatasetSummary, DataError> {
+        Ok(DatasetSummary::of(&self.load(folder)?))
+    }
+
+    /// What LEAF says of its files; of each writer nine images of ten are left for training, as its script does.
+    fn published(&self) -> Result<Option<Published>, DataError> {
+        self.validate()?;
+        let writers = self.writers.map_or(WRITERS, |most| most.min(WRITERS));
+        let images = IMAGES * writers / WRITERS;
+        let [train, test] = [images * 9 / 10, images - images * 9 / 10];
+        let [labels, other_labels] = [train, test].map(|images| in_turn(images, CLASSES));
+        let owners = [train, test].map(|images| dealt_evenly(images, writers, 0));
+        let summary = DatasetSummary::new(Input::Numbers(SHAPE), CLASSES, &labels, &other_labels);
+        Ok(Some(Published {
+            summary: summary.with_owners(owners.concat()),
+            figures: format!("{IMAGES} images of {WRITERS} writers (LEAF)"),
+        }))
+    }
+
+    /// None: the files announce their images, which are read to their place.
+    fn reading_bytes(&self, _summary: &DatasetSummary, _threads: usize) -> usize {
+        0
+    }
+
+    fn own_files(&self, _folder: &DataFolder) -> Result<Vec<PathBuf>, DataError> {
+        Ok(Vec::new())
+    }
+}
+
+impl Femnist {
+    /// How many images the files at `paths` announce of writers that are among `numbers`, or may join; no more than there
+    /// may be.
+    fn expected(
+        &self,
+        paths: &[PathBuf],
+        numbers: &HashMap<String, u32>,
+        may: bool,
+    ) -> Result<usize, DataError> {
+        let most = self.writers.unwrap_or(usize::MAX);
+        let mut joining = HashSet::new();
+        let mut images = 0_u64;
+        for path in paths {
+            let content = payload::open(path, MOST_BYTES)
+                .map_err(|error| payload::fault(NAME, path, 0, error))?;
+            let mut of_file = 0_u64;
+            for (writer, count) in announced(content) {
+                let joins = may && numbers.len() + joining.len() < most;
+                let known = numbers.contains_key(&writer) || joining.contains(&writer);
+                if known || joins {
+                    of_file = of_file.saturating_add(count);
+                }
+                if joins && !known {
+                    joining.insert(writer);
+                }
+            }
+            images += of_file.min(most_images(path)?);
+        }
+        Ok(images.min(MOST_IMAGES as u64) as usize)
+    }
+
+    /// The images in the folder `split`; writers that are not among `numbers` join if they `may`.
+    fn read(
+        &self,
+        folder: &DataFolder,
+        split: &'static str,
+        numbers: &mut HashMap<String, u32>,
+        may: bool,
+    ) -> Result<Arc<Examples>, DataError> {
+        let home = Manifest::by_name(NAME)?.folder(folder).join(split);
+        let paths = files(&home, folder)?;
+        let mut written = Written::default();
+        let images = self.expected(&paths, numbers, may)?;
+        // Where there is not as much memory, reading says so in its own time.
+        let _ = written.pixels.try_reserve_exact(images * SHAPE.features());
+        for path in paths {
+            let mut known = |writer: &str| match numbers.get(writer) {
+                Some(number) => Some(*number),
+                None if may && self.writers.is_none_or(|most| numbers.len() < most) => {
+                    let number = numbers.len() as u32;
+                    numbers.insert(writer.to_owned(), number);
+                    Some(number)
+                }
+                None => None,
+            };
+            let content = payload::open(&path, MOST_BYTES)
+                .map_err(|error| payload::fault(NAME, &path, 0, error))?;
+            written = read_leaf(content, written, MOST_IMAGES, &mut known)
+                .map_err(|fault| fault.of(NAME, &path))?;
+        }
+        let Written {
+            pixels,
+            labels,
+            owners,
+        } = written;
+        if labels.is_empty() {
+            return Err(DataError::ExampleCount {
+                dataset: NAME,
+                split,
+                asked: 0,
+                most: MOST_IMAGES,
+            });
+        }
+        let examples = Examples::new(pixels, labels, SHAPE, CLASSES, Scale::UNIT)?;
+        Ok(Arc::new(examples.with_owners(owners)))
+    }
+}
+
+/// Images that the file at `path` may hold at most, as far as its length tells.
+fn most_images(path: &Path) -> Result<u64, DataError> {
+    let length = fs::metadata(path)
+        .map_err(DataError::io("read", path))?
+        .len();
+    Ok(match Packing::of(path) {
+        Packing::Plain => length / LEAST_JSON,
+        _ => length.saturating_mul(MOST_YIELD) / LEAST_JSON,
+    })
+}
+
+/// The json files in `home`, packed or not, in the order of their names.
+fn files(home: &Path, folder: &DataFolder) -> Result<Vec<PathBuf>, DataError> {
+    let missing = || DataError::Missing {
+        dataset: NAME.into(),
+        file: format!("{}/*.json", home.file_name().unwrap_or_default().display()),
+        looked: vec![home.to_owned()],
+        origin: folder.origin(),
+    };
+    let entries = fs::read_dir(home).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let entries = entries.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => missing(),
+        _ => DataError::io("list", home)(error),
+    })?;
+    let is_json = |path: &PathBuf| unpacked(path).extension().is_some_and(|e| e == "json");
+    let paths = entries.into_iter().map(|entry| entry.path());
+    let mut paths: Vec<PathBuf> = paths.filter(is_json).collect();
+    paths.sort();
+    match paths.is_empty() {
+        true => Err(missing()),
+        false => Ok(paths),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_made_for_announced_images_of_chosen_writers_that_the_files_can_hold() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, head: &str, length: usize| {
+            let path = folder.path().join(name);
+            let text = format!("{{{head}, \"user_data\": {{");
+            let rest = " ".repeat(length - text.len());
+            std::fs::write(&path, text + &rest).unwrap();
+            path
+        };
+        let long = 100 * LEAST_JSON as usize;
+        let first = file(
+            "a.json",
+            r#""users": ["a", "b"], "num_samples": [30, 20]"#,
+            long,
+        );
+        let second = file(
+            "b.json",
+            r#""users": ["b", "c"], "num_samples": [1, 40]"#,
+            long,
+        );
+        let lying = file(
+            "c.json",
+            r#""users": ["z"], "num_samples": [1000000]"#,
+            long,
+        );
+        let silent = file("d.json", r#""users": ["z"]"#, long);
+        let of = |writers, paths: &[&PathBuf], numbers: &HashMap<String, u32>, may| {
+            let paths: Vec<PathBuf> = paths.iter().map(|path| (*path).clone()).collect();
+            Femnist { writers }.expected(&paths, numbers, may).unwrap()
+        };
+        let nobody = HashMap::new();
+        assert_eq!(of(None, &[&first, &second], &nobody, true), 91);
+        assert_eq!(of(Some(2), &[&first, &second], &nobody, true), 51);
+        let known = HashMap::from([("b".to_owned(), 0)]);
+        assert_eq!(of(Some(1), &[&first, &second], &known, false), 21);
+        assert_eq!(of(None, &[&lying], &nobody, true), 100);
+        assert_eq!(of(None, &[&silent], &nobody, true), 0);
+    }
+}

@@ -1,0 +1,195 @@
+//! Loads MNIST and the datasets that keep its layout: four idx files, 28 × 28 greyscale.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::Dataset;
+use crate::datasets::balanced::first_of_each;
+use crate::datasets::published::{Published, in_turn};
+use crate::files::fault::Fault;
+use crate::files::manifest::{Manifest, ManifestFile};
+use crate::files::payload::{gather_expected, sha256};
+use crate::formats::idx::{self, Element};
+use crate::{DataError, DataFolder, DatasetSummary, Examples, Input, Scale, Shape, Splits};
+
+const SIDE: usize = 28;
+const CLASSES: usize = 10;
+const SHAPE: Shape = Shape {
+    channels: 1,
+    height: SIDE,
+    width: SIDE,
+};
+const IMAGES: &str = "images-idx3";
+const LABELS: &str = "labels-idx1";
+/// Training images in the files.
+const TRAIN: usize = 60_000;
+/// Test images in the files.
+const TEST: usize = 10_000;
+
+/// A dataset in MNIST's layout and what was asked of it.
+pub(crate) struct MnistLayout {
+    /// Name of the dataset and of its manifest.
+    pub(crate) name: &'static str,
+    /// The last so many training images are left out of training.
+    pub(crate) validation: usize,
+    /// How many test images of classes of one size stand for all test images.
+    pub(crate) balanced_test: Option<usize>,
+    /// Test images of the class that has the fewest.
+    pub(crate) smallest_test_class: usize,
+    /// Map from bytes to model input.
+    pub(crate) scale: Scale,
+    /// Names of the classes, if they are more than the digit.
+    pub(crate) label_names: &'static [&'static str],
+}
+
+impl Dataset for MnistLayout {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Checks that something is left to train on and that the test images asked for are there.
+    fn validate(&self) -> Result<(), DataError> {
+        if self.validation >= TRAIN {
+            return Err(DataError::Validation {
+                dataset: self.name,
+                asked: self.validation,
+                available: TRAIN,
+            });
+        }
+        let most = CLASSES * self.smallest_test_class;
+        match self.balanced_test {
+            Some(asked) if asked == 0 || asked > most || !asked.is_multiple_of(CLASSES) => {
+                Err(DataError::BalancedTest {
+                    dataset: self.name,
+                    asked,
+                    classes: CLASSES,
+                    most,
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads and verifies the four files: format, sizes, SHA-256 of the content.
+    fn load(&self, folder: &DataFolder) -> Result<Splits, DataError> {
+        self.validate()?;
+        let manifest = Manifest::by_name(self.name)?;
+        let read = |prefix: &str, count| self.read_split(manifest, folder, prefix, count);
+        let (train, test) = rayon::join(|| read("train", TRAIN), || read("t10k", TEST));
+        let (train, mut test) = (train?, test?);
+        if let Some(chosen) = self.chosen(test.labels()) {
+            test = test.selected(&chosen);
+        }
+        Ok(Splits {
+            train: Arc::new(train.truncated(TRAIN - self.validation)),
+            test: Arc::new(test),
+        })
+    }
+
+    /// Reads and verifies the labels; the files of images need only be there.
+    fn summary(&self, folder: &DataFolder) -> Result<DatasetSummary, DataError> {
+        self.validate()?;
+        let manifest = Manifest::by_name(self.name)?;
+        for prefix in ["train", "t10k"] {
+            manifest.locate(manifest.file(&file_name(prefix, IMAGES)), folder)?;
+        }
+        let train = self.read_labels(manifest, folder, "train", TRAIN)?;
+        let test = self.read_labels(manifest, folder, "t10k", TEST)?;
+        Ok(self.summary_of(train, test))
+    }
+
+    /// What the makers say of their files.
+    fn published(&self) -> Result<Option<Published>, DataError> {
+        self.validate()?;
+        let [train, test] = [TRAIN, TEST].map(|images| in_turn(images, CLASSES));
+        Ok(Some(Published {
+            summary: self.summary_of(train, test),
+            figures: format!("{TRAIN} and {TEST} images"),
+        }))
+    }
+
+    /// The labels as bytes.
+    fn reading_bytes(&self, summary: &DatasetSummary, _threads: usize) -> usize {
+        summary.train() + summary.test()
+    }
+
+    fn own_files(&self, _folder: &DataFolder) -> Result<Vec<PathBuf>, DataError> {
+        Ok(Vec::new())
+    }
+}
+
+impl MnistLayout {
+    /// Which of the test images with these `labels` are used; all if absent.
+    fn chosen(&self, labels: &[u16]) -> Option<Vec<u32>> {
+        self.balanced_test
+            .map(|images| first_of_each(labels, CLASSES, images / CLASSES))
+    }
+
+    /// The summary of what is used of all images, which have these labels.
+    fn summary_of(&self, mut train: Vec<u16>, mut test: Vec<u16>) -> DatasetSummary {
+        train.truncate(TRAIN - self.validation);
+        if let Some(chosen) = self.chosen(&test) {
+            test = chosen.iter().map(|&index| test[index as usize]).collect();
+        }
+        let input = Input::Numbers(SHAPE);
+        DatasetSummary::new(input, CLASSES, &train, &test)
+    }
+
+    fn read_split(
+        &self,
+        manifest: &Manifest,
+        folder: &DataFolder,
+        prefix: &str,
+        count: usize,
+    ) -> Result<Examples, DataError> {
+        let images = manifest.file(&file_name(prefix, IMAGES));
+        let features = read_idx(manifest, folder, images, &[count, SIDE, SIDE])?;
+        let labels = self.read_labels(manifest, folder, prefix, count)?;
+        let examples = Examples::new(features, labels, SHAPE, CLASSES, self.scale)?;
+        Ok(examples.with_label_names(self.label_names))
+    }
+
+    fn read_labels(
+        &self,
+        manifest: &Manifest,
+        folder: &DataFolder,
+        prefix: &str,
+        count: usize,
+    ) -> Result<Vec<u16>, DataError> {
+        let file = manifest.file(&file_name(prefix, LABELS));
+        let bytes = read_idx(manifest, folder, file, &[count])?;
+        Ok(bytes.into_iter().map(u16::from).collect())
+    }
+}
+
+fn file_name(prefix: &str, kind: &str) -> String {
+    format!("{prefix}-{kind}-ubyte.gz")
+}
+
+/// The elements of one idx file of the `needed` dimensions, verified against its manifest entry.
+fn read_idx(
+    manifest: &Manifest,
+    folder: &DataFolder,
+    file: &ManifestFile,
+    needed: &[usize],
+) -> Result<Vec<u8>, DataError> {
+    let place = manifest.locate(file, folder)?;
+    let malformed = |fault: Fault| fault.of(&manifest.name, place.path());
+    let limit = file.content_bytes();
+    let content = place.content(limit);
+    let mut content = content
+        .and_then(|content| gather_expected(content, limit))
+        .map_err(|error| place.fault(&manifest.name, 0, error))?;
+    if content.len() as u64 > limit {
+        manifest.expect_length(file, &place, content.len() as u64)?;
+    }
+    let header = idx::parse(&content, Element::Byte).map_err(malformed)?;
+    if header.dimensions != needed {
+        let found = &header.dimensions;
+        let reason = format!("dimensions {found:?} found, {needed:?} needed");
+        return Err(malformed(Fault::at(4_u64, reason)));
+    }
+    manifest.verify(file, &place, &sha256(&content))?;
+    content.drain(..header.length);
+    Ok(content)
+}

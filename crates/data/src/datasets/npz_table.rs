@@ -1,0 +1,410 @@
+//! `npz`: any arrays of features and labels that NumPy saved.
+
+mod classes;
+
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::Dataset;
+use crate::datasets::own_tables::{self, MOST_NUMBERS};
+use crate::datasets::published::Published;
+use crate::datasets::table_rows::{RowsBySplit, Tagged};
+use crate::files::excerpt::excerpt;
+use crate::files::fault::Fault;
+use crate::files::regular;
+use crate::formats::npy::{Array, Header, Kind};
+use crate::formats::zip_member::{self, Member};
+use crate::{DataError, DataFolder, DatasetSummary, Examples, Input, Scale, Shape, Splits};
+
+const NAME: &str = "npz";
+/// Bytes of one unpacked array.
+const MOST_BYTES: u64 = 1 << 36;
+/// Classes that labels of 16 bits tell apart.
+const MOST_CLASSES: usize = u16::MAX as usize;
+
+/// Settings of arrays: `x` `[M, ..]` holds the features and `y` `[M]` or `[M, 1]` the labels.
+///
+/// `x` is `[M, D]`, `[M, height, width]` or `[M, channels, height, width]`, of integers or of floating-point numbers of 4
+/// or 8 bytes. Bytes without a sign (`uint8`) are pixels: a model sees `byte / 255`, unless they are standardised. Labels
+/// are whole numbers from 0; there is one class more than the largest, unless `classes` says how many there are. More
+/// classes than examples must be said. The owners are the numbers in the client's array.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NpzTable {
+    /// Name of the file inside the data folder.
+    pub file: String,
+    /// The array of features.
+    #[serde(default = "x")]
+    pub x: String,
+    /// The array of labels.
+    #[serde(default = "y")]
+    pub y: String,
+    /// The array `[M]` that says whose an example is, if there is one.
+    #[serde(default)]
+    pub client: Option<String>,
+    /// How many classes there are; one more than the largest label if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classes: Option<usize>,
+    /// Whether every feature gets mean 0 and deviation 1 over the training examples.
+    #[serde(default)]
+    pub standardise: bool,
+    /// What tests.
+    #[serde(default)]
+    pub test: NpzTest,
+    /// Seed of the share that is held out.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+/// Where the test examples of arrays are from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NpzTest {
+    /// Other arrays of the same file.
+    Arrays(NpzArrays),
+    /// The arrays of the same names of another file.
+    File(String),
+    /// This share of the examples, drawn at random.
+    Share(f64),
+}
+
+/// The names of the arrays of one split.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NpzArrays {
+    /// The array of features.
+    pub x: String,
+    /// The array of labels.
+    pub y: String,
+    /// The array that says whose an example is.
+    #[serde(default)]
+    pub client: Option<String>,
+}
+
+impl Default for NpzTest {
+    fn default() -> Self {
+        Self::Share(0.2)
+    }
+}
+
+fn x() -> String {
+    "x".into()
+}
+
+fn y() -> String {
+    "y".into()
+}
+
+impl Dataset for NpzTable {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn validate(&self) -> Result<(), DataError> {
+        if let Some(classes) = self.classes {
+            DataError::expect_between(NAME, "classes", classes, 2..=MOST_CLASSES)?;
+        }
+        match &self.test {
+            NpzTest::Share(share) => own_tables::check_share(NAME, *share),
+            NpzTest::Arrays(arrays) if arrays.client.is_some() != self.client.is_some() => {
+                let said = |client: &Option<String>| match client {
+                    Some(name) => excerpt(name),
+                    None => "absent".into(),
+                };
+                Err(DataError::Setting {
+                    dataset: NAME,
+                    setting: "test.arrays.client",
+                    found: said(&arrays.client),
+                    needed: "an array if `client` is one, and none if not".into(),
+                })
+            }
+            NpzTest::Arrays(_) | NpzTest::File(_) => Ok(()),
+        }
+    }
+
+    /// Reads labels and clients, then the features to where they belong.
+    fn load(&self, folder: &DataFolder) -> Result<Splits, DataError> {
+        let sources = self.sources(folder)?;
+        let tagged = self.tagged(&sources)?;
+        let (shape, classes) = (sources[0].shape, tagged.classes);
+        let width = shape.features();
+        if self.keeps_bytes(&sources) {
+            let mut pixels = RowsBySplit::of(NAME, &tagged, width)?;
+            for source in &sources {
+                source.features(|array| array.append(width, pixels.next_row()))?;
+            }
+            let of = |pixels, labels| Examples::new(pixels, labels, shape, classes, Scale::UNIT);
+            return tagged.splits(pixels, of);
+        }
+        let mut numbers = RowsBySplit::of(NAME, &tagged, width)?;
+        for source in &sources {
+            source.features(|array| {
+                let row = numbers.next_row();
+                array.each(width, |value| finite(value).map(|number| row.push(number)))
+            })?;
+        }
+        if self.standardise {
+            numbers.standardise(width);
+        }
+        let of = |numbers, labels| Examples::numbers(numbers, labels, shape, classes);
+        tagged.splits(numbers, of)
+    }
+
+    /// Reads labels and clients, and of the features what they announce.
+    fn summary(&self, folder: &DataFolder) -> Result<DatasetSummary, DataError> {
+        let sources = self.sources(folder)?;
+        let tagged = self.tagged(&sources)?;
+        if self.classes.is_none() {
+            classes::warn_of_gaps(&tagged, &sources[0].entry(&self.y));
+        }
+        let summary = tagged.summary(Input::Numbers(sources[0].shape));
+        Ok(match self.keeps_bytes(&sources) {
+            true => summary,
+            false => summary.of_numbers(),
+        })
+    }
+
+    /// Labels and clients as they were read, and the rows of either split.
+    fn reading_bytes(&self, summary: &DatasetSummary, _threads: usize) -> usize {
+        let clients = 4 * usize::from(self.client.is_some());
+        (8 + clients) * (summary.train() + summary.test())
+    }
+
+    /// The file of the arrays, then that of the test examples if there is one.
+    fn own_files(&self, folder: &DataFolder) -> Result<Vec<PathBuf>, DataError> {
+        let mut files = vec![own_tables::inside(NAME, "file", &self.file, folder)?];
+        if let NpzTest::File(file) = &self.test {
+            files.push(own_tables::inside(NAME, "test.file", file, folder)?);
+        }
+        Ok(files)
+    }
+
+    /// Nothing: the table is the user's own.
+    fn published(&self) -> Result<Option<Published>, DataError> {
+        self.validate()?;
+        Ok(None)
+    }
+}
+
+impl NpzTable {
+    fn keeps_bytes(&self, sources: &[Source]) -> bool {
+        sources[0].kind == Kind::Unsigned(1) && !self.standardise
+    }
+
+    /// The arrays, then those of the test examples if there are any of their own.
+    fn sources(&self, folder: &DataFolder) -> Result<Vec<Source>, DataError> {
+        self.validate()?;
+        let path = own_tables::inside(NAME, "file", &self.file, folder)?;
+        let names = NpzArrays {
+            x: self.x.clone(),
+            y: self.y.clone(),
+            client: self.client.clone(),
+        };
+        let first = Source::open(path.clone(), names.clone())?;
+        let second = match &self.test {
+            NpzTest::Share(_) => return Ok(vec![first]),
+            NpzTest::Arrays(arrays) => Source::open(path, arrays.clone())?,
+            NpzTest::File(file) => {
+                Source::open(own_tables::inside(NAME, "test.file", file, folder)?, names)?
+            }
+        };
+        let bytes = [&first, &second].map(|source| source.kind == Kind::Unsigned(1));
+        if first.shape != second.shape || bytes[0] != bytes[1] {
+            let reason = "the features of the test examples are of another shape or kind";
+            return Err(Fault::at(0_u64, reason).of(NAME, second.path));
+        }
+        Ok(vec![first, second])
+    }
+
+    /// All but the features of `sources`.
+    fn tagged(&self, sources: &[Source]) -> Result<Tagged, DataError> {
+        let labels: Vec<&[u16]> = sources.iter().map(|s| s.labels.as_slice()).collect();
+        let clients: Option<Vec<&[u32]>> = sources.iter().map(|s| s.clients.as_deref()).collect();
+        let labels = labels.concat();
+        let count = labels.len();
+        if u32::try_from(count).is_err() {
+            let reason = format!("{count} examples found, at most {} needed", u32::MAX);
+            return Err(Fault::at(0_u64, reason).of(NAME, &sources[0].path));
+        }
+        let (train, test) = match &self.test {
+            NpzTest::Share(share) => own_tables::drawn(count, *share, self.seed)
+                .map_err(|fault| fault.of(NAME, &sources[0].path))?,
+            NpzTest::Arrays(_) | NpzTest::File(_) => {
+                let first = sources[0].labels.len() as u32;
+                ((0..first).collect(), (first..count as u32).collect())
+            }
+        };
+        if labels.iter().all(|label| *label == labels[0]) {
+            let reason = "labels of one class alone, at least 2 needed";
+            return Err(Fault::at(0_u64, reason).of(NAME, sources[0].entry(&self.y)));
+        }
+        Ok(Tagged {
+            classes: self.class_count(sources, count)?,
+            clients: clients.map(|clients| clients.concat()),
+            labels,
+            train,
+            test,
+        })
+    }
+}
+
+/// The arrays of one split, the features unread.
+struct Source {
+    path: PathBuf,
+    /// The array of features.
+    x: String,
+    /// The array of labels.
+    y: String,
+    /// What it holds.
+    kind: Kind,
+    /// Of an example.
+    shape: Shape,
+    labels: Vec<u16>,
+    clients: Option<Vec<u32>>,
+}
+
+impl Source {
+    fn open(path: PathBuf, names: NpzArrays) -> Result<Self, DataError> {
+        let (kind, shape, count) = in_array(&path, &names.x, |array| {
+            let header = array.header();
+            let shape = example_shape(header).map_err(|reason| Fault::at(0_u64, reason));
+            shape.map(|(shape, count)| (header.kind, shape, count))
+        })?;
+        let labels = in_array(&path, &names.y, |array| whole(array, count, u16::MAX - 1))?;
+        let clients = names.client.as_deref();
+        let clients = clients
+            .map(|name| in_array(&path, name, |array| whole(array, count, u32::MAX)))
+            .transpose()?;
+        Ok(Self {
+            path,
+            x: names.x,
+            y: names.y,
+            kind,
+            shape,
+            labels,
+            clients,
+        })
+    }
+
+    /// What a person is shown of the array `name`: the archive's path and its entry.
+    fn entry(&self, name: &str) -> PathBuf {
+        self.path.join(format!("{}.npy", excerpt(name)))
+    }
+
+    /// Has `row` read the features, a row at a time.
+    fn features(
+        &self,
+        mut row: impl FnMut(&mut Array<Member<'_>>) -> Result<(), Fault>,
+    ) -> Result<(), DataError> {
+        in_array(&self.path, &self.x, |mut array| {
+            let (header, count) = (array.header(), self.labels.len());
+            let known = example_shape(header).ok() == Some((self.shape, count));
+            if !known || header.kind != self.kind {
+                return Err(Fault::at(0_u64, "the file changed while it was read"));
+            }
+            (0..count).try_for_each(|_| row(&mut array))?;
+            array.into_content().finish()
+        })
+    }
+}
+
+/// What `read` makes of the array `name` in the file at `path`.
+fn in_array<T>(
+    path: &Path,
+    name: &str,
+    read: impl FnOnce(Array<Member<'_>>) -> Result<T, Fault>,
+) -> Result<T, DataError> {
+    let entry = format!("{name}.npy");
+    let file = regular::open(path).map_err(DataError::io("read", path))?;
+    let mut file = BufReader::new(file);
+    let member = zip_member::open(&mut file, &entry, MOST_BYTES);
+    let member = member.map_err(|fault| fault.of(NAME, path))?;
+    let size = member.size();
+    let made = Array::begin(member, size).and_then(read);
+    made.map_err(|fault| fault.of(NAME, path.join(format!("{}.npy", excerpt(name)))))
+}
+
+/// A feature.
+fn finite(value: f64) -> Result<f32, String> {
+    let number = value as f32;
+    match number.is_finite() {
+        true => Ok(number),
+        false if value.is_finite() => {
+            let most = f32::MAX;
+            Err(format!(
+                "{value:e} is too large, at most {most:e} is needed"
+            ))
+        }
+        false => Err(format!("{value} is no finite number")),
+    }
+}
+
+/// The shape of one example in an array of them, and how many there are.
+fn example_shape(header: &Header) -> Result<(Shape, usize), String> {
+    let (count, shape) = match header.shape[..] {
+        [count, width] => (count, Shape::flat(width)),
+        [count, height, width] => {
+            let channels = 1;
+            (
+                count,
+                Shape {
+                    channels,
+                    height,
+                    width,
+                },
+            )
+        }
+        [count, channels, height, width] => (
+            count,
+            Shape {
+                channels,
+                height,
+                width,
+            },
+        ),
+        _ => {
+            let found = &header.shape;
+            return Err(format!(
+                "features of shape {found:?} found, 2 to 4 dimensions needed"
+            ));
+        }
+    };
+    let elements = header.elements();
+    if elements == 0 || elements > MOST_NUMBERS || count > u32::MAX as usize {
+        let found = &header.shape;
+        return Err(format!(
+            "shape {found:?} found, 1 to {MOST_NUMBERS} numbers needed"
+        ));
+    }
+    Ok((shape, count))
+}
+
+/// The whole numbers from 0 to `most` in the `array` of `count` elements.
+fn whole<T>(mut array: Array<Member<'_>>, count: usize, most: T) -> Result<Vec<T>, Fault>
+where
+    T: TryFrom<u64> + Into<f64> + Copy,
+{
+    let found = &array.header().shape;
+    if !matches!(found[..], [found] | [found, 1] if found == count) {
+        let reason = format!("shape {found:?} found, [{count}] needed");
+        return Err(Fault::at(0_u64, reason));
+    }
+    let most: f64 = most.into();
+    let mut numbers = Vec::new();
+    let room = numbers.try_reserve_exact(count);
+    room.map_err(|_| Fault::at(0_u64, format!("no memory for {count} numbers")))?;
+    array.each(count, |value| {
+        let fits = value.fract() == 0.0 && (0.0..=most).contains(&value);
+        let number = fits.then(|| T::try_from(value as u64).ok()).flatten();
+        let refusal = || format!("{value} found, a whole number from 0 to {most} needed");
+        numbers.push(number.ok_or_else(refusal)?);
+        Ok(())
+    })?;
+    array.into_content().finish()?;
+    Ok(numbers)
+}
+
+#[cfg(test)]
+mod tests;

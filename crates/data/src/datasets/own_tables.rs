@@ -1,0 +1,283 @@
+//! What `csv` and `npz` share: where their files may lie, what is held out, how columns are standardised.
+
+use std::collections::HashMap;
+use std::path::{Component, Path, PathBuf};
+
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+
+use crate::files::excerpt::excerpt;
+use crate::files::fault::Fault;
+use crate::files::regular;
+use crate::{DataError, DataFolder};
+
+/// Numbers that one file may hold: 8 GiB of them.
+pub(crate) const MOST_NUMBERS: usize = 1 << 31;
+/// Bytes that a label or the name of a client may have.
+const MOST_WORD: usize = 1 << 16;
+/// Bytes that all different ones of a column may have together.
+const MOST_WORDS: usize = 1 << 30;
+
+/// Bytes that the name of a user's file may have, folders included; no system takes longer ones.
+const MOST_NAME: usize = 4096;
+
+/// The path of the user's file `name`, which has to be inside the data folder.
+///
+/// The name alone may not lead out of the folder, so that an experiment of somebody else reads nothing but data. A link
+/// in the folder may, and is followed: only the owner of the folder can have put it there, as nothing that is downloaded
+/// or unpacked makes links.
+///
+/// # Errors
+/// [`DataError::Setting`] if the name leads out of the folder, [`DataError::NoTable`] if there is no such file,
+/// [`DataError::Io`] if it cannot be looked at or is no regular file.
+pub(crate) fn inside(
+    dataset: &'static str,
+    setting: &'static str,
+    name: &str,
+    folder: &DataFolder,
+) -> Result<PathBuf, DataError> {
+    let within = |part: Component<'_>| matches!(part, Component::Normal(_));
+    let is_short = (1..=MOST_NAME).contains(&name.len());
+    if !is_short || !Path::new(name).components().all(within) {
+        return Err(DataError::Setting {
+            dataset,
+            setting,
+            found: format!("`{}`", excerpt(name)),
+            needed: "the name of a file inside the data folder".into(),
+        });
+    }
+    let path = folder.path().join(name);
+    match regular::first([path.clone()])? {
+        Some(path) => Ok(path),
+        None => Err(DataError::NoTable {
+            dataset,
+            setting,
+            path,
+            origin: folder.origin(),
+        }),
+    }
+}
+
+/// Checks that `share` leaves something on both sides.
+pub(crate) fn check_share(dataset: &'static str, share: f64) -> Result<(), DataError> {
+    if share > 0.0 && share < 1.0 {
+        return Ok(());
+    }
+    Err(DataError::Setting {
+        dataset,
+        setting: "test.share",
+        found: share.to_string(),
+        needed: "a share between 0 and 1".into(),
+    })
+}
+
+/// The indices of `count` examples that train, and those of the `share` that tests: `round(share * count)` of them, drawn
+/// with `seed`, at least one on either side, both ascending.
+///
+/// # Errors
+/// A [`Fault`] if there is not one for either side.
+pub(crate) fn drawn(count: usize, share: f64, seed: u64) -> Result<(Vec<u32>, Vec<u32>), Fault> {
+    if count < 2 {
+        let reason =
+            format!("examples found: {count}, at least 2 needed, one to train and one to test");
+        return Err(Fault::at(0_u64, reason));
+    }
+    let mut order: Vec<u32> = (0..count as u32).collect();
+    order.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
+    let held_out = ((share * count as f64).round() as usize).clamp(1, count - 1);
+    let mut train = order.split_off(held_out);
+    train.sort_unstable();
+    order.sort_unstable();
+    Ok((train, order))
+}
+
+/// Mean and deviation of every column; the deviation is that of the population, and 1 of a column
+/// that is constant.
+pub(crate) struct Standard {
+    mean: Vec<f64>,
+    deviation: Vec<f64>,
+}
+
+impl Standard {
+    /// Of `values`, `[M, D]`.
+    pub(crate) fn of(values: &[f32], width: usize) -> Self {
+        let rows = || values.chunks_exact(width);
+        let count = rows().len() as f64;
+        let mut mean = vec![0.0; width];
+        for row in rows() {
+            for (sum, value) in mean.iter_mut().zip(row) {
+                *sum += f64::from(*value);
+            }
+        }
+        mean.iter_mut().for_each(|sum| *sum /= count);
+        let mut deviation = vec![0.0; width];
+        for row in rows() {
+            for ((sum, value), mean) in deviation.iter_mut().zip(row).zip(&mean) {
+                *sum += (f64::from(*value) - mean).powi(2);
+            }
+        }
+        for sum in &mut deviation {
+            *sum = match (*sum / count).sqrt() {
+                0.0 => 1.0,
+                deviation => deviation,
+            };
+        }
+        Self { mean, deviation }
+    }
+
+    /// `(value - mean) / deviation` in every column.
+    pub(crate) fn apply(&self, values: &mut [f32]) {
+        for row in values.chunks_exact_mut(self.mean.len()) {
+            let columns = self.mean.iter().zip(&self.deviation);
+            for (value, (mean, deviation)) in row.iter_mut().zip(columns) {
+                *value = ((f64::from(*value) - mean) / deviation) as f32;
+            }
+        }
+    }
+}
+
+/// The words of a column, each of them held once.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    numbers: HashMap<Box<str>, u32>,
+    /// Bytes of the different words.
+    bytes: usize,
+    /// The number of each row's word, by the order in which they came.
+    rows: Vec<u32>,
+}
+
+impl Words {
+    /// Takes the word of the next row.
+    ///
+    /// # Errors
+    /// If the word is too long, or all different words together are.
+    pub(crate) fn push(&mut self, word: &str) -> Result<(), String> {
+        let number = match self.numbers.get(word) {
+            Some(number) => *number,
+            None => {
+                self.bytes += word.len();
+                if word.len() > MOST_WORD {
+                    let bytes = word.len();
+                    return Err(format!(
+                        "found {bytes} bytes, at most {MOST_WORD} are needed"
+                    ));
+                }
+                if self.bytes > MOST_WORDS {
+                    return Err(format!("different values of more than {MOST_WORDS} bytes"));
+                }
+                let next = self.numbers.len() as u32;
+                self.numbers.insert(word.into(), next);
+                next
+            }
+        };
+        self.rows.push(number);
+        Ok(())
+    }
+
+    /// How many rows there were.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// How many different words.
+    pub(crate) fn different(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Numbers the different words in their order: as numbers if all of them are, else as words. The number of each row.
+    pub(crate) fn numbered(self) -> Vec<u32> {
+        let mut different: Vec<(Box<str>, u32)> = self.numbers.into_iter().collect();
+        different.sort_unstable();
+        let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite());
+        if different.iter().all(|(word, _)| number(word).is_some()) {
+            let value = |word: &str| number(word).unwrap_or_default();
+            different.sort_by(|(a, _), (b, _)| value(a).total_cmp(&value(b)));
+        }
+        let mut places = vec![0; different.len()];
+        for (place, (_, number)) in (0..).zip(different) {
+            places[number as usize] = place;
+        }
+        let mut rows = self.rows;
+        rows.iter_mut().for_each(|row| *row = places[*row as usize]);
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_leads_out_of_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = DataFolder::new(folder.path());
+        for name in ["../secret", "/etc/passwd", "", "a/../../b", "."] {
+            let refusal = inside("csv", "file", name, &place);
+            assert!(matches!(refusal, Err(DataError::Setting { .. })), "{name}");
+        }
+        let absent = inside("csv", "file", "a/b.csv", &place).unwrap_err();
+        assert!(absent.to_string().contains("b.csv"), "{absent}");
+        let long = inside("csv", "file", &"a".repeat(10_000_000), &place).unwrap_err();
+        assert!(long.to_string().len() < 300, "{long}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_that_a_user_makes_in_the_folder_are_followed_to_files() {
+        use std::os::unix::fs::symlink;
+        let (folder, store) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let place = DataFolder::new(folder.path());
+        std::fs::write(store.path().join("a.csv"), b"1,2").unwrap();
+        symlink(store.path().join("a.csv"), folder.path().join("b.csv")).unwrap();
+        symlink(store.path(), folder.path().join("store")).unwrap();
+        symlink("/dev/zero", folder.path().join("zero.csv")).unwrap();
+        for name in ["b.csv", "store/a.csv"] {
+            let path = inside("csv", "file", name, &place).unwrap();
+            assert_eq!(path, folder.path().join(name));
+        }
+        let refusal = inside("csv", "file", "zero.csv", &place).unwrap_err();
+        let told = "zero.csv: it is a device, not a file";
+        assert!(refusal.to_string().ends_with(told), "{refusal}");
+    }
+
+    #[test]
+    fn words_that_no_label_has_are_refused() {
+        let mut words = Words::default();
+        words.push(&"a".repeat(MOST_WORD)).unwrap();
+        assert!(words.push(&"a".repeat(MOST_WORD + 1)).is_err());
+    }
+
+    #[test]
+    fn a_share_is_drawn_once_and_for_all() {
+        let (train, test) = drawn(10, 0.3, 4).unwrap();
+        assert_eq!((train.len(), test.len()), (7, 3));
+        let mut all = [train, test.clone()].concat();
+        all.sort_unstable();
+        assert_eq!(all, Vec::from_iter(0..10));
+        assert_eq!(drawn(10, 0.3, 4).unwrap().1, test);
+        assert_ne!(drawn(10, 0.3, 5).unwrap().1, test);
+        assert_eq!(drawn(2, 0.9, 1).unwrap().1.len(), 1);
+        assert!(drawn(1, 0.5, 1).is_err());
+    }
+
+    #[test]
+    fn columns_are_standardised_by_the_rows_that_count() {
+        let mut values = vec![1.0, 5.0, 3.0, 5.0, 100.0, 5.0];
+        Standard::of(&values[..4], 2).apply(&mut values);
+        assert_eq!(values, [-1.0, 0.0, 1.0, 0.0, 98.0, 0.0]);
+    }
+
+    #[test]
+    fn values_are_numbered_in_their_order() {
+        let of = |values: &[&str]| {
+            let mut words = Words::default();
+            values.iter().for_each(|word| words.push(word).unwrap());
+            assert_eq!(words.len(), values.len());
+            (words.different(), words.numbered())
+        };
+        assert_eq!(of(&["10", "9", "10", "-1"]), (3, vec![2, 1, 2, 0]));
+        assert_eq!(of(&["b", "10", "a"]), (3, vec![2, 0, 1]));
+        assert_eq!(of(&["1", "1.0", "0"]), (3, vec![1, 2, 0]));
+    }
+}

@@ -1,0 +1,142 @@
+//! Datasets as their makers describe them, for plans that are made before the files are there.
+
+use crate::DatasetSummary;
+
+/// What is published of a dataset: enough to plan with, not to train on.
+///
+/// Sizes, numbers of classes and of owners are the published ones. Where the order of labels and owners is not published,
+/// labels take turns and owners have equally many examples.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Published {
+    /// The sizes.
+    pub summary: DatasetSummary,
+    /// Which figures these are and whose, for a person.
+    pub figures: String,
+}
+
+/// Labels of `count` examples in `classes` classes, one after the other.
+pub(crate) fn in_turn(count: usize, classes: usize) -> Vec<u16> {
+    (0..count)
+        .map(|example| (example % classes) as u16)
+        .collect()
+}
+
+/// Owners of `count` examples, `owners` of them from `first` on, each with the next so many.
+pub(crate) fn dealt_evenly(count: usize, owners: usize, first: usize) -> Vec<u32> {
+    let owner = |example: usize| (first + example * owners / count) as u32;
+    (0..count).map(owner).collect()
+}
+
+/// Runs of `count` examples of `owners` from `first` on, as [`dealt_evenly`] gives them.
+pub(crate) fn even_runs(count: usize, owners: usize, first: usize) -> Vec<(u32, u32)> {
+    // The first example of which `example * owners / count` is `owner`.
+    let start = |owner: usize| (owner * count).div_ceil(owners);
+    let run = |owner: usize| {
+        let examples = start(owner + 1) - start(owner);
+        ((first + owner) as u32, examples as u32)
+    };
+    (0..owners).map(run).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DataFolder, DatasetConfig, Input, Owners};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn labels_take_turns_and_owners_have_equally_many() {
+        assert_eq!(in_turn(5, 3), [0, 1, 2, 0, 1]);
+        assert_eq!(dealt_evenly(7, 3, 2), [2, 2, 2, 3, 3, 4, 4]);
+        for (count, owners) in [(7, 3), (12, 4), (3, 7), (1000, 999)] {
+            let listed = dealt_evenly(count, owners, 2);
+            let runs = even_runs(count, owners, 2).into_iter();
+            let repeated = runs.flat_map(|(owner, run)| std::iter::repeat_n(owner, run as usize));
+            assert_eq!(Vec::from_iter(repeated), listed);
+        }
+    }
+
+    /// Training examples, test examples and bytes of their features.
+    fn sizes(summary: &DatasetSummary) -> [usize; 3] {
+        [summary.train(), summary.test(), summary.feature_bytes()]
+    }
+
+    /// Input, classes and number of owners.
+    fn kind(summary: &DatasetSummary) -> (Input, usize, Option<usize>) {
+        let different = |owners: Owners<'_>| {
+            let owners: BTreeSet<u32> = owners.runs().map(|(owner, _)| owner).collect();
+            owners.len()
+        };
+        let owners = summary.labelled(true).owners.map(different);
+        (summary.input(), summary.classes(), owners)
+    }
+
+    #[test]
+    fn published_sizes_are_those_of_the_files_at_hand() {
+        let Some(file) = crate::real_data::file("mnist/t10k-labels-idx1-ubyte.gz") else {
+            return;
+        };
+        let folder = DataFolder::new(file.ancestors().nth(2).unwrap());
+        for text in [
+            r#"{"mnist": {"validation": 10000}}"#,
+            r#"{"fashion_mnist": {"balanced_test": 5000}}"#,
+            r#"{"cifar10": {}}"#,
+            r#"{"qmnist": {}}"#,
+            r#"{"cwru": {"normal": "halves"}}"#,
+        ] {
+            let dataset: DatasetConfig = serde_json::from_str(text).unwrap();
+            let published = dataset.published().unwrap().expect(text);
+            let read = dataset.summary(&folder).unwrap();
+            assert_eq!(sizes(&published.summary), sizes(&read), "{text}");
+            assert_eq!(kind(&published.summary), kind(&read), "{text}");
+        }
+    }
+
+    #[test]
+    fn texts_at_hand_have_about_as_many_windows_as_is_said_of_them() {
+        let Some(file) = crate::real_data::file("shakespeare/tinyshakespeare_input.txt") else {
+            return;
+        };
+        let folder = DataFolder::new(file.ancestors().nth(2).unwrap());
+        for source in ["complete", "tiny"] {
+            let text = format!(r#"{{"shakespeare": {{"source": "{source}"}}}}"#);
+            let dataset: DatasetConfig = serde_json::from_str(&text).unwrap();
+            let published = dataset.published().unwrap().unwrap().summary;
+            let read = dataset.summary(&folder).unwrap();
+            assert_eq!(kind(&published), kind(&read), "{source}");
+            let ratio = published.train() as f64 / read.train() as f64;
+            // Every role is a window short or long of the mean.
+            assert!((0.98..1.02).contains(&ratio), "{source}: {ratio}");
+        }
+    }
+
+    fn last(owners: Owners<'_>) -> Option<u32> {
+        owners.runs().map(|(owner, _)| owner).max()
+    }
+
+    #[test]
+    fn datasets_that_a_person_brings_are_as_published() {
+        let published = |text: &str| {
+            let dataset: DatasetConfig = serde_json::from_str(text).unwrap();
+            dataset.published().unwrap()
+        };
+        let femnist = published(r#"{"femnist": {}}"#).unwrap().summary;
+        assert_eq!(femnist.train() + femnist.test(), 805_263);
+        let owners = femnist.labelled(false).owners.unwrap();
+        assert_eq!(last(owners), Some(3549));
+        let some = published(r#"{"femnist": {"writers": 100}}"#)
+            .unwrap()
+            .summary;
+        assert_eq!(some.train() + some.test(), 22_683);
+        let leukemia = published(r#"{"leukemia_a2": {}}"#).unwrap().summary;
+        let labels = leukemia.labelled(true).labels;
+        assert_eq!(crate::label_histogram(labels, 2), [2588, 2588]);
+        assert_eq!((leukemia.train(), leukemia.test()), (4141, 1035));
+        let reddit = published(r#"{"reddit": {"stride": 100}}"#).unwrap().summary;
+        let owners = reddit.labelled(false).owners.unwrap();
+        assert_eq!(last(owners), Some(83_292));
+        // A user's table, and months that nobody has counted.
+        assert_eq!(published(r#"{"npz": {"file": "a.npz"}}"#), None);
+        assert_eq!(published(r#"{"reddit": {"min_posts": 20}}"#), None);
+    }
+}

@@ -1,0 +1,310 @@
+//! What a plan needs to know of a dataset: sizes and labels, and whose the examples are, not their features.
+
+use std::borrow::Cow;
+use std::iter;
+
+use crate::files::digest::{Digest, Kept};
+use crate::{Features, Input, Labelled, Owners, Splits};
+
+/// A dataset without its features.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DatasetSummary {
+    /// Of the training examples, then of the test examples.
+    labels: Labels,
+    /// In the order of the labels.
+    owners: Option<OwnerList>,
+    train: usize,
+    test: usize,
+    /// Bytes of memory that the features of all examples take.
+    feature_bytes: usize,
+    input: Input,
+    classes: usize,
+    digest: Kept,
+}
+
+impl DatasetSummary {
+    /// The summary of examples that give a model `input` in `classes` classes, with the labels of the training examples
+    /// and those of the test examples.
+    pub fn new(input: Input, classes: usize, train: &[u16], test: &[u16]) -> Self {
+        Self {
+            labels: Labels::Listed([train, test].concat()),
+            owners: None,
+            train: train.len(),
+            test: test.len(),
+            feature_bytes: (train.len() + test.len()) * input.features(),
+            input,
+            classes,
+            digest: Kept::default(),
+        }
+    }
+
+    /// The summary of windows of `window` tokens of a text of so many `tokens` in all, `train` and `test` of them, as nobody
+    /// has seen them: labels take turns, and `owners` of examples that follow one another have so many. Nothing in it is of
+    /// the size of the examples.
+    ///
+    /// # Panics
+    /// If there is not one owner per example, or if a number of examples of one owner lies on both sides of where the
+    /// training examples end.
+    pub(crate) fn of_unseen_text(
+        [window, classes, tokens]: [usize; 3],
+        [train, test]: [usize; 2],
+        owners: Vec<(u32, u32)>,
+    ) -> Self {
+        let input = Input::Tokens { window };
+        let unseen = Self {
+            labels: Labels::InTurn,
+            train,
+            test,
+            owners: Some(OwnerList::Runs(owners)),
+            ..Self::new(input, classes, &[], &[])
+        };
+        unseen.expect_owners();
+        unseen.of_text(tokens)
+    }
+
+    /// Says that features are stored as numbers of four bytes; without this they are bytes.
+    pub(crate) fn of_numbers(self) -> Self {
+        Self {
+            feature_bytes: self.examples() * self.input.features() * size_of::<f32>(),
+            ..self
+        }
+    }
+
+    /// Says that the examples are windows of one text of so many tokens, two bytes each; where a window starts takes four.
+    pub(crate) fn of_text(self, tokens: usize) -> Self {
+        Self {
+            feature_bytes: tokens * size_of::<u16>() + self.examples() * size_of::<u32>(),
+            ..self
+        }
+    }
+
+    /// Says whose each example is: the training examples, then the test examples.
+    ///
+    /// # Panics
+    /// If there is not one owner per example.
+    pub fn with_owners(self, owners: Vec<u32>) -> Self {
+        let owned = Self {
+            owners: Some(OwnerList::Listed(owners)),
+            digest: Kept::default(),
+            ..self
+        };
+        owned.expect_owners();
+        owned
+    }
+
+    fn expect_owners(&self) {
+        let owners = self.labelled(true).owners.map(Owners::examples);
+        assert_eq!(owners, Some(self.examples()), "one owner per example");
+    }
+
+    /// Training and test examples.
+    fn examples(&self) -> usize {
+        self.train + self.test
+    }
+
+    /// The summary of examples that are loaded.
+    pub fn of(splits: &Splits) -> Self {
+        let (train, test) = (&splits.train, &splits.test);
+        let mut summary = Self::new(
+            train.input(),
+            train.classes(),
+            train.labels(),
+            test.labels(),
+        );
+        summary.feature_bytes = train.features().bytes() + test.features().bytes();
+        if let Features::Tokens(windows) = train.features() {
+            // Both lie in one text.
+            summary.feature_bytes -= size_of_val(windows.text().as_slice());
+        }
+        match (train.owners(), test.owners()) {
+            (Some(train), Some(test)) => summary.with_owners([train, test].concat()),
+            _ => summary,
+        }
+    }
+
+    /// SHA-256 of labels, classes, owners, the shape of an example, and the number of training examples. It is computed on
+    /// first use.
+    pub fn digest(&self) -> &str {
+        self.digest.or(|| {
+            let labels = match &self.labels {
+                Labels::Listed(labels) => Cow::Borrowed(labels.as_slice()),
+                Labels::InTurn => (0..self.examples()).map(|e| self.label(e)).collect(),
+            };
+            let (train, test) = labels.split_at(self.train);
+            let owners = self.owners.as_ref().map(OwnerList::listed);
+            let owners = owners.as_ref().map(|owners| owners.split_at(self.train));
+            digest((self.input, self.classes), [train, test], owners)
+        })
+    }
+
+    /// The [digest](Self::digest) of the summary of `splits`.
+    pub fn digest_of(splits: &Splits) -> String {
+        let (train, test) = (&splits.train, &splits.test);
+        let labels = [train.labels(), test.labels()];
+        let kind = (train.input(), train.classes());
+        digest(kind, labels, train.owners().zip(test.owners())).finish()
+    }
+
+    /// Training examples, without those kept apart for validation.
+    pub fn train(&self) -> usize {
+        self.train
+    }
+
+    /// Test examples.
+    pub fn test(&self) -> usize {
+        self.test
+    }
+
+    /// Bytes of memory that the features of all examples take.
+    pub fn feature_bytes(&self) -> usize {
+        self.feature_bytes
+    }
+
+    /// Whether it is known whose the examples are.
+    pub fn has_owners(&self) -> bool {
+        self.owners.is_some()
+    }
+
+    /// What one example gives a model.
+    pub fn input(&self) -> Input {
+        self.input
+    }
+
+    /// Number of classes `C`.
+    pub fn classes(&self) -> usize {
+        self.classes
+    }
+
+    /// The label of an example; the training examples are followed by the test examples.
+    ///
+    /// # Panics
+    /// If there is no such example.
+    pub fn label(&self, example: usize) -> u16 {
+        match &self.labels {
+            Labels::Listed(labels) => labels[example],
+            Labels::InTurn => {
+                assert!(example < self.examples(), "there is no such example");
+                let place = example.checked_sub(self.train).unwrap_or(example);
+                (place % self.classes) as u16
+            }
+        }
+    }
+
+    /// What a [`Partitioner`](crate::Partitioner) sees: the training examples, followed by the test examples if it
+    /// [`pools`](crate::Partitioner::pools) them.
+    pub fn labelled(&self, pools: bool) -> Labelled<'_> {
+        let examples = if pools { self.examples() } else { self.train };
+        Labelled {
+            examples,
+            labels: match &self.labels {
+                Labels::Listed(labels) => &labels[..examples],
+                Labels::InTurn => &[],
+            },
+            classes: self.classes,
+            owners: self.owners.as_ref().map(|owners| owners.first(examples)),
+            text: matches!(self.input, Input::Tokens { .. }),
+        }
+    }
+}
+
+/// The labels of examples.
+#[derive(Clone, Debug, PartialEq)]
+enum Labels {
+    Listed(Vec<u16>),
+    /// Of a text that nobody has seen: those of the training examples take turns, and those of the test examples.
+    InTurn,
+}
+
+/// Whose examples are.
+#[derive(Clone, Debug, PartialEq)]
+enum OwnerList {
+    Listed(Vec<u32>),
+    /// Owners of examples that follow one another, and how many.
+    Runs(Vec<(u32, u32)>),
+}
+
+impl OwnerList {
+    /// Those of the first so many examples, which end where a run does.
+    fn first(&self, examples: usize) -> Owners<'_> {
+        match self {
+            Self::Listed(owners) => Owners::Listed(&owners[..examples]),
+            Self::Runs(runs) => {
+                let mut rest = examples;
+                let whole = runs.iter().take_while(|(_, run)| {
+                    let is_whole = *run as usize <= rest;
+                    rest = rest.saturating_sub(*run as usize);
+                    is_whole
+                });
+                Owners::Runs(&runs[..whole.count()])
+            }
+        }
+    }
+
+    /// The owner of each example.
+    fn listed(&self) -> Cow<'_, [u32]> {
+        match self {
+            Self::Listed(owners) => Cow::Borrowed(owners),
+            Self::Runs(runs) => {
+                let repeated = |&(owner, run): &(u32, u32)| iter::repeat_n(owner, run as usize);
+                runs.iter().flat_map(repeated).collect()
+            }
+        }
+    }
+}
+
+/// The digest of training and test examples without their features.
+fn digest(
+    (input, classes): (Input, usize),
+    labels: [&[u16]; 2],
+    owners: Option<(&[u32], &[u32])>,
+) -> Digest {
+    let digest = input.digested(Digest::of("outline")).count(classes);
+    let digest = digest.labels(labels[0]).labels(labels[1]);
+    let (train, test) = owners.unzip();
+    digest.owners(train).owners(test)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Examples, Scale, Shape};
+    use std::sync::Arc;
+
+    #[test]
+    fn the_digest_is_that_of_the_loaded_examples_and_ignores_features() {
+        let examples = |features: u8, labels: Vec<u16>| {
+            let features = vec![features; labels.len()];
+            let examples = Examples::new(features, labels, Shape::flat(1), 3, Scale::UNIT);
+            examples.unwrap()
+        };
+        let splits = |features, train, test| Splits {
+            train: Arc::new(examples(features, train)),
+            test: Arc::new(examples(features, test)),
+        };
+        let first = splits(1, vec![0, 1], vec![2]);
+        let summary = DatasetSummary::of(&first);
+        assert_eq!(DatasetSummary::digest_of(&first), summary.digest());
+        let same = splits(2, vec![0, 1], vec![2]);
+        assert_eq!(DatasetSummary::digest_of(&same), summary.digest());
+        for other in [
+            splits(1, vec![0], vec![1, 2]),
+            splits(1, vec![1, 0], vec![2]),
+        ] {
+            assert_ne!(DatasetSummary::digest_of(&other), summary.digest());
+        }
+        let with_owners = |owners: [u32; 3]| summary.clone().with_owners(owners.to_vec());
+        assert_ne!(with_owners([0, 0, 1]).digest(), summary.digest());
+        assert_ne!(
+            with_owners([0, 0, 1]).digest(),
+            with_owners([0, 1, 1]).digest()
+        );
+        let owned = Splits {
+            train: Arc::new(examples(1, vec![0, 1]).with_owners(vec![0, 0])),
+            test: Arc::new(examples(1, vec![2]).with_owners(vec![1])),
+        };
+        assert_eq!(
+            DatasetSummary::digest_of(&owned),
+            with_owners([0, 0, 1]).digest()
+        );
+    }
+}
