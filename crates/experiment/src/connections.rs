@@ -5,7 +5,8 @@ use std::sync::Arc;
 use meshfold_algorithms::{Lag, Lagging, OverlayUse, Policy, RowKind, Training, Work};
 use meshfold_engine::{Amount, Key, Learner, Mixing, Purpose, RowWork, stream};
 use meshfold_topology::{
-    Broken, Failures, MixingMatrix, Outside, Overlay, Repair, Topology, TopologyError, Weights,
+    FailureState, Failures, MixingMatrix, Outside, Overlay, Repair, Topology, TopologyError,
+    Weights,
 };
 
 use crate::failing;
@@ -149,10 +150,7 @@ impl<'a> Connections<'a> {
     /// What tells the links of `round` from others: the draw of the overlay and that of the failures.
     pub(crate) fn key(&self, round: usize) -> (u64, u64) {
         let draw = self.plan.overlay.as_ref().map_or(0, |planned| {
-            planned
-                .topology
-                .stretch(round, planned.overlay.nodes())
-                .draw
+            planned.topology.epoch(round, planned.overlay.nodes()).draw
         });
         (draw, self.plan.config.failures.draw_key(round))
     }
@@ -244,7 +242,7 @@ impl<'a> Connections<'a> {
         &self,
         round: usize,
         whole: &Whole,
-        broken: &Broken,
+        broken: &FailureState,
     ) -> Result<(Arc<Overlay>, Arc<MixingMatrix>), TopologyError> {
         if broken.is_whole() {
             return Ok((Arc::clone(&whole.overlay), Arc::clone(&whole.matrix)));

@@ -74,7 +74,7 @@ fn union(
     let all = listed && planned.schedule.is_none();
     let mut union = GrowingUnion::new(nodes);
     let (mut connected, mut parts) = (None, 0);
-    for (index, round) in topology.beginnings(nodes, rounds).enumerate() {
+    for (index, round) in topology.change_rounds(nodes, rounds).enumerate() {
         if index >= MOST_OVERLAYS || parts > MOST_PARTS {
             let apart = union.first_apart();
             let unknown = apart.map(|node| Union::Unknown(round - 1, node));

@@ -65,7 +65,7 @@ fn of_overlays(
     };
     of(&planned.overlay)?;
     let mut parts = 0;
-    let later = topology.beginnings(nodes, config.rounds).skip(1);
+    let later = topology.change_rounds(nodes, config.rounds).skip(1);
     for round in later.take(MOST_OVERLAYS) {
         let overlay = snapshot(topology, population, round)?.0.overlay;
         of(&overlay)?;

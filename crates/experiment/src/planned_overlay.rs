@@ -175,7 +175,7 @@ pub(crate) fn snapshot(
     let key = draw_key(topology, population, round);
     let mut edges = stream(population.setting.seed, Purpose::Overlay, key);
     let snapshot = topology
-        .stretch(round, nodes.count)
+        .epoch(round, nodes.count)
         .build(nodes, &mut edges)?;
     Ok((snapshot, edges))
 }
@@ -183,7 +183,7 @@ pub(crate) fn snapshot(
 /// The key of all that is drawn for the overlay of `round`.
 fn draw_key(topology: &Topology, population: &Population, round: usize) -> Key {
     Key {
-        round: topology.stretch(round, population.nodes().count).draw,
+        round: topology.epoch(round, population.nodes().count).draw,
         ..Key::default()
     }
 }

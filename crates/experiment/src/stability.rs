@@ -67,7 +67,9 @@ fn looked_at(plan: &RunPlan, planned: &PlannedOverlay) -> impl Iterator<Item = u
         let back = failure.until_round;
         std::iter::once(failure.from_round).chain(back)
     });
-    let beginnings = planned.topology.beginnings(planned.overlay.nodes(), rounds);
+    let beginnings = planned
+        .topology
+        .change_rounds(planned.overlay.nodes(), rounds);
     let is_later = |round: &usize| *round > MOST_ROUNDS && *round <= rounds;
     let mut later: Vec<usize> = changes.filter(is_later).collect();
     later.extend(beginnings.filter(is_later).take(MOST_OVERLAYS));

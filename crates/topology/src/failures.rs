@@ -4,9 +4,9 @@ use crate::TopologyError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-mod broken;
+mod failure_state;
 
-pub use broken::Broken;
+pub use failure_state::FailureState;
 
 /// All failures of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

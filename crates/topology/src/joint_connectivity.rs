@@ -1,4 +1,4 @@
-//! Whether overlays that need not be connected are so together.
+//! Whether the union of several overlays is connected.
 
 use petgraph::unionfind::UnionFind;
 

@@ -3,8 +3,8 @@
 //! The crate knows nodes, edges and weights; it knows nothing of tensors, datasets or files. A [`Topology`] describes
 //! an overlay as a configuration file does and builds an [`Overlay`]; [`Weights`] turn an overlay into a
 //! [`MixingMatrix`]; [`Spectrum`] says how fast that matrix mixes and [`OverlaySummary`] is what is written of it.
-//! Where overlays change over time, a [`Stretch`] of rounds builds a [`Snapshot`]; [`Failures`] say what is
-//! [`Broken`] in a round.
+//! Where overlays change over time, an [`OverlayEpoch`] builds a [`Snapshot`] of its rounds; [`Failures`] say what the
+//! [`FailureState`] of a round is.
 //!
 //! ```
 //! use meshfold_topology::{OverlaySummary, Ring, Topology, Weights};
@@ -38,7 +38,7 @@ mod topology;
 mod weights;
 
 pub use error::TopologyError;
-pub use failures::{Broken, Failure, FailureRedraw, Failures, Repair, Target};
+pub use failures::{Failure, FailureRedraw, FailureState, Failures, Repair, Target};
 pub use joint_connectivity::{GrowingUnion, rounds_to_connect, union_connects};
 pub use mixing_matrix::{Form, MixingMatrix};
 pub use nodes::Nodes;
@@ -48,9 +48,9 @@ pub use spectrum::{DENSE_NODES, Spectrum, joint_lambda};
 pub use summary::{DegreeSummary, OverlaySummary};
 pub use topology::{
     BalancedTree, Barbell, Complete, DCliques, Edges, ErdosRenyi, Exponential, Grid,
-    HistogramNoise, InterClique, Members, NoiseScale, OnePeer, Outside, OverlaySize, Path,
-    Periodic, Phase, Phases, Probability, Redraw, Regular, Ring, RingPlusMatching, SmallWorld,
-    Snapshot, Star, Stretch, Topology, Torus, VirtualRings, WattsStrogatz, clique_skew,
+    HistogramNoise, InterClique, Members, NoiseScale, OnePeer, Outside, OverlayEpoch, OverlaySize,
+    Path, Periodic, Phase, Phases, Probability, Redraw, Regular, Ring, RingPlusMatching,
+    SmallWorld, Snapshot, Star, Topology, Torus, VirtualRings, WattsStrogatz, clique_skew,
     parse_edge_list,
 };
 pub use weights::{

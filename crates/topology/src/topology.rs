@@ -1,6 +1,7 @@
 //! Overlays as a configuration names them.
 //!
-//! A new overlay is one file below `topology/` and three lines here: `mod`, variant and match arm.
+//! A new overlay is one file below `topology/` and its lines here: `mod`, variant, and an arm of `build`, `label` and
+//! `schedule`; `size.rs` asks how large it becomes. No match has a wildcard, so that the compiler names what is missing.
 
 use crate::overlay::check_nodes;
 use crate::{Nodes, Overlay, TopologyError};
@@ -18,6 +19,7 @@ mod grid;
 mod listed;
 mod members;
 mod one_peer;
+mod overlay_epoch;
 mod path;
 mod periodic;
 mod phases;
@@ -28,7 +30,6 @@ mod ring;
 mod ring_plus_matching;
 mod size;
 mod star;
-mod stretch;
 mod torus;
 mod virtual_rings;
 mod watts_strogatz;
@@ -43,6 +44,8 @@ pub use exponential::Exponential;
 pub use grid::Grid;
 pub use members::{Members, Outside};
 pub use one_peer::OnePeer;
+use overlay_epoch::Schedule;
+pub use overlay_epoch::{OverlayEpoch, Snapshot};
 pub use path::Path;
 pub use periodic::Periodic;
 pub use phases::{Phase, Phases};
@@ -52,7 +55,6 @@ pub use ring::Ring;
 pub use ring_plus_matching::RingPlusMatching;
 pub use size::OverlaySize;
 pub use star::Star;
-pub use stretch::{Snapshot, Stretch};
 pub use torus::Torus;
 pub use virtual_rings::VirtualRings;
 pub use watts_strogatz::WattsStrogatz;
@@ -106,7 +108,7 @@ pub enum Topology {
 
 impl Topology {
     /// Builds a connected overlay of `nodes` nodes; of one that changes over time, that of the first round, see
-    /// [`Topology::stretch`].
+    /// [`Topology::epoch`].
     ///
     /// Only the random topologies draw from `rng`. Where a draw may come out disconnected, draws are repeated until one
     /// is connected, so the result is a draw of the named distribution given that it is connected.
@@ -140,7 +142,7 @@ impl Topology {
             Self::DCliques(d_cliques) => d_cliques.build(given, rng),
             Self::Edges(edges) => edges.build(nodes),
             Self::Phases(_) | Self::Periodic(_) | Self::Redraw(_) | Self::OnePeer(_) => {
-                return Ok(self.stretch(1, nodes).build(given, rng)?.overlay);
+                return Ok(self.epoch(1, nodes).build(given, rng)?.overlay);
             }
         }?;
         if overlay.is_connected() {
@@ -151,6 +153,32 @@ impl Topology {
             nodes,
             components: overlay.components().len(),
         })
+    }
+
+    /// The overlay as a schedule, if it changes over time.
+    fn schedule(&self) -> Option<&dyn Schedule> {
+        match self {
+            Self::Phases(phases) => Some(phases),
+            Self::Periodic(periodic) => Some(periodic),
+            Self::Redraw(redraw) => Some(redraw),
+            Self::OnePeer(one_peer) => Some(one_peer),
+            Self::Path(_)
+            | Self::Ring(_)
+            | Self::Grid(_)
+            | Self::Torus(_)
+            | Self::Complete(_)
+            | Self::Star(_)
+            | Self::BalancedTree(_)
+            | Self::Barbell(_)
+            | Self::ErdosRenyi(_)
+            | Self::Regular(_)
+            | Self::RingPlusMatching(_)
+            | Self::VirtualRings(_)
+            | Self::Exponential(_)
+            | Self::WattsStrogatz(_)
+            | Self::DCliques(_)
+            | Self::Edges(_) => None,
+        }
     }
 
     /// A short name for tables and legends, with the parameters that are not the default.

@@ -25,9 +25,9 @@ fn edges(pairs: &[(u32, u32)]) -> Topology {
 
 /// The overlay of a round, from a stream keyed by its draw.
 fn at(topology: &Topology, round: usize, nodes: usize) -> Snapshot {
-    let stretch = topology.stretch(round, nodes);
-    let mut rng = ChaCha8Rng::seed_from_u64(100 + stretch.draw);
-    stretch.build(nodes, &mut rng).unwrap()
+    let epoch = topology.epoch(round, nodes);
+    let mut rng = ChaCha8Rng::seed_from_u64(100 + epoch.draw);
+    epoch.build(nodes, &mut rng).unwrap()
 }
 
 fn members(snapshot: &Snapshot) -> Vec<usize> {
@@ -104,7 +104,7 @@ fn five_steps_of_decefl_are_connected_only_together() {
     assert!(overlays.iter().all(|overlay| !overlay.is_connected()));
     assert!(union_connects(overlays.iter().copied()));
     assert_eq!(rounds_to_connect(&overlays), Some(5));
-    let draws: Vec<u64> = (1..=7).map(|t| topology.stretch(t, 8).draw).collect();
+    let draws: Vec<u64> = (1..=7).map(|t| topology.epoch(t, 8).draw).collect();
     assert_eq!(draws, [0, 1, 2, 3, 4, 0, 1]);
     let apart = Topology::Periodic(Periodic {
         list: vec![edges(&[(0, 1)]), edges(&[(2, 3)])],
@@ -140,7 +140,7 @@ fn two_nodes_join_and_leave() {
     let topology = six_eight_six();
     assert!(topology.varies());
     assert_eq!(topology.period(8), None);
-    let draw = |round| topology.stretch(round, 8).draw;
+    let draw = |round| topology.epoch(round, 8).draw;
     assert_eq!(
         [1, 300, 301, 600, 601, 100_000].map(draw),
         [0, 0, 1, 1, 2, 2]
@@ -201,17 +201,17 @@ fn a_draw_lasts_as_many_rounds_as_it_says() {
         of: Box::new(Topology::Regular(Regular { degree: 3 })),
         outside: Outside::Alone,
     });
-    let draws: Vec<u64> = (1..=7).map(|t| topology.stretch(t, 10).draw).collect();
+    let draws: Vec<u64> = (1..=7).map(|t| topology.epoch(t, 10).draw).collect();
     assert_eq!(draws, [0, 0, 0, 1, 1, 1, 2]);
     assert!(at(&topology, 7, 10).overlay.is_connected());
 }
 
 #[test]
-fn what_does_not_change_is_one_stretch() {
+fn what_does_not_change_is_one_epoch() {
     let topology = erdos_renyi(0.4);
     assert!(!topology.varies());
     assert_eq!(topology.period(12), Some(1));
-    assert_eq!(topology.stretch(77, 12).draw, 0);
+    assert_eq!(topology.epoch(77, 12).draw, 0);
     let built = topology
         .build(12, &mut ChaCha8Rng::seed_from_u64(100))
         .unwrap();
@@ -361,7 +361,7 @@ fn a_wrong_schedule_points_at_its_key() {
         ),
     ] {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
-        let error = topology.stretch(1, 8).build(8, &mut rng).unwrap_err();
+        let error = topology.epoch(1, 8).build(8, &mut rng).unwrap_err();
         assert_eq!(error.to_string(), expected);
         assert_eq!(topology.build(8, &mut rng).unwrap_err(), error);
     }

@@ -1,6 +1,8 @@
 //! One listener at a time, at powers of two.
 
-use crate::{Overlay, TopologyError};
+use super::{Outside, Schedule, Snapshot};
+use crate::{Nodes, Overlay, TopologyError};
+use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
 /// The directed one-peer exponential overlay: in round t node `i` sends to node `i + 2^((t-1) mod ⌈log2 N⌉)` modulo N.
@@ -25,13 +27,48 @@ impl OnePeer {
     }
 
     /// The arcs of the round at place `index` of the period.
-    pub(super) fn build(&self, index: usize, nodes: usize) -> Result<Overlay, TopologyError> {
+    fn build(&self, index: usize, nodes: usize) -> Result<Overlay, TopologyError> {
         if nodes < 2 {
             return Overlay::directed(nodes, []);
         }
         let offset = 1_usize << index;
         let arcs = (0..nodes).map(|node| (node as u32, ((node + offset) % nodes) as u32));
         Overlay::directed(nodes, arcs)
+    }
+}
+
+impl Schedule for OnePeer {
+    fn outside(&self) -> Outside {
+        Outside::default()
+    }
+
+    fn repeats_after(&self, nodes: usize) -> Option<usize> {
+        Some(self.period(nodes))
+    }
+
+    fn draw(&self, round: usize, nodes: usize) -> usize {
+        round.saturating_sub(1) % self.period(nodes)
+    }
+
+    fn change_rounds(&self, nodes: usize) -> Box<dyn Iterator<Item = usize> + '_> {
+        Box::new(1..=self.period(nodes))
+    }
+
+    fn check(&self, _nodes: usize) -> Result<(), TopologyError> {
+        Ok(())
+    }
+
+    fn snapshot(
+        &self,
+        draw: usize,
+        nodes: Nodes<'_>,
+        _rng: &mut ChaCha8Rng,
+    ) -> Result<Snapshot, TopologyError> {
+        Ok(Snapshot {
+            overlay: self.build(draw, nodes.count)?,
+            members: vec![true; nodes.count],
+            outside: self.outside(),
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::listed::Listed;
 use super::members::check_fixed;
-use super::{Outside, Snapshot, Topology};
+use super::{Outside, Schedule, Snapshot, Topology};
 use crate::{Nodes, TopologyError};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -30,12 +30,28 @@ impl From<Listed<Topology>> for Periodic {
     }
 }
 
-impl Periodic {
+impl Schedule for Periodic {
+    fn outside(&self) -> Outside {
+        self.outside
+    }
+
+    fn repeats_after(&self, _nodes: usize) -> Option<usize> {
+        Some(self.list.len().max(1))
+    }
+
+    fn draw(&self, round: usize, _nodes: usize) -> usize {
+        round.saturating_sub(1) % self.list.len().max(1)
+    }
+
+    fn change_rounds(&self, _nodes: usize) -> Box<dyn Iterator<Item = usize> + '_> {
+        Box::new(1..=self.list.len().max(1))
+    }
+
     /// Whether there is an overlay in each turn.
     ///
     /// # Errors
     /// [`TopologyError::Setting`].
-    pub(super) fn check(&self) -> Result<(), TopologyError> {
+    fn check(&self, _nodes: usize) -> Result<(), TopologyError> {
         if self.list.is_empty() {
             return Err(TopologyError::Setting {
                 setting: "periodic".to_owned(),
@@ -48,7 +64,7 @@ impl Periodic {
     }
 
     /// The overlay at place `index` of a list that was checked.
-    pub(super) fn snapshot(
+    fn snapshot(
         &self,
         index: usize,
         nodes: Nodes<'_>,
@@ -68,7 +84,9 @@ impl Periodic {
             outside: self.outside,
         })
     }
+}
 
+impl Periodic {
     /// `periodic` and what takes turns.
     pub(super) fn label(&self) -> String {
         let list: Vec<String> = self.list.iter().map(Topology::label).collect();

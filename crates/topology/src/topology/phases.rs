@@ -2,7 +2,7 @@
 
 use super::listed::Listed;
 use super::members::check_fixed;
-use super::{Members, Outside, Snapshot, Topology};
+use super::{Members, Outside, Schedule, Snapshot, Topology};
 use crate::{Nodes, TopologyError};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -42,9 +42,17 @@ impl From<Listed<Phase>> for Phases {
     }
 }
 
-impl Phases {
+impl Schedule for Phases {
+    fn outside(&self) -> Outside {
+        self.outside
+    }
+
+    fn repeats_after(&self, _nodes: usize) -> Option<usize> {
+        None
+    }
+
     /// Which phase a round is in.
-    pub(super) fn index(&self, round: usize) -> usize {
+    fn draw(&self, round: usize, _nodes: usize) -> usize {
         let mut end = 0_usize;
         let place = self.list.iter().position(|phase| {
             end = end.saturating_add(phase.rounds.unwrap_or(usize::MAX));
@@ -54,19 +62,19 @@ impl Phases {
     }
 
     /// The first round of each phase.
-    pub(super) fn beginnings(&self) -> impl Iterator<Item = usize> + '_ {
-        self.list.iter().scan(1_usize, |next, phase| {
+    fn change_rounds(&self, _nodes: usize) -> Box<dyn Iterator<Item = usize> + '_> {
+        Box::new(self.list.iter().scan(1_usize, |next, phase| {
             let first = *next;
             *next = first.saturating_add(phase.rounds.unwrap_or(usize::MAX));
             Some(first)
-        })
+        }))
     }
 
     /// Whether phases have rounds, nodes and overlays that can be.
     ///
     /// # Errors
     /// [`TopologyError::Setting`].
-    pub(super) fn check(&self, nodes: usize) -> Result<(), TopologyError> {
+    fn check(&self, nodes: usize) -> Result<(), TopologyError> {
         let wrong = |setting: String, found: &str, needed: &str| {
             Err(TopologyError::Setting {
                 setting,
@@ -97,7 +105,7 @@ impl Phases {
     }
 
     /// The overlay of phase `index` of a list that was checked.
-    pub(super) fn snapshot(
+    fn snapshot(
         &self,
         index: usize,
         nodes: Nodes<'_>,
@@ -115,7 +123,9 @@ impl Phases {
             outside: self.outside,
         })
     }
+}
 
+impl Phases {
     /// `phases` and what they consist of.
     pub(super) fn label(&self) -> String {
         let phases = self.list.iter().map(|phase| {

@@ -1,7 +1,7 @@
 //! A fresh overlay every so many rounds.
 
 use super::members::check_fixed;
-use super::{Members, Outside, Snapshot, Topology};
+use super::{Members, Outside, Schedule, Snapshot, Topology};
 use crate::{Nodes, TopologyError};
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -30,17 +30,29 @@ fn each_round() -> usize {
     1
 }
 
-impl Redraw {
+impl Schedule for Redraw {
+    fn outside(&self) -> Outside {
+        self.outside
+    }
+
+    fn repeats_after(&self, _nodes: usize) -> Option<usize> {
+        None
+    }
+
     /// Which draw a round has, from 0.
-    pub(super) fn index(&self, round: usize) -> usize {
+    fn draw(&self, round: usize, _nodes: usize) -> usize {
         round.saturating_sub(1) / self.every.max(1)
+    }
+
+    fn change_rounds(&self, _nodes: usize) -> Box<dyn Iterator<Item = usize> + '_> {
+        Box::new((1..).step_by(self.every.max(1)))
     }
 
     /// Whether draws last a while, and link nodes that exist.
     ///
     /// # Errors
     /// [`TopologyError::Setting`].
-    pub(super) fn check(&self, nodes: usize) -> Result<(), TopologyError> {
+    fn check(&self, nodes: usize) -> Result<(), TopologyError> {
         if self.every == 0 {
             return Err(TopologyError::Setting {
                 setting: "redraw.every".to_owned(),
@@ -53,8 +65,9 @@ impl Redraw {
     }
 
     /// One draw.
-    pub(super) fn snapshot(
+    fn snapshot(
         &self,
+        _draw: usize,
         nodes: Nodes<'_>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Snapshot, TopologyError> {
@@ -69,7 +82,9 @@ impl Redraw {
             outside: self.outside,
         })
     }
+}
 
+impl Redraw {
     /// `redraw`, what is drawn, and what is not the default.
     pub(super) fn label(&self) -> String {
         let every = match self.every {

@@ -107,17 +107,28 @@ impl Topology {
 impl Topology {
     /// Whether the overlay may have long ways, as on a ring. Those of schedules are said to have.
     fn is_slow(&self) -> bool {
-        !matches!(
-            self,
+        match self {
             Self::Complete(_)
-                | Self::Star(_)
-                | Self::ErdosRenyi(_)
-                | Self::Regular(_)
-                | Self::RingPlusMatching(_)
-                | Self::VirtualRings(_)
-                | Self::Exponential(_)
-                | Self::OnePeer(_)
-        )
+            | Self::Star(_)
+            | Self::ErdosRenyi(_)
+            | Self::Regular(_)
+            | Self::RingPlusMatching(_)
+            | Self::VirtualRings(_)
+            | Self::Exponential(_)
+            | Self::OnePeer(_) => false,
+            Self::Path(_)
+            | Self::Ring(_)
+            | Self::Grid(_)
+            | Self::Torus(_)
+            | Self::BalancedTree(_)
+            | Self::Barbell(_)
+            | Self::WattsStrogatz(_)
+            | Self::DCliques(_)
+            | Self::Edges(_)
+            | Self::Phases(_)
+            | Self::Periodic(_)
+            | Self::Redraw(_) => true,
+        }
     }
 }
 

@@ -5,16 +5,16 @@ use crate::overlay::check_nodes;
 use crate::{Nodes, Overlay, TopologyError};
 use rand_chacha::ChaCha8Rng;
 
-/// The rounds that have the same overlay as a given one.
+/// Rounds that have the same overlay.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stretch<'a> {
+pub struct OverlayEpoch<'a> {
     /// Two rounds with the same draw have the same overlay, given streams that are keyed by it. 0 for an overlay that
     /// does not change.
     pub draw: u64,
     topology: &'a Topology,
 }
 
-/// The overlay of a stretch of rounds.
+/// The overlay of an epoch.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// On all N nodes; those outside have no edges.
@@ -25,50 +25,63 @@ pub struct Snapshot {
     pub outside: Outside,
 }
 
+/// What each overlay that changes over time provides.
+pub(super) trait Schedule {
+    /// What nodes outside its overlays do.
+    fn outside(&self) -> Outside;
+
+    /// After how many rounds the overlays of `nodes` nodes repeat, `None` if they never do.
+    fn repeats_after(&self, nodes: usize) -> Option<usize>;
+
+    /// Which draw a round has, counted from 1: rounds of one draw have one overlay.
+    fn draw(&self, round: usize, nodes: usize) -> usize;
+
+    /// The rounds in which a draw appears for the first time, ascending; they may go on for ever.
+    fn change_rounds(&self, nodes: usize) -> Box<dyn Iterator<Item = usize> + '_>;
+
+    /// Whether it makes sense for `nodes` nodes.
+    ///
+    /// # Errors
+    /// [`TopologyError::Setting`] with the path of the value at fault.
+    fn check(&self, nodes: usize) -> Result<(), TopologyError>;
+
+    /// The overlay of a draw; called after `check`.
+    fn snapshot(
+        &self,
+        draw: usize,
+        nodes: Nodes<'_>,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Snapshot, TopologyError>;
+}
+
 impl Topology {
     /// Whether the overlay is another one in other rounds.
     #[must_use]
     pub fn varies(&self) -> bool {
-        matches!(
-            self,
-            Self::Phases(_) | Self::Periodic(_) | Self::Redraw(_) | Self::OnePeer(_)
-        )
+        self.schedule().is_some()
     }
 
     /// What nodes outside a schedule's overlays do.
     #[must_use]
     pub fn outside(&self) -> Outside {
-        match self {
-            Self::Phases(phases) => phases.outside,
-            Self::Periodic(periodic) => periodic.outside,
-            Self::Redraw(redraw) => redraw.outside,
-            _ => Outside::default(),
-        }
+        self.schedule()
+            .map_or_else(Outside::default, Schedule::outside)
     }
 
     /// After how many rounds the overlays of `nodes` nodes repeat: 1 if they do not change, `None` if they never do.
     #[must_use]
     pub fn period(&self, nodes: usize) -> Option<usize> {
-        match self {
-            Self::Phases(_) | Self::Redraw(_) => None,
-            Self::Periodic(periodic) => Some(periodic.list.len().max(1)),
-            Self::OnePeer(one_peer) => Some(one_peer.period(nodes)),
-            _ => Some(1),
-        }
+        self.schedule()
+            .map_or(Some(1), |schedule| schedule.repeats_after(nodes))
     }
 
     /// What links `nodes` nodes in a round, counted from 1.
     #[must_use]
-    pub fn stretch(&self, round: usize, nodes: usize) -> Stretch<'_> {
-        let in_period = |period: usize| round.saturating_sub(1) % period.max(1);
-        let draw = match self {
-            Self::Phases(phases) => phases.index(round),
-            Self::Periodic(periodic) => in_period(periodic.list.len()),
-            Self::Redraw(redraw) => redraw.index(round),
-            Self::OnePeer(one_peer) => in_period(one_peer.period(nodes)),
-            _ => 0,
-        };
-        Stretch {
+    pub fn epoch(&self, round: usize, nodes: usize) -> OverlayEpoch<'_> {
+        let draw = self
+            .schedule()
+            .map_or(0, |schedule| schedule.draw(round, nodes));
+        OverlayEpoch {
             draw: draw as u64,
             topology: self,
         }
@@ -76,15 +89,16 @@ impl Topology {
 
     /// The rounds up to `rounds` that bring an overlay which no round before them has, ascending: the first, and of a
     /// schedule those in which another draw begins.
-    pub fn beginnings(&self, nodes: usize, rounds: usize) -> Box<dyn Iterator<Item = usize> + '_> {
-        let until = |last: usize| 1..=last.min(rounds);
-        match self {
-            Self::Phases(phases) => {
-                Box::new(phases.beginnings().take_while(move |at| *at <= rounds))
-            }
-            Self::Redraw(redraw) => Box::new(until(rounds).step_by(redraw.every.max(1))),
-            _ => Box::new(until(self.period(nodes).unwrap_or(1))),
-        }
+    pub fn change_rounds(
+        &self,
+        nodes: usize,
+        rounds: usize,
+    ) -> Box<dyn Iterator<Item = usize> + '_> {
+        let changes = match self.schedule() {
+            Some(schedule) => schedule.change_rounds(nodes),
+            None => Box::new(std::iter::once(1)),
+        };
+        Box::new(changes.take_while(move |round| *round <= rounds))
     }
 
     /// Whether a schedule makes sense for `nodes` nodes; overlays that do not change are only checked when built.
@@ -92,12 +106,8 @@ impl Topology {
     /// # Errors
     /// [`TopologyError::Setting`] with the path of the value at fault, as for a schedule inside a schedule.
     pub fn check(&self, nodes: usize) -> Result<(), TopologyError> {
-        match self {
-            Self::Phases(phases) => phases.check(nodes),
-            Self::Periodic(periodic) => periodic.check(),
-            Self::Redraw(redraw) => redraw.check(nodes),
-            _ => Ok(()),
-        }
+        self.schedule()
+            .map_or(Ok(()), |schedule| schedule.check(nodes))
     }
 
     /// The edge lists that the topology names, also those inside a schedule, with the dotted path of each below
@@ -116,7 +126,22 @@ impl Topology {
                     .collect()
             }
             Self::Redraw(redraw) => vec![("redraw.of".to_owned(), &mut *redraw.of)],
-            _ => Vec::new(),
+            Self::Path(_)
+            | Self::Ring(_)
+            | Self::Grid(_)
+            | Self::Torus(_)
+            | Self::Complete(_)
+            | Self::Star(_)
+            | Self::BalancedTree(_)
+            | Self::Barbell(_)
+            | Self::ErdosRenyi(_)
+            | Self::Regular(_)
+            | Self::RingPlusMatching(_)
+            | Self::VirtualRings(_)
+            | Self::Exponential(_)
+            | Self::WattsStrogatz(_)
+            | Self::DCliques(_)
+            | Self::OnePeer(_) => Vec::new(),
         };
         let lists = inside.into_iter().flat_map(|(path, of)| {
             let below = of.edge_lists_mut().into_iter();
@@ -126,7 +151,7 @@ impl Topology {
     }
 }
 
-impl Stretch<'_> {
+impl OverlayEpoch<'_> {
     /// Builds the overlay, drawing the nodes that it links and then its edges from `rng`.
     ///
     /// # Errors
@@ -140,18 +165,13 @@ impl Stretch<'_> {
     ) -> Result<Snapshot, TopologyError> {
         let nodes = nodes.into();
         check_nodes(nodes.count)?;
-        self.topology.check(nodes.count)?;
-        let index = self.draw as usize;
-        let overlay = match self.topology {
-            Topology::Phases(phases) => return phases.snapshot(index, nodes, rng),
-            Topology::Periodic(periodic) => return periodic.snapshot(index, nodes, rng),
-            Topology::Redraw(redraw) => return redraw.snapshot(nodes, rng),
-            Topology::OnePeer(one_peer) => one_peer.build(index, nodes.count)?,
-            fixed => fixed.build(nodes, rng)?,
-        };
+        if let Some(schedule) = self.topology.schedule() {
+            schedule.check(nodes.count)?;
+            return schedule.snapshot(self.draw as usize, nodes, rng);
+        }
         Ok(Snapshot {
             members: vec![true; nodes.count],
-            overlay,
+            overlay: self.topology.build(nodes, rng)?,
             outside: Outside::default(),
         })
     }
@@ -165,7 +185,7 @@ mod tests {
     fn first_rounds(topology: &Topology) -> Vec<usize> {
         let mut seen = Vec::new();
         let mut first = |round: &usize| {
-            let draw = topology.stretch(*round, 9).draw;
+            let draw = topology.epoch(*round, 9).draw;
             let new = !seen.contains(&draw);
             seen.push(draw);
             new
@@ -174,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn beginnings_are_the_rounds_of_overlays_not_seen_before() {
+    fn change_rounds_are_those_of_overlays_not_seen_before() {
         for text in [
             r#"{"ring": {}}"#,
             r#"{"one_peer": {}}"#,
@@ -184,7 +204,7 @@ mod tests {
             r#"{"phases": [{"rounds": 12, "of": {"ring": {}}}, {"of": {"path": {}}}]}"#,
         ] {
             let topology: Topology = serde_json::from_str(text).unwrap();
-            let found: Vec<usize> = topology.beginnings(9, 12).collect();
+            let found: Vec<usize> = topology.change_rounds(9, 12).collect();
             assert_eq!(found, first_rounds(&topology), "{text}");
         }
     }

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 /// What has failed in a round.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Broken {
+pub struct FailureState {
     /// Whether each node lives, `[N]`.
     pub alive: Vec<bool>,
     /// Whether each node is dead for good: it failed, drawn once, and no round brings it back, `[N]`.
@@ -15,7 +15,7 @@ pub struct Broken {
     pub lost_edges: Vec<(u32, u32)>,
 }
 
-impl Broken {
+impl FailureState {
     /// What is left of the overlay.
     #[must_use]
     pub fn surviving(&self, overlay: &Overlay) -> Overlay {
@@ -40,8 +40,8 @@ impl Failures {
         round: usize,
         overlay: &Overlay,
         mut rng: impl FnMut(usize, u64) -> ChaCha8Rng,
-    ) -> Broken {
-        let mut broken = Broken {
+    ) -> FailureState {
+        let mut broken = FailureState {
             alive: vec![true; overlay.nodes()],
             gone: vec![false; overlay.nodes()],
             lost_edges: Vec::new(),
@@ -177,7 +177,7 @@ mod tests {
         ChaCha8Rng::seed_from_u64(1000 * index as u64 + draw)
     }
 
-    fn dead(broken: &Broken) -> Vec<usize> {
+    fn dead(broken: &FailureState) -> Vec<usize> {
         let nodes = 0..broken.alive.len();
         nodes.filter(|&node| !broken.alive[node]).collect()
     }
