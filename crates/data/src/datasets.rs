@@ -233,7 +233,12 @@ mod tests {
             read(r#"{"fashion_mnist": {}}"#).unwrap().name(),
             "fashion_mnist"
         );
-        assert!(read(r#"{"mnist": {"validations": 3}}"#).is_err());
+        let unknown = read(r#"{"mnist": {"validations": 3}}"#).unwrap_err();
+        assert!(
+            unknown
+                .to_string()
+                .starts_with("unknown field `validations`")
+        );
         let glyphs = read(r#"{"glyphs": {"train": 50}}"#).unwrap();
         let summary = glyphs.summary(&DataFolder::new("unused")).unwrap();
         assert_eq!((summary.train(), summary.test()), (50, 10_000));
@@ -256,10 +261,14 @@ mod tests {
             settings.validate().unwrap();
         }
         let read = serde_json::from_str::<DatasetConfig>;
-        assert!(read(r#"{"cifar100": {"labels": "both"}}"#).is_err());
-        assert!(read(r#"{"csv": {"file": "a.csv"}}"#).is_err(), "no label");
+        let refusal = |text| read(text).unwrap_err().to_string();
+        assert!(
+            refusal(r#"{"cifar100": {"labels": "both"}}"#).starts_with("unknown variant `both`")
+        );
+        assert!(refusal(r#"{"csv": {"file": "a.csv"}}"#).starts_with("missing field `label`"));
         let share = read(r#"{"leukemia_a2": {"test_share": 1.0}}"#).unwrap();
-        assert!(share.validate().is_err());
+        let refusal = share.validate().unwrap_err().to_string();
+        assert!(refusal.contains("test.share"), "{refusal}");
     }
 
     #[test]

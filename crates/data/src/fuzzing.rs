@@ -2,9 +2,10 @@
 //!
 //! Every function gives whether the bytes were accepted, so that the seeds can be checked.
 
+pub mod counts;
 mod repaired;
-#[cfg(test)]
-mod seeds;
+#[cfg(any(test, feature = "seeds"))]
+pub mod seeds;
 
 use std::io::{Cursor, Read};
 

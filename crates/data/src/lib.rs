@@ -25,7 +25,12 @@
 //!
 //! # Dataset manifests
 #![doc = include_str!("../../../datasets/README.md")]
-#![cfg_attr(test, allow(clippy::unwrap_used))]
+#![cfg_attr(any(test, feature = "seeds"), allow(clippy::unwrap_used))]
+// The writer of seeds takes its files from the modules of tests, of which it needs a part.
+#![cfg_attr(
+    all(feature = "seeds", not(test)),
+    allow(dead_code, unused_imports, unreachable_pub)
+)]
 
 mod datasets;
 mod examples;
@@ -34,8 +39,6 @@ mod formats;
 #[doc(hidden)]
 pub mod fuzzing;
 mod partition;
-#[cfg(test)]
-mod real_data;
 
 pub use self::datasets::DatasetConfig;
 pub use self::datasets::cifar::{Cifar10, Cifar100, CifarLabels};

@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::path::{Path, PathBuf};
-
 use meshfold_data::{
     ByWriter, DataFolder, DatasetConfig, ExampleOrder, Explicit, Glyphs, LabelQuota, Labelled,
-    Mnist, Partition, Partitioner, Similarity, TwoLabelPowerLaw,
+    Partition, Partitioner, Similarity, TwoLabelPowerLaw,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -18,47 +16,8 @@ fn deal(way: &Partitioner, examples: Labelled<'_>, seed: u64) -> Partition {
     way.split(examples, &mut rng).unwrap()
 }
 
-/// The folder with MNIST, or `None` with a printed reason.
-fn mnist_folder() -> Option<DataFolder> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let path = std::env::var_os("MESHFOLD_DATA").map_or(beside, PathBuf::from);
-    if path.join("mnist").is_dir() {
-        return Some(DataFolder::new(path));
-    }
-    let reason = format!("no mnist in {}", path.display());
-    assert!(std::env::var_os("MESHFOLD_CI").is_none(), "{reason}");
-    println!("skipped: {reason}");
-    None
-}
-
 fn power_law(clients: usize) -> Partitioner {
     Partitioner::TwoLabelPowerLaw(TwoLabelPowerLaw { clients })
-}
-
-fn held(partition: &Partition) -> usize {
-    partition.sizes().iter().sum::<usize>() + partition.held_out().unwrap().len()
-}
-
-#[test]
-fn a_thousand_clients_hold_as_many_mnist_images_as_in_p_fedavg() {
-    let Some(folder) = mnist_folder() else { return };
-    let summary = DatasetConfig::Mnist(Mnist::default()).summary(&folder);
-    let summary = summary.unwrap();
-    let examples = summary.labelled(true);
-    assert_eq!(examples.labels.len(), 70_000);
-    let (mut small, mut total) = (0, 0);
-    for seed in 0..10 {
-        let partition = deal(&power_law(1000), examples, seed);
-        // The paper has 69,035. What 2,000 shares lose by rounding down has mean 1,000 at most and a deviation of
-        // sqrt(2000 / 12) = 13; tiny shares lose less, which leaves 69,060 on average.
-        let held = held(&partition);
-        assert!((69_010..69_110).contains(&held), "{held}");
-        total += held;
-        small += partition.sizes().iter().filter(|&&size| size < 32).count();
-    }
-    assert!((69_050..69_070).contains(&(total / 10)), "{total}");
-    // 62 %; a draw has a deviation of 2 %, the mean of ten of less than 1 %.
-    assert!((5_900..6_600).contains(&small), "{small}");
 }
 
 #[test]

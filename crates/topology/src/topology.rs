@@ -1,7 +1,8 @@
 //! Overlays as a configuration names them.
 //!
 //! A new overlay is one file below `topology/` and its lines here: `mod`, variant, and an arm of `build`, `label` and
-//! `schedule`; `size.rs` asks how large it becomes. No match has a wildcard, so that the compiler names what is missing.
+//! `schedule`; `size.rs` asks how large it becomes. None of these matches has a wildcard, so that the compiler names what is
+//! missing.
 
 use crate::overlay::check_nodes;
 use crate::{Nodes, Overlay, TopologyError};

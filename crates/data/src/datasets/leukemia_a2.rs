@@ -239,6 +239,17 @@ fn unquoted(cell: &str) -> &str {
     inner.unwrap_or(cell)
 }
 
+/// Cases and controls of the annotation in `folder`, and how many of them train and test.
+pub(crate) fn counts(folder: &DataFolder) -> Result<[usize; 4], DataError> {
+    let manifest = Manifest::by_name(NAME)?;
+    let content = manifest.read(manifest.file(ANNOTATION), folder)?;
+    let classes = classes(&content).map_err(|fault| fault.of(NAME, folder.path()))?;
+    let labels: Vec<u16> = classes.into_values().collect();
+    let cases = labels.iter().filter(|class| **class == 1).count();
+    let (train, test) = LeukemiaA2::default().drawn(&labels)?;
+    Ok([cases, labels.len() - cases, train.len(), test.len()])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -327,22 +338,5 @@ mod tests {
             "{refusal}"
         );
         assert!(!cache::place(&sources.matrix).exists());
-    }
-
-    #[test]
-    fn the_annotation_at_hand_is_of_2588_cases_and_5760_controls() {
-        let file = crate::real_data::file(&format!("swarm-a2/{ANNOTATION}.gz"));
-        let Some(folder) = file.as_deref().and_then(|file| file.ancestors().nth(2)) else {
-            return;
-        };
-        let folder = DataFolder::new(folder);
-        let manifest = Manifest::by_name(NAME).unwrap();
-        let content = manifest.read(manifest.file(ANNOTATION), &folder).unwrap();
-        let classes = classes(&content).unwrap();
-        let cases = classes.values().filter(|class| **class == 1).count();
-        assert_eq!((cases, classes.len() - cases), (2588, 5760));
-        let labels: Vec<u16> = classes.into_values().collect();
-        let (train, test) = LeukemiaA2::default().drawn(&labels).unwrap();
-        assert_eq!((train.len(), test.len()), (4141, 1035));
     }
 }

@@ -245,7 +245,8 @@ mod tests {
     fn words_that_no_label_has_are_refused() {
         let mut words = Words::default();
         words.push(&"a".repeat(MOST_WORD)).unwrap();
-        assert!(words.push(&"a".repeat(MOST_WORD + 1)).is_err());
+        let refusal = words.push(&"a".repeat(MOST_WORD + 1)).unwrap_err();
+        assert_eq!(refusal, "found 65537 bytes, at most 65536 are needed");
     }
 
     #[test]
@@ -258,7 +259,8 @@ mod tests {
         assert_eq!(drawn(10, 0.3, 4).unwrap().1, test);
         assert_ne!(drawn(10, 0.3, 5).unwrap().1, test);
         assert_eq!(drawn(2, 0.9, 1).unwrap().1.len(), 1);
-        assert!(drawn(1, 0.5, 1).is_err());
+        let refusal = drawn(1, 0.5, 1).unwrap_err().reason;
+        assert!(refusal.starts_with("examples found: 1, at least 2 needed"));
     }
 
     #[test]

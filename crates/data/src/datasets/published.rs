@@ -41,8 +41,7 @@ pub(crate) fn even_runs(count: usize, owners: usize, first: usize) -> Vec<(u32, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DataFolder, DatasetConfig, Input, Owners};
-    use std::collections::BTreeSet;
+    use crate::{DatasetConfig, Owners};
 
     #[test]
     fn labels_take_turns_and_owners_have_equally_many() {
@@ -53,60 +52,6 @@ mod tests {
             let runs = even_runs(count, owners, 2).into_iter();
             let repeated = runs.flat_map(|(owner, run)| std::iter::repeat_n(owner, run as usize));
             assert_eq!(Vec::from_iter(repeated), listed);
-        }
-    }
-
-    /// Training examples, test examples and bytes of their features.
-    fn sizes(summary: &DatasetSummary) -> [usize; 3] {
-        [summary.train(), summary.test(), summary.feature_bytes()]
-    }
-
-    /// Input, classes and number of owners.
-    fn kind(summary: &DatasetSummary) -> (Input, usize, Option<usize>) {
-        let different = |owners: Owners<'_>| {
-            let owners: BTreeSet<u32> = owners.runs().map(|(owner, _)| owner).collect();
-            owners.len()
-        };
-        let owners = summary.labelled(true).owners.map(different);
-        (summary.input(), summary.classes(), owners)
-    }
-
-    #[test]
-    fn published_sizes_are_those_of_the_files_at_hand() {
-        let Some(file) = crate::real_data::file("mnist/t10k-labels-idx1-ubyte.gz") else {
-            return;
-        };
-        let folder = DataFolder::new(file.ancestors().nth(2).unwrap());
-        for text in [
-            r#"{"mnist": {"validation": 10000}}"#,
-            r#"{"fashion_mnist": {"balanced_test": 5000}}"#,
-            r#"{"cifar10": {}}"#,
-            r#"{"qmnist": {}}"#,
-            r#"{"cwru": {"normal": "halves"}}"#,
-        ] {
-            let dataset: DatasetConfig = serde_json::from_str(text).unwrap();
-            let published = dataset.published().unwrap().expect(text);
-            let read = dataset.summary(&folder).unwrap();
-            assert_eq!(sizes(&published.summary), sizes(&read), "{text}");
-            assert_eq!(kind(&published.summary), kind(&read), "{text}");
-        }
-    }
-
-    #[test]
-    fn texts_at_hand_have_about_as_many_windows_as_is_said_of_them() {
-        let Some(file) = crate::real_data::file("shakespeare/tinyshakespeare_input.txt") else {
-            return;
-        };
-        let folder = DataFolder::new(file.ancestors().nth(2).unwrap());
-        for source in ["complete", "tiny"] {
-            let text = format!(r#"{{"shakespeare": {{"source": "{source}"}}}}"#);
-            let dataset: DatasetConfig = serde_json::from_str(&text).unwrap();
-            let published = dataset.published().unwrap().unwrap().summary;
-            let read = dataset.summary(&folder).unwrap();
-            assert_eq!(kind(&published), kind(&read), "{source}");
-            let ratio = published.train() as f64 / read.train() as f64;
-            // Every role is a window short or long of the mean.
-            assert!((0.98..1.02).contains(&ratio), "{source}: {ratio}");
         }
     }
 

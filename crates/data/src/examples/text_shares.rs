@@ -87,7 +87,10 @@ mod tests {
             panic!("windows")
         };
         let partition = Partition::new(vec![vec![2, 1], vec![0, 3], vec![]], 4);
-        assert!(partition.is_err());
+        assert_eq!(
+            partition,
+            Err(crate::PartitionError::EmptyClient { client: 2 })
+        );
         let partition = Partition::new(vec![vec![2, 1], vec![0, 3]], 4).unwrap();
         assert_eq!(
             partition.to_text_csv(windows, 5),

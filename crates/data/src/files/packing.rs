@@ -105,7 +105,7 @@ pub(crate) fn packed(path: &Path) -> impl Iterator<Item = PathBuf> {
     ENDINGS.iter().map(move |(ending, _)| with_ending(ending))
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "seeds"))]
 pub(crate) mod tests {
     use super::*;
     use std::io::Write;

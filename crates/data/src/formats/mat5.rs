@@ -393,5 +393,5 @@ fn fault<T>(offset: usize, reason: String) -> Found<T> {
     })
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "seeds"))]
 pub(crate) mod tests;

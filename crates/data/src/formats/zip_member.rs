@@ -1,5 +1,7 @@
 //! One entry out of a zip archive, as NumPy writes them: stored or deflated, named without folders.
 //!
+//! Written here and not taken from the `zip` crate, whose errors name no place in the file (`InvalidArchive` of 9.8).
+//!
 //! # Source
 //! PKWARE, "APPNOTE.TXT, .ZIP file format specification", sections 4.3.7 to 4.3.16 and 4.5.3.
 
@@ -282,5 +284,5 @@ fn u32_at(bytes: &[u8], at: usize) -> u64 {
     u64::from(u16_at(bytes, at)) | u64::from(u16_at(bytes, at + 2)) << 16
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "seeds"))]
 pub(crate) mod tests;

@@ -1,6 +1,7 @@
 //! Files that the fuzz targets begin with: small ones that are right, of every kind that a parser reads.
 
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use super::*;
@@ -205,6 +206,23 @@ fn cache_file() -> Vec<u8> {
     file
 }
 
+/// Writes the seeds of every target into a folder of its name in `corpus`; how many they are.
+///
+/// # Errors
+/// Those of the system.
+pub fn write(corpus: &Path) -> io::Result<usize> {
+    let mut count = 0;
+    for (name, _, seeds) in targets() {
+        let folder = corpus.join(name);
+        fs::create_dir_all(&folder)?;
+        for (index, seed) in seeds.iter().enumerate() {
+            fs::write(folder.join(format!("seed-{index}")), seed)?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
 #[test]
 fn every_fuzz_target_has_seeds_and_its_parser_reads_them() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/fuzz_targets");
@@ -241,16 +259,12 @@ fn seeds_that_are_cut_or_damaged_are_answered() {
     }
 }
 
-/// Not a test: it writes the seeds to where `cargo fuzz` looks for them.
 #[test]
-#[ignore = "writes files: run it before the fuzz targets"]
-fn seeds_are_written() {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus");
-    for (name, _, seeds) in targets() {
-        let folder = corpus.join(name);
-        fs::create_dir_all(&folder).unwrap();
-        for (index, seed) in seeds.iter().enumerate() {
-            fs::write(folder.join(format!("seed-{index}")), seed).unwrap();
-        }
-    }
+fn every_seed_is_written_below_the_name_of_its_target() {
+    let corpus = tempfile::tempdir().unwrap();
+    let written = write(corpus.path()).unwrap();
+    let seeds = targets().map(|(_, _, seeds)| seeds.len());
+    assert_eq!(written, seeds.iter().sum::<usize>());
+    let (_, parser, _) = targets()[0];
+    assert!(parser(&fs::read(corpus.path().join("idx/seed-0")).unwrap()));
 }

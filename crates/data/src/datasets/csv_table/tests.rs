@@ -225,7 +225,8 @@ fn the_outline_is_that_of_the_examples_and_needs_no_numbers() {
     assert_eq!(summary, DatasetSummary::of(&settings.load(&place).unwrap()));
     table("none");
     assert_eq!(settings.summary(&place).unwrap(), summary);
-    assert!(settings.load(&place).is_err());
+    let refusal = settings.load(&place).unwrap_err();
+    assert!(matches!(refusal, DataError::Malformed { .. }), "{refusal}");
 }
 
 #[test]

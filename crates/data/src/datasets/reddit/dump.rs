@@ -195,7 +195,8 @@ mod tests {
                 "{reason}"
             );
         }
-        assert!(authors(b"{\"author\": \"a\", \"bo").is_err());
+        let cut = authors(b"{\"author\": \"a\", \"bo").unwrap_err();
+        assert!(matches!(cut, Fault::Malformed { .. }), "{cut:?}");
         assert_eq!(authors(b"{}\n{\"author\": null}").unwrap().len(), 0);
         assert_eq!(authors(b"").unwrap().len(), 0);
     }
@@ -217,6 +218,7 @@ mod tests {
             (2, "b")
         );
         let nested = vec![b'['; 1 << 20];
-        assert!(authors(&nested).is_err());
+        let refusal = authors(&nested).unwrap_err();
+        assert!(matches!(refusal, Fault::Malformed { .. }), "{refusal:?}");
     }
 }

@@ -2,8 +2,14 @@
 
 use sha2::{Digest, Sha256};
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use super::comments::{Collection, Comments};
+use super::dump::Comment;
+use super::months::each_comment;
 use super::{authors, cache, dump, words};
+use crate::DataError;
 
 /// Bytes of a block that holds the longest line of most of the fuzzer's files, and of one that holds all of it.
 const BLOCKS: [usize; 2] = [1 << 8, 1 << 16];
@@ -49,4 +55,17 @@ pub(crate) fn cache(content: &[u8]) -> bool {
     let sum = Sha256::digest(&file);
     file.extend(sum);
     cache::read(file.as_slice(), file.len() as u64, &key).is_some()
+}
+
+/// Comments of the dump at `path`, and the authors who are named.
+pub(crate) fn counts(path: &Path) -> Result<[usize; 2], DataError> {
+    let (mut met, mut named) = (0, BTreeSet::new());
+    let author = |comment: Comment<'_>| comment.author.map(String::from);
+    each_comment(&[path.to_owned()], author, |author| {
+        met += 1;
+        named.insert(author);
+        Ok(())
+    })?;
+    named.remove("[deleted]");
+    Ok([met, named.len()])
 }

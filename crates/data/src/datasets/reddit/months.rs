@@ -167,7 +167,7 @@ fn json_files(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
 }
 
 /// Reads each dump of `paths` in turn.
-fn each_comment<T: Send>(
+pub(super) fn each_comment<T: Send>(
     paths: &[PathBuf],
     of: impl Fn(Comment<'_>) -> Option<T> + Sync,
     mut take: impl FnMut(T) -> Result<(), String>,

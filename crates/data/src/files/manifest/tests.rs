@@ -77,3 +77,18 @@ fn an_unknown_name_is_answered_with_the_nearest() {
             .contains("did you mean")
     );
 }
+
+#[test]
+fn every_manifest_of_the_repository_is_embedded() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../datasets");
+    let entries = std::fs::read_dir(folder).unwrap();
+    let names = entries.map(|entry| entry.unwrap().path());
+    let mut there: Vec<String> = names
+        .filter(|path| path.extension().is_some_and(|kind| kind == "toml"))
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    there.sort_unstable();
+    let mut embedded: Vec<&str> = super::names().collect();
+    embedded.sort_unstable();
+    assert_eq!(there, embedded);
+}

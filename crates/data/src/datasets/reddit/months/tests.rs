@@ -1,31 +1,6 @@
 //! Tests of months of comments.
 
-use std::collections::BTreeSet;
-
 use super::*;
-
-#[test]
-fn the_first_months_have_their_comments_and_authors() {
-    for (month, comments, authors) in [
-        ("01", 3_666, 790),
-        ("02", 9_095, 1_463),
-        ("03", 13_859, 1_957),
-    ] {
-        let Some(path) = crate::real_data::file(&format!("reddit/RC_2006-{month}.bz2")) else {
-            return;
-        };
-        let (mut met, mut named) = (0, BTreeSet::new());
-        let author = |comment: Comment<'_>| comment.author.map(String::from);
-        each_comment(&[path], author, |author| {
-            met += 1;
-            named.insert(author);
-            Ok(())
-        })
-        .unwrap();
-        named.remove("[deleted]");
-        assert_eq!((met, named.len()), (comments, authors));
-    }
-}
 
 fn settings() -> Reddit {
     Reddit {

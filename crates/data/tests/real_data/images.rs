@@ -3,11 +3,8 @@
 //! They are looked for in `MESHFOLD_DATA`, else in `shared/data` beside the workspace. Without
 //! them the tests say so and pass, except under `MESHFOLD_CI`, where they fail.
 
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -18,24 +15,28 @@ use meshfold_data::{
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-/// The folder with `dataset`'s files, or `None` with a printed reason.
-fn data(dataset: &str) -> Option<DataFolder> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let path = std::env::var_os("MESHFOLD_DATA").map_or(beside, PathBuf::from);
-    if path.join(dataset).is_dir() {
-        return Some(DataFolder::new(path));
-    }
-    let reason = format!("no {dataset} in {}", path.display());
-    assert!(std::env::var_os("MESHFOLD_CI").is_none(), "{reason}");
-    println!("skipped: {reason}");
-    None
+use crate::RealData;
+
+/// The tests of this file and the datasets that they read.
+pub(crate) fn tests() -> Vec<RealData> {
+    vec![
+        real_data!(mnist_has_the_published_labels_and_statistics: "mnist"),
+        real_data!(validation_images_are_the_last_of_the_training_images: "mnist"),
+        real_data!(balanced_test_sets_are_the_first_images_of_each_class: "mnist"),
+        real_data!(fashion_mnist_is_balanced_and_names_its_classes: "fashion-mnist"),
+        real_data!(the_files_match_their_manifests: "mnist", "fashion-mnist", "qmnist-writers"),
+        real_data!(cifar10_is_balanced_and_standardised_by_channel: "cifar10"),
+        real_data!(the_copy_of_cifar10_is_known: "cifar10"),
+        real_data!(broken_batches_of_cifar10_are_refused_with_file_and_reason: "cifar10"),
+        real_data!(qmnist_knows_who_wrote_which_digit_and_by_writer_deals_them: "mnist", "qmnist-writers"),
+        real_data!(damaged_files_are_refused_with_file_offset_and_remedy: "mnist"),
+        real_data!(a_gzip_bomb_in_place_of_the_images_is_not_unpacked: "mnist"),
+    ]
 }
 
-#[test]
-fn mnist_has_the_published_labels_and_statistics() {
-    let Some(folder) = data("mnist") else { return };
+fn mnist_has_the_published_labels_and_statistics(folder: &DataFolder) {
     let mnist = DatasetConfig::Mnist(Mnist::default());
-    let splits = mnist.load(&folder).unwrap();
+    let splits = mnist.load(folder).unwrap();
     assert_eq!(
         label_histogram(splits.train.labels(), 10),
         [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
@@ -45,7 +46,7 @@ fn mnist_has_the_published_labels_and_statistics() {
         [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]
     );
     assert_eq!(splits.train.labels()[..10], [5, 0, 4, 1, 9, 2, 1, 3, 1, 4]);
-    assert_eq!(mnist.summary(&folder).unwrap(), DatasetSummary::of(&splits));
+    assert_eq!(mnist.summary(folder).unwrap(), DatasetSummary::of(&splits));
     assert_eq!((splits.train.len(), splits.test.len()), (60_000, 10_000));
     let pixels = splits.train.bytes().unwrap();
     let sum: f64 = pixels.iter().map(|&b| f64::from(b)).sum();
@@ -53,9 +54,7 @@ fn mnist_has_the_published_labels_and_statistics() {
     assert!((mean - 0.1307).abs() < 5e-5, "mean {mean}");
 }
 
-#[test]
-fn validation_images_are_the_last_of_the_training_images() {
-    let Some(folder) = data("mnist") else { return };
+fn validation_images_are_the_last_of_the_training_images(folder: &DataFolder) {
     let load = |validation| {
         let scale = Scaling::Unit;
         let settings = Mnist {
@@ -63,7 +62,7 @@ fn validation_images_are_the_last_of_the_training_images() {
             scale,
             ..Mnist::default()
         };
-        DatasetConfig::Mnist(settings).load(&folder).unwrap()
+        DatasetConfig::Mnist(settings).load(folder).unwrap()
     };
     let (all, most) = (load(0), load(10_000));
     assert_eq!(most.train.len(), 50_000);
@@ -74,18 +73,16 @@ fn validation_images_are_the_last_of_the_training_images() {
     assert!((0.9..=1.0).contains(&largest));
 }
 
-#[test]
-fn balanced_test_sets_are_the_first_images_of_each_class() {
-    let Some(folder) = data("mnist") else { return };
+fn balanced_test_sets_are_the_first_images_of_each_class(folder: &DataFolder) {
     let with = |balanced_test| {
         DatasetConfig::Mnist(Mnist {
             balanced_test,
             ..Mnist::default()
         })
     };
-    let all = with(None).load(&folder).unwrap();
+    let all = with(None).load(folder).unwrap();
     let dataset = with(Some(5000));
-    let half = dataset.load(&folder).unwrap();
+    let half = dataset.load(folder).unwrap();
     assert_eq!(half.test.len(), 5000);
     assert_eq!(label_histogram(half.test.labels(), 10), [500; 10]);
     assert_eq!(half.train, all.train);
@@ -95,49 +92,33 @@ fn balanced_test_sets_are_the_first_images_of_each_class() {
         test.row(place)
     };
     assert_eq!(nines(&half.test), nines(&all.test));
-    assert_eq!(dataset.summary(&folder).unwrap(), DatasetSummary::of(&half));
+    assert_eq!(dataset.summary(folder).unwrap(), DatasetSummary::of(&half));
     // 892 is the size of the smallest class.
-    let most = with(Some(8920)).load(&folder).unwrap();
+    let most = with(Some(8920)).load(folder).unwrap();
     assert_eq!(label_histogram(most.test.labels(), 10), [892; 10]);
 }
 
-#[test]
-fn fashion_mnist_is_balanced_and_names_its_classes() {
-    let Some(folder) = data("fashion-mnist") else {
-        return;
-    };
+fn fashion_mnist_is_balanced_and_names_its_classes(folder: &DataFolder) {
     let splits = DatasetConfig::FashionMnist(FashionMnist::default())
-        .load(&folder)
+        .load(folder)
         .unwrap();
     assert_eq!(label_histogram(splits.train.labels(), 10), [6000; 10]);
     assert_eq!(label_histogram(splits.test.labels(), 10), [1000; 10]);
     assert_eq!(splits.train.label_names().unwrap()[9], "Ankle boot");
 }
 
-#[test]
-fn the_files_match_their_manifests() {
-    for (dataset, name) in [
-        ("mnist", "mnist"),
-        ("fashion-mnist", "fashion_mnist"),
-        ("qmnist-writers", "qmnist"),
-    ] {
-        let Some(folder) = data(dataset) else {
-            continue;
-        };
+fn the_files_match_their_manifests(folder: &DataFolder) {
+    for name in ["mnist", "fashion_mnist", "qmnist"] {
         assert!(
-            check(Manifest::by_name(name).unwrap(), &folder).is_ok(),
+            check(Manifest::by_name(name).unwrap(), folder).is_ok(),
             "{name}"
         );
     }
 }
 
-#[test]
-fn cifar10_is_balanced_and_standardised_by_channel() {
-    let Some(folder) = data("cifar10") else {
-        return;
-    };
+fn cifar10_is_balanced_and_standardised_by_channel(folder: &DataFolder) {
     let cifar = DatasetConfig::Cifar10(Cifar10::default());
-    let splits = cifar.load(&folder).unwrap();
+    let splits = cifar.load(folder).unwrap();
     assert_eq!(label_histogram(splits.train.labels(), 10), [5000; 10]);
     assert_eq!(label_histogram(splits.test.labels(), 10), [1000; 10]);
     assert_eq!(splits.train.label_names().unwrap()[6], "frog");
@@ -171,13 +152,9 @@ fn cifar10_is_balanced_and_standardised_by_channel() {
     assert!((row[2048] - (first - 0.4465) / 0.2616).abs() < 1e-5);
 }
 
-#[test]
-fn the_copy_of_cifar10_is_known() {
-    let Some(folder) = data("cifar10") else {
-        return;
-    };
+fn the_copy_of_cifar10_is_known(folder: &DataFolder) {
     let manifest = Manifest::by_name("cifar10").unwrap();
-    let report = check(manifest, &folder);
+    let report = check(manifest, folder);
     assert!(report.is_ok());
     let note =
         |status: &FileStatus| matches!(status, FileStatus::Copy { note } if note.contains("JPEG"));
@@ -189,11 +166,7 @@ fn the_copy_of_cifar10_is_known() {
     );
 }
 
-#[test]
-fn broken_batches_of_cifar10_are_refused_with_file_and_reason() {
-    let Some(folder) = data("cifar10") else {
-        return;
-    };
+fn broken_batches_of_cifar10_are_refused_with_file_and_reason(folder: &DataFolder) {
     let copy = tempfile::tempdir().unwrap();
     let home = copy.path().join("cifar10");
     fs::create_dir(&home).unwrap();
@@ -231,15 +204,10 @@ fn broken_batches_of_cifar10_are_refused_with_file_and_reason() {
     assert!(refusal().contains("damaged xz data"));
 }
 
-#[test]
-fn qmnist_knows_who_wrote_which_digit_and_by_writer_deals_them() {
-    if data("qmnist-writers").is_none() {
-        return;
-    }
-    let Some(folder) = data("mnist") else { return };
+fn qmnist_knows_who_wrote_which_digit_and_by_writer_deals_them(folder: &DataFolder) {
     let qmnist = DatasetConfig::Qmnist(Qmnist::default());
-    let summary = qmnist.summary(&folder).unwrap();
-    let splits = qmnist.load(&folder).unwrap();
+    let summary = qmnist.summary(folder).unwrap();
+    let splits = qmnist.load(folder).unwrap();
     assert_eq!(summary, DatasetSummary::of(&splits));
     let of = |owners: Option<&[u32]>| owners.unwrap().to_vec();
     let (train, test) = (of(splits.train.owners()), of(splits.test.owners()));
@@ -272,7 +240,7 @@ fn qmnist_knows_who_wrote_which_digit_and_by_writer_deals_them() {
         ..Qmnist::default()
     });
     assert_eq!(
-        of(fewer.load(&folder).unwrap().train.owners()),
+        of(fewer.load(folder).unwrap().train.owners()),
         train[..50_000]
     );
 }
@@ -297,12 +265,10 @@ fn load_with_images(folder: &DataFolder, name: &str, images: &[u8]) -> String {
         .to_string()
 }
 
-#[test]
-fn damaged_files_are_refused_with_file_offset_and_remedy() {
-    let Some(folder) = data("mnist") else { return };
+fn damaged_files_are_refused_with_file_offset_and_remedy(folder: &DataFolder) {
     let packed = "train-images-idx3-ubyte.gz";
     let whole = fs::read(folder.path().join("mnist").join(packed)).unwrap();
-    let cut = load_with_images(&folder, packed, &whole[..whole.len() / 2]);
+    let cut = load_with_images(folder, packed, &whole[..whole.len() / 2]);
     assert!(
         cut.contains("mnist/train-images-idx3-ubyte.gz: at byte 0: damaged gzip data"),
         "{cut}"
@@ -313,28 +279,26 @@ fn damaged_files_are_refused_with_file_offset_and_remedy() {
     );
 
     let raw = "train-images-idx3-ubyte";
-    let text = load_with_images(&folder, raw, b"<html>not found</html>");
+    let text = load_with_images(folder, raw, b"<html>not found</html>");
     assert!(
         text.contains("at byte 0: magic number 3c68746d found"),
         "{text}"
     );
     let mut header = vec![0, 0, 8, 3, 0, 0, 0xea, 0x60, 0, 0, 0, 28, 0, 0, 0, 28];
-    let short = load_with_images(&folder, raw, &header);
+    let short = load_with_images(folder, raw, &header);
     assert!(short.contains("at byte 16: the file ends here"), "{short}");
     header.resize(16 + 60_000 * 28 * 28, 0);
-    let blank = load_with_images(&folder, raw, &header);
+    let blank = load_with_images(folder, raw, &header);
     assert!(blank.contains("content has SHA-256"), "{blank}");
     header.push(0);
-    let long = load_with_images(&folder, raw, &header);
+    let long = load_with_images(folder, raw, &header);
     assert!(
         long.contains("at byte 47040016: the file goes on after 47040016 bytes"),
         "{long}"
     );
 }
 
-#[test]
-fn a_gzip_bomb_in_place_of_the_images_is_not_unpacked() {
-    let Some(folder) = data("mnist") else { return };
+fn a_gzip_bomb_in_place_of_the_images_is_not_unpacked(folder: &DataFolder) {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder
         .write_all(&[0, 0, 8, 3, 0, 0, 0xea, 0x60, 0, 0, 0, 28, 0, 0, 0, 28])
@@ -343,7 +307,7 @@ fn a_gzip_bomb_in_place_of_the_images_is_not_unpacked() {
         encoder.write_all(&vec![0; 1 << 20]).unwrap();
     }
     let bomb = encoder.finish().unwrap();
-    let error = load_with_images(&folder, "train-images-idx3-ubyte.gz", &bomb);
+    let error = load_with_images(folder, "train-images-idx3-ubyte.gz", &bomb);
     assert!(
         error.contains("at byte 47040016: the file unpacks to more than 47040016 bytes"),
         "{error}"

@@ -3,10 +3,7 @@
 //! They are looked for in `MESHFOLD_DATA`, else in `shared/data` beside the workspace. Without them the tests say so and
 //! pass, except under `MESHFOLD_CI`, where they fail.
 
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use meshfold_data::{
     ByRole, ByUser, Cwru, DataFolder, DatasetConfig, DatasetSummary, ExampleOrder, Explicit,
@@ -16,17 +13,26 @@ use meshfold_data::{
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-/// The folder with `dataset`'s files, or `None` with a printed reason.
-fn data(dataset: &str) -> Option<DataFolder> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let path = std::env::var_os("MESHFOLD_DATA").map_or(beside, PathBuf::from);
-    if path.join(dataset).is_dir() {
-        return Some(DataFolder::new(path));
-    }
-    let reason = format!("no {dataset} in {}", path.display());
-    assert!(std::env::var_os("MESHFOLD_CI").is_none(), "{reason}");
-    println!("skipped: {reason}");
-    None
+use crate::RealData;
+
+/// The tests of this file and the datasets that they read.
+pub(crate) fn tests() -> Vec<RealData> {
+    vec![
+        real_data!(the_complete_works_give_the_windows_and_roles_of_leaf: "shakespeare"),
+        real_data!(shakespeares_characters_are_value_stable: "shakespeare"),
+        real_data!(roles_are_dealt_to_as_many_clients_as_asked_for: "shakespeare"),
+        real_data!(tiny_shakespeare_has_299_speakers_who_say_something: "shakespeare"),
+        real_data!(a_damaged_text_is_refused: "shakespeare"),
+        real_data!(reddits_authors_are_counted_by_their_posts: "reddit"),
+        real_data!(reddits_words_are_value_stable: "reddit"),
+        real_data!(reddits_settings_that_choose_nobody_say_what_there_is: "reddit"),
+        real_data!(a_damaged_month_is_refused_with_its_offset: "reddit"),
+        real_data!(bearings_have_400_windows_of_each_recording: "cwru"),
+        real_data!(bearings_of_four_classes_are_told_apart_by_the_nearest_mean: "cwru"),
+        real_data!(absent_recordings_are_named_with_the_way_around_them: "cwru"),
+        real_data!(counts_of_decefls_figure_14_take_windows_in_file_order: "cwru"),
+        real_data!(the_files_match_their_manifests: "shakespeare", "cwru"),
+    ]
 }
 
 /// A folder with a copy of `files` of `dataset`, to be damaged.
@@ -58,11 +64,7 @@ fn owners(splits: &Splits) -> (usize, usize) {
     )
 }
 
-#[test]
-fn the_complete_works_give_the_windows_and_roles_of_leaf() {
-    let Some(folder) = data("shakespeare") else {
-        return;
-    };
+fn the_complete_works_give_the_windows_and_roles_of_leaf(folder: &DataFolder) {
     // Counted by LEAF's own scripts (preprocess_shakespeare.py, shake_utils.py, split_data.py) on this file.
     for (train_percent, roles, train, test) in
         [(80, 799, 3_335_127, 771_051), (90, 660, 3_678_452, 356_922)]
@@ -72,18 +74,14 @@ fn the_complete_works_give_the_windows_and_roles_of_leaf() {
             train_percent,
             ..Shakespeare::default()
         };
-        let splits = shakespeare(settings, &folder);
+        let splits = shakespeare(settings, folder);
         assert_eq!(owners(&splits), (roles, roles));
         assert_eq!((splits.train.len(), splits.test.len()), (train, test));
     }
 }
 
-#[test]
-fn shakespeares_characters_are_value_stable() {
-    let Some(folder) = data("shakespeare") else {
-        return;
-    };
-    let splits = shakespeare(Shakespeare::default(), &folder);
+fn shakespeares_characters_are_value_stable(folder: &DataFolder) {
+    let splits = shakespeare(Shakespeare::default(), folder);
     // LEAF's characters and its first, and then each 80th, window.
     assert_eq!(splits.train.classes(), 79);
     assert_eq!((splits.train.len(), splits.test.len()), (42_087, 10_033));
@@ -92,17 +90,13 @@ fn shakespeares_characters_are_value_stable() {
     assert_eq!(names[0], "ALLS_WELL_THAT_ENDS_WELL_COUNTESS");
     let dataset = DatasetConfig::Shakespeare(Shakespeare::default());
     assert_eq!(
-        dataset.summary(&folder).unwrap(),
+        dataset.summary(folder).unwrap(),
         DatasetSummary::of(&splits)
     );
 }
 
-#[test]
-fn roles_are_dealt_to_as_many_clients_as_asked_for() {
-    let Some(folder) = data("shakespeare") else {
-        return;
-    };
-    let splits = shakespeare(Shakespeare::default(), &folder);
+fn roles_are_dealt_to_as_many_clients_as_asked_for(folder: &DataFolder) {
+    let splits = shakespeare(Shakespeare::default(), folder);
     let deal = |clients| {
         let way = Partitioner::ByRole(ByRole { clients });
         way.split(splits.train.labelled(), &mut ChaCha8Rng::seed_from_u64(1))
@@ -129,18 +123,14 @@ fn roles_are_dealt_to_as_many_clients_as_asked_for() {
     );
 }
 
-#[test]
-fn tiny_shakespeare_has_299_speakers_who_say_something() {
-    let Some(folder) = data("shakespeare") else {
-        return;
-    };
+fn tiny_shakespeare_has_299_speakers_who_say_something(folder: &DataFolder) {
     let settings = Shakespeare {
         source: ShakespeareSource::Tiny,
         window: 1,
         train_percent: 50,
         ..Shakespeare::default()
     };
-    let splits = shakespeare(settings, &folder);
+    let splits = shakespeare(settings, folder);
     // Of its 309 speakers ten ghosts have a name and nothing else.
     assert_eq!(owners(&splits), (299, 299));
     assert_eq!(splits.train.owner_names().unwrap()[0], "First Citizen");
@@ -148,13 +138,9 @@ fn tiny_shakespeare_has_299_speakers_who_say_something() {
     assert!(splits.train.classes() <= 64, "{}", splits.train.classes());
 }
 
-#[test]
-fn a_damaged_text_is_refused() {
-    let Some(folder) = data("shakespeare") else {
-        return;
-    };
+fn a_damaged_text_is_refused(folder: &DataFolder) {
     let name = "tinyshakespeare_input.txt";
-    let copy = copy(&folder, "shakespeare", &[name]);
+    let copy = copy(folder, "shakespeare", &[name]);
     let path = copy.path().join("shakespeare").join(name);
     let text = fs::read(&path).unwrap();
     let refusal = |content: &[u8]| {
@@ -194,9 +180,7 @@ fn months(train: &[&str], test: &str, min_posts: usize) -> Reddit {
     }
 }
 
-#[test]
-fn reddits_authors_are_counted_by_their_posts() {
-    let Some(folder) = data("reddit") else { return };
+fn reddits_authors_are_counted_by_their_posts(folder: &DataFolder) {
     let users = |month: &str, min_posts| {
         let test = if month == "2006-03" {
             "2006-01"
@@ -204,7 +188,7 @@ fn reddits_authors_are_counted_by_their_posts() {
             "2006-03"
         };
         let settings = months(&[month], test, min_posts);
-        let splits = DatasetConfig::Reddit(settings).load(&folder).unwrap();
+        let splits = DatasetConfig::Reddit(settings).load(folder).unwrap();
         owners(&splits).0
     };
     // Of 790, 1,463 and 1,957 named authors none, 6 and 10 wrote nothing in ASCII.
@@ -212,20 +196,18 @@ fn reddits_authors_are_counted_by_their_posts() {
     assert_eq!(found, [790, 1457, 1947]);
 }
 
-#[test]
-fn reddits_words_are_value_stable() {
-    let Some(folder) = data("reddit") else { return };
+fn reddits_words_are_value_stable(folder: &DataFolder) {
     let settings = Reddit {
         vocabulary: 2000,
         test_comments: 300,
         ..months(&["2006-01", "2006-02"], "2006-03", 5)
     };
     let dataset = DatasetConfig::Reddit(settings.clone());
-    let splits = dataset.load(&folder).unwrap();
+    let splits = dataset.load(folder).unwrap();
     let (train, test) = (&splits.train, &splits.test);
     assert_eq!(train.classes(), 2000);
     assert_eq!(
-        dataset.summary(&folder).unwrap(),
+        dataset.summary(folder).unwrap(),
         DatasetSummary::of(&splits)
     );
     let by_user = Partitioner::ByUser(ByUser::default());
@@ -266,18 +248,16 @@ fn reddits_words_are_value_stable() {
         seed: 1,
         ..settings
     })
-    .load(&folder)
+    .load(folder)
     .unwrap();
     assert_eq!(other.train.labels(), train.labels());
     assert_ne!(other.test.labels(), test.labels());
 }
 
-#[test]
-fn reddits_settings_that_choose_nobody_say_what_there_is() {
-    let Some(folder) = data("reddit") else { return };
+fn reddits_settings_that_choose_nobody_say_what_there_is(folder: &DataFolder) {
     let refusal = |settings| {
         DatasetConfig::Reddit(settings)
-            .load(&folder)
+            .load(folder)
             .unwrap_err()
             .to_string()
     };
@@ -295,10 +275,8 @@ fn reddits_settings_that_choose_nobody_say_what_there_is() {
     assert!(missing.contains("academictorrents"), "{missing}");
 }
 
-#[test]
-fn a_damaged_month_is_refused_with_its_offset() {
-    let Some(folder) = data("reddit") else { return };
-    let copy = copy(&folder, "reddit", &["RC_2006-01.bz2", "RC_2006-02.bz2"]);
+fn a_damaged_month_is_refused_with_its_offset(folder: &DataFolder) {
+    let copy = copy(folder, "reddit", &["RC_2006-01.bz2", "RC_2006-02.bz2"]);
     let path = copy.path().join("reddit/RC_2006-01.bz2");
     let packed = fs::read(&path).unwrap();
     fs::write(&path, &packed[..packed.len() / 2]).unwrap();
@@ -335,11 +313,9 @@ fn halves(task: usize) -> DatasetConfig {
     })
 }
 
-#[test]
-fn bearings_have_400_windows_of_each_recording() {
-    let Some(folder) = data("cwru") else { return };
+fn bearings_have_400_windows_of_each_recording(folder: &DataFolder) {
     let ten = halves(10);
-    let splits = ten.load(&folder).unwrap();
+    let splits = ten.load(folder).unwrap();
     let (train, test) = (&splits.train, &splits.test);
     let mut counts = [1200; 10];
     counts[0] = 400;
@@ -347,7 +323,7 @@ fn bearings_have_400_windows_of_each_recording() {
     assert_eq!(label_histogram(test.labels(), 10), [400; 10]);
     assert!(train.labels().is_sorted());
     assert_eq!(train.label_names().unwrap()[9], "OR021");
-    assert_eq!(ten.summary(&folder).unwrap(), DatasetSummary::of(&splits));
+    assert_eq!(ten.summary(folder).unwrap(), DatasetSummary::of(&splits));
     // Standardised with the training examples: their mean is 0 and their deviation 1 but for single precision.
     for feature in [0, 149, 150, 299] {
         let values: Vec<f64> = (0..train.len())
@@ -366,10 +342,8 @@ fn bearings_have_400_windows_of_each_recording() {
     }
 }
 
-#[test]
-fn bearings_of_four_classes_are_told_apart_by_the_nearest_mean() {
-    let Some(folder) = data("cwru") else { return };
-    let splits = halves(4).load(&folder).unwrap();
+fn bearings_of_four_classes_are_told_apart_by_the_nearest_mean(folder: &DataFolder) {
+    let splits = halves(4).load(folder).unwrap();
     let mut means = vec![vec![0.0_f32; 300]; 4];
     let counts = label_histogram(splits.train.labels(), 4);
     for (index, &label) in splits.train.labels().iter().enumerate() {
@@ -395,16 +369,14 @@ fn bearings_of_four_classes_are_told_apart_by_the_nearest_mean() {
     assert!(share > 0.9, "{share}");
 }
 
-#[test]
-fn absent_recordings_are_named_with_the_way_around_them() {
-    let Some(folder) = data("cwru") else { return };
+fn absent_recordings_are_named_with_the_way_around_them(folder: &DataFolder) {
     if folder.path().join("cwru/normal/NORMAL_1.mat").exists() {
         return;
     }
     let all = DatasetConfig::Cwru(Cwru::default());
     for error in [
-        all.load(&folder).unwrap_err(),
-        all.summary(&folder).unwrap_err(),
+        all.load(folder).unwrap_err(),
+        all.summary(folder).unwrap_err(),
     ] {
         let error = error.to_string();
         assert!(
@@ -418,11 +390,9 @@ fn absent_recordings_are_named_with_the_way_around_them() {
     }
 }
 
-#[test]
-fn counts_of_decefls_figure_14_take_windows_in_file_order() {
-    let Some(folder) = data("cwru") else { return };
+fn counts_of_decefls_figure_14_take_windows_in_file_order(folder: &DataFolder) {
     // Its faults alone: the normal windows of loads 1 and 2 are not at hand everywhere.
-    let splits = halves(4).load(&folder).unwrap();
+    let splits = halves(4).load(folder).unwrap();
     let counts = vec![
         vec![0, 228, 233, 138],
         vec![0, 144, 317, 592],
@@ -442,11 +412,9 @@ fn counts_of_decefls_figure_14_take_windows_in_file_order() {
     assert_eq!(partition.shard(1)[0], 400 + 228);
 }
 
-#[test]
-fn the_files_match_their_manifests() {
+fn the_files_match_their_manifests(folder: &DataFolder) {
     for name in ["shakespeare", "cwru"] {
-        let Some(folder) = data(name) else { continue };
-        let report = check(Manifest::by_name(name).unwrap(), &folder);
+        let report = check(Manifest::by_name(name).unwrap(), folder);
         assert!(report.is_ok(), "{report:?}");
     }
 }
