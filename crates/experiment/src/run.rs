@@ -1,23 +1,36 @@
 //! Runs a plan: rounds, records, checkpoints, and the folder that holds what came of it.
 
+pub(crate) mod checkpoint;
+pub(crate) mod digests;
+pub(crate) mod ending;
+pub(crate) mod environment;
+mod evaluation;
+mod journal;
+pub(crate) mod observer;
+pub(crate) mod run_all;
+mod run_state;
+mod sealed_tensors;
+mod summing_up;
+mod theory_measurements;
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use meshfold_data::Splits;
 use meshfold_engine::Device;
 
-use crate::checkpoint::Origin;
-use crate::course::Course;
-use crate::digests::DataDigests;
-use crate::ending::{Ending, RunReport};
-use crate::environment::{Environment, VERSION};
-use crate::journal::{self, ENVIRONMENT, Journal, Opened};
-use crate::observer::{Observer, RoundProgress};
-use crate::plan::RunPlan;
-use crate::practice::Quantity;
-use crate::records::{METRICS, read_records};
-use crate::results::{Done, RunFolder};
-use crate::run_error::RunError;
+use crate::config::quantity::Quantity;
+use crate::plan::run_plan::RunPlan;
+use crate::results::records::{METRICS, read_records};
+use crate::results::run_error::RunError;
+use crate::results::run_folder::{Done, RunFolder};
+use crate::run::checkpoint::Origin;
+use crate::run::digests::DataDigests;
+use crate::run::ending::{Ending, RunReport};
+use crate::run::environment::{Environment, VERSION};
+use crate::run::journal::{ENVIRONMENT, Journal, Opened};
+use crate::run::observer::{Observer, RoundProgress};
+use crate::run::run_state::Course;
 
 /// Where and how plans are run.
 #[derive(Clone, Debug)]

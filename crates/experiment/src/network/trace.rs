@@ -13,7 +13,7 @@ use super::load::{Load, is_silent};
 use super::moment::Moment;
 use super::rate_trace::RateTrace;
 use super::trace_file;
-use crate::id::sha256;
+use crate::files::sha256::sha256;
 
 /// Bandwidths read from a CSV file, such as measurements of a mobile network.
 ///

@@ -4,7 +4,7 @@ use super::chart::{Chart, trace_group};
 use super::escape::plot_text;
 use super::palette;
 use super::quantity_text::significant;
-use crate::churn::ChurnRun;
+use crate::plan::churn::ChurnRun;
 use meshfold_topology::protocol::{ChurnSample, ChurnTrace};
 use plotly::common::{Line, LineShape, Mode};
 use plotly::layout::Axis;

@@ -7,7 +7,7 @@ use super::escape::html;
 use super::palette::{self, SERIES};
 use super::plotly_script::Script;
 use super::quantity_text::{count, mean, percent, seconds};
-use crate::churn::ChurnRun;
+use crate::plan::churn::ChurnRun;
 use meshfold_topology::protocol::{ChurnTrace, EventKind, EventRecord};
 use serde_json::{Value, json};
 
@@ -193,8 +193,8 @@ fn data(runs: &[(ChurnRun, ChurnTrace)], sections: &[Section]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::churn::plan_churn;
-    use crate::source::Source;
+    use crate::config::source::Source;
+    use crate::plan::churn::plan_churn;
     use meshfold_topology::protocol::simulate;
 
     fn written(yaml: &str) -> String {

@@ -65,7 +65,7 @@ impl ReportError {
     pub(super) fn write(path: &Path, source: io::Error) -> Self {
         Self::Write {
             path: path.to_owned(),
-            source: crate::write_error::plain_write_error(source),
+            source: crate::files::write_error::plain_write_error(source),
         }
     }
 

@@ -5,7 +5,7 @@ use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use std::fs::File;
 
-use crate::guarded;
+use crate::files::guarded;
 
 /// The accuracy of one deployed model at the last evaluation in the file.
 #[derive(Clone, Copy, Debug, PartialEq)]

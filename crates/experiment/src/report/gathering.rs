@@ -8,7 +8,7 @@ use super::error::ReportError;
 use super::left_out::LeftOut;
 use super::run_folder::RunFolder;
 use super::run_order;
-use crate::results::DONE;
+use crate::results::run_folder::DONE;
 
 /// The runs of a page, and those that it leaves out.
 #[derive(Default)]

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::error::ReportError;
 use super::run_folder::folder_name;
 use super::settings::Settings;
-use crate::results::DONE;
+use crate::results::run_folder::DONE;
 
 /// How a finished run is run again, where one is damaged.
 pub(crate) const AGAIN: &str =

@@ -7,7 +7,7 @@
 //! style, script and the plotting library. A run of which something is missing or damaged is left out, named on the page,
 //! and never keeps the others from it.
 
-use crate::results::{persist, remove_leftovers, temporary};
+use crate::files::whole_file::{persist, remove_leftovers, temporary};
 use std::fs;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -60,7 +60,7 @@ mod fixture;
 #[cfg(test)]
 mod tests;
 
-use crate::churn::ChurnRun;
+use crate::plan::churn::ChurnRun;
 use document::Document;
 pub use error::ReportError;
 use gathering::Gathered;

@@ -10,8 +10,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 
-use crate::id::sha256;
-use crate::results::write_atomically;
+use crate::files::sha256::sha256;
+use crate::files::whole_file::write_atomically;
 
 /// Where a page finds the script.
 #[derive(Clone, Debug, PartialEq, Eq)]

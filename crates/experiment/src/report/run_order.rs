@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::run_folder::RunFolder;
 use super::settings::Settings;
-use crate::sweep_order;
+use crate::results::sweep_order;
 
 /// Brings runs that were found in `folder` into the order of their sweep. Runs of which no sweep is known come after, in
 /// the order of their settings.

@@ -1,7 +1,7 @@
 //! Claims about the order of runs that are found in a folder.
 
 use super::*;
-use crate::sweep_order;
+use crate::results::sweep_order;
 
 fn labels(page: &str) -> Vec<String> {
     let groups = data(page)["groups"].clone();
