@@ -31,12 +31,11 @@
 //! ```
 
 mod config;
-mod files;
+pub mod files;
 pub mod network;
 mod non_iid_degree;
 mod plan;
-mod report;
-mod results;
+pub mod results;
 mod run;
 
 pub use config::brief::brief;
@@ -56,9 +55,6 @@ pub use plan::population::Population;
 pub use plan::ramanujan::RamanujanBound;
 pub use plan::run_plan::{PlanSummary, RunPlan};
 pub use plan::{plan, plan_on, plan_with, plan_without_data};
-pub use report::{
-    LeftOut, PAGE, ReportError, prepare_reports, write_churn_report, write_report, write_run_report,
-};
 pub use results::records::{Measurements, Record, Spread, read_records};
 pub use results::run_error::RunError;
 pub use results::run_folder::Done;

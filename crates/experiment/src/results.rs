@@ -1,8 +1,31 @@
 //! What a run leaves in its folder, written and read.
+//!
+//! [`RecordedRun`] reads the folder of any run, also of one that goes on, failed, or was made by another version: it knows
+//! settings and figures by their names alone. Whatever shows runs, such as a report, starts from it.
 
 pub(crate) mod clients;
+mod evaluation_log;
+mod final_accuracies;
+mod finished_run;
+mod holdings;
+mod label_counts;
+mod outcome;
+mod recorded_run;
 pub(crate) mod records;
+pub(crate) mod results_error;
 pub(crate) mod run_error;
 pub(crate) mod run_folder;
+mod settings;
 pub(crate) mod summary;
-pub(crate) mod sweep_order;
+pub mod sweep_order;
+mod text_counts;
+
+pub use evaluation_log::{Evaluation, RecordedSpread};
+pub use final_accuracies::RowAccuracy;
+pub use holdings::Holdings;
+pub use label_counts::LabelCounts;
+pub use recorded_run::{RecordedRun, folder_name, is_run};
+pub use results_error::ResultsError;
+pub use run_folder::DONE;
+pub use settings::{Settings, variant};
+pub use text_counts::TextCounts;

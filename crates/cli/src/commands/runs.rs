@@ -6,9 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use meshfold_data::{DataFolder, DatasetConfig, Splits};
-use meshfold_experiment::{
-    Attendant, Ending, Observer, PAGE, RunPlan, RunReport, brief, write_run_report,
-};
+use meshfold_experiment::{Attendant, Ending, Observer, RunPlan, RunReport, brief};
+use meshfold_report::{PAGE, write_run_report};
 
 use crate::failure::Failure;
 use crate::figures::{duration, percent};

@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 const UNFINISHED: &str = ".meshfold-unfinished-";
 
 /// Replaces `path` by `content` in one step: readers see the old file or the new one.
-pub(crate) fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
+pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
     let folder = path
         .parent()
         .expect("a file of a run lies in the run's folder");
@@ -21,7 +21,7 @@ pub(crate) fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
 
 /// A file in `folder` that is removed unless it is kept with [`persist`], with the permissions of an ordinary file. It is
 /// locked while it is open, so that [`remove_leftovers`] of other processes leaves it alone.
-pub(crate) fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
+pub fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(UNFINISHED);
     #[cfg(unix)]
@@ -37,7 +37,7 @@ pub(crate) fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
 }
 
 /// Removes unfinished files of killed processes from `folder`: those that nobody has locked. It leaves what it cannot remove.
-pub(crate) fn remove_leftovers(folder: &Path) {
+pub fn remove_leftovers(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries.filter(is_unfinished) {
         let path = entry.path();
@@ -55,7 +55,7 @@ fn is_unfinished(entry: &fs::DirEntry) -> bool {
 }
 
 /// Moves a written temporary file to `path` in one step.
-pub(crate) fn persist(file: NamedTempFile, path: &Path) -> io::Result<()> {
+pub fn persist(file: NamedTempFile, path: &Path) -> io::Result<()> {
     file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())

@@ -12,7 +12,7 @@ use crate::files::write_error::plain_write_error;
 use crate::results::run_error::RunError;
 
 /// The file that marks a finished run; it is written last.
-pub(crate) const DONE: &str = "DONE";
+pub const DONE: &str = "DONE";
 
 /// Who finished a run: the content of `DONE`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

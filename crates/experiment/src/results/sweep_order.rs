@@ -27,7 +27,7 @@ struct Order {
 ///
 /// # Errors
 /// What the system says if the file cannot be written.
-pub(crate) fn note(folder: &Path, ids: &[&str]) -> io::Result<()> {
+pub fn note(folder: &Path, ids: &[&str]) -> io::Result<()> {
     let earlier = read(folder);
     let own: std::collections::BTreeSet<&str> = ids.iter().copied().collect();
     let others = earlier
@@ -46,7 +46,7 @@ pub(crate) fn note(folder: &Path, ids: &[&str]) -> io::Result<()> {
 }
 
 /// The place of each run that was noted in `folder`, from 0, by its id.
-pub(crate) fn places(folder: &Path) -> BTreeMap<String, usize> {
+pub fn places(folder: &Path) -> BTreeMap<String, usize> {
     let runs = read(folder).runs.into_iter();
     runs.enumerate().map(|(place, id)| (id, place)).collect()
 }

@@ -16,9 +16,10 @@ use crate::config::run_config::RunConfig;
 use crate::config::source::Source;
 use crate::plan::memory;
 use crate::plan::run_plan::RunPlan;
-use crate::report;
+use crate::results::RecordedRun;
+use crate::results::results_error::AGAIN;
 use crate::results::run_error::RunError;
-use crate::results::run_folder::RunFolder;
+use crate::results::run_folder::{DONE, RunFolder};
 use crate::results::sweep_order;
 use crate::run::digests::report_other_examples;
 use crate::run::ending::{Ending, RunReport};
@@ -227,7 +228,9 @@ fn broken_off(
 
 /// The `report` of a run that was finished earlier; [`Ending::Damaged`] unless everything is there that it wrote.
 fn unless_damaged(plan: &RunPlan, report: RunReport) -> RunReport {
-    let damage = report::damage(&report.folder).map(|damage| damage.reason());
+    let read = RecordedRun::read(&report.folder);
+    let is_finished = report.folder.join(DONE).is_file();
+    let damage = read.err().map(|error| error.reason(is_finished));
     match damage.or_else(|| of_another_run(plan, &report)) {
         Some(problem) => RunReport {
             ending: Ending::Damaged { problem },
@@ -253,7 +256,7 @@ fn of_another_run(plan: &RunPlan, skipped: &RunReport) -> Option<String> {
         }
         _ => return None,
     };
-    Some(format!("{found}; {}", report::AGAIN))
+    Some(format!("{found}; {}", AGAIN))
 }
 
 /// The id of the run that `config.yaml` with this `text` is of.
