@@ -1,12 +1,12 @@
 //! Experiments: from a YAML file to runs, and from runs to records.
 //!
-//! A [`Source`] is the text of an experiment with its overrides. [`plan()`] checks every value, expands the sweep and
+//! A [`ExperimentSource`] is the text of an experiment with its overrides. [`plan()`] checks every value, expands the sweep and
 //! returns one [`RunPlan`] per run; whatever is wrong is a [`ConfigError`] that points at the line where it was
 //! written and says what would be right.
 //!
 //! ```
 //! use meshfold_data::DataFolder;
-//! use meshfold_experiment::{Source, plan};
+//! use meshfold_experiment::{ExperimentSource, plan};
 //!
 //! let yaml = "
 //! name: example
@@ -19,11 +19,11 @@
 //! sweep: {grid: {topology: [ring, complete]}}
 //! ";
 //! let folder = DataFolder::new("unused");
-//! let plans = plan(&Source::new("example.yaml", yaml), &folder)?;
+//! let plans = plan(&ExperimentSource::new("example.yaml", yaml), &folder)?;
 //! let labels: Vec<String> = plans.iter().map(|plan| plan.label()).collect();
 //! assert_eq!(labels, ["topology=ring", "topology=complete"]);
 //!
-//! let misspelt = Source::new("example.yaml", yaml.replace("[ring,", "[rnig,"));
+//! let misspelt = ExperimentSource::new("example.yaml", yaml.replace("[ring,", "[rnig,"));
 //! let error = plan(&misspelt, &folder).unwrap_err();
 //! assert_eq!(error.to_string(), "topology: unknown choice `rnig`");
 //! assert_eq!(error.line(), Some(9));
@@ -41,10 +41,10 @@ mod run;
 pub use config::brief::brief;
 pub use config::edge_list::with_edge_lists;
 pub use config::error::ConfigError;
-pub use config::fault::Fault;
+pub use config::fault::ConfigFault;
 pub use config::quantity::Quantity;
 pub use config::run_config::{Checkpoint, Evaluate, RunConfig, TestExamples};
-pub use config::source::Source;
+pub use config::source::ExperimentSource;
 pub use files::guarded::is_guarded;
 pub use files::write_error::plain_write_error;
 pub use plan::churn::{ChurnRun, plan_churn};
@@ -63,5 +63,5 @@ pub use run::digests::DataDigests;
 pub use run::ending::{Ending, RunReport};
 pub use run::environment::{Environment, VERSION};
 pub use run::observer::{Observer, RoundProgress};
-pub use run::run_all::{Attendant, most_at_once, run_all};
+pub use run::run_all::{RunHost, most_at_once, run_all};
 pub use run::{RunOptions, finished, run};

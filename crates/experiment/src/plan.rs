@@ -26,7 +26,7 @@ use meshfold_engine::{Device, OwnModels};
 use crate::config::brief::brief;
 use crate::config::error::ConfigError;
 use crate::config::experiment::Experiment;
-use crate::config::source::Source;
+use crate::config::source::ExperimentSource;
 use planner::Planner;
 use run_plan::RunPlan;
 
@@ -36,7 +36,7 @@ use run_plan::RunPlan;
 ///
 /// # Errors
 /// [`ConfigError`] of the first value that is at fault, pointing at where it was written.
-pub fn plan(source: &Source, folder: &DataFolder) -> Result<Vec<RunPlan>, ConfigError> {
+pub fn plan(source: &ExperimentSource, folder: &DataFolder) -> Result<Vec<RunPlan>, ConfigError> {
     plan_with(source, folder, &OwnModels::new())
 }
 
@@ -48,7 +48,7 @@ pub fn plan(source: &Source, folder: &DataFolder) -> Result<Vec<RunPlan>, Config
 /// # Errors
 /// As [`plan`].
 pub fn plan_with(
-    source: &Source,
+    source: &ExperimentSource,
     folder: &DataFolder,
     own_models: &OwnModels,
 ) -> Result<Vec<RunPlan>, ConfigError> {
@@ -63,7 +63,7 @@ pub fn plan_with(
 /// As [`plan`].
 pub fn plan_on(
     device: &Device,
-    source: &Source,
+    source: &ExperimentSource,
     folder: &DataFolder,
     own_models: &OwnModels,
 ) -> Result<Vec<RunPlan>, ConfigError> {
@@ -78,7 +78,7 @@ pub fn plan_on(
 /// As [`plan`].
 pub fn plan_without_data(
     device: &Device,
-    source: &Source,
+    source: &ExperimentSource,
     folder: &DataFolder,
     own_models: &OwnModels,
 ) -> Result<Vec<RunPlan>, ConfigError> {
@@ -87,7 +87,10 @@ pub fn plan_without_data(
 }
 
 /// All runs of the experiment in `source`, as `planner` plans them.
-fn plan_by(mut planner: Planner<'_>, source: &Source) -> Result<Vec<RunPlan>, ConfigError> {
+fn plan_by(
+    mut planner: Planner<'_>,
+    source: &ExperimentSource,
+) -> Result<Vec<RunPlan>, ConfigError> {
     let experiment = Experiment::read(source)?;
     let runs = experiment.runs()?;
     let mut plans: Vec<RunPlan> = Vec::with_capacity(runs.len());
@@ -126,7 +129,7 @@ fn plan_by(mut planner: Planner<'_>, source: &Source) -> Result<Vec<RunPlan>, Co
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::fault::Fault;
+    use crate::config::fault::ConfigFault;
 
     const YAML: &str = "\
 name: tiny
@@ -140,14 +143,17 @@ rounds: 5
 
     #[test]
     fn a_run_that_does_not_fit_in_memory_is_refused_with_the_figure() {
-        let (source, folder) = (Source::new("tiny.yaml", YAML), DataFolder::new("unused"));
+        let (source, folder) = (
+            ExperimentSource::new("tiny.yaml", YAML),
+            DataFolder::new("unused"),
+        );
         let none = OwnModels::new();
         let within = |available| plan_by(Planner::new(&folder, &none, None, available), &source);
         let planned = within(None).unwrap();
         let needed = planned[0].memory_bytes;
         assert!(within(Some(needed)).is_ok());
         let error = within(Some(needed - 1)).unwrap_err();
-        let fault = Fault::Memory {
+        let fault = ConfigFault::Memory {
             rows: 3,
             parameters: 79_510,
             needed,

@@ -30,7 +30,7 @@ use crate::run::ending::{Ending, RunReport};
 use crate::run::environment::{Environment, VERSION};
 use crate::run::journal::{ENVIRONMENT, Journal, Opened};
 use crate::run::observer::{Observer, RoundProgress};
-use crate::run::run_state::Course;
+use crate::run::run_state::RunState;
 
 /// Where and how plans are run.
 #[derive(Clone, Debug)]
@@ -82,8 +82,8 @@ pub fn run(
     {
         observer.preparing("the least losses, for Γ");
     }
-    let mut course = Course::start(plan, &data, &options.device, stop)?;
-    let resumed_from = journal.resume(&mut course)?;
+    let mut state = RunState::start(plan, &data, &options.device, stop)?;
+    let resumed_from = journal.resume(&mut state)?;
     let environment = Environment {
         data: Some(journal.data().clone()),
         ..Environment::of(&options.device, options.commit.clone())
@@ -92,13 +92,13 @@ pub fn run(
     if let Some(round) = resumed_from {
         observer.resumed(round);
     }
-    let device = course.device().clone();
-    let ending = match device.attempt(|| rounds(&mut course, &mut journal, stop, observer)) {
+    let device = state.device().clone();
+    let ending = match device.attempt(|| rounds(&mut state, &mut journal, stop, observer)) {
         Ok(ending) => ending,
         Err(error) if error.is_of_the_models() => Ending::Failed { error },
         Err(error) => return Err(error),
     };
-    journal.end(&course, ending, resumed_from)
+    journal.end(&state, ending, resumed_from)
 }
 
 /// Locks the folder of the run for this process, or gives the report of a run that is not carried out.
@@ -127,33 +127,33 @@ fn claim<'a>(
 
 /// The rounds that are left, and an evaluation wherever one is due.
 fn rounds(
-    course: &mut Course<'_>,
+    state: &mut RunState<'_>,
     journal: &mut Journal<'_>,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Ending, RunError> {
-    if course.practice().is_called_off() {
+    if state.theory().is_called_off() {
         return Ok(Ending::Interrupted);
     }
-    if course.round() == 0 {
-        observer.record(journal.record(course)?);
+    if state.round() == 0 {
+        observer.record(journal.record(state)?);
     }
     let rounds = journal.plan().config.rounds;
-    while course.round() < rounds {
+    while state.round() < rounds {
         if stop.load(Ordering::Relaxed) {
-            journal.save(course)?;
+            journal.save(state)?;
             return Ok(Ending::Interrupted);
         }
-        course.advance()?;
+        state.advance()?;
         observer.round(&RoundProgress {
-            round: course.round(),
+            round: state.round(),
             rounds,
-            local_steps: course.local_steps(),
+            local_steps: state.local_steps(),
         });
-        if course.is_judged() {
-            observer.record(journal.record(course)?);
+        if state.is_judged() {
+            observer.record(journal.record(state)?);
         }
-        journal.save_if_due(course)?;
+        journal.save_if_due(state)?;
     }
     Ok(Ending::Finished)
 }

@@ -193,12 +193,12 @@ fn data(runs: &[(ChurnRun, ChurnTrace)], sections: &[Section]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use meshfold_experiment::Source;
+    use meshfold_experiment::ExperimentSource;
     use meshfold_experiment::plan_churn;
     use meshfold_topology::protocol::simulate;
 
     fn written(yaml: &str) -> String {
-        let runs = plan_churn(&Source::new("c.yaml", yaml)).unwrap();
+        let runs = plan_churn(&ExperimentSource::new("c.yaml", yaml)).unwrap();
         let runs: Vec<_> = runs
             .into_iter()
             .map(|run| (run.clone(), simulate(&run.churn).unwrap()))

@@ -6,19 +6,19 @@ use serde::de::{self, Expected, Unexpected};
 
 use crate::config::brief::quoted;
 use crate::config::error::ConfigError;
-use crate::config::fault::Fault;
-use crate::config::source::{Place, Source};
+use crate::config::fault::ConfigFault;
+use crate::config::source::{ExperimentSource, Place};
 
 /// A value that does not fit its type: the fault, and the way to the value from inside out.
 #[derive(Debug)]
-pub(crate) struct Unfit {
-    fault: Box<Fault>,
+pub(crate) struct DecodeError {
+    fault: Box<ConfigFault>,
     place: Option<Place>,
     path: Vec<String>,
 }
 
-impl Unfit {
-    pub(crate) fn new(fault: Fault) -> Self {
+impl DecodeError {
+    pub(crate) fn new(fault: ConfigFault) -> Self {
         Self {
             fault: Box::new(fault),
             place: None,
@@ -39,27 +39,27 @@ impl Unfit {
     }
 
     /// The error that a person sees.
-    pub(crate) fn located(mut self, source: &Source) -> ConfigError {
+    pub(crate) fn located(mut self, source: &ExperimentSource) -> ConfigError {
         self.path.reverse();
         self.fault.at(source, self.place, self.path.join("."))
     }
 }
 
-impl std::error::Error for Unfit {}
+impl std::error::Error for DecodeError {}
 
-impl Display for Unfit {
+impl Display for DecodeError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.fault.fmt(f)
     }
 }
 
-impl de::Error for Unfit {
+impl de::Error for DecodeError {
     fn custom<T: Display>(message: T) -> Self {
-        Self::new(Fault::Refused(message.to_string()))
+        Self::new(ConfigFault::Refused(message.to_string()))
     }
 
     fn invalid_type(found: Unexpected<'_>, needed: &dyn Expected) -> Self {
-        Self::new(Fault::WrongType {
+        Self::new(ConfigFault::WrongType {
             found: found_in_words(found),
             needed: needed_in_words(&needed.to_string()),
         })
@@ -71,28 +71,28 @@ impl de::Error for Unfit {
 
     fn invalid_length(length: usize, needed: &dyn Expected) -> Self {
         let found = format!("{length} entries");
-        Self::new(Fault::WrongType {
+        Self::new(ConfigFault::WrongType {
             found,
             needed: needed.to_string(),
         })
     }
 
     fn unknown_variant(found: &str, known: &'static [&'static str]) -> Self {
-        Self::new(Fault::UnknownChoice {
+        Self::new(ConfigFault::UnknownChoice {
             found: found.to_owned(),
             known: owned(known),
         })
     }
 
     fn unknown_field(key: &str, known: &'static [&'static str]) -> Self {
-        Self::new(Fault::UnknownKey {
+        Self::new(ConfigFault::UnknownKey {
             key: key.to_owned(),
             known: owned(known),
         })
     }
 
     fn missing_field(key: &'static str) -> Self {
-        Self::new(Fault::MissingKey {
+        Self::new(ConfigFault::MissingKey {
             key: key.to_owned(),
         })
     }

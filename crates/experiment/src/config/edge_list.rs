@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use meshfold_topology::{Edges, Overlay, Topology, TopologyError, parse_edge_list};
 
 use crate::config::error::ConfigError;
-use crate::config::fault::Fault;
-use crate::config::source::Source;
+use crate::config::fault::ConfigFault;
+use crate::config::source::ExperimentSource;
 use crate::files::sha256::sha256;
 use crate::files::text_file::read_text;
 
@@ -36,9 +36,9 @@ pub(crate) fn write(overlay: &Overlay, file: &mut impl Write) -> io::Result<()> 
 /// # Errors
 /// [`ConfigError`] about the file at fault.
 pub fn with_edge_lists(mut topology: Topology, nodes: usize) -> Result<Topology, ConfigError> {
-    let source = Source::new("", "");
+    let source = ExperimentSource::new("", "");
     for (_, edges) in topology.edge_lists_mut() {
-        *edges = read(edges, nodes, &source).map_err(Fault::nowhere)?;
+        *edges = read(edges, nodes, &source).map_err(ConfigFault::nowhere)?;
     }
     Ok(topology)
 }
@@ -46,11 +46,15 @@ pub fn with_edge_lists(mut topology: Topology, nodes: usize) -> Result<Topology,
 /// Reads the file of `edges`, found from the folder of `source`: its pairs are filled in, as is its SHA-256.
 ///
 /// # Errors
-/// [`Fault::EdgeList`] if the file cannot be read, has another SHA-256 than `edges` asks for, holds a line that is no
+/// [`ConfigFault::EdgeList`] if the file cannot be read, has another SHA-256 than `edges` asks for, holds a line that is no
 /// edge, or names a node beyond `nodes`; with the number of the line.
-pub(crate) fn read(edges: &Edges, nodes: usize, source: &Source) -> Result<Edges, Fault> {
+pub(crate) fn read(
+    edges: &Edges,
+    nodes: usize,
+    source: &ExperimentSource,
+) -> Result<Edges, ConfigFault> {
     let path = source.resolve(&edges.file);
-    let fault = |message: String| Fault::EdgeList {
+    let fault = |message: String| ConfigFault::EdgeList {
         file: path.clone(),
         message,
     };
@@ -97,7 +101,7 @@ mod tests {
             sha256: sha256.map(str::to_owned),
             pairs: Vec::new(),
         };
-        let source = Source::new(folder.path().join("e.yaml"), "");
+        let source = ExperimentSource::new(folder.path().join("e.yaml"), "");
         read(&edges, 4, &source).map_err(|fault| fault.to_string())
     }
 

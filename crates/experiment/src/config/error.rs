@@ -8,11 +8,11 @@ use miette::{Diagnostic, LabeledSpan, SourceCode};
 
 use crate::config::brief::{bounded, brief};
 use crate::config::excerpt::Excerpt;
-use crate::config::fault::Fault;
+use crate::config::fault::ConfigFault;
 use crate::config::label::joined;
-use crate::config::source::{Place, Source};
+use crate::config::source::{ExperimentSource, Place};
 
-/// An experiment that cannot be planned: a [`Fault`], and the place in the file or the override where it lies.
+/// An experiment that cannot be planned: a [`ConfigFault`], and the place in the file or the override where it lies.
 ///
 /// As a miette diagnostic it shows the line and says what would be right.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct ConfigError(Box<Located>);
 
 #[derive(Debug)]
 struct Located {
-    fault: Fault,
+    fault: ConfigFault,
     /// Dotted path of the value at fault, empty for the whole experiment.
     path: String,
     place: Option<Marked>,
@@ -37,7 +37,7 @@ struct Marked {
     excerpt: Excerpt,
 }
 
-impl Fault {
+impl ConfigFault {
     /// The fault of no particular place.
     pub(crate) fn nowhere(self) -> ConfigError {
         ConfigError(Box::new(Located {
@@ -51,7 +51,7 @@ impl Fault {
     /// The fault of what is written at `place`, and stands at the dotted `path`.
     pub(crate) fn at(
         self,
-        source: &Source,
+        source: &ExperimentSource,
         place: Option<Place>,
         path: impl Into<String>,
     ) -> ConfigError {
@@ -76,7 +76,7 @@ impl Fault {
 
 impl ConfigError {
     /// What is wrong.
-    pub fn fault(&self) -> &Fault {
+    pub fn fault(&self) -> &ConfigFault {
         &self.0.fault
     }
 
@@ -106,7 +106,7 @@ impl ConfigError {
     /// The error is met in the run that `variation` sets apart.
     pub(crate) fn in_run(mut self, variation: &[(String, String)]) -> Self {
         // Files of a dataset are missing for all runs that use it, not for the first of them.
-        if !matches!(self.0.fault, Fault::Data(_)) {
+        if !matches!(self.0.fault, ConfigFault::Data(_)) {
             self.0.run = joined(variation);
         }
         self
@@ -114,7 +114,7 @@ impl ConfigError {
 
     /// An unknown key of the whole experiment is told of `sweep` as well, which single runs do not have.
     pub(crate) fn knowing_sweeps(mut self) -> Self {
-        if let Fault::UnknownKey { known, .. } = &mut self.0.fault
+        if let ConfigFault::UnknownKey { known, .. } = &mut self.0.fault
             && self.0.path.is_empty()
         {
             known.push("sweep".to_owned());
@@ -167,13 +167,13 @@ mod tests {
 
     #[test]
     fn an_error_knows_its_line_and_the_text_at_fault() {
-        let source = Source::new("e.yaml", "seed: 1\nrounds: ten\n");
+        let source = ExperimentSource::new("e.yaml", "seed: 1\nrounds: ten\n");
         let place = Place {
             text: 0,
             start: 16,
             length: 3,
         };
-        let fault = Fault::WrongType {
+        let fault = ConfigFault::WrongType {
             found: "the text \"ten\"".to_owned(),
             needed: "a whole number".to_owned(),
         };

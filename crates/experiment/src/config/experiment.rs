@@ -3,20 +3,21 @@
 use std::cell::OnceCell;
 
 use crate::config::error::ConfigError;
-use crate::config::fault::Fault;
+use crate::config::fault::ConfigFault;
 use crate::config::label::labels;
 use crate::config::overrides;
 use crate::config::reader;
 use crate::config::run_config::RunConfig;
-use crate::config::source::{Place, Source};
+use crate::config::source::{ExperimentSource, Place};
 use crate::config::sweep::{self, Variation};
 use crate::config::tree::{Node, Value};
+use meshfold_algorithms::Method;
 use meshfold_topology::{Topology, Uniform, Weights};
 
 /// What an experiment's file and its overrides say: values with their places, not yet of any type.
 #[derive(Clone, Debug)]
 pub(crate) struct Experiment<'a> {
-    source: &'a Source,
+    source: &'a ExperimentSource,
     base: Node,
     variations: Vec<Variation>,
 }
@@ -24,7 +25,7 @@ pub(crate) struct Experiment<'a> {
 /// One run of an experiment: its values, and what sets it apart.
 #[derive(Clone, Debug)]
 pub(crate) struct Resolved<'a> {
-    pub(crate) source: &'a Source,
+    pub(crate) source: &'a ExperimentSource,
     pub(crate) config: Box<RunConfig>,
     pub(crate) variation: Vec<(String, String)>,
     experiment: &'a Experiment<'a>,
@@ -39,14 +40,14 @@ impl<'a> Experiment<'a> {
     ///
     /// # Errors
     /// [`ConfigError`] if the text is no YAML, an override leads nowhere or the sweep has the wrong form.
-    pub(crate) fn read(source: &'a Source) -> Result<Self, ConfigError> {
+    pub(crate) fn read(source: &'a ExperimentSource) -> Result<Self, ConfigError> {
         let mut base = values(source)?;
         if base.entries().is_none() {
             let found = match base.value {
                 Value::Null => "an empty file".to_owned(),
                 _ => base.words(),
             };
-            return Err(Fault::NoExperiment { found }.at(source, Some(base.place), ""));
+            return Err(ConfigFault::NoExperiment { found }.at(source, Some(base.place), ""));
         }
         let variations = take_sweep(&mut base, source)?;
         Ok(Self {
@@ -81,12 +82,7 @@ impl<'a> Experiment<'a> {
         let mut config: RunConfig =
             reader::read(&tree, self.source).map_err(ConfigError::knowing_sweeps)?;
         if let Some(topology) = &config.topology {
-            // Directed overlays have no symmetric weights.
-            let usual = match topology {
-                Topology::OnePeer(_) => Weights::Uniform(Uniform {}),
-                _ => Weights::default(),
-            };
-            let usual = config.algorithm.own_weights().unwrap_or(usual);
+            let usual = usual_weights(&config.algorithm, topology);
             config.weights.get_or_insert(usual);
         }
         Ok(Resolved {
@@ -105,25 +101,39 @@ impl<'a> Experiment<'a> {
     }
 }
 
+/// The mixing weights of an experiment that names none: those of the method, if it has weights of its own, or else those
+/// that suit the overlay. Nothing else decides them: a run has its weights in its configuration and in its planned overlay.
+fn usual_weights(method: &Method, topology: &Topology) -> Weights {
+    let suited = match topology {
+        // Directed overlays have no symmetric weights.
+        Topology::OnePeer(_) => Weights::Uniform(Uniform {}),
+        _ => Weights::default(),
+    };
+    method.own_weights().unwrap_or(suited)
+}
+
 /// The values of the file of `source`.
 ///
 /// # Errors
 /// [`ConfigError`] if the text is no YAML.
-pub(crate) fn values(source: &Source) -> Result<Node, ConfigError> {
+pub(crate) fn values(source: &ExperimentSource) -> Result<Node, ConfigError> {
     Node::read(source.text(), 0, 0)
-        .map_err(|unread| Fault::Syntax(unread.message).at(source, unread.place, ""))
+        .map_err(|unread| ConfigFault::Syntax(unread.message).at(source, unread.place, ""))
 }
 
 /// Applies the overrides of `source` to `base`, and takes its sweep out of it.
 ///
 /// # Errors
 /// [`ConfigError`] if an override leads nowhere or is replaced by the sweep, or if the sweep has the wrong form.
-pub(crate) fn take_sweep(base: &mut Node, source: &Source) -> Result<Vec<Variation>, ConfigError> {
+pub(crate) fn take_sweep(
+    base: &mut Node,
+    source: &ExperimentSource,
+) -> Result<Vec<Variation>, ConfigError> {
     let overridden = overrides::apply(base, source)?;
     let sweep = base.remove("sweep");
     let variations = sweep::variations(sweep.as_ref(), source)?;
     if let Some((swept, place)) = sweep::replaced(&overridden, &variations) {
-        return Err(Fault::Swept {
+        return Err(ConfigFault::Swept {
             swept: swept.to_owned(),
         }
         .at(source, Some(place), ""));
@@ -133,7 +143,7 @@ pub(crate) fn take_sweep(base: &mut Node, source: &Source) -> Result<Vec<Variati
 
 impl Resolved<'_> {
     /// `fault` of the value at the dotted `path`, or of what stands in its way.
-    pub(crate) fn error(&self, fault: impl Into<Fault>, path: &str) -> ConfigError {
+    pub(crate) fn error(&self, fault: impl Into<ConfigFault>, path: &str) -> ConfigError {
         fault
             .into()
             .at(self.source, self.place(path), "")
@@ -147,7 +157,7 @@ impl Resolved<'_> {
         found: impl ToString,
         needed: impl Into<String>,
     ) -> ConfigError {
-        let fault = Fault::Value {
+        let fault = ConfigFault::Value {
             found: found.to_string(),
             needed: needed.into(),
         };

@@ -17,7 +17,7 @@ use crate::network::NetworkError;
 /// What is wrong with an experiment.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum ConfigFault {
     /// The file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Unreadable {
@@ -250,7 +250,7 @@ pub enum Fault {
     },
 }
 
-impl Fault {
+impl ConfigFault {
     /// The overlay of this size needs more than is available.
     pub(crate) fn overlay_memory(size: OverlaySize, needed: u64, available: u64) -> Self {
         Self::OverlayMemory {
@@ -405,7 +405,7 @@ mod tests {
     #[test]
     fn help_names_the_nearest_and_the_rest() {
         let known = vec!["ring".to_owned(), "path".to_owned()];
-        let near = Fault::UnknownChoice {
+        let near = ConfigFault::UnknownChoice {
             found: "rign".to_owned(),
             known: known.clone(),
         };
@@ -413,7 +413,7 @@ mod tests {
             near.help().as_deref(),
             Some("did you mean `ring`? choices: ring, path")
         );
-        let far = Fault::UnknownKey {
+        let far = ConfigFault::UnknownKey {
             key: "weights".to_owned(),
             known,
         };

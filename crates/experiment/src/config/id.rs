@@ -126,7 +126,7 @@ fn take(json: &mut &[u8], sorted: &mut Vec<u8>, length: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::source::Source;
+    use crate::config::source::ExperimentSource;
 
     const YAML: &str = "\
 name: a
@@ -140,7 +140,7 @@ rounds: 50
 ";
 
     fn id(yaml: &str) -> String {
-        run_id(&RunConfig::read(&Source::new("e.yaml", yaml)).unwrap())
+        run_id(&RunConfig::read(&ExperimentSource::new("e.yaml", yaml)).unwrap())
     }
 
     #[test]
@@ -177,7 +177,8 @@ rounds: 50
             };
             let kept = YAML.lines().filter(|kept| !kept.starts_with(key));
             let yaml: Vec<&str> = kept.chain([line]).collect();
-            let config = RunConfig::read(&Source::new("e.yaml", yaml.join("\n"))).unwrap();
+            let config =
+                RunConfig::read(&ExperimentSource::new("e.yaml", yaml.join("\n"))).unwrap();
             assert_eq!(run_id(&config), by_objects(&config), "{line}");
             compared += 1;
         }
@@ -189,7 +190,7 @@ rounds: 50
             )
             .replace("[200]", "[200, 30], dropout: 0.1")
             .replace("0.01", "1.0e-300");
-        let config = RunConfig::read(&Source::new("e.yaml", odd)).unwrap();
+        let config = RunConfig::read(&ExperimentSource::new("e.yaml", odd)).unwrap();
         assert_eq!(run_id(&config), by_objects(&config));
     }
 

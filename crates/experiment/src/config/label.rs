@@ -98,14 +98,14 @@ pub(crate) fn in_words(value: &Node) -> String {
 mod tests {
     use super::*;
     use crate::config::experiment::Experiment;
-    use crate::config::source::Source;
+    use crate::config::source::ExperimentSource;
 
     fn variations(sweep: &str) -> Vec<String> {
         let yaml = format!(
             "name: a\ndataset: glyphs\npartition: {{iid: {{clients: 4}}}}\ntopology: ring\nmodel: logistic\n\
              algorithm: {{dsgd: {{batch_size: 10, learning_rate: 0.1}}}}\nrounds: 2\nsweep: {sweep}\n"
         );
-        let source = Source::new("e.yaml", yaml);
+        let source = ExperimentSource::new("e.yaml", yaml);
         let experiment = Experiment::read(&source).unwrap();
         let runs = experiment.runs().unwrap();
         runs.iter().map(|run| joined(&run.variation)).collect()

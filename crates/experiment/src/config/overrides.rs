@@ -1,8 +1,8 @@
 //! `--set a.b=c`: overrides of single values of an experiment.
 
 use crate::config::error::ConfigError;
-use crate::config::fault::Fault;
-use crate::config::source::{Place, Source};
+use crate::config::fault::ConfigFault;
+use crate::config::source::{ExperimentSource, Place};
 use crate::config::tree::{Entry, Node, Value};
 use crate::config::yaml_error::MOST_LEVELS;
 
@@ -19,7 +19,10 @@ pub(crate) struct Part {
 /// Applies all overrides of `source` to `tree`, in their order.
 ///
 /// Returns the paths that were set.
-pub(crate) fn apply(tree: &mut Node, source: &Source) -> Result<Vec<(String, Place)>, ConfigError> {
+pub(crate) fn apply(
+    tree: &mut Node,
+    source: &ExperimentSource,
+) -> Result<Vec<(String, Place)>, ConfigError> {
     let mut paths = Vec::new();
     for (index, text) in (1..).zip(source.overrides()) {
         let whole = Place {
@@ -27,7 +30,7 @@ pub(crate) fn apply(tree: &mut Node, source: &Source) -> Result<Vec<(String, Pla
             start: 0,
             length: text.len(),
         };
-        let form = || Fault::OverrideForm(text.to_owned()).at(source, Some(whole), "");
+        let form = || ConfigFault::OverrideForm(text.to_owned()).at(source, Some(whole), "");
         let (path, yaml) = text.split_once('=').ok_or_else(form)?;
         if path.split('.').any(|part| part.trim().is_empty()) || path.trim() != path {
             return Err(form());
@@ -39,7 +42,7 @@ pub(crate) fn apply(tree: &mut Node, source: &Source) -> Result<Vec<(String, Pla
                 start,
                 length: yaml.len(),
             });
-            Fault::Syntax(unread.message).at(source, Some(place), path)
+            ConfigFault::Syntax(unread.message).at(source, Some(place), path)
         })?;
         let path_place = Place {
             text: index,
@@ -84,10 +87,10 @@ pub(crate) fn set(
     tree: &mut Node,
     parts: &[Part],
     value: Node,
-    source: &Source,
+    source: &ExperimentSource,
 ) -> Result<(), ConfigError> {
     if let ([first, ..], true) = (parts, parts.len() > MOST_LEVELS) {
-        let fault = Fault::LongPath {
+        let fault = ConfigFault::LongPath {
             parts: parts.len(),
             most: MOST_LEVELS,
         };
@@ -109,7 +112,7 @@ pub(crate) fn set(
 }
 
 /// The value below `node` that `part` names, made if `node` can have it; its key is placed anew if the value will be.
-fn step<'a>(node: &'a mut Node, part: &Part, last: bool) -> Result<&'a mut Node, Fault> {
+fn step<'a>(node: &'a mut Node, part: &Part, last: bool) -> Result<&'a mut Node, ConfigFault> {
     let bare = matches!(&node.value, Value::Text(name) if *name == part.name);
     if bare || node.value == Value::Null {
         let made = Node {
@@ -154,12 +157,12 @@ fn step<'a>(node: &'a mut Node, part: &Part, last: bool) -> Result<&'a mut Node,
                 .parse()
                 .ok()
                 .and_then(|index: usize| items.get_mut(index));
-            found.ok_or(Fault::NoEntryHere {
+            found.ok_or(ConfigFault::NoEntryHere {
                 length,
                 index: part.name.clone(),
             })
         }
-        _ => Err(Fault::NoKeysHere {
+        _ => Err(ConfigFault::NoKeysHere {
             found: words,
             key: part.name.clone(),
         }),
@@ -173,7 +176,8 @@ mod tests {
     const YAML: &str = "topology: ring\nseed: 1\nmodel: {mlp: {hidden: [200, 50]}}\n";
 
     fn with(overrides: &[&str]) -> Result<Node, ConfigError> {
-        let source = Source::new("e.yaml", YAML).with_overrides(overrides.iter().copied());
+        let source =
+            ExperimentSource::new("e.yaml", YAML).with_overrides(overrides.iter().copied());
         let mut tree = Node::read(YAML, 0, 0).expect("the test is YAML");
         apply(&mut tree, &source)?;
         Ok(tree)

@@ -7,22 +7,25 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use crate::config::decode_error::{Unfit, map_in_words};
+use crate::config::decode_error::{DecodeError, map_in_words};
 use crate::config::error::ConfigError;
-use crate::config::fault::Fault;
-use crate::config::source::Source;
+use crate::config::fault::ConfigFault;
+use crate::config::source::ExperimentSource;
 use crate::config::tree::{Entry, Node, Value};
 use crate::config::variant::Choice;
 
 /// Reads a `T` from `node`; an error points into `source`.
-pub(crate) fn read<T: DeserializeOwned>(node: &Node, source: &Source) -> Result<T, ConfigError> {
+pub(crate) fn read<T: DeserializeOwned>(
+    node: &Node,
+    source: &ExperimentSource,
+) -> Result<T, ConfigError> {
     T::deserialize(node).map_err(|unfit| unfit.at(node.place).located(source))
 }
 
 /// Reads a `T` from the value of `entry`, which stands at the top of an experiment.
 pub(crate) fn read_below<T: DeserializeOwned>(
     entry: &Entry,
-    source: &Source,
+    source: &ExperimentSource,
 ) -> Result<T, ConfigError> {
     let read = T::deserialize(&entry.value);
     read.map_err(|unfit| {
@@ -34,9 +37,9 @@ pub(crate) fn read_below<T: DeserializeOwned>(
 }
 
 impl<'de> Deserializer<'de> for &'de Node {
-    type Error = Unfit;
+    type Error = DecodeError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         let read = match &self.value {
             Value::Null => visitor.visit_unit(),
             Value::Bool(value) => visitor.visit_bool(*value),
@@ -54,7 +57,7 @@ impl<'de> Deserializer<'de> for &'de Node {
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         match self.value {
             Value::Null => visitor.visit_none(),
             _ => visitor.visit_some(self),
@@ -66,7 +69,7 @@ impl<'de> Deserializer<'de> for &'de Node {
         _name: &'static str,
         variants: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Unfit> {
+    ) -> Result<V::Value, DecodeError> {
         visitor.visit_enum(Choice::of(self, variants)?)
     }
 
@@ -74,7 +77,7 @@ impl<'de> Deserializer<'de> for &'de Node {
         self,
         _name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Unfit> {
+    ) -> Result<V::Value, DecodeError> {
         visitor.visit_newtype_struct(self)
     }
 
@@ -84,11 +87,11 @@ impl<'de> Deserializer<'de> for &'de Node {
         _name: &'static str,
         keys: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Unfit> {
+    ) -> Result<V::Value, DecodeError> {
         self.visit_map(Some(keys), visitor)
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         self.visit_map(None, visitor)
     }
 
@@ -104,11 +107,11 @@ impl Node {
         &'de self,
         keys: Option<&[&str]>,
         visitor: V,
-    ) -> Result<V::Value, Unfit> {
+    ) -> Result<V::Value, DecodeError> {
         if let Value::Map(entries) = &self.value {
             return Entries::visit(entries, visitor);
         }
-        let unfit = Unfit::new(Fault::WrongType {
+        let unfit = DecodeError::new(ConfigFault::WrongType {
             found: self.words(),
             needed: map_in_words(&visitor, keys),
         });
@@ -119,7 +122,7 @@ impl Node {
     }
 }
 
-impl<'de> IntoDeserializer<'de, Unfit> for &'de Node {
+impl<'de> IntoDeserializer<'de, DecodeError> for &'de Node {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -134,7 +137,7 @@ struct Items<'de> {
 
 impl<'de> Items<'de> {
     /// Lets `visitor` read all of `items`; serde's own visitors leave what is too many.
-    fn visit<V: Visitor<'de>>(items: &'de [Node], visitor: V) -> Result<V::Value, Unfit> {
+    fn visit<V: Visitor<'de>>(items: &'de [Node], visitor: V) -> Result<V::Value, DecodeError> {
         let mut access = Self {
             items: items.iter().enumerate(),
         };
@@ -146,19 +149,19 @@ impl<'de> Items<'de> {
                     format!("{} entries", items.len()),
                     format!("a list of {index}"),
                 );
-                Err(Unfit::new(Fault::WrongType { found, needed }).at(extra.place))
+                Err(DecodeError::new(ConfigFault::WrongType { found, needed }).at(extra.place))
             }
         }
     }
 }
 
 impl<'de> SeqAccess<'de> for Items<'de> {
-    type Error = Unfit;
+    type Error = DecodeError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
-    ) -> Result<Option<T::Value>, Unfit> {
+    ) -> Result<Option<T::Value>, DecodeError> {
         let Some((index, item)) = self.items.next() else {
             return Ok(None);
         };
@@ -187,14 +190,14 @@ impl<'de> Entries<'de> {
     }
 
     /// Lets `visitor` read all of `entries`; one that takes the first alone would ignore the others.
-    fn visit<V: Visitor<'de>>(entries: &'de [Entry], visitor: V) -> Result<V::Value, Unfit> {
+    fn visit<V: Visitor<'de>>(entries: &'de [Entry], visitor: V) -> Result<V::Value, DecodeError> {
         let mut access = Self::of(entries);
         let read = visitor.visit_map(&mut access)?;
         match access.entries.next() {
             None => Ok(read),
             Some(extra) => {
                 let found = entries.iter().map(|entry| entry.key.clone()).collect();
-                Err(Unfit::new(Fault::OneChoice {
+                Err(DecodeError::new(ConfigFault::OneChoice {
                     found,
                     known: Vec::new(),
                 })
@@ -205,23 +208,26 @@ impl<'de> Entries<'de> {
 }
 
 impl<'de> MapAccess<'de> for Entries<'de> {
-    type Error = Unfit;
+    type Error = DecodeError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
-    ) -> Result<Option<K::Value>, Unfit> {
+    ) -> Result<Option<K::Value>, DecodeError> {
         self.current = self.entries.next();
         let Some(entry) = self.current else {
             return Ok(None);
         };
-        let key: StrDeserializer<'de, Unfit> = entry.key.as_str().into_deserializer();
+        let key: StrDeserializer<'de, DecodeError> = entry.key.as_str().into_deserializer();
         seed.deserialize(key)
             .map(Some)
             .map_err(|unfit| unfit.at(entry.key_place))
     }
 
-    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Unfit> {
+    fn next_value_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<T::Value, DecodeError> {
         let entry = self.current.expect("serde asks for a value after its key");
         seed.deserialize(&entry.value)
             .map_err(|unfit| unfit.at(entry.place()).below(entry.key.as_str()))
@@ -260,7 +266,7 @@ mod tests {
     }
 
     fn settings(yaml: &str) -> Result<Settings, ConfigError> {
-        let source = Source::new("e.yaml", yaml);
+        let source = ExperimentSource::new("e.yaml", yaml);
         read(&Node::read(yaml, 0, 0).expect("the test is YAML"), &source)
     }
 
@@ -340,7 +346,7 @@ mod tests {
     fn nothing_is_read_in_part() {
         #[derive(Debug, Deserialize)]
         struct Pair(#[expect(dead_code, reason = "only its length matters")] (u8, u8));
-        let source = Source::new("e.yaml", "[1, 2, 3]");
+        let source = ExperimentSource::new("e.yaml", "[1, 2, 3]");
         let tree = Node::read(source.text(), 0, 0).unwrap();
         let error = read::<Pair>(&tree, &source).unwrap_err();
         assert_eq!(

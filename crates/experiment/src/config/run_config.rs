@@ -9,12 +9,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 use crate::config::error::ConfigError;
-use crate::config::fault::Fault;
+use crate::config::fault::ConfigFault;
 use crate::config::quantity::Quantity;
 use crate::config::reader;
-use crate::config::source::Source;
+use crate::config::source::ExperimentSource;
 use crate::config::tree::Node;
-use crate::network::Network;
+use crate::network::SimulatedNetwork;
 
 /// One run as it is carried out: an experiment without its `sweep`, every default filled in.
 ///
@@ -56,7 +56,7 @@ pub struct RunConfig {
     pub failures: Failures,
     /// The network that the time of a round is simulated on; no time is if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub network: Option<Network>,
+    pub network: Option<SimulatedNetwork>,
     /// When and on what the models are judged.
     #[serde(default)]
     pub evaluate: Evaluate,
@@ -204,9 +204,9 @@ impl RunConfig {
     ///
     /// # Errors
     /// [`ConfigError`], pointing into the text.
-    pub fn read(source: &Source) -> Result<Self, ConfigError> {
+    pub fn read(source: &ExperimentSource) -> Result<Self, ConfigError> {
         let tree = Node::read(source.text(), 0, 0)
-            .map_err(|unread| Fault::Syntax(unread.message).at(source, unread.place, ""))?;
+            .map_err(|unread| ConfigFault::Syntax(unread.message).at(source, unread.place, ""))?;
         reader::read(&tree, source)
     }
 
@@ -241,7 +241,7 @@ checkpoint: {every: 10}
 
     #[test]
     fn a_configuration_reads_back_with_its_defaults() {
-        let config = RunConfig::read(&Source::new("e.yaml", YAML)).unwrap();
+        let config = RunConfig::read(&ExperimentSource::new("e.yaml", YAML)).unwrap();
         assert_eq!(
             (config.seed, config.start, config.evaluate.every),
             (1, Start::Same, 1)
@@ -258,7 +258,7 @@ checkpoint: {every: 10}
             assert!(yaml.contains(default), "{default} in\n{yaml}");
         }
         assert_eq!(
-            RunConfig::read(&Source::new("config.yaml", yaml.clone())).unwrap(),
+            RunConfig::read(&ExperimentSource::new("config.yaml", yaml.clone())).unwrap(),
             config
         );
         assert_eq!(serde_yaml::from_str::<RunConfig>(&yaml).unwrap(), config);
@@ -275,7 +275,7 @@ checkpoint: {every: 10}
                     .chain([format!("{key}: {value}").as_str()])
                     .collect::<Vec<_>>()
                     .join("\n");
-                RunConfig::read(&Source::new("e.yaml", yaml))
+                RunConfig::read(&ExperimentSource::new("e.yaml", yaml))
                     .unwrap_or_else(|error| panic!("{key}: {value}: {error}"))
             };
             assert_eq!(read(bare), read(map), "{key}: {bare}");

@@ -5,7 +5,7 @@ use std::string::FromUtf8Error;
 use std::sync::Arc;
 
 use crate::config::error::ConfigError;
-use crate::config::fault::Fault;
+use crate::config::fault::ConfigFault;
 use crate::files::text_file::{Bytes, read_bytes};
 
 /// The most bytes that an experiment's file may have.
@@ -13,7 +13,7 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
 /// An experiment as it was written: the text of its file, then `--set a.b=c` overrides in their order.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct ExperimentSource {
     path: PathBuf,
     /// The folder that relative paths in the text start from.
     folder: PathBuf,
@@ -21,7 +21,7 @@ pub struct Source {
     overrides: Vec<Arc<str>>,
 }
 
-/// Bytes `start..start + length` of one text of a [`Source`]: where something was written.
+/// Bytes `start..start + length` of one text of a [`ExperimentSource`]: where something was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     /// 0 is the file, `i` the `i`-th override, counted from 1.
@@ -32,22 +32,22 @@ pub(crate) struct Place {
     pub(crate) length: usize,
 }
 
-impl Source {
+impl ExperimentSource {
     /// Reads the file at `path`, which may be a pipe, such as `/dev/stdin`: relative paths in its text then start from the
     /// working folder.
     ///
     /// # Errors
-    /// [`Fault::Unreadable`] if it cannot be read, [`Fault::TooLarge`] if it has more than 64 MiB, and
-    /// [`Fault::NotUtf8`] at the first byte that is no UTF-8 text.
+    /// [`ConfigFault::Unreadable`] if it cannot be read, [`ConfigFault::TooLarge`] if it has more than 64 MiB, and
+    /// [`ConfigFault::NotUtf8`] at the first byte that is no UTF-8 text.
     pub fn read(path: impl Into<PathBuf>) -> Result<Self, ConfigError> {
         let path = path.into();
         let bytes = match read_bytes(&path, MOST_BYTES) {
             Ok(Bytes::All(bytes)) => bytes,
             Ok(Bytes::TooMany { known }) => {
                 let (bytes, most) = (known, MOST_BYTES);
-                return Err(Fault::TooLarge { path, bytes, most }.nowhere());
+                return Err(ConfigFault::TooLarge { path, bytes, most }.nowhere());
             }
-            Err(source) => return Err(Fault::Unreadable { path, source }.nowhere()),
+            Err(source) => return Err(ConfigFault::Unreadable { path, source }.nowhere()),
         };
         let text = String::from_utf8(bytes).map_err(|error| not_utf8(&path, &error))?;
         if is_pipe(&path) {
@@ -116,7 +116,7 @@ impl Source {
 fn not_utf8(path: &Path, error: &FromUtf8Error) -> ConfigError {
     let bytes = error.as_bytes();
     let offset = error.utf8_error().valid_up_to();
-    let fault = Fault::NotUtf8 {
+    let fault = ConfigFault::NotUtf8 {
         byte: bytes[offset],
         offset,
         utf16: matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]),
@@ -126,7 +126,7 @@ fn not_utf8(path: &Path, error: &FromUtf8Error) -> ConfigError {
         start: offset,
         length: char::REPLACEMENT_CHARACTER.len_utf8(),
     };
-    let shown = Source::new(path, String::from_utf8_lossy(bytes));
+    let shown = ExperimentSource::new(path, String::from_utf8_lossy(bytes));
     fault.at(&shown, Some(place), "")
 }
 
@@ -143,7 +143,9 @@ mod tests {
 
     #[test]
     fn a_file_that_is_not_there_is_named() {
-        let error = Source::read("no/such/file.yaml").unwrap_err().to_string();
+        let error = ExperimentSource::read("no/such/file.yaml")
+            .unwrap_err()
+            .to_string();
         assert!(
             error.starts_with("cannot read no/such/file.yaml: "),
             "{error}"
@@ -156,7 +158,7 @@ mod tests {
         let read = |bytes: &[u8]| {
             let path = folder.path().join("e.yaml");
             std::fs::write(&path, bytes).unwrap();
-            let error = Source::read(path).unwrap_err();
+            let error = ExperimentSource::read(path).unwrap_err();
             (
                 error.to_string(),
                 error.line(),
@@ -181,7 +183,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn no_more_is_read_of_a_file_than_its_limit() {
-        let error = Source::read("/dev/zero").unwrap_err().to_string();
+        let error = ExperimentSource::read("/dev/zero").unwrap_err().to_string();
         assert_eq!(
             error,
             "cannot read /dev/zero: it has more than 67108864 bytes (64.0 MiB), at most 67108864 bytes (64.0 MiB) are read"
@@ -192,14 +194,14 @@ mod tests {
             .unwrap()
             .set_len(1 << 27)
             .unwrap();
-        let error = Source::read(path).unwrap_err().to_string();
+        let error = ExperimentSource::read(path).unwrap_err().to_string();
         let words = "it has 134217728 bytes (128 MiB), at most 67108864 bytes (64.0 MiB) are read";
         assert!(error.ends_with(words), "{error}");
     }
 
     #[test]
     fn relative_paths_start_from_the_folder_of_the_file() {
-        let source = Source::new("experiments/hua/iid.yaml", "");
+        let source = ExperimentSource::new("experiments/hua/iid.yaml", "");
         assert_eq!(
             source.resolve(Path::new("w.edges")),
             Path::new("experiments/hua/w.edges")
@@ -209,7 +211,7 @@ mod tests {
             Path::new("/data/w.edges")
         );
         assert_eq!(
-            Source::new("a.yaml", "").resolve(Path::new("w")),
+            ExperimentSource::new("a.yaml", "").resolve(Path::new("w")),
             Path::new("w")
         );
     }
@@ -217,7 +219,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn relative_paths_in_a_stream_start_from_the_working_folder() {
-        let source = Source::read("/dev/null").unwrap();
+        let source = ExperimentSource::read("/dev/null").unwrap();
         assert_eq!(source.resolve(Path::new("w.edges")), Path::new("w.edges"));
     }
 }

@@ -7,9 +7,9 @@
 use serde::Deserialize;
 
 use crate::config::error::ConfigError;
-use crate::config::fault::Fault;
+use crate::config::fault::ConfigFault;
 use crate::config::overrides::{parts, set};
-use crate::config::source::{Place, Source};
+use crate::config::source::{ExperimentSource, Place};
 use crate::config::tree::{Entry, Node, Value};
 
 /// The most runs of a sweep.
@@ -31,7 +31,7 @@ struct Keys {
 /// The runs that the `sweep` entry asks for, in their order; a single run without variation if there is none.
 pub(crate) fn variations(
     sweep: Option<&Entry>,
-    source: &Source,
+    source: &ExperimentSource,
 ) -> Result<Vec<Variation>, ConfigError> {
     let Some(sweep) = sweep.filter(|sweep| sweep.value.value != Value::Null) else {
         return Ok(vec![Vec::new()]);
@@ -53,7 +53,7 @@ pub(crate) fn variations(
         product.saturating_mul(length as u128)
     });
     if runs > MOST_RUNS as u128 {
-        let fault = Fault::TooManyRuns {
+        let fault = ConfigFault::TooManyRuns {
             runs,
             most: MOST_RUNS,
         };
@@ -85,7 +85,7 @@ pub(crate) fn variations(
 pub(crate) fn run_of(
     tree: &Node,
     variation: &[Entry],
-    source: &Source,
+    source: &ExperimentSource,
 ) -> Result<Node, ConfigError> {
     let mut run = tree.clone();
     for entry in variation {
@@ -124,7 +124,7 @@ pub(crate) fn replaced<'a>(
 /// The paths of a grid, each with its values.
 fn grid_of<'a>(
     grid: &'a Entry,
-    source: &Source,
+    source: &ExperimentSource,
 ) -> Result<Vec<(&'a Entry, &'a [Node])>, ConfigError> {
     let needed = "dotted paths with lists of values, such as seed: [1, 2, 3]";
     let entries = grid
@@ -148,7 +148,7 @@ fn grid_of<'a>(
 }
 
 /// The cases, each with its paths and values.
-fn cases_of(cases: &Entry, source: &Source) -> Result<Vec<Variation>, ConfigError> {
+fn cases_of(cases: &Entry, source: &ExperimentSource) -> Result<Vec<Variation>, ConfigError> {
     let Value::List(items) = &cases.value.value else {
         return Err(wrong(
             &cases.value,
@@ -177,12 +177,18 @@ fn cases_of(cases: &Entry, source: &Source) -> Result<Vec<Variation>, ConfigErro
     items.iter().enumerate().map(case).collect()
 }
 
-fn wrong(node: &Node, needed: &str, place: Place, path: &str, source: &Source) -> ConfigError {
+fn wrong(
+    node: &Node,
+    needed: &str,
+    place: Place,
+    path: &str,
+    source: &ExperimentSource,
+) -> ConfigError {
     let found = match &node.value {
         Value::List(items) if items.is_empty() => "an empty list".to_owned(),
         _ => node.words(),
     };
-    Fault::WrongType {
+    ConfigFault::WrongType {
         found,
         needed: needed.to_owned(),
     }
@@ -194,7 +200,7 @@ mod tests {
     use super::*;
 
     fn runs(yaml: &str) -> Result<Vec<String>, ConfigError> {
-        let source = Source::new("e.yaml", yaml);
+        let source = ExperimentSource::new("e.yaml", yaml);
         let mut tree = Node::read(yaml, 0, 0).expect("the test is YAML");
         let sweep = tree.remove("sweep");
         let variations = variations(sweep.as_ref(), &source)?;
@@ -291,7 +297,7 @@ mod tests {
         };
         let sweep = |yaml: &str| {
             let tree = Node::read(yaml, 0, 0).expect("the test is YAML");
-            variations(tree.entry("sweep"), &Source::new("e.yaml", yaml))
+            variations(tree.entry("sweep"), &ExperimentSource::new("e.yaml", yaml))
                 .expect("the test is a sweep")
         };
         let grid = sweep("sweep: {grid: {topology: [ring, path]}}");

@@ -5,8 +5,8 @@ use serde::de::{
     self, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, VariantAccess, Visitor,
 };
 
-use crate::config::decode_error::{Unfit, owned};
-use crate::config::fault::Fault;
+use crate::config::decode_error::{DecodeError, owned};
+use crate::config::fault::ConfigFault;
 use crate::config::reader::Entries;
 use crate::config::source::Place;
 use crate::config::tree::{Node, Value};
@@ -20,7 +20,10 @@ pub(crate) struct Choice<'de> {
 
 impl<'de> Choice<'de> {
     /// The variant that `node` chooses out of `variants`.
-    pub(crate) fn of(node: &'de Node, variants: &'static [&'static str]) -> Result<Self, Unfit> {
+    pub(crate) fn of(
+        node: &'de Node,
+        variants: &'static [&'static str],
+    ) -> Result<Self, DecodeError> {
         match &node.value {
             Value::Text(name) => Ok(Self {
                 name,
@@ -35,7 +38,7 @@ impl<'de> Choice<'de> {
                 }),
                 several => {
                     let found = several.iter().map(|entry| entry.key.clone()).collect();
-                    let unfit = Unfit::new(Fault::OneChoice {
+                    let unfit = DecodeError::new(ConfigFault::OneChoice {
                         found,
                         known: owned(variants),
                     });
@@ -47,7 +50,7 @@ impl<'de> Choice<'de> {
             },
             _ => {
                 let needed = format!("one of {}", variants.join(", "));
-                let unfit = Unfit::new(Fault::WrongType {
+                let unfit = DecodeError::new(ConfigFault::WrongType {
                     found: node.words(),
                     needed,
                 });
@@ -62,11 +65,14 @@ impl<'de> Choice<'de> {
 }
 
 impl<'de> EnumAccess<'de> for Choice<'de> {
-    type Error = Unfit;
+    type Error = DecodeError;
     type Variant = Self;
 
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Unfit> {
-        let name: StrDeserializer<'de, Unfit> = self.name.into_deserializer();
+    fn variant_seed<V: DeserializeSeed<'de>>(
+        self,
+        seed: V,
+    ) -> Result<(V::Value, Self), DecodeError> {
+        let name: StrDeserializer<'de, DecodeError> = self.name.into_deserializer();
         let variant = seed
             .deserialize(name)
             .map_err(|unfit| unfit.at(self.name_place))?;
@@ -75,15 +81,15 @@ impl<'de> EnumAccess<'de> for Choice<'de> {
 }
 
 impl<'de> VariantAccess<'de> for Choice<'de> {
-    type Error = Unfit;
+    type Error = DecodeError;
 
     /// A variant without fields may also be written with none: `{logistic: {}}`.
-    fn unit_variant(self) -> Result<(), Unfit> {
+    fn unit_variant(self) -> Result<(), DecodeError> {
         match self.content.map(|content| (content, &content.value)) {
             None | Some((_, Value::Null)) => Ok(()),
             Some((_, Value::Map(entries))) if entries.is_empty() => Ok(()),
             Some((content, _)) => {
-                let unfit = Unfit::new(Fault::WrongType {
+                let unfit = DecodeError::new(ConfigFault::WrongType {
                     found: content.words(),
                     needed: "nothing".to_owned(),
                 });
@@ -92,7 +98,10 @@ impl<'de> VariantAccess<'de> for Choice<'de> {
         }
     }
 
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Unfit> {
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(
+        self,
+        seed: T,
+    ) -> Result<T::Value, DecodeError> {
         let read = match self.content {
             Some(content) if content.value != Value::Null => seed.deserialize(content),
             _ => seed.deserialize(Bare),
@@ -100,7 +109,11 @@ impl<'de> VariantAccess<'de> for Choice<'de> {
         read.map_err(|unfit| unfit.at(self.place()).below(self.name))
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, _length: usize, visitor: V) -> Result<V::Value, Unfit> {
+    fn tuple_variant<V: Visitor<'de>>(
+        self,
+        _length: usize,
+        visitor: V,
+    ) -> Result<V::Value, DecodeError> {
         self.newtype_variant_seed(Visit(visitor))
     }
 
@@ -108,7 +121,7 @@ impl<'de> VariantAccess<'de> for Choice<'de> {
         self,
         keys: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Unfit> {
+    ) -> Result<V::Value, DecodeError> {
         match self.content {
             Some(content) if content.value != Value::Null => content
                 .visit_map(Some(keys), visitor)
@@ -147,18 +160,18 @@ impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Visit<V> {
 struct Bare;
 
 impl<'de> Deserializer<'de> for Bare {
-    type Error = Unfit;
+    type Error = DecodeError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         visitor.visit_map(Entries::of(&[]))
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         visitor.visit_none()
     }
 
     /// A name is no map that may be left out.
-    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unfit> {
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         Err(de::Error::invalid_type(de::Unexpected::Unit, &visitor))
     }
 
@@ -173,7 +186,7 @@ mod tests {
     use super::*;
     use crate::config::error::ConfigError;
     use crate::config::reader::read;
-    use crate::config::source::Source;
+    use crate::config::source::ExperimentSource;
     use serde::Deserialize;
     use serde::de::DeserializeOwned;
 
@@ -201,7 +214,7 @@ mod tests {
     fn parse<T: DeserializeOwned>(yaml: &str) -> Result<T, ConfigError> {
         read(
             &Node::read(yaml, 0, 0).expect("the test is YAML"),
-            &Source::new("e.yaml", yaml),
+            &ExperimentSource::new("e.yaml", yaml),
         )
     }
 

@@ -7,11 +7,11 @@ use meshfold_topology::{Outside, Repair, Topology, TopologyError, Weights};
 use crate::config::brief::{brief, quoted};
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
-use crate::config::fault::Fault;
+use crate::config::fault::ConfigFault;
 use crate::config::fault_path;
 use crate::config::quantity::Quantity;
 use crate::config::run_config::RunConfig;
-use crate::network::{self, Clock, Links, NetworkError};
+use crate::network::{self, Clock, LinkModel, NetworkError};
 use crate::plan::failure_checks;
 use crate::plan::joint_union;
 use crate::plan::message_paths;
@@ -96,12 +96,14 @@ pub(crate) fn method(run: &Resolved<'_>) -> Result<(), ConfigError> {
     let method = algorithm.name();
     match (algorithm.overlay_use(), topology) {
         (OverlayUse::Clients | OverlayUse::Servers(_), None) => {
-            Err(run.error(Fault::OverlayNeeded { method }, "algorithm"))
+            Err(run.error(ConfigFault::OverlayNeeded { method }, "algorithm"))
         }
         (OverlayUse::Refused, Some(_)) => {
-            Err(run.error(Fault::OverlayRefused { method }, "topology"))
+            Err(run.error(ConfigFault::OverlayRefused { method }, "topology"))
         }
-        (_, None) if weights.is_some() => Err(run.error(Fault::WeightsWithoutOverlay, "weights")),
+        (_, None) if weights.is_some() => {
+            Err(run.error(ConfigFault::WeightsWithoutOverlay, "weights"))
+        }
         _ => own_weights(run),
     }
 }
@@ -179,7 +181,7 @@ fn stragglers(run: &Resolved<'_>) -> Result<(), ConfigError> {
 fn tells_speeds(config: &RunConfig) -> bool {
     let network = config.network.as_ref();
     network.is_some_and(|network| {
-        network.compute.is_some() || matches!(network.links, Links::Latency(_))
+        network.compute.is_some() || matches!(network.links, LinkModel::Latency(_))
     })
 }
 
@@ -323,15 +325,15 @@ pub(crate) fn network(
         let path = format!("network.{}", error.key());
         run.error(error, &path)
     };
-    if let Links::Trace(trace) = &network.links {
+    if let LinkModel::Trace(trace) = &network.links {
         let path = run.source.resolve(&trace.file);
         let read = trace.read(&path).map_err(|error| blame(run, error))?;
-        network.links = Links::Trace(read);
+        network.links = LinkModel::Trace(read);
         run.config.network = Some(network.clone());
     }
     let training = run.config.algorithm.training();
     let per_epoch = |shard: &usize| training.sgd.steps_on(Amount::Epochs(1), *shard);
-    let everyone = network::Population {
+    let everyone = network::NetworkNodes {
         steps_per_epoch: population
             .setting
             .shard_sizes
@@ -344,8 +346,8 @@ pub(crate) fn network(
     let clock = Clock::new(&network, &everyone, seed).map_err(|error| blame(run, error))?;
     message_paths::check(&run.config, population, planned, &clock).map_err(|fault| {
         let path = match &fault {
-            Fault::Network(error) => format!("network.{}", error.key()),
-            Fault::Topology(error) => fault_path::of_topology(error, run.choice("topology")),
+            ConfigFault::Network(error) => format!("network.{}", error.key()),
+            ConfigFault::Topology(error) => fault_path::of_topology(error, run.choice("topology")),
             _ => "network".to_owned(),
         };
         run.error(fault, &path)

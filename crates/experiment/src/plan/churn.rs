@@ -4,10 +4,10 @@ use meshfold_topology::protocol::Churn;
 
 use crate::config::error::ConfigError;
 use crate::config::experiment::{take_sweep, values};
-use crate::config::fault::Fault;
+use crate::config::fault::ConfigFault;
 use crate::config::label::{in_words, joined};
 use crate::config::reader;
-use crate::config::source::Source;
+use crate::config::source::ExperimentSource;
 use crate::config::sweep;
 use crate::plan::memory;
 
@@ -47,7 +47,7 @@ impl ChurnRun {
 /// [`ConfigError`] of the first value that is at fault, pointing at where it was written.
 ///
 /// ```
-/// use meshfold_experiment::{Source, plan_churn};
+/// use meshfold_experiment::{ExperimentSource, plan_churn};
 ///
 /// let yaml = "
 /// nodes: 300
@@ -55,15 +55,15 @@ impl ChurnRun {
 /// events: [{at_seconds: 5, fail: {share: 0.3}}]
 /// until_seconds: 30
 /// ";
-/// let runs = plan_churn(&Source::new("churn.yaml", yaml))?;
+/// let runs = plan_churn(&ExperimentSource::new("churn.yaml", yaml))?;
 /// assert_eq!(runs[0].churn.timeout_seconds, 3.0);
 ///
-/// let error = plan_churn(&Source::new("churn.yaml", yaml.replace("0.3", "1.3"))).unwrap_err();
+/// let error = plan_churn(&ExperimentSource::new("churn.yaml", yaml.replace("0.3", "1.3"))).unwrap_err();
 /// assert_eq!(error.to_string(), "events.0.fail.share is 1.3, needed a share above 0 and below 1");
 /// assert_eq!(error.line(), Some(4));
 /// # Ok::<(), meshfold_experiment::ConfigError>(())
 /// ```
-pub fn plan_churn(source: &Source) -> Result<Vec<ChurnRun>, ConfigError> {
+pub fn plan_churn(source: &ExperimentSource) -> Result<Vec<ChurnRun>, ConfigError> {
     let mut base = values(source)?;
     let variations = take_sweep(&mut base, source)?;
     let mut runs = Vec::new();
@@ -76,7 +76,7 @@ pub fn plan_churn(source: &Source) -> Result<Vec<ChurnRun>, ConfigError> {
             .collect();
         if let Err(error) = churn.check() {
             let place = tree.locate(&error.setting);
-            let fault = Fault::from(error);
+            let fault = ConfigFault::from(error);
             return Err(fault.at(source, place, "").in_run(&variation));
         }
         if let Some(fault) = too_large(&churn, memory::available()) {
@@ -89,7 +89,7 @@ pub fn plan_churn(source: &Source) -> Result<Vec<ChurnRun>, ConfigError> {
 }
 
 /// What is wrong with a simulation that needs more than the `available` bytes.
-fn too_large(churn: &Churn, available: Option<u64>) -> Option<Fault> {
+fn too_large(churn: &Churn, available: Option<u64>) -> Option<ConfigFault> {
     let joins = churn.events.iter().filter_map(|event| event.join);
     let nodes = joins.fold(churn.nodes, |nodes, join| nodes.saturating_add(join.count));
     // Neighbours, and messages on their way, of each node on each ring.
@@ -97,7 +97,7 @@ fn too_large(churn: &Churn, available: Option<u64>) -> Option<Fault> {
         .saturating_mul(churn.spaces as u64 + 1)
         .saturating_mul(NODE_BYTES);
     let available = available.filter(|available| needed > *available)?;
-    Some(Fault::ChurnMemory {
+    Some(ConfigFault::ChurnMemory {
         nodes,
         spaces: churn.spaces,
         needed,
@@ -123,13 +123,13 @@ until_seconds: 20
 ";
 
     fn refused(yaml: &str) -> (String, Option<usize>) {
-        let error = plan_churn(&Source::new("c.yaml", yaml)).unwrap_err();
+        let error = plan_churn(&ExperimentSource::new("c.yaml", yaml)).unwrap_err();
         (error.to_string(), error.line())
     }
 
     #[test]
     fn a_file_is_read_with_its_overrides_and_its_sweep() {
-        let source = Source::new("c.yaml", YAML)
+        let source = ExperimentSource::new("c.yaml", YAML)
             .with_overrides(["seed=7", "sweep.grid.events.1.fail.share=[0.2, 0.4]"]);
         let runs = plan_churn(&source).unwrap();
         let labels: Vec<String> = runs.iter().map(ChurnRun::label).collect();
@@ -142,7 +142,7 @@ until_seconds: 20
 
     #[test]
     fn a_simulation_beyond_the_memory_is_refused_with_the_figure() {
-        let runs = plan_churn(&Source::new("c.yaml", YAML)).unwrap();
+        let runs = plan_churn(&ExperimentSource::new("c.yaml", YAML)).unwrap();
         // 22 nodes, two of which join later, on two rings.
         let needed = 22 * 3 * NODE_BYTES;
         assert!(too_large(&runs[0].churn, Some(needed)).is_none());
@@ -156,8 +156,8 @@ until_seconds: 20
 
     #[test]
     fn what_is_written_out_reads_as_the_same() {
-        let runs = plan_churn(&Source::new("c.yaml", YAML)).unwrap();
-        let again = plan_churn(&Source::new("c.yaml", runs[0].to_yaml())).unwrap();
+        let runs = plan_churn(&ExperimentSource::new("c.yaml", YAML)).unwrap();
+        let again = plan_churn(&ExperimentSource::new("c.yaml", runs[0].to_yaml())).unwrap();
         assert_eq!(runs, again);
     }
 

@@ -3,7 +3,7 @@
 use meshfold_algorithms::{Pair, Reach};
 use meshfold_topology::{Overlay, Repair};
 
-use crate::config::fault::Fault;
+use crate::config::fault::ConfigFault;
 use crate::config::run_config::RunConfig;
 use crate::network::Clock;
 use crate::plan::joint_union::{MOST_OVERLAYS, MOST_PARTS};
@@ -18,14 +18,14 @@ use crate::plan::population::Population;
 /// Whoever may take part counts, also if no round of this run happens to draw it.
 ///
 /// # Errors
-/// [`Fault::Network`] for the first edge without a bandwidth; [`Fault::Topology`] if an overlay of a later round cannot be
+/// [`ConfigFault::Network`] for the first edge without a bandwidth; [`ConfigFault::Topology`] if an overlay of a later round cannot be
 /// built.
 pub(crate) fn check(
     config: &RunConfig,
     population: &Population,
     planned: Option<&PlannedOverlay>,
     clock: &Clock,
-) -> Result<(), Fault> {
+) -> Result<(), ConfigFault> {
     if !clock.is_by_edge() {
         return Ok(());
     }
@@ -57,7 +57,7 @@ fn of_overlays(
     planned: &PlannedOverlay,
     clock: &Clock,
     first: u32,
-) -> Result<(), Fault> {
+) -> Result<(), ConfigFault> {
     let (topology, nodes) = (&planned.topology, planned.overlay.nodes());
     let of = |overlay: &Overlay| {
         let edges = overlay.edges();

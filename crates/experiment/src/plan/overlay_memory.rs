@@ -4,7 +4,7 @@ use meshfold_algorithms::{OverlayUse, Policy};
 use meshfold_topology::{OverlaySize, Topology, Weights};
 
 use crate::config::error::ConfigError;
-use crate::config::fault::Fault;
+use crate::config::fault::ConfigFault;
 use crate::config::run_config::RunConfig;
 use crate::plan::memory;
 use crate::plan::planned_overlay::PlannedOverlay;
@@ -21,44 +21,42 @@ const LITTLE: u64 = 16 << 20;
 /// Checks that an overlay of `nodes` nodes can be built in the memory that is left, before any of it is built.
 ///
 /// # Errors
-/// [`Fault::OverlayMemory`], with what is needed and what is left.
+/// [`ConfigFault::OverlayMemory`], with what is needed and what is left.
 pub fn check_overlay_memory(
     topology: &Topology,
     weights: &Weights,
     nodes: usize,
 ) -> Result<(), ConfigError> {
     let size = topology.size(nodes);
-    check(size, weights, memory::available()).map_err(Fault::nowhere)
+    check(size, weights, memory::available()).map_err(ConfigFault::nowhere)
 }
 
 /// Checks that an overlay of this size can be built with `available` bytes.
 ///
 /// # Errors
-/// [`Fault::OverlayMemory`].
+/// [`ConfigFault::OverlayMemory`].
 pub(crate) fn check(
     size: OverlaySize,
     weights: &Weights,
     available: Option<u64>,
-) -> Result<(), Fault> {
+) -> Result<(), ConfigFault> {
     let needed = size.building_bytes(weights);
     match available.filter(|available| needed > LITTLE.max(*available)) {
-        Some(available) => Err(Fault::overlay_memory(size, needed, available)),
+        Some(available) => Err(ConfigFault::overlay_memory(size, needed, available)),
         None => Ok(()),
     }
 }
 
 /// Estimate in bytes of the most memory that building the overlay and computing its figures took.
-pub(crate) fn while_planned(planned: &PlannedOverlay, config: &RunConfig) -> u64 {
-    let weights = config.weights.clone().unwrap_or_default();
+pub(crate) fn while_planned(planned: &PlannedOverlay) -> u64 {
     let size = planned.topology.size(planned.overlay.nodes());
-    size.building_bytes(&weights)
+    size.building_bytes(&planned.weights)
 }
 
 /// Estimate in bytes of what the page about the run takes for the overlay.
-pub(crate) fn of_the_page(planned: &PlannedOverlay, config: &RunConfig) -> u64 {
-    let weights = config.weights.clone().unwrap_or_default();
+pub(crate) fn of_the_page(planned: &PlannedOverlay) -> u64 {
     let size = planned.topology.size(planned.overlay.nodes());
-    size.page_bytes(&weights)
+    size.page_bytes(&planned.weights)
 }
 
 /// Estimate in bytes of what a run holds in a round: the overlay as it was planned with its weights; those of a schedule; what
@@ -71,7 +69,7 @@ pub(crate) fn held(planned: &PlannedOverlay, config: &RunConfig) -> u64 {
     let size = planned.topology.size(planned.overlay.nodes());
     let of_a_round = planned.topology.varies().then(|| Held {
         arcs: size.arcs() as u64,
-        weights: size.weights(&config.weights.clone().unwrap_or_default()) as u64,
+        weights: size.weights(&planned.weights) as u64,
     });
     let most_edges = (planned.overlay.edge_count() as u64).max(size.edges as u64);
     let all_arcs = most_edges.saturating_mul(2);
@@ -87,10 +85,7 @@ pub(crate) fn held(planned: &PlannedOverlay, config: &RunConfig) -> u64 {
     let fails = !config.failures.0.is_empty();
     let policy = config.stragglers.as_ref();
     let policy = policy.map(|some| some.policy.unwrap_or(config.algorithm.policy()));
-    let keeps_means = !matches!(
-        config.weights,
-        Some(Weights::Laplacian(_) | Weights::Random(_))
-    );
+    let keeps_means = !matches!(planned.weights, Weights::Laplacian(_) | Weights::Random(_));
     // Whoever is left of a complete overlay shares one row of weights, unless edges are lost or weights are kept.
     let left = match loses_edges || !keeps_means {
         true => every_one,

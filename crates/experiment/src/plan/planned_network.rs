@@ -7,7 +7,7 @@ use meshfold_engine::{Model, Network, OwnModels};
 
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
-use crate::config::fault::Fault;
+use crate::config::fault::ConfigFault;
 use crate::config::fault_path;
 use crate::plan::planner::json;
 
@@ -48,7 +48,7 @@ fn network(
     if let Model::Own(name) = &run.config.model
         && own_models.get(name).is_none()
     {
-        let fault = Fault::OwnModel {
+        let fault = ConfigFault::OwnModel {
             name: name.clone(),
             known: own_models.names().map(str::to_owned).collect(),
         };

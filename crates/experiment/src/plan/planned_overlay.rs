@@ -29,6 +29,8 @@ pub struct PlannedOverlay {
     pub topology: Topology,
     /// Who exchanges with whom.
     pub overlay: Arc<Overlay>,
+    /// The rule of its mixing weights.
+    pub weights: Weights,
     /// The mixing matrix `W` of the weights on it.
     pub matrix: Arc<MixingMatrix>,
     /// Its figures, as `overlay.json` has them.
@@ -249,7 +251,7 @@ impl Overlays {
         if let Some(known) = self.by_edges.get(&key) {
             return Ok(Some(Arc::clone(known)));
         }
-        let planned = planned(topology, &weights, built, population);
+        let planned = planned(topology, weights, built, population);
         let planned = Arc::new(planned.map_err(|error| blame(run, error))?);
         self.by_edges.insert(key, Arc::clone(&planned));
         if fixed {
@@ -304,15 +306,16 @@ fn read_edges(
 
 fn planned(
     topology: Topology,
-    weights: &Weights,
+    weights: Weights,
     built: Built,
     population: &Population,
 ) -> Result<PlannedOverlay, TopologyError> {
-    let (summary, spectrum) = OverlaySummary::new(&built.overlay, weights, &built.matrix)?;
+    let (summary, spectrum) = OverlaySummary::new(&built.overlay, &weights, &built.matrix)?;
     Ok(PlannedOverlay {
-        schedule: schedule(&topology, weights, population)?,
+        schedule: schedule(&topology, &weights, population)?,
         cliques: CliqueSummary::of(&built.overlay, population),
         topology,
+        weights,
         overlay: Arc::new(built.overlay),
         matrix: Arc::new(built.matrix),
         summary,

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
-use crate::config::fault::Fault;
+use crate::config::fault::ConfigFault;
 use crate::config::fault_path;
 use crate::config::id::run_id;
 use crate::config::quantity::Quantity;
@@ -155,15 +155,15 @@ impl<'a> Planner<'a> {
                 .map_or(0, |planned| overlay_memory::held(planned, config)),
             planning_bytes: overlay
                 .as_ref()
-                .map_or(0, |planned| overlay_memory::while_planned(planned, config)),
+                .map_or(0, |planned| overlay_memory::while_planned(planned)),
             page_bytes: overlay
                 .as_ref()
-                .map_or(0, |planned| overlay_memory::of_the_page(planned, config)),
+                .map_or(0, |planned| overlay_memory::of_the_page(planned)),
             working_bytes: self.working_bytes(config, &network, (&partition, test), &outline),
         }
         .bytes();
         if let Some(available) = self.available.filter(|available| memory_bytes > *available) {
-            let fault = Fault::Memory {
+            let fault = ConfigFault::Memory {
                 rows: rows.count,
                 parameters,
                 needed: memory_bytes,

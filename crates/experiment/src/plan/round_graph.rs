@@ -23,7 +23,7 @@ struct Whole {
 
 /// What is left of it after failures.
 #[derive(Debug)]
-pub(crate) struct Links {
+pub(crate) struct RoundGraph {
     /// The overlay among whom is alive, if the method uses one.
     pub(crate) overlay: Option<Arc<Overlay>>,
     /// Its weights.
@@ -40,20 +40,20 @@ pub(crate) struct Links {
 
 /// The connections of a run, round by round.
 #[derive(Debug)]
-pub(crate) struct Connections<'a> {
+pub(crate) struct RoundGraphs<'a> {
     plan: &'a RunPlan,
     whole: Option<(u64, Arc<Whole>)>,
-    links: Option<((u64, u64), Links)>,
-    /// The links of a round in which stragglers are dropped.
-    without_stragglers: Option<Links>,
+    graph: Option<((u64, u64), RoundGraph)>,
+    /// The graph of a round in which stragglers are dropped.
+    without_stragglers: Option<RoundGraph>,
 }
 
-impl<'a> Connections<'a> {
+impl<'a> RoundGraphs<'a> {
     pub(crate) fn new(plan: &'a RunPlan) -> Self {
         Self {
             plan,
             whole: None,
-            links: None,
+            graph: None,
             without_stragglers: None,
         }
     }
@@ -61,17 +61,17 @@ impl<'a> Connections<'a> {
     /// Which clients are alive in `round`, `[N]`; before the first round those of the first.
     ///
     /// # Errors
-    /// As [`Connections::in_round`].
+    /// As [`RoundGraphs::in_round`].
     pub(crate) fn alive(&mut self, round: usize) -> Result<&[bool], TopologyError> {
         self.update(round.max(1))?;
-        Ok(self.links.as_ref().map_or(&[], |(_, links)| &links.alive))
+        Ok(self.graph.as_ref().map_or(&[], |(_, graph)| &graph.alive))
     }
 
     /// Parts that the overlay of `round` falls into, the dead left out, where it may be another than the planned one; before
     /// the first round that of the first. Stragglers count as linked.
     ///
     /// # Errors
-    /// As [`Connections::in_round`].
+    /// As [`RoundGraphs::in_round`].
     pub(crate) fn components(&mut self, round: usize) -> Result<Option<usize>, TopologyError> {
         let planned = self.plan.overlay.as_ref();
         let changes = planned.is_some_and(|planned| planned.topology.varies());
@@ -80,10 +80,10 @@ impl<'a> Connections<'a> {
         }
         self.update(round.max(1))?;
         let of_clients = self.are_clients();
-        let links = self.links.as_ref().map(|(_, links)| links);
-        Ok(links.and_then(|links| {
-            let overlay = links.overlay.as_ref()?;
-            let lives = |part: &Vec<u32>| !of_clients || links.alive[part[0] as usize];
+        let graph = self.graph.as_ref().map(|(_, graph)| graph);
+        Ok(graph.and_then(|graph| {
+            let overlay = graph.overlay.as_ref()?;
+            let lives = |part: &Vec<u32>| !of_clients || graph.alive[part[0] as usize];
             Some(
                 overlay
                     .components()
@@ -98,18 +98,18 @@ impl<'a> Connections<'a> {
     /// first round those of the first.
     ///
     /// # Errors
-    /// As [`Connections::in_round`].
+    /// As [`RoundGraphs::in_round`].
     pub(crate) fn clique_skew(&mut self, round: usize) -> Result<Option<[f64; 2]>, TopologyError> {
         self.update(round.max(1))?;
         let overlay = self
-            .links
+            .graph
             .as_ref()
-            .and_then(|(_, links)| links.overlay.as_deref());
+            .and_then(|(_, graph)| graph.overlay.as_deref());
         let cliques = overlay.and_then(|overlay| CliqueSummary::of(overlay, &self.plan.population));
         Ok(cliques.and_then(|cliques| cliques.skew))
     }
 
-    /// The links of `round`; `lag` drops stragglers from those of methods in which every client trains its own row.
+    /// The graph of `round`; `lag` drops stragglers from those of methods in which every client trains its own row.
     ///
     /// # Errors
     /// [`TopologyError`] if a schedule's overlay cannot be drawn.
@@ -119,34 +119,34 @@ impl<'a> Connections<'a> {
         lag: Option<&Lag<'_>>,
         learner: &Learner,
         training: &Training,
-    ) -> Result<&Links, TopologyError> {
+    ) -> Result<&RoundGraph, TopologyError> {
         self.update(round)?;
         self.without_stragglers = match lag {
             Some(lag) if lag.policy != Policy::Partial => self.drop(lag, learner, training)?,
             _ => None,
         };
-        let usual = self.links.as_ref().map(|(_, links)| links);
+        let usual = self.graph.as_ref().map(|(_, graph)| graph);
         Ok(self
             .without_stragglers
             .as_ref()
             .or(usual)
-            .expect("the links were made for this round"))
+            .expect("the graph were made for this round"))
     }
 
     /// The overlay of `round` and its weights, before stragglers are dropped; `None` if the method uses none.
     ///
     /// # Errors
-    /// As [`Connections::in_round`].
+    /// As [`RoundGraphs::in_round`].
     pub(crate) fn exchanged(
         &mut self,
         round: usize,
     ) -> Result<Option<(&Overlay, &MixingMatrix)>, TopologyError> {
         self.update(round)?;
-        let links = self.links.as_ref().map(|(_, links)| links);
-        Ok(links.and_then(|links| links.overlay.as_deref().zip(links.matrix.as_deref())))
+        let graph = self.graph.as_ref().map(|(_, graph)| graph);
+        Ok(graph.and_then(|graph| graph.overlay.as_deref().zip(graph.matrix.as_deref())))
     }
 
-    /// What tells the links of `round` from others: the draw of the overlay and that of the failures.
+    /// What tells the graph of `round` from others: the draw of the overlay and that of the failures.
     pub(crate) fn key(&self, round: usize) -> (u64, u64) {
         let draw = self.plan.overlay.as_ref().map_or(0, |planned| {
             planned
@@ -157,14 +157,14 @@ impl<'a> Connections<'a> {
         (draw, self.plan.config.failures.draw_key(round))
     }
 
-    /// Makes the links of `round` unless they are those of the round before.
+    /// Makes the graph of `round` unless they are those of the round before.
     fn update(&mut self, round: usize) -> Result<(), TopologyError> {
         let key = self.key(round);
-        if self.links.as_ref().is_some_and(|(known, _)| *known == key) {
+        if self.graph.as_ref().is_some_and(|(known, _)| *known == key) {
             return Ok(());
         }
         let whole = self.whole(round, key.0)?;
-        self.links = Some((key, self.after_failures(round, whole.as_deref())?));
+        self.graph = Some((key, self.after_failures(round, whole.as_deref())?));
         Ok(())
     }
 
@@ -179,8 +179,8 @@ impl<'a> Connections<'a> {
             return Ok(Some(Arc::clone(whole)));
         }
         let whole = if planned.topology.varies() {
-            let weights = self.weights();
-            let drawn = built(&planned.topology, &weights, &self.plan.population, round)?;
+            let weights = &planned.weights;
+            let drawn = built(&planned.topology, weights, &self.plan.population, round)?;
             let frozen = drawn.outside == Outside::Frozen;
             let working = drawn.members.iter().map(|member| *member || !frozen);
             Whole {
@@ -201,7 +201,11 @@ impl<'a> Connections<'a> {
     }
 
     /// What failures leave of `whole` in `round`.
-    fn after_failures(&self, round: usize, whole: Option<&Whole>) -> Result<Links, TopologyError> {
+    fn after_failures(
+        &self,
+        round: usize,
+        whole: Option<&Whole>,
+    ) -> Result<RoundGraph, TopologyError> {
         let config = &self.plan.config;
         let draw = failure_checks::draws(config.seed);
         let clients = self.plan.clients;
@@ -215,7 +219,7 @@ impl<'a> Connections<'a> {
             .map(|client| alive[client] && frozen.is_none_or(|working| working[client]))
             .collect();
         let Some(whole) = whole else {
-            return Ok(Links {
+            return Ok(RoundGraph {
                 overlay: None,
                 matrix: None,
                 mixing: None,
@@ -229,7 +233,7 @@ impl<'a> Connections<'a> {
             broken = edges_alone(&config.failures).at(round, &whole.overlay, &draw);
         }
         let (overlay, matrix) = self.left(round, whole, &broken)?;
-        Ok(Links {
+        Ok(RoundGraph {
             mixing: Some(Mixing::new(&matrix)),
             overlay: Some(overlay),
             matrix: Some(matrix),
@@ -268,19 +272,19 @@ impl<'a> Connections<'a> {
         Ok((Arc::new(surviving), Arc::new(matrix)))
     }
 
-    /// The links of the round without its stragglers; `None` if nobody falls behind.
+    /// The graph of the round without its stragglers; `None` if nobody falls behind.
     fn drop(
         &self,
         lag: &Lag<'_>,
         learner: &Learner,
         training: &Training,
-    ) -> Result<Option<Links>, TopologyError> {
-        let Some((_, links)) = &self.links else {
+    ) -> Result<Option<RoundGraph>, TopologyError> {
+        let Some((_, graph)) = &self.graph else {
             return Ok(None);
         };
         let amount = training.local.amount();
         let busy: Vec<u32> = (0..)
-            .zip(&links.working)
+            .zip(&graph.working)
             .filter(|(_, working)| **working)
             .map(|(client, _)| client)
             .collect();
@@ -299,38 +303,38 @@ impl<'a> Connections<'a> {
             })
             .collect();
         let fates = lag.fates(&work);
-        let mut working = links.working.clone();
+        let mut working = graph.working.clone();
         for (client, fate) in busy.iter().zip(fates) {
             working[*client as usize] = fate.of(amount) != Amount::Idle;
         }
-        if working == links.working {
+        if working == graph.working {
             return Ok(None);
         }
         let in_time: Vec<bool> = working
             .iter()
-            .zip(&links.working)
+            .zip(&graph.working)
             .map(|(now, before)| *now || !before)
             .collect();
-        self.without(links, working, &in_time, lag.policy).map(Some)
+        self.without(graph, working, &in_time, lag.policy).map(Some)
     }
 
-    /// `links` without the messages of clients that are not `in_time`.
+    /// `graph` without the messages of clients that are not `in_time`.
     fn without(
         &self,
-        links: &Links,
+        graph: &RoundGraph,
         working: Vec<bool>,
         in_time: &[bool],
         policy: Policy,
-    ) -> Result<Links, TopologyError> {
-        let mut left = Links {
+    ) -> Result<RoundGraph, TopologyError> {
+        let mut left = RoundGraph {
             overlay: None,
             matrix: None,
             mixing: None,
-            alive: links.alive.clone(),
-            gone: links.gone.clone(),
+            alive: graph.alive.clone(),
+            gone: graph.gone.clone(),
             working,
         };
-        let (Some(overlay), Some(matrix)) = (&links.overlay, &links.matrix) else {
+        let (Some(overlay), Some(matrix)) = (&graph.overlay, &graph.matrix) else {
             return Ok(left);
         };
         let surviving = match policy {
@@ -349,8 +353,11 @@ impl<'a> Connections<'a> {
         self.plan.config.algorithm.overlay_use() == OverlayUse::Clients
     }
 
-    fn weights(&self) -> Weights {
-        self.plan.config.weights.clone().unwrap_or_default()
+    fn weights(&self) -> &'a Weights {
+        let planned = self.plan.overlay.as_ref();
+        &planned
+            .expect("only a planned overlay is mixed over")
+            .weights
     }
 }
 
@@ -365,7 +372,7 @@ fn edges_alone(failures: &Failures) -> Failures {
     edges
 }
 
-/// Whether the course, and not the method, drops the stragglers.
+/// Whether the run, and not the method, drops the stragglers.
 pub(crate) fn drops_rows(lagging: Lagging, kind: RowKind) -> bool {
     lagging == Lagging::Clients && kind == RowKind::Client
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use meshfold_topology::{Spectrum, TopologyError};
 
 use crate::plan::planned_overlay::PlannedOverlay;
-use crate::plan::round_graph::Connections;
+use crate::plan::round_graph::RoundGraphs;
 use crate::plan::run_plan::RunPlan;
 
 /// Nodes of all the overlays that are looked at, at least one: eigenvalues cost their cube.
@@ -38,21 +38,20 @@ pub(crate) fn warning(plan: &RunPlan) -> Result<Option<String>, TopologyError> {
     if !changes || method.unstable_at(-1.0).is_none() {
         return Ok(None);
     }
-    let weights = plan.config.weights.clone().unwrap_or_default();
     let most = (MOST_NODES / planned.overlay.nodes()).clamp(1, MOST_OVERLAYS);
-    let (mut connections, mut seen) = (Connections::new(plan), HashSet::new());
+    let (mut graphs, mut seen) = (RoundGraphs::new(plan), HashSet::new());
     for round in looked_at(plan, planned) {
         if seen.len() == most {
             break;
         }
-        let key = connections.key(round);
+        let key = graphs.key(round);
         if !seen.insert(key) {
             continue;
         }
-        let Some((overlay, matrix)) = connections.exchanged(round)? else {
+        let Some((overlay, matrix)) = graphs.exchanged(round)? else {
             return Ok(None);
         };
-        let lambda_n = Spectrum::of(overlay, &weights, matrix)?.lambda_n;
+        let lambda_n = Spectrum::of(overlay, &planned.weights, matrix)?.lambda_n;
         if let Some(fault) = method.unstable_at(lambda_n) {
             return Ok(Some(format!("in round {round} {fault}")));
         }

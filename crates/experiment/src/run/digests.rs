@@ -145,7 +145,7 @@ fn of_other_examples<'a>(plans: &'a [RunPlan], reports: &[RunReport]) -> Vec<&'a
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::source::Source;
+    use crate::config::source::ExperimentSource;
     use crate::results::run_folder::Done;
     use meshfold_data::DataFolder;
 
@@ -190,7 +190,7 @@ sweep: {grid: {seed: [1, 2, 3]}}
 
     #[test]
     fn skipped_runs_are_compared_with_runs_that_read_the_same_dataset() {
-        let source = Source::new("tiny.yaml", YAML);
+        let source = ExperimentSource::new("tiny.yaml", YAML);
         let plans = crate::plan::plan(&source, &DataFolder::new("unused")).unwrap();
         let found = |reports: &[RunReport]| -> Vec<String> {
             let found = of_other_examples(&plans, reports).into_iter();

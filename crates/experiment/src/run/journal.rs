@@ -8,7 +8,7 @@ use meshfold_data::{Features, Splits};
 
 use crate::config::edge_list;
 use crate::config::run_config::{self, RunConfig};
-use crate::config::source::Source;
+use crate::config::source::ExperimentSource;
 use crate::files::whole_file::remove_leftovers;
 use crate::plan::run_plan::RunPlan;
 use crate::results::clients::ClientScores;
@@ -20,7 +20,7 @@ use crate::run::checkpoint::{Checkpoint, CheckpointFile, Origin, Saved};
 use crate::run::digests::{DataDigests, name_of};
 use crate::run::ending::{Ending, RunReport};
 use crate::run::environment::Environment;
-use crate::run::run_state::Course;
+use crate::run::run_state::RunState;
 use crate::run::summing_up;
 
 /// Scores of all evaluations, until `clients.parquet` is made of them.
@@ -127,15 +127,15 @@ impl<'a> Journal<'a> {
         &self.origin.data
     }
 
-    /// Brings `course` to the checkpoint, if there is one that fits and its records are unchanged. Records after it are cut
+    /// Brings `state` to the checkpoint, if there is one that fits and its records are unchanged. Records after it are cut
     /// off; without a checkpoint all are. Returns the round of the checkpoint.
-    pub(crate) fn resume(&mut self, course: &mut Course<'_>) -> Result<Option<usize>, RunError> {
+    pub(crate) fn resume(&mut self, state: &mut RunState<'_>) -> Result<Option<usize>, RunError> {
         if let Some(found) = self.found.take() {
-            let misfit = course.misfit(&found);
+            let misfit = state.misfit(&found);
             match misfit.map_or_else(|| self.keep(&found.saved), |misfit| Ok(Some(misfit)))? {
                 None => {
                     self.saved = Some(found.saved.round);
-                    course.restore(found)?;
+                    state.restore(found)?;
                     return Ok(self.saved);
                 }
                 Some(reason) => self.checkpoint.report(&reason),
@@ -189,29 +189,29 @@ impl<'a> Journal<'a> {
     }
 
     /// Judges the models and writes the record.
-    pub(crate) fn record(&mut self, course: &mut Course<'_>) -> Result<&Record, RunError> {
-        let (record, verdict) = course.evaluate()?;
+    pub(crate) fn record(&mut self, state: &mut RunState<'_>) -> Result<&Record, RunError> {
+        let (record, verdict) = state.evaluate()?;
         self.clients.append(record.round, verdict.scores())?;
         self.metrics.append(&record)?;
         Ok(self.records.push_mut(record))
     }
 
     /// Writes a checkpoint if one is due. After the last round it is written only if it is to be kept.
-    pub(crate) fn save_if_due(&mut self, course: &Course<'_>) -> Result<(), RunError> {
+    pub(crate) fn save_if_due(&mut self, state: &RunState<'_>) -> Result<(), RunError> {
         let config = &self.plan.config;
-        let is_due = |checkpoint: &run_config::Checkpoint| match course.round() == config.rounds {
+        let is_due = |checkpoint: &run_config::Checkpoint| match state.round() == config.rounds {
             true => checkpoint.keep,
-            false => course.round().is_multiple_of(checkpoint.every.max(1)),
+            false => state.round().is_multiple_of(checkpoint.every.max(1)),
         };
         match config.checkpoint.as_ref().is_some_and(is_due) {
-            true => self.save(course),
+            true => self.save(state),
             false => Ok(()),
         }
     }
 
     /// Writes a checkpoint, unless none are asked for or no round is done.
-    pub(crate) fn save(&mut self, course: &Course<'_>) -> Result<(), RunError> {
-        let round = course.round();
+    pub(crate) fn save(&mut self, state: &RunState<'_>) -> Result<(), RunError> {
+        let round = state.round();
         if self.plan.config.checkpoint.is_none() || round == 0 || self.saved == Some(round) {
             return Ok(());
         }
@@ -222,12 +222,12 @@ impl<'a> Journal<'a> {
             round,
             records: self.records.len(),
             written: self.written(),
-            totals: course.totals(),
-            learner: course.learner_state(),
-            numbers: course.numbers(),
-            iterates: *course.practice().weights(),
+            totals: state.totals(),
+            learner: state.learner_state(),
+            numbers: state.numbers(),
+            iterates: *state.theory().weights(),
         };
-        self.checkpoint.save(&saved, &course.stacks())?;
+        self.checkpoint.save(&saved, &state.stacks())?;
         self.saved = Some(round);
         Ok(())
     }
@@ -235,14 +235,14 @@ impl<'a> Journal<'a> {
     /// Writes what the run came to. `DONE` comes after everything that it vouches for.
     pub(crate) fn end(
         mut self,
-        course: &Course<'_>,
+        state: &RunState<'_>,
         ending: Ending,
         resumed_from: Option<usize>,
     ) -> Result<RunReport, RunError> {
         let folder = &self.folder;
         self.clients
-            .write_table(&folder.file(TABLE), course.row_kind())?;
-        let totals = course.totals();
+            .write_table(&folder.file(TABLE), state.row_kind())?;
+        let totals = state.totals();
         let seconds = Seconds {
             rounds: totals.round_seconds,
             judging: totals.judging_seconds,
@@ -291,7 +291,7 @@ pub(crate) fn tidy(folder: &RunFolder) {
         return;
     };
     let text = std::fs::read_to_string(folder.file(CONFIG)).unwrap_or_default();
-    let config = RunConfig::read(&Source::new(CONFIG, text));
+    let config = RunConfig::read(&ExperimentSource::new(CONFIG, text));
     let is_whole = folder.done().is_some() && folder.file(TABLE).is_file();
     // What cannot be removed does no harm.
     if is_whole && is_left[0] {
@@ -320,7 +320,7 @@ rounds: 5
 ";
 
     fn plan() -> RunPlan {
-        let source = Source::new("tiny.yaml", YAML);
+        let source = ExperimentSource::new("tiny.yaml", YAML);
         let mut plans = crate::plan::plan(&source, &DataFolder::new("unused")).unwrap();
         plans.remove(0)
     }

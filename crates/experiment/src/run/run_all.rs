@@ -13,7 +13,7 @@ use meshfold_engine::Device;
 
 use crate::config::id::run_id;
 use crate::config::run_config::RunConfig;
-use crate::config::source::Source;
+use crate::config::source::ExperimentSource;
 use crate::plan::memory;
 use crate::plan::run_plan::RunPlan;
 use crate::results::RecordedRun;
@@ -28,7 +28,7 @@ use crate::run::observer::Observer;
 use crate::run::{RunOptions, run, skip};
 
 /// Whoever has runs carried out: it gives them their examples and is told how they go. It is called from several threads.
-pub trait Attendant: Sync {
+pub trait RunHost: Sync {
     /// What ends all runs: an error that concerns them all, or one of its own.
     type Error: From<RunError> + Send;
 
@@ -60,13 +60,13 @@ pub trait Attendant: Sync {
 ///
 /// # Errors
 /// [`RunError::Name`] and [`RunError::Folder`] before any run begins, if there can be no results. Later the first error of the
-/// `attendant`: no further run begins then, and those in progress end after their round, as if `stop` had asked them to.
-pub fn run_all<A: Attendant>(
+/// `host`: no further run begins then, and those in progress end after their round, as if `stop` had asked them to.
+pub fn run_all<A: RunHost>(
     plans: &[RunPlan],
     options: &RunOptions,
     at_once: usize,
     stop: &AtomicBool,
-    attendant: &A,
+    host: &A,
 ) -> Result<Vec<RunReport>, A::Error> {
     prepare(plans, options)?;
     let queue = Queue {
@@ -79,7 +79,7 @@ pub fn run_all<A: Attendant>(
     let at_once = at_once.min(plans.len());
     options
         .device
-        .side_by_side(at_once, |device| queue.serve(device, attendant));
+        .side_by_side(at_once, |device| queue.serve(device, host));
     let outcomes = queue
         .outcomes
         .into_inner()
@@ -122,7 +122,7 @@ struct Queue<'a, E> {
 
 impl<E: From<RunError>> Queue<'_, E> {
     /// Takes runs until none is left.
-    fn serve<A: Attendant<Error = E>>(&self, device: &Device, attendant: &A) {
+    fn serve<A: RunHost<Error = E>>(&self, device: &Device, host: &A) {
         let options = RunOptions {
             device: device.clone(),
             ..self.options.clone()
@@ -132,7 +132,7 @@ impl<E: From<RunError>> Queue<'_, E> {
             if index >= self.plans.len() {
                 break;
             }
-            let outcome = self.carry_out(index, &options, attendant);
+            let outcome = self.carry_out(index, &options, host);
             if outcome.is_err() {
                 self.stop.store(true, Ordering::Relaxed);
             }
@@ -140,26 +140,26 @@ impl<E: From<RunError>> Queue<'_, E> {
         }
     }
 
-    fn carry_out<A: Attendant<Error = E>>(
+    fn carry_out<A: RunHost<Error = E>>(
         &self,
         index: usize,
         options: &RunOptions,
-        attendant: &A,
+        host: &A,
     ) -> Result<RunReport, E> {
         let (plan, began) = (&self.plans[index], Instant::now());
         let report = match skip(plan, options)? {
             Some(report) => unless_damaged(plan, report),
             None => {
                 let next = self.next.load(Ordering::Relaxed);
-                let data = attendant.data(index, next)?;
-                let mut observer = attendant.observer(index);
+                let data = host.data(index, next)?;
+                let mut observer = host.observer(index);
                 match run(plan, &data, options, self.stop, &mut *observer) {
                     Ok(report) => report,
                     Err(error) => broken_off(plan, options, error)?,
                 }
             }
         };
-        attendant.ended(index, &report, began.elapsed())?;
+        host.ended(index, &report, began.elapsed())?;
         Ok(report)
     }
 
@@ -261,7 +261,7 @@ fn of_another_run(plan: &RunPlan, skipped: &RunReport) -> Option<String> {
 
 /// The id of the run that `config.yaml` with this `text` is of.
 fn id_of(text: &str) -> Option<String> {
-    let config = RunConfig::read(&Source::new("config.yaml", text));
+    let config = RunConfig::read(&ExperimentSource::new("config.yaml", text));
     config.map(|config| run_id(&config)).ok()
 }
 

@@ -9,30 +9,30 @@ use meshfold_algorithms::{Algorithm, Lag, Method, Phase, Round, RowKind, Setting
 use meshfold_data::Splits;
 use meshfold_engine::{Device, Learner, LearningRate, Schedule, Stack};
 
-use crate::plan::round_graph::{Connections, drops_rows};
+use crate::plan::round_graph::{RoundGraphs, drops_rows};
 use crate::plan::run_plan::RunPlan;
 use crate::results::records::Record;
 use crate::results::run_error::RunError;
 use crate::run::checkpoint::Totals;
 use crate::run::evaluation::{Judge, Verdict, alive_rows};
-use crate::run::theory_measurements::Practice;
+use crate::run::theory_measurements::TheoryMeasurements;
 
 /// The name of the models in a checkpoint; a method's own stacks have the names that it gives them.
 const MODELS: &str = "models";
 
 /// The models of a run after some round.
-pub(crate) struct Course<'a> {
+pub(crate) struct RunState<'a> {
     plan: &'a RunPlan,
     learner: Learner,
     algorithm: Box<dyn Algorithm>,
     models: Stack,
-    connections: Connections<'a>,
+    graphs: RoundGraphs<'a>,
     /// Which clients were alive in the last round, `[N]`.
     alive: Vec<bool>,
     /// Local steps that each client manages before stragglers are cut off, if there is a deadline.
     steps_in_time: Option<Vec<u32>>,
     judge: Judge,
-    practice: Practice,
+    theory: TheoryMeasurements,
     traffic: Traffic,
     totals: Totals,
     round: usize,
@@ -40,9 +40,9 @@ pub(crate) struct Course<'a> {
     clock: (Instant, f64),
 }
 
-impl<'a> Course<'a> {
+impl<'a> RunState<'a> {
     /// Brings data, as the partition counts them, and first models to the device. What takes long ends early once `stop` is
-    /// true, and the course cannot go on: see [`Practice::is_called_off`].
+    /// true, and the run cannot go on: see [`TheoryMeasurements::is_called_off`].
     ///
     /// # Errors
     /// [`RunError::Engine`] or [`RunError::Algorithm`] if the plan does not fit the data or the device.
@@ -64,12 +64,12 @@ impl<'a> Course<'a> {
         )?;
         let algorithm = config.algorithm.build(&plan.population.setting)?;
         let models = learner.initial(algorithm.rows().count, config.start)?;
-        let mut connections = Connections::new(plan);
-        let mut practice = Practice::new(plan);
-        practice.of_examples(plan, &data.train, stop);
+        let mut graphs = RoundGraphs::new(plan);
+        let mut theory = TheoryMeasurements::new(plan);
+        theory.of_examples(plan, &data.train, stop);
         Ok(Self {
-            alive: connections.alive(0)?.to_vec(),
-            connections,
+            alive: graphs.alive(0)?.to_vec(),
+            graphs,
             steps_in_time: deadline(plan),
             judge: Judge::new(
                 &config.evaluate,
@@ -77,7 +77,7 @@ impl<'a> Course<'a> {
                 data.test.len(),
                 config.seed,
             ),
-            practice,
+            theory,
             traffic: Traffic::default(),
             totals: Totals::default(),
             round: 0,
@@ -129,24 +129,24 @@ impl<'a> Course<'a> {
         });
         let kind = self.algorithm.rows().kind;
         if self.judge.is_due(number) {
-            self.practice
+            self.theory
                 .before_round(&self.learner, &self.models, kind)?;
         }
-        let by_course = drops_rows(method.lagging(), kind);
-        let dropping = lag.as_ref().filter(|_| by_course);
-        let links = self
-            .connections
+        let by_run = drops_rows(method.lagging(), kind);
+        let dropping = lag.as_ref().filter(|_| by_run);
+        let graph = self
+            .graphs
             .in_round(number, dropping, &self.learner, &training)?;
-        self.alive.clone_from(&links.alive);
+        self.alive.clone_from(&graph.alive);
         self.traffic.clear();
         let mut round = Round {
             number,
             learner: &mut self.learner,
-            overlay: links.overlay.as_deref(),
-            mixing: links.mixing.as_ref(),
-            alive: &links.working,
-            gone: &links.gone,
-            lag: lag.filter(|lag| !by_course || lag.policy == meshfold_algorithms::Policy::Partial),
+            overlay: graph.overlay.as_deref(),
+            mixing: graph.mixing.as_ref(),
+            alive: &graph.working,
+            gone: &graph.gone,
+            lag: lag.filter(|lag| !by_run || lag.policy == meshfold_algorithms::Policy::Partial),
             seed: config.seed,
             traffic: &mut self.traffic,
         };
@@ -162,7 +162,7 @@ impl<'a> Course<'a> {
         if let Some(clock) = &self.plan.clock {
             let start = self.totals.simulated_seconds;
             self.totals.simulated_seconds +=
-                clock.seconds(&self.traffic, links.overlay.as_deref(), number, start)?;
+                clock.seconds(&self.traffic, graph.overlay.as_deref(), number, start)?;
         }
         self.count_iterate(kind)
     }
@@ -173,7 +173,7 @@ impl<'a> Course<'a> {
         let alive = alive_rows(kind, deployed, &self.alive);
         let setting = &self.plan.population.setting;
         let weight = iterate_weight(&self.plan.config.algorithm, setting, self.round);
-        Ok(self.practice.after_round(deployed, &alive, weight)?)
+        Ok(self.theory.after_round(deployed, &alive, weight)?)
     }
 
     /// Whether the models are judged after the round that is done.
@@ -206,11 +206,11 @@ impl<'a> Course<'a> {
         )?;
         let deployed = self.algorithm.deployed(&self.models);
         let deployed_alive = alive_rows(kind, deployed, &self.alive);
-        let skew = match self.practice.asks_for_cliques() {
-            true => self.connections.clique_skew(self.round)?,
+        let skew = match self.theory.asks_for_cliques() {
+            true => self.graphs.clique_skew(self.round)?,
             false => None,
         };
-        let theory = self.practice.measure(
+        let theory = self.theory.measure(
             &mut self.learner,
             (&self.models, deployed),
             kind,
@@ -229,7 +229,7 @@ impl<'a> Course<'a> {
                 .map(|_| self.totals.simulated_seconds),
             wall_seconds: self.wall_seconds(),
             alive: self.alive.iter().filter(|alive| **alive).count(),
-            components: self.connections.components(self.round)?,
+            components: self.graphs.components(self.round)?,
             theory,
             ..verdict.record(self.round)
         };
@@ -245,8 +245,8 @@ impl<'a> Course<'a> {
     }
 
     /// What is measured beside the papers' bounds, for a checkpoint.
-    pub(crate) fn practice(&self) -> &Practice {
-        &self.practice
+    pub(crate) fn theory(&self) -> &TheoryMeasurements {
+        &self.theory
     }
 
     fn wall_seconds(&self) -> f64 {

@@ -1,4 +1,4 @@
-//! Theory beside practice: quantities of the papers' bounds, measured at each evaluation of a run.
+//! Theory beside theory: quantities of the papers' bounds, measured at each evaluation of a run.
 
 use std::sync::atomic::AtomicBool;
 
@@ -17,7 +17,7 @@ pub(crate) const AVERAGED: &str = "averaged_iterates";
 
 /// Measures the quantities of a run.
 #[derive(Debug)]
-pub(crate) struct Practice {
+pub(crate) struct TheoryMeasurements {
     asked: Vec<Quantity>,
     /// Weighted average of the mean models, `[1, P]`.
     averaged: Option<Stack>,
@@ -28,7 +28,7 @@ pub(crate) struct Practice {
     non_iid_degree: Option<NonIidDegree>,
 }
 
-impl Practice {
+impl TheoryMeasurements {
     /// Measures what the plan asks for.
     pub(crate) fn new(plan: &RunPlan) -> Self {
         let asked = plan.config.evaluate.theory.clone();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use meshfold_data::DataFolder;
-use meshfold_experiment::{Source, plan};
+use meshfold_experiment::{ExperimentSource, plan};
 
 use crate::{expect, refused, with};
 
@@ -218,7 +218,7 @@ fn partitions_and_test_sets_of_papers_point_at_their_setting() {
 
 #[test]
 fn models_are_judged_on_no_more_examples_than_are_held_out() {
-    let source = |examples: &str| -> Source {
+    let source = |examples: &str| -> ExperimentSource {
         with(
             "partition",
             "partition: {two_label_power_law: {clients: 10}}",

@@ -5,12 +5,12 @@ use std::time::Instant;
 
 use meshfold_engine::{LearnerState, Stack};
 
-use super::{Course, MODELS};
+use super::{MODELS, RunState};
 use crate::results::run_error::RunError;
 use crate::run::checkpoint::{Checkpoint, Saved};
 use crate::run::theory_measurements::AVERAGED;
 
-impl Course<'_> {
+impl RunState<'_> {
     /// The position of each row in its examples, and its losses since the last record.
     pub(crate) fn learner_state(&self) -> LearnerState {
         self.learner.state()
@@ -26,7 +26,7 @@ impl Course<'_> {
     /// The stacks that a checkpoint holds, by name.
     pub(crate) fn stacks(&self) -> Vec<(&str, &Stack)> {
         let mut stacks: Vec<(&str, &Stack)> = self.algorithm.state();
-        stacks.extend(self.practice.state());
+        stacks.extend(self.theory.state());
         stacks.push((MODELS, &self.models));
         stacks
     }
@@ -68,7 +68,7 @@ impl Course<'_> {
     fn rows_of(&self, name: &str) -> Option<usize> {
         match name {
             MODELS => Some(self.models.rows()),
-            AVERAGED => self.practice.averages().then_some(1),
+            AVERAGED => self.theory.averages().then_some(1),
             name => self.algorithm.state_rows(name),
         }
     }
@@ -93,14 +93,14 @@ impl Course<'_> {
             }
         }
         let saved = checkpoint.saved;
-        self.practice.restore(averaged, saved.iterates);
+        self.theory.restore(averaged, saved.iterates);
         for (name, numbers) in saved.numbers {
             self.algorithm.restore_numbers(&name, numbers);
         }
         self.learner.resume(&saved.learner);
         self.totals = saved.totals;
         self.round = saved.round;
-        self.alive = self.connections.alive(self.round)?.to_vec();
+        self.alive = self.graphs.alive(self.round)?.to_vec();
         self.clock = (Instant::now(), saved.totals.wall_seconds);
         Ok(())
     }

@@ -9,13 +9,13 @@ use super::fixed::Fixed;
 use super::latency::Latency;
 use super::moment::Moment;
 use super::node_capacitated::NodeCapacitated;
-use super::trace::Trace;
+use super::trace::LinkTrace;
 
 /// The links that can be asked for by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Links {
+pub enum LinkModel {
     /// One bandwidth for every node.
     Fixed(Fixed),
     /// Capacities of nodes.
@@ -25,10 +25,10 @@ pub enum Links {
     /// One price for every exchange.
     Latency(Latency),
     /// Bandwidths that change over time, read from a file.
-    Trace(Trace),
+    Trace(LinkTrace),
 }
 
-impl Links {
+impl LinkModel {
     /// Checks the values for `clients` clients and `servers` servers.
     pub(super) fn check(&self, clients: usize, servers: usize) -> Result<(), NetworkError> {
         match self {
