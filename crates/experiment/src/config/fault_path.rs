@@ -22,14 +22,12 @@ pub(crate) fn of_dataset(error: &DataError, choice: &str) -> String {
 
 /// The dotted path of the setting of `model` that is at fault; `choice` is the model's name.
 pub(crate) fn of_model(error: &EngineError, choice: &str) -> String {
-    let setting = match error {
-        EngineError::OwnModel { .. } => return format!("model.{choice}"),
-        EngineError::Setting {
-            what: "dropout", ..
-        } => "dropout",
-        _ => "hidden",
-    };
-    format!("model.{choice}.{setting}")
+    match error {
+        EngineError::ModelSetting { path, .. } if !path.is_empty() => {
+            format!("model.{choice}.{path}")
+        }
+        _ => format!("model.{choice}"),
+    }
 }
 
 /// The dotted path of the setting of `partition` that is at fault; `choice` is the partition's name.
