@@ -8,8 +8,11 @@ mod joint_union;
 mod local_work;
 pub(crate) mod memory;
 mod message_paths;
+mod overlay_checks;
 pub(crate) mod overlay_memory;
-mod planned_network;
+mod planned_clock;
+mod planned_data;
+mod planned_model;
 pub(crate) mod planned_overlay;
 mod planner;
 pub(crate) mod population;
@@ -17,6 +20,7 @@ pub(crate) mod ramanujan;
 pub(crate) mod round_graph;
 pub(crate) mod run_plan;
 mod stability;
+mod value_warnings;
 
 use std::collections::HashMap;
 

@@ -1,8 +1,8 @@
-//! Checks of the values of a run that need neither its examples nor its overlay.
+//! Checks of the values of a run by themselves and by the number of clients and examples, before there is an overlay.
 
 use meshfold_algorithms::{AlgorithmError, Lagging, OverlayUse, Policy};
-use meshfold_engine::{Amount, Model};
-use meshfold_topology::{Outside, Repair, Topology, TopologyError, Weights};
+use meshfold_engine::Model;
+use meshfold_topology::{Repair, Topology, TopologyError, Weights};
 
 use crate::config::brief::{brief, quoted};
 use crate::config::error::ConfigError;
@@ -11,12 +11,8 @@ use crate::config::fault::ConfigFault;
 use crate::config::fault_path;
 use crate::config::quantity::Quantity;
 use crate::config::run_config::RunConfig;
-use crate::network::{self, Clock, LinkModel, NetworkError};
+use crate::network::LinkModel;
 use crate::plan::failure_checks;
-use crate::plan::joint_union;
-use crate::plan::message_paths;
-use crate::plan::planned_overlay::PlannedOverlay;
-use crate::plan::population::Population;
 
 /// Checks the values that stand for themselves.
 pub(crate) fn numbers(run: &Resolved<'_>) -> Result<(), ConfigError> {
@@ -186,7 +182,7 @@ fn tells_speeds(config: &RunConfig) -> bool {
 }
 
 /// A method's own complaint, at the key that it names, with the value as it is written there.
-fn of_method(run: &Resolved<'_>, mut error: AlgorithmError) -> ConfigError {
+pub(super) fn of_method(run: &Resolved<'_>, mut error: AlgorithmError) -> ConfigError {
     if let AlgorithmError::Setting { key, found, .. } = &mut error {
         let method = run.config.algorithm.name();
         if let Some(written) = run.tree().get(&format!("algorithm.{method}.{key}")) {
@@ -279,80 +275,6 @@ pub(crate) fn theory(run: &Resolved<'_>) -> Result<(), ConfigError> {
         ),
     };
     Err(run.wrong("evaluate.theory", found, needed))
-}
-
-/// Checks that the method can use the overlay, and those that follow on it; returns warnings.
-pub(crate) fn overlay(
-    run: &Resolved<'_>,
-    population: &Population,
-    planned: Option<&PlannedOverlay>,
-) -> Result<Vec<String>, ConfigError> {
-    let method = &run.config.algorithm;
-    let Some(planned) = planned else {
-        return Ok(Vec::new());
-    };
-    let of_servers = matches!(method.overlay_use(), OverlayUse::Servers(_));
-    if of_servers && planned.topology.outside() == Outside::Frozen {
-        let path = format!("topology.{}.outside", run.choice("topology"));
-        let needed = "`alone`: servers outside the overlay go on with their clients";
-        return Err(run.wrong(&path, "frozen", needed));
-    }
-    let mut warnings = method
-        .check_overlay(
-            &planned.overlay,
-            &planned.summary,
-            planned.topology.varies(),
-        )
-        .map_err(|error| of_method(run, error))?;
-    let of_union = joint_union::warning(planned, population, run.config.rounds);
-    warnings.extend(of_union.map_err(|error| {
-        let path = fault_path::of_topology(&error, run.choice("topology"));
-        run.error(error, &path)
-    })?);
-    Ok(warnings)
-}
-
-/// Checks the network, and makes the clock of the run; fills in what a trace's file holds.
-pub(crate) fn network(
-    run: &mut Resolved<'_>,
-    population: &Population,
-    planned: Option<&PlannedOverlay>,
-) -> Result<Option<Clock>, ConfigError> {
-    let Some(mut network) = run.config.network.clone() else {
-        return Ok(None);
-    };
-    let blame = |run: &Resolved<'_>, error: NetworkError| {
-        let path = format!("network.{}", error.key());
-        run.error(error, &path)
-    };
-    if let LinkModel::Trace(trace) = &network.links {
-        let path = run.source.resolve(&trace.file);
-        let read = trace.read(&path).map_err(|error| blame(run, error))?;
-        network.links = LinkModel::Trace(read);
-        run.config.network = Some(network.clone());
-    }
-    let training = run.config.algorithm.training();
-    let per_epoch = |shard: &usize| training.sgd.steps_on(Amount::Epochs(1), *shard);
-    let everyone = network::NetworkNodes {
-        steps_per_epoch: population
-            .setting
-            .shard_sizes
-            .iter()
-            .map(per_epoch)
-            .collect(),
-        servers: population.servers,
-    };
-    let seed = population.setting.seed;
-    let clock = Clock::new(&network, &everyone, seed).map_err(|error| blame(run, error))?;
-    message_paths::check(&run.config, population, planned, &clock).map_err(|fault| {
-        let path = match &fault {
-            ConfigFault::Network(error) => format!("network.{}", error.key()),
-            ConfigFault::Topology(error) => fault_path::of_topology(error, run.choice("topology")),
-            _ => "network".to_owned(),
-        };
-        run.error(fault, &path)
-    })?;
-    Ok(Some(clock))
 }
 
 /// Most bytes of an experiment's name, which becomes that of a folder: file systems take 255.

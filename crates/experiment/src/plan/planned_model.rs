@@ -9,7 +9,7 @@ use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
 use crate::config::fault::ConfigFault;
 use crate::config::fault_path;
-use crate::plan::planner::json;
+use crate::plan::planned_data::json;
 
 /// Widest layer: a matrix between two such layers has 2^48 parameters, far beyond any memory and short of overflow.
 const MOST_UNITS: usize = 1 << 24;
