@@ -14,6 +14,7 @@ mod recorded_run;
 pub(crate) mod records;
 pub(crate) mod results_error;
 pub(crate) mod run_error;
+mod run_file;
 pub(crate) mod run_folder;
 mod settings;
 pub(crate) mod summary;

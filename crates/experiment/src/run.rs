@@ -7,6 +7,7 @@ pub(crate) mod environment;
 mod evaluation;
 mod journal;
 pub(crate) mod observer;
+mod other_examples;
 pub(crate) mod run_all;
 mod run_state;
 mod sealed_tensors;

@@ -9,8 +9,8 @@ use miette::{Diagnostic, LabeledSpan, SourceCode};
 use crate::config::brief::{bounded, brief};
 use crate::config::excerpt::Excerpt;
 use crate::config::fault::ConfigFault;
-use crate::config::label::joined;
 use crate::config::source::{ExperimentSource, Place};
+use crate::config::variation::joined;
 
 /// An experiment that cannot be planned: a [`ConfigFault`], and the place in the file or the override where it lies.
 ///

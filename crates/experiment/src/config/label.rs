@@ -45,27 +45,6 @@ fn same_yaml(one: &Node, other: &Node) -> bool {
     one.value == other.value || one.to_string() == other.to_string()
 }
 
-/// `topology=ring, seed=2`: the last part of each path, or the whole path where two would read the same.
-pub(crate) fn joined(variation: &[(String, String)]) -> String {
-    let mut endings: HashMap<&str, usize> = HashMap::new();
-    for (path, _) in variation {
-        *endings.entry(last_part(path)).or_default() += 1;
-    }
-    let name = |path| match endings.get(last_part(path)) {
-        Some(1) => last_part(path),
-        _ => path,
-    };
-    let parts: Vec<String> = variation
-        .iter()
-        .map(|(path, value)| format!("{}={value}", name(path)))
-        .collect();
-    parts.join(", ")
-}
-
-fn last_part(path: &str) -> &str {
-    path.rsplit('.').next().unwrap_or_default()
-}
-
 fn short(path: &str, value: &Node, config: &RunConfig) -> String {
     match (path, &config.topology, &config.weights) {
         ("topology", Some(topology), _) => topology.label(),
@@ -96,9 +75,9 @@ pub(crate) fn in_words(value: &Node) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::config::experiment::Experiment;
     use crate::config::source::ExperimentSource;
+    use crate::config::variation::joined;
 
     fn variations(sweep: &str) -> Vec<String> {
         let yaml = format!(
@@ -136,12 +115,5 @@ mod tests {
         let expected =
             [0.1, 0.2].map(|rate| format!("algorithm=dsgd batch_size=10 learning_rate={rate}"));
         assert_eq!(variations(&sweep), expected);
-    }
-
-    #[test]
-    fn paths_that_end_the_same_are_written_whole() {
-        let pair = |path: &str, value: &str| (path.to_owned(), value.to_owned());
-        let variation = [pair("dataset.glyphs.seed", "3"), pair("seed", "4")];
-        assert_eq!(joined(&variation), "dataset.glyphs.seed=3, seed=4");
     }
 }

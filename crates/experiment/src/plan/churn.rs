@@ -5,10 +5,11 @@ use meshfold_topology::protocol::Churn;
 use crate::config::error::ConfigError;
 use crate::config::experiment::{take_sweep, values};
 use crate::config::fault::ConfigFault;
-use crate::config::label::{in_words, joined};
+use crate::config::label::in_words;
 use crate::config::reader;
 use crate::config::source::ExperimentSource;
 use crate::config::sweep;
+use crate::config::variation::joined;
 use crate::plan::memory;
 
 /// Bytes that a node takes for each ring, and once besides. Measured: 110 to 330.

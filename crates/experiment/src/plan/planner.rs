@@ -16,10 +16,10 @@ use crate::network::Clock;
 use crate::plan::checks;
 use crate::plan::effort::{self, Effort, Pace, Workload};
 use crate::plan::failure_checks;
+use crate::plan::held_overlay;
 use crate::plan::local_work;
 use crate::plan::memory::Footprint;
 use crate::plan::overlay_checks;
-use crate::plan::overlay_memory;
 use crate::plan::planned_clock;
 use crate::plan::planned_data::{KnownDataset, PlannedData, dealt_bytes, dealt_sizes, json};
 use crate::plan::planned_model::Networks;
@@ -227,9 +227,9 @@ impl<'a> Planner<'a> {
             feature_bytes: outline.feature_bytes(),
             dealt_bytes: dealt_bytes(outline, partition),
             reading_bytes: config.dataset.reading_bytes(outline, self.threads),
-            overlay_bytes: overlay.map_or(0, |planned| overlay_memory::held(planned, config)),
-            planning_bytes: overlay.map_or(0, overlay_memory::while_planned),
-            page_bytes: overlay.map_or(0, overlay_memory::of_the_page),
+            overlay_bytes: overlay.map_or(0, |planned| held_overlay::held(planned, config)),
+            planning_bytes: overlay.map_or(0, held_overlay::while_planned),
+            page_bytes: overlay.map_or(0, held_overlay::of_the_page),
             working_bytes: self.working_bytes(
                 config,
                 &learning.network,

@@ -8,8 +8,8 @@ use meshfold_engine::Network;
 use meshfold_topology::OverlaySummary;
 use serde::Serialize;
 
-use crate::config::label::joined;
 use crate::config::run_config::RunConfig;
+use crate::config::variation::joined;
 use crate::network::Clock;
 use crate::plan::planned_overlay::PlannedOverlay;
 use crate::plan::population::Population;

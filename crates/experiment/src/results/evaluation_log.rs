@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use crate::results::recorded_run::object;
+use crate::results::run_file::object;
 
 /// One line of `metrics.jsonl`. A figure is absent if it was not measured or is not finite.
 #[derive(Clone, Debug, Default, Deserialize)]

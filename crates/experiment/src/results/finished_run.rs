@@ -8,8 +8,9 @@ use serde_json::{Map, Value};
 
 use crate::results::holdings::Holdings;
 use crate::results::outcome::Outcome;
-use crate::results::recorded_run::{RecordedRun, object, parsed};
+use crate::results::recorded_run::RecordedRun;
 use crate::results::results_error::ResultsError;
+use crate::results::run_file::{object, parsed};
 use crate::results::settings::Settings;
 
 /// The files of every run beside its configuration. `report.html` is not among them, for it can be written again.

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::results::recorded_run::{object, parsed};
 use crate::results::results_error::ResultsError;
+use crate::results::run_file::{object, parsed};
 
 /// The part of a summary that reports need. Other keys may be those of another version.
 #[derive(Debug, Default, Deserialize)]

@@ -21,10 +21,10 @@ use crate::results::results_error::AGAIN;
 use crate::results::run_error::RunError;
 use crate::results::run_folder::{DONE, RunFolder};
 use crate::results::sweep_order;
-use crate::run::digests::report_other_examples;
 use crate::run::ending::{Ending, RunReport};
 use crate::run::environment::VERSION;
 use crate::run::observer::Observer;
+use crate::run::other_examples::report_other_examples;
 use crate::run::{RunOptions, run, skip};
 
 /// Whoever has runs carried out: it gives them their examples and is told how they go. It is called from several threads.
