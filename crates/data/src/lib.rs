@@ -93,6 +93,7 @@ pub use self::glyphs::Glyphs;
 pub use self::leukemia_a2::LeukemiaA2;
 pub use self::manifest::{Archive, KnownCopy, Manifest, ManifestFile, manifests};
 pub use self::mnist::Mnist;
+pub use self::nearest::nearest;
 pub use self::npz_table::{NpzArrays, NpzTable, NpzTest};
 pub use self::outline::Outline;
 pub use self::own_files::OwnFiles;

@@ -19,7 +19,6 @@ pub(crate) mod reader;
 pub(crate) mod run_config;
 pub(crate) mod source;
 mod source_file;
-mod suggestion;
 pub(crate) mod sweep;
 mod tree;
 mod variant;

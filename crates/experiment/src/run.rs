@@ -53,6 +53,9 @@ pub struct RunOptions {
 /// finite, or a GPU that fails, ends the run as [`Ending::Failed`]. However it ends, what was recorded until then is kept, with
 /// the table of clients and the summary; a finished run is marked with `DONE` after all of these.
 ///
+/// No page is written, as this crate knows of none: once the run has ended, `meshfold_report::write_run_report` writes
+/// `report.html` into its folder.
+///
 /// If the data have changed since the run was begun or planned, it ends as [`Ending::Failed`] with [`RunError::OtherData`] or
 /// [`RunError::Unplanned`], and its files stay as they were.
 ///

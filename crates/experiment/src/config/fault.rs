@@ -4,14 +4,13 @@ use std::io;
 use std::path::PathBuf;
 
 use meshfold_algorithms::AlgorithmError;
-use meshfold_data::{DataError, PartitionError};
+use meshfold_data::{DataError, PartitionError, nearest};
 use meshfold_engine::EngineError;
 use meshfold_topology::protocol::ChurnError;
 use meshfold_topology::{OverlaySize, TopologyError};
 use thiserror::Error;
 
 use crate::config::brief::{brief, listed};
-use crate::config::suggestion::nearest;
 use crate::network::NetworkError;
 
 /// What is wrong with an experiment.

@@ -41,7 +41,8 @@ pub trait RunHost: Sync {
     /// Who watches the run `plans[index]`.
     fn observer(&self, index: usize) -> Box<dyn Observer + '_>;
 
-    /// The run `plans[index]` has ended, having taken so long.
+    /// The run `plans[index]` has ended, having taken so long. This is where a page of it is written, by
+    /// `meshfold_report::write_run_report` of its folder.
     ///
     /// # Errors
     /// Its own, if it fails at what it makes of the report.
