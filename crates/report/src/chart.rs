@@ -1,5 +1,6 @@
 //! A plot and its place on the page.
 
+use maud::{Markup, html};
 use plotly::{Layout, Trace};
 use serde_json::{Value, json};
 
@@ -17,13 +18,11 @@ pub(super) struct Chart {
 
 impl Chart {
     /// The box of the plot.
-    pub(super) fn element(&self) -> String {
-        format!(
-            "<div class=\"chart\" id=\"chart-{}\" role=\"img\" aria-label=\"{}\" style=\"height:{}px\"></div>",
-            self.id,
-            super::escape::html(&self.description),
-            self.height
-        )
+    pub(super) fn element(&self) -> Markup {
+        html! {
+            div class="chart" id={ "chart-" (self.id) } role="img" aria-label=(self.description)
+                style={ "height:" (self.height) "px" } {}
+        }
     }
 
     /// `{data, layout}` as the plotting library takes it.

@@ -2,11 +2,11 @@
 
 use super::chart::Chart;
 use super::churn_charts;
-use super::document::{Document, Section, charts, columns, footer};
-use super::escape::html;
+use super::document::{Document, Section, charts, chip, columns, footer, swatch};
 use super::palette::{self, SERIES};
 use super::plotly_script::Script;
 use super::quantity_text::{count, mean, percent, seconds};
+use maud::{Markup, html};
 use meshfold_experiment::ChurnRun;
 use meshfold_topology::protocol::{ChurnTrace, EventKind, EventRecord};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ pub(super) fn page(title: &str, runs: &[(ChurnRun, ChurnTrace)]) -> Document {
     ];
     Document {
         title: title.to_owned(),
-        header: format!("<p class=\"headline\">{}</p>", html(&sentence(runs))),
+        header: html! { p class="headline" { (sentence(runs)) } },
         toolbar: toolbar(charted),
         footer: footer("", &Script::Inside),
         script: Script::Inside,
@@ -100,32 +100,35 @@ fn events(runs: &[(ChurnRun, ChurnTrace)]) -> Section {
         "per node",
         "hops per query",
     ];
-    let headings: String = headings
-        .iter()
-        .map(|heading| format!("<th scope=\"col\">{heading}</th>"))
-        .collect();
-    let mut rows = String::new();
-    for (index, (run, trace)) in runs.iter().enumerate() {
-        for record in &trace.events {
-            let cells: String = cells(record)
-                .iter()
-                .map(|cell| format!("<td>{}</td>", html(cell)))
-                .collect();
-            rows.push_str(&format!(
-                "<tr><th scope=\"row\"><i class=\"swatch\" style=\"background:var(--series-{})\"></i>{}</th>{cells}</tr>",
-                palette::series(index),
-                html(&run.label())
-            ));
+    let body = html! {
+        div class="wide" {
+            table {
+                thead {
+                    tr {
+                        th scope="col" { "simulation" }
+                        @for heading in headings { th scope="col" { (heading) } }
+                    }
+                }
+                tbody {
+                    @for (index, (run, trace)) in runs.iter().enumerate() {
+                        @for record in &trace.events {
+                            tr {
+                                th scope="row" { (swatch(index)) (run.label()) }
+                                @for cell in cells(record) { td { (cell) } }
+                            }
+                        }
+                    }
+                }
+            }
         }
-    }
+    };
     let lead = "What each event cost, without heartbeats, and how long it lasted, up to the next event. Parts that know \
                 nobody of each other (components) cannot be joined again by any message.";
-    let head = format!("<thead><tr><th scope=\"col\">simulation</th>{headings}</tr></thead>");
     Section {
         id: "events",
         heading: "Events",
         lead: lead.to_owned(),
-        body: format!("<div class=\"wide\"><table>{head}<tbody>{rows}</tbody></table></div>"),
+        body,
         charts: Vec::new(),
     }
 }
@@ -147,40 +150,32 @@ fn cells(record: &EventRecord) -> [String; 11] {
 }
 
 fn configurations(runs: &[(ChurnRun, ChurnTrace)]) -> Section {
-    let body = runs.iter().map(|(run, _)| {
-        format!(
-            "<details><summary>{}</summary><pre>{}</pre></details>",
-            html(&run.label()),
-            html(&run.to_yaml())
-        )
-    });
+    let body = html! {
+        @for (run, _) in runs {
+            details { summary { (run.label()) } pre { (run.to_yaml()) } }
+        }
+    };
     let lead =
         "Every setting, defaults included. A file with this text gives the same simulation again.";
     Section {
         id: "configuration",
         heading: "Configuration",
         lead: lead.to_owned(),
-        body: body.collect(),
+        body,
         charts: Vec::new(),
     }
 }
 
-fn toolbar(runs: &[(ChurnRun, ChurnTrace)]) -> String {
-    let chips: String = runs
-        .iter()
-        .enumerate()
-        .map(|(index, (run, _))| {
-            format!(
-                "<button type=\"button\" class=\"chip\" data-group=\"{index}\" aria-pressed=\"true\">\
-                 <i class=\"swatch\" style=\"background:var(--series-{})\"></i>{}</button>",
-                palette::series(index),
-                html(&run.label())
-            )
-        })
-        .collect();
-    format!(
-        "<nav class=\"toolbar\" aria-label=\"simulations\"><div class=\"chips\">{chips}</div></nav>"
-    )
+fn toolbar(runs: &[(ChurnRun, ChurnTrace)]) -> Markup {
+    html! {
+        nav class="toolbar" aria-label="simulations" {
+            div class="chips" {
+                @for (index, (run, _)) in runs.iter().enumerate() {
+                    (chip(index, &html! { (run.label()) }))
+                }
+            }
+        }
+    }
 }
 
 /// What the page's script draws from.

@@ -1,24 +1,11 @@
-//! Names and texts made harmless in the three languages of the page.
+//! Names and texts made harmless where no template does it: in plots and in data.
 
-/// Text inside HTML elements and quoted attributes.
-pub(super) fn html(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            _ => escaped.push(character),
-        }
-    }
-    escaped
-}
+use maud::{Markup, Render};
 
 /// Text that a plot shows: the plotting library reads a subset of HTML in titles, labels and names.
 pub(super) fn plot_text(text: &str) -> String {
-    html(text)
+    let escaped: Markup = text.render();
+    escaped.into_string().replace('\'', "&#39;")
 }
 
 /// JSON inside a `script` element: nothing in it can end the element or start a comment.
@@ -41,7 +28,7 @@ mod tests {
 
     #[test]
     fn no_markup_survives() {
-        assert_eq!(html("<script>'\"&"), "&lt;script&gt;&#39;&quot;&amp;");
+        assert_eq!(plot_text("<script>'\"&"), "&lt;script&gt;&#39;&quot;&amp;");
     }
 
     #[test]

@@ -5,9 +5,9 @@
 //! out writes the page of each once it has ended, by one call of [`write_run_report`]; the program `meshfold` does so.
 //!
 //! A report is made from what runs left in their folders alone, so it can be made again at any time, of finished, failed
-//! and running runs alike. Its path: [`gathering`] finds the runs,
-//! [`RecordedRun`] reads each, [`group`] takes runs that differ in their seed only as one
-//! and names what distinguishes the groups, a file for each figure makes it, and [`page`] puts them together with
+//! and running runs alike. Its path: `gathering` finds the runs,
+//! [`RecordedRun`] reads each, `group` takes runs that differ in their seed only as one
+//! and names what distinguishes the groups, a file for each figure makes it, and `page` puts them together with
 //! style, script and the plotting library. A run of which something is missing or damaged is left out, named on the page,
 //! and never keeps the others from it.
 

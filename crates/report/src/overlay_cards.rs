@@ -1,35 +1,29 @@
 //! The overlays side by side, each with its figures and its clients' accuracies as colours.
 
-use super::escape::html;
 use super::group::Group;
 use super::overlay_drawing::{self, Colouring};
 use super::palette::{self, LEVELS};
 use super::quantity_text::{bytes, count, lambda_range, mean, percent};
+use maud::{Markup, PreEscaped, html};
 use meshfold_experiment::results::RowAccuracy;
 use meshfold_topology::Overlay;
-use std::fmt::Write;
 
 /// Edges that all cards of a page may draw together.
 const EDGES: usize = 20_000;
 
 /// Cards for groups with their overlays, and the scale of the colours.
-pub(super) fn section(groups: &[Group<'_>], overlays: &[Option<Overlay>]) -> String {
+pub(super) fn section(groups: &[Group<'_>], overlays: &[Option<Overlay>]) -> Markup {
     let range = range(groups, overlays);
     let most_edges = (EDGES / groups.len().max(1)).clamp(1500, 5000);
-    let mut section = String::from("<div class=\"cards\">");
-    for (index, (group, overlay)) in groups.iter().zip(overlays).enumerate() {
-        section.push_str(&card(
-            index,
-            group,
-            overlay.as_ref(),
-            Picture { range, most_edges },
-        ));
+    let picture = Picture { range, most_edges };
+    html! {
+        div class="cards" {
+            @for (index, (group, overlay)) in groups.iter().zip(overlays).enumerate() {
+                (card(index, group, overlay.as_ref(), picture))
+            }
+        }
+        @if let Some((low, high)) = range { (scale(low, high)) }
     }
-    section.push_str("</div>");
-    if let Some((low, high)) = range {
-        section.push_str(&scale(low, high));
-    }
-    section
 }
 
 /// What the pictures of a page have in common.
@@ -40,85 +34,66 @@ struct Picture {
     most_edges: usize,
 }
 
-fn card(index: usize, group: &Group<'_>, overlay: Option<&Overlay>, picture: Picture) -> String {
-    let accuracy = group.final_accuracy();
-    let mut card = format!(
-        "<article class=\"card\" style=\"--series:var(--series-{})\"><h3>{}</h3>",
-        palette::series(index),
-        html(&group.label)
-    );
-    match overlay {
-        Some(overlay) => {
-            let accuracies = node_accuracies(group, overlay);
-            let colouring = Colouring {
-                accuracies,
-                range: picture.range.unwrap_or((0.0, 1.0)),
-            };
-            let topology = group.first().settings.topology();
-            card.push_str(&overlay_drawing::svg(
-                overlay,
-                topology.as_ref(),
-                colouring,
-                picture.most_edges,
-            ));
+fn card(index: usize, group: &Group<'_>, overlay: Option<&Overlay>, picture: Picture) -> Markup {
+    html! {
+        article class="card" style={ "--series:var(--series-" (palette::series(index)) ")" } {
+            h3 { (group.label) }
+            @match overlay {
+                Some(overlay) => { (drawing(group, overlay, picture)) }
+                None => { p class="no-overlay" { "no overlay" } }
+            }
+            div class="figures" {
+                (figures(group))
+                @if let Some(note) = note(group, overlay, picture.most_edges) { p class="note" { (note) } }
+            }
         }
-        None => card.push_str("<p class=\"no-overlay\">no overlay</p>"),
     }
-    card.push_str("<div class=\"figures\">");
-    if accuracy.mean.is_some() {
-        let (low, high) = (percent(accuracy.min), percent(accuracy.max));
-        let range = match low == high {
-            true => "every model alike".to_owned(),
-            false => format!("models from {low} to {high}"),
-        };
-        let mean = percent(accuracy.mean);
-        add(
-            &mut card,
-            format_args!("<p class=\"accuracy\">{mean}</p><p class=\"range\">{range}</p>"),
-        );
-    }
-    card.push_str("<dl>");
-    if group.lambda().is_some() {
-        add(
-            &mut card,
-            format_args!("<dt>λ</dt><dd>{}</dd>", lambda_range(group.lambda())),
-        );
-    }
-    if let Some(summary) = &group.first().overlay_summary {
-        let degree = &summary.degree;
-        let spread = if degree.min == degree.max {
-            String::new()
-        } else {
-            format!(" ({} to {})", degree.min, degree.max)
-        };
-        add(
-            &mut card,
-            format_args!("<dt>degree</dt><dd>{}{spread}</dd>", mean(degree.mean)),
-        );
-        add(
-            &mut card,
-            format_args!("<dt>edges</dt><dd>{}</dd>", count(summary.edges)),
-        );
-    }
-    add(
-        &mut card,
-        format_args!(
-            "<dt>traffic</dt><dd>{}</dd></dl>",
-            bytes(group.final_figure(|last| last.bytes_total))
-        ),
-    );
-    if let Some(note) = note(group, overlay, picture.most_edges) {
-        add(
-            &mut card,
-            format_args!("<p class=\"note\">{}</p>", html(&note)),
-        );
-    }
-    card.push_str("</div></article>");
-    card
 }
 
-fn add(text: &mut String, more: std::fmt::Arguments<'_>) {
-    text.write_fmt(more).expect("a String takes any text");
+fn drawing(group: &Group<'_>, overlay: &Overlay, picture: Picture) -> Markup {
+    let colouring = Colouring {
+        accuracies: node_accuracies(group, overlay),
+        range: picture.range.unwrap_or((0.0, 1.0)),
+    };
+    let topology = group.first().settings.topology();
+    // The drawing is made of numbers alone.
+    PreEscaped(overlay_drawing::svg(
+        overlay,
+        topology.as_ref(),
+        colouring,
+        picture.most_edges,
+    ))
+}
+
+fn figures(group: &Group<'_>) -> Markup {
+    let accuracy = group.final_accuracy();
+    let (low, high) = (percent(accuracy.min), percent(accuracy.max));
+    let range = match low == high {
+        true => "every model alike".to_owned(),
+        false => format!("models from {low} to {high}"),
+    };
+    html! {
+        @if accuracy.mean.is_some() {
+            p class="accuracy" { (percent(accuracy.mean)) }
+            p class="range" { (range) }
+        }
+        dl {
+            @if group.lambda().is_some() { dt { "λ" } dd { (lambda_range(group.lambda())) } }
+            @if let Some(summary) = &group.first().overlay_summary {
+                dt { "degree" }
+                dd {
+                    (mean(summary.degree.mean))
+                    @if summary.degree.min != summary.degree.max {
+                        " (" (summary.degree.min) " to " (summary.degree.max) ")"
+                    }
+                }
+                dt { "edges" }
+                dd { (count(summary.edges)) }
+            }
+            dt { "traffic" }
+            dd { (bytes(group.final_figure(|last| last.bytes_total))) }
+        }
+    }
 }
 
 /// What the picture does not show.
@@ -171,21 +146,15 @@ fn range(groups: &[Group<'_>], overlays: &[Option<Overlay>]) -> Option<(f64, f64
     ))
 }
 
-fn scale(low: f64, high: f64) -> String {
-    let mut scale = format!(
-        "<p class=\"scale\"><span>each node is coloured by its final test accuracy</span><span>{}</span>",
-        percent(Some(low))
-    );
-    scale.push_str("<span class=\"steps\" aria-hidden=\"true\">");
-    for level in 0..LEVELS {
-        add(
-            &mut scale,
-            format_args!("<i style=\"background:var(--level-{level})\"></i>"),
-        );
+fn scale(low: f64, high: f64) -> Markup {
+    html! {
+        p class="scale" {
+            span { "each node is coloured by its final test accuracy" }
+            span { (percent(Some(low))) }
+            span class="steps" aria-hidden="true" {
+                @for level in 0..LEVELS { i style={ "background:var(--level-" (level) ")" } {} }
+            }
+            span { (percent(Some(high))) }
+        }
     }
-    add(
-        &mut scale,
-        format_args!("</span><span>{}</span></p>", percent(Some(high))),
-    );
-    scale
 }

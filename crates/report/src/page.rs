@@ -3,9 +3,8 @@
 use super::axes::axes;
 use super::configuration;
 use super::curve_charts;
-use super::document::{self, Document, Section, charts, columns};
+use super::document::{self, Document, Section, charts, chip, columns};
 use super::error::ReportError;
-use super::escape::html;
 use super::gathering::Gathered;
 use super::group::Group;
 use super::headline;
@@ -18,6 +17,7 @@ use super::quantised_section;
 use super::quantity_text::{lambda_range, percent};
 use super::spread_chart;
 use super::summary_table;
+use maud::{Markup, html};
 use meshfold_experiment::results::RecordedRun;
 use serde_json::{Value, json};
 
@@ -41,13 +41,12 @@ pub(super) fn page(gathered: &Gathered, script: Script) -> Result<Document, Repo
     sections.extend(overlay_section::structure(charted)?);
     sections.extend(partition_section::section(charted)?);
     sections.push(configurations(&groups));
-    let header = format!(
-        "<p class=\"headline\">{}</p>{}{}{}",
-        html(&headline::sentences(&groups)),
-        configuration::shared(&groups),
-        left_out_notice(left_out),
-        notices(runs, &groups, charted.len()),
-    );
+    let header = html! {
+        p class="headline" { (headline::sentences(&groups)) }
+        (configuration::shared(&groups))
+        (left_out_notice(left_out))
+        (notices(runs, &groups, charted.len()))
+    };
     Ok(Document {
         title: title(runs),
         header,
@@ -91,11 +90,11 @@ fn course(groups: &[Group<'_>]) -> Section {
         [] => String::new(),
         [one] => format!(
             " After every round the models of {} are equal: that distance of 0 is below the axis.",
-            html(one)
+            one
         ),
         _ => format!(
             " After every round the models of {} are equal: those distances of 0 are below the axis.",
-            html(&exact.join(", "))
+            exact.join(", ")
         ),
     };
     let lead = format!(
@@ -149,101 +148,88 @@ fn title(runs: &[RecordedRun]) -> String {
 }
 
 /// Which runs are left out, and why.
-fn left_out_notice(left_out: &[LeftOut]) -> String {
-    let named = left_out.iter().take(NAMED);
-    let mut items: String = named
-        .map(|run| {
-            let (name, reason) = (html(&run.name()), html(&run.reason()));
-            format!("<li><strong>{name}</strong> is left out: {reason}.</li>")
-        })
-        .collect();
-    if left_out.len() > NAMED {
-        items.push_str(&format!(
-            "<li>{} more are left out.</li>",
-            left_out.len() - NAMED
-        ));
-    }
-    match items.is_empty() {
-        true => items,
-        false => format!("<ul class=\"notices\" id=\"left-out\">{items}</ul>"),
-    }
-}
-
-fn notices(runs: &[RecordedRun], groups: &[Group<'_>], charted: usize) -> String {
-    let mut items = Vec::new();
-    for group in groups {
-        for run in &group.runs {
-            let seed = run
-                .settings
-                .seed()
-                .map_or_else(String::new, |seed| format!(", seed {seed}"));
-            let left_out = !group
-                .averaged
-                .iter()
-                .any(|averaged| std::ptr::eq(*averaged, *run))
-                && !group.averaged.is_empty();
-            let mut notes = run.notices.clone();
-            if left_out {
-                notes.push(
-                    "it is left out of the means, which are over the runs that came further"
-                        .to_owned(),
-                );
-            }
-            if !notes.is_empty() {
-                items.push(format!(
-                    "<strong>{}{}</strong>: {}.",
-                    html(&group.label),
-                    html(&seed),
-                    html(&notes.join("; "))
-                ));
+fn left_out_notice(left_out: &[LeftOut]) -> Markup {
+    html! {
+        @if !left_out.is_empty() {
+            ul class="notices" id="left-out" {
+                @for run in left_out.iter().take(NAMED) {
+                    li { strong { (run.name()) } " is left out: " (run.reason()) "." }
+                }
+                @if left_out.len() > NAMED {
+                    li { (left_out.len() - NAMED) " more are left out." }
+                }
             }
         }
     }
+}
+
+/// What a reader should know of the runs, of which the first `charted` kinds are drawn.
+fn notices(runs: &[RecordedRun], groups: &[Group<'_>], charted: usize) -> Markup {
+    let mut items = Vec::new();
+    for group in groups {
+        items.extend(group.runs.iter().filter_map(|run| notice(group, run)));
+    }
     if charted < groups.len() {
-        items.push(format!(
-            "The plots show the first {charted} of {} kinds of runs; the table has all.",
-            groups.len()
-        ));
+        let all = groups.len();
+        items.push(html! {
+            "The plots show the first " (charted) " of " (all) " kinds of runs; the table has all."
+        });
     }
     if runs
         .iter()
         .any(|run| run.evaluations.len() > super::curves::POINTS)
     {
-        items.push(format!(
-            "Lines are drawn through {} of the evaluations, evenly chosen.",
-            super::curves::POINTS
-        ));
+        items.push(html! {
+            "Lines are drawn through " (super::curves::POINTS) " of the evaluations, evenly chosen."
+        });
     }
-    let items: String = items
-        .iter()
-        .map(|item| format!("<li>{item}</li>"))
-        .collect();
-    if items.is_empty() {
-        String::new()
-    } else {
-        format!("<ul class=\"notices\">{items}</ul>")
+    html! {
+        @if !items.is_empty() {
+            ul class="notices" {
+                @for item in &items { li { (item) } }
+            }
+        }
     }
 }
 
-/// Legend and axis switch, in reach while the page scrolls.
-fn toolbar(groups: &[Group<'_>]) -> String {
-    let mut chips = String::new();
-    for (index, group) in groups.iter().enumerate() {
-        let lambda = group.lambda().map_or_else(String::new, |range| {
-            format!(" <small>λ {}</small>", lambda_range(Some(range)))
-        });
-        chips.push_str(&format!(
-            "<button type=\"button\" class=\"chip\" data-group=\"{index}\" aria-pressed=\"true\">\
-             <i class=\"swatch\" style=\"background:var(--series-{})\"></i>{}{lambda}</button>",
-            palette::series(index),
-            html(&group.label)
-        ));
+/// What a reader should know of one run of a group, if anything.
+fn notice(group: &Group<'_>, run: &RecordedRun) -> Option<Markup> {
+    let mut notes = run.notices.clone();
+    let averaged = &group.averaged;
+    if !averaged.is_empty() && !averaged.iter().any(|averaged| std::ptr::eq(*averaged, run)) {
+        notes.push(
+            "it is left out of the means, which are over the runs that came further".to_owned(),
+        );
     }
-    format!(
-        "<nav class=\"toolbar\" aria-label=\"runs and axis\"><div class=\"chips\">{chips}</div>\
-         <div class=\"switches\"><label class=\"toggle\"><input type=\"checkbox\" id=\"mean-model\"> mean model</label>\
-         <div class=\"segments\" id=\"axes\" role=\"group\" aria-label=\"horizontal axis\"></div></div></nav>"
-    )
+    let seed = run
+        .settings
+        .seed()
+        .map_or_else(String::new, |seed| format!(", seed {seed}"));
+    (!notes.is_empty())
+        .then(|| html! { strong { (group.label) (seed) } ": " (notes.join("; ")) "." })
+}
+
+/// Legend and axis switch, in reach while the page scrolls.
+fn toolbar(groups: &[Group<'_>]) -> Markup {
+    let content = |group: &Group<'_>| {
+        html! {
+            (group.label)
+            @if let Some(range) = group.lambda() {
+                " " small { "λ " (lambda_range(Some(range))) }
+            }
+        }
+    };
+    html! {
+        nav class="toolbar" aria-label="runs and axis" {
+            div class="chips" {
+                @for (index, group) in groups.iter().enumerate() { (chip(index, &content(group))) }
+            }
+            div class="switches" {
+                label class="toggle" { input type="checkbox" id="mean-model"; " mean model" }
+                div class="segments" id="axes" role="group" aria-label="horizontal axis" {}
+            }
+        }
+    }
 }
 
 /// The runs that the page was written from.
@@ -255,10 +241,7 @@ fn source(runs: &[RecordedRun]) -> String {
         String::new()
     };
     let plural = if runs.len() == 1 { "" } else { "s" };
-    format!(
-        " from the records of run{plural} {}{more}",
-        html(&ids.join(", "))
-    )
+    format!(" from the records of run{plural} {}{more}", ids.join(", "))
 }
 
 /// What the page's script draws from.

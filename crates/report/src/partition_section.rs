@@ -2,10 +2,10 @@
 
 use super::document::Section;
 use super::error::ReportError;
-use super::escape::html;
 use super::group::Group;
 use super::holdings;
 use super::setting_label::text;
+use maud::{PreEscaped, html};
 use meshfold_experiment::results::Holdings;
 
 /// Most different partitions that are shown.
@@ -35,18 +35,16 @@ pub(super) fn section(groups: &[Group<'_>]) -> Result<Option<Section>, ReportErr
     let (mut body, mut charts) = (String::new(), Vec::new());
     for (index, (partition, sharing)) in partitions.iter().enumerate() {
         let whose: Vec<&str> = sharing.iter().map(|group| group.label.as_str()).collect();
-        let whose = if alone {
-            String::new()
-        } else {
-            format!("<strong>{}</strong>: ", html(&whose.join(", ")))
-        };
-        let rule = html(&text(sharing[0].first().settings.get("partition")));
-        body.push_str(&format!(
-            "<p class=\"caption\">{whose}{rule}. {}</p>",
-            holdings::in_words(partition)
-        ));
+        let rule = text(sharing[0].first().settings.get("partition"));
         let chart = holdings::chart(partition, format!("partition_{index}"));
-        body.push_str(&chart.element());
+        let part = html! {
+            p class="caption" {
+                @if !alone { strong { (whose.join(", ")) } ": " }
+                (rule) ". " (holdings::in_words(partition))
+            }
+            (chart.element())
+        };
+        body.push_str(&part.0);
         charts.push(chart);
     }
     let mut lead = String::from(holdings::lead(&partitions[0].0));
@@ -60,7 +58,7 @@ pub(super) fn section(groups: &[Group<'_>]) -> Result<Option<Section>, ReportErr
         id: "partition",
         heading: "Who owns what",
         lead,
-        body,
+        body: PreEscaped(body),
         charts,
     }))
 }

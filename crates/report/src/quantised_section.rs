@@ -1,9 +1,9 @@
 //! The section about runs with quantised messages beside the same runs without: whether quantising saved.
 
 use super::document::Section;
-use super::escape::html;
 use super::group::Group;
 use super::quantity_text::{bytes, mean, percent};
+use maud::{Markup, html};
 use meshfold_algorithms::theory::saving_bits_limit;
 
 /// A target that a quantised group and the same group in full reached both.
@@ -78,7 +78,7 @@ const HEADINGS: [(&str, &str); 8] = [
 
 /// The section; `None` unless a run with quantised messages and the same run without reached a target both.
 pub(super) fn section(groups: &[Group<'_>]) -> Option<Section> {
-    let mut lines = String::new();
+    let mut lines: Vec<Markup> = Vec::new();
     for quantised in groups {
         let Some(kind) = quantised.first().settings.kind_in_full() else {
             continue;
@@ -94,36 +94,39 @@ pub(super) fn section(groups: &[Group<'_>]) -> Option<Section> {
             .iter()
             .filter_map(|target| Saving::of(*target, quantised, full))
         {
-            let cells = saving
-                .cells()
-                .map(|cell| format!("<td>{}</td>", html(&cell)));
-            let label = html(&quantised.label);
-            lines.push_str(&format!(
-                "<tr><th scope=\"row\">{label}</th>{}</tr>",
-                cells.concat()
-            ));
+            lines.push(html! {
+                tr {
+                    th scope="row" { (quantised.label) }
+                    @for cell in saving.cells() { td { (cell) } }
+                }
+            });
         }
     }
     if lines.is_empty() {
         return None;
     }
-    let headings = HEADINGS.map(|(heading, meaning)| {
-        format!(
-            "<th scope=\"col\" title=\"{}\">{}</th>",
-            html(meaning),
-            html(heading)
-        )
-    });
+    let body = html! {
+        div class="wide" {
+            table {
+                thead {
+                    tr {
+                        th scope="col" { "run" }
+                        @for (heading, meaning) in HEADINGS { th scope="col" title=(meaning) { (heading) } }
+                    }
+                }
+                tbody {
+                    @for line in &lines { (line) }
+                }
+            }
+        }
+    };
     let lead = "Messages of b bits a parameter cost less to a target if b is below 32/ϱ − 64/d (Wang et al., DFedRW, \
                 Proposition 1): ϱ says how many times the rounds are that they need.";
     Some(Section {
         id: "quantised",
         heading: "Quantised and in full",
         lead: lead.to_owned(),
-        body: format!(
-            "<div class=\"wide\"><table><thead><tr><th scope=\"col\">run</th>{}</tr></thead><tbody>{lines}</tbody></table></div>",
-            headings.concat()
-        ),
+        body,
         charts: Vec::new(),
     })
 }

@@ -1,47 +1,44 @@
 //! The figures of every group in one table.
 
-use super::escape::html;
+use super::document::swatch;
 use super::group::Group;
-use super::palette;
 use super::quantity_text::{bytes, figure, lambda_range, mean, percent, seconds};
+use maud::{Markup, html};
 
 /// A column: its heading, what it means, and its cell for a group.
 type Column<'a> = (String, String, Box<dyn Fn(&Group<'_>) -> String + 'a>);
 
 /// The table as HTML, one line per group; columns that no group has are left out.
-pub(super) fn table(groups: &[Group<'_>]) -> String {
+pub(super) fn table(groups: &[Group<'_>]) -> Markup {
     let columns: Vec<Column<'_>> = columns(groups)
         .into_iter()
         .filter(|(_, _, cell)| groups.iter().any(|group| cell(group) != "–"))
         .collect();
-    let mut table =
-        String::from("<div class=\"wide\"><table><thead><tr><th scope=\"col\">run</th>");
-    for (heading, meaning, _) in &columns {
-        table.push_str(&format!(
-            "<th scope=\"col\" title=\"{}\">{}</th>",
-            html(meaning),
-            html(heading)
-        ));
-    }
-    table.push_str("</tr></thead><tbody>");
-    for (index, group) in groups.iter().enumerate() {
-        let seeds = if group.runs.len() > 1 {
-            format!(" <small>{}</small>", html(&group.seeds()))
-        } else {
-            String::new()
-        };
-        table.push_str(&format!(
-            "<tr><th scope=\"row\"><i class=\"swatch\" style=\"background:var(--series-{})\"></i>{}{seeds}</th>",
-            palette::series(index),
-            html(&group.label)
-        ));
-        for (_, _, cell) in &columns {
-            table.push_str(&format!("<td>{}</td>", html(&cell(group))));
+    html! {
+        div class="wide" {
+            table {
+                thead {
+                    tr {
+                        th scope="col" { "run" }
+                        @for (heading, meaning, _) in &columns {
+                            th scope="col" title=(meaning) { (heading) }
+                        }
+                    }
+                }
+                tbody {
+                    @for (index, group) in groups.iter().enumerate() {
+                        tr {
+                            th scope="row" {
+                                (swatch(index)) (group.label)
+                                @if group.runs.len() > 1 { " " small { (group.seeds()) } }
+                            }
+                            @for (_, _, cell) in &columns { td { (cell(group)) } }
+                        }
+                    }
+                }
+            }
         }
-        table.push_str("</tr>");
     }
-    table.push_str("</tbody></table></div>");
-    table
 }
 
 fn columns<'a>(groups: &[Group<'_>]) -> Vec<Column<'a>> {
