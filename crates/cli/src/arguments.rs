@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, value_parser};
 use clap_complete::Shell;
 use meshfold_data::DataFolder;
 use meshfold_engine::{Device, DeviceRequest, Instructions};
-use meshfold_experiment::{ConfigError, Source};
+use meshfold_experiment::{ConfigError, ExperimentSource};
 
 use crate::failure::Failure;
 use crate::terminal;
@@ -212,8 +212,8 @@ impl ChurnArguments {
     ///
     /// # Errors
     /// [`ConfigError`] if the file cannot be read.
-    pub(crate) fn source(&self) -> Result<Source, ConfigError> {
-        Ok(Source::read(&self.file)?.with_overrides(self.overrides.iter().cloned()))
+    pub(crate) fn source(&self) -> Result<ExperimentSource, ConfigError> {
+        Ok(ExperimentSource::read(&self.file)?.with_overrides(self.overrides.iter().cloned()))
     }
 
     /// The name of the file without its ending.
@@ -293,8 +293,8 @@ impl ExperimentArguments {
     ///
     /// # Errors
     /// [`ConfigError`] if the file cannot be read.
-    pub(crate) fn source(&self) -> Result<Source, ConfigError> {
-        Ok(Source::read(&self.file)?.with_overrides(self.overrides.iter().cloned()))
+    pub(crate) fn source(&self) -> Result<ExperimentSource, ConfigError> {
+        Ok(ExperimentSource::read(&self.file)?.with_overrides(self.overrides.iter().cloned()))
     }
 }
 

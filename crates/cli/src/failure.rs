@@ -6,7 +6,9 @@ use std::process::ExitCode;
 
 use meshfold_data::DataError;
 use meshfold_engine::EngineError;
-use meshfold_experiment::{ConfigError, ReportError, RunError, plain_write_error};
+use meshfold_experiment::results::ResultsError;
+use meshfold_experiment::{ConfigError, RunError, plain_write_error};
+use meshfold_report::ReportError;
 use meshfold_topology::TopologyError;
 use meshfold_topology::protocol::ChurnError;
 use miette::Report;
@@ -107,7 +109,9 @@ impl From<RunError> for Failure {
 impl From<ReportError> for Failure {
     fn from(error: ReportError) -> Self {
         match error {
-            ReportError::NoRuns | ReportError::NotARun { .. } => Self::refused(error),
+            ReportError::NoRuns | ReportError::Results(ResultsError::NotARun { .. }) => {
+                Self::refused(error)
+            }
             _ => Self::broken(error),
         }
     }

@@ -67,6 +67,7 @@ pub use self::files::manifest::{
     Archive, KnownCopy, Manifest, ManifestFile, UnlistedFile, manifests,
 };
 pub use self::files::own_files::OwnFiles;
+pub use self::files::suggestion::nearest;
 pub use self::partition::{
     ByRole, ByUser, ByWriter, ClassSizes, Classes, Dirichlet, ExampleOrder, Explicit, Iid,
     LabelQuota, Labelled, OneLabel, Owners, Partition, PartitionError, Partitioner, Quantity,

@@ -74,6 +74,18 @@ pub enum EngineError {
         /// The values that would do.
         needed: &'static str,
     },
+    /// A model that cannot be, or does not fit its examples.
+    #[error("{what}: {found}, but it must be {needed}")]
+    ModelSetting {
+        /// What is wrong, in words.
+        what: &'static str,
+        /// The dotted path of the setting below the model, such as `depth` or `hidden.1`; empty if it is none of one.
+        path: String,
+        /// The value found.
+        found: String,
+        /// The values that would do.
+        needed: &'static str,
+    },
     /// A model of the user's own does not do what it must.
     #[error("own model: {reason}")]
     OwnModel {

@@ -41,7 +41,7 @@ impl Network {
     /// Builds `model` for examples of `input` in `classes` classes.
     ///
     /// # Errors
-    /// [`EngineError::Setting`] if the model does not fit the examples: a layer would have no units, a window does not
+    /// [`EngineError::ModelSetting`] if the model does not fit the examples: a layer would have no units, a window does not
     /// fit its grid, groups do not divide the channels, the share of units left out is not in `[0, 1)`, or tokens are
     /// given to a model that reads numbers. [`EngineError::OwnModel`] for [`Model::Own`], which
     /// [`OwnModels::network`](crate::OwnModels::network) builds.
@@ -258,46 +258,66 @@ fn check(model: &Model, input: &Input) -> Result<(), EngineError> {
             reason: format!("`{name}` is no model of the engine's"),
         });
     }
-    let refuse = |what, found, needed| {
-        Err(EngineError::Setting {
-            what,
-            found,
-            needed,
-        })
-    };
     match (model.reads_tokens(), input) {
         (true, Input::Numbers(_)) => {
             let needed = "a model that reads numbers, such as mlp";
-            return refuse("model", "one that reads text".into(), needed);
+            return refuse("model", "", "one that reads text".into(), needed);
         }
         (false, Input::Tokens { .. }) => {
             let needed = "a model that reads text: char_lstm or word_lstm";
-            return refuse("model", "one that reads numbers".into(), needed);
+            return refuse("model", "", "one that reads numbers".into(), needed);
         }
         _ => {}
     }
     let dropout = model.dropout();
     if !(0.0..1.0).contains(&dropout) {
-        return refuse("dropout", dropout.to_string(), "at least 0 and below 1");
+        return refuse(
+            "dropout",
+            "dropout",
+            dropout.to_string(),
+            "at least 0 and below 1",
+        );
     }
     match model {
-        Model::Resnet(resnet) if ![10, 18].contains(&resnet.depth) => {
-            refuse("resnet depth", resnet.depth.to_string(), "10 or 18")
-        }
+        Model::Resnet(resnet) if ![10, 18].contains(&resnet.depth) => refuse(
+            "resnet depth",
+            "depth",
+            resnet.depth.to_string(),
+            "10 or 18",
+        ),
         _ => Ok(()),
+    }
+}
+
+/// The refusal of a model because of its setting at `path`.
+fn refuse(
+    what: &'static str,
+    path: &str,
+    found: String,
+    needed: &'static str,
+) -> Result<(), EngineError> {
+    Err(EngineError::ModelSetting {
+        what,
+        path: path.to_owned(),
+        found,
+        needed,
+    })
+}
+
+/// The setting that the width of `nodes[index]` comes from.
+fn width_setting(nodes: &[Node], index: usize) -> String {
+    let dense = |node: &&Node| matches!(node.layer, Layer::Dense(_));
+    match &nodes[index].layer {
+        Layer::Dense(_) => format!("hidden.{}", nodes[..index].iter().filter(dense).count()),
+        Layer::Lstm(_) => "hidden".to_owned(),
+        Layer::Embedding(_) => "embedding".to_owned(),
+        _ => "width".to_owned(),
     }
 }
 
 /// Checks that every layer has units, and windows and groups that fit.
 fn check_nodes(nodes: &[Node]) -> Result<(), EngineError> {
-    let refuse = |what, found, needed| {
-        Err(EngineError::Setting {
-            what,
-            found,
-            needed,
-        })
-    };
-    for node in nodes {
+    for (index, node) in nodes.iter().enumerate() {
         let (grid, output) = match &node.layer {
             Layer::Convolution(convolution) => (convolution.input, convolution.output),
             Layer::MaxPool(pool) => (pool.input, pool.output),
@@ -305,7 +325,7 @@ fn check_nodes(nodes: &[Node]) -> Result<(), EngineError> {
         };
         if output.places() == 0 {
             let found = format!("{} x {}", grid.height, grid.width);
-            return refuse("grid of a layer", found, "no smaller than its window");
+            return refuse("grid of a layer", "", found, "no smaller than its window");
         }
         let inputs = match &node.layer {
             Layer::Dense(dense) => dense.inputs,
@@ -314,13 +334,24 @@ fn check_nodes(nodes: &[Node]) -> Result<(), EngineError> {
         };
         if output.channels == 0 || inputs == 0 {
             let found = format!("{inputs} to {}", output.channels);
-            return refuse("layer widths", found, "at least one unit in every layer");
+            let path = width_setting(nodes, index);
+            return refuse(
+                "layer widths",
+                &path,
+                found,
+                "at least one unit in every layer",
+            );
         }
         if let Layer::GroupNorm(norm) = &node.layer
             && (norm.groups == 0 || !grid.channels.is_multiple_of(norm.groups))
         {
             let found = format!("{} for {} channels", norm.groups, grid.channels);
-            return refuse("groups", found, "a divisor of the channels of every layer");
+            return refuse(
+                "groups",
+                "groups",
+                found,
+                "a divisor of the channels of every layer",
+            );
         }
     }
     Ok(())

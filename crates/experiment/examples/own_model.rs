@@ -17,7 +17,9 @@ use meshfold_engine::burn::tensor::{Device, Tensor, activation};
 use meshfold_engine::{
     Device as Where, EngineError, Initial, OwnModel, OwnModels, Parameter, Parameters, RowByRow,
 };
-use meshfold_experiment::{Observer, Record, RunOptions, RunPlan, Source, plan_with, run};
+use meshfold_experiment::{
+    ExperimentSource, Observer, Record, RunOptions, RunPlan, plan_with, run,
+};
 
 const EXPERIMENT: &str = "
 name: own-model
@@ -118,7 +120,7 @@ pub fn learn(results: &Path) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
         .with("convolution", RowByRow::new(module, Convolution::forward)?);
 
     let data = DataFolder::new("unused");
-    let source = Source::new("own_model.yaml", EXPERIMENT);
+    let source = ExperimentSource::new("own_model.yaml", EXPERIMENT);
     let options = RunOptions {
         device: Where::cpu()?,
         results: results.to_owned(),

@@ -16,7 +16,7 @@ mod edge_capacitated;
 mod error;
 mod fixed;
 mod latency;
-mod links;
+mod link_model;
 mod load;
 mod moment;
 mod node_capacitated;
@@ -26,7 +26,7 @@ mod speed_up;
 mod trace;
 mod trace_file;
 
-pub use clock::{Clock, Population};
+pub use clock::{Clock, NetworkNodes};
 pub use compute::Compute;
 pub use dfedrw_cost::{dfedrw_busiest_bytes, dfedrw_seconds, fedavg_seconds};
 pub use directed_edges::bytes_per_edge;
@@ -35,34 +35,34 @@ pub use edge_capacitated::EdgeCapacitated;
 pub use error::NetworkError;
 pub use fixed::Fixed;
 pub use latency::Latency;
-pub use links::Links;
+pub use link_model::LinkModel;
 pub use node_capacitated::{NodeCapacitated, ServerCapacity};
 pub use rate_trace::RateTrace;
 pub use redraw::Redraw;
 pub use speed_up::{Capacities, Delays, ExchangeDelay, ParallelServers, RoundSeconds, speed_up};
-pub use trace::{Trace, Traces};
+pub use trace::{LinkTrace, Traces};
 
 /// The network of a run and how fast its clients compute.
 ///
 /// ```
-/// use meshfold_experiment::network::Network;
+/// use meshfold_experiment::network::SimulatedNetwork;
 ///
 /// let yaml = "{links: {fixed: {bytes_per_second: 2.0e6}}, compute: {seconds_per_step: 0.02, slowdown: {uniform: [1, 4]}}}";
-/// let network: Network = serde_yaml::from_str(yaml)?;
+/// let network: SimulatedNetwork = serde_yaml::from_str(yaml)?;
 /// network.check(10, 0)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Network {
+pub struct SimulatedNetwork {
     /// What messages travel over.
-    pub links: Links,
+    pub links: LinkModel,
     /// How long local steps take; without it they take no time, unless `links.latency` says how long an epoch takes.
     #[serde(default)]
     pub compute: Option<Compute>,
 }
 
-impl Network {
+impl SimulatedNetwork {
     /// Checks every value for a run of `clients` clients and `servers` servers.
     ///
     /// # Errors
@@ -71,7 +71,7 @@ impl Network {
     pub fn check(&self, clients: usize, servers: usize) -> Result<(), NetworkError> {
         self.links.check(clients, servers)?;
         match (&self.links, &self.compute) {
-            (Links::Latency(_), Some(_)) => Err(NetworkError::setting(
+            (LinkModel::Latency(_), Some(_)) => Err(NetworkError::setting(
                 "compute",
                 "both `compute` and `links.latency`",
                 "one of them, as `links.latency.epoch` says how long computing takes",
@@ -86,7 +86,7 @@ impl Network {
 mod tests {
     use super::*;
 
-    fn read(yaml: &str) -> Result<Network, String> {
+    fn read(yaml: &str) -> Result<SimulatedNetwork, String> {
         serde_yaml::from_str(yaml).map_err(|error| error.to_string())
     }
 

@@ -13,7 +13,7 @@ use meshfold_engine::{Linear, Model};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::plan::RunPlan;
+use crate::plan::run_plan::RunPlan;
 use cross_entropy::CrossEntropy;
 use inputs::Chosen;
 use least_squares::LeastSquares;

@@ -1,129 +1,39 @@
 //! From an experiment to runs: every value checked, every overlay and partition made, nothing trained yet.
 
+mod checks;
+pub(crate) mod churn;
+pub(crate) mod effort;
+mod failure_checks;
+mod held_overlay;
+mod joint_union;
+mod local_work;
+pub(crate) mod memory;
+mod message_paths;
+mod overlay_checks;
+pub(crate) mod overlay_memory;
+mod planned_clock;
+mod planned_data;
+mod planned_model;
+pub(crate) mod planned_overlay;
+mod planner;
+pub(crate) mod population;
+pub(crate) mod ramanujan;
+pub(crate) mod round_graph;
+pub(crate) mod run_plan;
+mod stability;
+mod value_warnings;
+
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use meshfold_algorithms::Rows;
-use meshfold_data::{DataFolder, DatasetSummary, OwnFiles, Partition};
-use meshfold_engine::{Device, Network, OwnModels};
-use meshfold_topology::OverlaySummary;
-use serde::Serialize;
+use meshfold_data::DataFolder;
+use meshfold_engine::{Device, OwnModels};
 
-use crate::brief::brief;
-use crate::checks;
-use crate::config::RunConfig;
-use crate::error::ConfigError;
-use crate::experiment::Experiment;
-use crate::label::joined;
-use crate::memory;
-use crate::network::Clock;
-use crate::planned_overlay::PlannedOverlay;
-use crate::planner::Planner;
-use crate::population::Population;
-use crate::source::Source;
-
-/// A run that can be carried out.
-#[derive(Clone, Debug)]
-pub struct RunPlan {
-    /// Hash of the configuration without its name: the same id is the same run.
-    pub id: String,
-    /// Every value of the run.
-    pub config: RunConfig,
-    /// The paths that the sweep sets in this run and a short text of each value; empty if there is no sweep.
-    pub variation: Vec<(String, String)>,
-    /// Number of clients `N`.
-    pub clients: usize,
-    /// The models that exist between rounds, `R`.
-    pub rows: Rows,
-    /// Parameters of a model, `P`.
-    pub parameters: usize,
-    /// The model, fitted to the examples.
-    pub model: Network,
-    /// Estimate of the most memory that the run holds at once, in bytes: of the machine, and of a GPU that it runs on.
-    pub memory_bytes: u64,
-    /// Expected local steps of all rows in a round in which nobody fails or falls behind.
-    pub local_steps_per_round: f64,
-    /// Expected bytes sent in such a round, each message counted once.
-    pub bytes_per_round: u64,
-    /// Estimate of the multiply-adds of the whole run, if nobody fails or falls behind: those of the local steps, of mixing
-    /// and of judging the models. It is good enough to compare runs, and to tell seconds from days.
-    pub multiply_adds: u64,
-    /// About how many seconds the run takes alone on the device that it is planned for, which may be wrong by a factor of
-    /// ten.
-    pub seconds: f64,
-    /// The overlay and its weights, if the method exchanges over one.
-    pub overlay: Option<Arc<PlannedOverlay>>,
-    /// Sizes, labels and owners of the examples.
-    pub dataset: Arc<DatasetSummary>,
-    /// The files of the dataset, if they are the user's own.
-    pub files: Arc<OwnFiles>,
-    /// Who owns which training example.
-    pub partition: Arc<Partition>,
-    /// The clients, and the nodes of the overlay, by what they hold.
-    pub population: Population,
-    /// What tells how long a round takes, if a network is described.
-    pub clock: Option<Clock>,
-    /// What will work but may not be meant.
-    pub warnings: Vec<String>,
-}
-
-/// The facts of a [`RunPlan`], in the order in which `meshfold plan --json` lists them.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PlanSummary<'a> {
-    /// See [`RunPlan::id`].
-    pub id: &'a str,
-    /// See [`RunPlan::label`].
-    pub label: String,
-    /// See [`RunPlan::clients`].
-    pub clients: usize,
-    /// Number of rows `R`.
-    pub rows: usize,
-    /// See [`RunPlan::parameters`].
-    pub parameters: usize,
-    /// See [`RunPlan::memory_bytes`].
-    pub memory_bytes: u64,
-    /// See [`RunPlan::local_steps_per_round`].
-    pub local_steps_per_round: f64,
-    /// See [`RunPlan::bytes_per_round`].
-    pub bytes_per_round: u64,
-    /// See [`RunPlan::multiply_adds`].
-    pub multiply_adds: u64,
-    /// Figures of the overlay, if there is one.
-    pub overlay: Option<&'a OverlaySummary>,
-}
-
-impl RunPlan {
-    /// What sets the run apart in its sweep, such as `topology=ring, seed=2`; the name if there is no sweep.
-    pub fn label(&self) -> String {
-        if self.variation.is_empty() {
-            self.config.name.clone()
-        } else {
-            joined(&self.variation)
-        }
-    }
-
-    /// Whether the run exchanges over an overlay of cliques.
-    fn has_cliques(&self) -> bool {
-        let planned = self.overlay.as_ref();
-        planned.is_some_and(|planned| planned.overlay.groups().is_some())
-    }
-
-    /// The facts, for `meshfold plan --json`.
-    pub fn summary(&self) -> PlanSummary<'_> {
-        PlanSummary {
-            id: &self.id,
-            label: self.label(),
-            clients: self.clients,
-            rows: self.rows.count,
-            parameters: self.parameters,
-            memory_bytes: self.memory_bytes,
-            local_steps_per_round: self.local_steps_per_round,
-            bytes_per_round: self.bytes_per_round,
-            multiply_adds: self.multiply_adds,
-            overlay: self.overlay.as_ref().map(|planned| &planned.summary),
-        }
-    }
-}
+use crate::config::brief::brief;
+use crate::config::error::ConfigError;
+use crate::config::experiment::Experiment;
+use crate::config::source::ExperimentSource;
+use planner::Planner;
+use run_plan::RunPlan;
 
 /// All runs of the experiment in `source`, in the order of its sweep, a run that is asked for twice once.
 ///
@@ -131,7 +41,7 @@ impl RunPlan {
 ///
 /// # Errors
 /// [`ConfigError`] of the first value that is at fault, pointing at where it was written.
-pub fn plan(source: &Source, folder: &DataFolder) -> Result<Vec<RunPlan>, ConfigError> {
+pub fn plan(source: &ExperimentSource, folder: &DataFolder) -> Result<Vec<RunPlan>, ConfigError> {
     plan_with(source, folder, &OwnModels::new())
 }
 
@@ -143,7 +53,7 @@ pub fn plan(source: &Source, folder: &DataFolder) -> Result<Vec<RunPlan>, Config
 /// # Errors
 /// As [`plan`].
 pub fn plan_with(
-    source: &Source,
+    source: &ExperimentSource,
     folder: &DataFolder,
     own_models: &OwnModels,
 ) -> Result<Vec<RunPlan>, ConfigError> {
@@ -158,7 +68,7 @@ pub fn plan_with(
 /// As [`plan`].
 pub fn plan_on(
     device: &Device,
-    source: &Source,
+    source: &ExperimentSource,
     folder: &DataFolder,
     own_models: &OwnModels,
 ) -> Result<Vec<RunPlan>, ConfigError> {
@@ -173,7 +83,7 @@ pub fn plan_on(
 /// As [`plan`].
 pub fn plan_without_data(
     device: &Device,
-    source: &Source,
+    source: &ExperimentSource,
     folder: &DataFolder,
     own_models: &OwnModels,
 ) -> Result<Vec<RunPlan>, ConfigError> {
@@ -182,7 +92,10 @@ pub fn plan_without_data(
 }
 
 /// All runs of the experiment in `source`, as `planner` plans them.
-fn plan_by(mut planner: Planner<'_>, source: &Source) -> Result<Vec<RunPlan>, ConfigError> {
+fn plan_by(
+    mut planner: Planner<'_>,
+    source: &ExperimentSource,
+) -> Result<Vec<RunPlan>, ConfigError> {
     let experiment = Experiment::read(source)?;
     let runs = experiment.runs()?;
     let mut plans: Vec<RunPlan> = Vec::with_capacity(runs.len());
@@ -221,7 +134,7 @@ fn plan_by(mut planner: Planner<'_>, source: &Source) -> Result<Vec<RunPlan>, Co
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fault::Fault;
+    use crate::config::fault::ConfigFault;
 
     const YAML: &str = "\
 name: tiny
@@ -235,14 +148,17 @@ rounds: 5
 
     #[test]
     fn a_run_that_does_not_fit_in_memory_is_refused_with_the_figure() {
-        let (source, folder) = (Source::new("tiny.yaml", YAML), DataFolder::new("unused"));
+        let (source, folder) = (
+            ExperimentSource::new("tiny.yaml", YAML),
+            DataFolder::new("unused"),
+        );
         let none = OwnModels::new();
         let within = |available| plan_by(Planner::new(&folder, &none, None, available), &source);
         let planned = within(None).unwrap();
         let needed = planned[0].memory_bytes;
         assert!(within(Some(needed)).is_ok());
         let error = within(Some(needed - 1)).unwrap_err();
-        let fault = Fault::Memory {
+        let fault = ConfigFault::Memory {
             rows: 3,
             parameters: 79_510,
             needed,

@@ -1,23 +1,37 @@
 //! Runs a plan: rounds, records, checkpoints, and the folder that holds what came of it.
 
+pub(crate) mod checkpoint;
+pub(crate) mod digests;
+pub(crate) mod ending;
+pub(crate) mod environment;
+mod evaluation;
+mod journal;
+pub(crate) mod observer;
+mod other_examples;
+pub(crate) mod run_all;
+mod run_state;
+mod sealed_tensors;
+mod summing_up;
+mod theory_measurements;
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use meshfold_data::Splits;
 use meshfold_engine::Device;
 
-use crate::checkpoint::Origin;
-use crate::course::Course;
-use crate::digests::DataDigests;
-use crate::ending::{Ending, RunReport};
-use crate::environment::{Environment, VERSION};
-use crate::journal::{self, ENVIRONMENT, Journal, Opened};
-use crate::observer::{Observer, RoundProgress};
-use crate::plan::RunPlan;
-use crate::practice::Quantity;
-use crate::records::{METRICS, read_records};
-use crate::results::{Done, RunFolder};
-use crate::run_error::RunError;
+use crate::config::quantity::Quantity;
+use crate::plan::run_plan::RunPlan;
+use crate::results::records::{METRICS, read_records};
+use crate::results::run_error::RunError;
+use crate::results::run_folder::{Done, RunFolder};
+use crate::run::checkpoint::Origin;
+use crate::run::digests::DataDigests;
+use crate::run::ending::{Ending, RunReport};
+use crate::run::environment::{Environment, VERSION};
+use crate::run::journal::{ENVIRONMENT, Journal, Opened};
+use crate::run::observer::{Observer, RoundProgress};
+use crate::run::run_state::RunState;
 
 /// Where and how plans are run.
 #[derive(Clone, Debug)]
@@ -38,6 +52,9 @@ pub struct RunOptions {
 /// a valid checkpoint it starts again. When `stop` becomes true the run ends after the round in progress. A model that is not
 /// finite, or a GPU that fails, ends the run as [`Ending::Failed`]. However it ends, what was recorded until then is kept, with
 /// the table of clients and the summary; a finished run is marked with `DONE` after all of these.
+///
+/// No page is written, as this crate knows of none: once the run has ended, `meshfold_report::write_run_report` writes
+/// `report.html` into its folder.
 ///
 /// If the data have changed since the run was begun or planned, it ends as [`Ending::Failed`] with [`RunError::OtherData`] or
 /// [`RunError::Unplanned`], and its files stay as they were.
@@ -69,8 +86,8 @@ pub fn run(
     {
         observer.preparing("the least losses, for Γ");
     }
-    let mut course = Course::start(plan, &data, &options.device, stop)?;
-    let resumed_from = journal.resume(&mut course)?;
+    let mut state = RunState::start(plan, &data, &options.device, stop)?;
+    let resumed_from = journal.resume(&mut state)?;
     let environment = Environment {
         data: Some(journal.data().clone()),
         ..Environment::of(&options.device, options.commit.clone())
@@ -79,13 +96,13 @@ pub fn run(
     if let Some(round) = resumed_from {
         observer.resumed(round);
     }
-    let device = course.device().clone();
-    let ending = match device.attempt(|| rounds(&mut course, &mut journal, stop, observer)) {
+    let device = state.device().clone();
+    let ending = match device.attempt(|| rounds(&mut state, &mut journal, stop, observer)) {
         Ok(ending) => ending,
         Err(error) if error.is_of_the_models() => Ending::Failed { error },
         Err(error) => return Err(error),
     };
-    journal.end(&course, ending, resumed_from)
+    journal.end(&state, ending, resumed_from)
 }
 
 /// Locks the folder of the run for this process, or gives the report of a run that is not carried out.
@@ -114,33 +131,33 @@ fn claim<'a>(
 
 /// The rounds that are left, and an evaluation wherever one is due.
 fn rounds(
-    course: &mut Course<'_>,
+    state: &mut RunState<'_>,
     journal: &mut Journal<'_>,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Ending, RunError> {
-    if course.practice().is_called_off() {
+    if state.theory().is_called_off() {
         return Ok(Ending::Interrupted);
     }
-    if course.round() == 0 {
-        observer.record(journal.record(course)?);
+    if state.round() == 0 {
+        observer.record(journal.record(state)?);
     }
     let rounds = journal.plan().config.rounds;
-    while course.round() < rounds {
+    while state.round() < rounds {
         if stop.load(Ordering::Relaxed) {
-            journal.save(course)?;
+            journal.save(state)?;
             return Ok(Ending::Interrupted);
         }
-        course.advance()?;
+        state.advance()?;
         observer.round(&RoundProgress {
-            round: course.round(),
+            round: state.round(),
             rounds,
-            local_steps: course.local_steps(),
+            local_steps: state.local_steps(),
         });
-        if course.is_judged() {
-            observer.record(journal.record(course)?);
+        if state.is_judged() {
+            observer.record(journal.record(state)?);
         }
-        journal.save_if_due(course)?;
+        journal.save_if_due(state)?;
     }
     Ok(Ending::Finished)
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use meshfold_data::DataFolder;
 use meshfold_engine::{Cpu, Device, OwnModels};
-use meshfold_experiment::{ConfigError, RunPlan, Source, plan, plan_without_data};
+use meshfold_experiment::{ConfigError, ExperimentSource, RunPlan, plan, plan_without_data};
 
 /// The folder with MNIST's files, or `None` with a printed reason.
 fn data() -> Option<DataFolder> {
@@ -45,7 +45,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// The runs of the experiment in `file` by what is published of its data where that is missing, or why there are none.
 fn published(file: &Path, data: &DataFolder) -> Result<Vec<RunPlan>, ConfigError> {
     let device = Device::Cpu(Cpu::new(None, None).unwrap());
-    let source = Source::read(file).unwrap();
+    let source = ExperimentSource::read(file).unwrap();
     plan_without_data(&device, &source, data, &OwnModels::new())
 }
 
@@ -66,7 +66,7 @@ fn every_experiment_is_planned() {
     ];
     let (mut planned, mut waiting_files) = (0, 0);
     for file in files(&experiments()) {
-        let source = Source::read(&file).unwrap();
+        let source = ExperimentSource::read(&file).unwrap();
         let error = match plan(&source, &data) {
             Ok(_) => {
                 planned += 1;
@@ -122,7 +122,7 @@ fn a_stack_of_every_writer_of_femnist_is_known_without_the_data() {
         let start = "a run of 3550 rows with 6603710 parameters needs about ";
         assert!(said.starts_with(start), "{said}");
     }
-    let source = Source::read(&file).unwrap().with_overrides([
+    let source = ExperimentSource::read(&file).unwrap().with_overrides([
         "sweep=null".to_owned(),
         "algorithm={fedavg: {participation: {clients: 36}, local: {steps: 20}, batch_size: 32, learning_rate: 0.05}}"
             .to_owned(),

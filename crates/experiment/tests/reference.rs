@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use meshfold_data::DataFolder;
-use meshfold_experiment::{Source, plan};
+use meshfold_experiment::{ExperimentSource, plan};
 
 /// The lines of the YAML in a Markdown `text`.
 fn lines(text: &str) -> Vec<&str> {
@@ -75,7 +75,7 @@ fn every_setting_that_is_listed_is_read() {
     let text = include_str!("../../../experiments/README.md");
     let lines = lines(text);
     for line in &lines {
-        let source = Source::new("reference.yaml", with(line));
+        let source = ExperimentSource::new("reference.yaml", with(line));
         if let Err(error) = plan(&source, &DataFolder::new("nowhere")) {
             let message = error.to_string();
             assert!(lacks(&message), "{line}: {message}");

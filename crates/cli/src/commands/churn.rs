@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use meshfold_experiment::{ChurnRun, brief, plan_churn, write_churn_report};
+use meshfold_experiment::{ChurnRun, brief, plan_churn};
+use meshfold_report::write_churn_report;
 use meshfold_topology::protocol::{ChurnSample, ChurnTrace, EventRecord, simulate};
 use serde::Serialize;
 

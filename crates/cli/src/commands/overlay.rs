@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use meshfold_engine::{Key, Purpose, stream};
 use meshfold_experiment::{
-    CliqueSummary, OverlayFigures, PlannedOverlay, RamanujanBound, RunConfig, Source, brief,
-    check_overlay_memory, plan, with_edge_lists,
+    CliqueSummary, ExperimentSource, OverlayFigures, PlannedOverlay, RamanujanBound, RunConfig,
+    brief, check_overlay_memory, plan, with_edge_lists,
 };
 use meshfold_topology::{Overlay, OverlaySummary, Topology, Weights};
 use serde::Serialize;
@@ -35,7 +35,8 @@ pub(crate) fn overlay(arguments: &OverlayArguments) -> Result<(), Failure> {
             print(&[(label, &summary, None)])
         }
         (Some(file), ..) => {
-            let source = Source::read(file)?.with_overrides(arguments.overrides.iter().cloned());
+            let source =
+                ExperimentSource::read(file)?.with_overrides(arguments.overrides.iter().cloned());
             of_experiment(&source, arguments)
         }
         _ => Err(Failure::refused(
@@ -45,7 +46,7 @@ pub(crate) fn overlay(arguments: &OverlayArguments) -> Result<(), Failure> {
 }
 
 /// The overlays of the runs of an experiment.
-fn of_experiment(source: &Source, arguments: &OverlayArguments) -> Result<(), Failure> {
+fn of_experiment(source: &ExperimentSource, arguments: &OverlayArguments) -> Result<(), Failure> {
     let plans = plan(source, &arguments.data.folder()?)?;
     if plans.iter().all(|plan| plan.overlay.is_none()) {
         return Err(Failure::refused(
@@ -137,7 +138,7 @@ pub(super) fn as_in_a_file(
     let text = "name: overlay\ndataset: glyphs\npartition: {iid: {clients: 1}}\nmodel: logistic\n\
                 algorithm: {dsgd: {batch_size: 1, learning_rate: 1}}\nrounds: 1\n";
     let weights = weights.unwrap_or("metropolis_hastings");
-    let source = Source::new(
+    let source = ExperimentSource::new(
         "--topology and --weights",
         format!("topology: {topology}\nweights: {weights}\n{text}"),
     );

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use meshfold_experiment::{LeftOut, PAGE, write_report};
+use meshfold_report::{LeftOut, PAGE, write_report};
 
 use crate::arguments::ReportArguments;
 use crate::failure::Failure;

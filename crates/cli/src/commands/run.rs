@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use meshfold_engine::{Device, OwnModels};
 use meshfold_experiment::{
-    Ending, LeftOut, PAGE, ReportError, RunOptions, RunPlan, RunReport, Summary, brief, finished,
-    most_at_once, plan_on, prepare_reports, run_all, write_report,
+    Ending, RunOptions, RunPlan, RunReport, Summary, brief, finished, most_at_once, plan_on,
+    run_all,
 };
+use meshfold_report::{LeftOut, PAGE, ReportError, prepare_reports, write_report};
 use serde::Serialize;
 
 use crate::arguments::RunArguments;

@@ -6,9 +6,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use meshfold_data::{DataFolder, DatasetConfig, Splits};
-use meshfold_experiment::{
-    Attendant, Ending, Observer, PAGE, RunPlan, RunReport, brief, write_run_report,
-};
+use meshfold_experiment::{Ending, Observer, RunHost, RunPlan, RunReport, brief};
+use meshfold_report::{PAGE, write_run_report};
 
 use crate::failure::Failure;
 use crate::figures::{duration, percent};
@@ -131,7 +130,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-impl Attendant for Runs<'_> {
+impl RunHost for Runs<'_> {
     type Error = Failure;
 
     /// Every dataset is read once, and let go of when no run that has yet to begin needs it.

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use meshfold_data::DataFolder;
 use meshfold_engine::{Device, OwnModels};
-use meshfold_experiment::{ConfigError, RunConfig, RunPlan, Source, plan, plan_without_data};
+use meshfold_experiment::{
+    ConfigError, ExperimentSource, RunConfig, RunPlan, plan, plan_without_data,
+};
 
 use crate::dice::Dice;
 use crate::experiment_text::ExperimentText;
@@ -128,7 +130,7 @@ fn planned(
     static DEVICE: LazyLock<Device> =
         LazyLock::new(|| Device::cpu().expect("a processor can be opened"));
     let (folder, none) = (DataFolder::new(data), OwnModels::new());
-    let source = Source::new(data.join("experiment.yaml"), text.yaml.clone());
+    let source = ExperimentSource::new(data.join("experiment.yaml"), text.yaml.clone());
     let source = source.with_overrides(text.overrides.iter().cloned());
     let make = || match text.without_data {
         true => plan_without_data(&DEVICE, &source, &folder, &none),
@@ -225,7 +227,7 @@ fn changed_key(difference: &str) -> String {
 fn of_plan(plan: &RunPlan) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     let yaml = plan.config.to_yaml();
-    match RunConfig::read(&Source::new("config.yaml", yaml.clone())) {
+    match RunConfig::read(&ExperimentSource::new("config.yaml", yaml.clone())) {
         Ok(read) if read.to_yaml() == yaml => {}
         Ok(_) => {
             let what = "config.yaml reads back as another one";

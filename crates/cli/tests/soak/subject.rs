@@ -1,7 +1,7 @@
 //! Runs to be disturbed: tiny, of every method, with everything that can happen in a round mixed in.
 
 use meshfold_data::DataFolder;
-use meshfold_experiment::{Source, plan};
+use meshfold_experiment::{ExperimentSource, plan};
 
 use crate::dice::Dice;
 
@@ -220,7 +220,7 @@ impl Subject {
                 yaml += &sweep(seeds);
             }
             match plan(
-                &Source::new("subject.yaml", yaml.clone()),
+                &ExperimentSource::new("subject.yaml", yaml.clone()),
                 &DataFolder::new("nowhere"),
             ) {
                 Ok(_) => {

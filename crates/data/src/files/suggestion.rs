@@ -1,27 +1,38 @@
-//! The known name that is closest to a mistaken one.
+//! The name that was probably meant.
 
-/// Similarity, from 0 to 1, from which on two names are close.
-const CLOSE: f64 = 0.7;
+/// Characters from which on a text is no name with a mistake in it: the time grows with the product of both lengths.
+const LONGEST: usize = 100;
 /// Names that are compared.
 const MOST_NAMES: usize = 10_000;
-/// Bytes of a name that is compared: the time grows with the product of both lengths.
-const MOST_BYTES: usize = 200;
 
-/// Which of `names` is closest to `name`, if any is close.
-pub(crate) fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    if name.len() > MOST_BYTES {
+/// The name in `known` that is closest to `found`, if one is close enough to be a slip of the finger or a shorter form.
+///
+/// Close is a Damerau-Levenshtein distance of at most a third of the longer name, or one name being the beginning of
+/// the other from three letters on; capitals and hyphens do not count. Of equals the one closest in length is taken, then
+/// the first. A text of more than a hundred characters is no name, and no more than 10,000 names are compared.
+pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let is_long = |name: &str| name.chars().nth(LONGEST).is_some();
+    if is_long(found) {
         return None;
     }
-    let name = name.to_lowercase();
-    let compared = names
+    let plain = |name: &str| name.to_lowercase().replace('-', "_");
+    let found = plain(found);
+    let distance = |name: &str| {
+        let name = plain(name);
+        let edits = strsim::damerau_levenshtein(&found, &name);
+        let longer = found.chars().count().max(name.chars().count());
+        let begins = found.len().min(name.len()) >= 3
+            && (name.starts_with(&found) || found.starts_with(&name));
+        let lengths = found.chars().count().abs_diff(name.chars().count());
+        (edits * 3 <= longer || begins).then_some((edits, lengths))
+    };
+    known
         .into_iter()
         .take(MOST_NAMES)
-        .filter(|known| known.len() <= MOST_BYTES)
-        .map(|known| (known, strsim::jaro_winkler(&name, &known.to_lowercase())));
-    compared
-        .filter(|(_, similarity)| *similarity > CLOSE)
-        .max_by(|(_, a), (_, b)| a.total_cmp(b))
-        .map(|(known, _)| known)
+        .filter(|name| !is_long(name))
+        .filter_map(|name| Some((distance(name)?, name)))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
 }
 
 #[cfg(test)]
@@ -29,10 +40,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_close_name_is_found_and_a_strange_one_is_not() {
-        let names = ["age", "kind", "label"];
-        assert_eq!(nearest("Kinds", names), Some("kind"));
-        assert_eq!(nearest("zebra", names), None);
-        assert_eq!(nearest(&"k".repeat(10_000_000), names), None);
+    fn slips_short_forms_capitals_and_hyphens_are_recognised() {
+        let known = [
+            "ring",
+            "regular",
+            "erdos_renyi",
+            "ring_plus_matching",
+            "complete",
+        ];
+        for (found, meant) in [
+            ("rnig", "ring"),
+            ("Ring", "ring"),
+            ("reg", "regular"),
+            ("erdos-renyi", "erdos_renyi"),
+            ("completed", "complete"),
+            ("erdos_reny", "erdos_renyi"),
+        ] {
+            assert_eq!(nearest(found, known), Some(meant), "{found}");
+        }
+        assert_eq!(
+            nearest("dfedavgn", ["dfedavg", "dfedavgm"]),
+            Some("dfedavgm")
+        );
+        assert_eq!(nearest("kinds", ["age", "Kind", "label"]), Some("Kind"));
+        let long = "ring".repeat(1_000_000);
+        for found in ["hypercube", "xy", "", &long] {
+            assert_eq!(nearest(found, known), None, "{found}");
+        }
     }
 }

@@ -3,10 +3,10 @@
 use meshfold_algorithms::{Phase, Traffic};
 use meshfold_topology::Overlay;
 
-use super::Network;
+use super::SimulatedNetwork;
 use super::compute::steps_within;
 use super::error::NetworkError;
-use super::links::Links;
+use super::link_model::LinkModel;
 use super::moment::Moment;
 
 /// Reads from the traffic of a round how long it would take.
@@ -17,7 +17,7 @@ use super::moment::Moment;
 /// that goes on from a checkpoint needs no more than the seconds so far.
 #[derive(Clone, Debug)]
 pub struct Clock {
-    links: Links,
+    links: LinkModel,
     /// Seconds of a local step of each client, `[N]`.
     seconds_per_step: Vec<f64>,
     clients: usize,
@@ -26,7 +26,7 @@ pub struct Clock {
 
 /// Who is on the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Population {
+pub struct NetworkNodes {
     /// Local steps that make an epoch of each client, `[N]`; 0 for a client without examples.
     pub steps_per_epoch: Vec<u32>,
     /// Servers, the nodes from `N` on.
@@ -37,16 +37,18 @@ impl Clock {
     /// A clock for a run with `seed`.
     ///
     /// # Errors
-    /// Those of [`Network::check`].
+    /// Those of [`SimulatedNetwork::check`].
     pub fn new(
-        network: &Network,
-        population: &Population,
+        network: &SimulatedNetwork,
+        population: &NetworkNodes,
         seed: u64,
     ) -> Result<Self, NetworkError> {
         let clients = population.steps_per_epoch.len();
         network.check(clients, population.servers)?;
         let seconds_per_step = match (&network.links, &network.compute) {
-            (Links::Latency(latency), _) => latency.seconds_per_step(&population.steps_per_epoch),
+            (LinkModel::Latency(latency), _) => {
+                latency.seconds_per_step(&population.steps_per_epoch)
+            }
             (_, Some(compute)) => compute.seconds_per_step(clients, seed),
             (_, None) => vec![0.0; clients],
         };
@@ -60,7 +62,7 @@ impl Clock {
 
     /// Whether only the edges that a file names have a bandwidth.
     pub fn is_by_edge(&self) -> bool {
-        matches!(&self.links, Links::Trace(trace) if trace.is_by_edge())
+        matches!(&self.links, LinkModel::Trace(trace) if trace.is_by_edge())
     }
 
     /// Checks that each of `edges`, pairs of nodes in either order, has a bandwidth, where a file gives bandwidths of edges.
@@ -72,7 +74,7 @@ impl Clock {
         edges: impl IntoIterator<Item = (u32, u32)>,
     ) -> Result<(), NetworkError> {
         match &self.links {
-            Links::Trace(trace) => trace.check_edges(edges),
+            LinkModel::Trace(trace) => trace.check_edges(edges),
             _ => Ok(()),
         }
     }
@@ -145,16 +147,16 @@ mod tests {
     use crate::network::{Compute, Distribution, Fixed, Latency, dfedrw_seconds, fedavg_seconds};
     use meshfold_algorithms::Message;
 
-    fn population(clients: usize, servers: usize) -> Population {
-        Population {
+    fn population(clients: usize, servers: usize) -> NetworkNodes {
+        NetworkNodes {
             steps_per_epoch: vec![10; clients],
             servers,
         }
     }
 
-    fn fixed(compute: Option<Compute>) -> Network {
-        Network {
-            links: Links::Fixed(Fixed {
+    fn fixed(compute: Option<Compute>) -> SimulatedNetwork {
+        SimulatedNetwork {
+            links: LinkModel::Fixed(Fixed {
                 bytes_per_second: 100.0,
                 latency_seconds: 0.5,
             }),
@@ -193,8 +195,8 @@ mod tests {
     /// DFedRW, Table IV: the messages of FedAvg, and those of a walk of K epochs, one after each, with one aggregation.
     #[test]
     fn latencies_are_those_of_table_four() {
-        let network = Network {
-            links: Links::Latency(Latency {
+        let network = SimulatedNetwork {
+            links: LinkModel::Latency(Latency {
                 epoch: 0.25,
                 message: 2.0,
             }),
@@ -233,9 +235,9 @@ mod tests {
         let path = folder.path().join("4g.csv");
         std::fs::write(&path, "seconds,bytes_per_second\n0,10\n5,40\n")
             .expect("the test may write");
-        let trace: crate::network::Trace = serde_yaml::from_str("{file: 4g.csv}").unwrap();
-        let network = Network {
-            links: Links::Trace(trace.read(&path).unwrap()),
+        let trace: crate::network::LinkTrace = serde_yaml::from_str("{file: 4g.csv}").unwrap();
+        let network = SimulatedNetwork {
+            links: LinkModel::Trace(trace.read(&path).unwrap()),
             compute: Some(Compute {
                 seconds_per_step: 1.0,
                 slowdown: Distribution::Fixed(1.0),
@@ -259,7 +261,7 @@ mod tests {
     fn the_same_seed_gives_the_same_seconds() {
         let yaml = "{links: {node_capacitated: {upload: {uniform: [10, 90]}, redraw: each_round}}, \
                     compute: {seconds_per_step: 0.1, slowdown: {lognormal: {sigma: 1}}}}";
-        let network: Network = serde_yaml::from_str(yaml).unwrap();
+        let network: SimulatedNetwork = serde_yaml::from_str(yaml).unwrap();
         let seconds = |seed, number| {
             let clock = Clock::new(&network, &population(3, 0), seed).unwrap();
             clock.seconds(&round(), None, number, 0.0).unwrap()

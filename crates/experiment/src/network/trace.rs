@@ -13,7 +13,7 @@ use super::load::{Load, is_silent};
 use super::moment::Moment;
 use super::rate_trace::RateTrace;
 use super::trace_file;
-use crate::id::sha256;
+use crate::files::sha256::sha256;
 
 /// Bandwidths read from a CSV file, such as measurements of a mobile network.
 ///
@@ -32,7 +32,7 @@ use crate::id::sha256;
 /// least, is a gap: measuring stopped, and the last rate would pass for minutes of bandwidth. Such a file is refused unless
 /// `hold: true` says that the rate before a gap holds until its end.
 ///
-/// Whoever reads the configuration calls [`Trace::read`], which fills in the bandwidths.
+/// Whoever reads the configuration calls [`LinkTrace::read`], which fills in the bandwidths.
 ///
 /// # Source
 /// P-FedAvg (Liu et al.), section VII-A, takes the bandwidth between a server and its clients from the 4G/LTE logs of
@@ -52,7 +52,7 @@ use crate::id::sha256;
 /// bandwidth `servers`, or no limit if that is not given: measurements of mobile networks are those of clients.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Trace {
+pub struct LinkTrace {
     /// The file.
     pub file: PathBuf,
     /// Bytes per second of each server that the file does not name; not for bandwidths of edges.
@@ -87,7 +87,7 @@ pub enum Traces {
     Edges(BTreeMap<(u32, u32), RateTrace>),
 }
 
-impl Trace {
+impl LinkTrace {
     /// Reads the file, found at `path`: the bandwidths are filled in, as is its SHA-256.
     ///
     /// # Errors
@@ -234,15 +234,15 @@ mod tests {
     use meshfold_algorithms::Message;
     use meshfold_topology::Overlay;
 
-    fn trace(text: &str) -> Trace {
+    fn trace(text: &str) -> LinkTrace {
         let folder = tempfile::tempdir().expect("the test may write");
         let path = folder.path().join("4g.csv");
         std::fs::write(&path, text).expect("the test may write");
         unread().read(&path).expect("the test is a trace")
     }
 
-    fn unread() -> Trace {
-        Trace {
+    fn unread() -> LinkTrace {
+        LinkTrace {
             file: "4g.csv".into(),
             servers: None,
             hold: false,
@@ -349,7 +349,7 @@ mod tests {
             trace(NODES).check(1, 0),
             Err(NetworkError::TraceNode { node: 1, nodes: 1 })
         );
-        let edges = Trace {
+        let edges = LinkTrace {
             servers: Some(1.0),
             ..trace("from,to,seconds,bytes_per_second\n0,1,0,10\n")
         };

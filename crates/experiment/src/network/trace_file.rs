@@ -9,7 +9,7 @@ use meshfold_topology::redacted;
 use super::error::NetworkError;
 use super::rate_trace::RateTrace;
 use super::trace::Traces;
-use crate::text_file::read_text;
+use crate::files::text_file::read_text;
 
 /// The most bytes that a file of bandwidths may have: some ten million rows.
 const MOST_BYTES: u64 = 256 * 1024 * 1024;

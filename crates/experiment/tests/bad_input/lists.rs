@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use meshfold_data::DataFolder;
-use meshfold_experiment::{ConfigError, Source, plan, plan_churn};
+use meshfold_experiment::{ConfigError, ExperimentSource, plan, plan_churn};
 use serde_json::Value;
 
 use crate::{YAML, expect, with};
@@ -53,7 +53,7 @@ fn a_list_is_told_the_keys_that_are_needed() {
         assert_eq!((error.line(), error.marked()), (Some(number), Some(marked)));
     }
     expect(
-        &Source::new("tiny.yaml", format!("{YAML}stragglers: [0.5]\n")),
+        &ExperimentSource::new("tiny.yaml", format!("{YAML}stragglers: [0.5]\n")),
         "stragglers: found a list, needed a map with keys such as share, deadline_seconds, work",
         13,
         "stragglers",
@@ -138,7 +138,7 @@ fn no_setting_of_the_reference_is_read_by_position() {
                 .map(str::to_owned)
                 .collect();
             lines.push(format!("{key}: {value}"));
-            let source = Source::new("e.yaml", lines.join("\n"));
+            let source = ExperimentSource::new("e.yaml", lines.join("\n"));
             match plan(&source, &DataFolder::new("nowhere")) {
                 Ok(_) => panic!("{key}{path} was read from a list: {value}"),
                 Err(error) => assert!(is_of_a_list(&error), "{key}{path}: {error}"),
@@ -155,11 +155,12 @@ fn no_setting_of_a_simulation_is_read_by_position() {
                 events: [{at_seconds: 1, join: {count: 2}}, {at_seconds: 5, fail: {share: 0.1}}, \
                 {at_seconds: 6, leave: {count: 1}}]\nsweep: {grid: {seed: [1, 2]}, cases: [{spaces: 2}]}\n";
     let whole = parsed(text);
-    plan_churn(&Source::new("churn.yaml", text)).unwrap();
+    plan_churn(&ExperimentSource::new("churn.yaml", text)).unwrap();
     let changed = with_a_list(&whole);
     assert_eq!(changed.len(), 11);
     for (path, value) in changed {
-        let error = plan_churn(&Source::new("churn.yaml", value.to_string())).unwrap_err();
+        let error =
+            plan_churn(&ExperimentSource::new("churn.yaml", value.to_string())).unwrap_err();
         assert!(is_of_a_list(&error), "{path}: {error}");
     }
 }

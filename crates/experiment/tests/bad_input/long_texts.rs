@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use meshfold_data::DataFolder;
-use meshfold_experiment::{ConfigError, Source, plan};
+use meshfold_experiment::{ConfigError, ExperimentSource, plan};
 
 use crate::{YAML, drawn, with};
 
 /// What a person sees of the experiment, which is not planned, and the error.
-fn seen(source: &Source) -> (String, ConfigError) {
+fn seen(source: &ExperimentSource) -> (String, ConfigError) {
     let error = plan(source, &DataFolder::new("nowhere")).unwrap_err();
     let drawn = drawn(&error);
     let longest = drawn.lines().map(|line| line.chars().count()).max();
@@ -38,7 +38,7 @@ fn a_misspelt_key_in_a_file_of_one_line_is_found() {
         "{{\"name\": \"t\", \"partition\": {{\"explicit\": {{\"counts\": [{counts}]}}}}, \"ruonds\": 5, \"model\": \"logistic\"}}"
     );
     assert!(json.len() > 90_000);
-    let (drawn, error) = seen(&Source::new("one.json", json.clone()));
+    let (drawn, error) = seen(&ExperimentSource::new("one.json", json.clone()));
     assert_eq!(error.to_string(), "unknown key `ruonds`");
     let column = json.find("\"ruonds").unwrap() + 1;
     assert!(drawn.contains(&format!("one.json:1:{column}]")), "{drawn}");
@@ -48,18 +48,18 @@ fn a_misspelt_key_in_a_file_of_one_line_is_found() {
 #[test]
 fn long_overrides_are_shown_in_part() {
     let wide = format!("evaluate.targets=[{}ten]", "0.5, ".repeat(20_000));
-    let (drawn, error) = seen(&Source::new("tiny.yaml", YAML).with_overrides([wide]));
+    let (drawn, error) = seen(&ExperimentSource::new("tiny.yaml", YAML).with_overrides([wide]));
     assert_eq!((error.file(), error.marked()), (Some("--set"), Some("ten")));
     assert!(
         drawn.contains("--set:1:100019]") && drawn.contains("…0.5, "),
         "{drawn}"
     );
     let path = format!("{}=3", "seed".repeat(50_000));
-    let (drawn, _) = seen(&Source::new("tiny.yaml", YAML).with_overrides([path]));
+    let (drawn, _) = seen(&ExperimentSource::new("tiny.yaml", YAML).with_overrides([path]));
     assert!(drawn.contains("unknown key `seedseed"), "{drawn}");
     assert!(drawn.contains("(200000 characters)"), "{drawn}");
     let nothing = "x".repeat(1_000_000);
-    let (drawn, _) = seen(&Source::new("tiny.yaml", YAML).with_overrides([nothing]));
+    let (drawn, _) = seen(&ExperimentSource::new("tiny.yaml", YAML).with_overrides([nothing]));
     assert!(drawn.contains("found the override `xxx"), "{drawn}");
 }
 
@@ -103,8 +103,8 @@ fn what_the_user_wrote_is_never_repeated_whole() {
             &format!("topology: {{edges: {{file: {long}}}}}"),
         ),
         with("batch_size", &format!("    batch_size: {long}")),
-        Source::new("tiny.yaml", YAML).with_overrides([format!("seed=[{long}]")]),
-        Source::new("tiny.yaml", YAML).with_overrides([
+        ExperimentSource::new("tiny.yaml", YAML).with_overrides([format!("seed=[{long}]")]),
+        ExperimentSource::new("tiny.yaml", YAML).with_overrides([
             format!("sweep.grid.name=[a, \"{long}\"]"),
             "evaluate.every=0".to_owned(),
         ]),
@@ -135,7 +135,7 @@ fn hidden_characters_do_not_reach_the_terminal() {
             .find(|found| found.is_control() && *found != '\n' || *found == '\u{202e}');
         assert_eq!(hidden, None, "{drawn:?}");
     }
-    let raw = Source::new("tiny.yaml", format!("{YAML}ruonds: 3 # \u{202e}\u{7f}\r\n"));
+    let raw = ExperimentSource::new("tiny.yaml", format!("{YAML}ruonds: 3 # \u{202e}\u{7f}\r\n"));
     let (drawn, _) = seen(&raw);
     assert!(!drawn.contains(['\u{202e}', '\u{7f}', '\r']), "{drawn:?}");
 }

@@ -13,7 +13,7 @@ mod settings;
 mod text;
 
 use meshfold_data::DataFolder;
-use meshfold_experiment::{ConfigError, Source, plan};
+use meshfold_experiment::{ConfigError, ExperimentSource, plan};
 use miette::Diagnostic;
 
 const YAML: &str = "\
@@ -66,7 +66,7 @@ fn drawn(error: &ConfigError) -> String {
     drawn
 }
 
-fn refused(source: &Source) -> Seen {
+fn refused(source: &ExperimentSource) -> Seen {
     match plan(source, &DataFolder::new("nowhere")) {
         Err(error) => seen(&error),
         Ok(plans) => panic!("{} runs were planned of\n{}", plans.len(), source.text()),
@@ -74,7 +74,7 @@ fn refused(source: &Source) -> Seen {
 }
 
 /// Plans the experiment with the line that starts with `key` replaced, and `more` at its end.
-fn with(key: &str, line: &str) -> Source {
+fn with(key: &str, line: &str) -> ExperimentSource {
     assert!(
         YAML.lines()
             .any(|found| found.trim_start().starts_with(key)),
@@ -88,11 +88,11 @@ fn with(key: &str, line: &str) -> Source {
         }
     };
     let lines: Vec<String> = YAML.lines().map(replaced).collect();
-    Source::new("tiny.yaml", lines.join("\n"))
+    ExperimentSource::new("tiny.yaml", lines.join("\n"))
 }
 
 /// Asserts message, line, marked text and the beginning of the help.
-fn expect(source: &Source, message: &str, line: usize, marked: &str, help: &str) {
+fn expect(source: &ExperimentSource, message: &str, line: usize, marked: &str, help: &str) {
     let seen = refused(source);
     assert_eq!(
         (seen.message.as_str(), seen.line, seen.marked.as_str()),
@@ -107,9 +107,12 @@ fn expect(source: &Source, message: &str, line: usize, marked: &str, help: &str)
 #[test]
 fn the_experiment_itself_is_planned() {
     assert_eq!(
-        plan(&Source::new("tiny.yaml", YAML), &DataFolder::new("nowhere"))
-            .unwrap()
-            .len(),
+        plan(
+            &ExperimentSource::new("tiny.yaml", YAML),
+            &DataFolder::new("nowhere")
+        )
+        .unwrap()
+        .len(),
         1
     );
 }

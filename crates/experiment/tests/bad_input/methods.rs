@@ -3,12 +3,12 @@
 use std::fs;
 
 use meshfold_data::DataFolder;
-use meshfold_experiment::{Source, plan};
+use meshfold_experiment::{ExperimentSource, plan};
 
 use crate::{Seen, YAML, refused};
 
 /// The experiment with another method and topology, and further lines.
-fn experiment(method: &str, topology: &str, more: &str) -> Source {
+fn experiment(method: &str, topology: &str, more: &str) -> ExperimentSource {
     let (head, _) = YAML.split_once("topology:").unwrap();
     let topology = match topology {
         "" => String::new(),
@@ -17,7 +17,7 @@ fn experiment(method: &str, topology: &str, more: &str) -> Source {
     let text = format!(
         "{head}{topology}model: {{mlp: {{hidden: [20]}}}}\nalgorithm: {method}\nrounds: 5\n{more}\n"
     );
-    Source::new("tiny.yaml", text)
+    ExperimentSource::new("tiny.yaml", text)
 }
 
 fn refusal(method: &str, topology: &str, more: &str) -> Seen {
@@ -460,7 +460,7 @@ fn a_non_iid_degree_needs_convex_losses_that_have_a_minimum() {
     let logistic = |decay: &str| {
         let source = experiment(&format!("{{dsgd: {{{SGD}{decay}}}}}"), "ring", asked);
         let text = source.text().replace("{mlp: {hidden: [20]}}", "logistic");
-        Source::new("tiny.yaml", text)
+        ExperimentSource::new("tiny.yaml", text)
     };
     for none in ["", ", weight_decay: 0"] {
         let words = ["at infinity", "a positive `weight_decay`"];

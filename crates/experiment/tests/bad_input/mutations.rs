@@ -1,7 +1,7 @@
 //! Whatever a file holds, it is refused with an error that can be drawn.
 
 use meshfold_data::DataFolder;
-use meshfold_experiment::{Source, plan, plan_churn};
+use meshfold_experiment::{ExperimentSource, plan, plan_churn};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -87,8 +87,10 @@ fn every_error_can_be_drawn() {
         let text = mutated(text, &mut rng);
         // The last key is none, so that nothing is planned, however large the numbers are.
         let source = match index % 7 {
-            0 => Source::new("e.yaml", YAML).with_overrides([text, "no_key=1".to_owned()]),
-            _ => Source::new("e.yaml", text).with_overrides(["no_key=1"]),
+            0 => {
+                ExperimentSource::new("e.yaml", YAML).with_overrides([text, "no_key=1".to_owned()])
+            }
+            _ => ExperimentSource::new("e.yaml", text).with_overrides(["no_key=1"]),
         };
         let error = match index % 5 {
             2 => plan_churn(&source).unwrap_err(),

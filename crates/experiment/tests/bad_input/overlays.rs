@@ -3,7 +3,7 @@
 use std::fs;
 
 use meshfold_data::DataFolder;
-use meshfold_experiment::{Source, plan};
+use meshfold_experiment::{ExperimentSource, plan};
 
 use crate::{YAML, expect, refused, with};
 
@@ -12,7 +12,7 @@ fn overlays_that_cannot_be_built_point_at_their_setting() {
     let odd = YAML
         .replace("clients: 10", "clients: 9")
         .replace("topology: ring", "topology: {regular: {degree: 3}}");
-    let seen = refused(&Source::new("tiny.yaml", odd));
+    let seen = refused(&ExperimentSource::new("tiny.yaml", odd));
     assert_eq!((seen.line, seen.marked.as_str()), (4, "3"), "{seen:?}");
     assert!(
         seen.message
@@ -62,7 +62,7 @@ fn edge_lists_name_their_line_and_the_experiments_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("e.yaml");
     let text = YAML.replace("topology: ring", "topology: {edges: {file: w.edges}}");
-    let source = Source::new(&path, text);
+    let source = ExperimentSource::new(&path, text);
     let ring: String = (0..10)
         .map(|node| format!("{node} {}\n", (node + 1) % 10))
         .collect();
@@ -117,7 +117,7 @@ fn overlay_and_method_must_fit_each_other() {
         let text = YAML
             .replace("dfedavgm", "fedavg")
             .replace("topology: ring\n", rest);
-        Source::new("tiny.yaml", text)
+        ExperimentSource::new("tiny.yaml", text)
     };
     let refused_overlay = "fedavg does not exchange over an overlay, but one is given";
     expect(
@@ -141,7 +141,7 @@ fn overlay_and_method_must_fit_each_other() {
             .count,
         1
     );
-    let source = Source::new("tiny.yaml", YAML.replace("topology: ring\n", ""));
+    let source = ExperimentSource::new("tiny.yaml", YAML.replace("topology: ring\n", ""));
     let needed = "dfedavgm exchanges over an overlay, but none is given";
     expect(&source, needed, 5, "algorithm", "add a topology");
 }

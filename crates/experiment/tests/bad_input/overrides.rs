@@ -1,13 +1,13 @@
 //! Overrides and sweeps, whose values are written elsewhere than those of the file.
 
 use meshfold_data::DataFolder;
-use meshfold_experiment::{Source, plan};
+use meshfold_experiment::{ExperimentSource, plan};
 
 use crate::{YAML, expect, refused, with};
 
 #[test]
 fn overrides_are_checked_like_the_file_and_marked_in_their_own_text() {
-    let source = |text: &str| Source::new("tiny.yaml", YAML).with_overrides([text]);
+    let source = |text: &str| ExperimentSource::new("tiny.yaml", YAML).with_overrides([text]);
     for (text, message, marked, help) in [
         (
             "rouns=3",

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use meshfold_data::DataFolder;
-use meshfold_experiment::{Source, plan};
+use meshfold_experiment::{ExperimentSource, plan};
 
 use crate::{expect, refused, with};
 
@@ -129,11 +129,27 @@ fn numbers_that_stand_for_themselves_are_checked() {
     let source = with("dataset", "dataset: {consensus: {examples: 0}}");
     expect(&source, none, 2, "0", "");
     let seen = refused(&with("model", "model: {mlp: {hidden: [20, 0]}}"));
-    assert_eq!((seen.line, seen.marked.as_str()), (5, "hidden"), "{seen:?}");
+    assert_eq!((seen.line, seen.marked.as_str()), (5, "0"), "{seen:?}");
     assert!(
         seen.message.contains("at least one unit in every layer"),
         "{seen:?}"
     );
+}
+
+#[test]
+fn models_that_cannot_be_point_at_the_value_to_blame() {
+    let depth = "resnet depth: 12, but it must be 10 or 18";
+    let source = with("model", "model: {resnet: {depth: 12}}");
+    expect(&source, depth, 5, "12", "");
+    let groups = with(
+        "model",
+        "model: {resnet: {depth: 10, width: 12, groups: 8}}",
+    );
+    let tokens = with("model", "model: {char_lstm: {hidden: 64}}");
+    for (source, marked) in [(groups, "8"), (tokens, "char_lstm")] {
+        let seen = refused(&source);
+        assert_eq!((seen.line, seen.marked.as_str()), (5, marked), "{seen:?}");
+    }
 }
 
 #[test]
@@ -218,7 +234,7 @@ fn partitions_and_test_sets_of_papers_point_at_their_setting() {
 
 #[test]
 fn models_are_judged_on_no_more_examples_than_are_held_out() {
-    let source = |examples: &str| -> Source {
+    let source = |examples: &str| -> ExperimentSource {
         with(
             "partition",
             "partition: {two_label_power_law: {clients: 10}}",

@@ -1,6 +1,6 @@
 //! Text that is no experiment: YAML, keys, choices and types.
 
-use meshfold_experiment::Source;
+use meshfold_experiment::ExperimentSource;
 
 use crate::{YAML, expect, refused, with};
 
@@ -107,7 +107,10 @@ fn wrong_types_say_what_is_needed() {
         "path",
         "choices: path, ring",
     );
-    let seen = refused(&Source::new("tiny.yaml", YAML.replace("rounds: 5\n", "")));
+    let seen = refused(&ExperimentSource::new(
+        "tiny.yaml",
+        YAML.replace("rounds: 5\n", ""),
+    ));
     assert_eq!(
         (seen.message.as_str(), seen.line),
         ("missing key `rounds`", 1)
@@ -154,7 +157,7 @@ fn text_that_is_no_experiment_is_refused() {
             "found a list, needed the keys of an experiment",
         ),
     ] {
-        let seen = refused(&Source::new("tiny.yaml", text));
+        let seen = refused(&ExperimentSource::new("tiny.yaml", text));
         assert_eq!(seen.message, message);
         assert!(
             seen.help
@@ -162,7 +165,7 @@ fn text_that_is_no_experiment_is_refused() {
             "{seen:?}"
         );
     }
-    let missing = Source::read("no/such/experiment.yaml")
+    let missing = ExperimentSource::read("no/such/experiment.yaml")
         .unwrap_err()
         .to_string();
     assert!(

@@ -5,7 +5,7 @@ mod work;
 use std::fs;
 
 use meshfold_data::DataFolder;
-use meshfold_experiment::{RunConfig, RunPlan, Source, plan};
+use meshfold_experiment::{ExperimentSource, RunConfig, RunPlan, plan};
 
 const YAML: &str = "\
 name: tiny
@@ -18,8 +18,11 @@ rounds: 5
 ";
 
 fn plans(yaml: &str) -> Vec<RunPlan> {
-    plan(&Source::new("tiny.yaml", yaml), &DataFolder::new("nowhere"))
-        .unwrap_or_else(|error| panic!("{error}"))
+    plan(
+        &ExperimentSource::new("tiny.yaml", yaml),
+        &DataFolder::new("nowhere"),
+    )
+    .unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn one(yaml: &str) -> RunPlan {
@@ -81,7 +84,7 @@ fn the_resolved_configuration_plans_the_same_run() {
     for first in plans(&format!("{YAML}{sweep}")) {
         let yaml = first.config.to_yaml();
         assert_eq!(
-            RunConfig::read(&Source::new("config.yaml", yaml.clone())).unwrap(),
+            RunConfig::read(&ExperimentSource::new("config.yaml", yaml.clone())).unwrap(),
             first.config
         );
         let second = one(&yaml);
@@ -163,7 +166,7 @@ fn schedules_that_do_not_connect_the_clients_are_warned_of() {
     fs::write(folder.path().join("b.edges"), "1 2\n4 5\n").unwrap();
     let warnings = |topology: &str| {
         let yaml = YAML.replace("topology: ring", &format!("topology: {topology}"));
-        let source = Source::new(folder.path().join("e.yaml"), yaml);
+        let source = ExperimentSource::new(folder.path().join("e.yaml"), yaml);
         let mut planned = plan(&source, &DataFolder::new("nowhere")).unwrap();
         let warnings = planned.remove(0).warnings.into_iter();
         let of_columns = |warning: &String| warning.starts_with("the weights ");

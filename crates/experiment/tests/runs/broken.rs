@@ -9,7 +9,8 @@ use std::time::Duration;
 use meshfold_data::{DataFolder, Splits};
 use meshfold_engine::{Device, DeviceRequest};
 use meshfold_experiment::{
-    Attendant, Ending, Observer, RunError, RunOptions, RunPlan, RunReport, Source, plan, run_all,
+    Ending, ExperimentSource, Observer, RunError, RunHost, RunOptions, RunPlan, RunReport, plan,
+    run_all,
 };
 use tempfile::TempDir;
 
@@ -23,7 +24,7 @@ struct Sweep {
     ended: Mutex<Vec<usize>>,
 }
 
-impl Attendant for Sweep {
+impl RunHost for Sweep {
     type Error = RunError;
 
     fn data(&self, index: usize, _next: usize) -> Result<Splits, RunError> {
@@ -44,7 +45,7 @@ impl Attendant for Sweep {
 impl Sweep {
     fn new() -> Self {
         let sweep = format!("{YAML}sweep: {{grid: {{seed: [3, 1, 2]}}}}\n");
-        let source = Source::new("sweep.yaml", sweep);
+        let source = ExperimentSource::new("sweep.yaml", sweep);
         Self {
             plans: plan(&source, &DataFolder::new("unused")).unwrap(),
             results: tempfile::tempdir().unwrap(),

@@ -1,13 +1,12 @@
 //! What a finished run leaves, and that other processes do not spoil it.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::sync::Barrier;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use meshfold_experiment::{Ending, RunError, RunReport, run, write_report};
+use meshfold_experiment::{Ending, RunError, RunReport, run};
 
 use crate::tiny::{Case, files, results, rounds, timeless};
 
@@ -35,17 +34,6 @@ fn leftovers_of_killed_processes_are_removed_when_the_run_is_started() {
             .iter()
             .any(|name| name.starts_with("."))
     );
-}
-
-#[test]
-fn leftovers_of_killed_processes_are_removed_when_a_report_is_written() {
-    let case = Case::new(&[]);
-    let finished = case.run();
-    let sweep = case.results.path().join("tiny");
-    fs::write(sweep.join(HALF), "half a report").unwrap();
-    write_report(&[finished.folder], &sweep.join("report.html")).unwrap();
-    let left = [case.plan.id.as_str(), "report.html"].map(str::to_owned);
-    assert_eq!(files(&sweep), BTreeSet::from(left));
 }
 
 /// A finished run with the files of a process that was killed right after it had written `DONE`.

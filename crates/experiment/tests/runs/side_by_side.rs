@@ -9,8 +9,8 @@ use std::time::Duration;
 use meshfold_data::{DataFolder, Splits};
 use meshfold_engine::{Device, DeviceRequest};
 use meshfold_experiment::{
-    Attendant, Ending, Observer, RunError, RunOptions, RunPlan, RunReport, Source, plan, run,
-    run_all,
+    Ending, ExperimentSource, Observer, RunError, RunHost, RunOptions, RunPlan, RunReport, plan,
+    run, run_all,
 };
 use tempfile::TempDir;
 
@@ -28,7 +28,7 @@ sweep:
 ";
 
 fn plans() -> Vec<RunPlan> {
-    let source = Source::new("sweep.yaml", format!("{YAML}{SWEEP}"));
+    let source = ExperimentSource::new("sweep.yaml", format!("{YAML}{SWEEP}"));
     plan(&source, &DataFolder::new("unused")).unwrap()
 }
 
@@ -85,7 +85,7 @@ impl Drop for Started<'_> {
     }
 }
 
-impl Attendant for Counting {
+impl RunHost for Counting {
     type Error = RunError;
 
     fn data(&self, index: usize, _next: usize) -> Result<Splits, RunError> {
@@ -121,15 +121,15 @@ fn runs_at_the_same_time_have_the_bits_of_runs_alone() {
         .collect();
     for (threads, at_once) in [(1, 1), (2, 2), (3, 2), (4, 100)] {
         let results = tempfile::tempdir().unwrap();
-        let attendant = Counting {
+        let host = Counting {
             plans: plans.clone(),
             gathers: at_once.min(threads),
             ..Counting::default()
         };
         let (stop, options) = (AtomicBool::new(false), options(&results, threads));
-        let reports = run_all(&plans, &options, at_once, &stop, &attendant).unwrap();
-        assert_eq!(attendant.most.into_inner(), at_once.min(threads));
-        assert_eq!(attendant.ended.into_inner().unwrap().len(), plans.len());
+        let reports = run_all(&plans, &options, at_once, &stop, &host).unwrap();
+        assert_eq!(host.most.into_inner(), at_once.min(threads));
+        assert_eq!(host.ended.into_inner().unwrap().len(), plans.len());
         let ids: Vec<&str> = reports.iter().map(|report| report.id.as_str()).collect();
         assert!(ids.iter().eq(plans.iter().map(|plan| &plan.id)));
         let found: Vec<_> = reports.iter().map(written).collect();
@@ -140,21 +140,21 @@ fn runs_at_the_same_time_have_the_bits_of_runs_alone() {
 #[test]
 fn after_a_stop_no_run_begins() {
     let (plans, results) = (plans(), tempfile::tempdir().unwrap());
-    let attendant = Counting {
+    let host = Counting {
         plans: plans.clone(),
         ..Counting::default()
     };
     let options = options(&results, 2);
     let stopped = AtomicBool::new(true);
     assert!(
-        run_all(&plans, &options, 2, &stopped, &attendant)
+        run_all(&plans, &options, 2, &stopped, &host)
             .unwrap()
             .is_empty()
     );
-    let reports = run_all(&plans, &options, 2, &AtomicBool::new(false), &attendant).unwrap();
+    let reports = run_all(&plans, &options, 2, &AtomicBool::new(false), &host).unwrap();
     let is_finished = |report: &RunReport| matches!(report.ending, Ending::Finished);
     assert!(reports.len() == plans.len() && reports.iter().all(is_finished));
-    let again = run_all(&plans, &options, 2, &AtomicBool::new(false), &attendant).unwrap();
+    let again = run_all(&plans, &options, 2, &AtomicBool::new(false), &host).unwrap();
     let is_skipped = |report: &RunReport| matches!(report.ending, Ending::Skipped { .. });
     assert!(again.iter().all(is_skipped));
 }

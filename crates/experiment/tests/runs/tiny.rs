@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use meshfold_data::{DataFolder, Splits};
 use meshfold_engine::{Device, DeviceRequest};
 use meshfold_experiment::{
-    Observer, Record, RoundProgress, RunOptions, RunPlan, RunReport, Source, plan, read_records,
-    run,
+    ExperimentSource, Observer, Record, RoundProgress, RunOptions, RunPlan, RunReport, plan,
+    read_records, run,
 };
 use tempfile::TempDir;
 
@@ -39,7 +39,8 @@ impl Case {
     /// With datasets in `folder`.
     pub(crate) fn with_data(folder: &Path, overrides: &[&str]) -> Self {
         let folder = DataFolder::new(folder);
-        let source = Source::new("tiny.yaml", YAML).with_overrides(overrides.iter().copied());
+        let source =
+            ExperimentSource::new("tiny.yaml", YAML).with_overrides(overrides.iter().copied());
         let plan = plan(&source, &folder).unwrap().remove(0);
         let data = plan.config.dataset.load(&folder).unwrap();
         Self {

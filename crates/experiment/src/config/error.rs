@@ -1,0 +1,195 @@
+//! A fault of an experiment and the place where it was written.
+
+use std::fmt::{self, Display};
+use std::ops::Range;
+use std::sync::Arc;
+
+use miette::{Diagnostic, LabeledSpan, SourceCode};
+
+use crate::config::brief::{bounded, brief};
+use crate::config::excerpt::Excerpt;
+use crate::config::fault::ConfigFault;
+use crate::config::source::{ExperimentSource, Place};
+use crate::config::variation::joined;
+
+/// An experiment that cannot be planned: a [`ConfigFault`], and the place in the file or the override where it lies.
+///
+/// As a miette diagnostic it shows the line and says what would be right.
+#[derive(Debug)]
+pub struct ConfigError(Box<Located>);
+
+#[derive(Debug)]
+struct Located {
+    fault: ConfigFault,
+    /// Dotted path of the value at fault, empty for the whole experiment.
+    path: String,
+    place: Option<Marked>,
+    /// The run of a sweep, empty if there is only one.
+    run: String,
+}
+
+/// Where a fault lies.
+#[derive(Debug)]
+struct Marked {
+    text: Arc<str>,
+    /// Bytes of the text.
+    place: Range<usize>,
+    excerpt: Excerpt,
+}
+
+impl ConfigFault {
+    /// The fault of no particular place.
+    pub(crate) fn nowhere(self) -> ConfigError {
+        ConfigError(Box::new(Located {
+            fault: self,
+            path: String::new(),
+            place: None,
+            run: String::new(),
+        }))
+    }
+
+    /// The fault of what is written at `place`, and stands at the dotted `path`.
+    pub(crate) fn at(
+        self,
+        source: &ExperimentSource,
+        place: Option<Place>,
+        path: impl Into<String>,
+    ) -> ConfigError {
+        let place = place.map(|place| {
+            let (name, text) = source.named(place);
+            let start = place.start.min(text.len());
+            let place = start..(start + place.length).min(text.len());
+            Marked {
+                excerpt: Excerpt::new(&name, &text, place.clone()),
+                text,
+                place,
+            }
+        });
+        ConfigError(Box::new(Located {
+            fault: self,
+            path: path.into(),
+            place,
+            run: String::new(),
+        }))
+    }
+}
+
+impl ConfigError {
+    /// What is wrong.
+    pub fn fault(&self) -> &ConfigFault {
+        &self.0.fault
+    }
+
+    /// Dotted path of the value at fault, empty for the experiment as a whole.
+    pub fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    /// The file, or `--set` for an override, if the fault has a place.
+    pub fn file(&self) -> Option<&str> {
+        self.0.place.as_ref().map(|marked| marked.excerpt.name())
+    }
+
+    /// Line of the fault, from 1, if it has a place.
+    pub fn line(&self) -> Option<usize> {
+        self.0.place.as_ref().map(|marked| marked.excerpt.line())
+    }
+
+    /// The text that is marked as at fault, if it has a place.
+    pub fn marked(&self) -> Option<&str> {
+        let marked = self.0.place.as_ref()?;
+        marked.text.get(marked.place.clone())
+    }
+}
+
+impl ConfigError {
+    /// The error is met in the run that `variation` sets apart.
+    pub(crate) fn in_run(mut self, variation: &[(String, String)]) -> Self {
+        // Files of a dataset are missing for all runs that use it, not for the first of them.
+        if !matches!(self.0.fault, ConfigFault::Data(_)) {
+            self.0.run = joined(variation);
+        }
+        self
+    }
+
+    /// An unknown key of the whole experiment is told of `sweep` as well, which single runs do not have.
+    pub(crate) fn knowing_sweeps(mut self) -> Self {
+        if let ConfigFault::UnknownKey { known, .. } = &mut self.0.fault
+            && self.0.path.is_empty()
+        {
+            known.push("sweep".to_owned());
+        }
+        self
+    }
+}
+
+impl Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.0.path.is_empty() {
+            write!(f, "{}: ", brief(&self.0.path))?;
+        }
+        f.write_str(&bounded(self.0.fault.to_string()))
+    }
+}
+
+impl std::error::Error for ConfigError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        std::error::Error::source(&self.0.fault)
+    }
+}
+
+impl Diagnostic for ConfigError {
+    fn help<'a>(&'a self) -> Option<Box<dyn Display + 'a>> {
+        let run = Some(format!("met in the run {}", brief(&self.0.run)))
+            .filter(|_| !self.0.run.is_empty());
+        let help = match (self.0.fault.help().map(bounded), run) {
+            (Some(help), Some(run)) => format!("{help}\n{run}"),
+            (help, run) => help.or(run)?,
+        };
+        Some(Box::new(help))
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        let marked = self.0.place.as_ref()?;
+        Some(&marked.excerpt)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let mark = self.0.place.as_ref()?.excerpt.mark();
+        let label = LabeledSpan::new_with_span(Some(self.0.fault.label().to_owned()), mark);
+        Some(Box::new(std::iter::once(label)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_knows_its_line_and_the_text_at_fault() {
+        let source = ExperimentSource::new("e.yaml", "seed: 1\nrounds: ten\n");
+        let place = Place {
+            text: 0,
+            start: 16,
+            length: 3,
+        };
+        let fault = ConfigFault::WrongType {
+            found: "the text \"ten\"".to_owned(),
+            needed: "a whole number".to_owned(),
+        };
+        let error = fault.at(&source, Some(place), "rounds");
+        assert_eq!(
+            error.to_string(),
+            "rounds: found the text \"ten\", needed a whole number"
+        );
+        assert_eq!(
+            (error.file(), error.line(), error.marked()),
+            (Some("e.yaml"), Some(2), Some("ten"))
+        );
+        let shown = format!("{:?}", miette::Report::new(error));
+        assert!(
+            shown.contains("e.yaml:2:9") && shown.contains("rounds: ten"),
+            "{shown}"
+        );
+    }
+}

@@ -1,0 +1,188 @@
+//! An experiment as its file says it, and the runs that it stands for.
+
+use std::cell::OnceCell;
+
+use crate::config::error::ConfigError;
+use crate::config::fault::ConfigFault;
+use crate::config::label::labels;
+use crate::config::overrides;
+use crate::config::reader;
+use crate::config::run_config::RunConfig;
+use crate::config::source::{ExperimentSource, Place};
+use crate::config::sweep::{self, Variation};
+use crate::config::tree::{Node, Value};
+use meshfold_algorithms::Method;
+use meshfold_topology::{Topology, Uniform, Weights};
+
+/// What an experiment's file and its overrides say: values with their places, not yet of any type.
+#[derive(Clone, Debug)]
+pub(crate) struct Experiment<'a> {
+    source: &'a ExperimentSource,
+    base: Node,
+    variations: Vec<Variation>,
+}
+
+/// One run of an experiment: its values, and what sets it apart.
+#[derive(Clone, Debug)]
+pub(crate) struct Resolved<'a> {
+    pub(crate) source: &'a ExperimentSource,
+    pub(crate) config: Box<RunConfig>,
+    pub(crate) variation: Vec<(String, String)>,
+    experiment: &'a Experiment<'a>,
+    /// Its place among the runs of the experiment.
+    index: usize,
+    /// Its values with their places, made when an error asks for them: a sweep has many runs, and few errors.
+    tree: OnceCell<Node>,
+}
+
+impl<'a> Experiment<'a> {
+    /// Reads the text of `source`, applies its overrides and expands its sweep.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if the text is no YAML, an override leads nowhere or the sweep has the wrong form.
+    pub(crate) fn read(source: &'a ExperimentSource) -> Result<Self, ConfigError> {
+        let mut base = values(source)?;
+        if base.entries().is_none() {
+            let found = match base.value {
+                Value::Null => "an empty file".to_owned(),
+                _ => base.words(),
+            };
+            return Err(ConfigFault::NoExperiment { found }.at(source, Some(base.place), ""));
+        }
+        let variations = take_sweep(&mut base, source)?;
+        Ok(Self {
+            source,
+            base,
+            variations,
+        })
+    }
+
+    /// All runs, in the order of the sweep.
+    ///
+    /// # Errors
+    /// [`ConfigError`] of the first run whose values do not have the right types.
+    pub(crate) fn runs(&self) -> Result<Vec<Resolved<'_>>, ConfigError> {
+        let mut runs = (0..self.variations.len())
+            .map(|index| self.run(index))
+            .collect::<Result<Vec<_>, _>>()?;
+        let configs: Vec<&RunConfig> = runs.iter().map(|run| &*run.config).collect();
+        let labels = labels(&self.variations, &configs);
+        for (run, variation) in runs.iter_mut().zip(labels) {
+            run.variation = variation;
+        }
+        Ok(runs)
+    }
+
+    /// The run at place `index`, without a label.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if its values do not have the right types.
+    pub(crate) fn run(&self, index: usize) -> Result<Resolved<'_>, ConfigError> {
+        let tree = self.tree(index)?;
+        let mut config: RunConfig =
+            reader::read(&tree, self.source).map_err(ConfigError::knowing_sweeps)?;
+        if let Some(topology) = &config.topology {
+            let usual = usual_weights(&config.algorithm, topology);
+            config.weights.get_or_insert(usual);
+        }
+        Ok(Resolved {
+            source: self.source,
+            config: Box::new(config),
+            variation: Vec::new(),
+            experiment: self,
+            index,
+            tree: OnceCell::new(),
+        })
+    }
+
+    /// The values of the run at place `index`.
+    fn tree(&self, index: usize) -> Result<Node, ConfigError> {
+        sweep::run_of(&self.base, &self.variations[index], self.source)
+    }
+}
+
+/// The mixing weights of an experiment that names none: those of the method, if it has weights of its own, or else those
+/// that suit the overlay. Nothing else decides them: a run has its weights in its configuration and in its planned overlay.
+fn usual_weights(method: &Method, topology: &Topology) -> Weights {
+    let suited = match topology {
+        // Directed overlays have no symmetric weights.
+        Topology::OnePeer(_) => Weights::Uniform(Uniform {}),
+        _ => Weights::default(),
+    };
+    method.own_weights().unwrap_or(suited)
+}
+
+/// The values of the file of `source`.
+///
+/// # Errors
+/// [`ConfigError`] if the text is no YAML.
+pub(crate) fn values(source: &ExperimentSource) -> Result<Node, ConfigError> {
+    Node::read(source.text(), 0, 0)
+        .map_err(|unread| ConfigFault::Syntax(unread.message).at(source, unread.place, ""))
+}
+
+/// Applies the overrides of `source` to `base`, and takes its sweep out of it.
+///
+/// # Errors
+/// [`ConfigError`] if an override leads nowhere or is replaced by the sweep, or if the sweep has the wrong form.
+pub(crate) fn take_sweep(
+    base: &mut Node,
+    source: &ExperimentSource,
+) -> Result<Vec<Variation>, ConfigError> {
+    let overridden = overrides::apply(base, source)?;
+    let sweep = base.remove("sweep");
+    let variations = sweep::variations(sweep.as_ref(), source)?;
+    if let Some((swept, place)) = sweep::replaced(&overridden, &variations) {
+        return Err(ConfigFault::Swept {
+            swept: swept.to_owned(),
+        }
+        .at(source, Some(place), ""));
+    }
+    Ok(variations)
+}
+
+impl Resolved<'_> {
+    /// `fault` of the value at the dotted `path`, or of what stands in its way.
+    pub(crate) fn error(&self, fault: impl Into<ConfigFault>, path: &str) -> ConfigError {
+        fault
+            .into()
+            .at(self.source, self.place(path), "")
+            .in_run(&self.variation)
+    }
+
+    /// A value at `path` that is not what is `needed`.
+    pub(crate) fn wrong(
+        &self,
+        path: &str,
+        found: impl ToString,
+        needed: impl Into<String>,
+    ) -> ConfigError {
+        let fault = ConfigFault::Value {
+            found: found.to_string(),
+            needed: needed.into(),
+        };
+        fault
+            .at(self.source, self.place(path), path)
+            .in_run(&self.variation)
+    }
+
+    fn place(&self, path: &str) -> Option<Place> {
+        self.tree().locate(path)
+    }
+
+    /// The values of the run with their places.
+    pub(crate) fn tree(&self) -> &Node {
+        let again = || self.experiment.tree(self.index);
+        self.tree
+            .get_or_init(|| again().expect("the run was read from these values"))
+    }
+
+    /// The variant that `key` chooses, such as `ring` for `topology`.
+    pub(crate) fn choice(&self, key: &str) -> &str {
+        match self.tree().entry(key).map(|entry| &entry.value.value) {
+            Some(Value::Text(name)) => name,
+            Some(Value::Map(entries)) => entries.first().map_or("", |entry| &entry.key),
+            _ => "",
+        }
+    }
+}

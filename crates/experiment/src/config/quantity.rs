@@ -1,0 +1,58 @@
+//! The quantities of the papers' bounds that a run may be asked to measure.
+
+use serde::{Deserialize, Serialize};
+
+/// A quantity that is recorded when asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// δ² of DFedRW, Definition 1, at the mean model: the mean over clients alive of `‖∇F_i‖²` over `‖∇f‖²`.
+    Dissimilarity,
+    /// γ of DFedRW, Definition 2: mean and largest `‖∇F_i(w_i^{t+1})‖ / ‖∇F_i(w_i^t)‖` over the clients alive.
+    ///
+    /// # Interpretation
+    /// `w_i^{t+1}` is the client's model after the whole round, its exchange included.
+    Inexactness,
+    /// `‖∇f‖` at the mean model, and the mean of `‖∇F_i‖` there.
+    GradientNorm,
+    /// Mean and largest skew of the cliques of the round's overlay, D-Cliques (3).
+    ///
+    /// # Interpretation
+    /// Members that have failed count as the others do.
+    CliqueSkew,
+    /// Accuracy and loss of the weighted average of the mean models over the rounds so far.
+    ///
+    /// # Source
+    /// DFedRW (15), weights `η`; P-FedAvg (10), weights `(t + γ)²`, where the method is `p_fedavg` and the learning
+    /// rate `harmonic`.
+    ///
+    /// # Interpretation
+    /// A round counts once, with the rate of its first step, or `t` as it stands after the round; steps and epochs are
+    /// those that were due.
+    AveragedIterates,
+    /// Γ of P-FedAvg, Assumption 6: how far the least loss of all is above the mean of the clients' own least losses. Of the
+    /// model `linear`, whose least losses are those of least squares, and of `logistic` where the method's `weight_decay`
+    /// is positive. Those are searched for, and `non_iid_degree_error` says how far from Γ the figure is at most, in
+    /// nats: a millionth, unless a search ends before.
+    ///
+    /// # Interpretation
+    /// A client of server `i` counts `1/(M N_i)`, as printed; without servers all count alike. Losses are those of all
+    /// the client's examples, whether clients are alive or not. Those of `linear` are without weight decay. Those of
+    /// `logistic` have `λ/2 ‖w‖²` besides, biases included, as the steps have: without it, examples that planes separate
+    /// have no least loss, and P-FedAvg's Assumption 2 does not hold.
+    NonIidDegree,
+}
+
+impl Quantity {
+    /// The name in a configuration.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Dissimilarity => "dissimilarity",
+            Self::Inexactness => "inexactness",
+            Self::GradientNorm => "gradient_norm",
+            Self::CliqueSkew => "clique_skew",
+            Self::AveragedIterates => "averaged_iterates",
+            Self::NonIidDegree => "non_iid_degree",
+        }
+    }
+}

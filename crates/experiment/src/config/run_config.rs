@@ -1,0 +1,319 @@
+//! The configuration of one run: every value that decides its result.
+
+use meshfold_algorithms::{Method, Stragglers};
+use meshfold_data::{DatasetConfig, Partitioner};
+use meshfold_engine::{Model, Start};
+use meshfold_topology::{Failures, Topology, Weights};
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+use crate::config::error::ConfigError;
+use crate::config::fault::ConfigFault;
+use crate::config::quantity::Quantity;
+use crate::config::reader;
+use crate::config::source::ExperimentSource;
+use crate::config::tree::Node;
+use crate::network::SimulatedNetwork;
+
+/// One run as it is carried out: an experiment without its `sweep`, every default filled in.
+///
+/// It is written to `config.yaml` of the run and reads back as it was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunConfig {
+    /// Name of the experiment and of its folder of results.
+    pub name: String,
+    /// What all random draws of the run derive from.
+    #[serde(default = "first_seed")]
+    pub seed: u64,
+    /// The examples.
+    pub dataset: DatasetConfig,
+    /// Who owns which training example; it fixes the number of clients.
+    pub partition: Partitioner,
+    /// From which models the rows start.
+    #[serde(default)]
+    pub start: Start,
+    /// The overlay that models are exchanged over, for the methods that use one.
+    ///
+    /// The file of an edge list is given from the folder of the experiment's file, together with its SHA-256.
+    #[serde(default)]
+    pub topology: Option<Topology>,
+    /// Mixing weights on the overlay; `metropolis_hastings` where a topology is given without.
+    #[serde(default)]
+    pub weights: Option<Weights>,
+    /// The model that is trained.
+    pub model: Model,
+    /// The learning method.
+    pub algorithm: Method,
+    /// Communication rounds.
+    pub rounds: usize,
+    /// Who cannot finish a round's work in time; nobody if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stragglers: Option<Stragglers>,
+    /// Clients and edges that fail.
+    #[serde(default, skip_serializing_if = "no_failures")]
+    pub failures: Failures,
+    /// The network that the time of a round is simulated on; no time is if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<SimulatedNetwork>,
+    /// When and on what the models are judged.
+    #[serde(default)]
+    pub evaluate: Evaluate,
+    /// When the state is saved, so that an interrupted run can be resumed; never if absent.
+    #[serde(default)]
+    pub checkpoint: Option<Checkpoint>,
+}
+
+fn no_failures(failures: &Failures) -> bool {
+    failures.0.is_empty()
+}
+
+fn first_seed() -> u64 {
+    1
+}
+
+/// When and on what models are judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Evaluate {
+    /// Rounds from one evaluation to the next; the last round is always judged.
+    pub every: usize,
+    /// Test examples that models are judged on.
+    pub examples: TestExamples,
+    /// Those of the last round, if they are others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<TestExamples>,
+    /// Whether rows are also judged on their own training shards.
+    pub train: bool,
+    /// Mean accuracies, as fractions, whose first rounds are reported.
+    pub targets: Vec<f64>,
+    /// Quantities of the papers' bounds that are recorded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub theory: Vec<Quantity>,
+}
+
+impl Evaluate {
+    /// The most test examples, of `all`, that models are judged on at once.
+    pub(crate) fn most_examples(&self, all: usize) -> usize {
+        let asked = [Some(self.examples), self.last].into_iter().flatten();
+        let counts = asked.map(|examples| examples.count().unwrap_or(all).min(all));
+        counts.max().unwrap_or(all)
+    }
+
+    /// Rows that measuring needs besides the models.
+    pub(crate) fn extra_rows(&self, rows: usize) -> usize {
+        let own = |quantity: &Quantity| match quantity {
+            Quantity::Inexactness => rows,
+            Quantity::Dissimilarity | Quantity::GradientNorm | Quantity::AveragedIterates => 3,
+            Quantity::CliqueSkew | Quantity::NonIidDegree => 0,
+        };
+        self.theory.iter().map(own).sum()
+    }
+}
+
+impl Default for Evaluate {
+    fn default() -> Self {
+        Self {
+            every: 1,
+            examples: TestExamples::All,
+            last: None,
+            train: false,
+            targets: Vec::new(),
+            theory: Vec::new(),
+        }
+    }
+}
+
+/// Test examples that models are judged on: `all`, or a number of them drawn once per run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TestExamples {
+    /// The whole test set.
+    All,
+    /// So many, drawn without replacement.
+    Count(usize),
+}
+
+impl TestExamples {
+    /// How many; `None` for all.
+    pub fn count(self) -> Option<usize> {
+        match self {
+            Self::All => None,
+            Self::Count(count) => Some(count),
+        }
+    }
+}
+
+impl Serialize for TestExamples {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::All => serializer.serialize_str("all"),
+            Self::Count(count) => serializer.serialize_u64(*count as u64),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for TestExamples {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Examples;
+        impl Visitor<'_> for Examples {
+            type Value = TestExamples;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`all` or a number of examples")
+            }
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<TestExamples, E> {
+                let count = usize::try_from(value);
+                count
+                    .map(TestExamples::Count)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(value), &self))
+            }
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<TestExamples, E> {
+                let count = usize::try_from(value);
+                count
+                    .map(TestExamples::Count)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(value), &self))
+            }
+            fn visit_str<E: de::Error>(self, value: &str) -> Result<TestExamples, E> {
+                match value {
+                    "all" => Ok(TestExamples::All),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(value), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(Examples)
+    }
+}
+
+/// When the state of a run is saved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Checkpoint {
+    /// Rounds from one checkpoint to the next.
+    pub every: usize,
+    /// Whether a finished run keeps a checkpoint of its last round. The id of a run does not depend on it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub keep: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl RunConfig {
+    /// Reads the configuration of one run, such as a `config.yaml`; a variant may be bare, as in an experiment.
+    ///
+    /// # Errors
+    /// [`ConfigError`], pointing into the text.
+    pub fn read(source: &ExperimentSource) -> Result<Self, ConfigError> {
+        let tree = Node::read(source.text(), 0, 0)
+            .map_err(|unread| ConfigFault::Syntax(unread.message).at(source, unread.place, ""))?;
+        reader::read(&tree, source)
+    }
+
+    /// The configuration as YAML, as `config.yaml` holds it.
+    pub fn to_yaml(&self) -> String {
+        serde_yaml::to_string(self)
+            .expect("a configuration holds text, finite numbers, lists and maps alone")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const YAML: &str = "\
+name: a run
+dataset: {glyphs: {train: 600, test: 100}}
+partition: {dirichlet: {clients: 10, alpha: 0.5}}
+topology: {erdos_renyi: {p: log}}
+weights: {laplacian: {theta: 0.25}}
+model: {mlp: {hidden: [20]}}
+algorithm:
+  dfedavgm:
+    local: {steps: 30}
+    batch_size: full
+    learning_rate: {inverse_time: {initial: 0.1, scale: 10}}
+    clip_norm: 10
+rounds: 50
+evaluate: {examples: 50, targets: [0.65]}
+checkpoint: {every: 10}
+";
+
+    #[test]
+    fn a_configuration_reads_back_with_its_defaults() {
+        let config = RunConfig::read(&ExperimentSource::new("e.yaml", YAML)).unwrap();
+        assert_eq!(
+            (config.seed, config.start, config.evaluate.every),
+            (1, Start::Same, 1)
+        );
+        let yaml = config.to_yaml();
+        for default in [
+            "seed: 1",
+            "start: same",
+            "momentum: 0.9",
+            "draw: shuffled",
+            "min_examples: 1",
+            "train: false",
+        ] {
+            assert!(yaml.contains(default), "{default} in\n{yaml}");
+        }
+        assert_eq!(
+            RunConfig::read(&ExperimentSource::new("config.yaml", yaml.clone())).unwrap(),
+            config
+        );
+        assert_eq!(serde_yaml::from_str::<RunConfig>(&yaml).unwrap(), config);
+    }
+
+    #[test]
+    fn every_choice_may_be_bare_where_its_fields_have_defaults() {
+        let with = |key: &str, bare: &str, map: &str| {
+            let read = |value: &str| {
+                let others = YAML
+                    .lines()
+                    .filter(|line| !line.starts_with(&format!("{key}:")));
+                let yaml = others
+                    .chain([format!("{key}: {value}").as_str()])
+                    .collect::<Vec<_>>()
+                    .join("\n");
+                RunConfig::read(&ExperimentSource::new("e.yaml", yaml))
+                    .unwrap_or_else(|error| panic!("{key}: {value}: {error}"))
+            };
+            assert_eq!(read(bare), read(map), "{key}: {bare}");
+        };
+        for dataset in [
+            "consensus",
+            "glyphs",
+            "mnist",
+            "fashion_mnist",
+            "shakespeare",
+            "reddit",
+            "cwru",
+        ] {
+            with("dataset", dataset, &format!("{{{dataset}: {{}}}}"));
+        }
+        for partition in ["two_label_power_law", "by_writer", "by_role", "by_user"] {
+            with("partition", partition, &format!("{{{partition}: {{}}}}"));
+        }
+        let topologies = [
+            "path",
+            "ring",
+            "grid",
+            "torus",
+            "complete",
+            "star",
+            "balanced_tree",
+            "exponential",
+        ];
+        for topology in topologies.into_iter().chain(["ring_plus_matching"]) {
+            with("topology", topology, &format!("{{{topology}: {{}}}}"));
+        }
+        for weights in ["metropolis_hastings", "max_degree", "laplacian", "uniform"] {
+            with("weights", weights, &format!("{{{weights}: {{}}}}"));
+        }
+        for model in ["linear", "logistic", "dnn8"] {
+            with("model", model, &format!("{{{model}: {{}}}}"));
+        }
+        with("start", "independent", "{independent: {}}");
+        with("evaluate", "{examples: all}", "{}");
+    }
+}

@@ -1,0 +1,88 @@
+//! The text of an experiment: a file, and the overrides given beside it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// An experiment as it was written: the text of its file, then `--set a.b=c` overrides in their order.
+#[derive(Clone, Debug)]
+pub struct ExperimentSource {
+    path: PathBuf,
+    /// The folder that relative paths in the text start from.
+    folder: PathBuf,
+    text: Arc<str>,
+    overrides: Vec<Arc<str>>,
+}
+
+/// Bytes `start..start + length` of one text of a [`ExperimentSource`]: where something was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// 0 is the file, `i` the `i`-th override, counted from 1.
+    pub(crate) text: usize,
+    /// First byte.
+    pub(crate) start: usize,
+    /// Number of bytes.
+    pub(crate) length: usize,
+}
+
+impl ExperimentSource {
+    /// Takes `text` as the content of the file at `path`, which is not opened; relative paths in the text start from
+    /// the folder of `path`.
+    pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
+        let (path, text): (PathBuf, String) = (path.into(), text.into());
+        let folder = path.parent().map_or_else(PathBuf::new, Path::to_owned);
+        Self {
+            path,
+            folder,
+            text: text.into(),
+            overrides: Vec::new(),
+        }
+    }
+
+    /// Adds overrides `a.b=c`, `a.b` a dotted path and `c` YAML; later ones go before earlier ones.
+    #[must_use]
+    pub fn with_overrides<S: Into<String>>(
+        mut self,
+        overrides: impl IntoIterator<Item = S>,
+    ) -> Self {
+        self.overrides
+            .extend(overrides.into_iter().map(|text| Arc::from(text.into())));
+        self
+    }
+
+    /// The same text, whose relative paths start from the working folder.
+    #[must_use]
+    pub(super) fn in_working_folder(self) -> Self {
+        Self {
+            folder: PathBuf::new(),
+            ..self
+        }
+    }
+
+    /// The file's path, as it was given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The text of the file.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The overrides, in their order.
+    pub fn overrides(&self) -> impl Iterator<Item = &str> {
+        self.overrides.iter().map(|text| &**text)
+    }
+
+    /// The file at `path` as the text of the experiment means it: from the folder of the experiment's file.
+    pub fn resolve(&self, path: &Path) -> PathBuf {
+        self.folder.join(path)
+    }
+
+    /// What to call the text that a place is in, and that text.
+    pub(crate) fn named(&self, place: Place) -> (String, Arc<str>) {
+        match place.text.checked_sub(1) {
+            None => (self.path.display().to_string(), Arc::clone(&self.text)),
+            Some(index) => ("--set".to_owned(), Arc::clone(&self.overrides[index])),
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! Sweeps: one experiment, many runs.
+//!
+//! `grid` is the product of the values listed for each dotted path, in the order written, the last path fastest;
+//! `cases` are runs given one by one, each a map from dotted paths to values; both together are their product, the
+//! cases slowest. Every run is the experiment with its values set, and is checked by itself.
+
+use serde::Deserialize;
+
+use crate::config::error::ConfigError;
+use crate::config::fault::ConfigFault;
+use crate::config::overrides::{parts, set};
+use crate::config::source::{ExperimentSource, Place};
+use crate::config::tree::{Entry, Node, Value};
+
+/// The most runs of a sweep.
+pub(crate) const MOST_RUNS: usize = 100_000;
+
+/// The values that one run has and others of its sweep have not: entries of the sweep whose key is a dotted path.
+pub(crate) type Variation = Vec<Entry>;
+
+/// The keys of `sweep`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "grid, cases or both")]
+struct Keys {
+    #[serde(default, rename = "grid")]
+    _grid: Option<serde::de::IgnoredAny>,
+    #[serde(default, rename = "cases")]
+    _cases: Option<serde::de::IgnoredAny>,
+}
+
+/// The runs that the `sweep` entry asks for, in their order; a single run without variation if there is none.
+pub(crate) fn variations(
+    sweep: Option<&Entry>,
+    source: &ExperimentSource,
+) -> Result<Vec<Variation>, ConfigError> {
+    let Some(sweep) = sweep.filter(|sweep| sweep.value.value != Value::Null) else {
+        return Ok(vec![Vec::new()]);
+    };
+    crate::config::reader::read_below::<Keys>(sweep, source)?;
+    let cases = sweep
+        .value
+        .entry("cases")
+        .map_or_else(|| Ok(vec![Vec::new()]), |cases| cases_of(cases, source))?;
+    let grid = sweep
+        .value
+        .entry("grid")
+        .map_or_else(|| Ok(Vec::new()), |grid| grid_of(grid, source))?;
+    let lengths = grid
+        .iter()
+        .map(|(_, values)| values.len())
+        .chain([cases.len()]);
+    let runs = lengths.fold(1_u128, |product, length| {
+        product.saturating_mul(length as u128)
+    });
+    if runs > MOST_RUNS as u128 {
+        let fault = ConfigFault::TooManyRuns {
+            runs,
+            most: MOST_RUNS,
+        };
+        return Err(fault.at(source, Some(sweep.key_place), "sweep"));
+    }
+    let mut variations = cases;
+    for (path, values) in grid {
+        let with = |variation: &Variation, value: &Node| {
+            let entry = Entry {
+                key: path.key.clone(),
+                key_place: path.key_place,
+                value: value.clone(),
+            };
+            variation
+                .iter()
+                .cloned()
+                .chain([entry])
+                .collect::<Variation>()
+        };
+        variations = variations
+            .iter()
+            .flat_map(|variation| values.iter().map(move |value| with(variation, value)))
+            .collect();
+    }
+    Ok(variations)
+}
+
+/// The tree of one run.
+pub(crate) fn run_of(
+    tree: &Node,
+    variation: &[Entry],
+    source: &ExperimentSource,
+) -> Result<Node, ConfigError> {
+    let mut run = tree.clone();
+    for entry in variation {
+        set(
+            &mut run,
+            &parts(&entry.key, entry.key_place),
+            entry.value.clone(),
+            source,
+        )?;
+    }
+    Ok(run)
+}
+
+/// The first of the overridden `paths` whose value every run replaces.
+pub(crate) fn replaced<'a>(
+    paths: &'a [(String, Place)],
+    variations: &'a [Variation],
+) -> Option<(&'a str, Place)> {
+    let within = |inner: &str, outer: &str| {
+        inner == outer
+            || inner
+                .strip_prefix(outer)
+                .is_some_and(|rest| rest.starts_with('.'))
+    };
+    paths.iter().find_map(|(path, place)| {
+        let sets =
+            |variation: &'a Variation| variation.iter().find(|entry| within(path, &entry.key));
+        let first = sets(variations.first()?)?;
+        variations
+            .iter()
+            .all(|variation| sets(variation).is_some())
+            .then_some((first.key.as_str(), *place))
+    })
+}
+
+/// The paths of a grid, each with its values.
+fn grid_of<'a>(
+    grid: &'a Entry,
+    source: &ExperimentSource,
+) -> Result<Vec<(&'a Entry, &'a [Node])>, ConfigError> {
+    let needed = "dotted paths with lists of values, such as seed: [1, 2, 3]";
+    let entries = grid
+        .value
+        .entries()
+        .ok_or_else(|| wrong(&grid.value, needed, grid.place(), "sweep.grid", source))?;
+    let values = |entry: &'a Entry| match &entry.value.value {
+        Value::List(values) if !values.is_empty() => Ok((entry, values.as_slice())),
+        _ => {
+            let path = format!("sweep.grid.{}", entry.key);
+            Err(wrong(
+                &entry.value,
+                "a list of at least one value",
+                entry.place(),
+                &path,
+                source,
+            ))
+        }
+    };
+    entries.iter().map(values).collect()
+}
+
+/// The cases, each with its paths and values.
+fn cases_of(cases: &Entry, source: &ExperimentSource) -> Result<Vec<Variation>, ConfigError> {
+    let Value::List(items) = &cases.value.value else {
+        return Err(wrong(
+            &cases.value,
+            "a list of cases",
+            cases.place(),
+            "sweep.cases",
+            source,
+        ));
+    };
+    if items.is_empty() {
+        return Err(wrong(
+            &cases.value,
+            "at least one case",
+            cases.key_place,
+            "sweep.cases",
+            source,
+        ));
+    }
+    let case = |(index, item): (usize, &Node)| {
+        let needed = "dotted paths with values, such as {seed: 2, rounds: 10}";
+        let path = format!("sweep.cases.{index}");
+        item.entries()
+            .map(<[Entry]>::to_vec)
+            .ok_or_else(|| wrong(item, needed, item.place, &path, source))
+    };
+    items.iter().enumerate().map(case).collect()
+}
+
+fn wrong(
+    node: &Node,
+    needed: &str,
+    place: Place,
+    path: &str,
+    source: &ExperimentSource,
+) -> ConfigError {
+    let found = match &node.value {
+        Value::List(items) if items.is_empty() => "an empty list".to_owned(),
+        _ => node.words(),
+    };
+    ConfigFault::WrongType {
+        found,
+        needed: needed.to_owned(),
+    }
+    .at(source, Some(place), path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(yaml: &str) -> Result<Vec<String>, ConfigError> {
+        let source = ExperimentSource::new("e.yaml", yaml);
+        let mut tree = Node::read(yaml, 0, 0).expect("the test is YAML");
+        let sweep = tree.remove("sweep");
+        let variations = variations(sweep.as_ref(), &source)?;
+        variations
+            .iter()
+            .map(|variation| Ok(run_of(&tree, variation, &source)?.to_string()))
+            .collect()
+    }
+
+    #[test]
+    fn a_grid_is_a_product_whose_last_path_is_fastest() {
+        let yaml = "a: 0\nsweep: {grid: {a: [1, 2], b.c: [x, y, z]}}";
+        let expected = [(1, 'x'), (1, 'y'), (1, 'z'), (2, 'x'), (2, 'y'), (2, 'z')];
+        assert_eq!(
+            runs(yaml).unwrap(),
+            expected.map(|(a, c)| format!("{{a: {a}, b: {{c: {c}}}}}"))
+        );
+    }
+
+    #[test]
+    fn cases_come_one_by_one_and_the_grid_runs_within_each() {
+        let yaml = "a: 0\nsweep:\n  cases: [{a: 1, b: 2}, {c: 3}]\n  grid: {d: [4, 5]}\n";
+        let expected = [
+            "{a: 1, b: 2, d: 4}",
+            "{a: 1, b: 2, d: 5}",
+            "{a: 0, c: 3, d: 4}",
+            "{a: 0, c: 3, d: 5}",
+        ];
+        assert_eq!(runs(yaml).unwrap(), expected);
+        assert_eq!(runs("a: 0").unwrap(), ["{a: 0}"]);
+        assert_eq!(runs("a: 0\nsweep: null").unwrap(), ["{a: 0}"]);
+    }
+
+    #[test]
+    fn a_sweep_of_the_wrong_form_is_marked() {
+        for (yaml, message, marked) in [
+            (
+                "sweep: {gird: {a: [1]}}",
+                "sweep: unknown key `gird`",
+                "gird",
+            ),
+            (
+                "sweep: {grid: {a: 1}}",
+                "sweep.grid.a: found the number 1, needed a list of at least one value",
+                "1",
+            ),
+            (
+                "sweep: {grid: {a: []}}",
+                "sweep.grid.a: found an empty list, needed a list of at least one value",
+                "a",
+            ),
+            (
+                "sweep: {cases: [3]}",
+                "sweep.cases.0: found the number 3, needed dotted paths with values, such as {seed: 2, rounds: 10}",
+                "3",
+            ),
+            (
+                "sweep: {cases: []}",
+                "sweep.cases: found an empty list, needed at least one case",
+                "cases",
+            ),
+            (
+                "sweep: 3",
+                "sweep: found the number 3, needed grid, cases or both",
+                "3",
+            ),
+            (
+                "a: 0\nsweep: {grid: {a.b: [1]}}",
+                "a: found the number 0, which has no key `b`",
+                "b",
+            ),
+        ] {
+            let error = runs(yaml).unwrap_err();
+            assert_eq!(
+                (error.to_string().as_str(), error.marked()),
+                (message, Some(marked)),
+                "{yaml}"
+            );
+        }
+        let list = format!("[{}1]", "1, ".repeat(999));
+        let error = runs(&format!("sweep: {{grid: {{a: {list}, b: {list}}}}}")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "sweep: the sweep asks for 1000000 runs, at most 100000 are possible"
+        );
+    }
+
+    #[test]
+    fn an_override_is_replaced_if_every_run_sets_it_or_what_it_is_part_of() {
+        let place = Place {
+            text: 1,
+            start: 0,
+            length: 1,
+        };
+        let sweep = |yaml: &str| {
+            let tree = Node::read(yaml, 0, 0).expect("the test is YAML");
+            variations(tree.entry("sweep"), &ExperimentSource::new("e.yaml", yaml))
+                .expect("the test is a sweep")
+        };
+        let grid = sweep("sweep: {grid: {topology: [ring, path]}}");
+        let found = |path: &str, variations: &[Variation]| {
+            let paths = [(path.to_owned(), place)];
+            replaced(&paths, variations).map(|(swept, _)| swept.to_owned())
+        };
+        assert_eq!(found("topology", &grid).as_deref(), Some("topology"));
+        assert_eq!(
+            found("topology.ring.hops", &grid).as_deref(),
+            Some("topology")
+        );
+        assert_eq!(found("topology_of", &grid), None);
+        assert_eq!(
+            found("seed", &sweep("sweep: {cases: [{seed: 1}, {rounds: 2}]}")),
+            None
+        );
+    }
+}

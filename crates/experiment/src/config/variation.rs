@@ -1,0 +1,36 @@
+//! What sets a run apart from the others of its sweep, in a line.
+
+use std::collections::HashMap;
+
+/// `topology=ring, seed=2`: the last part of each path, or the whole path where two would read the same.
+pub(crate) fn joined(variation: &[(String, String)]) -> String {
+    let mut endings: HashMap<&str, usize> = HashMap::new();
+    for (path, _) in variation {
+        *endings.entry(last_part(path)).or_default() += 1;
+    }
+    let name = |path| match endings.get(last_part(path)) {
+        Some(1) => last_part(path),
+        _ => path,
+    };
+    let parts: Vec<String> = variation
+        .iter()
+        .map(|(path, value)| format!("{}={value}", name(path)))
+        .collect();
+    parts.join(", ")
+}
+
+fn last_part(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_that_end_the_same_are_written_whole() {
+        let pair = |path: &str, value: &str| (path.to_owned(), value.to_owned());
+        let variation = [pair("dataset.glyphs.seed", "3"), pair("seed", "4")];
+        assert_eq!(joined(&variation), "dataset.glyphs.seed=3, seed=4");
+    }
+}

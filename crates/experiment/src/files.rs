@@ -1,0 +1,7 @@
+//! Files of any content: how they are read, written whole, and told apart.
+
+pub(crate) mod guarded;
+pub mod sha256;
+pub(crate) mod text_file;
+pub mod whole_file;
+pub(crate) mod write_error;

@@ -1,0 +1,28 @@
+//! SHA-256 in lower-case hexadecimal.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest, Sha256};
+
+/// SHA-256 of `bytes`, in lower-case hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+/// SHA-256 of pairs of numbers, eight bytes each, in lower-case hexadecimal.
+pub fn sha256_of_pairs(pairs: impl Iterator<Item = (u32, u32)>) -> String {
+    let mut digest = Sha256::new();
+    for (a, b) in pairs {
+        digest.update((u64::from(a) << 32 | u64::from(b)).to_be_bytes());
+    }
+    hexadecimal(&digest.finalize())
+}
+
+/// Bytes in lower-case hexadecimal.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    let text = String::with_capacity(2 * bytes.len());
+    bytes.iter().fold(text, |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a String takes any text");
+        text
+    })
+}

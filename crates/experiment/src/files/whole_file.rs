@@ -1,0 +1,85 @@
+//! Files that appear whole or not at all, and what killed processes leave of them.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+/// What the name of a file begins with until it is complete.
+const UNFINISHED: &str = ".meshfold-unfinished-";
+
+/// Replaces `path` by `content` in one step: readers see the old file or the new one.
+pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
+    let folder = path
+        .parent()
+        .expect("a file of a run lies in the run's folder");
+    let mut file = temporary(folder)?;
+    file.write_all(content)?;
+    persist(file, path)
+}
+
+/// A file in `folder` that is removed unless it is kept with [`persist`], with the permissions of an ordinary file. It is
+/// locked while it is open, so that [`remove_leftovers`] of other processes leaves it alone.
+pub fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(UNFINISHED);
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    loop {
+        let file = builder.tempfile_in(folder)?;
+        let is_taken = matches!(file.as_file().try_lock(), Err(TryLockError::WouldBlock));
+        // Before it was locked, another process may have removed it as a leftover.
+        if !is_taken && file.path().exists() {
+            return Ok(file);
+        }
+    }
+}
+
+/// Removes unfinished files of killed processes from `folder`: those that nobody has locked. It leaves what it cannot remove.
+pub fn remove_leftovers(folder: &Path) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(is_unfinished) {
+        let path = entry.path();
+        let is_free = |file: File| file.try_lock().is_ok();
+        if File::options().write(true).open(&path).is_ok_and(is_free) {
+            fs::remove_file(&path).ok();
+        }
+    }
+}
+
+fn is_unfinished(entry: &fs::DirEntry) -> bool {
+    let name = entry.file_name();
+    name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes())
+        && entry.file_type().is_ok_and(|kind| kind.is_file())
+}
+
+/// Moves a written temporary file to `path` in one step.
+pub fn persist(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unfinished_files_of_killed_processes_are_removed_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name);
+        let left = place(&format!("{UNFINISHED}a1b2c3"));
+        fs::write(&left, "half").unwrap();
+        fs::write(place("own"), "whole").unwrap();
+        fs::create_dir(place(&format!("{UNFINISHED}folder"))).unwrap();
+        let mut in_progress = temporary(folder.path()).unwrap();
+        in_progress.write_all(b"half").unwrap();
+        remove_leftovers(folder.path());
+        assert!(!left.exists());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+        persist(in_progress, &place("new")).unwrap();
+        assert_eq!(fs::read(place("new")).unwrap(), b"half");
+        remove_leftovers(&place("no folder"));
+    }
+}

@@ -1,0 +1,315 @@
+//! Checks of the values of a run by themselves and by the number of clients and examples, before there is an overlay.
+
+use meshfold_algorithms::{AlgorithmError, Lagging, OverlayUse, Policy};
+use meshfold_engine::Model;
+use meshfold_topology::{Repair, Topology, TopologyError, Weights};
+
+use crate::config::brief::{brief, quoted};
+use crate::config::error::ConfigError;
+use crate::config::experiment::Resolved;
+use crate::config::fault::ConfigFault;
+use crate::config::fault_path;
+use crate::config::quantity::Quantity;
+use crate::config::run_config::RunConfig;
+use crate::network::LinkModel;
+use crate::plan::failure_checks;
+
+/// Checks the values that stand for themselves.
+pub(crate) fn numbers(run: &Resolved<'_>) -> Result<(), ConfigError> {
+    let config = &run.config;
+    if !is_folder_name(&config.name) {
+        let needed = format!(
+            "the name of a folder: at most {LONGEST_NAME} bytes, without `/`, `\\` or control characters, not starting with a dot"
+        );
+        return Err(run.wrong("name", quoted(&config.name), needed));
+    }
+    if config.rounds == 0 {
+        return Err(run.wrong("rounds", 0, "at least 1"));
+    }
+    if config.evaluate.every == 0 {
+        return Err(run.wrong(
+            "evaluate.every",
+            0,
+            "at least 1 round from one evaluation to the next",
+        ));
+    }
+    if config
+        .checkpoint
+        .as_ref()
+        .is_some_and(|checkpoint| checkpoint.every == 0)
+    {
+        return Err(run.wrong(
+            "checkpoint.every",
+            0,
+            "at least 1 round from one checkpoint to the next",
+        ));
+    }
+    let targets = config.evaluate.targets.iter().enumerate();
+    if let Some((index, target)) = targets
+        .into_iter()
+        .find(|(_, target)| !(**target > 0.0 && **target <= 1.0))
+    {
+        let needed = "an accuracy as a fraction, above 0 and up to 1";
+        return Err(run.wrong(&format!("evaluate.targets.{index}"), target, needed));
+    }
+    if let Err(error) = config.dataset.validate() {
+        let path = fault_path::of_dataset(&error, run.choice("dataset"));
+        return Err(run.error(error, &path));
+    }
+    Ok(())
+}
+
+/// Checks that there are as many test examples as models are to be judged on, of `most`.
+pub(crate) fn test_examples(run: &Resolved<'_>, most: usize) -> Result<(), ConfigError> {
+    let evaluate = &run.config.evaluate;
+    let asked = [
+        ("evaluate.examples", Some(evaluate.examples)),
+        ("evaluate.last", evaluate.last),
+    ];
+    let wrong = asked.into_iter().find_map(|(path, examples)| {
+        let count = examples?.count()?;
+        (count == 0 || count > most).then_some((path, count))
+    });
+    match wrong {
+        Some((path, count)) => {
+            let needed = format!("1 to {most}, the test examples, or `all`");
+            Err(run.wrong(path, count, needed))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Checks the method's settings and whether it has the overlay that it needs, and no other.
+pub(crate) fn method(run: &Resolved<'_>) -> Result<(), ConfigError> {
+    let RunConfig {
+        algorithm,
+        topology,
+        weights,
+        ..
+    } = &*run.config;
+    algorithm.check().map_err(|error| of_method(run, error))?;
+    stragglers(run)?;
+    let method = algorithm.name();
+    match (algorithm.overlay_use(), topology) {
+        (OverlayUse::Clients | OverlayUse::Servers(_), None) => {
+            Err(run.error(ConfigFault::OverlayNeeded { method }, "algorithm"))
+        }
+        (OverlayUse::Refused, Some(_)) => {
+            Err(run.error(ConfigFault::OverlayRefused { method }, "topology"))
+        }
+        (_, None) if weights.is_some() => {
+            Err(run.error(ConfigFault::WeightsWithoutOverlay, "weights"))
+        }
+        _ => own_weights(run),
+    }
+}
+
+/// Checks that no other weights are asked for than the method has of its own, if it has any.
+fn own_weights(run: &Resolved<'_>) -> Result<(), ConfigError> {
+    let (method, asked) = (&run.config.algorithm, &run.config.weights);
+    match method.own_weights() {
+        Some(own) if asked.as_ref().is_some_and(|asked| *asked != own) => {
+            let found = asked.as_ref().map_or_else(String::new, Weights::label);
+            let needed = format!(
+                "none: {} has weights of its own, like `{}`",
+                method.name(),
+                own.label()
+            );
+            Err(run.wrong("weights", found, needed))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks who falls behind, and that the method can do with it what is asked.
+fn stragglers(run: &Resolved<'_>) -> Result<(), ConfigError> {
+    let config = &run.config;
+    let Some(stragglers) = &config.stragglers else {
+        return Ok(());
+    };
+    stragglers.check().map_err(|error| match &error {
+        AlgorithmError::Setting { key, .. } => {
+            let path = format!("stragglers.{key}");
+            run.error(error, &path)
+        }
+        _ => run.error(error, "stragglers"),
+    })?;
+    let method = &config.algorithm;
+    let policy = stragglers.policy.unwrap_or(method.policy());
+    let partial = policy == Policy::Partial;
+    let needed = match method.lagging() {
+        Lagging::Walks if !partial => "`partial`: walks that are cut short count",
+        Lagging::Participants if policy == Policy::Receive => {
+            "`isolate` or `partial`: participants receive the model that they start from"
+        }
+        Lagging::Clients | Lagging::Participants
+            if partial && method.training().local.count() < 2 =>
+        {
+            "`isolate`: a client with a single epoch or step has no part of it to do"
+        }
+        _ if policy == Policy::Receive && method.needs_mutual_exchange() => {
+            "`isolate`: the method needs exchanges that go both ways"
+        }
+        _ if stragglers.deadline_seconds.is_some() && !tells_speeds(config) => {
+            let found = match &config.network {
+                None => "no `network`",
+                Some(_) => {
+                    "a `network` without `compute`, where local work takes no time and nobody is late"
+                }
+            };
+            return Err(run.wrong(
+                "stragglers.deadline_seconds",
+                found,
+                "`network.compute` to say how fast clients are",
+            ));
+        }
+        _ => return Ok(()),
+    };
+    let found = match policy {
+        Policy::Partial => "partial",
+        Policy::Isolate => "isolate",
+        Policy::Receive => "receive",
+    };
+    Err(run.wrong("stragglers.policy", found, needed))
+}
+
+/// Whether it is known how long local steps take.
+fn tells_speeds(config: &RunConfig) -> bool {
+    let network = config.network.as_ref();
+    network.is_some_and(|network| {
+        network.compute.is_some() || matches!(network.links, LinkModel::Latency(_))
+    })
+}
+
+/// A method's own complaint, at the key that it names, with the value as it is written there.
+pub(super) fn of_method(run: &Resolved<'_>, mut error: AlgorithmError) -> ConfigError {
+    if let AlgorithmError::Setting { key, found, .. } = &mut error {
+        let method = run.config.algorithm.name();
+        if let Some(written) = run.tree().get(&format!("algorithm.{method}.{key}")) {
+            *found = brief(&written.to_string()).into_owned();
+        }
+    }
+    at_method(run, error)
+}
+
+/// A method's own complaint, at the key that it names.
+fn at_method(run: &Resolved<'_>, error: AlgorithmError) -> ConfigError {
+    let method = run.config.algorithm.name();
+    match error {
+        AlgorithmError::Setting { key, .. } | AlgorithmError::Unsuited { key, .. } => {
+            run.error(error, &format!("algorithm.{method}.{key}"))
+        }
+        AlgorithmError::Overlay { .. } => run.error(error, "topology"),
+        error => run.error(error, &format!("algorithm.{method}")),
+    }
+}
+
+/// Checks the values that depend on the number of clients.
+pub(crate) fn clients(run: &Resolved<'_>, clients: usize) -> Result<(), ConfigError> {
+    let config = &run.config;
+    config
+        .algorithm
+        .check_clients(clients)
+        .map_err(|error| at_method(run, error))?;
+    config
+        .failures
+        .check(clients)
+        .map_err(|error| match error {
+            TopologyError::Setting {
+                setting,
+                found,
+                needed,
+            } => run.wrong(&format!("failures.{setting}"), found, needed),
+            error => run.error(error, "failures"),
+        })?;
+    failure_checks::check(run, clients)?;
+    failures_of_the_overlay(run)
+}
+
+/// Checks that there is the overlay whose edges are to fail or whose protocol is to repair it.
+fn failures_of_the_overlay(run: &Resolved<'_>) -> Result<(), ConfigError> {
+    let config = &run.config;
+    let rings = matches!(config.topology, Some(Topology::VirtualRings(_)));
+    for (index, failure) in config.failures.0.iter().enumerate() {
+        if failure.edges.is_some() && config.topology.is_none() {
+            let method = config.algorithm.name();
+            let needed = format!("`clients`: {method} has no overlay whose edges could fail");
+            return Err(run.wrong(&format!("failures.{index}.edges"), "edges", needed));
+        }
+        if failure.repair == Repair::Protocol && !rings {
+            let needed = "a topology of virtual_rings, which has a protocol";
+            return Err(run.wrong(&format!("failures.{index}.repair"), "protocol", needed));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the run asks for the skew of cliques.
+pub(crate) fn asks_for_cliques(run: &Resolved<'_>) -> bool {
+    run.config.evaluate.theory.contains(&Quantity::CliqueSkew)
+}
+
+/// The complaint about a run that asks for it where no run of its sweep has any.
+pub(crate) fn no_cliques(run: &Resolved<'_>) -> ConfigError {
+    let needed = "a topology with cliques, such as d_cliques, in a run at least";
+    run.wrong("evaluate.theory", "clique_skew", needed)
+}
+
+/// Checks that what is asked of theory can be computed for the model.
+pub(crate) fn theory(run: &Resolved<'_>) -> Result<(), ConfigError> {
+    if !run.config.evaluate.theory.contains(&Quantity::NonIidDegree) {
+        return Ok(());
+    }
+    let decays = run.config.algorithm.training().sgd.weight_decay > 0.0;
+    let (found, needed) = match run.config.model {
+        Model::Linear(_) => return Ok(()),
+        Model::Logistic if decays => return Ok(()),
+        Model::Logistic => (
+            "non_iid_degree, Γ, of `logistic` without weight decay, whose least losses lie at infinity where classes can \
+             be separated",
+            "a positive `weight_decay` of the method, such as 1.0e-4",
+        ),
+        _ => (
+            "non_iid_degree, Γ, of a model whose least losses nobody can tell",
+            "the model `linear`, or `logistic` with a positive `weight_decay`, whose losses are convex",
+        ),
+    };
+    Err(run.wrong("evaluate.theory", found, needed))
+}
+
+/// Most bytes of an experiment's name, which becomes that of a folder: file systems take 255.
+const LONGEST_NAME: usize = 200;
+
+/// Whether results can be kept in a folder of this name, beside others and inside the folder of results.
+fn is_folder_name(name: &str) -> bool {
+    let plain = |character: char| !matches!(character, '/' | '\\') && !character.is_control();
+    (1..=LONGEST_NAME).contains(&name.len())
+        && name.chars().all(plain)
+        && !name.starts_with('.')
+        && name.trim() == name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_no_folder_are_refused() {
+        for name in [
+            "",
+            ".",
+            "..",
+            ".hidden",
+            "a/b",
+            "a\\b",
+            "a\n",
+            " a",
+            &"a".repeat(201),
+        ] {
+            assert!(!is_folder_name(name), "{name:?}");
+        }
+        for name in ["mnist one-label", "ü", "a.b", "<script>"] {
+            assert!(is_folder_name(name), "{name:?}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Whether the failures of a run leave anybody, and whether they hit anything.
+
+use std::collections::BTreeSet;
+
+use meshfold_algorithms::RowKind;
+use meshfold_engine::{Key, Purpose, stream};
+use meshfold_topology::{Failure, FailureRedraw, Failures, Overlay, Target, TopologyError};
+use rand_chacha::ChaCha8Rng;
+
+use crate::config::error::ConfigError;
+use crate::config::experiment::Resolved;
+use crate::config::run_config::RunConfig;
+use crate::plan::planned_overlay::PlannedOverlay;
+
+/// The most rounds for which failures are drawn that are drawn anew in each round.
+const MOST_ROUNDS: usize = 1000;
+
+/// The streams that failures are drawn from, by their places in the list and the number of the draw.
+pub(crate) fn draws(seed: u64) -> impl Fn(usize, u64) -> ChaCha8Rng {
+    move |index, draw| {
+        let key = Key {
+            round: draw,
+            row: index as u32,
+            ..Key::default()
+        };
+        stream(seed, Purpose::Failure, key)
+    }
+}
+
+/// Checks that in no round all clients have failed, whom several failures may hit together, if it is their models that are
+/// judged: that of a server stays, and is only warned of.
+///
+/// # Interpretation
+/// Those who are listed or drawn once are gone for many rounds, so that a single round without anybody is refused. With
+/// others drawn in each round it may be chance, and only the first [`MOST_ROUNDS`] rounds after which models are judged
+/// count, whose models a run could not judge.
+///
+/// # Errors
+/// [`ConfigError`] at the failure that leaves nobody.
+pub(crate) fn check(run: &Resolved<'_>, clients: usize) -> Result<(), ConfigError> {
+    let config = &run.config;
+    if !judges_clients(config, clients) {
+        return Ok(());
+    }
+    let found = nobody_left(config, clients).map_err(|error| run.error(error, "failures"))?;
+    let Some((index, round)) = found else {
+        return Ok(());
+    };
+    let found = format!("nobody left in round {round} after this failure and those before it");
+    let needed = format!("at least one of the {clients} clients alive");
+    Err(run.wrong(&format!("failures.{index}.clients"), found, needed))
+}
+
+/// The first failure in the list that, with those before it, leaves nobody in some round, and the round.
+fn nobody_left(
+    config: &RunConfig,
+    clients: usize,
+) -> Result<Option<(usize, usize)>, TopologyError> {
+    let nobody_linked = Overlay::from_edges(clients, [])?;
+    let draw = draws(config.seed);
+    let first_of = |failures: &Failures, round: usize| {
+        let leave_nobody = |count: &usize| {
+            let some = Failures(failures.0[..*count].to_vec());
+            let broken = some.at(round, &nobody_linked, &draw);
+            !broken.alive.contains(&true)
+        };
+        let all = failures.0.len();
+        // The whole list first: it leaves somebody but for a mistake.
+        let count = leave_nobody(&all).then(|| (1..=all).find(leave_nobody).unwrap_or(all))?;
+        Some((count - 1, round))
+    };
+    let lasting = lasting(&config.failures);
+    let mut changes = config.failures.0.iter().map(|failure| failure.from_round);
+    let of_lasting = |round: usize| first_of(&lasting, round);
+    let found = changes
+        .by_ref()
+        .filter(|round| *round <= config.rounds)
+        .find_map(of_lasting);
+    let by_chance = lasting != config.failures && judges_clients(config, clients);
+    if found.is_some() || !by_chance {
+        return Ok(found);
+    }
+    Ok(judged(config)
+        .take(MOST_ROUNDS)
+        .find_map(|round| first_of(&config.failures, round)))
+}
+
+/// The failures without clients that are drawn in each round; their places stay, as draws belong to them.
+fn lasting(failures: &Failures) -> Failures {
+    let mut lasting = failures.clone();
+    for failure in &mut lasting.0 {
+        let listed = matches!(failure.clients, Some(Target::List(_)));
+        if failure.clients.is_some() && failure.redraw == FailureRedraw::EachRound && !listed {
+            failure.clients = Some(Target::List(Vec::new()));
+        }
+    }
+    lasting
+}
+
+/// Whether the models that are judged are those of clients.
+fn judges_clients(config: &RunConfig, clients: usize) -> bool {
+    config.algorithm.rows(clients).kind == RowKind::Client
+}
+
+/// The rounds whose failures count when models are judged: before the first round those of the first.
+fn judged(config: &RunConfig) -> impl Iterator<Item = usize> {
+    let every =
+        (1..=config.rounds / config.evaluate.every).map(|times| times * config.evaluate.every);
+    std::iter::once(1).chain(every).chain([config.rounds])
+}
+
+/// What may not be meant of failures: that they change nothing, or leave a server without clients.
+pub(crate) fn warnings(
+    config: &RunConfig,
+    clients: usize,
+    planned: Option<&PlannedOverlay>,
+) -> Vec<String> {
+    let fixed = planned.filter(|planned| !planned.topology.varies());
+    let of_failure = |(index, failure): (usize, &Failure)| {
+        let (from, rounds) = (failure.from_round, config.rounds);
+        if from > rounds {
+            return Some(format!(
+                "failures.{index} never happens: it begins in round {from}, and the last round is {rounds}"
+            ));
+        }
+        let Some(Target::List(list)) = &failure.edges else {
+            return None;
+        };
+        let overlay = &fixed?.overlay;
+        let missing: BTreeSet<_> = list
+            .iter()
+            .filter(|edge| !exists(overlay, **edge))
+            .collect();
+        let (a, b) = missing.first()?;
+        let more = match missing.len() {
+            1 => String::new(),
+            all => format!(" and {} more", all - 1),
+        };
+        Some(format!(
+            "failures.{index}.edges.list names {a}-{b}{more}, which the overlay does not have"
+        ))
+    };
+    let nobody = match judges_clients(config, clients) {
+        true => None,
+        false => nobody_left(config, clients).ok().flatten(),
+    };
+    let nobody = nobody.map(|(index, round)| {
+        format!("no client is alive in round {round} after failures.{index} and those before it: nobody trains")
+    });
+    let failures = config.failures.0.iter().enumerate();
+    failures.filter_map(of_failure).chain(nobody).collect()
+}
+
+/// Whether the overlay has an edge; a directed one only from the first node to the second.
+fn exists(overlay: &Overlay, (a, b): (u32, u32)) -> bool {
+    (a.max(b) as usize) < overlay.nodes() && overlay.listeners(a as usize).contains(&b)
+}

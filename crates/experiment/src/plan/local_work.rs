@@ -1,0 +1,69 @@
+//! Whether the local work of clients can be counted, and whether they can do it in time.
+
+use meshfold_algorithms::{Lagging, Policy};
+use meshfold_engine::Amount;
+
+use crate::config::error::ConfigError;
+use crate::config::experiment::Resolved;
+use crate::network::Clock;
+use crate::plan::population::Population;
+
+/// Checks that the local steps of a client in a round can be counted.
+pub(crate) fn check(run: &Resolved<'_>, population: &Population) -> Result<(), ConfigError> {
+    let method = &run.config.algorithm;
+    let training = method.training();
+    let largest = population.setting.shard_sizes.iter().copied().max();
+    let in_one = training
+        .sgd
+        .steps_on(Amount::Epochs(1), largest.unwrap_or(0));
+    match training.local.amount() {
+        Amount::Epochs(epochs) if epochs.checked_mul(in_one).is_none() => {
+            let path = format!("algorithm.{}.local.epochs", method.name());
+            let most = u32::MAX / in_one.max(1);
+            let needed = format!(
+                "at most {most}: there are {in_one} steps in an epoch of the largest client"
+            );
+            Err(run.wrong(&path, epochs, needed))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What may not be meant of a deadline: that nobody meets it, or that nobody can miss it.
+///
+/// Walks are left out: how much one has to do depends on where it goes.
+pub(crate) fn deadline(
+    run: &Resolved<'_>,
+    population: &Population,
+    clock: Option<&Clock>,
+) -> Option<String> {
+    let config = &run.config;
+    let stragglers = config.stragglers.as_ref()?;
+    let (seconds, clock) = (stragglers.deadline_seconds?, clock?);
+    let in_time = clock.steps_within(seconds);
+    if in_time.iter().all(|steps| *steps == u32::MAX) {
+        return Some("no client ever misses the deadline: local steps take no time".to_owned());
+    }
+    if config.algorithm.lagging() == Lagging::Walks {
+        return None;
+    }
+    let training = config.algorithm.training();
+    let partial = stragglers.policy.unwrap_or(config.algorithm.policy()) == Policy::Partial;
+    let parts = match partial {
+        true => u64::from(training.local.count().max(1)),
+        false => 1,
+    };
+    let shards = population.setting.shard_sizes.iter();
+    let steps: Vec<u32> = shards
+        .map(|shard| training.sgd.steps_on(training.local.amount(), *shard))
+        .collect();
+    let meets = |(steps, in_time): (&u32, &u32)| parts * u64::from(*in_time) >= u64::from(*steps);
+    if steps.iter().zip(&in_time).any(meets) {
+        return None;
+    }
+    Some(format!(
+        "no client meets the deadline of {seconds} seconds: the fastest needs {:.4} for its local work; one that is drawn at \
+         random counts in each round",
+        clock.fastest_seconds(&steps)
+    ))
+}

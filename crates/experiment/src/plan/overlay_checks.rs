@@ -1,0 +1,43 @@
+//! Whether the method can use the overlay that is planned.
+
+use meshfold_algorithms::OverlayUse;
+use meshfold_topology::Outside;
+
+use crate::config::error::ConfigError;
+use crate::config::experiment::Resolved;
+use crate::config::fault_path;
+use crate::plan::checks::of_method;
+use crate::plan::joint_union;
+use crate::plan::planned_overlay::PlannedOverlay;
+use crate::plan::population::Population;
+
+/// Checks that the method can use the overlay, and those that follow on it; returns warnings.
+pub(super) fn check(
+    run: &Resolved<'_>,
+    population: &Population,
+    planned: Option<&PlannedOverlay>,
+) -> Result<Vec<String>, ConfigError> {
+    let method = &run.config.algorithm;
+    let Some(planned) = planned else {
+        return Ok(Vec::new());
+    };
+    let of_servers = matches!(method.overlay_use(), OverlayUse::Servers(_));
+    if of_servers && planned.topology.outside() == Outside::Frozen {
+        let path = format!("topology.{}.outside", run.choice("topology"));
+        let needed = "`alone`: servers outside the overlay go on with their clients";
+        return Err(run.wrong(&path, "frozen", needed));
+    }
+    let mut warnings = method
+        .check_overlay(
+            &planned.overlay,
+            &planned.summary,
+            planned.topology.varies(),
+        )
+        .map_err(|error| of_method(run, error))?;
+    let of_union = joint_union::warning(planned, population, run.config.rounds);
+    warnings.extend(of_union.map_err(|error| {
+        let path = fault_path::of_topology(&error, run.choice("topology"));
+        run.error(error, &path)
+    })?);
+    Ok(warnings)
+}

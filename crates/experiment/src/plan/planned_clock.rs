@@ -1,0 +1,71 @@
+//! The clock of a run, which tells how long a round takes on the network that it describes.
+
+use meshfold_engine::Amount;
+
+use crate::config::error::ConfigError;
+use crate::config::experiment::Resolved;
+use crate::config::fault::ConfigFault;
+use crate::config::fault_path;
+use crate::network::{Clock, LinkModel, NetworkError, NetworkNodes};
+use crate::plan::message_paths;
+use crate::plan::planned_overlay::PlannedOverlay;
+use crate::plan::population::Population;
+
+/// Fills in what the file of a trace holds, if the network of `run` has one.
+///
+/// # Errors
+/// [`ConfigError`] at the file.
+pub(super) fn read_trace(run: &mut Resolved<'_>) -> Result<(), ConfigError> {
+    let network = run.config.network.as_ref();
+    let Some(LinkModel::Trace(trace)) = network.map(|network| &network.links) else {
+        return Ok(());
+    };
+    let path = run.source.resolve(&trace.file);
+    let read = trace.read(&path).map_err(|error| blame(run, error))?;
+    if let Some(network) = &mut run.config.network {
+        network.links = LinkModel::Trace(read);
+    }
+    Ok(())
+}
+
+/// The clock of the run, if a network is described: its values are checked, and that all messages have a way.
+///
+/// # Errors
+/// [`ConfigError`] at `network`, or at the topology if one of its overlays cannot be drawn.
+pub(super) fn clock(
+    run: &Resolved<'_>,
+    population: &Population,
+    planned: Option<&PlannedOverlay>,
+) -> Result<Option<Clock>, ConfigError> {
+    let Some(network) = &run.config.network else {
+        return Ok(None);
+    };
+    let training = run.config.algorithm.training();
+    let per_epoch = |shard: &usize| training.sgd.steps_on(Amount::Epochs(1), *shard);
+    let everyone = NetworkNodes {
+        steps_per_epoch: population
+            .setting
+            .shard_sizes
+            .iter()
+            .map(per_epoch)
+            .collect(),
+        servers: population.servers,
+    };
+    let seed = population.setting.seed;
+    let clock = Clock::new(network, &everyone, seed).map_err(|error| blame(run, error))?;
+    message_paths::check(&run.config, population, planned, &clock).map_err(|fault| {
+        let path = match &fault {
+            ConfigFault::Network(error) => format!("network.{}", error.key()),
+            ConfigFault::Topology(error) => fault_path::of_topology(error, run.choice("topology")),
+            _ => "network".to_owned(),
+        };
+        run.error(fault, &path)
+    })?;
+    Ok(Some(clock))
+}
+
+/// The complaint about the network of `run`, at the setting that is at fault.
+fn blame(run: &Resolved<'_>, error: NetworkError) -> ConfigError {
+    let path = format!("network.{}", error.key());
+    run.error(error, &path)
+}

@@ -1,0 +1,152 @@
+//! The examples of a run and who owns which, made once for all runs that have them in common.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use meshfold_data::{
+    DataError, DataFolder, DatasetConfig, DatasetSummary, OwnFiles, Partition, Published,
+};
+use meshfold_engine::{Key, Purpose, stream};
+use serde::Serialize;
+
+use crate::config::error::ConfigError;
+use crate::config::experiment::Resolved;
+use crate::config::fault_path;
+
+/// The datasets and partitions met so far.
+pub(super) struct PlannedData<'a> {
+    folder: &'a DataFolder,
+    /// Whether a dataset whose files are missing is known by what is published of it.
+    pub(super) published: bool,
+    /// By dataset.
+    outlines: HashMap<String, KnownDataset>,
+    /// By dataset and partition, and by the seed where it matters. None is let go of while others are planned.
+    partitions: HashMap<String, Arc<Partition>>,
+}
+
+/// A dataset as far as it is known.
+#[derive(Clone)]
+pub(super) struct KnownDataset {
+    pub(super) outline: Arc<DatasetSummary>,
+    /// Its files, if they are the user's own.
+    pub(super) files: Arc<OwnFiles>,
+    /// Where its files are missing: which, and the figures that stand for them.
+    pub(super) warning: Option<String>,
+}
+
+impl<'a> PlannedData<'a> {
+    /// None yet, of datasets in `folder`.
+    pub(super) fn new(folder: &'a DataFolder) -> Self {
+        Self {
+            folder,
+            published: false,
+            outlines: HashMap::new(),
+            partitions: HashMap::new(),
+        }
+    }
+
+    /// The partition of `dataset` that `run` asks for.
+    pub(super) fn partition(
+        &mut self,
+        run: &Resolved<'_>,
+        dataset: &str,
+        outline: &DatasetSummary,
+    ) -> Result<Arc<Partition>, ConfigError> {
+        let (partition, seed) = (&run.config.partition, &run.config.seed);
+        let merges = run.config.algorithm.merges_clients();
+        let setting = format!("{dataset} {} {merges}", json(partition));
+        let seeded = format!("{setting} {seed}");
+        let known = self
+            .partitions
+            .get(&setting)
+            .or_else(|| self.partitions.get(&seeded));
+        if let Some(known) = known {
+            return Ok(Arc::clone(known));
+        }
+        let blame = |error| {
+            let path = fault_path::of_partition(&error, run.choice("partition"));
+            run.error(error, &path)
+        };
+        let examples = outline.labelled(partition.pools());
+        let mut rng = stream(*seed, Purpose::Partition, Key::default());
+        let mut split = partition.split(examples, &mut rng).map_err(blame)?;
+        if merges {
+            split = split.merged();
+        }
+        let split = Arc::new(split);
+        // A partition that drew nothing is the same for every seed.
+        let key = if rng.get_word_pos() == 0 {
+            setting
+        } else {
+            seeded
+        };
+        self.partitions.insert(key, Arc::clone(&split));
+        Ok(split)
+    }
+
+    /// Sizes, labels and owners of the examples of `run`, which are those of `dataset`.
+    pub(super) fn outline(
+        &mut self,
+        run: &Resolved<'_>,
+        dataset: &str,
+    ) -> Result<KnownDataset, ConfigError> {
+        if let Some(known) = self.outlines.get(dataset) {
+            return Ok(known.clone());
+        }
+        let known = self.known(&run.config.dataset);
+        let known = known.map_err(|error| run.error(error, "dataset"))?;
+        self.outlines.insert(dataset.to_owned(), known.clone());
+        Ok(known)
+    }
+
+    /// What the files of `dataset` say of it, or its makers where files are missing and that is enough.
+    fn known(&self, dataset: &DatasetConfig) -> Result<KnownDataset, DataError> {
+        let missing = match dataset.summary(self.folder) {
+            Err(error) if self.published && error.is_missing() => error,
+            outline => {
+                return Ok(KnownDataset {
+                    outline: Arc::new(outline?),
+                    files: Arc::new(dataset.own_files(self.folder)),
+                    warning: None,
+                });
+            }
+        };
+        let Some(Published {
+            summary: outline,
+            figures,
+        }) = dataset.published()?
+        else {
+            return Err(missing);
+        };
+        let warning =
+            format!("planned without the data, from published figures ({figures}): {missing}");
+        Ok(KnownDataset {
+            outline: Arc::new(outline),
+            files: Arc::default(),
+            warning: Some(warning),
+        })
+    }
+}
+
+/// A setting as a text that tells it from others.
+pub(super) fn json(setting: &impl Serialize) -> String {
+    serde_json::to_string(setting).expect("settings have text keys")
+}
+
+/// Training and test examples on the device once `partition` has dealt those of the dataset.
+pub(super) fn dealt_sizes(outline: &DatasetSummary, partition: &Partition) -> (usize, usize) {
+    let (train, test) = (outline.train(), outline.test());
+    match partition.held_out() {
+        None => (train, test),
+        Some(held_out) => (train + test, held_out.len()),
+    }
+}
+
+/// Bytes of the features that `partition` copies to hold out a test set of its own, and of those that it holds out.
+pub(super) fn dealt_bytes(outline: &DatasetSummary, partition: &Partition) -> usize {
+    let examples = outline.train() + outline.test();
+    partition.held_out().map_or(0, |held_out| {
+        let each = outline.feature_bytes() / examples.max(1);
+        outline.feature_bytes() + held_out.len() * each
+    })
+}

@@ -1,0 +1,72 @@
+//! The network of a run's model, made once for all runs that have the same model and the same examples.
+
+use std::collections::HashMap;
+
+use meshfold_data::DatasetSummary;
+use meshfold_engine::{Model, Network, OwnModels};
+
+use crate::config::error::ConfigError;
+use crate::config::experiment::Resolved;
+use crate::config::fault::ConfigFault;
+use crate::config::fault_path;
+use crate::plan::planned_data::json;
+
+/// Widest layer: a matrix between two such layers has 2^48 parameters, far beyond any memory and short of overflow.
+const MOST_UNITS: usize = 1 << 24;
+
+/// The networks made so far, by dataset and model.
+#[derive(Debug, Default)]
+pub(crate) struct Networks(HashMap<String, Network>);
+
+impl Networks {
+    /// The network of the model of `run` for its examples, given what tells their dataset from others, and their outline.
+    ///
+    /// # Errors
+    /// [`ConfigError`] at `model` if it cannot be built.
+    pub(crate) fn get(
+        &mut self,
+        run: &Resolved<'_>,
+        own_models: &OwnModels,
+        (dataset, outline): (&str, &DatasetSummary),
+    ) -> Result<Network, ConfigError> {
+        let key = format!("{dataset} {}", json(&run.config.model));
+        if let Some(known) = self.0.get(&key) {
+            return Ok(known.clone());
+        }
+        let network = network(run, own_models, outline)?;
+        self.0.insert(key, network.clone());
+        Ok(network)
+    }
+}
+
+/// The network of the run's model for the run's examples.
+fn network(
+    run: &Resolved<'_>,
+    own_models: &OwnModels,
+    outline: &DatasetSummary,
+) -> Result<Network, ConfigError> {
+    if let Model::Own(name) = &run.config.model
+        && own_models.get(name).is_none()
+    {
+        let fault = ConfigFault::OwnModel {
+            name: name.clone(),
+            known: own_models.names().map(str::to_owned).collect(),
+        };
+        return Err(run.error(fault, "model.own"));
+    }
+    if let Model::Mlp(mlp) = &run.config.model
+        && let Some(index) = mlp.hidden.iter().position(|units| *units > MOST_UNITS)
+    {
+        let needed = format!("at most {MOST_UNITS} units in a layer");
+        return Err(run.wrong(
+            &format!("model.mlp.hidden.{index}"),
+            mlp.hidden[index],
+            needed,
+        ));
+    }
+    let network = own_models.network(&run.config.model, outline.input(), outline.classes());
+    network.map_err(|error| {
+        let path = fault_path::of_model(&error, run.choice("model"));
+        run.error(error, &path)
+    })
+}

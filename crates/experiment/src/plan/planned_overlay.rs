@@ -1,0 +1,353 @@
+//! The overlay of a run with its weights, built once and shared by all runs that have the same.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use meshfold_engine::{Key, Purpose, stream};
+use meshfold_topology::{
+    MixingMatrix, Outside, Overlay, OverlaySummary, Snapshot, Spectrum, Topology, TopologyError,
+    Weights, clique_skew, joint_lambda, rounds_to_connect,
+};
+use rand_chacha::ChaCha8Rng;
+use serde::Serialize;
+
+use crate::config::edge_list;
+use crate::config::error::ConfigError;
+use crate::config::experiment::Resolved;
+use crate::config::fault_path;
+use crate::files::sha256::{sha256, sha256_of_pairs};
+use crate::plan::overlay_memory;
+use crate::plan::population::Population;
+use crate::plan::ramanujan::RamanujanBound;
+
+/// The overlay of a run, its mixing weights and what is known of them.
+///
+/// Of an overlay that changes over time it is the first, and what is known of those that follow.
+#[derive(Clone, Debug)]
+pub struct PlannedOverlay {
+    /// What it is built from, with the edges of files filled in.
+    pub topology: Topology,
+    /// Who exchanges with whom.
+    pub overlay: Arc<Overlay>,
+    /// The rule of its mixing weights.
+    pub weights: Weights,
+    /// The mixing matrix `W` of the weights on it.
+    pub matrix: Arc<MixingMatrix>,
+    /// Its figures, as `overlay.json` has them.
+    pub summary: OverlaySummary,
+    /// Its eigenvalues and what follows from them.
+    pub spectrum: Spectrum,
+    /// How the overlays of a schedule mix together, if they repeat.
+    pub schedule: Option<ScheduleSummary>,
+    /// The cliques that it is made of, if it is.
+    pub cliques: Option<CliqueSummary>,
+}
+
+/// The cliques of an overlay.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CliqueSummary {
+    /// How many.
+    pub count: usize,
+    /// Nodes of the smallest and of the largest one.
+    pub size: [usize; 2],
+    /// Mean and largest skew, D-Cliques (3), of the true labels; absent if a node has none.
+    pub skew: Option<[f64; 2]>,
+    /// The nodes of each.
+    pub members: Vec<Vec<u32>>,
+}
+
+impl CliqueSummary {
+    pub(crate) fn of(overlay: &Overlay, population: &Population) -> Option<Self> {
+        let members = overlay.groups()?.to_vec();
+        let sizes = || members.iter().map(Vec::len);
+        let skews = clique_skew(overlay, population.nodes().label_counts);
+        let skew = skews.ok().flatten().filter(|skews| !skews.is_empty());
+        Some(Self {
+            count: members.len(),
+            size: [sizes().min().unwrap_or(0), sizes().max().unwrap_or(0)],
+            skew: skew.map(|skews| {
+                let mean = skews.iter().sum::<f64>() / skews.len() as f64;
+                [mean, skews.iter().copied().fold(0.0, f64::max)]
+            }),
+            members,
+        })
+    }
+}
+
+/// What `overlay.json` holds: the figures of the overlay, what its degree promises, and those of the schedule that it begins.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OverlayFigures<'a> {
+    #[serde(flatten)]
+    summary: &'a OverlaySummary,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ramanujan: Option<RamanujanBound>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schedule: Option<ScheduleSummary>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cliques: Option<&'a CliqueSummary>,
+}
+
+impl<'a> OverlayFigures<'a> {
+    /// The figures of an overlay alone.
+    pub fn of(summary: &'a OverlaySummary) -> Self {
+        Self {
+            summary,
+            ramanujan: RamanujanBound::of(summary),
+            schedule: None,
+            cliques: None,
+        }
+    }
+}
+
+impl PlannedOverlay {
+    /// What `overlay.json` holds.
+    pub fn figures(&self) -> OverlayFigures<'_> {
+        OverlayFigures {
+            schedule: self.schedule,
+            cliques: self.cliques.as_ref(),
+            ..OverlayFigures::of(&self.summary)
+        }
+    }
+}
+
+/// How overlays that repeat mix together.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ScheduleSummary {
+    /// Rounds after which they repeat.
+    pub period: usize,
+    /// `σ_max(W_B … W_1 − 11ᵀ/N)` over the period; absent beyond 2,000 nodes.
+    pub joint_lambda: Option<f64>,
+    /// In how many consecutive rounds every node reaches every other; absent if never.
+    pub rounds_to_connect: Option<usize>,
+}
+
+/// The longest period whose overlays are analysed together.
+const LONGEST_PERIOD: usize = 64;
+/// The most nodes for which the product of a period's matrices is made.
+const MOST_NODES: usize = 2000;
+
+/// The overlay of a round with its weights.
+#[derive(Debug)]
+pub(crate) struct Built {
+    pub(crate) overlay: Overlay,
+    pub(crate) matrix: MixingMatrix,
+    /// Whether each node is in the overlay.
+    pub(crate) members: Vec<bool>,
+    /// What the others do.
+    pub(crate) outside: Outside,
+    /// Whether anything was drawn.
+    drawn: bool,
+}
+
+/// Builds the overlay of `round` before failures, with its weights.
+///
+/// # Errors
+/// [`TopologyError`] of the topology or the weights.
+pub(crate) fn built(
+    topology: &Topology,
+    weights: &Weights,
+    population: &Population,
+    round: usize,
+) -> Result<Built, TopologyError> {
+    let seed = population.setting.seed;
+    let (snapshot, edges) = snapshot(topology, population, round)?;
+    let key = draw_key(topology, population, round);
+    let overlay = snapshot.overlay.with_examples(population.examples())?;
+    let mut shares = stream(seed, Purpose::Weights, key);
+    let matrix = weights.draw(&overlay, &mut shares)?;
+    Ok(Built {
+        drawn: edges.get_word_pos() + shares.get_word_pos() > 0,
+        overlay,
+        matrix,
+        members: snapshot.members,
+        outside: snapshot.outside,
+    })
+}
+
+/// What links the nodes in `round` before failures, and the stream that it was drawn from.
+///
+/// # Errors
+/// [`TopologyError`] of the topology.
+pub(crate) fn snapshot(
+    topology: &Topology,
+    population: &Population,
+    round: usize,
+) -> Result<(Snapshot, ChaCha8Rng), TopologyError> {
+    let nodes = population.nodes();
+    let key = draw_key(topology, population, round);
+    let mut edges = stream(population.setting.seed, Purpose::Overlay, key);
+    let snapshot = topology
+        .epoch(round, nodes.count)
+        .build(nodes, &mut edges)?;
+    Ok((snapshot, edges))
+}
+
+/// The key of all that is drawn for the overlay of `round`.
+fn draw_key(topology: &Topology, population: &Population, round: usize) -> Key {
+    Key {
+        round: topology.epoch(round, population.nodes().count).draw,
+        ..Key::default()
+    }
+}
+
+/// The overlays built so far: spectra are costly, and the seeds of a sweep often share one overlay.
+#[derive(Debug, Default)]
+pub(crate) struct Overlays {
+    /// Those that are the same for every seed and partition, by topology, weights and nodes.
+    by_setting: BTreeMap<String, Arc<PlannedOverlay>>,
+    /// By edges, groups, weights and whatever else the weights go by.
+    by_edges: BTreeMap<String, Arc<PlannedOverlay>>,
+    /// Bytes that the machine has left.
+    available: Option<u64>,
+}
+
+impl Overlays {
+    /// None yet, on a machine with `available` bytes of memory left.
+    pub(crate) fn within(available: Option<u64>) -> Self {
+        Self {
+            available,
+            ..Self::default()
+        }
+    }
+
+    /// The overlay that `run` asks for among the nodes of `population`; `None` if it asks for none.
+    ///
+    /// Fills the SHA-256 of edge lists into the configuration of `run`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] at `topology` or `weights` if the overlay cannot be built, is larger than the machine's memory or does
+    /// not mix.
+    pub(crate) fn get(
+        &mut self,
+        run: &mut Resolved<'_>,
+        population: &Population,
+    ) -> Result<Option<Arc<PlannedOverlay>>, ConfigError> {
+        let (Some(topology), Some(weights)) =
+            (run.config.topology.clone(), run.config.weights.clone())
+        else {
+            return Ok(None);
+        };
+        let topology = read_edges(topology, run, population.nodes().count)?;
+        let setting = serde_json::to_string(&(&topology, &weights, population.nodes().count));
+        let setting = setting.expect("settings have text keys");
+        if let Some(known) = self.by_setting.get(&setting) {
+            return Ok(Some(Arc::clone(known)));
+        }
+        let blame = |run: &Resolved<'_>, error| {
+            let path = fault_path::of_topology(&error, run.choice("topology"));
+            run.error(error, &path)
+        };
+        topology
+            .check(population.nodes().count)
+            .map_err(|error| blame(run, error))?;
+        let size = topology.size(population.nodes().count);
+        overlay_memory::check(size, &weights, self.available)
+            .map_err(|fault| run.error(fault, "topology"))?;
+        let built = built(&topology, &weights, population, 1).map_err(|error| blame(run, error))?;
+        let of_shards =
+            matches!(topology, Topology::DCliques(_)) || matches!(weights, Weights::ByExamples(_));
+        let fixed = !(built.drawn || of_shards || topology.varies());
+        let key = fingerprint(&topology, &weights, &built, population);
+        if let Some(known) = self.by_edges.get(&key) {
+            return Ok(Some(Arc::clone(known)));
+        }
+        let planned = planned(topology, weights, built, population);
+        let planned = Arc::new(planned.map_err(|error| blame(run, error))?);
+        self.by_edges.insert(key, Arc::clone(&planned));
+        if fixed {
+            self.by_setting.insert(setting, Arc::clone(&planned));
+        }
+        Ok(Some(planned))
+    }
+}
+
+/// What tells overlays with different figures apart.
+fn fingerprint(
+    topology: &Topology,
+    weights: &Weights,
+    built: &Built,
+    population: &Population,
+) -> String {
+    let seed = (topology.varies() || matches!(weights, Weights::Random(_)))
+        .then_some(population.setting.seed);
+    let examples = matches!(weights, Weights::ByExamples(_)).then(|| population.examples());
+    let nodes = built.overlay.nodes();
+    let groups = built.overlay.groups();
+    let labels = groups.map(|_| population.nodes().label_counts);
+    let parts = (topology, weights, nodes, seed, examples, (groups, labels));
+    let parts = serde_json::to_vec(&parts).expect("groups and settings are numbers and text");
+    let edges = match built.overlay.is_complete() {
+        true => "complete".to_owned(),
+        false => sha256_of_pairs(built.overlay.edges()),
+    };
+    format!("{} {edges}", sha256(&parts))
+}
+
+/// Fills the pairs of edge lists in; the configuration of `run` gets their SHA-256 alone.
+fn read_edges(
+    mut topology: Topology,
+    run: &mut Resolved<'_>,
+    nodes: usize,
+) -> Result<Topology, ConfigError> {
+    let mut kept = topology.clone();
+    for ((path, edges), (_, kept)) in topology
+        .edge_lists_mut()
+        .into_iter()
+        .zip(kept.edge_lists_mut())
+    {
+        let read = edge_list::read(edges, nodes, run.source)
+            .map_err(|fault| run.error(fault, &format!("topology.{path}.file")))?;
+        kept.sha256.clone_from(&read.sha256);
+        *edges = read;
+    }
+    run.config.topology = Some(kept);
+    Ok(topology)
+}
+
+fn planned(
+    topology: Topology,
+    weights: Weights,
+    built: Built,
+    population: &Population,
+) -> Result<PlannedOverlay, TopologyError> {
+    let (summary, spectrum) = OverlaySummary::new(&built.overlay, &weights, &built.matrix)?;
+    Ok(PlannedOverlay {
+        schedule: schedule(&topology, &weights, population)?,
+        cliques: CliqueSummary::of(&built.overlay, population),
+        topology,
+        weights,
+        overlay: Arc::new(built.overlay),
+        matrix: Arc::new(built.matrix),
+        summary,
+        spectrum,
+    })
+}
+
+/// How the overlays of a period mix together; `None` for one that does not change or does not repeat soon.
+fn schedule(
+    topology: &Topology,
+    weights: &Weights,
+    population: &Population,
+) -> Result<Option<ScheduleSummary>, TopologyError> {
+    let nodes = population.nodes().count;
+    let period = topology
+        .period(nodes)
+        .filter(|period| *period <= LONGEST_PERIOD);
+    let Some(period) = period.filter(|_| topology.varies()) else {
+        return Ok(None);
+    };
+    let all = (1..=period)
+        .map(|round| built(topology, weights, population, round))
+        .collect::<Result<Vec<_>, _>>()?;
+    let matrices: Vec<&MixingMatrix> = all.iter().map(|built| &built.matrix).collect();
+    let overlays: Vec<&Overlay> = all.iter().map(|built| &built.overlay).collect();
+    let joint_lambda = match nodes <= MOST_NODES {
+        true => Some(joint_lambda(&matrices)?),
+        false => None,
+    };
+    Ok(Some(ScheduleSummary {
+        period,
+        joint_lambda,
+        rounds_to_connect: rounds_to_connect(&overlays),
+    }))
+}

@@ -1,0 +1,342 @@
+//! Plans one run after another, sharing what runs of a sweep have in common.
+
+use std::sync::Arc;
+
+use meshfold_algorithms::{Forecast, Rows};
+use meshfold_data::{DataFolder, DatasetSummary, Partition};
+use meshfold_engine::{Demand, Device, Network, OwnModels};
+
+use crate::config::error::ConfigError;
+use crate::config::experiment::Resolved;
+use crate::config::fault::ConfigFault;
+use crate::config::fault_path;
+use crate::config::id::run_id;
+use crate::config::run_config::RunConfig;
+use crate::network::Clock;
+use crate::plan::checks;
+use crate::plan::effort::{self, Effort, Pace, Workload};
+use crate::plan::failure_checks;
+use crate::plan::held_overlay;
+use crate::plan::local_work;
+use crate::plan::memory::Footprint;
+use crate::plan::overlay_checks;
+use crate::plan::planned_clock;
+use crate::plan::planned_data::{KnownDataset, PlannedData, dealt_bytes, dealt_sizes, json};
+use crate::plan::planned_model::Networks;
+use crate::plan::planned_overlay::{Overlays, PlannedOverlay};
+use crate::plan::population::{self, Population, Populations};
+use crate::plan::run_plan::RunPlan;
+use crate::plan::stability;
+use crate::plan::value_warnings;
+
+/// What the runs of a sweep share.
+pub(crate) struct Planner<'a> {
+    own_models: &'a OwnModels,
+    /// What is run on; the processor with all its cores if absent.
+    device: Option<&'a Device>,
+    /// Threads of the processor that a run has.
+    threads: usize,
+    pace: Pace,
+    available: Option<u64>,
+    data: PlannedData<'a>,
+    networks: Networks,
+    populations: Populations,
+    overlays: Overlays,
+    /// Whether it was said that making an overlay takes long.
+    said_slow: bool,
+}
+
+/// The examples of a run, who owns which, and the model that is trained on them.
+struct Learning {
+    dataset: KnownDataset,
+    network: Network,
+    partition: Arc<Partition>,
+    /// Training and test examples on the device.
+    train: usize,
+    test: usize,
+    population: Population,
+    rows: Rows,
+}
+
+/// Over what the models of a run are exchanged.
+struct Exchange {
+    overlay: Option<Arc<PlannedOverlay>>,
+    clock: Option<Clock>,
+    warnings: Vec<String>,
+}
+
+/// What a run costs.
+struct Cost {
+    forecast: Forecast,
+    effort: Effort,
+    seconds: f64,
+}
+
+impl<'a> Planner<'a> {
+    /// Plans for `device`, the processor with all its cores if absent, on a machine with `available` bytes of memory left,
+    /// with datasets in `folder`.
+    pub(crate) fn new(
+        folder: &'a DataFolder,
+        own_models: &'a OwnModels,
+        device: Option<&'a Device>,
+        available: Option<u64>,
+    ) -> Self {
+        Self {
+            own_models,
+            device,
+            threads: effort::threads(device),
+            pace: Pace::of(device),
+            available,
+            data: PlannedData::new(folder),
+            networks: Networks::default(),
+            populations: Populations::default(),
+            overlays: Overlays::within(available),
+            said_slow: false,
+        }
+    }
+
+    /// Plans with what is published of datasets whose files are missing.
+    pub(crate) fn without_data(mut self) -> Self {
+        self.data.published = true;
+        self
+    }
+
+    /// Checks every value of `run` and makes what it needs.
+    ///
+    /// # Errors
+    /// [`ConfigError`] of the first value that is at fault.
+    pub(crate) fn plan(&mut self, mut run: Resolved<'_>) -> Result<RunPlan, ConfigError> {
+        checks::numbers(&run)?;
+        checks::method(&run)?;
+        checks::theory(&run)?;
+        let learning = self.learning(&run)?;
+        let exchange = self.exchange(&mut run, &learning.population)?;
+        let memory_bytes = self.memory_bytes(&run, &learning, exchange.overlay.as_deref())?;
+        let cost = self.cost(&run.config, &learning, exchange.overlay.as_deref());
+        let warnings = self.warnings(&run, &learning, &exchange, &cost);
+        let config = &run.config;
+        let mut planned = RunPlan {
+            id: run_id(config),
+            warnings,
+            variation: run.variation.clone(),
+            clients: learning.partition.clients(),
+            rows: learning.rows,
+            parameters: learning.network.layout().parameters(),
+            model: learning.network,
+            memory_bytes,
+            local_steps_per_round: cost.forecast.local_steps,
+            bytes_per_round: cost.forecast.bytes,
+            // Numbers beyond the type become its largest.
+            multiply_adds: cost.effort.multiply_adds as u64,
+            seconds: cost.seconds,
+            overlay: exchange.overlay,
+            dataset: learning.dataset.outline,
+            files: learning.dataset.files,
+            partition: learning.partition,
+            population: learning.population,
+            clock: exchange.clock,
+            config: RunConfig::clone(config),
+        };
+        let unstable = stability::warning(&planned).map_err(|error| {
+            let path = fault_path::of_topology(&error, run.choice("topology"));
+            run.error(error, &path)
+        })?;
+        planned.warnings.extend(unstable);
+        Ok(planned)
+    }
+
+    /// The examples, who owns which, and the model that is trained on them.
+    fn learning(&mut self, run: &Resolved<'_>) -> Result<Learning, ConfigError> {
+        let config = &run.config;
+        let key = json(&config.dataset);
+        let dataset = self.data.outline(run, &key)?;
+        let outline = &dataset.outline;
+        let network = self.networks.get(run, self.own_models, (&key, outline))?;
+        let partition = self.data.partition(run, &key, outline)?;
+        checks::clients(run, partition.clients())?;
+        let (train, test) = dealt_sizes(outline, &partition);
+        checks::test_examples(run, test)?;
+        let layout = network.layout();
+        let population = self.populations.get(
+            &partition,
+            (outline, config.partition.pools()),
+            &config.algorithm,
+            population::Model {
+                seed: config.seed,
+                parameters: layout.parameters(),
+                blocks: layout.blocks().len(),
+            },
+        );
+        local_work::check(run, &population)?;
+        Ok(Learning {
+            rows: config.algorithm.rows(partition.clients()),
+            dataset,
+            network,
+            partition,
+            train,
+            test,
+            population,
+        })
+    }
+
+    /// The overlay that models are exchanged over, and how long its messages take; fills in what the files of edge lists and
+    /// of a trace hold.
+    fn exchange(
+        &mut self,
+        run: &mut Resolved<'_>,
+        population: &Population,
+    ) -> Result<Exchange, ConfigError> {
+        self.tell_of_swaps(run, population);
+        let overlay = self.overlays.get(run, population)?;
+        let warnings = overlay_checks::check(run, population, overlay.as_deref())?;
+        planned_clock::read_trace(run)?;
+        let clock = planned_clock::clock(run, population, overlay.as_deref())?;
+        Ok(Exchange {
+            overlay,
+            clock,
+            warnings,
+        })
+    }
+
+    /// Estimate of the most memory that the run holds at once, in bytes.
+    ///
+    /// # Errors
+    /// [`ConfigFault::Memory`] if that is more than is left.
+    fn memory_bytes(
+        &self,
+        run: &Resolved<'_>,
+        learning: &Learning,
+        overlay: Option<&PlannedOverlay>,
+    ) -> Result<u64, ConfigError> {
+        let config = &run.config;
+        let (outline, partition) = (&*learning.dataset.outline, &*learning.partition);
+        let (clients, rows) = (partition.clients(), learning.rows.count);
+        let layout = learning.network.layout();
+        let needed = Footprint {
+            rows,
+            working_rows: config
+                .algorithm
+                .working_rows(clients)
+                .saturating_add(config.evaluate.extra_rows(rows)),
+            width: layout.width(),
+            examples: learning.train + learning.test,
+            owned_examples: match outline.has_owners() {
+                true => outline.train() + outline.test(),
+                false => 0,
+            },
+            feature_bytes: outline.feature_bytes(),
+            dealt_bytes: dealt_bytes(outline, partition),
+            reading_bytes: config.dataset.reading_bytes(outline, self.threads),
+            overlay_bytes: overlay.map_or(0, |planned| held_overlay::held(planned, config)),
+            planning_bytes: overlay.map_or(0, held_overlay::while_planned),
+            page_bytes: overlay.map_or(0, held_overlay::of_the_page),
+            working_bytes: self.working_bytes(
+                config,
+                &learning.network,
+                (partition, learning.test),
+                outline,
+            ),
+        }
+        .bytes();
+        match self.available.filter(|available| needed > *available) {
+            Some(available) => {
+                let fault = ConfigFault::Memory {
+                    rows,
+                    parameters: layout.parameters(),
+                    needed,
+                    available,
+                };
+                Err(run.error(fault, "model"))
+            }
+            None => Ok(needed),
+        }
+    }
+
+    /// What the run costs in messages, computation and time.
+    fn cost(
+        &self,
+        config: &RunConfig,
+        learning: &Learning,
+        overlay: Option<&PlannedOverlay>,
+    ) -> Cost {
+        let graph = overlay.map(|planned| &*planned.overlay);
+        let forecast = config
+            .algorithm
+            .forecast(&learning.population.setting, graph);
+        let effort = Effort::of(&Workload {
+            config,
+            network: &learning.network,
+            population: &learning.population,
+            forecast,
+            rows: learning.rows.count,
+            mixing_weights: overlay.map_or(0, |planned| planned.matrix.nnz()),
+            tests: learning.test,
+        });
+        Cost {
+            seconds: effort.seconds(&self.pace),
+            forecast,
+            effort,
+        }
+    }
+
+    /// What will work but may not be meant, but for what only the finished plan tells.
+    fn warnings(
+        &self,
+        run: &Resolved<'_>,
+        learning: &Learning,
+        exchange: &Exchange,
+        cost: &Cost,
+    ) -> Vec<String> {
+        let (config, overlay) = (&run.config, exchange.overlay.as_deref());
+        let clients = learning.partition.clients();
+        let mut warnings = exchange.warnings.clone();
+        warnings.extend(effort::warning(cost.seconds, &self.pace));
+        warnings.extend(local_work::deadline(
+            run,
+            &learning.population,
+            exchange.clock.as_ref(),
+        ));
+        warnings.extend(failure_checks::warnings(config, clients, overlay));
+        warnings.extend(value_warnings::of(config, overlay));
+        warnings.extend(learning.dataset.warning.clone());
+        warnings
+    }
+
+    /// What training and judging on `tests` test examples take besides models and examples.
+    fn working_bytes(
+        &self,
+        config: &RunConfig,
+        network: &Network,
+        (partition, tests): (&Partition, usize),
+        outline: &DatasetSummary,
+    ) -> u64 {
+        let (method, clients) = (&config.algorithm, partition.clients());
+        let sgd = method.training().sgd;
+        let largest = partition.sizes().into_iter();
+        let demand = Demand {
+            // Where few rows stand for many clients, those that train are among the working rows.
+            rows: method
+                .rows(clients)
+                .count
+                .max(method.working_rows(clients).min(clients)),
+            batch: sgd.batch_on(largest.max().unwrap_or(0)),
+            tests: config.evaluate.most_examples(tests),
+            stored: outline.feature_bytes(),
+            sgd: &sgd,
+        };
+        match self.device {
+            Some(device) => device.working_bytes(network, &demand),
+            None => network.working_bytes(&demand, self.threads),
+        }
+    }
+
+    /// Says that the overlay of `run` takes long to make, before it is: nothing else would be heard of until it is done.
+    fn tell_of_swaps(&mut self, run: &Resolved<'_>, population: &Population) {
+        let topology = run.config.topology.as_ref().filter(|_| !self.said_slow);
+        let slow = topology.and_then(|topology| effort::slow_overlay(topology, population.nodes()));
+        if let Some(words) = slow {
+            self.said_slow = true;
+            tracing::warn!("{words}");
+        }
+    }
+}

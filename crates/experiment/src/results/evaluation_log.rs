@@ -1,0 +1,128 @@
+//! The evaluations of one run, as `metrics.jsonl` has them.
+//!
+//! They are read more leniently than by a run that goes on: a run of another version, or with figures that are not
+//! finite, can still be reported.
+
+use serde::Deserialize;
+
+use crate::results::run_file::object;
+
+/// One line of `metrics.jsonl`. A figure is absent if it was not measured or is not finite.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Evaluation {
+    /// Communication rounds done; 0 is the start.
+    pub round: usize,
+    /// Fractions of the test examples that the models recognise.
+    pub test_accuracy: RecordedSpread,
+    /// Mean cross-entropies on the test examples, in nats.
+    pub test_loss: RecordedSpread,
+    /// Accuracy of the mean of the models.
+    pub mean_model_accuracy: Option<f64>,
+    /// How far the models are apart.
+    pub consensus_distance: Option<f64>,
+    /// Bytes sent since the start.
+    pub bytes_total: Option<f64>,
+    /// Bytes of the busiest node of each round, summed up.
+    pub bytes_busiest_node: Option<f64>,
+    /// Seconds on the simulated network since the start.
+    pub simulated_seconds: Option<f64>,
+    /// Seconds that the program has worked.
+    pub wall_seconds: Option<f64>,
+    /// Clients alive.
+    pub alive: Option<usize>,
+}
+
+/// A figure over the models that were evaluated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct RecordedSpread {
+    /// The mean.
+    pub mean: Option<f64>,
+    /// The least.
+    pub min: Option<f64>,
+    /// The largest.
+    pub max: Option<f64>,
+}
+
+/// Reads the lines in order.
+///
+/// A last line without a line break that cannot be read was torn by an interruption and is left out.
+///
+/// # Errors
+/// The number of the first other line that cannot be read, from 1, and why. Rounds must ascend, and accuracies lie between
+/// 0 and 1.
+pub(super) fn parse(text: &str) -> Result<Vec<Evaluation>, String> {
+    let mut evaluations: Vec<Evaluation> = Vec::new();
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        match object(line) {
+            Ok(evaluation) => {
+                expect_possible(&evaluation, evaluations.last())
+                    .map_err(|found| format!("line {}: {found}", index + 1))?;
+                evaluations.push(evaluation);
+            }
+            Err(_) if line.trim().is_empty() || !line.ends_with('\n') => {}
+            Err(error) => return Err(format!("line {}: {error}", index + 1)),
+        }
+    }
+    Ok(evaluations)
+}
+
+/// Checks what holds of every evaluation, `before` being the one before it.
+fn expect_possible(evaluation: &Evaluation, before: Option<&Evaluation>) -> Result<(), String> {
+    if let Some(before) = before.filter(|before| before.round >= evaluation.round) {
+        return Err(format!(
+            "round {} comes after round {}",
+            evaluation.round, before.round
+        ));
+    }
+    let RecordedSpread { mean, min, max } = evaluation.test_accuracy;
+    let accuracies = [mean, min, max, evaluation.mean_model_accuracy];
+    match accuracies
+        .into_iter()
+        .flatten()
+        .find(|accuracy| !(0.0..=1.0).contains(accuracy))
+    {
+        Some(accuracy) => Err(format!("an accuracy of {accuracy} is not between 0 and 1")),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_torn_last_line_is_left_out_and_a_broken_one_is_named() {
+        let whole =
+            "{\"round\":0,\"test_accuracy\":{\"mean\":0.1,\"min\":0.0,\"max\":0.2,\"std\":0.1}}\n";
+        let torn = format!("{whole}{{\"round\":1,\"test_acc");
+        let evaluations = parse(&torn).unwrap();
+        assert_eq!(evaluations.len(), 1);
+        assert_eq!(evaluations[0].test_accuracy.max, Some(0.2));
+        let broken = format!("{whole}{{\"round\":}}\n{whole}");
+        assert!(parse(&broken).unwrap_err().starts_with("line 2: "));
+    }
+
+    #[test]
+    fn figures_that_cannot_be_are_named() {
+        let refusal = |text: &str| parse(text).unwrap_err();
+        assert_eq!(
+            refusal("{\"round\":3}\n{\"round\":3}\n"),
+            "line 2: round 3 comes after round 3"
+        );
+        assert_eq!(
+            refusal("{\"test_accuracy\":{\"max\":1.5}}\n"),
+            "line 1: an accuracy of 1.5 is not between 0 and 1"
+        );
+    }
+
+    #[test]
+    fn figures_that_are_missing_or_null_are_absent() {
+        let line = "{\"round\":3,\"simulated_seconds\":null,\"test_loss\":{\"mean\":null}}\n";
+        let evaluations = parse(line).unwrap();
+        assert_eq!(evaluations[0].round, 3);
+        assert_eq!(evaluations[0].simulated_seconds, None);
+        assert_eq!(evaluations[0].test_loss, RecordedSpread::default());
+    }
+}

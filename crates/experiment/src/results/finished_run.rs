@@ -1,0 +1,105 @@
+//! What the folder of a finished run must hold.
+
+use std::io;
+use std::path::Path;
+
+use meshfold_topology::OverlaySummary;
+use serde_json::{Map, Value};
+
+use crate::results::holdings::Holdings;
+use crate::results::outcome::Outcome;
+use crate::results::recorded_run::RecordedRun;
+use crate::results::results_error::ResultsError;
+use crate::results::run_file::{object, parsed};
+use crate::results::settings::Settings;
+
+/// The files of every run beside its configuration. `report.html` is not among them, for it can be written again.
+const FILES: [&str; 5] = [
+    "environment.json",
+    "metrics.jsonl",
+    "clients.parquet",
+    "partition.csv",
+    "summary.json",
+];
+
+/// Settings that every run has.
+const KEYS: [&str; 5] = ["dataset", "partition", "model", "algorithm", "rounds"];
+
+/// Checks that all files are there and that the configuration was not cut off.
+///
+/// # Errors
+/// [`ResultsError::Missing`] of the first file that is not; [`ResultsError::Content`] and [`ResultsError::Read`] of a
+/// configuration that lacks a setting, and of an `environment.json` that cannot be read.
+pub(super) fn expect_files(folder: &Path, settings: &Settings) -> Result<(), ResultsError> {
+    let of_overlay = (!settings.get("topology").is_null()).then_some("overlay.json");
+    for name in FILES.into_iter().chain(of_overlay) {
+        let path = folder.join(name);
+        if path
+            .metadata()
+            .is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        {
+            return Err(ResultsError::Missing { path });
+        }
+    }
+    if let Some(key) = KEYS.into_iter().find(|key| settings.get(key).is_null()) {
+        return Err(ResultsError::Content {
+            path: folder.join("config.yaml"),
+            found: format!("it has no {key}"),
+        });
+    }
+    let environment = object::<Map<String, Value>>;
+    parsed(&folder.join("environment.json"), environment).map(drop)
+}
+
+/// Checks that the run came to its end and that its files agree on it.
+///
+/// # Errors
+/// [`ResultsError::Missing`] and [`ResultsError::Content`].
+pub(super) fn expect_end(
+    run: &RecordedRun,
+    outcome: &Outcome,
+    holdings: Option<&Holdings>,
+) -> Result<(), ResultsError> {
+    let content = |file: &str, found: String| ResultsError::Content {
+        path: run.folder.join(file),
+        found,
+    };
+    let end = run.last().map(|last| last.round);
+    if let Some(rounds) = run.settings.rounds().filter(|rounds| end != Some(*rounds)) {
+        let found = match end {
+            Some(round) => format!("it ends with round {round} of {rounds}"),
+            None => "it holds no evaluation".to_owned(),
+        };
+        return Err(content("metrics.jsonl", found));
+    }
+    if let Some(status) = outcome
+        .status
+        .as_deref()
+        .filter(|status| *status != "finished")
+    {
+        let found = format!("it calls the run {status}, though there is a DONE");
+        return Err(content("summary.json", found));
+    }
+    if run.final_accuracies.is_empty() {
+        return Err(content("clients.parquet", "it holds no client".to_owned()));
+    }
+    let fits = |clients| holdings.is_none_or(|holdings| holdings.fits(clients));
+    if !outcome.clients.is_none_or(fits) {
+        let found = "it has other clients than the run".to_owned();
+        return Err(content("partition.csv", found));
+    }
+    expect_edges(run)
+}
+
+/// Checks that the edges of the overlay are listed. Those of a complete overlay need not be.
+fn expect_edges(run: &RecordedRun) -> Result<(), ResultsError> {
+    let path = run.folder.join("overlay.edges");
+    let is_complete = |summary: &OverlaySummary| {
+        let nodes = summary.nodes;
+        summary.edges == nodes.saturating_mul(nodes.saturating_sub(1)) / 2
+    };
+    match run.overlay_summary.as_ref().is_none_or(is_complete) || path.exists() {
+        true => Ok(()),
+        false => Err(ResultsError::Missing { path }),
+    }
+}

@@ -1,0 +1,31 @@
+//! What `summary.json` says of a run.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::results::results_error::ResultsError;
+use crate::results::run_file::{object, parsed};
+
+/// The part of a summary that reports need. Other keys may be those of another version.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Outcome {
+    pub(super) status: Option<String>,
+    /// Why the run failed, if it did.
+    pub(super) error: Option<String>,
+    pub(super) clients: Option<usize>,
+    /// Parameters of a model, `P`.
+    pub(super) parameters: Option<u64>,
+}
+
+impl Outcome {
+    /// Reads the summary of the run in `folder`; nothing is known while the run goes on.
+    ///
+    /// # Errors
+    /// [`ResultsError::Read`] and [`ResultsError::Content`].
+    pub(super) fn read(folder: &Path) -> Result<Self, ResultsError> {
+        let summary = parsed(&folder.join("summary.json"), object)?;
+        Ok(summary.unwrap_or_default())
+    }
+}

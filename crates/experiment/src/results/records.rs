@@ -1,0 +1,356 @@
+//! The records of a run: one line of `metrics.jsonl` per evaluation, appended as it happens.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::files::sha256::hexadecimal;
+use crate::results::run_error::RunError;
+
+/// The file of a run's records. The process that carries out the run holds a lock on it.
+pub(crate) const METRICS: &str = "metrics.jsonl";
+
+/// What is measured, by name.
+pub type Measurements = BTreeMap<String, f64>;
+
+/// One evaluation of a run: an object of `metrics.jsonl`, its keys in the order of the fields.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// Communication rounds done; 0 is the start.
+    pub round: usize,
+    /// Local steps of all rows since the start.
+    pub local_steps: u64,
+    /// Training examples that those steps saw.
+    pub examples_seen: u64,
+    /// Mean over the rows that trained of their mini-batch losses since the last record, in nats; absent if none did.
+    pub train_loss: Option<f64>,
+    /// Shares of test examples that the deployed models classify correctly.
+    pub test_accuracy: Spread,
+    /// Mean cross-entropies of the deployed models on the test examples, in nats.
+    pub test_loss: Spread,
+    /// Accuracy of the mean of the deployed models on the same test examples.
+    pub mean_model_accuracy: f64,
+    /// `sqrt(1/R Σ ‖w_i − w̄‖²)` over the rows alive.
+    pub consensus_distance: f64,
+    /// Bytes sent since the start, each message counted once.
+    pub bytes_total: u64,
+    /// Sum over the rounds of the most bytes that a node sent and received.
+    pub bytes_busiest_node: u64,
+    /// Messages sent since the start.
+    pub messages_total: u64,
+    /// Simulated seconds since the start, where a network is described.
+    pub simulated_seconds: Option<f64>,
+    /// Seconds that this program has worked on the run, without work that was lost and done again.
+    pub wall_seconds: f64,
+    /// Clients alive.
+    pub alive: usize,
+    /// Parts that the overlay falls into among those alive, where clients or edges fail or the overlay changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub components: Option<usize>,
+    /// Messages since the start as the paper counts them, where it counts others than are sent: in D-Cliques, gradients and
+    /// models over every edge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages_as_printed: Option<u64>,
+    /// Losses of each row on its own training shard, in nats, with `evaluate.train`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub train_shard_loss: Option<Spread>,
+    /// Accuracies of each row on its own training shard, with `evaluate.train`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub train_accuracy: Option<Spread>,
+    /// Quantities of the papers' bounds, by name, if any were asked for.
+    #[serde(default, skip_serializing_if = "Measurements::is_empty")]
+    pub theory: Measurements,
+}
+
+/// How one figure spreads over models.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spread {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Smallest value.
+    pub min: f64,
+    /// Largest value.
+    pub max: f64,
+    /// Standard deviation of the models at hand, `sqrt(1/R Σ (x − mean)²)`: of the population, not a sample's estimate.
+    pub std: f64,
+}
+
+impl Spread {
+    /// The spread of `values`, summed in their order.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn of(values: &[f64]) -> Self {
+        assert!(
+            !values.is_empty(),
+            "a spread is taken over at least one model"
+        );
+        let count = values.len() as f64;
+        let (min, max) = values
+            .iter()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+                (low.min(*value), high.max(*value))
+            });
+        let mean = values.iter().sum::<f64>() / count;
+        // The sum is rounded: the mean of equal values could lie beside them.
+        let mean = if mean.is_finite() {
+            mean.clamp(min, max)
+        } else {
+            mean
+        };
+        let variance = values
+            .iter()
+            .map(|value| (value - mean).powi(2))
+            .sum::<f64>()
+            / count;
+        Self {
+            mean,
+            min,
+            max,
+            std: variance.sqrt(),
+        }
+    }
+}
+
+/// Reads the records of `metrics.jsonl`, oldest first. A last line that was torn while it was written is left out.
+///
+/// # Errors
+/// [`RunError::Read`] if the file cannot be read, [`RunError::Record`] for any other line that is no record.
+pub fn read_records(path: &Path) -> Result<Vec<Record>, RunError> {
+    let text = std::fs::read(path).map_err(|source| RunError::read(path, source))?;
+    let lines = parse(path, &text)?;
+    Ok(lines.into_iter().map(|(record, _)| record).collect())
+}
+
+/// The records in `text`, each with the offset behind its line.
+fn parse(path: &Path, text: &[u8]) -> Result<Vec<(Record, usize)>, RunError> {
+    let mut records = Vec::new();
+    let mut end = 0;
+    for (index, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        end += line.len();
+        match serde_json::from_slice(line) {
+            Ok(record) if line.ends_with(b"\n") => records.push((record, end)),
+            Err(source) if line.ends_with(b"\n") => {
+                let path = path.to_owned();
+                return Err(RunError::Record {
+                    path,
+                    line: index + 1,
+                    source,
+                });
+            }
+            _ => {}
+        }
+    }
+    Ok(records)
+}
+
+/// `metrics.jsonl` of a run in progress, locked against other processes for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    path: PathBuf,
+    file: File,
+    /// The digest of the lines kept and appended.
+    digest: Sha256,
+}
+
+impl Metrics {
+    /// Opens the file, making it if there is none, and locks it.
+    pub(crate) fn open(path: PathBuf) -> Result<Self, RunError> {
+        let opened = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path);
+        let file = opened.map_err(|source| RunError::write(&path, source))?;
+        // Other failures mean a filesystem without locks, where runs go on unguarded.
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => Err(RunError::Busy { path }),
+            _ => Ok(Self {
+                path,
+                file,
+                digest: Sha256::new(),
+            }),
+        }
+    }
+
+    /// Keeps the records up to `round` (none if `None`), cuts the rest off and returns what was kept.
+    pub(crate) fn keep(&mut self, round: Option<usize>) -> Result<Vec<Record>, RunError> {
+        let mut text = Vec::new();
+        if round.is_some() {
+            let read = self
+                .file
+                .seek(SeekFrom::Start(0))
+                .and_then(|_| self.file.read_to_end(&mut text));
+            read.map_err(|source| RunError::read(&self.path, source))?;
+        }
+        let mut kept = parse(&self.path, &text)?;
+        kept.retain(|(record, _)| round.is_some_and(|round| record.round <= round));
+        let end = kept.last().map_or(0, |(_, end)| *end);
+        let cut = self
+            .file
+            .set_len(end as u64)
+            .and_then(|()| self.file.seek(SeekFrom::Start(end as u64)));
+        cut.map_err(|source| RunError::write(&self.path, source))?;
+        self.digest = Sha256::new_with_prefix(&text[..end]);
+        Ok(kept.into_iter().map(|(record, _)| record).collect())
+    }
+
+    /// Appends one record in one write.
+    pub(crate) fn append(&mut self, record: &Record) -> Result<(), RunError> {
+        let mut line =
+            serde_json::to_vec(record).expect("a record is plain numbers under text keys");
+        line.push(b'\n');
+        self.digest.update(&line);
+        self.file
+            .write_all(&line)
+            .map_err(|source| RunError::write(&self.path, source))
+    }
+
+    /// SHA-256 of the records so far.
+    pub(crate) fn digest(&self) -> String {
+        hexadecimal(&self.digest.clone().finalize())
+    }
+
+    /// Waits until what was appended would survive a power cut.
+    pub(crate) fn sync(&self) -> Result<(), RunError> {
+        self.file
+            .sync_data()
+            .map_err(|source| RunError::write(&self.path, source))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(round: usize) -> Record {
+        let spread = Spread::of(&[0.1, 0.2 + round as f64 / 3.0]);
+        Record {
+            round,
+            local_steps: 3,
+            examples_seen: 4,
+            train_loss: None,
+            test_accuracy: spread,
+            test_loss: spread,
+            mean_model_accuracy: 0.3,
+            consensus_distance: 1.0 / 3.0,
+            bytes_total: 5,
+            bytes_busiest_node: 6,
+            messages_total: 7,
+            simulated_seconds: None,
+            wall_seconds: 0.7,
+            alive: 2,
+            components: None,
+            messages_as_printed: None,
+            train_shard_loss: None,
+            train_accuracy: None,
+            theory: Measurements::new(),
+        }
+    }
+
+    fn keys(record: &Record) -> Vec<String> {
+        let value = serde_json::to_value(record).unwrap();
+        value.as_object().unwrap().keys().cloned().collect()
+    }
+
+    #[test]
+    fn a_line_has_exactly_the_documented_keys_in_their_order() {
+        let documented = "round local_steps examples_seen train_loss test_accuracy test_loss mean_model_accuracy \
+                          consensus_distance bytes_total bytes_busiest_node messages_total simulated_seconds wall_seconds alive";
+        let documented: Vec<&str> = documented.split_whitespace().collect();
+        assert_eq!(keys(&record(0)), documented);
+        let spread = Some(Spread::of(&[1.0]));
+        let with_train = Record {
+            train_shard_loss: spread,
+            train_accuracy: spread,
+            ..record(0)
+        };
+        assert_eq!(
+            keys(&with_train)[14..],
+            ["train_shard_loss", "train_accuracy"]
+        );
+        let text = serde_json::to_string(&record(0).test_loss).unwrap();
+        assert!(
+            text.starts_with(r#"{"mean":"#) && text.contains(r#","std":"#),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_deviation_is_that_of_the_population() {
+        let spread = Spread::of(&[1.0, 3.0, 5.0, 7.0]);
+        assert_eq!((spread.mean, spread.min, spread.max), (4.0, 1.0, 7.0));
+        let equal = Spread::of(&[0.9825; 10]);
+        assert_eq!((equal.mean, equal.std), (0.9825, 0.0));
+        assert!((spread.std - 5.0_f64.sqrt()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn records_read_back_bit_for_bit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("metrics.jsonl");
+        let mut metrics = Metrics::open(path.clone()).unwrap();
+        metrics.append(&record(0)).unwrap();
+        metrics.append(&record(1)).unwrap();
+        assert_eq!(read_records(&path).unwrap(), [record(0), record(1)]);
+    }
+
+    #[test]
+    fn a_torn_last_line_is_dropped_and_a_broken_one_before_it_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("metrics.jsonl");
+        let line = serde_json::to_string(&record(0)).unwrap();
+        std::fs::write(&path, format!("{line}\n{}", &line[..40])).unwrap();
+        assert_eq!(read_records(&path).unwrap(), [record(0)]);
+        std::fs::write(&path, format!("{line}\n{}\n{line}\n", &line[..40])).unwrap();
+        let error = read_records(&path).unwrap_err().to_string();
+        assert!(error.contains("line 2"), "{error}");
+    }
+
+    #[test]
+    fn records_after_the_round_resumed_from_are_cut_off() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("metrics.jsonl");
+        let mut metrics = Metrics::open(path.clone()).unwrap();
+        for round in [0, 5, 10, 15] {
+            metrics.append(&record(round)).unwrap();
+        }
+        assert_eq!(metrics.keep(Some(10)).unwrap().len(), 3);
+        let digest = metrics.digest();
+        metrics.append(&record(20)).unwrap();
+        assert_ne!(metrics.digest(), digest);
+        metrics.keep(Some(10)).unwrap();
+        assert_eq!(metrics.digest(), digest, "what was cut off does not count");
+        metrics.append(&record(20)).unwrap();
+        let rounds = |path| {
+            let records = read_records(path).unwrap();
+            records
+                .iter()
+                .map(|record| record.round)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(rounds(&path), [0, 5, 10, 20]);
+        assert!(metrics.keep(None).unwrap().is_empty());
+        assert!(rounds(&path).is_empty());
+    }
+
+    #[test]
+    fn a_run_in_progress_is_not_opened_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("metrics.jsonl");
+        let first = Metrics::open(path.clone()).unwrap();
+        assert!(matches!(
+            Metrics::open(path.clone()),
+            Err(RunError::Busy { .. })
+        ));
+        drop(first);
+        assert!(Metrics::open(path).is_ok());
+    }
+}

@@ -1,0 +1,132 @@
+//! What can go wrong while a plan is run.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use meshfold_algorithms::AlgorithmError;
+use meshfold_engine::EngineError;
+use thiserror::Error;
+
+use crate::files::write_error::plain_write_error;
+
+/// A failed run.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The results folder cannot be made or written to.
+    #[error(
+        "results folder {} cannot be written to: {source}; make it writable or choose another with --results", path.display()
+    )]
+    Folder {
+        /// The run's folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The name of an experiment is no name of a folder.
+    #[error(
+        "name: {name:?} cannot name a folder of results, which needs a name without `/`, `\\`, `.` or `..`"
+    )]
+    Name {
+        /// The name found.
+        name: String,
+    },
+    /// The data have changed since an interrupted run was begun.
+    #[error(
+        "the data of {dataset} have changed since {} was begun ({changed}): restore them to resume the run, or start it again with \
+         --again", path.display()
+    )]
+    OtherData {
+        /// The run's folder.
+        path: PathBuf,
+        /// The name of the dataset.
+        dataset: String,
+        /// What has changed, in words.
+        changed: String,
+    },
+    /// The data have changed since the run was planned.
+    #[error(
+        "the examples of {dataset} have changed since the run was planned: start the command again"
+    )]
+    Unplanned {
+        /// The name of the dataset.
+        dataset: String,
+    },
+    /// Another process works on the same run.
+    #[error("{} is being written by another process: let it finish or stop it", path.display())]
+    Busy {
+        /// The file that it holds.
+        path: PathBuf,
+    },
+    /// A file of the run cannot be written.
+    #[error("{} cannot be written: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file of the run cannot be read.
+    #[error("{} cannot be read: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said, or what is wrong with the content.
+        source: io::Error,
+    },
+    /// The overlay of a round cannot be built.
+    #[error(transparent)]
+    Topology(#[from] meshfold_topology::TopologyError),
+    /// The network cannot carry the messages of a round.
+    #[error(transparent)]
+    Network(#[from] crate::network::NetworkError),
+    /// A line of `metrics.jsonl` is no record.
+    #[error("{} line {line} is no record: {source}; run it again with --again", path.display())]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// Line number, from 1.
+        line: usize,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// Failures leave nobody whose model could be judged.
+    #[error(
+        "no client is alive after round {round}, so that no model can be judged: let fewer fail"
+    )]
+    NobodyAlive {
+        /// The round.
+        round: usize,
+    },
+    /// The engine refused or failed; a model that is not finite among it.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The method refused or failed.
+    #[error(transparent)]
+    Algorithm(#[from] AlgorithmError),
+}
+
+impl RunError {
+    pub(crate) fn write(path: &Path, source: impl Into<io::Error>) -> Self {
+        Self::Write {
+            path: path.to_owned(),
+            source: plain_write_error(source.into()),
+        }
+    }
+
+    pub(crate) fn read(path: &Path, source: impl Into<io::Error>) -> Self {
+        Self::Read {
+            path: path.to_owned(),
+            source: source.into(),
+        }
+    }
+
+    /// Whether the models, their clients or the device failed, rather than the files: the run then ends with its records
+    /// kept.
+    pub(crate) fn is_of_the_models(&self) -> bool {
+        matches!(
+            self,
+            Self::Engine(_) | Self::Algorithm(_) | Self::NobodyAlive { .. }
+        )
+    }
+}

@@ -1,0 +1,182 @@
+//! The folder of one run, `<results>/<name>/<id>/`, and the files that are written to it once.
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
+
+use crate::files::whole_file::{persist, temporary, write_atomically};
+use crate::files::write_error::plain_write_error;
+use crate::results::run_error::RunError;
+
+/// The file that marks a finished run; it is written last.
+pub const DONE: &str = "DONE";
+
+/// Who finished a run: the content of `DONE`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Done {
+    /// Version of the program.
+    pub meshfold: String,
+    /// Device kind, such as `cpu/avx2`.
+    pub device: String,
+}
+
+/// The folder of one run.
+#[derive(Clone, Debug)]
+pub(crate) struct RunFolder {
+    path: PathBuf,
+}
+
+impl RunFolder {
+    /// The folder `<results>/<name>/<id>/`, which need not exist.
+    pub(crate) fn new(results: &Path, name: &str, id: &str) -> Result<Self, RunError> {
+        if is_one_folder(name) {
+            let path = results.join(name).join(id);
+            return Ok(Self { path });
+        }
+        let name = name.to_owned();
+        Err(RunError::Name { name })
+    }
+
+    /// The folder `path`, which need not exist, such as that of all runs of an experiment.
+    pub(crate) fn at(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    /// Makes the folder if there is none and tries whether it can be written to.
+    pub(crate) fn prepare(&self) -> Result<(), RunError> {
+        let tried = fs::create_dir_all(&self.path).and_then(|()| temporary(&self.path));
+        let unwritable = |source| RunError::Folder {
+            path: self.path.clone(),
+            source: plain_write_error(source),
+        };
+        tried.map(drop).map_err(unwritable)
+    }
+
+    /// The folder itself.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where the file or folder `name` of the run lies.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Who finished the run, if anybody did. An unreadable mark is nobody's.
+    pub(crate) fn done(&self) -> Option<Done> {
+        let text = fs::read_to_string(self.file(DONE)).ok()?;
+        let unknown = || Done {
+            meshfold: "unknown".to_owned(),
+            device: "unknown".to_owned(),
+        };
+        Some(serde_json::from_str(&text).unwrap_or_else(|_| unknown()))
+    }
+
+    /// Writes `name` whole or not at all.
+    pub(crate) fn write(&self, name: &str, content: &[u8]) -> Result<(), RunError> {
+        let path = self.file(name);
+        write_atomically(&path, content).map_err(|source| RunError::write(&path, source))
+    }
+
+    /// Writes `name` whole or not at all, as `write` gives it piece by piece.
+    pub(crate) fn write_in_pieces(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut BufWriter<&mut NamedTempFile>) -> io::Result<()>,
+    ) -> Result<(), RunError> {
+        let path = self.file(name);
+        let written = temporary(&self.path).and_then(|mut file| {
+            let mut buffer = BufWriter::new(&mut file);
+            write(&mut buffer)?;
+            buffer.flush()?;
+            drop(buffer);
+            persist(file, &path)
+        });
+        written.map_err(|source| RunError::write(&path, source))
+    }
+
+    /// Writes `name` as indented JSON, whole or not at all.
+    pub(crate) fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), RunError> {
+        let mut text = serde_json::to_vec_pretty(value)
+            .map_err(|source| RunError::write(&self.file(name), source))?;
+        text.push(b'\n');
+        self.write(name, &text)
+    }
+
+    /// Removes the file or folder `name` if there is one.
+    pub(crate) fn remove(&self, name: &str) -> Result<(), RunError> {
+        let path = self.file(name);
+        let removed = match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_dir() => fs::remove_dir_all(&path),
+            Ok(_) => fs::remove_file(&path),
+            Err(_) => Ok(()),
+        };
+        removed.map_err(|source| RunError::write(&path, source))
+    }
+}
+
+/// Whether `name` is one step down from the folder that it is joined to.
+fn is_one_folder(name: &str) -> bool {
+    let mut components = Path::new(name).components();
+    let first = components.next();
+    matches!(first, Some(Component::Normal(only)) if only == name)
+        && components.next().is_none()
+        && !name.contains('\\')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_leave_the_results_folder_are_refused() {
+        for name in ["", ".", "..", "a/b", "/a", "a/", "../a", "a\\b"] {
+            assert!(!is_one_folder(name), "{name}");
+        }
+        for name in ["mnist", "mnist one-label", "a.b", "ü"] {
+            assert!(is_one_folder(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named_with_a_way_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = folder.path().join("runs");
+        fs::write(&taken, "a file where the folder should be").unwrap();
+        let folder = RunFolder::new(&taken, "name", "id").unwrap();
+        let error = folder.prepare().unwrap_err().to_string();
+        assert!(
+            error.contains("runs") && error.contains("--results"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn files_are_replaced_whole_and_nothing_is_left_beside_them() {
+        let results = tempfile::tempdir().unwrap();
+        let folder = RunFolder::new(results.path(), "name", "id").unwrap();
+        folder.prepare().unwrap();
+        folder.write("overlay.edges", b"0 1\n").unwrap();
+        folder.write("overlay.edges", b"0 2\n").unwrap();
+        let names: Vec<_> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        assert_eq!(names, ["overlay.edges"]);
+        assert_eq!(fs::read(folder.file("overlay.edges")).unwrap(), b"0 2\n");
+    }
+
+    #[test]
+    fn an_unreadable_mark_still_says_that_the_run_is_done() {
+        let results = tempfile::tempdir().unwrap();
+        let folder = RunFolder::new(results.path(), "name", "id").unwrap();
+        folder.prepare().unwrap();
+        assert!(folder.done().is_none());
+        folder.write(DONE, b"").unwrap();
+        assert_eq!(folder.done().unwrap().device, "unknown");
+    }
+}

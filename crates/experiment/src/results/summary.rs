@@ -1,0 +1,205 @@
+//! What a run comes to: `summary.json`.
+
+use meshfold_topology::OverlaySummary;
+use serde::{Deserialize, Serialize};
+
+use crate::results::records::{Record, Spread};
+
+/// The facts of a run's plan and what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    /// Name of the experiment.
+    pub name: String,
+    /// Hash of the resolved configuration.
+    pub id: String,
+    /// What this run has different from others of its sweep, or the name.
+    pub label: String,
+    /// How the run ended.
+    pub status: Status,
+    /// Why it ended, if it failed.
+    pub error: Option<String>,
+    /// Clients `N`.
+    pub clients: usize,
+    /// Models between rounds, `R`.
+    pub rows: usize,
+    /// Parameters of one model, `P`.
+    pub parameters: usize,
+    /// Rounds asked for.
+    pub rounds: usize,
+    /// The overlay's figures, if the method exchanges over one.
+    pub overlay: Option<OverlaySummary>,
+    /// The last record.
+    pub last: Option<Milestone>,
+    /// The first record of the best mean accuracy.
+    pub best: Option<Milestone>,
+    /// For each target the first record whose mean accuracy reaches it.
+    pub targets: Vec<Target>,
+    /// Where the time went; absent from summaries of earlier versions.
+    #[serde(default)]
+    pub seconds: Option<Seconds>,
+}
+
+/// Seconds that a run took on the clock, those before a checkpoint included.
+///
+/// # Interpretation
+/// A GPU works on while the host goes on: what is left to do of a round counts as judging, which waits for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Seconds {
+    /// Rounds: local steps, exchanges, and what the method does between them.
+    pub rounds: f64,
+    /// Judging the models.
+    pub judging: f64,
+    /// Everything: also bringing the data to the device, records and checkpoints, but not reading the data, which the
+    /// runs of a sweep share, nor writing the report.
+    pub all: f64,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// After all its rounds.
+    Finished,
+    /// After fewer rounds, because it was asked to stop.
+    Interrupted,
+    /// After fewer rounds, because a model or the device failed.
+    Failed,
+}
+
+/// A mean accuracy to reach.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// The mean accuracy asked for, a fraction.
+    pub accuracy: f64,
+    /// The first record that reaches it.
+    pub reached: Option<Milestone>,
+}
+
+/// What a record cost and how well its models did; keys as in `metrics.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Milestone {
+    /// Communication rounds done.
+    pub round: usize,
+    /// Training examples seen.
+    pub examples_seen: u64,
+    /// Bytes sent.
+    pub bytes_total: u64,
+    /// Simulated seconds, where a network is described.
+    pub simulated_seconds: Option<f64>,
+    /// Seconds that this program has worked.
+    pub wall_seconds: f64,
+    /// Accuracies of the deployed models.
+    pub test_accuracy: Spread,
+    /// Accuracy of their mean.
+    pub mean_model_accuracy: f64,
+}
+
+impl Milestone {
+    pub(crate) fn of(record: &Record) -> Self {
+        Self {
+            round: record.round,
+            examples_seen: record.examples_seen,
+            bytes_total: record.bytes_total,
+            simulated_seconds: record.simulated_seconds,
+            wall_seconds: record.wall_seconds,
+            test_accuracy: record.test_accuracy,
+            mean_model_accuracy: record.mean_model_accuracy,
+        }
+    }
+}
+
+/// The first of the records with the highest mean accuracy.
+pub(crate) fn best(records: &[Record]) -> Option<&Record> {
+    records.iter().reduce(|best, record| {
+        if record.test_accuracy.mean > best.test_accuracy.mean {
+            record
+        } else {
+            best
+        }
+    })
+}
+
+/// For each of the `accuracies` the first of the records that reaches it.
+pub(crate) fn targets(accuracies: &[f64], records: &[Record]) -> Vec<Target> {
+    let first = |accuracy: f64| {
+        records
+            .iter()
+            .find(|record| record.test_accuracy.mean >= accuracy)
+    };
+    let target = |accuracy: &f64| Target {
+        accuracy: *accuracy,
+        reached: first(*accuracy).map(Milestone::of),
+    };
+    accuracies.iter().map(target).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(round: usize, accuracy: f64) -> Record {
+        let spread = Spread::of(&[accuracy]);
+        Record {
+            round,
+            local_steps: 0,
+            examples_seen: 10 * round as u64,
+            train_loss: None,
+            test_accuracy: spread,
+            test_loss: spread,
+            mean_model_accuracy: accuracy,
+            consensus_distance: 0.0,
+            bytes_total: 100 * round as u64,
+            bytes_busiest_node: 0,
+            messages_total: 0,
+            simulated_seconds: None,
+            wall_seconds: 0.5 * round as f64,
+            alive: 1,
+            components: None,
+            messages_as_printed: None,
+            train_shard_loss: None,
+            train_accuracy: None,
+            theory: crate::results::records::Measurements::new(),
+        }
+    }
+
+    #[test]
+    fn a_target_names_the_first_record_that_reaches_it() {
+        let records = [
+            record(0, 0.1),
+            record(5, 0.7),
+            record(10, 0.6),
+            record(15, 0.7),
+        ];
+        let targets = targets(&[0.65, 0.7, 0.75], &records);
+        let rounds: Vec<_> = targets
+            .iter()
+            .map(|target| target.reached.as_ref().map(|milestone| milestone.round))
+            .collect();
+        assert_eq!(rounds, [Some(5), Some(5), None]);
+        let reached = targets[0].reached.as_ref().unwrap();
+        assert_eq!(
+            (
+                reached.examples_seen,
+                reached.bytes_total,
+                reached.wall_seconds
+            ),
+            (50, 500, 2.5)
+        );
+    }
+
+    #[test]
+    fn the_best_record_is_the_first_of_its_accuracy() {
+        let records = [
+            record(0, 0.1),
+            record(5, 0.7),
+            record(10, 0.6),
+            record(15, 0.7),
+        ];
+        assert_eq!(best(&records).unwrap().round, 5);
+        assert!(best(&[]).is_none());
+    }
+}

@@ -1,0 +1,91 @@
+//! The order of the runs of sweeps: `<results>/<name>/sweep.json`.
+//!
+//! Folders of runs are named by hashes, which say nothing of the place that a run has in its sweep. So whoever runs a sweep
+//! notes the ids of its runs, and a report on the folder shows them in that order.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::files::whole_file::write_atomically;
+
+/// The file, beside the folders of the runs.
+const FILE: &str = "sweep.json";
+
+/// What the file holds.
+#[derive(Default, PartialEq, Serialize, Deserialize)]
+struct Order {
+    /// Ids of runs, the first of the newest sweep first.
+    runs: Vec<String>,
+}
+
+/// Notes that the runs of a sweep in `folder` come in the order of `ids`. Runs of earlier sweeps that are not among them
+/// come after, in the order that they had.
+///
+/// # Errors
+/// What the system says if the file cannot be written.
+pub fn note(folder: &Path, ids: &[&str]) -> io::Result<()> {
+    let earlier = read(folder);
+    let own: std::collections::BTreeSet<&str> = ids.iter().copied().collect();
+    let others = earlier
+        .runs
+        .iter()
+        .map(String::as_str)
+        .filter(|id| !own.contains(id));
+    let runs = ids.iter().copied().chain(others).map(str::to_owned);
+    let order = Order {
+        runs: runs.collect(),
+    };
+    if order == earlier {
+        return Ok(());
+    }
+    write_atomically(&folder.join(FILE), &serde_json::to_vec(&order)?)
+}
+
+/// The place of each run that was noted in `folder`, from 0, by its id.
+pub fn places(folder: &Path) -> BTreeMap<String, usize> {
+    let runs = read(folder).runs.into_iter();
+    runs.enumerate().map(|(place, id)| (id, place)).collect()
+}
+
+/// A file that is missing or damaged says nothing: runs then come in the order of their settings.
+fn read(folder: &Path) -> Order {
+    let text = fs::read(folder.join(FILE)).ok();
+    text.and_then(|text| serde_json::from_slice(&text).ok())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(folder: &Path) -> Vec<String> {
+        let mut places: Vec<_> = places(folder).into_iter().collect();
+        places.sort_by_key(|(_, place)| *place);
+        places.into_iter().map(|(id, _)| id).collect()
+    }
+
+    #[test]
+    fn the_newest_sweep_comes_first_and_earlier_ones_keep_their_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        assert!(order(folder).is_empty());
+        note(folder, &["f", "a", "c"]).unwrap();
+        assert_eq!(order(folder), ["f", "a", "c"]);
+        // A sweep with more seeds holds the runs of the one before.
+        note(folder, &["f", "b", "a", "d"]).unwrap();
+        assert_eq!(order(folder), ["f", "b", "a", "d", "c"]);
+    }
+
+    #[test]
+    fn a_damaged_file_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(FILE), "{\"runs\": [1").unwrap();
+        assert!(places(folder.path()).is_empty());
+        note(folder.path(), &["a"]).unwrap();
+        assert_eq!(order(folder.path()), ["a"]);
+    }
+}

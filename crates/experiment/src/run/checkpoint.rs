@@ -1,0 +1,247 @@
+//! `checkpoint.safetensors`: what an interrupted run resumes from.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+
+use meshfold_algorithms::theory::IterateWeights;
+use meshfold_engine::{LearnerState, Stack};
+use serde::{Deserialize, Serialize};
+
+use crate::files::whole_file::{persist, temporary};
+use crate::results::run_error::RunError;
+use crate::results::run_folder::Done;
+use crate::run::digests::DataDigests;
+use crate::run::sealed_tensors::{self, SealedTensors};
+
+/// The state of a run after some round, without its stacks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Saved {
+    /// The run that it belongs to.
+    pub(crate) origin: Origin,
+    /// Rounds done.
+    pub(crate) round: usize,
+    /// Records written so far.
+    pub(crate) records: usize,
+    /// SHA-256 of those records, then of the scores of the clients.
+    pub(crate) written: [String; 2],
+    /// What has been counted so far.
+    pub(crate) totals: Totals,
+    /// The position of each row in its examples, and its losses since the last record.
+    pub(crate) learner: LearnerState,
+    /// Numbers that the method keeps, by name.
+    pub(crate) numbers: BTreeMap<String, Vec<f64>>,
+    /// Weights of the averaged iterates.
+    pub(crate) iterates: IterateWeights,
+}
+
+/// The run that a checkpoint belongs to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Origin {
+    /// The run's id.
+    pub(crate) run: String,
+    /// Who wrote it: only the same version on the same device kind continues with the same bits.
+    pub(crate) by: Done,
+    /// The data that it was trained on.
+    pub(crate) data: DataDigests,
+}
+
+/// What is counted over a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Totals {
+    /// Local steps of all rows.
+    pub(crate) local_steps: u64,
+    /// Bytes sent.
+    pub(crate) bytes: u64,
+    /// Sum over rounds of the most bytes that a node sent and received.
+    pub(crate) bytes_busiest_node: u64,
+    /// Messages sent.
+    pub(crate) messages: u64,
+    /// Messages that the paper counts, where they are others.
+    pub(crate) messages_as_printed: Option<u64>,
+    /// Seconds worked.
+    pub(crate) wall_seconds: f64,
+    /// Those of the rounds: local steps, exchanges and what methods do between them.
+    pub(crate) round_seconds: f64,
+    /// Those of judging.
+    pub(crate) judging_seconds: f64,
+    /// Seconds that the rounds would have taken on the network described.
+    pub(crate) simulated_seconds: f64,
+}
+
+/// The file that holds the checkpoint of a run.
+#[derive(Debug)]
+pub(crate) struct CheckpointFile {
+    path: PathBuf,
+}
+
+/// A checkpoint whose checksum matches.
+#[derive(Debug)]
+pub(crate) struct Checkpoint {
+    /// Everything but the stacks.
+    pub(crate) saved: Saved,
+    stacks: Vec<(String, [usize; 2])>,
+    tensors: SealedTensors,
+    path: PathBuf,
+}
+
+impl CheckpointFile {
+    /// The file at `path`, which need not exist.
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    /// Replaces the checkpoint in one step. The old one stays until the new one is complete.
+    pub(crate) fn save(&self, saved: &Saved, stacks: &[(&str, &Stack)]) -> Result<(), RunError> {
+        self.write(saved, stacks)
+            .map_err(|source| RunError::write(&self.path, source))
+    }
+
+    fn write(&self, saved: &Saved, stacks: &[(&str, &Stack)]) -> io::Result<()> {
+        let state = serde_json::to_vec(saved)?;
+        let folder = self.path.parent();
+        let mut file = temporary(folder.expect("the checkpoint lies in the run's folder"))?;
+        sealed_tensors::write(file.as_file_mut(), stacks, &state)?;
+        persist(file, &self.path)
+    }
+
+    /// The checkpoint, if there is one of the run, version and device in `origin`. Any other is reported and ignored. The
+    /// caller compares the data.
+    pub(crate) fn open(&self, origin: &Origin) -> Option<Checkpoint> {
+        let opened = self.read().and_then(|checkpoint| {
+            let found = &checkpoint.saved.origin;
+            if found.run != origin.run {
+                return Err(io::Error::other(format!("it belongs to run {}", found.run)));
+            }
+            if found.by != origin.by {
+                let Done { meshfold, device } = &found.by;
+                let by = format!("it was written by meshfold {meshfold} on {device}");
+                return Err(io::Error::other(by));
+            }
+            Ok(checkpoint)
+        });
+        match opened {
+            Ok(checkpoint) => Some(checkpoint),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                self.report(&error.to_string());
+                None
+            }
+        }
+    }
+
+    /// Warns that the checkpoint is ignored, and why.
+    pub(crate) fn report(&self, reason: &str) {
+        let path = self.path.display();
+        tracing::warn!("{path} is ignored ({reason}); the run starts again from round 0");
+    }
+
+    fn read(&self) -> io::Result<Checkpoint> {
+        let mut tensors = SealedTensors::open(&self.path)?;
+        Ok(Checkpoint {
+            saved: serde_json::from_slice(&tensors.state()?)?,
+            stacks: tensors.stacks()?,
+            tensors,
+            path: self.path.clone(),
+        })
+    }
+}
+
+impl Checkpoint {
+    /// The name and the shape `[R, P_pad]` of each stack.
+    pub(crate) fn stacks(&self) -> &[(String, [usize; 2])] {
+        &self.stacks
+    }
+
+    /// Reads the stack `name` into `stack`, which has the same shape.
+    ///
+    /// # Errors
+    /// [`RunError::Read`] if the file can no longer be read.
+    pub(crate) fn read(&mut self, name: &str, stack: &mut Stack) -> Result<(), RunError> {
+        self.tensors
+            .read(name, stack)
+            .map_err(|source| RunError::read(&self.path, source))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use meshfold_engine::{Device, Layout};
+    use std::fs;
+    use std::sync::Arc;
+
+    fn stack(values: &[f32]) -> Stack {
+        let mut layout = Layout::default();
+        layout.push("weight", 3, 5);
+        let rows = values.iter().flat_map(|value| [*value; 64]).collect();
+        Stack::from_host(&Device::cpu().unwrap(), &Arc::new(layout), rows).unwrap()
+    }
+
+    fn origin() -> Origin {
+        Origin {
+            run: "0123456789ab".to_owned(),
+            by: Done {
+                meshfold: "1.2.3".to_owned(),
+                device: "cpu/portable".to_owned(),
+            },
+            data: DataDigests::default(),
+        }
+    }
+
+    fn saved(round: usize) -> Saved {
+        // A row whose sum of losses is infinite: 0x7FF0000000000000.
+        let learner = r#"{"positions":[],"local_steps":7,"examples_seen":9,"on_device":null,"losses":
+            [{"recent":{"sum":9218868437227405312,"steps":3,"examples":60},"broken":4}]}"#;
+        Saved {
+            origin: origin(),
+            round,
+            records: round + 1,
+            written: Default::default(),
+            totals: Totals {
+                wall_seconds: 0.1 + 0.2,
+                bytes: 5,
+                ..Totals::default()
+            },
+            learner: serde_json::from_str(learner).unwrap(),
+            numbers: BTreeMap::new(),
+            iterates: IterateWeights::default(),
+        }
+    }
+
+    #[test]
+    fn a_newer_checkpoint_replaces_the_older_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = CheckpointFile::new(folder.path().join("checkpoint"));
+        assert!(file.open(&origin()).is_none());
+        for round in [4, 8] {
+            let models = stack(&[round as f32]);
+            file.save(&saved(round), &[("models", &models)]).unwrap();
+        }
+        let mut found = file.open(&origin()).unwrap();
+        assert_eq!(found.saved, saved(8));
+        assert_eq!(found.stacks(), [("models".to_owned(), [1, 64])]);
+        let mut models = stack(&[0.0]);
+        found.read("models", &mut models).unwrap();
+        assert_eq!(models.to_host(), [8.0; 64]);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_checkpoint_of_another_run_version_or_device_is_ignored() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = CheckpointFile::new(folder.path().join("checkpoint"));
+        file.save(&saved(4), &[("models", &stack(&[1.0]))]).unwrap();
+        assert!(file.open(&origin()).is_some());
+        let mut others = [origin(), origin(), origin()];
+        others[0].run = "ba9876543210".to_owned();
+        others[1].by.device = "cpu/avx2".to_owned();
+        others[2].by.meshfold = "1.2.4".to_owned();
+        for other in others {
+            assert!(file.open(&other).is_none(), "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! How runs end.
+
+use std::path::PathBuf;
+
+use crate::results::records::Record;
+use crate::results::run_error::RunError;
+use crate::results::run_folder::Done;
+use crate::results::summary::Summary;
+use crate::run::digests::DataDigests;
+
+/// How one run ended.
+#[derive(Debug)]
+pub enum Ending {
+    /// After all its rounds.
+    Finished,
+    /// Before it began, because it had been finished earlier.
+    Skipped {
+        /// Who had finished it.
+        by: Done,
+        /// Whether that was another version or device kind than this one, whose results may differ in their bits.
+        differs: bool,
+        /// Which parts of its data are known to have changed since, such as `examples, partition`.
+        changed: Option<String>,
+    },
+    /// Before it began: it had been finished earlier, but a file that it wrote then is missing or damaged.
+    Damaged {
+        /// What is wrong and what to do about it.
+        problem: String,
+    },
+    /// After fewer rounds, because it was asked to stop; everything until then is written.
+    Interrupted,
+    /// After fewer rounds, because a model, the device or a file of the run failed; everything until then is kept. Or before
+    /// it began, because its data have changed; then its files stay as they were.
+    Failed {
+        /// What failed.
+        error: RunError,
+    },
+}
+
+/// What came of one run.
+#[derive(Debug)]
+pub struct RunReport {
+    /// Hash of the resolved configuration.
+    pub id: String,
+    /// The run's folder.
+    pub folder: PathBuf,
+    /// How it ended.
+    pub ending: Ending,
+    /// The round of the checkpoint that it went on from.
+    pub resumed_from: Option<usize>,
+    /// The round of the checkpoint that it left; none if it left none.
+    pub checkpoint: Option<usize>,
+    /// Digests of its data; none if they were not recorded.
+    pub data: Option<DataDigests>,
+    /// The last record, if there is any.
+    pub last: Option<Record>,
+    /// What is written in `summary.json`; absent if that file cannot be written or read.
+    pub summary: Option<Summary>,
+}

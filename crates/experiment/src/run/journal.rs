@@ -1,0 +1,377 @@
+//! What is written of a run while it goes on.
+//!
+//! A kill at any moment must leave a finished run, or one that resumes from its last checkpoint or starts again. So the order
+//! of writes matters: records come before the checkpoint that counts them, and everything comes before `DONE`. The checkpoint
+//! and the spool are removed after `DONE`.
+
+use meshfold_data::{Features, Splits};
+
+use crate::config::edge_list;
+use crate::config::run_config::{self, RunConfig};
+use crate::config::source::ExperimentSource;
+use crate::files::whole_file::remove_leftovers;
+use crate::plan::run_plan::RunPlan;
+use crate::results::clients::ClientScores;
+use crate::results::records::{METRICS, Metrics, Record};
+use crate::results::run_error::RunError;
+use crate::results::run_folder::{DONE, Done, RunFolder};
+use crate::results::summary::Seconds;
+use crate::run::checkpoint::{Checkpoint, CheckpointFile, Origin, Saved};
+use crate::run::digests::{DataDigests, name_of};
+use crate::run::ending::{Ending, RunReport};
+use crate::run::environment::Environment;
+use crate::run::run_state::RunState;
+use crate::run::summing_up;
+
+/// Scores of all evaluations, until `clients.parquet` is made of them.
+const SPOOL: &str = "clients.spool";
+
+/// The table of all scores.
+const TABLE: &str = "clients.parquet";
+
+/// The newest checkpoint.
+const CHECKPOINT: &str = "checkpoint.safetensors";
+
+/// Version, device and digests of the data.
+pub(crate) const ENVIRONMENT: &str = "environment.json";
+
+/// The resolved configuration.
+const CONFIG: &str = "config.yaml";
+
+/// The folder of checkpoints of earlier versions, which are not read.
+const EARLIER: &str = "checkpoint";
+
+/// The files of a run in progress.
+#[derive(Debug)]
+pub(crate) struct Journal<'a> {
+    plan: &'a RunPlan,
+    folder: RunFolder,
+    origin: Origin,
+    metrics: Metrics,
+    clients: ClientScores,
+    checkpoint: CheckpointFile,
+    /// The checkpoint in the folder, until the run resumes from it.
+    found: Option<Checkpoint>,
+    records: Vec<Record>,
+    /// The round of the checkpoint that is in the folder.
+    saved: Option<usize>,
+}
+
+/// What opening the folder of a run comes to.
+#[derive(Debug)]
+pub(crate) enum Opened<'a> {
+    /// This process has the run.
+    Begun(Box<Journal<'a>>),
+    /// The run is finished already.
+    Finished(Done),
+}
+
+impl<'a> Journal<'a> {
+    /// Makes the folder and locks it for this process. With `again` an earlier run is forgotten.
+    ///
+    /// # Errors
+    /// [`RunError::Busy`] if another process has it; [`RunError::OtherData`], before anything is changed, if the data have
+    /// changed since the run was begun; [`RunError::Folder`] and [`RunError::Write`] if it cannot be written to.
+    pub(crate) fn open(
+        plan: &'a RunPlan,
+        folder: RunFolder,
+        origin: Origin,
+        again: bool,
+    ) -> Result<Opened<'a>, RunError> {
+        folder.prepare()?;
+        let metrics = Metrics::open(folder.file(METRICS))?;
+        // Another process may have finished the run before the lock was taken.
+        if let Some(by) = folder.done().filter(|_| !again) {
+            return Ok(Opened::Finished(by));
+        }
+        remove_leftovers(folder.path());
+        if again {
+            for forgotten in [DONE, CHECKPOINT, EARLIER] {
+                folder.remove(forgotten)?;
+            }
+        }
+        let checkpoint = CheckpointFile::new(folder.file(CHECKPOINT));
+        let found = checkpoint.open(&origin);
+        if let Some(found) = &found
+            && let Some(changed) = found.saved.origin.data.changed_in(&origin.data)
+        {
+            return Err(RunError::OtherData {
+                path: folder.path().to_owned(),
+                dataset: name_of(&plan.config.dataset),
+                changed,
+            });
+        }
+        for outdated in [TABLE, "summary.json", "report.html"] {
+            folder.remove(outdated)?;
+        }
+        Ok(Opened::Begun(Box::new(Self {
+            clients: ClientScores::open(folder.file(SPOOL))?,
+            records: Vec::new(),
+            saved: None,
+            checkpoint,
+            found,
+            plan,
+            folder,
+            origin,
+            metrics,
+        })))
+    }
+
+    /// The plan that is run.
+    pub(crate) fn plan(&self) -> &RunPlan {
+        self.plan
+    }
+
+    /// Digests of the data of the run.
+    pub(crate) fn data(&self) -> &DataDigests {
+        &self.origin.data
+    }
+
+    /// Brings `state` to the checkpoint, if there is one that fits and its records are unchanged. Records after it are cut
+    /// off; without a checkpoint all are. Returns the round of the checkpoint.
+    pub(crate) fn resume(&mut self, state: &mut RunState<'_>) -> Result<Option<usize>, RunError> {
+        if let Some(found) = self.found.take() {
+            let misfit = state.misfit(&found);
+            match misfit.map_or_else(|| self.keep(&found.saved), |misfit| Ok(Some(misfit)))? {
+                None => {
+                    self.saved = Some(found.saved.round);
+                    state.restore(found)?;
+                    return Ok(self.saved);
+                }
+                Some(reason) => self.checkpoint.report(&reason),
+            }
+        }
+        for unusable in [CHECKPOINT, EARLIER] {
+            self.folder.remove(unusable)?;
+        }
+        self.records = self.metrics.keep(None)?;
+        self.clients.keep(None)?;
+        Ok(None)
+    }
+
+    /// Keeps the records that `saved` counts and cuts off later ones. Returns what is wrong with them, if anything is.
+    fn keep(&mut self, saved: &Saved) -> Result<Option<String>, RunError> {
+        let round = Some(saved.round);
+        self.records = match self.metrics.keep(round) {
+            Err(error @ RunError::Record { .. }) => return Ok(Some(error.to_string())),
+            kept => kept?,
+        };
+        let evaluations = self.clients.keep(round)?;
+        let counts = [self.records.len(), evaluations];
+        let is_whole = counts == [saved.records; 2] && self.written() == saved.written;
+        Ok((!is_whole).then(|| "records before it are missing or have changed".to_owned()))
+    }
+
+    /// SHA-256 of the records, then of the clients' scores.
+    fn written(&self) -> [String; 2] {
+        [self.metrics.digest(), self.clients.digest()]
+    }
+
+    /// Writes what is known of the run before its first round.
+    pub(crate) fn begin(&self, environment: &Environment, data: &Splits) -> Result<(), RunError> {
+        let (plan, folder) = (self.plan, &self.folder);
+        folder.write(CONFIG, plan.config.to_yaml().as_bytes())?;
+        folder.write_json(ENVIRONMENT, environment)?;
+        let train = &data.train;
+        let shards = match train.features() {
+            Features::Tokens(windows) => plan.partition.to_text_csv(windows, train.classes()),
+            Features::Bytes { .. } | Features::Numbers(_) => {
+                plan.partition.to_csv(train.labels(), train.classes())
+            }
+        };
+        folder.write("partition.csv", shards.as_bytes())?;
+        if let Some(planned) = &plan.overlay {
+            let overlay = &planned.overlay;
+            folder.write_in_pieces("overlay.edges", |file| edge_list::write(overlay, file))?;
+            folder.write_json("overlay.json", &planned.figures())?;
+        }
+        Ok(())
+    }
+
+    /// Judges the models and writes the record.
+    pub(crate) fn record(&mut self, state: &mut RunState<'_>) -> Result<&Record, RunError> {
+        let (record, verdict) = state.evaluate()?;
+        self.clients.append(record.round, verdict.scores())?;
+        self.metrics.append(&record)?;
+        Ok(self.records.push_mut(record))
+    }
+
+    /// Writes a checkpoint if one is due. After the last round it is written only if it is to be kept.
+    pub(crate) fn save_if_due(&mut self, state: &RunState<'_>) -> Result<(), RunError> {
+        let config = &self.plan.config;
+        let is_due = |checkpoint: &run_config::Checkpoint| match state.round() == config.rounds {
+            true => checkpoint.keep,
+            false => state.round().is_multiple_of(checkpoint.every.max(1)),
+        };
+        match config.checkpoint.as_ref().is_some_and(is_due) {
+            true => self.save(state),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes a checkpoint, unless none are asked for or no round is done.
+    pub(crate) fn save(&mut self, state: &RunState<'_>) -> Result<(), RunError> {
+        let round = state.round();
+        if self.plan.config.checkpoint.is_none() || round == 0 || self.saved == Some(round) {
+            return Ok(());
+        }
+        self.metrics.sync()?;
+        self.clients.sync()?;
+        let saved = Saved {
+            origin: self.origin.clone(),
+            round,
+            records: self.records.len(),
+            written: self.written(),
+            totals: state.totals(),
+            learner: state.learner_state(),
+            numbers: state.numbers(),
+            iterates: *state.theory().weights(),
+        };
+        self.checkpoint.save(&saved, &state.stacks())?;
+        self.saved = Some(round);
+        Ok(())
+    }
+
+    /// Writes what the run came to. `DONE` comes after everything that it vouches for.
+    pub(crate) fn end(
+        mut self,
+        state: &RunState<'_>,
+        ending: Ending,
+        resumed_from: Option<usize>,
+    ) -> Result<RunReport, RunError> {
+        let folder = &self.folder;
+        self.clients
+            .write_table(&folder.file(TABLE), state.row_kind())?;
+        let totals = state.totals();
+        let seconds = Seconds {
+            rounds: totals.round_seconds,
+            judging: totals.judging_seconds,
+            all: totals.wall_seconds,
+        };
+        let summary = summing_up::summary(self.plan, &self.records, &ending, seconds);
+        folder.write_json("summary.json", &summary)?;
+        self.metrics.sync()?;
+        if matches!(ending, Ending::Finished) {
+            // Another process may have written a report of the unfinished run.
+            folder.remove("report.html")?;
+            folder.write_json(DONE, &self.origin.by)?;
+            folder.remove(SPOOL)?;
+            if !keeps(&self.plan.config) {
+                folder.remove(CHECKPOINT)?;
+                self.saved = None;
+            }
+        }
+        Ok(RunReport {
+            id: self.plan.id.clone(),
+            folder: folder.path().to_owned(),
+            ending,
+            resumed_from,
+            checkpoint: self.saved,
+            data: Some(self.origin.data),
+            last: self.records.into_iter().last(),
+            summary: Some(summary),
+        })
+    }
+}
+
+/// Whether the checkpoint of a finished run is kept.
+fn keeps(config: &RunConfig) -> bool {
+    let checkpoint = config.checkpoint.as_ref();
+    checkpoint.is_some_and(|checkpoint| checkpoint.keep)
+}
+
+/// Removes what a killed process left in the folder of a finished run, unless another process has the run.
+pub(crate) fn tidy(folder: &RunFolder) {
+    let is_left = [SPOOL, CHECKPOINT].map(|name| folder.file(name).exists());
+    remove_leftovers(folder.path());
+    if is_left == [false, false] || !folder.file(METRICS).is_file() {
+        return;
+    }
+    let Ok(_lock) = Metrics::open(folder.file(METRICS)) else {
+        return;
+    };
+    let text = std::fs::read_to_string(folder.file(CONFIG)).unwrap_or_default();
+    let config = RunConfig::read(&ExperimentSource::new(CONFIG, text));
+    let is_whole = folder.done().is_some() && folder.file(TABLE).is_file();
+    // What cannot be removed does no harm.
+    if is_whole && is_left[0] {
+        folder.remove(SPOOL).ok();
+    }
+    if is_whole && config.is_ok_and(|config| !keeps(&config)) {
+        folder.remove(CHECKPOINT).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use meshfold_data::DataFolder;
+    use std::fs;
+    use tempfile::TempDir;
+
+    const YAML: &str = "\
+name: tiny
+dataset: {glyphs: {train: 60, test: 10}}
+partition: {iid: {clients: 3}}
+topology: ring
+model: logistic
+algorithm: {dsgd: {batch_size: 20, learning_rate: 0.05}}
+rounds: 5
+";
+
+    fn plan() -> RunPlan {
+        let source = ExperimentSource::new("tiny.yaml", YAML);
+        let mut plans = crate::plan::plan(&source, &DataFolder::new("unused")).unwrap();
+        plans.remove(0)
+    }
+
+    fn by() -> Done {
+        Done {
+            meshfold: "1.2.3".to_owned(),
+            device: "cpu/portable".to_owned(),
+        }
+    }
+
+    fn open<'a>(
+        plan: &'a RunPlan,
+        results: &TempDir,
+        again: bool,
+    ) -> (RunFolder, Result<Opened<'a>, RunError>) {
+        let folder = RunFolder::new(results.path(), "tiny", &plan.id).unwrap();
+        let origin = Origin {
+            run: plan.id.clone(),
+            by: by(),
+            data: DataDigests::default(),
+        };
+        let opened = Journal::open(plan, folder.clone(), origin, again);
+        (folder, opened)
+    }
+
+    #[test]
+    fn a_run_that_another_process_has_just_finished_is_left_as_it_is() {
+        let (plan, results) = (plan(), tempfile::tempdir().unwrap());
+        let (folder, first) = open(&plan, &results, false);
+        assert!(matches!(first, Ok(Opened::Begun(_))));
+        // Another process found the run unfinished and comes while the first one has it.
+        let (_, second) = open(&plan, &results, false);
+        assert!(matches!(second, Err(RunError::Busy { .. })));
+        let written = [METRICS, TABLE, "summary.json", "report.html"];
+        for name in written {
+            fs::write(folder.file(name), name).unwrap();
+        }
+        folder.write_json(DONE, &by()).unwrap();
+        drop(first);
+        match open(&plan, &results, false).1.unwrap() {
+            Opened::Finished(found) => assert_eq!(found, by()),
+            Opened::Begun(journal) => panic!("{journal:?}"),
+        }
+        for name in written {
+            assert_eq!(fs::read_to_string(folder.file(name)).unwrap(), name);
+        }
+        assert!(matches!(
+            open(&plan, &results, true).1,
+            Ok(Opened::Begun(_))
+        ));
+        assert!(folder.done().is_none() && !folder.file(TABLE).exists());
+    }
+}

@@ -1,0 +1,281 @@
+//! All runs of a sweep, as many at once as the device has threads and the machine has memory for.
+//!
+//! A run whose folder or files fail, or were damaged since it was finished, is reported as such and keeps no other run from
+//! its end.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use meshfold_data::Splits;
+use meshfold_engine::Device;
+
+use crate::config::id::run_id;
+use crate::config::run_config::RunConfig;
+use crate::config::source::ExperimentSource;
+use crate::plan::memory;
+use crate::plan::run_plan::RunPlan;
+use crate::results::RecordedRun;
+use crate::results::results_error::AGAIN;
+use crate::results::run_error::RunError;
+use crate::results::run_folder::{DONE, RunFolder};
+use crate::results::sweep_order;
+use crate::run::ending::{Ending, RunReport};
+use crate::run::environment::VERSION;
+use crate::run::observer::Observer;
+use crate::run::other_examples::report_other_examples;
+use crate::run::{RunOptions, run, skip};
+
+/// Whoever has runs carried out: it gives them their examples and is told how they go. It is called from several threads.
+pub trait RunHost: Sync {
+    /// What ends all runs: an error that concerns them all, or one of its own.
+    type Error: From<RunError> + Send;
+
+    /// The examples of `plans[index]`, as its dataset has them. `next` is the first run that has not begun.
+    ///
+    /// # Errors
+    /// Its own, if they cannot be had.
+    fn data(&self, index: usize, next: usize) -> Result<Splits, Self::Error>;
+
+    /// Who watches the run `plans[index]`.
+    fn observer(&self, index: usize) -> Box<dyn Observer + '_>;
+
+    /// The run `plans[index]` has ended, having taken so long. This is where a page of it is written, by
+    /// `meshfold_report::write_run_report` of its folder.
+    ///
+    /// # Errors
+    /// Its own, if it fails at what it makes of the report.
+    fn ended(&self, index: usize, report: &RunReport, took: Duration) -> Result<(), Self::Error>;
+}
+
+/// Runs `plans` in their order, up to `at_once` of them at the same time, and returns their reports as far as they were
+/// begun before `stop`.
+///
+/// An error of one run, such as a full disk or a folder that cannot be written to, ends that run as [`Ending::Failed`]; a run
+/// that was finished earlier and has been damaged since is [`Ending::Damaged`]. The others go on.
+///
+/// On the processor every run begins on a thread of its own and other threads help it where they have no run: a sweep of
+/// small populations keeps all cores busy without a pause between rounds. On a GPU, runs that share model, data and method
+/// make their local steps together, as one stack. What else runs never changes a bit of a run.
+///
+/// # Errors
+/// [`RunError::Name`] and [`RunError::Folder`] before any run begins, if there can be no results. Later the first error of the
+/// `host`: no further run begins then, and those in progress end after their round, as if `stop` had asked them to.
+pub fn run_all<A: RunHost>(
+    plans: &[RunPlan],
+    options: &RunOptions,
+    at_once: usize,
+    stop: &AtomicBool,
+    host: &A,
+) -> Result<Vec<RunReport>, A::Error> {
+    prepare(plans, options)?;
+    let queue = Queue {
+        plans,
+        options,
+        stop,
+        next: AtomicUsize::new(0),
+        outcomes: Mutex::new(plans.iter().map(|_| None).collect()),
+    };
+    let at_once = at_once.min(plans.len());
+    options
+        .device
+        .side_by_side(at_once, |device| queue.serve(device, host));
+    let outcomes = queue
+        .outcomes
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    let reports: Result<Vec<RunReport>, A::Error> = outcomes.into_iter().flatten().collect();
+    let reports = reports.inspect_err(|_| remove_empty_folders(plans, options))?;
+    report_other_examples(plans, &reports);
+    Ok(reports)
+}
+
+/// How many of `plans` fit on the device and in the machine's memory at the same time, by the largest of them; at least one.
+pub fn most_at_once(plans: &[RunPlan], options: &RunOptions) -> usize {
+    let largest = plans.iter().map(|plan| plan.memory_bytes).max();
+    let device = &options.device;
+    let available = [memory::available(), device.own_memory()];
+    fitting(
+        device.width(),
+        available.into_iter().flatten().min(),
+        largest.unwrap_or(0),
+    )
+}
+
+/// How many runs of `bytes` each fit in `available` bytes, from 1 to `width`.
+fn fitting(width: usize, available: Option<u64>, bytes: u64) -> usize {
+    let by_memory = available.map_or(u64::MAX, |available| available / bytes.max(1));
+    usize::try_from(by_memory)
+        .unwrap_or(usize::MAX)
+        .clamp(1, width.max(1))
+}
+
+/// The runs that are left to do and what came of the others.
+struct Queue<'a, E> {
+    plans: &'a [RunPlan],
+    options: &'a RunOptions,
+    stop: &'a AtomicBool,
+    /// The first run that has not begun.
+    next: AtomicUsize,
+    outcomes: Mutex<Vec<Option<Result<RunReport, E>>>>,
+}
+
+impl<E: From<RunError>> Queue<'_, E> {
+    /// Takes runs until none is left.
+    fn serve<A: RunHost<Error = E>>(&self, device: &Device, host: &A) {
+        let options = RunOptions {
+            device: device.clone(),
+            ..self.options.clone()
+        };
+        while !self.stop.load(Ordering::Relaxed) {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            if index >= self.plans.len() {
+                break;
+            }
+            let outcome = self.carry_out(index, &options, host);
+            if outcome.is_err() {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            self.outcomes()[index] = Some(outcome);
+        }
+    }
+
+    fn carry_out<A: RunHost<Error = E>>(
+        &self,
+        index: usize,
+        options: &RunOptions,
+        host: &A,
+    ) -> Result<RunReport, E> {
+        let (plan, began) = (&self.plans[index], Instant::now());
+        let report = match skip(plan, options)? {
+            Some(report) => unless_damaged(plan, report),
+            None => {
+                let next = self.next.load(Ordering::Relaxed);
+                let data = host.data(index, next)?;
+                let mut observer = host.observer(index);
+                match run(plan, &data, options, self.stop, &mut *observer) {
+                    Ok(report) => report,
+                    Err(error) => broken_off(plan, options, error)?,
+                }
+            }
+        };
+        host.ended(index, &report, began.elapsed())?;
+        Ok(report)
+    }
+
+    fn outcomes(&self) -> MutexGuard<'_, Vec<Option<Result<RunReport, E>>>> {
+        self.outcomes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Makes the folders that the runs lie in, notes the order of the runs, and tries whether results can be written.
+///
+/// # Errors
+/// [`RunError::Name`] and [`RunError::Folder`].
+fn prepare(plans: &[RunPlan], options: &RunOptions) -> Result<(), RunError> {
+    let mut by_name: BTreeMap<&str, Vec<&RunPlan>> = BTreeMap::new();
+    for plan in plans {
+        by_name.entry(&plan.config.name).or_default().push(plan);
+    }
+    for (name, plans) in by_name {
+        let mut is_left = false;
+        for plan in &plans {
+            let folder = RunFolder::new(&options.results, name, &plan.id)?;
+            is_left |= options.again || folder.done().is_none();
+        }
+        let folder = options.results.join(name);
+        if is_left {
+            RunFolder::at(folder.clone()).prepare()?;
+        }
+        let ids: Vec<&str> = plans.iter().map(|plan| plan.id.as_str()).collect();
+        if ids.len() > 1
+            && let Err(error) = sweep_order::note(&folder, &ids)
+        {
+            let folder = folder.display();
+            tracing::warn!("the order of the runs cannot be noted in {folder}: {error}");
+        }
+    }
+    Ok(())
+}
+
+/// Removes the folders of experiments that no run has written to, and that of all results.
+fn remove_empty_folders(plans: &[RunPlan], options: &RunOptions) {
+    let of_plan = |plan: &RunPlan| options.results.join(&plan.config.name);
+    for folder in plans.iter().map(of_plan).chain([options.results.clone()]) {
+        // Whatever holds a file stays.
+        std::fs::remove_dir(folder).ok();
+    }
+}
+
+/// The report of a run that failed with `error`, which costs no other run.
+fn broken_off(
+    plan: &RunPlan,
+    options: &RunOptions,
+    error: RunError,
+) -> Result<RunReport, RunError> {
+    let folder = RunFolder::new(&options.results, &plan.config.name, &plan.id)?;
+    Ok(RunReport {
+        id: plan.id.clone(),
+        folder: folder.path().to_owned(),
+        ending: Ending::Failed { error },
+        resumed_from: None,
+        checkpoint: None,
+        data: None,
+        last: None,
+        summary: None,
+    })
+}
+
+/// The `report` of a run that was finished earlier; [`Ending::Damaged`] unless everything is there that it wrote.
+fn unless_damaged(plan: &RunPlan, report: RunReport) -> RunReport {
+    let read = RecordedRun::read(&report.folder);
+    let is_finished = report.folder.join(DONE).is_file();
+    let damage = read.err().map(|error| error.reason(is_finished));
+    match damage.or_else(|| of_another_run(plan, &report)) {
+        Some(problem) => RunReport {
+            ending: Ending::Damaged { problem },
+            last: None,
+            summary: None,
+            ..report
+        },
+        None => report,
+    }
+}
+
+/// Why a folder that is whole is not that of `plan`, as far as this version of the program can tell.
+fn of_another_run(plan: &RunPlan, skipped: &RunReport) -> Option<String> {
+    let Ending::Skipped { by, .. } = &skipped.ending else {
+        return None;
+    };
+    let config = std::fs::read_to_string(skipped.folder.join("config.yaml"));
+    let found = match (&skipped.summary, config) {
+        _ if by.meshfold != VERSION => return None,
+        (None, _) => "summary.json is damaged: it is none of this version",
+        (_, Ok(text)) if id_of(&text).as_ref() != Some(&plan.id) => {
+            "config.yaml is damaged: it is none of this run"
+        }
+        _ => return None,
+    };
+    Some(format!("{found}; {}", AGAIN))
+}
+
+/// The id of the run that `config.yaml` with this `text` is of.
+fn id_of(text: &str) -> Option<String> {
+    let config = RunConfig::read(&ExperimentSource::new("config.yaml", text));
+    config.map(|config| run_id(&config)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_and_memory_bound_the_runs_at_once() {
+        assert_eq!(fitting(8, Some(1000), 300), 3);
+        assert_eq!(fitting(2, Some(1000), 300), 2);
+        assert_eq!(fitting(8, Some(1000), 1001), 1);
+        assert_eq!(fitting(8, None, 300), 8);
+        assert_eq!(fitting(8, Some(1000), 0), 8);
+    }
+}

@@ -1,0 +1,330 @@
+//! A run in progress: the models, and whatever changes with them from round to round.
+
+mod resuming;
+
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use meshfold_algorithms::{Algorithm, Lag, Method, Phase, Round, RowKind, Setting, Traffic};
+use meshfold_data::Splits;
+use meshfold_engine::{Device, Learner, LearningRate, Schedule, Stack};
+
+use crate::plan::round_graph::{RoundGraphs, drops_rows};
+use crate::plan::run_plan::RunPlan;
+use crate::results::records::Record;
+use crate::results::run_error::RunError;
+use crate::run::checkpoint::Totals;
+use crate::run::evaluation::{Judge, Verdict, alive_rows};
+use crate::run::theory_measurements::TheoryMeasurements;
+
+/// The name of the models in a checkpoint; a method's own stacks have the names that it gives them.
+const MODELS: &str = "models";
+
+/// The models of a run after some round.
+pub(crate) struct RunState<'a> {
+    plan: &'a RunPlan,
+    learner: Learner,
+    algorithm: Box<dyn Algorithm>,
+    models: Stack,
+    graphs: RoundGraphs<'a>,
+    /// Which clients were alive in the last round, `[N]`.
+    alive: Vec<bool>,
+    /// Local steps that each client manages before stragglers are cut off, if there is a deadline.
+    steps_in_time: Option<Vec<u32>>,
+    judge: Judge,
+    theory: TheoryMeasurements,
+    traffic: Traffic,
+    totals: Totals,
+    round: usize,
+    /// When this program began to work on the run, and the seconds that had been worked before.
+    clock: (Instant, f64),
+}
+
+impl<'a> RunState<'a> {
+    /// Brings data, as the partition counts them, and first models to the device. What takes long ends early once `stop` is
+    /// true, and the run cannot go on: see [`TheoryMeasurements::is_called_off`].
+    ///
+    /// # Errors
+    /// [`RunError::Engine`] or [`RunError::Algorithm`] if the plan does not fit the data or the device.
+    pub(crate) fn start(
+        plan: &'a RunPlan,
+        data: &Splits,
+        device: &Device,
+        stop: &AtomicBool,
+    ) -> Result<Self, RunError> {
+        let begun = Instant::now();
+        let config = &plan.config;
+        let partition = plan.partition.clone();
+        let learner = Learner::upload(
+            device,
+            plan.model.clone(),
+            data.clone(),
+            partition,
+            config.seed,
+        )?;
+        let algorithm = config.algorithm.build(&plan.population.setting)?;
+        let models = learner.initial(algorithm.rows().count, config.start)?;
+        let mut graphs = RoundGraphs::new(plan);
+        let mut theory = TheoryMeasurements::new(plan);
+        theory.of_examples(plan, &data.train, stop);
+        Ok(Self {
+            alive: graphs.alive(0)?.to_vec(),
+            graphs,
+            steps_in_time: deadline(plan),
+            judge: Judge::new(
+                &config.evaluate,
+                config.rounds,
+                data.test.len(),
+                config.seed,
+            ),
+            theory,
+            traffic: Traffic::default(),
+            totals: Totals::default(),
+            round: 0,
+            clock: (begun, 0.0),
+            plan,
+            learner,
+            algorithm,
+            models,
+        })
+    }
+
+    /// The device that the models live on.
+    pub(crate) fn device(&self) -> &Device {
+        self.learner.device()
+    }
+
+    /// Rounds done.
+    pub(crate) fn round(&self) -> usize {
+        self.round
+    }
+
+    /// Local steps of all rows so far.
+    pub(crate) fn local_steps(&self) -> u64 {
+        self.totals.local_steps
+    }
+
+    /// What a row of the models stands for.
+    pub(crate) fn row_kind(&self) -> &'static str {
+        self.algorithm.rows().kind.name()
+    }
+
+    /// One round of the method, and what it would have cost.
+    pub(crate) fn advance(&mut self) -> Result<(), RunError> {
+        let begun = Instant::now();
+        self.carry_out()?;
+        self.totals.round_seconds += begun.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    fn carry_out(&mut self) -> Result<(), RunError> {
+        let (config, number) = (&self.plan.config, self.round + 1);
+        let (method, training) = (&config.algorithm, config.algorithm.training());
+        let lag = config.stragglers.as_ref().map(|stragglers| Lag {
+            stragglers,
+            policy: stragglers.policy.unwrap_or(method.policy()),
+            steps_in_time: self.steps_in_time.as_deref(),
+            seed: config.seed,
+            round: number,
+        });
+        let kind = self.algorithm.rows().kind;
+        if self.judge.is_due(number) {
+            self.theory
+                .before_round(&self.learner, &self.models, kind)?;
+        }
+        let by_run = drops_rows(method.lagging(), kind);
+        let dropping = lag.as_ref().filter(|_| by_run);
+        let graph = self
+            .graphs
+            .in_round(number, dropping, &self.learner, &training)?;
+        self.alive.clone_from(&graph.alive);
+        self.traffic.clear();
+        let mut round = Round {
+            number,
+            learner: &mut self.learner,
+            overlay: graph.overlay.as_deref(),
+            mixing: graph.mixing.as_ref(),
+            alive: &graph.working,
+            gone: &graph.gone,
+            lag: lag.filter(|lag| !by_run || lag.policy == meshfold_algorithms::Policy::Partial),
+            seed: config.seed,
+            traffic: &mut self.traffic,
+        };
+        self.algorithm.round(&mut self.models, &mut round)?;
+        self.round = number;
+        self.totals.local_steps += local_steps(&self.traffic);
+        self.totals.bytes += self.traffic.bytes_total();
+        self.totals.bytes_busiest_node += self.traffic.bytes_busiest_node();
+        self.totals.messages += self.traffic.messages_total();
+        if let Some(printed) = self.traffic.messages_as_printed() {
+            *self.totals.messages_as_printed.get_or_insert(0) += printed;
+        }
+        if let Some(clock) = &self.plan.clock {
+            let start = self.totals.simulated_seconds;
+            self.totals.simulated_seconds +=
+                clock.seconds(&self.traffic, graph.overlay.as_deref(), number, start)?;
+        }
+        self.count_iterate(kind)
+    }
+
+    /// Counts the models of the round that is done among the averaged iterates.
+    fn count_iterate(&mut self, kind: RowKind) -> Result<(), RunError> {
+        let deployed = self.algorithm.deployed(&self.models);
+        let alive = alive_rows(kind, deployed, &self.alive);
+        let setting = &self.plan.population.setting;
+        let weight = iterate_weight(&self.plan.config.algorithm, setting, self.round);
+        Ok(self.theory.after_round(deployed, &alive, weight)?)
+    }
+
+    /// Whether the models are judged after the round that is done.
+    pub(crate) fn is_judged(&self) -> bool {
+        self.judge.is_due(self.round)
+    }
+
+    /// Judges the models as they are, for a record and for the table of clients.
+    ///
+    /// # Errors
+    /// [`RunError::NobodyAlive`] if no client is whose model could be judged; those of the engine.
+    pub(crate) fn evaluate(&mut self) -> Result<(Record, Verdict), RunError> {
+        let begun = Instant::now();
+        let judged = self.judge_models();
+        self.totals.judging_seconds += begun.elapsed().as_secs_f64();
+        judged
+    }
+
+    fn judge_models(&mut self) -> Result<(Record, Verdict), RunError> {
+        let kind = self.algorithm.rows().kind;
+        if kind == RowKind::Client && !self.alive.contains(&true) {
+            return Err(RunError::NobodyAlive { round: self.round });
+        }
+        let verdict = self.judge.judge(
+            &mut self.learner,
+            &*self.algorithm,
+            &self.models,
+            &self.alive,
+            self.round,
+        )?;
+        let deployed = self.algorithm.deployed(&self.models);
+        let deployed_alive = alive_rows(kind, deployed, &self.alive);
+        let skew = match self.theory.asks_for_cliques() {
+            true => self.graphs.clique_skew(self.round)?,
+            false => None,
+        };
+        let theory = self.theory.measure(
+            &mut self.learner,
+            (&self.models, deployed),
+            kind,
+            (&self.alive, &deployed_alive),
+            skew,
+        )?;
+        let record = Record {
+            bytes_total: self.totals.bytes,
+            bytes_busiest_node: self.totals.bytes_busiest_node,
+            messages_total: self.totals.messages,
+            messages_as_printed: self.totals.messages_as_printed,
+            simulated_seconds: self
+                .plan
+                .clock
+                .as_ref()
+                .map(|_| self.totals.simulated_seconds),
+            wall_seconds: self.wall_seconds(),
+            alive: self.alive.iter().filter(|alive| **alive).count(),
+            components: self.graphs.components(self.round)?,
+            theory,
+            ..verdict.record(self.round)
+        };
+        Ok((record, verdict))
+    }
+
+    /// What has been counted, for a checkpoint.
+    pub(crate) fn totals(&self) -> Totals {
+        Totals {
+            wall_seconds: self.wall_seconds(),
+            ..self.totals
+        }
+    }
+
+    /// What is measured beside the papers' bounds, for a checkpoint.
+    pub(crate) fn theory(&self) -> &TheoryMeasurements {
+        &self.theory
+    }
+
+    fn wall_seconds(&self) -> f64 {
+        let (began, before) = self.clock;
+        before + began.elapsed().as_secs_f64()
+    }
+}
+
+/// Local steps that each client manages before stragglers are cut off, `[N]`; `None` without a deadline.
+fn deadline(plan: &RunPlan) -> Option<Vec<u32>> {
+    let stragglers = plan.config.stragglers.as_ref()?;
+    let clock = plan.clock.as_ref()?;
+    Some(clock.steps_within(stragglers.deadline_seconds?))
+}
+
+/// What the models after `round` count in the averaged iterates: `(t + γ)²` with `t` as the harmonic rate counts it, or the
+/// rate of the round's first step.
+fn iterate_weight(method: &Method, setting: &Setting, round: usize) -> f64 {
+    let rate = method.training().sgd.learning_rate;
+    if let (Method::PFedavg(_), LearningRate::Schedule(Schedule::Harmonic(harmonic))) =
+        (method, &rate)
+    {
+        let next = rate.at(&method.progress_after(round, setting)); // δ / (t + γ)
+        return (harmonic.delta / next).powi(2);
+    }
+    rate.at(&method.progress_after(round - 1, setting))
+}
+
+/// Local steps of all clients in the phases of a round.
+fn local_steps(traffic: &Traffic) -> u64 {
+    let steps = |phase: &Phase| match phase {
+        Phase::Compute { steps } => steps.iter().map(|steps| u64::from(*steps)).sum(),
+        Phase::Exchange(_) => 0,
+    };
+    traffic.phases().iter().map(steps).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weight(method: &str, round: usize) -> f64 {
+        let method: Method = serde_yaml::from_str(method).unwrap();
+        let setting = Setting {
+            clients: 3,
+            shard_sizes: vec![10, 20, 30],
+            first_labels: vec![0; 3],
+            seed: 1,
+            parameters: 1,
+            blocks: 1,
+        };
+        iterate_weight(&method, &setting, round)
+    }
+
+    #[test]
+    fn an_iterate_counts_by_the_epochs_and_visits_of_the_rounds_before() {
+        let rate = "learning_rate: {power: {r: 1, q: 1, per: epoch}}";
+        let walks = format!("{{dfedrw: {{walkers: 2, hops: 5, batch_size: 5, {rate}}}}}");
+        assert_eq!(weight(&walks, 1), 1.0);
+        assert_eq!(weight(&walks, 4), 1.0 / 16.0);
+        let epochs = format!("{{dfedavg: {{local: {{epochs: 3}}, batch_size: 5, {rate}}}}}");
+        assert_eq!(weight(&epochs, 4), 1.0 / 10.0);
+        // Ten steps are two and a half passes over shards of four batches in the mean.
+        let steps = format!("{{dfedavg: {{local: {{steps: 10}}, batch_size: 5, {rate}}}}}");
+        assert_eq!(weight(&steps, 5), 1.0 / 11.0);
+    }
+
+    #[test]
+    fn squares_count_what_the_rate_counts() {
+        let servers = "servers: {count: 1}, local: {epochs: 3}, batch_size: 5";
+        let harmonic = |per| {
+            let rate = format!("learning_rate: {{harmonic: {{delta: 2, gamma: 7, per: {per}}}}}");
+            weight(&format!("{{p_fedavg: {{{servers}, {rate}}}}}"), 4)
+        };
+        let close = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-12);
+        close(harmonic("round"), 11.0 * 11.0);
+        close(harmonic("epoch"), 19.0 * 19.0);
+        // Four batches an epoch in the mean.
+        close(harmonic("step"), 55.0 * 55.0);
+    }
+}

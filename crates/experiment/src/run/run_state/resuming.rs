@@ -1,0 +1,107 @@
+//! Saving and resuming a run in progress.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use meshfold_engine::{LearnerState, Stack};
+
+use super::{MODELS, RunState};
+use crate::results::run_error::RunError;
+use crate::run::checkpoint::{Checkpoint, Saved};
+use crate::run::theory_measurements::AVERAGED;
+
+impl RunState<'_> {
+    /// The position of each row in its examples, and its losses since the last record.
+    pub(crate) fn learner_state(&self) -> LearnerState {
+        self.learner.state()
+    }
+
+    /// The numbers that the method keeps between rounds, by name.
+    pub(crate) fn numbers(&self) -> BTreeMap<String, Vec<f64>> {
+        let own = self.algorithm.numbers().into_iter();
+        own.map(|(name, numbers)| (name.to_owned(), numbers))
+            .collect()
+    }
+
+    /// The stacks that a checkpoint holds, by name.
+    pub(crate) fn stacks(&self) -> Vec<(&str, &Stack)> {
+        let mut stacks: Vec<(&str, &Stack)> = self.algorithm.state();
+        stacks.extend(self.theory.state());
+        stacks.push((MODELS, &self.models));
+        stacks
+    }
+
+    /// Why this run cannot resume from `checkpoint`; none if it can. Checks names, shapes, counts and positions.
+    pub(crate) fn misfit(&self, checkpoint: &Checkpoint) -> Option<String> {
+        let width = self.learner.network().layout().width();
+        let Saved {
+            round,
+            learner,
+            numbers,
+            ..
+        } = &checkpoint.saved;
+        if !(1..=self.plan.config.rounds).contains(round) {
+            let rounds = self.plan.config.rounds;
+            return Some(format!("it is of round {round}, but the run has {rounds}"));
+        }
+        let stacks = checkpoint.stacks();
+        if stacks.iter().all(|(name, _)| name != MODELS) {
+            return Some("it has no models".to_owned());
+        }
+        for (name, [rows, found]) in stacks {
+            if self.rows_of(name).map(|rows| [rows, width]) != Some([*rows, *found]) {
+                return Some(format!(
+                    "the run has no stack `{name}` of {rows} rows with {found} numbers"
+                ));
+            }
+        }
+        for (name, numbers) in numbers {
+            if !self.algorithm.may_keep(name, numbers) {
+                return Some(format!("the method does not keep such numbers as `{name}`"));
+            }
+        }
+        let fits = self.learner.fits(learner);
+        (!fits).then(|| "no client can be at the place in its examples that it names".to_owned())
+    }
+
+    /// Rows of the stack that a checkpoint of this run may hold under `name`; none if it holds no such stack.
+    fn rows_of(&self, name: &str) -> Option<usize> {
+        match name {
+            MODELS => Some(self.models.rows()),
+            AVERAGED => self.theory.averages().then_some(1),
+            name => self.algorithm.state_rows(name),
+        }
+    }
+
+    /// Resumes from a checkpoint that is no [misfit](Self::misfit). The models are read into the memory of the first models.
+    ///
+    /// # Errors
+    /// [`RunError::Read`] if the checkpoint can no longer be read.
+    pub(crate) fn restore(&mut self, mut checkpoint: Checkpoint) -> Result<(), RunError> {
+        let (device, layout) = (self.learner.device(), self.learner.network().layout());
+        let mut averaged = None;
+        for (name, [rows, _]) in checkpoint.stacks().to_vec() {
+            if name == MODELS {
+                checkpoint.read(MODELS, &mut self.models)?;
+                continue;
+            }
+            let mut stack = Stack::zeros(device, layout, rows);
+            checkpoint.read(&name, &mut stack)?;
+            match name.as_str() {
+                AVERAGED => averaged = Some(stack),
+                name => self.algorithm.restore(name, stack),
+            }
+        }
+        let saved = checkpoint.saved;
+        self.theory.restore(averaged, saved.iterates);
+        for (name, numbers) in saved.numbers {
+            self.algorithm.restore_numbers(&name, numbers);
+        }
+        self.learner.resume(&saved.learner);
+        self.totals = saved.totals;
+        self.round = saved.round;
+        self.alive = self.graphs.alive(self.round)?.to_vec();
+        self.clock = (Instant::now(), saved.totals.wall_seconds);
+        Ok(())
+    }
+}

@@ -1,0 +1,39 @@
+//! What a run comes to, from its plan, its records and its ending.
+
+use crate::plan::run_plan::RunPlan;
+use crate::results::records::Record;
+use crate::results::summary::{self, Milestone, Seconds, Status, Summary};
+use crate::run::ending::Ending;
+
+/// Sums up the `records` of a run of `plan` that ended with `ending` after `seconds`.
+pub(super) fn summary(
+    plan: &RunPlan,
+    records: &[Record],
+    ending: &Ending,
+    seconds: Seconds,
+) -> Summary {
+    let config = &plan.config;
+    let (status, error) = match ending {
+        Ending::Finished | Ending::Skipped { .. } | Ending::Damaged { .. } => {
+            (Status::Finished, None)
+        }
+        Ending::Interrupted => (Status::Interrupted, None),
+        Ending::Failed { error } => (Status::Failed, Some(error.to_string())),
+    };
+    Summary {
+        name: config.name.clone(),
+        id: plan.id.clone(),
+        label: plan.label(),
+        status,
+        error,
+        clients: plan.clients,
+        rows: plan.rows.count,
+        parameters: plan.parameters,
+        rounds: config.rounds,
+        overlay: plan.overlay.as_ref().map(|overlay| overlay.summary.clone()),
+        last: records.last().map(Milestone::of),
+        best: summary::best(records).map(Milestone::of),
+        targets: summary::targets(&config.evaluate.targets, records),
+        seconds: Some(seconds),
+    }
+}

@@ -1,0 +1,165 @@
+//! A page as a file: sections under a header, with style and data inside, and the plotting library inside or beside it.
+
+use super::chart::Chart;
+use super::escape::json_in_script;
+use super::palette;
+use super::plotly_script::{self, Script};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde_json::{Map, Value};
+use std::io::{self, Write};
+
+/// Refuses every request that would leave the page, whatever else stands in it.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; script-src 'unsafe-inline'";
+
+/// Where the shared script may come from: where the page itself was read from. Browsers do not count files as that.
+const BESIDE: &str = "'self' file:";
+
+/// A part of the page under its own heading, and the plots that its body has boxes for.
+pub(super) struct Section {
+    pub(super) id: &'static str,
+    pub(super) heading: &'static str,
+    /// One or two sentences on how to read it.
+    pub(super) lead: String,
+    pub(super) body: Markup,
+    pub(super) charts: Vec<Chart>,
+}
+
+impl Section {
+    fn markup(&self) -> Markup {
+        html! {
+            section id=(self.id) {
+                h2 { (self.heading) }
+                p class="lead" { (self.lead) }
+                (self.body)
+            }
+        }
+    }
+}
+
+/// A page and its parts.
+pub(super) struct Document {
+    pub(super) title: String,
+    /// What stands below the title.
+    pub(super) header: Markup,
+    pub(super) toolbar: Markup,
+    pub(super) sections: Vec<Section>,
+    pub(super) footer: Markup,
+    /// What the page's script draws from.
+    pub(super) data: Value,
+    /// Where the page finds the plotting library.
+    pub(super) script: Script,
+}
+
+impl Document {
+    /// Writes the whole page as HTML, a part at a time: scripts and data are too large to hold twice.
+    pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        write!(
+            out,
+            "{}<html lang=\"en\">{}<body>",
+            DOCTYPE.into_string(),
+            self.head().into_string()
+        )?;
+        write!(out, "{}<main>", self.top().into_string())?;
+        for section in &self.sections {
+            out.write_all(section.markup().0.as_bytes())?;
+        }
+        write!(out, "</main>{}", self.footer.0)?;
+        let data = json_in_script(&self.data.to_string());
+        write!(
+            out,
+            "<script type=\"application/json\" id=\"report-data\">{data}</script>"
+        )?;
+        match &self.script {
+            Script::Inside => write!(
+                out,
+                "<script type=\"text/plain\" id=\"plotly-packed\">{}</script>",
+                plotly_script::packed()
+            )?,
+            Script::Above(name) => {
+                let above = html! { script id="plotly-above" src={ "../" (name) } {} };
+                out.write_all(above.0.as_bytes())?;
+            }
+        }
+        let script = include_str!("page.js");
+        writeln!(out, "<script>{script}</script></body></html>")
+    }
+
+    fn head(&self) -> Markup {
+        let beside = match &self.script {
+            Script::Inside => "",
+            Script::Above(_) => BESIDE,
+        };
+        html! {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content={ (POLICY) " " (beside) };
+                meta name="viewport" content="width=device-width,initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (self.title) " · Meshfold" }
+                style { (PreEscaped(palette::style())) (PreEscaped(include_str!("page.css"))) }
+            }
+        }
+    }
+
+    /// What stands above the sections.
+    fn top(&self) -> Markup {
+        html! {
+            header {
+                p class="kicker" { "Meshfold report" }
+                h1 { (self.title) }
+                (self.header)
+            }
+            (self.toolbar)
+        }
+    }
+}
+
+/// Boxes of charts that stand side by side where there is room.
+pub(super) fn columns(charts: &[Chart]) -> Markup {
+    html! {
+        div class="columns" {
+            @for chart in charts { (chart.element()) }
+        }
+    }
+}
+
+/// The plots of all sections by their names, as the page's script takes them.
+pub(super) fn charts(sections: &[Section]) -> Map<String, Value> {
+    sections
+        .iter()
+        .flat_map(|section| &section.charts)
+        .map(|chart| (chart.id.clone(), chart.json()))
+        .collect()
+}
+
+/// The last lines of a page: who wrote it, from what, and what it needs to be shown.
+pub(super) fn footer(source: &str, script: &Script) -> Markup {
+    html! {
+        footer {
+            p {
+                "Written by Meshfold " (env!("CARGO_PKG_VERSION")) (source) ". "
+                @match script {
+                    Script::Inside => { "This page is complete in itself and asks nothing of the network." }
+                    Script::Above(name) => {
+                        "Its plots need the file " (name) " in the folder above this one; "
+                        code { "meshfold report" }
+                        " writes a page that is complete in itself. Nothing is asked of the network."
+                    }
+                }
+                " Plots by plotly.js, which is under the MIT licence."
+            }
+        }
+    }
+}
+
+/// The mark of a group or a simulation in its colour.
+pub(super) fn swatch(index: usize) -> Markup {
+    html! { i class="swatch" style={ "background:var(--series-" (palette::series(index)) ")" } {} }
+}
+
+/// A button that shows and hides a group or a simulation.
+pub(super) fn chip(index: usize, content: &Markup) -> Markup {
+    html! {
+        button type="button" class="chip" data-group=(index) aria-pressed="true" { (swatch(index)) (content) }
+    }
+}

@@ -1,0 +1,262 @@
+//! The page about runs: its sections in order, and what its script draws from.
+
+use super::axes::axes;
+use super::configuration;
+use super::curve_charts;
+use super::document::{self, Document, Section, charts, chip, columns};
+use super::error::ReportError;
+use super::gathering::Gathered;
+use super::group::Group;
+use super::headline;
+use super::left_out::LeftOut;
+use super::overlay_section;
+use super::palette::{self, SERIES};
+use super::partition_section;
+use super::plotly_script::Script;
+use super::quantised_section;
+use super::quantity_text::{lambda_range, percent};
+use super::spread_chart;
+use super::summary_table;
+use maud::{Markup, html};
+use meshfold_experiment::results::RecordedRun;
+use serde_json::{Value, json};
+
+/// Most runs that are named among those left out.
+const NAMED: usize = 20;
+
+/// The page about these runs, at least one.
+///
+/// # Errors
+/// [`ReportError::Results`] for files that are read again where they are shown.
+pub(super) fn page(gathered: &Gathered, script: Script) -> Result<Document, ReportError> {
+    let Gathered { runs, left_out } = gathered;
+    let groups = Group::all(runs);
+    let charted = &groups[..groups.len().min(SERIES)];
+    let mut sections = vec![glance(charted)];
+    sections.extend(overlay_section::cards(charted)?);
+    sections.push(table(&groups));
+    sections.extend(quantised_section::section(&groups));
+    sections.push(course(charted));
+    sections.extend(clients(charted));
+    sections.extend(overlay_section::structure(charted)?);
+    sections.extend(partition_section::section(charted)?);
+    sections.push(configurations(&groups));
+    let header = html! {
+        p class="headline" { (headline::sentences(&groups)) }
+        (configuration::shared(&groups))
+        (left_out_notice(left_out))
+        (notices(runs, &groups, charted.len()))
+    };
+    Ok(Document {
+        title: title(runs),
+        header,
+        toolbar: toolbar(charted),
+        footer: document::footer(&source(runs), &script),
+        data: data(charted, &sections),
+        sections,
+        script,
+    })
+}
+
+fn glance(groups: &[Group<'_>]) -> Section {
+    let chart = curve_charts::accuracy(groups);
+    let lead = "Mean test accuracy of all clients' models (line), from the lowest to the highest client (band); \
+                dotted, if asked for, the average of all models taken as one.";
+    Section {
+        id: "accuracy",
+        heading: "Accuracy",
+        lead: lead.to_owned(),
+        body: chart.element(),
+        charts: vec![chart],
+    }
+}
+
+fn table(groups: &[Group<'_>]) -> Section {
+    let lead = "Figures of the last evaluation; of several seeds the mean, lowest and highest are over all of them.";
+    let body = summary_table::table(groups);
+    Section {
+        id: "table",
+        heading: "Runs in figures",
+        lead: lead.to_owned(),
+        body,
+        charts: Vec::new(),
+    }
+}
+
+fn course(groups: &[Group<'_>]) -> Section {
+    let charts = vec![curve_charts::loss(groups), curve_charts::consensus(groups)];
+    let exact = curve_charts::in_exact_agreement(groups);
+    let agreement = match exact.as_slice() {
+        [] => String::new(),
+        [one] => format!(
+            " After every round the models of {} are equal: that distance of 0 is below the axis.",
+            one
+        ),
+        _ => format!(
+            " After every round the models of {} are equal: those distances of 0 are below the axis.",
+            exact.join(", ")
+        ),
+    };
+    let lead = format!(
+        "Test loss with its band, and the consensus distance: how far, in the root mean square, the models are from \
+         their mean.{agreement}"
+    );
+    Section {
+        id: "course",
+        heading: "Loss and consensus",
+        lead,
+        body: columns(&charts),
+        charts,
+    }
+}
+
+fn clients(groups: &[Group<'_>]) -> Option<Section> {
+    let chart = spread_chart::chart(groups)?;
+    let lead = "How the final test accuracy is spread over the clients: each row is a histogram, the diamonds below \
+                it are the lowest client, the mean and the highest.";
+    Some(Section {
+        id: "clients",
+        heading: "Client by client",
+        lead: lead.to_owned(),
+        body: chart.element(),
+        charts: vec![chart],
+    })
+}
+
+fn configurations(groups: &[Group<'_>]) -> Section {
+    let lead = "Every setting as it was resolved, defaults included. A file with this text runs the same \
+                experiment again.";
+    let body = configuration::resolved(groups);
+    Section {
+        id: "configuration",
+        heading: "Configuration",
+        lead: lead.to_owned(),
+        body,
+        charts: Vec::new(),
+    }
+}
+
+fn title(runs: &[RecordedRun]) -> String {
+    let mut names: Vec<&str> = runs.iter().map(|run| run.settings.name()).collect();
+    names.dedup();
+    match names.as_slice() {
+        [] => "nothing".to_owned(),
+        [name] => (*name).to_owned(),
+        [first, second] => format!("{first} and {second}"),
+        [first, second, rest @ ..] => format!("{first}, {second} and {} more", rest.len()),
+    }
+}
+
+/// Which runs are left out, and why.
+fn left_out_notice(left_out: &[LeftOut]) -> Markup {
+    html! {
+        @if !left_out.is_empty() {
+            ul class="notices" id="left-out" {
+                @for run in left_out.iter().take(NAMED) {
+                    li { strong { (run.name()) } " is left out: " (run.reason()) "." }
+                }
+                @if left_out.len() > NAMED {
+                    li { (left_out.len() - NAMED) " more are left out." }
+                }
+            }
+        }
+    }
+}
+
+/// What a reader should know of the runs, of which the first `charted` kinds are drawn.
+fn notices(runs: &[RecordedRun], groups: &[Group<'_>], charted: usize) -> Markup {
+    let mut items = Vec::new();
+    for group in groups {
+        items.extend(group.runs.iter().filter_map(|run| notice(group, run)));
+    }
+    if charted < groups.len() {
+        let all = groups.len();
+        items.push(html! {
+            "The plots show the first " (charted) " of " (all) " kinds of runs; the table has all."
+        });
+    }
+    if runs
+        .iter()
+        .any(|run| run.evaluations.len() > super::curves::POINTS)
+    {
+        items.push(html! {
+            "Lines are drawn through " (super::curves::POINTS) " of the evaluations, evenly chosen."
+        });
+    }
+    html! {
+        @if !items.is_empty() {
+            ul class="notices" {
+                @for item in &items { li { (item) } }
+            }
+        }
+    }
+}
+
+/// What a reader should know of one run of a group, if anything.
+fn notice(group: &Group<'_>, run: &RecordedRun) -> Option<Markup> {
+    let mut notes = run.notices.clone();
+    let averaged = &group.averaged;
+    if !averaged.is_empty() && !averaged.iter().any(|averaged| std::ptr::eq(*averaged, run)) {
+        notes.push(
+            "it is left out of the means, which are over the runs that came further".to_owned(),
+        );
+    }
+    let seed = run
+        .settings
+        .seed()
+        .map_or_else(String::new, |seed| format!(", seed {seed}"));
+    (!notes.is_empty())
+        .then(|| html! { strong { (group.label) (seed) } ": " (notes.join("; ")) "." })
+}
+
+/// Legend and axis switch, in reach while the page scrolls.
+fn toolbar(groups: &[Group<'_>]) -> Markup {
+    let content = |group: &Group<'_>| {
+        html! {
+            (group.label)
+            @if let Some(range) = group.lambda() {
+                " " small { "λ " (lambda_range(Some(range))) }
+            }
+        }
+    };
+    html! {
+        nav class="toolbar" aria-label="runs and axis" {
+            div class="chips" {
+                @for (index, group) in groups.iter().enumerate() { (chip(index, &content(group))) }
+            }
+            div class="switches" {
+                label class="toggle" { input type="checkbox" id="mean-model"; " mean model" }
+                div class="segments" id="axes" role="group" aria-label="horizontal axis" {}
+            }
+        }
+    }
+}
+
+/// The runs that the page was written from.
+fn source(runs: &[RecordedRun]) -> String {
+    let ids: Vec<&str> = runs.iter().map(|run| run.id.as_str()).take(24).collect();
+    let more = if runs.len() > ids.len() {
+        format!(" and {} more", runs.len() - ids.len())
+    } else {
+        String::new()
+    };
+    let plural = if runs.len() == 1 { "" } else { "s" };
+    format!(" from the records of run{plural} {}{more}", ids.join(", "))
+}
+
+/// What the page's script draws from.
+fn data(groups: &[Group<'_>], sections: &[Section]) -> Value {
+    let note = |group: &Group<'_>| {
+        let accuracy = percent(group.final_accuracy().mean);
+        group.lambda().map_or_else(
+            || accuracy.clone(),
+            |range| format!("{accuracy} · λ {}", lambda_range(Some(range))),
+        )
+    };
+    let groups_data: Vec<Value> = groups
+        .iter()
+        .enumerate()
+        .map(|(index, group)| json!({ "label": group.label, "note": note(group), "series": palette::series(index) }))
+        .collect();
+    json!({ "groups": groups_data, "axes": axes(groups), "charts": charts(sections) })
+}
