@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use meshfold_algorithms::{Forecast, Rows};
 use meshfold_data::{DataFolder, DatasetSummary, Partition};
-use meshfold_engine::{Demand, Device, Network, OwnModels};
+use meshfold_engine::{Device, Network, OwnModels, WorkloadSize};
 
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
@@ -313,7 +313,7 @@ impl<'a> Planner<'a> {
         let (method, clients) = (&config.algorithm, partition.clients());
         let sgd = method.training().sgd;
         let largest = partition.sizes().into_iter();
-        let demand = Demand {
+        let workload = WorkloadSize {
             // Where few rows stand for many clients, those that train are among the working rows.
             rows: method
                 .rows(clients)
@@ -325,8 +325,8 @@ impl<'a> Planner<'a> {
             sgd: &sgd,
         };
         match self.device {
-            Some(device) => device.working_bytes(network, &demand),
-            None => network.working_bytes(&demand, self.threads),
+            Some(device) => device.working_bytes(network, &workload),
+            None => network.working_bytes(&workload, self.threads),
         }
     }
 

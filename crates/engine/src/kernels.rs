@@ -1,0 +1,49 @@
+//! Host kernels. The only place in the workspace with `unsafe` code.
+//!
+//! Products are tiles of registers, written once over [`pulp`]'s vectors and compiled for each instruction set.
+//! Every output is one chain of fused multiply-adds in ascending order of the summed index, so its bits do not
+//! depend on tile shape, block size or threads. A processor without an instruction for them works them out exactly.
+#![allow(unsafe_code)]
+
+mod affine;
+pub(crate) mod channels;
+mod column_subset;
+mod convolve;
+mod elementwise;
+mod exp;
+mod fused;
+pub(crate) mod host;
+mod instructions;
+mod mask;
+mod max_pool;
+mod mix;
+mod norm;
+mod outer;
+mod outer_blocks;
+mod packing;
+mod panel;
+mod prefetch;
+mod sigmoid;
+mod softmax;
+mod squared_error;
+mod streaming_store;
+#[cfg(test)]
+mod test_numbers;
+mod update;
+
+pub(crate) use affine::{Affine, Start};
+pub(crate) use column_subset::ColumnSubset;
+pub(crate) use convolve::Convolve;
+pub(crate) use elementwise::{sigmoid, tanh};
+pub use instructions::Instructions;
+pub(crate) use max_pool::{Maximum, MaximumBack};
+pub(crate) use mix::mix;
+pub(crate) use norm::norm;
+pub(crate) use outer::Outer;
+pub(crate) use outer_blocks::{MANY_ROWS, OuterBlocks};
+pub(crate) use packing::{Packing, pack, pack_transposed, transpose};
+pub(crate) use prefetch::prefetch;
+pub(crate) use sigmoid::sigmoid_cross_entropy;
+pub(crate) use softmax::{MODELS, Outcome, cross_entropy, cross_entropy_of_models};
+pub(crate) use squared_error::squared_error;
+pub(crate) use update::{HeavyBall, Plain, Store, Update};

@@ -1,0 +1,170 @@
+//! Runs side by side on one GPU, whose local steps are made together: a launch costs as much for one run as for many.
+//!
+//! Every run goes its way on a thread of its own. Where it has local steps to make, or models to judge, it waits until the
+//! others have something too or are gone; then what is alike becomes one, the rows of one run after those of another.
+//! Rows know nothing of one another, so that every run has the bits that it has alone.
+
+use super::merged_launch::MergedLaunch;
+use super::shared_examples::SharedExamples;
+use crate::error::EngineError;
+use crate::stacked::device::gpu::Gpu;
+use crate::stacked::requests::evaluation_request::{EvaluationRequest, judge};
+use crate::stacked::requests::train_batch_request::TrainBatchRequest;
+use crate::training::score::Score;
+use std::collections::BTreeMap;
+use std::mem::take;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// The runs that go on side by side.
+#[derive(Debug, Default)]
+pub(crate) struct LaunchCoalescer {
+    pending: Mutex<PendingRequests>,
+    changed: Condvar,
+    /// Examples that several of them learn from.
+    pub(crate) examples: SharedExamples,
+}
+
+/// Who takes part, and what they have asked for.
+#[derive(Debug, Default)]
+struct PendingRequests {
+    /// Runs that have asked for something, or may.
+    members: usize,
+    /// The number of the next run.
+    next: u64,
+    requests: Vec<(u64, TrainBatchRequest)>,
+    evaluations: Vec<(u64, EvaluationRequest)>,
+    /// What became of them.
+    made: BTreeMap<u64, TrainBatchRequest>,
+    scores: BTreeMap<u64, Vec<Score>>,
+    /// The errors of those for whom nothing was made.
+    failed: BTreeMap<u64, EngineError>,
+    merged: MergedLaunch,
+}
+
+/// A run's place among the others.
+#[derive(Debug)]
+pub(crate) struct Participant {
+    coalescer: Arc<LaunchCoalescer>,
+    number: u64,
+}
+
+impl LaunchCoalescer {
+    /// A place for one run more.
+    pub(crate) fn participant(self: &Arc<Self>) -> Participant {
+        let mut pending = self.pending();
+        let number = pending.next;
+        pending.next += 1;
+        pending.members += 1;
+        Participant {
+            coalescer: self.clone(),
+            number,
+        }
+    }
+
+    fn pending(&self) -> MutexGuard<'_, PendingRequests> {
+        let lock = self.pending.lock();
+        lock.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Participant {
+    /// Carries out `request` with those of the others, and gives back what became of it; activations take `bytes` a buffer at
+    /// most.
+    ///
+    /// # Errors
+    /// Those of the GPU if it fails meanwhile; [`EngineError::Device`] if a run beside this one broke down while it worked
+    /// for all.
+    pub(crate) fn carry_out(
+        &self,
+        request: TrainBatchRequest,
+        gpu: &Gpu,
+        bytes: usize,
+    ) -> Result<TrainBatchRequest, EngineError> {
+        let number = self.number;
+        let ask = |pending: &mut PendingRequests| pending.requests.push((number, request));
+        self.answer(ask, |pending| pending.made.remove(&number), gpu, bytes)
+    }
+
+    /// The scores of the models of `judging`, which are judged with those of the others. Waits for the device.
+    ///
+    /// # Errors
+    /// As [`Participant::carry_out`].
+    pub(crate) fn judge(
+        &self,
+        evaluation: EvaluationRequest,
+        gpu: &Gpu,
+        bytes: usize,
+    ) -> Result<Vec<Score>, EngineError> {
+        let number = self.number;
+        let ask = |pending: &mut PendingRequests| pending.evaluations.push((number, evaluation));
+        let scores = |pending: &mut PendingRequests| pending.scores.remove(&number);
+        self.answer(ask, scores, gpu, bytes)
+    }
+
+    /// Asks, and waits for the answer.
+    fn answer<T>(
+        &self,
+        ask: impl FnOnce(&mut PendingRequests),
+        answer: impl Fn(&mut PendingRequests) -> Option<T>,
+        gpu: &Gpu,
+        bytes: usize,
+    ) -> Result<T, EngineError> {
+        let broken = || EngineError::Device {
+            device: gpu.kind(),
+            reason: "a run beside this one broke down on it".to_owned(),
+        };
+        let lock = self.coalescer.pending.lock();
+        let mut pending = lock.map_err(|_| broken())?;
+        ask(&mut pending);
+        loop {
+            // Whoever comes last works for all.
+            if pending.requests.len() + pending.evaluations.len() == pending.members {
+                pending.work(gpu, bytes);
+                self.coalescer.changed.notify_all();
+            }
+            if let Some(answer) = answer(&mut pending) {
+                return Ok(answer);
+            }
+            if let Some(error) = pending.failed.remove(&self.number) {
+                return Err(error);
+            }
+            let woken = self.coalescer.changed.wait(pending);
+            pending = woken.map_err(|_| broken())?;
+        }
+    }
+}
+
+impl Drop for Participant {
+    fn drop(&mut self) {
+        self.coalescer.pending().members -= 1;
+        self.coalescer.changed.notify_all();
+    }
+}
+
+impl PendingRequests {
+    /// Does everything that was asked for. Whoever asked for what fails has the error.
+    fn work(&mut self, gpu: &Gpu, bytes: usize) {
+        let (requests, evaluations) = (take(&mut self.requests), take(&mut self.evaluations));
+        let asked: Vec<u64> = requests.iter().map(|(number, _)| *number).collect();
+        let made = gpu.attempt(|| self.merged.carry_out(requests, gpu.memory(), bytes));
+        match made {
+            Ok(requests) => self.made.extend(requests),
+            Err(error) => asked.iter().for_each(|run| self.fail(*run, error.clone())),
+        }
+        for (run, scores) in judge(evaluations, gpu, bytes) {
+            match scores {
+                Ok(scores) => drop(self.scores.insert(run, scores)),
+                Err(error) => self.fail(run, error),
+            }
+        }
+    }
+
+    fn fail(&mut self, run: u64, error: EngineError) {
+        // There may have been no room for memory that is kept for the next requests.
+        self.together = MergedLaunch::default();
+        self.failed.insert(run, error);
+    }
+}
+
+#[cfg(test)]
+mod tests;
