@@ -80,6 +80,13 @@ mod tests {
                 nodes: 12
             })
         );
-        assert!(sides("torus", Some(0), 12).is_err());
+        assert_eq!(
+            sides("torus", Some(0), 12),
+            Err(TopologyError::Rows {
+                topology: "torus",
+                rows: 0,
+                nodes: 12
+            })
+        );
     }
 }

@@ -80,6 +80,7 @@ mod tests {
             error.to_string(),
             "ring: hops = 4 must lie in 1..=3 for 7 nodes"
         );
-        assert!(Ring { hops: 0 }.build(7).is_err());
+        let refusal = Ring { hops: 0 }.build(7).unwrap_err();
+        assert!(matches!(refusal, TopologyError::RingHops { hops: 0, .. }));
     }
 }
