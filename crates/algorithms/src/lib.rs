@@ -13,7 +13,6 @@ mod reach;
 mod round;
 mod servers;
 mod stragglers;
-pub mod theory;
 mod traffic;
 mod training;
 mod velocity;

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use meshfold_algorithms::RowKind;
-use meshfold_algorithms::theory::{IterateWeights, inexactness, local_dissimilarity};
 use meshfold_data::Examples;
 use meshfold_engine::{EngineError, Learner, Split, Stack};
+use meshfold_theory::{IterateWeights, NonIidDegree, inexactness, local_dissimilarity};
 use serde::{Deserialize, Serialize};
 
-use crate::non_iid_degree::{NonIidDegree, non_iid_degree};
+use crate::non_iid_degree::non_iid_degree;
 use crate::plan::RunPlan;
 
 /// A quantity that is recorded when asked for.

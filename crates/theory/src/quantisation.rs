@@ -1,7 +1,7 @@
 //! When sending fewer bits saves traffic.
 
-use super::bound_error::{BoundError, at_least_one, finite, not_negative, positive, require};
-use super::mixing_time::check_walk_lambda;
+use crate::bound_error::{BoundError, at_least_one, finite, not_negative, positive, require};
+use crate::mixing_time::check_walk_lambda;
 
 /// Bits of a parameter that is not quantised.
 pub const FULL_BITS: u32 = 32;

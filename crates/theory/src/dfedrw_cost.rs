@@ -10,7 +10,7 @@
 ///
 /// # Interpretation
 /// As printed. A device that sends |N_c| models and receives |N_A| has `(|N_c| + |N_A|) φ` bytes in messages, which is what
-/// [`Traffic::bytes_busiest_node`](meshfold_algorithms::Traffic::bytes_busiest_node) counts.
+/// a count of the messages gives.
 #[must_use]
 pub fn dfedrw_busiest_bytes(visits: u64, receivers: u64, aggregated: u64, model_bytes: u64) -> u64 {
     (2 * visits + receivers * aggregated) * model_bytes

@@ -3,15 +3,23 @@
 use meshfold_topology::Overlay;
 use rand::Rng;
 
-use super::distribution::Distribution;
-use super::error::NetworkError;
+use crate::bound_error::{BoundError, at_least_one, positive, require};
+
+/// A delay or a capacity that is above 0 and may be random.
+pub trait Delay {
+    /// The mean of all draws.
+    fn mean(&self) -> f64;
+
+    /// The number of node or edge `index`, drawn from `rng` if it is random.
+    fn draw(&self, index: usize, rng: &mut impl Rng) -> f64;
+}
 
 /// Servers that share the participants of a round, and the random delays among them.
 ///
 /// # Source
 /// P-FedAvg (Liu et al.), Section V, (17)-(20).
 #[derive(Clone, Debug)]
-pub struct ParallelServers<'a> {
+pub struct ParallelServers<'a, D> {
     /// Participants of each server, K_i, `[M]`.
     pub participants: &'a [u32],
     /// Local iterations E of each participant.
@@ -19,7 +27,7 @@ pub struct ParallelServers<'a> {
     /// The overlay of the M servers, L − I.
     pub overlay: &'a Overlay,
     /// The delays.
-    pub delays: &'a Delays,
+    pub delays: &'a Delays<D>,
 }
 
 /// Random delays of a round, all independent, in seconds.
@@ -27,35 +35,35 @@ pub struct ParallelServers<'a> {
 /// # Source
 /// P-FedAvg (Liu et al.), Section V, (17)-(19).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Delays {
+pub struct Delays<D> {
     /// One model between a server and its clients, Y¹.
-    pub server: Distribution,
+    pub server: D,
     /// One model at a client, Y².
-    pub client: Distribution,
+    pub client: D,
     /// One local iteration, Z.
-    pub step: Distribution,
+    pub step: D,
     /// One model from a server to a neighbour, T_ii'.
-    pub exchange: ExchangeDelay,
+    pub exchange: ExchangeDelay<D>,
 }
 
 /// How long a model takes between two servers.
 #[derive(Clone, Debug, PartialEq)]
-pub enum ExchangeDelay {
+pub enum ExchangeDelay<D> {
     /// Drawn for each directed edge of the overlay, T ~ F_T.
-    Independent(Distribution),
+    Independent(D),
     /// From capacities, by (18).
-    Capacitated(Capacities),
+    Capacitated(Capacities<D>),
 }
 
 /// `T_ii' = s / min(B_i / d_i, B_i' / d_i', A_ii')`, d being the numbers of neighbours.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Capacities {
+pub struct Capacities<D> {
     /// Size of a model, s.
     pub model_bytes: u64,
     /// Bytes per second of each server to all its neighbours, B; without it nodes have no limit (edge-capacitated).
-    pub nodes: Option<Distribution>,
+    pub nodes: Option<D>,
     /// Bytes per second of each edge, A; without it edges have no limit (node-capacitated).
-    pub edges: Option<Distribution>,
+    pub edges: Option<D>,
 }
 
 /// Expected seconds of a round.
@@ -86,20 +94,19 @@ impl RoundSeconds {
 /// P-FedAvg (Liu et al.), (17)-(20), Theorem 3 and Fig. 2.
 ///
 /// # Interpretation
-/// ‖L−I‖₀ counts both directions of an edge. A capacity A_ii' is that of both directions. A list among the delays gives its
-/// numbers in turn to servers, clients or edges.
+/// ‖L−I‖₀ counts both directions of an edge. A capacity A_ii' is that of both directions.
 ///
 /// # Errors
-/// [`NetworkError::Setting`] for a delay or capacity that is not above 0, for other numbers of servers in `participants`
-/// and overlay, and for no samples.
+/// [`BoundError`] if the mean of a delay or a capacity is not above 0, if `participants` and the overlay have different
+/// numbers of servers, and without samples.
 ///
 /// # Complexity
 /// O(samples (K + M + edges)).
 pub fn speed_up(
-    servers: &ParallelServers<'_>,
+    servers: &ParallelServers<'_, impl Delay>,
     samples: usize,
     rng: &mut impl Rng,
-) -> Result<RoundSeconds, NetworkError> {
+) -> Result<RoundSeconds, BoundError> {
     servers.check(samples)?;
     let participants = servers.participants.iter().copied().map(f64::from);
     let (all, most): (f64, f64) = (participants.clone().sum(), participants.fold(0.0, f64::max));
@@ -136,31 +143,33 @@ impl Largest {
     }
 }
 
-impl ParallelServers<'_> {
-    fn check(&self, samples: usize) -> Result<(), NetworkError> {
+impl<D: Delay> ParallelServers<'_, D> {
+    fn check(&self, samples: usize) -> Result<(), BoundError> {
         let delays = &self.delays;
-        delays.server.check("delays.server", None)?;
-        delays.client.check("delays.client", None)?;
-        delays.step.check("delays.step", None)?;
+        positive("the mean of delays Y1 of servers", delays.server.mean())?;
+        positive("the mean of delays Y2 of clients", delays.client.mean())?;
+        positive("the mean of delays Z of local steps", delays.step.mean())?;
         match &delays.exchange {
-            ExchangeDelay::Independent(delay) => delay.check("delays.exchange", None)?,
+            ExchangeDelay::Independent(delay) => {
+                positive("the mean of delays T between servers", delay.mean())?;
+            }
             ExchangeDelay::Capacitated(Capacities { nodes, edges, .. }) => {
-                for (key, capacity) in [("nodes", nodes), ("edges", edges)] {
-                    let check = |capacity: &Distribution| capacity.check(key, None);
-                    capacity.as_ref().map_or(Ok(()), check)?;
-                }
+                let check = |name, capacity: &Option<D>| {
+                    let mean = capacity.as_ref().map(Delay::mean);
+                    mean.map_or(Ok(()), |mean| positive(name, mean))
+                };
+                check("the mean of capacities B of servers", nodes)?;
+                check("the mean of capacities A of edges", edges)?;
             }
         }
-        let (found, needed) = (self.participants.len(), self.overlay.nodes());
-        if found != needed {
-            let needed = format!("{needed}, one per server");
-            let found = format!("{found} numbers");
-            return Err(NetworkError::setting("participants", found, needed));
-        }
-        match samples {
-            0 => Err(NetworkError::setting("samples", 0, "at least 1")),
-            _ => Ok(()),
-        }
+        let (found, nodes) = (self.participants.len(), self.overlay.nodes());
+        require(
+            "the number of servers with participants",
+            found as f64,
+            found == nodes,
+            format!("must be {nodes}, that of the overlay"),
+        )?;
+        at_least_one("the number of samples", samples as u64)
     }
 
     /// The delays of one round.
@@ -207,7 +216,7 @@ impl ParallelServers<'_> {
             }
             ExchangeDelay::Capacitated(capacities) => capacities,
         };
-        let mut draw = |capacity: &Option<Distribution>, index| {
+        let mut draw = |capacity: &Option<D>, index| {
             capacity
                 .as_ref()
                 .map_or(f64::INFINITY, |capacity| capacity.draw(index, rng))
@@ -237,9 +246,38 @@ impl ParallelServers<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::Exponential;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
+    use rand_distr::{Distribution as _, Exp1};
+
+    /// Delays whose means are known.
+    #[derive(Clone, Debug, PartialEq)]
+    enum Seconds {
+        Fixed(f64),
+        Exponential(f64),
+        /// These in turn.
+        List(Vec<f64>),
+    }
+
+    impl Delay for Seconds {
+        fn mean(&self) -> f64 {
+            match self {
+                Self::Fixed(mean) | Self::Exponential(mean) => *mean,
+                Self::List(values) => values.iter().sum::<f64>() / values.len() as f64,
+            }
+        }
+
+        fn draw(&self, index: usize, rng: &mut impl Rng) -> f64 {
+            match self {
+                Self::Fixed(value) => *value,
+                Self::Exponential(mean) => {
+                    let one: f64 = Exp1.sample(rng);
+                    mean * one
+                }
+                Self::List(values) => values[index % values.len()],
+            }
+        }
+    }
 
     fn complete(nodes: u32) -> Overlay {
         let edges = (0..nodes).flat_map(|a| (a + 1..nodes).map(move |b| (a, b)));
@@ -250,15 +288,15 @@ mod tests {
         Overlay::from_edges(nodes as usize, (0..nodes).map(|a| (a, (a + 1) % nodes))).unwrap()
     }
 
-    fn exponential(mean: f64) -> Distribution {
-        Distribution::Exponential(Exponential { mean })
+    fn exponential(mean: f64) -> Seconds {
+        Seconds::Exponential(mean)
     }
 
-    fn delays(exchange: ExchangeDelay) -> Delays {
+    fn delays(exchange: ExchangeDelay<Seconds>) -> Delays<Seconds> {
         Delays {
-            server: Distribution::Fixed(3.0),
-            client: Distribution::Fixed(1.0),
-            step: Distribution::Fixed(0.5),
+            server: Seconds::Fixed(3.0),
+            client: Seconds::Fixed(1.0),
+            step: Seconds::Fixed(0.5),
             exchange,
         }
     }
@@ -302,8 +340,8 @@ mod tests {
         let overlay = complete(5);
         let ratio = |step| {
             let delays = Delays {
-                step: Distribution::Fixed(step),
-                ..delays(ExchangeDelay::Independent(Distribution::Fixed(1.0)))
+                step: Seconds::Fixed(step),
+                ..delays(ExchangeDelay::Independent(Seconds::Fixed(1.0)))
             };
             let servers = ParallelServers {
                 participants: &[20; 5],
@@ -327,8 +365,8 @@ mod tests {
                 edges,
             })
         };
-        let nodes = || Some(Distribution::Fixed(40.0));
-        let edges = || Some(Distribution::List(vec![24.0, 60.0]));
+        let nodes = || Some(Seconds::Fixed(40.0));
+        let edges = || Some(Seconds::List(vec![24.0, 60.0]));
         // Of the ring's edges that carry 24 B/s none is one of the last server, which has the most participants.
         for (overlay, exchange, slowest, of_the_last) in [
             (complete(6), capacitated(nodes(), None), 15.0, 15.0),
@@ -359,10 +397,10 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         let overlay = ring(3);
-        let key = |participants: &[u32], server: f64, samples| {
+        let refused = |participants: &[u32], server: f64, samples| {
             let delays = Delays {
-                server: Distribution::Fixed(server),
-                ..delays(ExchangeDelay::Independent(Distribution::Fixed(1.0)))
+                server: Seconds::Fixed(server),
+                ..delays(ExchangeDelay::Independent(Seconds::Fixed(1.0)))
             };
             let servers = ParallelServers {
                 participants,
@@ -371,11 +409,19 @@ mod tests {
                 delays: &delays,
             };
             let mut rng = ChaCha8Rng::seed_from_u64(1);
-            let error = speed_up(&servers, samples, &mut rng).unwrap_err();
-            error.key().to_owned()
+            match speed_up(&servers, samples, &mut rng) {
+                Err(BoundError::Outside { quantity, .. }) => quantity,
+                other => panic!("{other:?}"),
+            }
         };
-        assert_eq!(key(&[1, 1], 1.0, 1), "participants");
-        assert_eq!(key(&[1, 1, 1], 0.0, 1), "delays.server");
-        assert_eq!(key(&[1, 1, 1], 1.0, 0), "samples");
+        assert_eq!(
+            refused(&[1, 1], 1.0, 1),
+            "the number of servers with participants"
+        );
+        assert_eq!(
+            refused(&[1, 1, 1], 0.0, 1),
+            "the mean of delays Y1 of servers"
+        );
+        assert_eq!(refused(&[1, 1, 1], 1.0, 0), "the number of samples");
     }
 }

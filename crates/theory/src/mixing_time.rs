@@ -1,6 +1,6 @@
 //! How many steps a random walk needs to forget where it began.
 
-use super::bound_error::{BoundError, at_least_one, not_negative, require};
+use crate::bound_error::{BoundError, at_least_one, not_negative, require};
 use meshfold_topology::MixingMatrix;
 
 /// The constants of a walk's transition matrix P in `max_i ‖Π*(i,:) − P^τ(i,:)‖ ≤ ζ λ_P^τ`.
@@ -37,7 +37,7 @@ impl MixingTime {
         Ok(constants)
     }
 
-    pub(super) fn check(&self) -> Result<(), BoundError> {
+    pub(crate) fn check(&self) -> Result<(), BoundError> {
         check_walk_lambda(self.walk_lambda)?;
         not_negative("zeta", self.scale)
     }
@@ -73,7 +73,7 @@ impl MixingTime {
     }
 
     /// [`MixingTime::steps_at`] for constants that are checked already.
-    pub(super) fn checked_steps_at(&self, visit: u64) -> u64 {
+    pub(crate) fn checked_steps_at(&self, visit: u64) -> u64 {
         let needed = (2.0 * self.scale * visit as f64).ln() / (1.0 / self.walk_lambda).ln();
         // The cast takes negative values, and ln 0, to 0.
         visit.min((needed.ceil() as u64).max(self.settled))
@@ -81,7 +81,7 @@ impl MixingTime {
 }
 
 /// Refuses a λ_P that no connected walk has.
-pub(super) fn check_walk_lambda(walk_lambda: f64) -> Result<(), BoundError> {
+pub(crate) fn check_walk_lambda(walk_lambda: f64) -> Result<(), BoundError> {
     require(
         "lambda_P",
         walk_lambda,

@@ -1,6 +1,6 @@
 //! Convergence and stability of decentralized federated averaging with momentum.
 
-use super::bound_error::{
+use crate::bound_error::{
     BoundError, at_least_one, contracting, finite, not_negative, positive, require,
 };
 

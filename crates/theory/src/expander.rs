@@ -3,7 +3,7 @@
 //! The condition number κ (Hua et al., (3.1)), λ and C_λ of an overlay at hand are measured by
 //! [`Spectrum`](meshfold_topology::Spectrum); here is what theory says of them beforehand.
 
-use super::bound_error::{BoundError, finite, require};
+use crate::bound_error::{BoundError, finite, require};
 use std::f64::consts::PI;
 
 /// Bound on the condition number κ of a Ramanujan graph's Laplacian: `(d + 2√(d−1)) / (d − 2√(d−1))`, d the degree.

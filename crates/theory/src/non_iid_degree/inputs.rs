@@ -1,7 +1,6 @@
 //! Features of examples, one row at a time.
 
-use meshfold_data::Examples;
-
+use super::Features;
 use super::basis::Basis;
 
 /// Examples as a model sees them.
@@ -18,20 +17,20 @@ pub(super) trait Inputs: Sync {
 
 /// Some of the examples of a dataset, each with a one for the biases.
 #[derive(Debug)]
-pub(super) struct Chosen<'a> {
-    all: &'a Examples,
+pub(super) struct Chosen<'a, F> {
+    all: &'a F,
     /// Which, `[n]`.
     chosen: Vec<u32>,
 }
 
-impl<'a> Chosen<'a> {
+impl<'a, F> Chosen<'a, F> {
     /// The examples of `all` at the places `chosen`.
-    pub(super) fn new(all: &'a Examples, chosen: Vec<u32>) -> Self {
+    pub(super) fn new(all: &'a F, chosen: Vec<u32>) -> Self {
         Self { all, chosen }
     }
 }
 
-impl Inputs for Chosen<'_> {
+impl<F: Features> Inputs for Chosen<'_, F> {
     fn count(&self) -> usize {
         self.chosen.len()
     }
@@ -41,10 +40,9 @@ impl Inputs for Chosen<'_> {
     }
 
     fn read(&self, index: usize, to: &mut [f64]) {
-        let features = self.all.row(self.chosen[index] as usize);
-        for (to, feature) in to.iter_mut().zip(features.into_iter().chain([1.0])) {
-            *to = f64::from(feature);
-        }
+        let (features, bias) = to.split_at_mut(self.all.width());
+        self.all.read(self.chosen[index] as usize, features);
+        bias.fill(1.0);
     }
 }
 

@@ -1,9 +1,9 @@
 //! Convergence of DeceFL with stochastic gradients, over fixed and over time-varying overlays.
 
-use super::bound_error::{
+use crate::bound_error::{
     BoundError, at_least_one, contracting, finite, not_negative, positive, require,
 };
-use super::decefl::HarmonicRate;
+use crate::decefl::HarmonicRate;
 
 /// The constants under which DeceFL with stochastic gradients, weighted by examples, converges.
 ///

@@ -1,6 +1,6 @@
 //! The weighted averages of iterates that the convergence theorems speak about.
 
-use super::bound_error::{BoundError, finite, not_negative, require};
+use crate::bound_error::{BoundError, finite, not_negative, require};
 use serde::{Deserialize, Serialize};
 
 /// The weights of a running average `w̄_k = Σ_{i≤k} s_i w_i / Σ_{i≤k} s_i`, kept as their sum alone.

@@ -27,7 +27,7 @@ pub enum BoundError {
 }
 
 /// Refuses `found` unless `holds`; a comparison with NaN does not hold.
-pub(super) fn require(
+pub(crate) fn require(
     quantity: &'static str,
     found: f64,
     holds: bool,
@@ -44,19 +44,19 @@ pub(super) fn require(
 }
 
 /// Refuses what is not a finite number above zero.
-pub(super) fn positive(quantity: &'static str, found: f64) -> Result<(), BoundError> {
+pub(crate) fn positive(quantity: &'static str, found: f64) -> Result<(), BoundError> {
     let holds = found > 0.0 && found.is_finite();
     require(quantity, found, holds, "must be finite and above 0")
 }
 
 /// Refuses what is not a finite number from zero up.
-pub(super) fn not_negative(quantity: &'static str, found: f64) -> Result<(), BoundError> {
+pub(crate) fn not_negative(quantity: &'static str, found: f64) -> Result<(), BoundError> {
     let holds = found >= 0.0 && found.is_finite();
     require(quantity, found, holds, "must be finite and at least 0")
 }
 
 /// Refuses a mixing constant outside of `[0, 1)`.
-pub(super) fn contracting(quantity: &'static str, found: f64) -> Result<(), BoundError> {
+pub(crate) fn contracting(quantity: &'static str, found: f64) -> Result<(), BoundError> {
     let holds = (0.0..1.0).contains(&found);
     require(
         quantity,
@@ -67,12 +67,12 @@ pub(super) fn contracting(quantity: &'static str, found: f64) -> Result<(), Boun
 }
 
 /// Refuses a count of none.
-pub(super) fn at_least_one(quantity: &'static str, found: u64) -> Result<(), BoundError> {
+pub(crate) fn at_least_one(quantity: &'static str, found: u64) -> Result<(), BoundError> {
     require(quantity, found as f64, found >= 1, "must be at least 1")
 }
 
 /// Passes on a value that is a finite number.
-pub(super) fn finite(quantity: &'static str, found: f64) -> Result<f64, BoundError> {
+pub(crate) fn finite(quantity: &'static str, found: f64) -> Result<f64, BoundError> {
     if found.is_finite() {
         Ok(found)
     } else {

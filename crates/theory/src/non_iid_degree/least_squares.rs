@@ -1,8 +1,5 @@
 //! The least loss of a linear model.
 
-use meshfold_data::Examples;
-use meshfold_engine::{Linear, Targets};
-
 use super::basis::Basis;
 use super::lanes::dot;
 
@@ -16,26 +13,12 @@ pub(super) struct LeastSquares {
 }
 
 impl LeastSquares {
-    /// Adds example `example` of `train`, which counts `weight`.
-    pub(super) fn add(&mut self, linear: &Linear, train: &Examples, example: u32, weight: f64) {
+    /// Adds an example with these inputs and targets, which counts `weight`.
+    pub(super) fn add(&mut self, inputs: Vec<f64>, targets: Vec<f64>, weight: f64) {
         let root = weight.sqrt();
-        let row = train.row(example as usize);
-        let bias = linear.bias.then_some(1.0);
-        let row = row.into_iter().map(f64::from).chain(bias);
-        self.inputs.push(row.map(|value| root * value).collect());
-        let label = train.labels()[example as usize];
-        self.targets.push(match linear.targets {
-            Targets::Value => vec![root * f64::from(label)],
-            Targets::OneHot => (0..train.classes())
-                .map(|class| {
-                    if class == usize::from(label) {
-                        root
-                    } else {
-                        0.0
-                    }
-                })
-                .collect(),
-        });
+        let scaled = |values: Vec<f64>| values.into_iter().map(|value| root * value).collect();
+        self.inputs.push(scaled(inputs));
+        self.targets.push(scaled(targets));
     }
 
     /// The least loss: what of the targets is orthogonal to every column of the inputs.

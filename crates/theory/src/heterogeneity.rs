@@ -1,6 +1,6 @@
 //! How unlike the clients are, from norms of their gradients.
 
-use super::bound_error::{BoundError, finite, not_negative, positive, require};
+use crate::bound_error::{BoundError, finite, not_negative, positive, require};
 
 /// The local dissimilarity `δ² = (1/n) Σ_i ‖∇F_i(w)‖² / ‖∇f(w)‖²` at one model w.
 ///

@@ -141,28 +141,6 @@ fn constants_out_of_range_have_no_bound() {
 }
 
 #[test]
-fn the_non_iid_degree_of_quadratics_is_the_spread_of_their_optima() {
-    // f_j(x) = (x − c_j)²/2 + j, each server's clients equally weighted: f* is at the mean of means c̄ and
-    // Γ = Σ (c_j − c̄)² / (2 M N_i).
-    let optima = [vec![1.0, 3.0], vec![-2.0, 0.0, 5.0]];
-    let centre = (2.0 + 1.0) / 2.0;
-    let spread =
-        |cs: &[f64]| cs.iter().map(|c| (c - centre).powi(2) / 2.0).sum::<f64>() / cs.len() as f64;
-    let degree = (spread(&optima[0]) + spread(&optima[1])) / 2.0;
-    let minima = [vec![1.0, 2.0], vec![3.0, 4.0, 5.0]];
-    let minimum = degree + (1.5 + 4.0) / 2.0;
-    assert!((non_iid_degree(minimum, &minima).unwrap() - degree).abs() < 1e-14);
-}
-
-#[test]
-fn equal_clients_have_no_non_iid_degree() {
-    assert!(non_iid_degree(0.1, &vec![vec![0.1; 7]; 9]).unwrap() < 1e-15);
-    assert!(non_iid_degree(0.1, &[vec![0.2]]).is_err());
-    assert!(non_iid_degree(0.1, &[vec![]]).is_err());
-    assert!(non_iid_degree(0.1, &[]).is_err());
-}
-
-#[test]
 fn noise_averages_out_over_clients_and_batches() {
     let client = ClientNoise {
         variance: 6.0,

@@ -1,7 +1,7 @@
 //! Convergence of decentralized federated averaging via random walks, quantised or not.
 
-use super::bound_error::{BoundError, at_least_one, finite, not_negative, positive, require};
-use super::mixing_time::{MixingTime, check_walk_lambda};
+use crate::bound_error::{BoundError, at_least_one, finite, not_negative, positive, require};
+use crate::mixing_time::{MixingTime, check_walk_lambda};
 
 /// The step sizes `η^k = 1 / (r k^q)`, k from 1, counted over all visits of a walk.
 ///

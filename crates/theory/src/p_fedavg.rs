@@ -1,6 +1,6 @@
 //! Convergence of federated averaging over parallel servers.
 
-use super::bound_error::{BoundError, at_least_one, finite, not_negative, positive, require};
+use crate::bound_error::{BoundError, at_least_one, finite, not_negative, positive, require};
 
 /// The constants of Assumptions 1 to 6 under which P-FedAvg's convergence is bounded.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -140,33 +140,6 @@ impl PFedavg {
         not_negative("the non-iid degree Gamma", self.non_iid_degree)?;
         at_least_one("the number of local steps E", self.local_steps)
     }
-}
-
-/// The non-iid degree `Γ = f* − Σ_i Σ_{j∈N_i} f_j* / (M N_i)`.
-///
-/// `minimum` is f*, `client_minima` holds for each server the minima f_j* of its clients' losses.
-///
-/// # Source
-/// P-FedAvg (Liu et al.), Assumption 6.
-///
-/// # Interpretation
-/// The f_j are those of (2), weighted `M N_i p_j` so that f is the mean over servers of the mean over their clients.
-/// What rounding leaves below zero counts as zero.
-///
-/// # Errors
-/// [`BoundError`] if there is no server, a server has no client, or Γ is negative: then the given values are not
-/// minima.
-pub fn non_iid_degree(minimum: f64, client_minima: &[Vec<f64>]) -> Result<f64, BoundError> {
-    let mean = mean_over_servers(client_minima, |minimum| *minimum)?;
-    let scale = mean_over_servers(client_minima, |minimum| minimum.abs())?.max(minimum.abs());
-    let degree = minimum - mean;
-    require(
-        "the non-iid degree Gamma",
-        degree,
-        degree >= -1e-12 * scale,
-        "cannot be negative: the clients' minima must be minima",
-    )?;
-    finite("the non-iid degree Gamma", degree.max(0.0))
 }
 
 /// `(1/M) Σ_i (1/N_i) Σ_{j∈N_i} value(j)`.

@@ -1,30 +1,61 @@
 //! Γ against formulas, bisection and plain descent.
 
 use super::*;
-use meshfold_data::{Scale, Shape};
-use meshfold_engine::Targets;
 use rayon::ThreadPoolBuilder;
 
 /// Nobody calls the search off.
 static RUNNING: AtomicBool = AtomicBool::new(false);
 
-/// Examples of `width` features in `classes` classes, each feature a byte.
-fn examples(features: Vec<u8>, labels: Vec<u16>, (width, classes): (usize, usize)) -> Examples {
-    let shape = Shape {
-        channels: 1,
-        height: 1,
-        width,
-    };
-    let scale = Scale {
-        multiply: 1.0,
-        add: 0.0,
-    };
-    Examples::new(features, labels, shape, classes, scale).unwrap()
+/// Examples whose features are bytes.
+struct Bytes {
+    features: Vec<u8>,
+    labels: Vec<u16>,
+    width: usize,
+    classes: usize,
 }
 
-fn partition(shards: &[&[u32]], examples: usize) -> Partition {
-    let shards = shards.iter().map(|shard| shard.to_vec()).collect();
-    Partition::new(shards, examples).unwrap()
+impl Bytes {
+    fn labelled(&self) -> Labelled<'_, Self> {
+        Labelled {
+            features: self,
+            labels: &self.labels,
+            classes: self.classes,
+        }
+    }
+
+    fn row(&self, index: usize) -> Vec<f64> {
+        let mut row = vec![0.0; self.width];
+        self.read(index, &mut row);
+        row
+    }
+}
+
+impl Features for Bytes {
+    fn width(&self) -> usize {
+        self.width
+    }
+
+    fn read(&self, index: usize, to: &mut [f64]) {
+        let row = &self.features[index * self.width..][..self.width];
+        for (to, byte) in to.iter_mut().zip(row) {
+            *to = f64::from(*byte);
+        }
+    }
+}
+
+/// Examples of `width` features in `classes` classes, each feature a byte.
+fn examples(features: Vec<u8>, labels: Vec<u16>, (width, classes): (usize, usize)) -> Bytes {
+    Bytes {
+        features,
+        labels,
+        width,
+        classes,
+    }
+}
+
+/// The shares of clients in `groups` that have these examples.
+fn shares<'a>(groups: &[Vec<u32>], shards: &[&'a [u32]]) -> Shares<'a> {
+    Shares::new(groups, |client| shards[client as usize])
 }
 
 fn close(found: f64, expected: f64, tolerance: f64) {
@@ -38,13 +69,10 @@ fn close(found: f64, expected: f64, tolerance: f64) {
 #[test]
 fn the_degree_is_what_clients_lose_by_sharing_a_line() {
     let train = examples(vec![0, 2, 0, 2, 0, 2], vec![0, 2, 2, 0, 0, 2], (1, 3));
-    let partition = partition(&[&[0, 1], &[2, 3], &[4, 5]], 6);
-    let linear = Linear {
-        targets: Targets::Value,
-        bias: true,
-    };
+    let shards: [&[u32]; 3] = [&[0, 1], &[2, 3], &[4, 5]];
     let degree = |groups: &[Vec<u32>]| {
-        let found = of_linear(&Shares::new(groups, &partition), (&linear, &train));
+        let value = |example| vec![f64::from(train.labels[example])];
+        let found = linear_degree(&shares(groups, &shards), &train, value, true);
         assert_eq!(found.error, None);
         found.degree
     };
@@ -63,7 +91,7 @@ fn the_degree_is_what_clients_lose_by_sharing_a_line() {
 #[test]
 fn two_clients_of_opposite_classes_lose_what_bisection_says() {
     let train = examples(vec![2, 2], vec![0, 1], (1, 2));
-    let partition = partition(&[&[0], &[1]], 2);
+    let shards: [&[u32]; 2] = [&[0], &[1]];
     let decay = 0.01;
     let (mut low, mut high) = (0.0_f64, 1000.0_f64);
     for _ in 0..200 {
@@ -74,9 +102,9 @@ fn two_clients_of_opposite_classes_lose_what_bisection_says() {
         }
     }
     let least = (-low).exp().ln_1p() + decay * low * low / 20.0;
-    let found = of_logistic(
-        &Shares::new(&[vec![0, 1]], &partition),
-        &train,
+    let found = logistic_degree(
+        &shares(&[vec![0, 1]], &shards),
+        &train.labelled(),
         decay,
         &RUNNING,
     );
@@ -91,14 +119,14 @@ fn clients_with_the_same_examples_lose_nothing() {
     let features = shard.repeat(3);
     let labels = [0, 1, 2, 1].repeat(3);
     let train = examples(features, labels, (3, 3));
-    let partition = partition(&[&[0, 1, 2, 3], &[4, 5, 6, 7], &[8, 9, 10, 11]], 12);
-    let groups = [vec![0, 1], vec![2]];
-    let found = of_logistic(&Shares::new(&groups, &partition), &train, 0.001, &RUNNING);
+    let shards: [&[u32]; 3] = [&[0, 1, 2, 3], &[4, 5, 6, 7], &[8, 9, 10, 11]];
+    let shares = shares(&[vec![0, 1], vec![2]], &shards);
+    let found = logistic_degree(&shares, &train.labelled(), 0.001, &RUNNING);
     close(found.degree, 0.0, found.error.unwrap() + 1e-14);
 }
 
 /// Random bytes, of which the first of ten features is always zero and the second twice the third.
-fn random(count: usize) -> Examples {
+fn random(count: usize) -> Bytes {
     let mut state = 1_u32;
     let mut next = move || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -116,19 +144,15 @@ fn random(count: usize) -> Examples {
 }
 
 /// The least loss by descent with a constant step from zero, `[C][d + 1]` weights.
-fn descended(train: &Examples, examples: &[(u32, f64)], decay: f64) -> f64 {
-    let (width, classes) = (train.width(), train.classes());
+fn descended(train: &Bytes, examples: &[(u32, f64)], decay: f64) -> f64 {
+    let (width, classes) = (train.width, train.classes);
     let mut model = vec![vec![0.0; width + 1]; classes];
     let mut loss = f64::NAN;
     for _ in 0..40_000 {
         loss = 0.0;
         let mut gradient = vec![vec![0.0; width + 1]; classes];
         for (example, weight) in examples {
-            let mut row: Vec<f64> = train
-                .row(*example as usize)
-                .into_iter()
-                .map(f64::from)
-                .collect();
+            let mut row = train.row(*example as usize);
             row.push(1.0);
             let exponentials: Vec<f64> = model
                 .iter()
@@ -142,7 +166,7 @@ fn descended(train: &Examples, examples: &[(u32, f64)], decay: f64) -> f64 {
                 })
                 .collect();
             let sum: f64 = exponentials.iter().sum();
-            let label = usize::from(train.labels()[*example as usize]);
+            let label = usize::from(train.labels[*example as usize]);
             loss -= weight * (exponentials[label] / sum).ln();
             for (class, gradient) in gradient.iter_mut().enumerate() {
                 let target = if class == label { 1.0 } else { 0.0 };
@@ -168,10 +192,9 @@ fn descended(train: &Examples, examples: &[(u32, f64)], decay: f64) -> f64 {
 fn the_degree_is_that_of_plain_descent() {
     let train = random(24);
     let shards: [Vec<u32>; 2] = [(0..18).collect(), (18..24).collect()];
-    let partition = partition(&[&shards[0], &shards[1]], 24);
     let decay = 0.01;
-    let shares = Shares::new(&[vec![0], vec![1]], &partition);
-    let found = of_logistic(&shares, &train, decay, &RUNNING);
+    let shares = shares(&[vec![0], vec![1]], &[&shards[0], &shards[1]]);
+    let found = logistic_degree(&shares, &train.labelled(), decay, &RUNNING);
     let own = |shard: &[u32]| {
         let weight = 1.0 / shard.len() as f64;
         let examples: Vec<_> = shard.iter().map(|example| (*example, weight)).collect();
@@ -191,14 +214,13 @@ fn the_bits_do_not_depend_on_the_number_of_threads() {
     let shards: Vec<Vec<u32>> = (0..13)
         .map(|client| (100 * client..100 * client + 100).collect())
         .collect();
-    let partition = Partition::new(shards, 1300).unwrap();
-    let shares = Shares::new(&[(0..13).collect()], &partition);
+    let shares = Shares::new(&[(0..13).collect()], |client| &shards[client as usize]);
     let found = |threads: usize| {
         let pool = ThreadPoolBuilder::new()
             .num_threads(threads)
             .build()
             .unwrap();
-        let found = pool.install(|| of_logistic(&shares, &train, 1e-3, &RUNNING));
+        let found = pool.install(|| logistic_degree(&shares, &train.labelled(), 1e-3, &RUNNING));
         (found.degree.to_bits(), found.error.map(f64::to_bits))
     };
     let alone = found(1);
@@ -210,13 +232,13 @@ fn the_bits_do_not_depend_on_the_number_of_threads() {
 #[test]
 fn a_search_that_is_called_off_ends_where_it_begins() {
     let train = random(24);
-    let partition = Partition::new(vec![(0..24).collect()], 24).unwrap();
+    let shard: Vec<u32> = (0..24).collect();
     let stop = AtomicBool::new(true);
-    let shares = Shares::new(&[vec![0]], &partition);
-    let found = of_logistic(&shares, &train, 1e-3, &stop);
+    let shares = shares(&[vec![0]], &[&shard]);
+    let found = logistic_degree(&shares, &train.labelled(), 1e-3, &stop);
     // The loss of a model of zeros is ln 3 both for the client and for all.
     assert!(found.degree.abs() < 1e-12, "{}", found.degree);
-    let least = of_logistic(&shares, &train, 1e-3, &RUNNING);
+    let least = logistic_degree(&shares, &train.labelled(), 1e-3, &RUNNING);
     assert!(found.error.unwrap() > 1e-3 && least.error.unwrap() <= 1e-6);
 }
 
@@ -224,13 +246,9 @@ fn a_search_that_is_called_off_ends_where_it_begins() {
 fn a_search_that_ends_early_says_how_far_it_may_be_off() {
     // Weights hardly decay: the gradient would have to be smaller than rounding lets it.
     let train = random(24);
-    let partition = Partition::new(vec![(0..24).collect()], 24).unwrap();
-    let found = of_logistic(
-        &Shares::new(&[vec![0]], &partition),
-        &train,
-        1e-30,
-        &RUNNING,
-    );
+    let shard: Vec<u32> = (0..24).collect();
+    let shares = shares(&[vec![0]], &[&shard]);
+    let found = logistic_degree(&shares, &train.labelled(), 1e-30, &RUNNING);
     let error = found.error.unwrap();
     assert!(error > 1e-6 && error <= 3.0_f64.ln(), "{error}");
 }
