@@ -1,7 +1,7 @@
 //! SCAFFOLD: federated averaging with control variates.
 
 use crate::absent::Absent;
-use crate::fedavg::ONE_SERVER;
+use crate::methods::fedavg::ONE_SERVER;
 use crate::participation::{Participation, Weighting, alive, down, up};
 use crate::reach::Reach;
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, Rows, Setting};

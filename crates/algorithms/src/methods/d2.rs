@@ -1,7 +1,7 @@
 //! D² and exact diffusion: decentralized SGD that corrects for the difference of the clients' losses.
 
 use crate::absent::Absent;
-use crate::gradient_tracking::one_plain_step;
+use crate::methods::gradient_tracking::one_plain_step;
 use crate::round::{Algorithm, OverlayUse, Round, RowKind, Rows, Setting};
 use crate::training::{Training, method_config};
 use crate::velocity::is_idle;

@@ -1,8 +1,8 @@
 //! How many messages a round of random walks is expected to cause.
 
+use super::Dfedrw;
+use super::walk::{Aggregators, Source, WalkRows};
 use crate::aggregation::messages_to;
-use crate::dfedrw::Dfedrw;
-use crate::walk::{Aggregators, Source, WalkRows};
 use meshfold_topology::Overlay;
 
 /// Up to this many nodes the edges of a complete overlay are summed up one by one; above, their sum is known.

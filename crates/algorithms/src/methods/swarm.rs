@@ -1,6 +1,6 @@
 //! Swarm learning: federated averaging without a fixed server.
 
-use crate::fedavg::ONE_SERVER;
+use crate::methods::fedavg::ONE_SERVER;
 use crate::participation::{Participation, Weighting, down, up};
 use crate::reach::Reach;
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, Rows, Setting};

@@ -1,6 +1,6 @@
 //! Hierarchical federated averaging: edge servers beneath one root.
 
-use crate::fedavg::ONE_SERVER;
+use crate::methods::fedavg::ONE_SERVER;
 use crate::participation::Weighting;
 use crate::reach::Reach;
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, Rows, Setting};

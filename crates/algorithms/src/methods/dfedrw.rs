@@ -1,14 +1,20 @@
 //! Decentralized federated averaging via random walk, whole or quantised.
 
+mod aggregation;
+mod forecast;
+mod walk;
+
+pub use walk::{Aggregators, Restart, Source, WalkRows};
+
 use crate::quantise::{Aggregate, Quantise};
 use crate::reach::Reach;
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting};
 use crate::stragglers::{Fate, Policy};
 use crate::training::{Pace, Training, method_config};
-use crate::walk::{Aggregators, Restart, Source, WalkRows, next_client, starts};
 use crate::{AlgorithmError, Configured, Lagging};
 use meshfold_engine::{Amount, LearningRate, Per, Progress, RowWork, Stack, Velocity};
 use meshfold_topology::{Overlay, OverlaySummary};
+use walk::{next_client, starts};
 
 method_config! {
     /// Parameters of [`Method::Dfedrw`](crate::Method::Dfedrw).

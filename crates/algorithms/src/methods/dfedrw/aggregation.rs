@@ -1,11 +1,11 @@
 //! What clients, or walkers, average after a round of random walks.
 
+use super::walk::Source;
+use super::{Running, Walks};
 use crate::AlgorithmError;
 use crate::aggregation::{aggregation_stream, messages_of, subset, weighted_means};
-use crate::dfedrw::{Running, Walks};
 use crate::quantise::Heard;
 use crate::round::Round;
-use crate::walk::Source;
 use meshfold_engine::{Mixing, Stack};
 
 impl Running {

@@ -1,6 +1,6 @@
 //! Federated averaging with a pull towards the server's model.
 
-use crate::fedavg::{ONE_SERVER, Running};
+use crate::methods::fedavg::{ONE_SERVER, Running};
 use crate::participation::{Participation, Weighting};
 use crate::reach::Reach;
 use crate::round::{Algorithm, Forecast, OverlayUse, Rows, Setting};

@@ -1,6 +1,6 @@
 //! Decentralized SGD with quasi-global momentum.
 
-use crate::gradient_tracking::one_plain_step;
+use crate::methods::gradient_tracking::one_plain_step;
 use crate::round::{Algorithm, OverlayUse, Round, RowKind, Rows, Setting};
 use crate::training::{Training, method_config};
 use crate::velocity::is_idle;
