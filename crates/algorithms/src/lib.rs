@@ -4,13 +4,13 @@
 //! [`Algorithm::round`] advances all models by one communication round and reports the [`Traffic`] it would cause.
 //! Adding a method is one file and one line in each of the three places below.
 
-mod absent;
 mod aggregation;
 mod error;
+mod message_scope;
 mod methods;
 mod participation;
+mod presence;
 mod quantise;
-mod reach;
 mod round;
 mod servers;
 mod stragglers;
@@ -20,6 +20,7 @@ mod velocity;
 
 pub use aggregation::PartialAggregation;
 pub use error::AlgorithmError;
+pub use message_scope::{MessageScope, Pair};
 pub use methods::{
     Aggregators, Alone, Centralised, D2, DCliques, Decefl, Dfedavg, Dfedavgm, Dfedrw, Dsgd,
     ExactDiffusion, Fedavg, Fedprox, GradientTracking, GradientWeight, Hierfavg, Method, OnePeer,
@@ -27,19 +28,18 @@ pub use methods::{
 };
 pub use participation::{Participation, Weighting};
 pub use quantise::{Aggregate, Quantise};
-pub use reach::{Pair, Reach};
 pub use round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting};
 pub use servers::{Assign, PerServer, Servers};
-pub use stragglers::{Fate, Lag, PartialWork, Policy, Stragglers, Work};
+pub use stragglers::{Completion, PartialWork, Policy, StragglerContext, Stragglers, Work};
 pub use traffic::{Exchange, Message, Phase, Traffic};
 pub use training::{BatchSetting, Local, Training};
 
 use meshfold_topology::{Overlay, OverlaySummary, Weights};
-use training::Pace;
+use training::StepsPerRound;
 
 /// What stragglers are a share of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lagging {
+pub enum StragglerUnit {
     /// The clients alive, each of which trains its own row.
     Clients,
     /// Those that the method draws for a round.
@@ -95,8 +95,8 @@ pub(crate) trait Configured {
         None
     }
     /// What stragglers are a share of.
-    fn lagging(&self) -> Lagging {
-        Lagging::Clients
+    fn lagging(&self) -> StragglerUnit {
+        StragglerUnit::Clients
     }
     /// Whether a client has to hear from all who hear from it.
     fn needs_mutual_exchange(&self) -> bool {
@@ -108,8 +108,8 @@ pub(crate) trait Configured {
     }
     /// Between which nodes its messages may go in `rounds` rounds, `undisturbed` if nobody fails or falls behind in them:
     /// along the overlay unless the method says otherwise.
-    fn reach(&self, _setting: &Setting, _rounds: usize, _undisturbed: bool) -> Reach {
-        Reach::Neighbours
+    fn reach(&self, _setting: &Setting, _rounds: usize, _undisturbed: bool) -> MessageScope {
+        MessageScope::Neighbours
     }
     /// The weights that the method has in place of those of a configuration, if it has any: what a plan tells of an
     /// overlay is told of them.
@@ -129,8 +129,8 @@ pub(crate) trait Configured {
         }
     }
     /// How far a model comes in a round that it takes part in.
-    fn pace(&self, setting: &Setting) -> Pace {
-        self.training().pace(setting)
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training().steps_per_round(setting)
     }
     /// Builds the running method.
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm>;

@@ -42,7 +42,7 @@ use crate::error::AlgorithmError;
 use crate::round::{Algorithm, Forecast, OverlayUse, Rows, Setting};
 use crate::stragglers::Policy;
 use crate::training::Training;
-use crate::{Configured, Lagging, Reach};
+use crate::{Configured, MessageScope, StragglerUnit};
 use meshfold_engine::Progress;
 use meshfold_topology::{Overlay, OverlaySummary, Weights};
 use serde::{Deserialize, Serialize};
@@ -191,7 +191,7 @@ impl Method {
     }
 
     /// What stragglers are a share of.
-    pub fn lagging(&self) -> Lagging {
+    pub fn lagging(&self) -> StragglerUnit {
         self.configured().1.lagging()
     }
 
@@ -206,7 +206,7 @@ impl Method {
     }
 
     /// Between which nodes its messages may go in `rounds` rounds; `undisturbed` if nobody fails or falls behind in them.
-    pub fn reach(&self, setting: &Setting, rounds: usize, undisturbed: bool) -> Reach {
+    pub fn reach(&self, setting: &Setting, rounds: usize, undisturbed: bool) -> MessageScope {
         self.configured().1.reach(setting, rounds, undisturbed)
     }
 
@@ -223,7 +223,7 @@ impl Method {
     /// Where a learning rate stands after `rounds` rounds, for a model that took part in all of them: the steps and epochs
     /// that were due, in the mean over all clients.
     pub fn progress_after(&self, rounds: usize, setting: &Setting) -> Progress {
-        let pace = self.configured().1.pace(setting);
+        let pace = self.configured().1.steps_per_round(setting);
         let due = |in_a_round: f64| [(rounds as f64 * in_a_round) as u64, 0];
         Progress {
             rounds: rounds as u64,

@@ -1,7 +1,7 @@
 //! What a method is given each round, and what it must be able to do.
 
 use crate::error::AlgorithmError;
-use crate::stragglers::{Fate, Lag, Work};
+use crate::stragglers::{Completion, StragglerContext, Work};
 use crate::traffic::{Message, Traffic};
 use crate::training::Training;
 use meshfold_engine::{Amount, Learner, LocalWork, Mixing, RowWork, Stack};
@@ -109,7 +109,7 @@ pub struct Round<'a> {
     /// Which clients never come back, `[N]`.
     pub gone: &'a [bool],
     /// Who falls behind, if anyone does.
-    pub lag: Option<Lag<'a>>,
+    pub straggler_context: Option<StragglerContext<'a>>,
     /// Seed of the run.
     pub seed: u64,
     /// Where the round's messages are counted.
@@ -162,7 +162,7 @@ impl Round<'_> {
 
     /// `rows` without what stragglers do not manage to do.
     pub(crate) fn in_time(&self, mut rows: Vec<RowWork>, training: &Training) -> Vec<RowWork> {
-        let Some(lag) = &self.lag else {
+        let Some(straggler_context) = &self.straggler_context else {
             return rows;
         };
         let busy: Vec<usize> = (0..rows.len())
@@ -176,8 +176,8 @@ impl Round<'_> {
                 steps: self.learner.steps_of(&rows[*row], &training.sgd),
             })
             .collect();
-        for (row, fate) in busy.into_iter().zip(lag.fates(&work)) {
-            rows[row].amount = fate.of(rows[row].amount);
+        for (row, completion) in busy.into_iter().zip(straggler_context.completions(&work)) {
+            rows[row].amount = completion.of(rows[row].amount);
         }
         rows
     }
@@ -194,9 +194,14 @@ impl Round<'_> {
     }
 
     /// What becomes of walks of `whole` visits that begin at `starts`.
-    pub(crate) fn walk_fates(&self, starts: &[u32], whole: u32, training: &Training) -> Vec<Fate> {
-        let Some(lag) = &self.lag else {
-            return vec![Fate::InTime; starts.len()];
+    pub(crate) fn walk_completions(
+        &self,
+        starts: &[u32],
+        whole: u32,
+        training: &Training,
+    ) -> Vec<Completion> {
+        let Some(straggler_context) = &self.straggler_context else {
+            return vec![Completion::InTime; starts.len()];
         };
         let work: Vec<Work> = starts
             .iter()
@@ -212,7 +217,7 @@ impl Round<'_> {
                 }
             })
             .collect();
-        lag.fates(&work)
+        straggler_context.completions(&work)
     }
 
     /// Local work in this round.

@@ -99,7 +99,7 @@ pub struct Training {
 
 /// How far a model comes in one round.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Pace {
+pub(crate) struct StepsPerRound {
     pub(crate) steps: f64,
     pub(crate) epochs: f64,
 }
@@ -161,7 +161,7 @@ impl Training {
     }
 
     /// Local steps and epochs of a client in one round, in the mean over all clients.
-    pub(crate) fn pace(&self, setting: &crate::Setting) -> Pace {
+    pub(crate) fn steps_per_round(&self, setting: &crate::Setting) -> StepsPerRound {
         let clients = setting.clients.max(1) as f64;
         let steps = self.steps_of_all(setting) / clients;
         let in_an_epoch = |shard: &usize| f64::from(self.sgd.steps_on(Amount::Epochs(1), *shard));
@@ -172,7 +172,7 @@ impl Training {
                 steps * clients / all.max(1.0)
             }
         };
-        Pace { steps, epochs }
+        StepsPerRound { steps, epochs }
     }
 
     /// Local steps of a client with `shard` examples in one round.
@@ -235,7 +235,7 @@ macro_rules! method_config {
         }
 
         impl $name {
-            fn shared(&self) -> $crate::training::Training {
+            fn training_keys(&self) -> $crate::training::Training {
                 $crate::training::Training {
                     local: self.local,
                     sgd: meshfold_engine::Sgd {

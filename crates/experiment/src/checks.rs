@@ -1,6 +1,6 @@
 //! Checks of the values of a run that need neither its examples nor its overlay.
 
-use meshfold_algorithms::{AlgorithmError, Lagging, OverlayUse, Policy};
+use meshfold_algorithms::{AlgorithmError, OverlayUse, Policy, StragglerUnit};
 use meshfold_engine::{Amount, Model};
 use meshfold_topology::{Outside, Repair, Topology, TopologyError, Weights};
 
@@ -140,11 +140,11 @@ fn stragglers(run: &Resolved<'_>) -> Result<(), ConfigError> {
     let policy = stragglers.policy.unwrap_or(method.policy());
     let partial = policy == Policy::Partial;
     let needed = match method.lagging() {
-        Lagging::Walks if !partial => "`partial`: walks that are cut short count",
-        Lagging::Participants if policy == Policy::Receive => {
+        StragglerUnit::Walks if !partial => "`partial`: walks that are cut short count",
+        StragglerUnit::Participants if policy == Policy::Receive => {
             "`isolate` or `partial`: participants receive the model that they start from"
         }
-        Lagging::Clients | Lagging::Participants
+        StragglerUnit::Clients | StragglerUnit::Participants
             if partial && method.training().local.count() < 2 =>
         {
             "`isolate`: a client with a single epoch or step has no part of it to do"

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use meshfold_algorithms::{Lag, Lagging, OverlayUse, Policy, RowKind, Training, Work};
+use meshfold_algorithms::{
+    OverlayUse, Policy, RowKind, StragglerContext, StragglerUnit, Training, Work,
+};
 use meshfold_engine::{Amount, Key, Learner, Mixing, Purpose, RowWork, stream};
 use meshfold_topology::{
     Broken, Failures, MixingMatrix, Outside, Overlay, Repair, Topology, TopologyError, Weights,
@@ -109,20 +111,22 @@ impl<'a> Connections<'a> {
         Ok(cliques.and_then(|cliques| cliques.skew))
     }
 
-    /// The links of `round`; `lag` drops stragglers from those of methods in which every client trains its own row.
+    /// The links of `round`; `straggler_context` drops stragglers from those of methods in which every client trains its own row.
     ///
     /// # Errors
     /// [`TopologyError`] if a schedule's overlay cannot be drawn.
     pub(crate) fn in_round(
         &mut self,
         round: usize,
-        lag: Option<&Lag<'_>>,
+        straggler_context: Option<&StragglerContext<'_>>,
         learner: &Learner,
         training: &Training,
     ) -> Result<&Links, TopologyError> {
         self.update(round)?;
-        self.without_stragglers = match lag {
-            Some(lag) if lag.policy != Policy::Partial => self.drop(lag, learner, training)?,
+        self.without_stragglers = match straggler_context {
+            Some(straggler_context) if straggler_context.policy != Policy::Partial => {
+                self.drop(straggler_context, learner, training)?
+            }
             _ => None,
         };
         let usual = self.links.as_ref().map(|(_, links)| links);
@@ -271,7 +275,7 @@ impl<'a> Connections<'a> {
     /// The links of the round without its stragglers; `None` if nobody falls behind.
     fn drop(
         &self,
-        lag: &Lag<'_>,
+        straggler_context: &StragglerContext<'_>,
         learner: &Learner,
         training: &Training,
     ) -> Result<Option<Links>, TopologyError> {
@@ -298,10 +302,10 @@ impl<'a> Connections<'a> {
                 ),
             })
             .collect();
-        let fates = lag.fates(&work);
+        let completions = straggler_context.completions(&work);
         let mut working = links.working.clone();
-        for (client, fate) in busy.iter().zip(fates) {
-            working[*client as usize] = fate.of(amount) != Amount::Idle;
+        for (client, completion) in busy.iter().zip(completions) {
+            working[*client as usize] = completion.of(amount) != Amount::Idle;
         }
         if working == links.working {
             return Ok(None);
@@ -311,7 +315,8 @@ impl<'a> Connections<'a> {
             .zip(&links.working)
             .map(|(now, before)| *now || !before)
             .collect();
-        self.without(links, working, &in_time, lag.policy).map(Some)
+        self.without(links, working, &in_time, straggler_context.policy)
+            .map(Some)
     }
 
     /// `links` without the messages of clients that are not `in_time`.
@@ -366,6 +371,6 @@ fn edges_alone(failures: &Failures) -> Failures {
 }
 
 /// Whether the course, and not the method, drops the stragglers.
-pub(crate) fn drops_rows(lagging: Lagging, kind: RowKind) -> bool {
-    lagging == Lagging::Clients && kind == RowKind::Client
+pub(crate) fn drops_rows(lagging: StragglerUnit, kind: RowKind) -> bool {
+    lagging == StragglerUnit::Clients && kind == RowKind::Client
 }

@@ -5,7 +5,9 @@ mod resuming;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use meshfold_algorithms::{Algorithm, Lag, Method, Phase, Round, RowKind, Setting, Traffic};
+use meshfold_algorithms::{
+    Algorithm, Method, Phase, Round, RowKind, Setting, StragglerContext, Traffic,
+};
 use meshfold_data::Splits;
 use meshfold_engine::{Device, Learner, LearningRate, Schedule, Stack};
 
@@ -120,20 +122,23 @@ impl<'a> Course<'a> {
     fn carry_out(&mut self) -> Result<(), RunError> {
         let (config, number) = (&self.plan.config, self.round + 1);
         let (method, training) = (&config.algorithm, config.algorithm.training());
-        let lag = config.stragglers.as_ref().map(|stragglers| Lag {
-            stragglers,
-            policy: stragglers.policy.unwrap_or(method.policy()),
-            steps_in_time: self.steps_in_time.as_deref(),
-            seed: config.seed,
-            round: number,
-        });
+        let straggler_context = config
+            .stragglers
+            .as_ref()
+            .map(|stragglers| StragglerContext {
+                stragglers,
+                policy: stragglers.policy.unwrap_or(method.policy()),
+                steps_in_time: self.steps_in_time.as_deref(),
+                seed: config.seed,
+                round: number,
+            });
         let kind = self.algorithm.rows().kind;
         if self.judge.is_due(number) {
             self.practice
                 .before_round(&self.learner, &self.models, kind)?;
         }
         let by_course = drops_rows(method.lagging(), kind);
-        let dropping = lag.as_ref().filter(|_| by_course);
+        let dropping = straggler_context.as_ref().filter(|_| by_course);
         let links = self
             .connections
             .in_round(number, dropping, &self.learner, &training)?;
@@ -146,7 +151,9 @@ impl<'a> Course<'a> {
             mixing: links.mixing.as_ref(),
             alive: &links.working,
             gone: &links.gone,
-            lag: lag.filter(|lag| !by_course || lag.policy == meshfold_algorithms::Policy::Partial),
+            straggler_context: straggler_context.filter(|straggler_context| {
+                !by_course || straggler_context.policy == meshfold_algorithms::Policy::Partial
+            }),
             seed: config.seed,
             traffic: &mut self.traffic,
         };

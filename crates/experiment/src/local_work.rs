@@ -1,6 +1,6 @@
 //! Whether the local work of clients can be counted, and whether they can do it in time.
 
-use meshfold_algorithms::{Lagging, Policy};
+use meshfold_algorithms::{Policy, StragglerUnit};
 use meshfold_engine::Amount;
 
 use crate::error::ConfigError;
@@ -44,7 +44,7 @@ pub(crate) fn deadline(
     if in_time.iter().all(|steps| *steps == u32::MAX) {
         return Some("no client ever misses the deadline: local steps take no time".to_owned());
     }
-    if config.algorithm.lagging() == Lagging::Walks {
+    if config.algorithm.lagging() == StragglerUnit::Walks {
         return None;
     }
     let training = config.algorithm.training();

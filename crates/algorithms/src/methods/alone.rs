@@ -22,7 +22,7 @@ struct Running {
 
 impl Configured for Alone {
     fn training(&self) -> Training {
-        self.shared()
+        self.training_keys()
     }
 
     fn overlay_use(&self) -> OverlayUse {
@@ -35,7 +35,7 @@ impl Configured for Alone {
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
         Box::new(Running {
-            training: self.shared(),
+            training: self.training_keys(),
             clients: setting.clients,
             velocity: KeptVelocity::default(),
         })

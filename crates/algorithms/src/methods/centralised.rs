@@ -31,7 +31,7 @@ const ONE: Rows = Rows {
 
 impl Configured for Centralised {
     fn training(&self) -> Training {
-        self.shared()
+        self.training_keys()
     }
 
     fn overlay_use(&self) -> OverlayUse {
@@ -52,14 +52,14 @@ impl Configured for Centralised {
 
     fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
         Forecast {
-            local_steps: f64::from(self.shared().steps_on(setting.examples())),
+            local_steps: f64::from(self.training_keys().steps_on(setting.examples())),
             bytes: 0,
         }
     }
 
     fn build(&self, _setting: &Setting) -> Box<dyn Algorithm> {
         Box::new(Running {
-            training: self.shared(),
+            training: self.training_keys(),
             velocity: KeptVelocity::default(),
         })
     }

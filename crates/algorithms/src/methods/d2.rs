@@ -1,7 +1,7 @@
 //! D² and exact diffusion: decentralized SGD that corrects for the difference of the clients' losses.
 
-use crate::absent::Absent;
 use crate::methods::gradient_tracking::one_plain_step;
+use crate::presence::PresenceTracker;
 use crate::round::{Algorithm, OverlayUse, Round, RowKind, Rows, Setting};
 use crate::training::{Training, method_config};
 use crate::velocity::is_idle;
@@ -42,7 +42,7 @@ struct Running {
     setting: Setting,
     /// `ψ^t`, `[N, P]`.
     adapted: Option<Stack>,
-    gone: Absent,
+    gone: PresenceTracker,
 }
 
 impl Running {
@@ -52,7 +52,7 @@ impl Running {
             halved,
             setting: setting.clone(),
             adapted: None,
-            gone: Absent::nobody(setting.clients),
+            gone: PresenceTracker::nobody(setting.clients),
         })
     }
 }
@@ -64,7 +64,7 @@ fn diverges_at(lambda_n: f64) -> bool {
 
 impl Configured for D2 {
     fn training(&self) -> Training {
-        self.shared()
+        self.training_keys()
     }
 
     fn check_own(&self) -> Result<(), AlgorithmError> {
@@ -119,13 +119,13 @@ impl Configured for D2 {
     }
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        Running::boxed(self.shared(), false, setting)
+        Running::boxed(self.training_keys(), false, setting)
     }
 }
 
 impl Configured for ExactDiffusion {
     fn training(&self) -> Training {
-        self.shared()
+        self.training_keys()
     }
 
     fn check_own(&self) -> Result<(), AlgorithmError> {
@@ -145,7 +145,7 @@ impl Configured for ExactDiffusion {
     }
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        Running::boxed(self.shared(), true, setting)
+        Running::boxed(self.training_keys(), true, setting)
     }
 }
 

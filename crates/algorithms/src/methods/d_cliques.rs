@@ -40,7 +40,7 @@ struct Running {
 
 impl Configured for DCliques {
     fn training(&self) -> Training {
-        self.shared()
+        self.training_keys()
     }
 
     fn check_own(&self) -> Result<(), AlgorithmError> {
@@ -97,7 +97,7 @@ impl Configured for DCliques {
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
         Box::new(Running {
-            training: self.shared(),
+            training: self.training_keys(),
             clique_averaging: self.clique_averaging,
             setting: setting.clone(),
             velocity: KeptVelocity::default(),

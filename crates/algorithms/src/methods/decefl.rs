@@ -50,7 +50,7 @@ struct Running {
 
 impl Configured for Decefl {
     fn training(&self) -> Training {
-        self.shared()
+        self.training_keys()
     }
 
     fn check_own(&self) -> Result<(), AlgorithmError> {
@@ -90,7 +90,7 @@ impl Configured for Decefl {
             GradientWeight::Examples => self.mu * *shard as f32 / all,
         };
         Box::new(Running {
-            training: self.shared(),
+            training: self.training_keys(),
             step_sizes: setting.shard_sizes.iter().map(step_size).collect(),
             model_bytes: setting.model_bytes(),
         })

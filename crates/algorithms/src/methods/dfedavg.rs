@@ -111,7 +111,7 @@ macro_rules! configured {
 
         impl Configured for $name {
             fn training(&self) -> Training {
-                self.shared()
+                self.training_keys()
             }
 
             fn check_own(&self) -> Result<(), AlgorithmError> {
@@ -129,11 +129,12 @@ macro_rules! configured {
             }
 
             fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
-                self.exchange().forecast(&self.shared(), setting, overlay)
+                self.exchange()
+                    .forecast(&self.training_keys(), setting, overlay)
             }
 
             fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-                self.exchange().build(self.shared(), setting)
+                self.exchange().build(self.training_keys(), setting)
             }
         }
     };

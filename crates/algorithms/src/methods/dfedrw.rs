@@ -6,12 +6,12 @@ mod walk;
 
 pub use walk::{Aggregators, Restart, Source, WalkRows};
 
+use crate::message_scope::MessageScope;
 use crate::quantise::{Aggregate, Quantise};
-use crate::reach::Reach;
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting};
-use crate::stragglers::{Fate, Policy};
-use crate::training::{Pace, Training, method_config};
-use crate::{AlgorithmError, Configured, Lagging};
+use crate::stragglers::{Completion, Policy};
+use crate::training::{StepsPerRound, Training, method_config};
+use crate::{AlgorithmError, Configured, StragglerUnit};
 use meshfold_engine::{Amount, LearningRate, Per, Progress, RowWork, Stack, Velocity};
 use meshfold_topology::{Overlay, OverlaySummary};
 use walk::{next_client, starts};
@@ -114,14 +114,14 @@ impl Next {
 
 impl Configured for Dfedrw {
     fn training(&self) -> Training {
-        let mut training = self.shared();
+        let mut training = self.training_keys();
         training.sgd.learning_rate = self.learning_rate.clone().with_epochs_due(self.hops, 0);
         training
     }
 
-    fn pace(&self, setting: &Setting) -> Pace {
-        Pace {
-            steps: f64::from(self.hops) * self.shared().pace(setting).steps,
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        StepsPerRound {
+            steps: f64::from(self.hops) * self.training_keys().steps_per_round(setting).steps,
             epochs: f64::from(self.hops), // a visit counts as one
         }
     }
@@ -200,19 +200,19 @@ impl Configured for Dfedrw {
         }
     }
 
-    fn lagging(&self) -> Lagging {
-        Lagging::Walks
+    fn lagging(&self) -> StragglerUnit {
+        StragglerUnit::Walks
     }
 
     fn policy(&self) -> Policy {
         Policy::Partial
     }
 
-    fn reach(&self, _setting: &Setting, _rounds: usize, _undisturbed: bool) -> Reach {
+    fn reach(&self, _setting: &Setting, _rounds: usize, _undisturbed: bool) -> MessageScope {
         // Walk ends and whoever else averages hear from clients that need not be their neighbours.
         match self.rows == WalkRows::Walkers || self.from != Source::Neighbours {
-            true => Reach::AnyTwo,
-            false => Reach::Neighbours,
+            true => MessageScope::AnyTwo,
+            false => MessageScope::Neighbours,
         }
     }
 
@@ -244,7 +244,7 @@ impl Configured for Dfedrw {
         let clients = setting.clients.max(1) as f64;
         let messages = overlay.map_or(0.0, |overlay| self.messages(overlay));
         Forecast {
-            local_steps: visits * self.shared().steps_of_all(setting) / clients,
+            local_steps: visits * self.training_keys().steps_of_all(setting) / clients,
             bytes: (messages * self.message_bytes(setting) as f64).round() as u64,
         }
     }
@@ -252,7 +252,7 @@ impl Configured for Dfedrw {
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
         Box::new(Running {
             config: self.clone(),
-            training: self.shared(),
+            training: self.training_keys(),
             setting: setting.clone(),
             at: Vec::new(),
         })
@@ -292,7 +292,7 @@ impl Running {
     /// Lines 3-9: all walks of a round.
     fn walk(&self, models: &Stack, round: &mut Round<'_>) -> Result<Walks, AlgorithmError> {
         let at = starts(self.config.restart, &self.at, self.config.walkers, round); // line 3
-        let fates = round.walk_fates(&at, self.config.hops, &self.training);
+        let completions = round.walk_completions(&at, self.config.hops, &self.training);
         let (walking, last) = match self.config.rows {
             WalkRows::Clients => (models.gather(&at)?, Some(models.duplicate())),
             WalkRows::Walkers => {
@@ -307,23 +307,23 @@ impl Running {
             visited: Vec::new(),
         };
         for visit in 1..=self.config.hops {
-            let goes_on = |fate: &Fate| match fate {
-                Fate::InTime => true,
-                Fate::Cut(visits) => visit <= *visits,
-                Fate::Dropped => false,
+            let goes_on = |completion: &Completion| match completion {
+                Completion::InTime => true,
+                Completion::Cut(visits) => visit <= *visits,
+                Completion::Dropped => false,
             };
-            let walking: Vec<bool> = fates.iter().map(goes_on).collect();
+            let walking: Vec<bool> = completions.iter().map(goes_on).collect();
             if !walking.contains(&true) {
                 break;
             }
             let before = self.config.quantise.map(|_| walks.models.duplicate());
             self.visit(&mut walks, &walking, round, visit)?; // lines 6-7
-            let next: Vec<Next> = fates
+            let next: Vec<Next> = completions
                 .iter()
-                .map(|fate| match fate {
-                    Fate::InTime => Next::after(visit, self.config.hops),
-                    Fate::Cut(visits) => Next::after(visit, *visits),
-                    Fate::Dropped => Next::Rests,
+                .map(|completion| match completion {
+                    Completion::InTime => Next::after(visit, self.config.hops),
+                    Completion::Cut(visits) => Next::after(visit, *visits),
+                    Completion::Dropped => Next::Rests,
                 })
                 .collect();
             self.hop(&mut walks, &next, before.as_ref(), round, visit)?;

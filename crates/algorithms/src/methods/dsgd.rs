@@ -57,7 +57,7 @@ impl Running {
 
 impl Configured for Dsgd {
     fn training(&self) -> Training {
-        self.shared()
+        self.training_keys()
     }
 
     fn check_own(&self) -> Result<(), AlgorithmError> {
@@ -87,14 +87,14 @@ impl Configured for Dsgd {
             None => messages_over(overlay) as f64,
         });
         Forecast {
-            local_steps: self.shared().steps_of_all(setting),
+            local_steps: self.training_keys().steps_of_all(setting),
             bytes: (messages * setting.model_bytes() as f64).round() as u64,
         }
     }
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
         Box::new(Running {
-            training: self.shared(),
+            training: self.training_keys(),
             order: self.order,
             aggregation: self.aggregation,
             setting: setting.clone(),

@@ -1,10 +1,10 @@
 //! Federated averaging with one server.
 
+use crate::message_scope::MessageScope;
 use crate::participation::{Participation, Weighting, down, up};
-use crate::reach::Reach;
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting};
 use crate::training::{Training, method_config};
-use crate::{AlgorithmError, Configured, Lagging};
+use crate::{AlgorithmError, Configured, StragglerUnit};
 use meshfold_engine::{Anchor, Mixing, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
 
@@ -43,7 +43,7 @@ pub(crate) struct Running {
 
 impl Configured for Fedavg {
     fn training(&self) -> Training {
-        self.shared()
+        self.training_keys()
     }
 
     fn check_own(&self) -> Result<(), AlgorithmError> {
@@ -58,12 +58,12 @@ impl Configured for Fedavg {
         OverlayUse::Refused
     }
 
-    fn lagging(&self) -> Lagging {
-        Lagging::Participants
+    fn lagging(&self) -> StragglerUnit {
+        StragglerUnit::Participants
     }
 
-    fn reach(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> Reach {
-        Reach::of_one_server(setting.clients)
+    fn reach(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> MessageScope {
+        MessageScope::of_one_server(setting.clients)
     }
 
     fn rows(&self, _clients: usize) -> Rows {
@@ -75,12 +75,13 @@ impl Configured for Fedavg {
     }
 
     fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
-        self.participation.forecast(&self.shared(), setting, 2)
+        self.participation
+            .forecast(&self.training_keys(), setting, 2)
     }
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
         Box::new(Running {
-            training: self.shared(),
+            training: self.training_keys(),
             participation: self.participation,
             weighting: self.weighting,
             mu: 0.0,

@@ -1,11 +1,11 @@
 //! Federated averaging with a pull towards the server's model.
 
+use crate::message_scope::MessageScope;
 use crate::methods::fedavg::{ONE_SERVER, Running};
 use crate::participation::{Participation, Weighting};
-use crate::reach::Reach;
 use crate::round::{Algorithm, Forecast, OverlayUse, Rows, Setting};
 use crate::training::{Training, method_config};
-use crate::{AlgorithmError, Configured, Lagging};
+use crate::{AlgorithmError, Configured, StragglerUnit};
 use meshfold_topology::Overlay;
 
 method_config! {
@@ -31,7 +31,7 @@ method_config! {
 
 impl Configured for Fedprox {
     fn training(&self) -> Training {
-        self.shared()
+        self.training_keys()
     }
 
     fn check_own(&self) -> Result<(), AlgorithmError> {
@@ -53,12 +53,12 @@ impl Configured for Fedprox {
         OverlayUse::Refused
     }
 
-    fn lagging(&self) -> Lagging {
-        Lagging::Participants
+    fn lagging(&self) -> StragglerUnit {
+        StragglerUnit::Participants
     }
 
-    fn reach(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> Reach {
-        Reach::of_one_server(setting.clients)
+    fn reach(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> MessageScope {
+        MessageScope::of_one_server(setting.clients)
     }
 
     fn rows(&self, _clients: usize) -> Rows {
@@ -70,12 +70,13 @@ impl Configured for Fedprox {
     }
 
     fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
-        self.participation.forecast(&self.shared(), setting, 2)
+        self.participation
+            .forecast(&self.training_keys(), setting, 2)
     }
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
         Box::new(Running {
-            training: self.shared(),
+            training: self.training_keys(),
             participation: self.participation,
             weighting: self.weighting,
             mu: self.mu,

@@ -1,6 +1,6 @@
 //! Gradient tracking: every client follows an estimate of the mean gradient.
 
-use crate::absent::Absent;
+use crate::presence::PresenceTracker;
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting, messages_over};
 use crate::training::{Local, Training, method_config};
 use crate::velocity::{decayed_gradients, is_idle};
@@ -33,12 +33,12 @@ struct Running {
     tracker: Option<Stack>,
     /// `g` of the round before, `[N, P]`.
     gradient: Option<Stack>,
-    gone: Absent,
+    gone: PresenceTracker,
 }
 
 impl Configured for GradientTracking {
     fn training(&self) -> Training {
-        self.shared()
+        self.training_keys()
     }
 
     fn check_own(&self) -> Result<(), AlgorithmError> {
@@ -67,11 +67,11 @@ impl Configured for GradientTracking {
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
         Box::new(Running {
-            training: self.shared(),
+            training: self.training_keys(),
             setting: setting.clone(),
             tracker: None,
             gradient: None,
-            gone: Absent::nobody(setting.clients),
+            gone: PresenceTracker::nobody(setting.clients),
         })
     }
 }

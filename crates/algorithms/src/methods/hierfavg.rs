@@ -1,13 +1,13 @@
 //! Hierarchical federated averaging: edge servers beneath one root.
 
+use crate::message_scope::MessageScope;
 use crate::methods::fedavg::ONE_SERVER;
 use crate::participation::Weighting;
-use crate::reach::Reach;
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, Rows, Setting};
 use crate::servers::{PerServer, Servers};
 use crate::traffic::Message;
-use crate::training::{Local, Pace, Training, method_config};
-use crate::{AlgorithmError, Configured, Lagging};
+use crate::training::{Local, StepsPerRound, Training, method_config};
+use crate::{AlgorithmError, Configured, StragglerUnit};
 use meshfold_engine::{Mixing, RowWork, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
 
@@ -48,7 +48,7 @@ struct Running {
 
 impl Configured for Hierfavg {
     fn training(&self) -> Training {
-        let mut training = self.shared();
+        let mut training = self.training_keys();
         if let Local::Epochs(epochs) = self.local {
             let rate = training.sgd.learning_rate;
             training.sgd.learning_rate =
@@ -57,9 +57,9 @@ impl Configured for Hierfavg {
         training
     }
 
-    fn pace(&self, setting: &Setting) -> Pace {
-        let once = self.shared().pace(setting);
-        Pace {
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        let once = self.training_keys().steps_per_round(setting);
+        StepsPerRound {
             steps: f64::from(self.edge_rounds) * once.steps,
             epochs: f64::from(self.edge_rounds) * once.epochs,
         }
@@ -85,17 +85,17 @@ impl Configured for Hierfavg {
         OverlayUse::Refused
     }
 
-    fn lagging(&self) -> Lagging {
-        Lagging::Participants
+    fn lagging(&self) -> StragglerUnit {
+        StragglerUnit::Participants
     }
 
-    fn reach(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> Reach {
+    fn reach(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> MessageScope {
         let (clients, count) = (setting.clients as u32, self.servers.count as u32);
         let root = (clients..clients + count).map(|server| (clients + count, server));
         let groups = (clients..).zip(self.servers.clients(setting));
         let of_group =
             groups.flat_map(|(server, group)| group.into_iter().map(move |c| (server, c)));
-        Reach::Pairs(of_group.chain(root).collect())
+        MessageScope::Pairs(of_group.chain(root).collect())
     }
 
     fn rows(&self, _clients: usize) -> Rows {
@@ -110,7 +110,7 @@ impl Configured for Hierfavg {
     }
 
     fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
-        let training = self.shared();
+        let training = self.training_keys();
         let (mut local_steps, mut slots) = (0.0, 0);
         for group in self.servers.clients(setting) {
             let chosen = self.participation.count(group.len());
@@ -135,7 +135,7 @@ impl Configured for Hierfavg {
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
         Box::new(Running {
-            training: self.shared(),
+            training: self.training_keys(),
             participation: self.participation,
             edge_rounds: self.edge_rounds,
             weighting: self.weighting,

@@ -1,6 +1,6 @@
 //! D-SGD in which every client hears from one other a round.
 
-use crate::reach::Reach;
+use crate::message_scope::MessageScope;
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting};
 use crate::traffic::Message;
 use crate::training::{Training, method_config};
@@ -32,21 +32,21 @@ struct Running {
 
 impl Configured for OnePeer {
     fn training(&self) -> Training {
-        self.shared()
+        self.training_keys()
     }
 
     fn overlay_use(&self) -> OverlayUse {
         OverlayUse::Refused
     }
 
-    fn reach(&self, setting: &Setting, rounds: usize, undisturbed: bool) -> Reach {
+    fn reach(&self, setting: &Setting, rounds: usize, undisturbed: bool) -> MessageScope {
         if !undisturbed {
-            return Reach::AnyTwo;
+            return MessageScope::AnyTwo;
         }
         let clients: Vec<u32> = (0..setting.clients as u32).collect();
         let of_rounds = 1..=rounds.min(Exponential {}.period(clients.len()));
         let messages = of_rounds.flat_map(|round| pairs(&clients, round));
-        Reach::Pairs(messages.map(|(to, from)| (from, to)).collect())
+        MessageScope::Pairs(messages.map(|(to, from)| (from, to)).collect())
     }
 
     fn working_rows(&self, clients: usize) -> usize {
@@ -59,7 +59,7 @@ impl Configured for OnePeer {
 
     fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
         Forecast {
-            local_steps: self.shared().steps_of_all(setting),
+            local_steps: self.training_keys().steps_of_all(setting),
             bytes: pairs(&(0..setting.clients as u32).collect::<Vec<_>>(), 1).len() as u64
                 * setting.model_bytes(),
         }
@@ -67,7 +67,7 @@ impl Configured for OnePeer {
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
         Box::new(Running {
-            training: self.shared(),
+            training: self.training_keys(),
             setting: setting.clone(),
             velocity: KeptVelocity::default(),
         })

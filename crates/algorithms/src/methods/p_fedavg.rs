@@ -5,7 +5,7 @@ use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Settin
 use crate::servers::{PerServer, Servers};
 use crate::traffic::Message;
 use crate::training::{Training, method_config};
-use crate::{AlgorithmError, Configured, Lagging};
+use crate::{AlgorithmError, Configured, StragglerUnit};
 use meshfold_engine::{Mixing, RowWork, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
 
@@ -46,7 +46,7 @@ struct Running {
 
 impl Configured for PFedavg {
     fn training(&self) -> Training {
-        self.shared()
+        self.training_keys()
     }
 
     fn check_own(&self) -> Result<(), AlgorithmError> {
@@ -66,8 +66,8 @@ impl Configured for PFedavg {
         Some(self.servers.clients(setting))
     }
 
-    fn lagging(&self) -> Lagging {
-        Lagging::Participants
+    fn lagging(&self) -> StragglerUnit {
+        StragglerUnit::Participants
     }
 
     fn rows(&self, _clients: usize) -> Rows {
@@ -87,7 +87,7 @@ impl Configured for PFedavg {
     }
 
     fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
-        let training = self.shared();
+        let training = self.training_keys();
         let (mut local_steps, mut slots) = (0.0, 0);
         for group in self.servers.clients(setting) {
             let chosen = self.participation.count(group.len());
@@ -123,7 +123,7 @@ impl Configured for PFedavg {
             scales
         });
         Box::new(Running {
-            training: self.shared(),
+            training: self.training_keys(),
             participation: self.participation,
             groups,
             loss_scales,

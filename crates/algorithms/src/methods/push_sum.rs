@@ -31,7 +31,7 @@ struct Running {
 
 impl Configured for PushSum {
     fn training(&self) -> Training {
-        self.shared()
+        self.training_keys()
     }
 
     fn overlay_use(&self) -> OverlayUse {
@@ -49,7 +49,7 @@ impl Configured for PushSum {
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
         Box::new(Running {
-            training: self.shared(),
+            training: self.training_keys(),
             setting: setting.clone(),
             weights: vec![1.0; setting.clients],
         })

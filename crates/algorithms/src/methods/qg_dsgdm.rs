@@ -36,7 +36,7 @@ struct Running {
 
 impl Configured for QgDsgdm {
     fn training(&self) -> Training {
-        self.shared()
+        self.training_keys()
     }
 
     fn check_own(&self) -> Result<(), AlgorithmError> {
@@ -59,7 +59,7 @@ impl Configured for QgDsgdm {
     }
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        let mut training = self.shared();
+        let mut training = self.training_keys();
         training.sgd.momentum = 0.0;
         Box::new(Running {
             training,

@@ -1,12 +1,12 @@
 //! SCAFFOLD: federated averaging with control variates.
 
-use crate::absent::Absent;
+use crate::message_scope::MessageScope;
 use crate::methods::fedavg::ONE_SERVER;
 use crate::participation::{Participation, Weighting, alive, down, up};
-use crate::reach::Reach;
+use crate::presence::PresenceTracker;
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, Rows, Setting};
 use crate::training::{Training, method_config};
-use crate::{AlgorithmError, Configured, Lagging};
+use crate::{AlgorithmError, Configured, StragglerUnit};
 use meshfold_engine::{LearningRate, Mixing, Per, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
 
@@ -55,12 +55,12 @@ struct Running {
     variates: Option<Stack>,
     /// `c`, `[1, P]`.
     variate: Option<Stack>,
-    absent: Absent,
+    absent: PresenceTracker,
 }
 
 impl Configured for Scaffold {
     fn training(&self) -> Training {
-        self.shared()
+        self.training_keys()
     }
 
     fn check_own(&self) -> Result<(), AlgorithmError> {
@@ -97,12 +97,12 @@ impl Configured for Scaffold {
         OverlayUse::Refused
     }
 
-    fn lagging(&self) -> Lagging {
-        Lagging::Participants
+    fn lagging(&self) -> StragglerUnit {
+        StragglerUnit::Participants
     }
 
-    fn reach(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> Reach {
-        Reach::of_one_server(setting.clients)
+    fn reach(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> MessageScope {
+        MessageScope::of_one_server(setting.clients)
     }
 
     fn rows(&self, _clients: usize) -> Rows {
@@ -114,19 +114,20 @@ impl Configured for Scaffold {
     }
 
     fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
-        self.participation.forecast(&self.shared(), setting, 4)
+        self.participation
+            .forecast(&self.training_keys(), setting, 4)
     }
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
         Box::new(Running {
-            training: self.shared(),
+            training: self.training_keys(),
             participation: self.participation,
             weighting: self.weighting,
             global_learning_rate: self.global_learning_rate,
             setting: setting.clone(),
             variates: None,
             variate: None,
-            absent: Absent::nobody(setting.clients),
+            absent: PresenceTracker::nobody(setting.clients),
         })
     }
 }

@@ -1,12 +1,12 @@
 //! Swarm learning: federated averaging without a fixed server.
 
+use crate::message_scope::MessageScope;
 use crate::methods::fedavg::ONE_SERVER;
 use crate::participation::{Participation, Weighting, down, up};
-use crate::reach::Reach;
 use crate::round::{Algorithm, Forecast, OverlayUse, Round, Rows, Setting};
 use crate::traffic::Message;
 use crate::training::{Training, method_config};
-use crate::{AlgorithmError, Configured, Lagging};
+use crate::{AlgorithmError, Configured, StragglerUnit};
 use meshfold_engine::{Key, Mixing, Purpose, RowWork, Stack, Velocity, stream};
 use meshfold_topology::{MixingMatrix, Overlay};
 use rand::RngExt;
@@ -32,19 +32,19 @@ struct Running {
 
 impl Configured for Swarm {
     fn training(&self) -> Training {
-        self.shared()
+        self.training_keys()
     }
 
     fn overlay_use(&self) -> OverlayUse {
         OverlayUse::Refused
     }
 
-    fn lagging(&self) -> Lagging {
-        Lagging::Participants
+    fn lagging(&self) -> StragglerUnit {
+        StragglerUnit::Participants
     }
 
-    fn reach(&self, _setting: &Setting, _rounds: usize, _undisturbed: bool) -> Reach {
-        Reach::AnyTwo
+    fn reach(&self, _setting: &Setting, _rounds: usize, _undisturbed: bool) -> MessageScope {
+        MessageScope::AnyTwo
     }
 
     fn rows(&self, _clients: usize) -> Rows {
@@ -56,7 +56,7 @@ impl Configured for Swarm {
     }
 
     fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
-        let whole = Participation::default().forecast(&self.shared(), setting, 2);
+        let whole = Participation::default().forecast(&self.training_keys(), setting, 2);
         Forecast {
             // The leader sends nothing to itself.
             bytes: whole.bytes - 2 * setting.model_bytes(),
@@ -66,7 +66,7 @@ impl Configured for Swarm {
 
     fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
         Box::new(Running {
-            training: self.shared(),
+            training: self.training_keys(),
             setting: setting.clone(),
         })
     }

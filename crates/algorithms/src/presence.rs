@@ -2,12 +2,12 @@
 
 /// The clients that were absent in the last round.
 #[derive(Debug, Clone)]
-pub(crate) struct Absent(Vec<bool>);
+pub(crate) struct PresenceTracker(Vec<bool>);
 
 /// The name among the numbers of a checkpoint.
 const NAME: &str = "absent";
 
-impl Absent {
+impl PresenceTracker {
     /// Nobody, of `clients`.
     pub(crate) fn nobody(clients: usize) -> Self {
         Self(vec![false; clients])

@@ -5,7 +5,7 @@ pub type Pair = (u32, u32);
 
 /// Between which nodes the messages of a method may go, whoever happens to be drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reach {
+pub enum MessageScope {
     /// Neighbours on the overlay, and where its nodes are servers these with their clients.
     Neighbours,
     /// Any two clients.
@@ -14,7 +14,7 @@ pub enum Reach {
     Pairs(Vec<Pair>),
 }
 
-impl Reach {
+impl MessageScope {
     /// Every one of `clients` clients with the one server.
     pub(crate) fn of_one_server(clients: usize) -> Self {
         let server = clients as u32;
