@@ -6,6 +6,8 @@ pub type Pair = (u32, u32);
 /// Between which nodes the messages of a method may go, whoever happens to be drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageScope {
+    /// Nobody sends anything.
+    Nobody,
     /// Neighbours on the overlay, and where its nodes are servers these with their clients.
     Neighbours,
     /// Any two clients.

@@ -1,4 +1,6 @@
 //! The learning methods, one file each.
+//!
+//! A further method is one file, its `mod` line and its `pub use` line here, and its name in the list below.
 
 mod alone;
 mod centralised;
@@ -39,206 +41,126 @@ pub use scaffold::Scaffold;
 pub use swarm::Swarm;
 
 use crate::error::AlgorithmError;
-use crate::round::{Algorithm, Forecast, OverlayUse, Rows, Setting};
-use crate::stragglers::Policy;
-use crate::training::Training;
-use crate::{Configured, MessageScope, StragglerUnit};
+use crate::method_spec::{MethodSpec, Rows};
+use crate::round::{Algorithm, Setting};
 use meshfold_engine::Progress;
-use meshfold_topology::{Overlay, OverlaySummary, Weights};
 use serde::{Deserialize, Serialize};
+use std::ops::Deref;
 
-/// A learning method as a configuration names it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Method {
+/// Makes [`Method`] of the methods and the names that configurations use.
+macro_rules! methods {
+    ($($(#[$doc:meta])* $config:ident = $name:literal,)+) => {
+        /// A learning method as a configuration names it.
+        ///
+        /// It gives what its configuration says of itself, as a [`MethodSpec`].
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        pub enum Method {
+            $($(#[$doc])* #[serde(rename = $name)] $config($config),)+
+        }
+
+        impl Method {
+            /// The name that a configuration uses.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$config(_) => $name,)+
+                }
+            }
+        }
+
+        impl Deref for Method {
+            type Target = dyn MethodSpec;
+
+            fn deref(&self) -> &Self::Target {
+                match self {
+                    $(Self::$config(config) => config,)+
+                }
+            }
+        }
+    };
+}
+
+methods! {
     /// No exchange: every client trains by itself.
-    Alone(Alone),
+    Alone = "alone",
     /// Decentralized SGD (Lian et al.; D-Cliques, Fig. 2).
-    Dsgd(Dsgd),
+    Dsgd = "dsgd",
     /// Decentralized federated averaging (Sun et al.).
-    Dfedavg(Dfedavg),
+    Dfedavg = "dfedavg",
     /// The same with momentum (Hua et al., (2.1)).
-    Dfedavgm(Dfedavgm),
+    Dfedavgm = "dfedavgm",
     /// Federated averaging with one server (McMahan et al.).
-    Fedavg(Fedavg),
+    Fedavg = "fedavg",
     /// Federated averaging with edge servers beneath one root (Liu et al., 2020).
-    Hierfavg(Hierfavg),
+    Hierfavg = "hierfavg",
     /// Federated averaging in which a random client leads each round (DeceFL, SI 4.2).
-    Swarm(Swarm),
+    Swarm = "swarm",
     /// Federated averaging with servers that mix over an overlay (Liu et al., P-FedAvg).
-    PFedavg(PFedavg),
+    PFedavg = "p_fedavg",
     /// D-SGD with gradients averaged within cliques (Bellet et al.).
-    DCliques(DCliques),
+    DCliques = "d_cliques",
     /// Averaging by random walks (Wang et al.).
-    Dfedrw(Dfedrw),
+    Dfedrw = "dfedrw",
     /// Mixing and a step against the own local work (Yuan et al.).
-    Decefl(Decefl),
+    Decefl = "decefl",
     /// One model on all data.
-    Centralised(Centralised),
+    Centralised = "centralised",
     /// Gradient tracking (Nedić et al.; Xu et al.).
-    GradientTracking(GradientTracking),
+    GradientTracking = "gradient_tracking",
     /// D² (Tang et al.).
-    D2(D2),
+    D2 = "d2",
     /// Exact diffusion (Yuan et al., 2019).
-    ExactDiffusion(ExactDiffusion),
+    ExactDiffusion = "exact_diffusion",
     /// Quasi-global momentum (Lin et al.).
-    QgDsgdm(QgDsgdm),
+    QgDsgdm = "qg_dsgdm",
     /// FedProx (Li et al.).
-    Fedprox(Fedprox),
+    Fedprox = "fedprox",
     /// SCAFFOLD (Karimireddy et al.).
-    Scaffold(Scaffold),
+    Scaffold = "scaffold",
     /// Stochastic gradient push (Assran et al.).
-    PushSum(PushSum),
+    PushSum = "push_sum",
     /// One-peer exponential gossip (Ying et al.).
-    OnePeer(OnePeer),
+    OnePeer = "one_peer",
 }
 
 impl Method {
-    fn configured(&self) -> (&'static str, &dyn Configured) {
-        match self {
-            Self::Alone(config) => ("alone", config),
-            Self::Dsgd(config) => ("dsgd", config),
-            Self::Dfedavg(config) => ("dfedavg", config),
-            Self::Dfedavgm(config) => ("dfedavgm", config),
-            Self::Fedavg(config) => ("fedavg", config),
-            Self::Hierfavg(config) => ("hierfavg", config),
-            Self::Swarm(config) => ("swarm", config),
-            Self::PFedavg(config) => ("p_fedavg", config),
-            Self::DCliques(config) => ("d_cliques", config),
-            Self::Dfedrw(config) => ("dfedrw", config),
-            Self::Decefl(config) => ("decefl", config),
-            Self::Centralised(config) => ("centralised", config),
-            Self::GradientTracking(config) => ("gradient_tracking", config),
-            Self::D2(config) => ("d2", config),
-            Self::ExactDiffusion(config) => ("exact_diffusion", config),
-            Self::QgDsgdm(config) => ("qg_dsgdm", config),
-            Self::Fedprox(config) => ("fedprox", config),
-            Self::Scaffold(config) => ("scaffold", config),
-            Self::PushSum(config) => ("push_sum", config),
-            Self::OnePeer(config) => ("one_peer", config),
-        }
-    }
-
-    /// The name that a configuration uses.
-    pub fn name(&self) -> &'static str {
-        self.configured().0
-    }
-
-    /// The keys that all methods share.
-    pub fn training(&self) -> Training {
-        self.configured().1.training()
-    }
-
     /// Checks every value.
     ///
     /// # Errors
-    /// [`AlgorithmError::Setting`], naming the key.
+    /// [`AlgorithmError::Setting`] or [`AlgorithmError::Unsuited`], naming the key.
     pub fn check(&self) -> Result<(), AlgorithmError> {
         self.training().check()?;
-        self.configured().1.check_own()
-    }
-
-    /// Whether rows exchange over an overlay.
-    pub fn overlay_use(&self) -> OverlayUse {
-        self.configured().1.overlay_use()
+        self.check_keys()
     }
 
     /// The models that exist between rounds.
     pub fn rows(&self, clients: usize) -> Rows {
-        self.configured().1.rows(clients)
+        self.profile().holders.rows(clients)
     }
 
-    /// Further rows that the method holds, velocities included.
-    pub fn working_rows(&self, clients: usize) -> usize {
-        self.configured().1.working_rows(clients)
-    }
-
-    /// Whether the clients of the partition are made one that holds all examples.
-    pub fn merges_clients(&self) -> bool {
-        self.configured().1.merges_clients()
-    }
-
-    /// Checks the values that depend on the number of clients.
-    ///
-    /// # Errors
-    /// [`AlgorithmError::Setting`], naming the key.
-    pub fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
-        self.configured().1.check_clients(clients)
-    }
-
-    /// Refuses an overlay that the method cannot use, the first one if it `varies` from round to round; returns what will
-    /// work but may not be meant.
-    ///
-    /// # Errors
-    /// [`AlgorithmError::Overlay`].
-    pub fn check_overlay(
-        &self,
-        overlay: &Overlay,
-        summary: &OverlaySummary,
-        varies: bool,
-    ) -> Result<Vec<String>, AlgorithmError> {
-        self.configured().1.check_overlay(overlay, summary, varies)
-    }
-
-    /// What may go wrong in a round whose mixing weights have the least eigenvalue `lambda_n`; `None` if nothing may.
-    pub fn unstable_at(&self, lambda_n: f64) -> Option<String> {
-        self.configured().1.unstable_at(lambda_n)
-    }
-
-    /// The clients behind each node of the overlay; `None` if its nodes are the clients.
+    /// The clients behind each node of the overlay; `None` if its nodes are the clients, or if there is no overlay.
     pub fn overlay_groups(&self, setting: &Setting) -> Option<Vec<Vec<u32>>> {
-        self.configured().1.overlay_groups(setting)
-    }
-
-    /// What stragglers are a share of.
-    pub fn lagging(&self) -> StragglerUnit {
-        self.configured().1.lagging()
-    }
-
-    /// Whether a client has to hear from all who hear from it, so that stragglers cannot go on receiving.
-    pub fn needs_mutual_exchange(&self) -> bool {
-        self.configured().1.needs_mutual_exchange()
-    }
-
-    /// What becomes of stragglers where nothing is said.
-    pub fn policy(&self) -> Policy {
-        self.configured().1.policy()
-    }
-
-    /// Between which nodes its messages may go in `rounds` rounds; `undisturbed` if nobody fails or falls behind in them.
-    pub fn reach(&self, setting: &Setting, rounds: usize, undisturbed: bool) -> MessageScope {
-        self.configured().1.reach(setting, rounds, undisturbed)
-    }
-
-    /// The weights that the method has in place of those of a configuration; none if it takes those.
-    pub fn own_weights(&self) -> Option<Weights> {
-        self.configured().1.own_weights()
-    }
-
-    /// Expected work and traffic of one round in which all clients are alive.
-    pub fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
-        self.configured().1.forecast(setting, overlay)
+        self.profile().servers.overlay_groups(setting)
     }
 
     /// Where a learning rate stands after `rounds` rounds, for a model that took part in all of them: the steps and epochs
     /// that were due, in the mean over all clients.
     pub fn progress_after(&self, rounds: usize, setting: &Setting) -> Progress {
-        let pace = self.configured().1.steps_per_round(setting);
+        let per_round = self.steps_per_round(setting);
         let due = |in_a_round: f64| [(rounds as f64 * in_a_round) as u64, 0];
         Progress {
             rounds: rounds as u64,
-            steps: due(pace.steps),
-            epochs: due(pace.epochs),
+            steps: due(per_round.steps),
+            epochs: due(per_round.epochs),
         }
     }
 
-    /// Builds the running method.
+    /// The method before its first round.
     ///
     /// # Errors
     /// As [`Method::check`], and [`AlgorithmError::Setting`] if a value does not fit the number of clients.
     pub fn build(&self, setting: &Setting) -> Result<Box<dyn Algorithm>, AlgorithmError> {
         self.check()?;
         self.check_clients(setting.clients)?;
-        Ok(self.configured().1.build(setting))
+        Ok(self.begin(setting))
     }
 }

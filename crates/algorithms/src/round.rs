@@ -7,48 +7,6 @@ use crate::training::Training;
 use meshfold_engine::{Amount, Learner, LocalWork, Mixing, RowWork, Stack};
 use meshfold_topology::Overlay;
 
-/// What the rows of a stack stand for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RowKind {
-    /// One row per client.
-    Client,
-    /// One row per parameter server.
-    Server,
-    /// One row per walker.
-    Walker,
-}
-
-impl RowKind {
-    /// The word used in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Client => "client",
-            Self::Server => "server",
-            Self::Walker => "walker",
-        }
-    }
-}
-
-/// The models that exist between rounds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rows {
-    /// What they stand for.
-    pub kind: RowKind,
-    /// How many.
-    pub count: usize,
-}
-
-/// Whether a method exchanges over an overlay, and what its nodes are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OverlayUse {
-    /// It needs one over the clients.
-    Clients,
-    /// It needs one over so many servers.
-    Servers(usize),
-    /// It has no use for one.
-    Refused,
-}
-
 /// Expected work and traffic of one round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Forecast {
@@ -56,6 +14,20 @@ pub struct Forecast {
     pub local_steps: f64,
     /// Bytes that cross the network, each message counted once.
     pub bytes: u64,
+}
+
+impl Forecast {
+    /// All clients train, and on an overlay each sends its model to every neighbour.
+    pub(crate) fn of_exchange(
+        training: &Training,
+        setting: &Setting,
+        overlay: Option<&Overlay>,
+    ) -> Self {
+        Self {
+            local_steps: training.steps_of_all(setting),
+            bytes: overlay.map_or(0, messages_over) * setting.model_bytes(),
+        }
+    }
 }
 
 /// What a method is built for.
@@ -127,6 +99,16 @@ impl Round<'_> {
     pub(crate) fn overlay(&self) -> &Overlay {
         self.overlay
             .expect("a method that requires an overlay is only run with one")
+    }
+
+    /// Mixes `models` by the round's weights, every model of `model_bytes` having been sent to all neighbours.
+    pub(crate) fn mix(
+        &mut self,
+        models: &mut Stack,
+        model_bytes: u64,
+    ) -> Result<(), AlgorithmError> {
+        self.exchange_models(model_bytes);
+        Ok(models.mix(self.mixing())?)
     }
 
     /// Counts one exchange of models with all neighbours.
@@ -235,11 +217,8 @@ impl Round<'_> {
     }
 }
 
-/// A running method.
+/// A method in the course of a run.
 pub trait Algorithm: Send {
-    /// What the rows of the models are and how many.
-    fn rows(&self) -> Rows;
-
     /// Advances all models, `[R, P]`, by one communication round, without a read-back.
     ///
     /// # Errors

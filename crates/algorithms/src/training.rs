@@ -99,9 +99,11 @@ pub struct Training {
 
 /// How far a model comes in one round.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct StepsPerRound {
-    pub(crate) steps: f64,
-    pub(crate) epochs: f64,
+pub struct StepsPerRound {
+    /// Local steps.
+    pub steps: f64,
+    /// The same in passes over the client's examples.
+    pub epochs: f64,
 }
 
 impl Training {
@@ -195,6 +197,31 @@ pub(crate) fn no_momentum() -> f32 {
 
 pub(crate) fn heavy_momentum() -> f32 {
     0.9
+}
+
+/// Refuses local work that a method, whose rounds are single steps without momentum, has no meaning for.
+pub(crate) fn one_plain_step(
+    method: &'static str,
+    local: Local,
+    momentum: f32,
+) -> Result<(), AlgorithmError> {
+    if local != Local::Steps(1) {
+        return Err(AlgorithmError::Unsuited {
+            method,
+            key: "local",
+            found: format!("{local:?}").to_lowercase(),
+            needed: "it exchanges after every step, {steps: 1}",
+        });
+    }
+    if momentum != 0.0 {
+        return Err(AlgorithmError::Unsuited {
+            method,
+            key: "momentum",
+            found: momentum.to_string(),
+            needed: "it has none, 0",
+        });
+    }
+    Ok(())
 }
 
 /// Declares a method's configuration: its own keys, and then those of [`Training`].

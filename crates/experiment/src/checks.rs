@@ -94,7 +94,7 @@ pub(crate) fn method(run: &Resolved<'_>) -> Result<(), ConfigError> {
     algorithm.check().map_err(|error| of_method(run, error))?;
     stragglers(run)?;
     let method = algorithm.name();
-    match (algorithm.overlay_use(), topology) {
+    match (algorithm.profile().overlay, topology) {
         (OverlayUse::Clients | OverlayUse::Servers(_), None) => {
             Err(run.error(Fault::OverlayNeeded { method }, "algorithm"))
         }
@@ -109,7 +109,7 @@ pub(crate) fn method(run: &Resolved<'_>) -> Result<(), ConfigError> {
 /// Checks that no other weights are asked for than the method has of its own, if it has any.
 fn own_weights(run: &Resolved<'_>) -> Result<(), ConfigError> {
     let (method, asked) = (&run.config.algorithm, &run.config.weights);
-    match method.own_weights() {
+    match method.profile().own_weights {
         Some(own) if asked.as_ref().is_some_and(|asked| *asked != own) => {
             let found = asked.as_ref().map_or_else(String::new, Weights::label);
             let needed = format!(
@@ -137,9 +137,11 @@ fn stragglers(run: &Resolved<'_>) -> Result<(), ConfigError> {
         _ => run.error(error, "stragglers"),
     })?;
     let method = &config.algorithm;
-    let policy = stragglers.policy.unwrap_or(method.policy());
+    let policy = stragglers
+        .policy
+        .unwrap_or(method.profile().straggler_policy);
     let partial = policy == Policy::Partial;
-    let needed = match method.lagging() {
+    let needed = match method.profile().stragglers {
         StragglerUnit::Walks if !partial => "`partial`: walks that are cut short count",
         StragglerUnit::Participants if policy == Policy::Receive => {
             "`isolate` or `partial`: participants receive the model that they start from"
@@ -149,7 +151,7 @@ fn stragglers(run: &Resolved<'_>) -> Result<(), ConfigError> {
         {
             "`isolate`: a client with a single epoch or step has no part of it to do"
         }
-        _ if policy == Policy::Receive && method.needs_mutual_exchange() => {
+        _ if policy == Policy::Receive && method.profile().needs_mutual_exchange => {
             "`isolate`: the method needs exchanges that go both ways"
         }
         _ if stragglers.deadline_seconds.is_some() && !tells_speeds(config) => {
@@ -289,13 +291,13 @@ pub(crate) fn overlay(
     let Some(planned) = planned else {
         return Ok(Vec::new());
     };
-    let of_servers = matches!(method.overlay_use(), OverlayUse::Servers(_));
+    let of_servers = matches!(method.profile().overlay, OverlayUse::Servers(_));
     if of_servers && planned.topology.outside() == Outside::Frozen {
         let path = format!("topology.{}.outside", run.choice("topology"));
         let needed = "`alone`: servers outside the overlay go on with their clients";
         return Err(run.wrong(&path, "frozen", needed));
     }
-    let mut warnings = method
+    method
         .check_overlay(
             &planned.overlay,
             &planned.summary,
@@ -303,11 +305,11 @@ pub(crate) fn overlay(
         )
         .map_err(|error| of_method(run, error))?;
     let of_union = joint_union::warning(planned, population, run.config.rounds);
-    warnings.extend(of_union.map_err(|error| {
+    let warning = of_union.map_err(|error| {
         let path = fault_path::of_topology(&error, run.choice("topology"));
         run.error(error, &path)
-    })?);
-    Ok(warnings)
+    })?;
+    Ok(warning.into_iter().collect())
 }
 
 /// Checks the network, and makes the clock of the run; fills in what a trace's file holds.

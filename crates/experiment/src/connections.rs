@@ -351,7 +351,7 @@ impl<'a> Connections<'a> {
 
     /// Whether the nodes of the overlay are the clients, and no servers.
     fn are_clients(&self) -> bool {
-        self.plan.config.algorithm.overlay_use() == OverlayUse::Clients
+        self.plan.config.algorithm.profile().overlay == OverlayUse::Clients
     }
 
     fn weights(&self) -> Weights {

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use meshfold_algorithms::{
-    Algorithm, Method, Phase, Round, RowKind, Setting, StragglerContext, Traffic,
+    Algorithm, IterateWeighting, Method, Phase, Round, RowKind, Setting, StragglerContext, Traffic,
 };
 use meshfold_data::Splits;
 use meshfold_engine::{Device, Learner, LearningRate, Schedule, Stack};
@@ -65,7 +65,8 @@ impl<'a> Course<'a> {
             config.seed,
         )?;
         let algorithm = config.algorithm.build(&plan.population.setting)?;
-        let models = learner.initial(algorithm.rows().count, config.start)?;
+        let rows = config.algorithm.rows(plan.population.setting.clients);
+        let models = learner.initial(rows.count, config.start)?;
         let mut connections = Connections::new(plan);
         let mut practice = Practice::new(plan);
         practice.of_examples(plan, &data.train, stop);
@@ -74,6 +75,7 @@ impl<'a> Course<'a> {
             connections,
             steps_in_time: deadline(plan),
             judge: Judge::new(
+                rows.kind,
                 &config.evaluate,
                 config.rounds,
                 data.test.len(),
@@ -108,7 +110,7 @@ impl<'a> Course<'a> {
 
     /// What a row of the models stands for.
     pub(crate) fn row_kind(&self) -> &'static str {
-        self.algorithm.rows().kind.name()
+        self.judge.kind.name()
     }
 
     /// One round of the method, and what it would have cost.
@@ -127,17 +129,19 @@ impl<'a> Course<'a> {
             .as_ref()
             .map(|stragglers| StragglerContext {
                 stragglers,
-                policy: stragglers.policy.unwrap_or(method.policy()),
+                policy: stragglers
+                    .policy
+                    .unwrap_or(method.profile().straggler_policy),
                 steps_in_time: self.steps_in_time.as_deref(),
                 seed: config.seed,
                 round: number,
             });
-        let kind = self.algorithm.rows().kind;
+        let kind = self.judge.kind;
         if self.judge.is_due(number) {
             self.practice
                 .before_round(&self.learner, &self.models, kind)?;
         }
-        let by_course = drops_rows(method.lagging(), kind);
+        let by_course = drops_rows(method.profile().stragglers, kind);
         let dropping = straggler_context.as_ref().filter(|_| by_course);
         let links = self
             .connections
@@ -200,7 +204,7 @@ impl<'a> Course<'a> {
     }
 
     fn judge_models(&mut self) -> Result<(Record, Verdict), RunError> {
-        let kind = self.algorithm.rows().kind;
+        let kind = self.judge.kind;
         if kind == RowKind::Client && !self.alive.contains(&true) {
             return Err(RunError::NobodyAlive { round: self.round });
         }
@@ -273,8 +277,9 @@ fn deadline(plan: &RunPlan) -> Option<Vec<u32>> {
 /// rate of the round's first step.
 fn iterate_weight(method: &Method, setting: &Setting, round: usize) -> f64 {
     let rate = method.training().sgd.learning_rate;
-    if let (Method::PFedavg(_), LearningRate::Schedule(Schedule::Harmonic(harmonic))) =
-        (method, &rate)
+    let weighting = method.profile().iterate_weighting;
+    if let (IterateWeighting::InverseSquare, LearningRate::Schedule(Schedule::Harmonic(harmonic))) =
+        (weighting, &rate)
     {
         let next = rate.at(&method.progress_after(round, setting)); // δ / (t + γ)
         return (harmonic.delta / next).powi(2);

@@ -86,7 +86,7 @@ impl<'a> Experiment<'a> {
                 Topology::OnePeer(_) => Weights::Uniform(Uniform {}),
                 _ => Weights::default(),
             };
-            let usual = config.algorithm.own_weights().unwrap_or(usual);
+            let usual = config.algorithm.profile().own_weights.unwrap_or(usual);
             config.weights.get_or_insert(usual);
         }
         Ok(Resolved {

@@ -31,7 +31,11 @@ pub(crate) fn check(
     }
     let (method, setting) = (&config.algorithm, &population.setting);
     let undisturbed = config.failures.0.is_empty() && config.stragglers.is_none();
-    match (method.reach(setting, config.rounds, undisturbed), planned) {
+    match (
+        method.message_scope(setting, config.rounds, undisturbed),
+        planned,
+    ) {
+        (MessageScope::Nobody, _) => {}
         (MessageScope::Pairs(pairs), _) => clock.check_edges(pairs)?,
         (MessageScope::AnyTwo, _) => clock.check_edges(any_two(setting.clients as u32))?,
         (MessageScope::Neighbours, Some(_)) if repairs(config) => {

@@ -86,7 +86,10 @@ pub(crate) fn held(planned: &PlannedOverlay, config: &RunConfig) -> u64 {
         .any(|failure| failure.edges.is_some());
     let fails = !config.failures.0.is_empty();
     let policy = config.stragglers.as_ref();
-    let policy = policy.map(|some| some.policy.unwrap_or(config.algorithm.policy()));
+    let policy = policy.map(|some| {
+        some.policy
+            .unwrap_or(config.algorithm.profile().straggler_policy)
+    });
     let keeps_means = !matches!(
         config.weights,
         Some(Weights::Laplacian(_) | Weights::Random(_))
@@ -115,7 +118,7 @@ pub(crate) fn held(planned: &PlannedOverlay, config: &RunConfig) -> u64 {
         },
     ];
     let links = parts.into_iter().flatten().map(Held::bytes);
-    let of_servers = matches!(config.algorithm.overlay_use(), OverlayUse::Servers(_));
+    let of_servers = matches!(config.algorithm.profile().overlay, OverlayUse::Servers(_));
     let messages = match of_servers || policy == Some(Policy::Receive) {
         true => all_arcs.saturating_mul(MESSAGE),
         false => 0,

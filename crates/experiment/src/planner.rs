@@ -264,7 +264,7 @@ impl<'a> Planner<'a> {
         outline: &Outline,
     ) -> Result<Arc<Partition>, ConfigError> {
         let (partition, seed) = (&run.config.partition, &run.config.seed);
-        let merges = run.config.algorithm.merges_clients();
+        let merges = run.config.algorithm.profile().merges_clients;
         let setting = format!("{dataset} {} {merges}", json(partition));
         let seeded = format!("{setting} {seed}");
         let known = self
@@ -370,7 +370,7 @@ fn warnings(config: &RunConfig, overlay: Option<&PlannedOverlay>) -> Vec<String>
         if stuck && summary.nodes > 1 && !planned.topology.varies() {
             warnings.push("the weights do not bring the models together: lambda is 1".to_owned());
         }
-        if !summary.doubly_stochastic && config.algorithm.own_weights().is_none() {
+        if !summary.doubly_stochastic && config.algorithm.profile().own_weights.is_none() {
             warnings.push(
                 "the weights do not preserve the plain mean of the models: columns of the mixing matrix do not sum to 1"
                     .to_owned(),

@@ -1,10 +1,13 @@
 //! Training without exchange (DeceFL, Fig. 4): what every client reaches by itself.
 
-use crate::round::{Algorithm, OverlayUse, Round, RowKind, Rows, Setting};
-use crate::training::{Training, method_config};
+use crate::error::AlgorithmError;
+use crate::message_scope::MessageScope;
+use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::round::{Algorithm, Forecast, Round, Setting};
+use crate::training::{StepsPerRound, Training, method_config};
 use crate::velocity::KeptVelocity;
-use crate::{AlgorithmError, Configured};
 use meshfold_engine::Stack;
+use meshfold_topology::Overlay;
 
 method_config! {
     /// Parameters of [`Method::Alone`](crate::Method::Alone).
@@ -14,42 +17,13 @@ method_config! {
     pub struct Alone(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {}
 }
 
-struct Running {
+struct AloneState {
     training: Training,
     clients: usize,
     velocity: KeptVelocity,
 }
 
-impl Configured for Alone {
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
-
-    fn overlay_use(&self) -> OverlayUse {
-        OverlayUse::Refused
-    }
-
-    fn working_rows(&self, clients: usize) -> usize {
-        if self.momentum > 0.0 { clients } else { 0 }
-    }
-
-    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        Box::new(Running {
-            training: self.training_keys(),
-            clients: setting.clients,
-            velocity: KeptVelocity::default(),
-        })
-    }
-}
-
-impl Algorithm for Running {
-    fn rows(&self) -> Rows {
-        Rows {
-            kind: RowKind::Client,
-            count: self.clients,
-        }
-    }
-
+impl Algorithm for AloneState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
         let rows = round.client_rows(&self.training);
         let work = round.work(&rows, &self.training);
@@ -64,10 +38,49 @@ impl Algorithm for Running {
     }
 
     fn state_rows(&self, name: &str) -> Option<usize> {
-        KeptVelocity::is_called(name).then_some(self.rows().count)
+        KeptVelocity::is_called(name).then_some(self.clients)
     }
 
     fn restore(&mut self, name: &str, stack: Stack) {
         self.velocity.restore(name, stack);
+    }
+}
+
+impl MethodSpec for Alone {
+    fn profile(&self) -> Profile<'_> {
+        Profile::without_overlay()
+    }
+
+    fn training(&self) -> Training {
+        self.training_keys()
+    }
+
+    no_limits!(check_keys, check_clients, check_overlay, unstable_at);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        if self.momentum > 0.0 { clients } else { 0 }
+    }
+
+    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
+        MessageScope::Nobody
+    }
+
+    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
+        Forecast {
+            local_steps: self.training_keys().steps_of_all(setting),
+            bytes: 0,
+        }
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(AloneState {
+            training: self.training_keys(),
+            clients: setting.clients,
+            velocity: KeptVelocity::default(),
+        })
     }
 }

@@ -1,9 +1,11 @@
 //! One model trained on all data in one place: what no federation is expected to beat.
 
-use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting};
-use crate::training::{Training, method_config};
+use crate::error::AlgorithmError;
+use crate::message_scope::MessageScope;
+use crate::method_spec::{Holders, MethodSpec, Profile, no_limits};
+use crate::round::{Algorithm, Forecast, Round, Setting};
+use crate::training::{StepsPerRound, Training, method_config};
 use crate::velocity::KeptVelocity;
-use crate::{AlgorithmError, Configured};
 use meshfold_engine::{RowWork, Stack};
 use meshfold_topology::Overlay;
 
@@ -19,57 +21,12 @@ method_config! {
     pub struct Centralised(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {}
 }
 
-struct Running {
+struct CentralisedState {
     training: Training,
     velocity: KeptVelocity,
 }
 
-const ONE: Rows = Rows {
-    kind: RowKind::Client,
-    count: 1,
-};
-
-impl Configured for Centralised {
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
-
-    fn overlay_use(&self) -> OverlayUse {
-        OverlayUse::Refused
-    }
-
-    fn merges_clients(&self) -> bool {
-        true
-    }
-
-    fn rows(&self, _clients: usize) -> Rows {
-        ONE
-    }
-
-    fn working_rows(&self, _clients: usize) -> usize {
-        usize::from(self.momentum > 0.0)
-    }
-
-    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
-        Forecast {
-            local_steps: f64::from(self.training_keys().steps_on(setting.examples())),
-            bytes: 0,
-        }
-    }
-
-    fn build(&self, _setting: &Setting) -> Box<dyn Algorithm> {
-        Box::new(Running {
-            training: self.training_keys(),
-            velocity: KeptVelocity::default(),
-        })
-    }
-}
-
-impl Algorithm for Running {
-    fn rows(&self) -> Rows {
-        ONE
-    }
-
+impl Algorithm for CentralisedState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
         let rows = [RowWork {
             client: 0,
@@ -87,10 +44,52 @@ impl Algorithm for Running {
     }
 
     fn state_rows(&self, name: &str) -> Option<usize> {
-        KeptVelocity::is_called(name).then_some(self.rows().count)
+        KeptVelocity::is_called(name).then_some(1)
     }
 
     fn restore(&mut self, name: &str, stack: Stack) {
         self.velocity.restore(name, stack);
+    }
+}
+
+impl MethodSpec for Centralised {
+    fn profile(&self) -> Profile<'_> {
+        Profile {
+            holders: Holders::OneForAll,
+            merges_clients: true,
+            ..Profile::without_overlay()
+        }
+    }
+
+    fn training(&self) -> Training {
+        self.training_keys()
+    }
+
+    no_limits!(check_keys, check_clients, check_overlay, unstable_at);
+
+    fn working_rows(&self, _clients: usize) -> usize {
+        usize::from(self.momentum > 0.0)
+    }
+
+    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
+        MessageScope::Nobody
+    }
+
+    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
+        Forecast {
+            local_steps: f64::from(self.training_keys().steps_on(setting.examples())),
+            bytes: 0,
+        }
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, _setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(CentralisedState {
+            training: self.training_keys(),
+            velocity: KeptVelocity::default(),
+        })
     }
 }

@@ -1,11 +1,12 @@
 //! D² and exact diffusion: decentralized SGD that corrects for the difference of the clients' losses.
 
-use crate::methods::gradient_tracking::one_plain_step;
+use crate::error::AlgorithmError;
+use crate::message_scope::MessageScope;
+use crate::method_spec::{MethodSpec, Profile, no_limits};
 use crate::presence::PresenceTracker;
-use crate::round::{Algorithm, OverlayUse, Round, RowKind, Rows, Setting};
-use crate::training::{Training, method_config};
+use crate::round::{Algorithm, Forecast, Round, Setting};
+use crate::training::{StepsPerRound, Training, method_config, one_plain_step};
 use crate::velocity::is_idle;
-use crate::{AlgorithmError, Configured};
 use meshfold_engine::{Stack, Velocity};
 use meshfold_topology::{Overlay, OverlaySummary};
 
@@ -35,7 +36,7 @@ method_config! {
     pub struct ExactDiffusion(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
 }
 
-struct Running {
+struct D2State {
     training: Training,
     /// Whether models are mixed by `(I + W)/2`.
     halved: bool,
@@ -45,118 +46,7 @@ struct Running {
     gone: PresenceTracker,
 }
 
-impl Running {
-    fn boxed(training: Training, halved: bool, setting: &Setting) -> Box<dyn Algorithm> {
-        Box::new(Self {
-            training,
-            halved,
-            setting: setting.clone(),
-            adapted: None,
-            gone: PresenceTracker::nobody(setting.clients),
-        })
-    }
-}
-
-/// Whether D2 diverges under weights with this least eigenvalue (Tang et al., Assumption 1).
-fn diverges_at(lambda_n: f64) -> bool {
-    lambda_n <= -1.0 / 3.0
-}
-
-impl Configured for D2 {
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
-
-    fn check_own(&self) -> Result<(), AlgorithmError> {
-        one_plain_step("d2", self.local, self.momentum)
-    }
-
-    fn overlay_use(&self) -> OverlayUse {
-        OverlayUse::Clients
-    }
-
-    fn needs_mutual_exchange(&self) -> bool {
-        true
-    }
-
-    fn check_overlay(
-        &self,
-        overlay: &Overlay,
-        summary: &OverlaySummary,
-        varies: bool,
-    ) -> Result<Vec<String>, AlgorithmError> {
-        let needs = |needed: String| {
-            Err(AlgorithmError::Overlay {
-                method: "d2",
-                needed,
-            })
-        };
-        if varies || overlay.is_directed() {
-            return needs(
-                "an overlay whose links go both ways and stay: exact_diffusion stands links that change"
-                    .to_owned(),
-            );
-        }
-        match summary.lambda_n {
-            Some(lambda_n) if diverges_at(lambda_n) => needs(format!(
-                "weights with λ_N above -1/3, these have {lambda_n:.4}: exact_diffusion has no such limit"
-            )),
-            _ => Ok(Vec::new()),
-        }
-    }
-
-    fn unstable_at(&self, lambda_n: f64) -> Option<String> {
-        diverges_at(lambda_n).then(|| {
-            format!(
-                "the weights of who is alive have λ_N = {lambda_n:.4}, d2 converges only above -1/3: exact_diffusion has \
-                 no such limit"
-            )
-        })
-    }
-
-    fn working_rows(&self, clients: usize) -> usize {
-        4 * clients
-    }
-
-    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        Running::boxed(self.training_keys(), false, setting)
-    }
-}
-
-impl Configured for ExactDiffusion {
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
-
-    fn check_own(&self) -> Result<(), AlgorithmError> {
-        one_plain_step("exact_diffusion", self.local, self.momentum)
-    }
-
-    fn overlay_use(&self) -> OverlayUse {
-        OverlayUse::Clients
-    }
-
-    fn needs_mutual_exchange(&self) -> bool {
-        true
-    }
-
-    fn working_rows(&self, clients: usize) -> usize {
-        3 * clients
-    }
-
-    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        Running::boxed(self.training_keys(), true, setting)
-    }
-}
-
-impl Algorithm for Running {
-    fn rows(&self) -> Rows {
-        Rows {
-            kind: RowKind::Client,
-            count: self.setting.clients,
-        }
-    }
-
+impl Algorithm for D2State {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
         if self.gone.changes_to(round.gone.iter().copied()) {
             self.adapted = None;
@@ -176,14 +66,14 @@ impl Algorithm for Running {
             corrected.add_scaled(&before, &minus)?; // φ^{t+1}
             self.keep_idle(&before, &moving)?;
         }
-        round.exchange_models(self.setting.model_bytes());
+        let bytes = self.setting.model_bytes();
         if self.halved {
             *models = corrected.duplicate();
             models.scale_rows(&vec![0.5; models.rows()])?;
-            corrected.mix(round.mixing())?;
-            models.add_scaled(&corrected, &vec![0.5; models.rows()])?;
+            round.mix(&mut corrected, bytes)?;
+            models.add_scaled(&corrected, &vec![0.5; models.rows()])?; // (I + W)/2 φ^{t+1}
         } else {
-            corrected.mix(round.mixing())?;
+            round.mix(&mut corrected, bytes)?;
             *models = corrected;
         }
         Ok(())
@@ -197,7 +87,7 @@ impl Algorithm for Running {
     }
 
     fn state_rows(&self, name: &str) -> Option<usize> {
-        (name == "adapted").then_some(self.rows().count)
+        (name == "adapted").then_some(self.setting.clients)
     }
 
     fn restore(&mut self, name: &str, stack: Stack) {
@@ -219,7 +109,17 @@ impl Algorithm for Running {
     }
 }
 
-impl Running {
+impl D2State {
+    fn boxed(training: Training, halved: bool, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(Self {
+            training,
+            halved,
+            setting: setting.clone(),
+            adapted: None,
+            gone: PresenceTracker::nobody(setting.clients),
+        })
+    }
+
     /// Rows that idled keep the `ψ` that they had.
     fn keep_idle(&mut self, before: &Stack, moving: &[f32]) -> Result<(), AlgorithmError> {
         let idle: Vec<u32> = (0..)
@@ -232,4 +132,122 @@ impl Running {
         }
         Ok(())
     }
+}
+
+impl MethodSpec for D2 {
+    fn profile(&self) -> Profile<'_> {
+        Profile {
+            needs_mutual_exchange: true,
+            ..Profile::gossip()
+        }
+    }
+
+    fn training(&self) -> Training {
+        self.training_keys()
+    }
+
+    fn check_keys(&self) -> Result<(), AlgorithmError> {
+        one_plain_step("d2", self.local, self.momentum)
+    }
+
+    fn check_overlay(
+        &self,
+        overlay: &Overlay,
+        summary: &OverlaySummary,
+        varies: bool,
+    ) -> Result<(), AlgorithmError> {
+        let needs = |needed: String| {
+            Err(AlgorithmError::Overlay {
+                method: "d2",
+                needed,
+            })
+        };
+        if varies || overlay.is_directed() {
+            return needs(
+                "an overlay whose links go both ways and stay: exact_diffusion stands links that change"
+                    .to_owned(),
+            );
+        }
+        match summary.lambda_n {
+            Some(lambda_n) if diverges_at(lambda_n) => needs(format!(
+                "weights with λ_N above -1/3, these have {lambda_n:.4}: exact_diffusion has no such limit"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn unstable_at(&self, lambda_n: f64) -> Option<String> {
+        diverges_at(lambda_n).then(|| {
+            format!(
+                "the weights of who is alive have λ_N = {lambda_n:.4}, d2 converges only above -1/3: exact_diffusion has \
+                 no such limit"
+            )
+        })
+    }
+
+    no_limits!(check_clients);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        4 * clients
+    }
+
+    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
+        MessageScope::Neighbours
+    }
+
+    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
+        Forecast::of_exchange(&self.training_keys(), setting, overlay)
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        D2State::boxed(self.training_keys(), false, setting)
+    }
+}
+
+impl MethodSpec for ExactDiffusion {
+    fn profile(&self) -> Profile<'_> {
+        Profile {
+            needs_mutual_exchange: true,
+            ..Profile::gossip()
+        }
+    }
+
+    fn training(&self) -> Training {
+        self.training_keys()
+    }
+
+    fn check_keys(&self) -> Result<(), AlgorithmError> {
+        one_plain_step("exact_diffusion", self.local, self.momentum)
+    }
+
+    no_limits!(check_clients, check_overlay, unstable_at);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        3 * clients
+    }
+
+    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
+        MessageScope::Neighbours
+    }
+
+    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
+        Forecast::of_exchange(&self.training_keys(), setting, overlay)
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        D2State::boxed(self.training_keys(), true, setting)
+    }
+}
+
+/// Whether D2 diverges under weights with this least eigenvalue (Tang et al., Assumption 1).
+fn diverges_at(lambda_n: f64) -> bool {
+    lambda_n <= -1.0 / 3.0
 }

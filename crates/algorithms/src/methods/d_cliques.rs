@@ -1,10 +1,12 @@
 //! D-SGD over D-Cliques, with clique averaging.
 
-use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting, messages_over};
+use crate::error::AlgorithmError;
+use crate::message_scope::MessageScope;
+use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
 use crate::traffic::Message;
-use crate::training::{Local, Training, method_config};
+use crate::training::{Local, StepsPerRound, Training, method_config};
 use crate::velocity::{KeptVelocity, decayed_gradients};
-use crate::{AlgorithmError, Configured};
 use meshfold_engine::{Mixing, Stack};
 use meshfold_topology::{MixingMatrix, Overlay, OverlaySummary};
 
@@ -31,19 +33,67 @@ fn yes() -> bool {
     true
 }
 
-struct Running {
+struct DCliquesState {
     training: Training,
     clique_averaging: bool,
     setting: Setting,
     velocity: KeptVelocity,
 }
 
-impl Configured for DCliques {
+impl Algorithm for DCliquesState {
+    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        let rows = round.client_rows(&self.training);
+        let momentum = self.training.sgd.momentum;
+        let (mut gradients, rates) = decayed_gradients(models, round, &rows, &self.training)?; // Fig. 4, line 3
+        if self.clique_averaging {
+            let links = clique_links(round.overlay());
+            let bytes = self.setting.model_bytes();
+            let message = |to, from: &u32| Message {
+                from: *from,
+                to,
+                bytes,
+            };
+            let to_each = |(to, from): (u32, &Vec<u32>)| {
+                from.iter()
+                    .map(|from| message(to, from))
+                    .collect::<Vec<_>>()
+            };
+            round
+                .traffic
+                .messages((0..).zip(&links).flat_map(to_each).collect());
+            let printed = 2 * messages_over(round.overlay()); // Section IV: gradients and models over all edges
+            round.traffic.count_as_printed(printed);
+            gradients.mix(&clique_means(&links)?)?; // line 4
+        }
+        self.velocity
+            .step(models, &mut gradients, (&rates, &rows), momentum)?; // line 5; (4), (5)
+        round.mix(models, self.setting.model_bytes())?; // line 6
+        Ok(())
+    }
+
+    fn state(&self) -> Vec<(&'static str, &Stack)> {
+        self.velocity.state()
+    }
+
+    fn state_rows(&self, name: &str) -> Option<usize> {
+        KeptVelocity::is_called(name).then_some(self.setting.clients)
+    }
+
+    fn restore(&mut self, name: &str, stack: Stack) {
+        self.velocity.restore(name, stack);
+    }
+}
+
+impl MethodSpec for DCliques {
+    fn profile(&self) -> Profile<'_> {
+        Profile::gossip()
+    }
+
     fn training(&self) -> Training {
         self.training_keys()
     }
 
-    fn check_own(&self) -> Result<(), AlgorithmError> {
+    fn check_keys(&self) -> Result<(), AlgorithmError> {
         if self.local == Local::Steps(1) {
             return Ok(());
         }
@@ -54,18 +104,14 @@ impl Configured for DCliques {
         })
     }
 
-    fn overlay_use(&self) -> OverlayUse {
-        OverlayUse::Clients
-    }
-
     fn check_overlay(
         &self,
         overlay: &Overlay,
         _summary: &OverlaySummary,
         _varies: bool,
-    ) -> Result<Vec<String>, AlgorithmError> {
+    ) -> Result<(), AlgorithmError> {
         match overlay.groups() {
-            Some(_) => Ok(Vec::new()),
+            Some(_) => Ok(()),
             None => Err(AlgorithmError::Overlay {
                 method: "d_cliques",
                 needed: "a topology with cliques, such as d_cliques".to_owned(),
@@ -73,8 +119,14 @@ impl Configured for DCliques {
         }
     }
 
+    no_limits!(check_clients, unstable_at);
+
     fn working_rows(&self, clients: usize) -> usize {
         4 * clients
+    }
+
+    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
+        MessageScope::Neighbours
     }
 
     fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
@@ -95,8 +147,12 @@ impl Configured for DCliques {
         }
     }
 
-    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        Box::new(Running {
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(DCliquesState {
             training: self.training_keys(),
             clique_averaging: self.clique_averaging,
             setting: setting.clone(),
@@ -139,56 +195,4 @@ fn clique_means(links: &[Vec<u32>]) -> Result<Mixing, AlgorithmError> {
     };
     let rows = (0..).zip(links).map(row).collect();
     Ok(Mixing::new(&MixingMatrix::from_rows(links.len(), rows)?))
-}
-
-impl Algorithm for Running {
-    fn rows(&self) -> Rows {
-        Rows {
-            kind: RowKind::Client,
-            count: self.setting.clients,
-        }
-    }
-
-    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
-        let rows = round.client_rows(&self.training);
-        let momentum = self.training.sgd.momentum;
-        let (mut gradients, rates) = decayed_gradients(models, round, &rows, &self.training)?; // Fig. 4, line 3
-        if self.clique_averaging {
-            let links = clique_links(round.overlay());
-            let bytes = self.setting.model_bytes();
-            let message = |to, from: &u32| Message {
-                from: *from,
-                to,
-                bytes,
-            };
-            let to_each = |(to, from): (u32, &Vec<u32>)| {
-                from.iter()
-                    .map(|from| message(to, from))
-                    .collect::<Vec<_>>()
-            };
-            round
-                .traffic
-                .messages((0..).zip(&links).flat_map(to_each).collect());
-            let printed = 2 * messages_over(round.overlay()); // Section IV: gradients and models over all edges
-            round.traffic.count_as_printed(printed);
-            gradients.mix(&clique_means(&links)?)?; // line 4
-        }
-        self.velocity
-            .step(models, &mut gradients, (&rates, &rows), momentum)?; // line 5; (4), (5)
-        round.exchange_models(self.setting.model_bytes());
-        models.mix(round.mixing())?; // line 6
-        Ok(())
-    }
-
-    fn state(&self) -> Vec<(&'static str, &Stack)> {
-        self.velocity.state()
-    }
-
-    fn state_rows(&self, name: &str) -> Option<usize> {
-        KeptVelocity::is_called(name).then_some(self.rows().count)
-    }
-
-    fn restore(&mut self, name: &str, stack: Stack) {
-        self.velocity.restore(name, stack);
-    }
 }

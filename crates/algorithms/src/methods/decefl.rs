@@ -1,9 +1,12 @@
 //! DeceFL: mixing and a step against the client's own local work.
 
-use crate::round::{Algorithm, OverlayUse, Round, RowKind, Rows, Setting};
-use crate::training::{Training, method_config};
-use crate::{AlgorithmError, Configured};
+use crate::error::AlgorithmError;
+use crate::message_scope::MessageScope;
+use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::round::{Algorithm, Forecast, Round, Setting};
+use crate::training::{StepsPerRound, Training, method_config};
 use meshfold_engine::{Stack, Velocity};
+use meshfold_topology::Overlay;
 use serde::{Deserialize, Serialize};
 
 /// What a client's own step is multiplied by.
@@ -41,19 +44,37 @@ fn one() -> f32 {
     1.0
 }
 
-struct Running {
+struct DeceflState {
     training: Training,
     /// `μ`, or `μ m_k / m`, of each client, `[N]`.
     step_sizes: Vec<f32>,
     model_bytes: u64,
 }
 
-impl Configured for Decefl {
+impl Algorithm for DeceflState {
+    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        let rows = round.client_rows(&self.training);
+        let work = round.work(&rows, &self.training);
+        let mut local = models.duplicate();
+        let steps = round.learner.train(&mut local, Velocity::Fresh, &work)?; // SI Algorithm 1, line 4
+        round.count_steps(&rows, &steps);
+        local.add_scaled(models, &vec![-1.0; models.rows()])?; // w_k^local − w_k
+        round.mix(models, self.model_bytes)?; // line 6
+        models.add_scaled(&local, &self.step_sizes)?; // line 7
+        Ok(())
+    }
+}
+
+impl MethodSpec for Decefl {
+    fn profile(&self) -> Profile<'_> {
+        Profile::gossip()
+    }
+
     fn training(&self) -> Training {
         self.training_keys()
     }
 
-    fn check_own(&self) -> Result<(), AlgorithmError> {
+    fn check_keys(&self) -> Result<(), AlgorithmError> {
         if self.mu > 0.0 && self.mu.is_finite() {
             return Ok(());
         }
@@ -62,10 +83,6 @@ impl Configured for Decefl {
             found: self.mu.to_string(),
             needed: "it must be positive and finite",
         })
-    }
-
-    fn overlay_use(&self) -> OverlayUse {
-        OverlayUse::Clients
     }
 
     fn unstable_at(&self, lambda_n: f64) -> Option<String> {
@@ -79,42 +96,34 @@ impl Configured for Decefl {
         })
     }
 
+    no_limits!(check_clients, check_overlay);
+
     fn working_rows(&self, clients: usize) -> usize {
         2 * clients
     }
 
-    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
+    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
+        MessageScope::Neighbours
+    }
+
+    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
+        Forecast::of_exchange(&self.training_keys(), setting, overlay)
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
         let all = setting.examples() as f32;
         let step_size = |shard: &usize| match self.gradient_weight {
             GradientWeight::None => self.mu,
             GradientWeight::Examples => self.mu * *shard as f32 / all,
         };
-        Box::new(Running {
+        Box::new(DeceflState {
             training: self.training_keys(),
             step_sizes: setting.shard_sizes.iter().map(step_size).collect(),
             model_bytes: setting.model_bytes(),
         })
-    }
-}
-
-impl Algorithm for Running {
-    fn rows(&self) -> Rows {
-        Rows {
-            kind: RowKind::Client,
-            count: self.step_sizes.len(),
-        }
-    }
-
-    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
-        let rows = round.client_rows(&self.training);
-        let work = round.work(&rows, &self.training);
-        let mut local = models.duplicate();
-        let steps = round.learner.train(&mut local, Velocity::Fresh, &work)?; // SI Algorithm 1, line 4
-        round.count_steps(&rows, &steps);
-        local.add_scaled(models, &vec![-1.0; models.rows()])?; // w_k^local − w_k
-        round.exchange_models(self.model_bytes);
-        models.mix(round.mixing())?; // line 6
-        models.add_scaled(&local, &self.step_sizes)?; // line 7
-        Ok(())
     }
 }

@@ -1,10 +1,12 @@
 //! Decentralized federated averaging, with and without momentum, whole or quantised.
 
 use crate::aggregation::{PartialAggregation, exchange, messages_of, weighted_means};
+use crate::error::AlgorithmError;
+use crate::message_scope::MessageScope;
+use crate::method_spec::{MethodSpec, Profile, no_limits};
 use crate::quantise::{Heard, Quantise};
-use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting, messages_over};
-use crate::training::{Training, method_config};
-use crate::{AlgorithmError, Configured};
+use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
+use crate::training::{StepsPerRound, Training, method_config};
 use meshfold_engine::{Mixing, Stack, Velocity};
 use meshfold_topology::Overlay;
 
@@ -47,10 +49,56 @@ struct Exchange {
     quantise: Option<Quantise>,
 }
 
-struct Running {
+struct DfedavgState {
     training: Training,
     exchange: Exchange,
     setting: Setting,
+}
+
+impl Algorithm for DfedavgState {
+    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        let rows = round.client_rows(&self.training);
+        let work = round.work(&rows, &self.training);
+        let before = self.exchange.quantise.map(|_| models.duplicate());
+        let steps = round.learner.train(models, Velocity::Fresh, &work)?; // (2.1), first line, k = 0..K−1
+        round.count_steps(&rows, &steps);
+        match (self.exchange.quantise, before) {
+            (Some(quantise), Some(before)) => self.quantised(quantise, &before, models, round),
+            _ => exchange(models, round, self.exchange.aggregation, &self.setting), // (2.1), second line
+        }
+    }
+}
+
+impl DfedavgState {
+    /// Sun et al., Algorithm 2: clients send `Q(w^{t,K} − w^t)`, and mix what receivers then know.
+    ///
+    /// # Interpretation
+    /// Under `replica` receivers know the sender's `w^t` and mix `w^t + Q`; under `printed` they add the mean of the
+    /// differences to their own `w^t`.
+    fn quantised(
+        &self,
+        quantise: Quantise,
+        before: &Stack,
+        models: &mut Stack,
+        round: &mut Round<'_>,
+    ) -> Result<(), AlgorithmError> {
+        let bytes = self.exchange.message_bytes(&self.setting);
+        *models = match self.exchange.aggregation {
+            Some(aggregation) => {
+                let subsets = aggregation.subsets(round);
+                let mixing = Mixing::new(&weighted_means(&subsets, &self.setting.shard_sizes)?);
+                round.traffic.messages(messages_of(&subsets, bytes));
+                let heard = Heard::of(&subsets);
+                quantise.average((models, before), &heard, &mixing, round)?
+            }
+            None => {
+                round.exchange_models(bytes);
+                let heard = Heard::over(round.overlay());
+                quantise.average((models, before), &heard, round.mixing(), round)?
+            }
+        };
+        Ok(())
+    }
 }
 
 impl Exchange {
@@ -89,8 +137,8 @@ impl Exchange {
         })
     }
 
-    fn build(self, training: Training, setting: &Setting) -> Box<dyn Algorithm> {
-        Box::new(Running {
+    fn begin(self, training: Training, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(DfedavgState {
             training,
             exchange: self,
             setting: setting.clone(),
@@ -98,7 +146,7 @@ impl Exchange {
     }
 }
 
-macro_rules! configured {
+macro_rules! method_spec {
     ($name:ident, $check:expr) => {
         impl $name {
             fn exchange(&self) -> Exchange {
@@ -109,23 +157,29 @@ macro_rules! configured {
             }
         }
 
-        impl Configured for $name {
+        impl MethodSpec for $name {
+            fn profile(&self) -> Profile<'_> {
+                Profile::gossip()
+            }
+
             fn training(&self) -> Training {
                 self.training_keys()
             }
 
-            fn check_own(&self) -> Result<(), AlgorithmError> {
+            fn check_keys(&self) -> Result<(), AlgorithmError> {
                 let check: fn(&Self) -> Result<(), AlgorithmError> = $check;
                 check(self)?;
                 self.exchange().check()
             }
 
-            fn overlay_use(&self) -> OverlayUse {
-                OverlayUse::Clients
-            }
+            no_limits!(check_clients, check_overlay, unstable_at);
 
             fn working_rows(&self, clients: usize) -> usize {
                 self.exchange().working_rows(clients)
+            }
+
+            fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
+                MessageScope::Neighbours
             }
 
             fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
@@ -133,13 +187,17 @@ macro_rules! configured {
                     .forecast(&self.training_keys(), setting, overlay)
             }
 
-            fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-                self.exchange().build(self.training_keys(), setting)
+            fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+                self.training_keys().steps_per_round(setting)
+            }
+
+            fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+                self.exchange().begin(self.training_keys(), setting)
             }
         }
     };
 }
-configured!(Dfedavg, |config| match config.momentum {
+method_spec!(Dfedavg, |config| match config.momentum {
     0.0 => Ok(()),
     momentum => Err(AlgorithmError::Setting {
         key: "momentum",
@@ -147,57 +205,4 @@ configured!(Dfedavg, |config| match config.momentum {
         needed: "dfedavg has none: use dfedavgm",
     }),
 });
-configured!(Dfedavgm, |_| Ok(()));
-
-impl Running {
-    /// Sun et al., Algorithm 2: clients send `Q(w^{t,K} − w^t)`, and mix what receivers then know.
-    ///
-    /// # Interpretation
-    /// Under `replica` receivers know the sender's `w^t` and mix `w^t + Q`; under `printed` they add the mean of the
-    /// differences to their own `w^t`.
-    fn quantised(
-        &self,
-        quantise: Quantise,
-        before: &Stack,
-        models: &mut Stack,
-        round: &mut Round<'_>,
-    ) -> Result<(), AlgorithmError> {
-        let bytes = self.exchange.message_bytes(&self.setting);
-        *models = match self.exchange.aggregation {
-            Some(aggregation) => {
-                let subsets = aggregation.subsets(round);
-                let mixing = Mixing::new(&weighted_means(&subsets, &self.setting.shard_sizes)?);
-                round.traffic.messages(messages_of(&subsets, bytes));
-                let heard = Heard::of(&subsets);
-                quantise.average((models, before), &heard, &mixing, round)?
-            }
-            None => {
-                round.exchange_models(bytes);
-                let heard = Heard::over(round.overlay());
-                quantise.average((models, before), &heard, round.mixing(), round)?
-            }
-        };
-        Ok(())
-    }
-}
-
-impl Algorithm for Running {
-    fn rows(&self) -> Rows {
-        Rows {
-            kind: RowKind::Client,
-            count: self.setting.clients,
-        }
-    }
-
-    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
-        let rows = round.client_rows(&self.training);
-        let work = round.work(&rows, &self.training);
-        let before = self.exchange.quantise.map(|_| models.duplicate());
-        let steps = round.learner.train(models, Velocity::Fresh, &work)?; // (2.1), first line, k = 0..K−1
-        round.count_steps(&rows, &steps);
-        match (self.exchange.quantise, before) {
-            (Some(quantise), Some(before)) => self.quantised(quantise, &before, models, round),
-            _ => exchange(models, round, self.exchange.aggregation, &self.setting), // (2.1), second line
-        }
-    }
-}
+method_spec!(Dfedavgm, |_| Ok(()));

@@ -1,10 +1,12 @@
 //! Decentralized stochastic gradient descent.
 
 use crate::aggregation::{PartialAggregation, exchange};
-use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting, messages_over};
-use crate::training::{Local, Training, method_config};
+use crate::error::AlgorithmError;
+use crate::message_scope::MessageScope;
+use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
+use crate::training::{Local, StepsPerRound, Training, method_config};
 use crate::velocity::{KeptVelocity, decayed_gradients};
-use crate::{AlgorithmError, Configured};
 use meshfold_engine::Stack;
 use meshfold_topology::Overlay;
 use serde::{Deserialize, Serialize};
@@ -40,7 +42,7 @@ method_config! {
     }
 }
 
-struct Running {
+struct DsgdState {
     training: Training,
     order: Order,
     aggregation: Option<PartialAggregation>,
@@ -48,69 +50,7 @@ struct Running {
     velocity: KeptVelocity,
 }
 
-impl Running {
-    /// `w <- W w`, or the mean over some neighbours.
-    fn exchange(&self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
-        exchange(models, round, self.aggregation, &self.setting)
-    }
-}
-
-impl Configured for Dsgd {
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
-
-    fn check_own(&self) -> Result<(), AlgorithmError> {
-        if self.order == Order::MixThenStep && self.local != Local::Steps(1) {
-            return Err(AlgorithmError::Setting {
-                key: "local",
-                found: format!("{:?}", self.local).to_lowercase(),
-                needed: "mix_then_step takes the one gradient before mixing: it must be {steps: 1}",
-            });
-        }
-        self.aggregation.map_or(Ok(()), PartialAggregation::check)
-    }
-
-    fn overlay_use(&self) -> OverlayUse {
-        OverlayUse::Clients
-    }
-
-    fn working_rows(&self, clients: usize) -> usize {
-        let gradients = usize::from(self.order == Order::MixThenStep);
-        let velocity = usize::from(self.momentum > 0.0 || self.order == Order::MixThenStep);
-        (1 + velocity + gradients) * clients
-    }
-
-    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
-        let messages = overlay.map_or(0.0, |overlay| match self.aggregation {
-            Some(aggregation) => aggregation.messages(overlay),
-            None => messages_over(overlay) as f64,
-        });
-        Forecast {
-            local_steps: self.training_keys().steps_of_all(setting),
-            bytes: (messages * setting.model_bytes() as f64).round() as u64,
-        }
-    }
-
-    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        Box::new(Running {
-            training: self.training_keys(),
-            order: self.order,
-            aggregation: self.aggregation,
-            setting: setting.clone(),
-            velocity: KeptVelocity::default(),
-        })
-    }
-}
-
-impl Algorithm for Running {
-    fn rows(&self) -> Rows {
-        Rows {
-            kind: RowKind::Client,
-            count: self.setting.clients,
-        }
-    }
-
+impl Algorithm for DsgdState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
         let rows = round.client_rows(&self.training);
         match self.order {
@@ -138,10 +78,75 @@ impl Algorithm for Running {
     }
 
     fn state_rows(&self, name: &str) -> Option<usize> {
-        KeptVelocity::is_called(name).then_some(self.rows().count)
+        KeptVelocity::is_called(name).then_some(self.setting.clients)
     }
 
     fn restore(&mut self, name: &str, stack: Stack) {
         self.velocity.restore(name, stack);
+    }
+}
+
+impl DsgdState {
+    /// `w <- W w`, or the mean over some neighbours.
+    fn exchange(&self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        exchange(models, round, self.aggregation, &self.setting)
+    }
+}
+
+impl MethodSpec for Dsgd {
+    fn profile(&self) -> Profile<'_> {
+        Profile::gossip()
+    }
+
+    fn training(&self) -> Training {
+        self.training_keys()
+    }
+
+    fn check_keys(&self) -> Result<(), AlgorithmError> {
+        if self.order == Order::MixThenStep && self.local != Local::Steps(1) {
+            return Err(AlgorithmError::Setting {
+                key: "local",
+                found: format!("{:?}", self.local).to_lowercase(),
+                needed: "mix_then_step takes the one gradient before mixing: it must be {steps: 1}",
+            });
+        }
+        self.aggregation.map_or(Ok(()), PartialAggregation::check)
+    }
+
+    no_limits!(check_clients, check_overlay, unstable_at);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        let gradients = usize::from(self.order == Order::MixThenStep);
+        let velocity = usize::from(self.momentum > 0.0 || self.order == Order::MixThenStep);
+        (1 + velocity + gradients) * clients
+    }
+
+    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
+        MessageScope::Neighbours
+    }
+
+    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
+        let messages = overlay.map_or(0.0, |overlay| match self.aggregation {
+            Some(aggregation) => aggregation.messages(overlay),
+            None => messages_over(overlay) as f64,
+        });
+        Forecast {
+            local_steps: self.training_keys().steps_of_all(setting),
+            bytes: (messages * setting.model_bytes() as f64).round() as u64,
+        }
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(DsgdState {
+            training: self.training_keys(),
+            order: self.order,
+            aggregation: self.aggregation,
+            setting: setting.clone(),
+            velocity: KeptVelocity::default(),
+        })
     }
 }

@@ -1,10 +1,11 @@
 //! Federated averaging with one server.
 
+use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
+use crate::method_spec::{MethodSpec, Profile, no_limits};
 use crate::participation::{Participation, Weighting, down, up};
-use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting};
-use crate::training::{Training, method_config};
-use crate::{AlgorithmError, Configured, StragglerUnit};
+use crate::round::{Algorithm, Forecast, Round, Setting};
+use crate::training::{StepsPerRound, Training, method_config};
 use meshfold_engine::{Anchor, Mixing, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
 
@@ -26,14 +27,8 @@ method_config! {
     }
 }
 
-/// The rows of a method whose only lasting model is the server's.
-pub(crate) const ONE_SERVER: Rows = Rows {
-    kind: RowKind::Server,
-    count: 1,
-};
-
 /// A round of FedAvg, with FedProx's pull towards the server's model if `mu` is not 0.
-pub(crate) struct Running {
+pub(crate) struct FedavgState {
     pub(crate) training: Training,
     pub(crate) participation: Participation,
     pub(crate) weighting: Weighting,
@@ -41,60 +36,7 @@ pub(crate) struct Running {
     pub(crate) setting: Setting,
 }
 
-impl Configured for Fedavg {
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
-
-    fn check_own(&self) -> Result<(), AlgorithmError> {
-        self.participation.check()
-    }
-
-    fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
-        self.participation.check_clients(clients)
-    }
-
-    fn overlay_use(&self) -> OverlayUse {
-        OverlayUse::Refused
-    }
-
-    fn lagging(&self) -> StragglerUnit {
-        StragglerUnit::Participants
-    }
-
-    fn reach(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> MessageScope {
-        MessageScope::of_one_server(setting.clients)
-    }
-
-    fn rows(&self, _clients: usize) -> Rows {
-        ONE_SERVER
-    }
-
-    fn working_rows(&self, clients: usize) -> usize {
-        self.participation.count(clients) + 1
-    }
-
-    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
-        self.participation
-            .forecast(&self.training_keys(), setting, 2)
-    }
-
-    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        Box::new(Running {
-            training: self.training_keys(),
-            participation: self.participation,
-            weighting: self.weighting,
-            mu: 0.0,
-            setting: setting.clone(),
-        })
-    }
-}
-
-impl Algorithm for Running {
-    fn rows(&self) -> Rows {
-        ONE_SERVER
-    }
-
+impl Algorithm for FedavgState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
         let rows = self.participation.rows(round, &self.training); // Algorithm 1, S_t
         if rows.is_empty() {
@@ -117,5 +59,52 @@ impl Algorithm for Running {
         slots.mix(&Mixing::new(&mean))?; // w_{t+1} <- Σ n_k/n w_k
         *models = slots;
         Ok(())
+    }
+}
+
+impl MethodSpec for Fedavg {
+    fn profile(&self) -> Profile<'_> {
+        Profile::one_server()
+    }
+
+    fn training(&self) -> Training {
+        self.training_keys()
+    }
+
+    fn check_keys(&self) -> Result<(), AlgorithmError> {
+        self.participation.check()
+    }
+
+    fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
+        self.participation.check_clients(clients)
+    }
+
+    no_limits!(check_overlay, unstable_at);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        self.participation.count(clients) + 1
+    }
+
+    fn message_scope(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> MessageScope {
+        MessageScope::of_one_server(setting.clients)
+    }
+
+    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
+        self.participation
+            .forecast(&self.training_keys(), setting, 2)
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(FedavgState {
+            training: self.training_keys(),
+            participation: self.participation,
+            weighting: self.weighting,
+            mu: 0.0,
+            setting: setting.clone(),
+        })
     }
 }

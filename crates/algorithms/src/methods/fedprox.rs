@@ -1,11 +1,12 @@
 //! Federated averaging with a pull towards the server's model.
 
+use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
-use crate::methods::fedavg::{ONE_SERVER, Running};
+use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::methods::fedavg::FedavgState;
 use crate::participation::{Participation, Weighting};
-use crate::round::{Algorithm, Forecast, OverlayUse, Rows, Setting};
-use crate::training::{Training, method_config};
-use crate::{AlgorithmError, Configured, StragglerUnit};
+use crate::round::{Algorithm, Forecast, Setting};
+use crate::training::{StepsPerRound, Training, method_config};
 use meshfold_topology::Overlay;
 
 method_config! {
@@ -29,12 +30,16 @@ method_config! {
     }
 }
 
-impl Configured for Fedprox {
+impl MethodSpec for Fedprox {
+    fn profile(&self) -> Profile<'_> {
+        Profile::one_server()
+    }
+
     fn training(&self) -> Training {
         self.training_keys()
     }
 
-    fn check_own(&self) -> Result<(), AlgorithmError> {
+    fn check_keys(&self) -> Result<(), AlgorithmError> {
         if !(self.mu >= 0.0 && self.mu.is_finite()) {
             return Err(AlgorithmError::Setting {
                 key: "mu",
@@ -49,24 +54,14 @@ impl Configured for Fedprox {
         self.participation.check_clients(clients)
     }
 
-    fn overlay_use(&self) -> OverlayUse {
-        OverlayUse::Refused
-    }
-
-    fn lagging(&self) -> StragglerUnit {
-        StragglerUnit::Participants
-    }
-
-    fn reach(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> MessageScope {
-        MessageScope::of_one_server(setting.clients)
-    }
-
-    fn rows(&self, _clients: usize) -> Rows {
-        ONE_SERVER
-    }
+    no_limits!(check_overlay, unstable_at);
 
     fn working_rows(&self, clients: usize) -> usize {
         2 * self.participation.count(clients) + 1
+    }
+
+    fn message_scope(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> MessageScope {
+        MessageScope::of_one_server(setting.clients)
     }
 
     fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
@@ -74,8 +69,12 @@ impl Configured for Fedprox {
             .forecast(&self.training_keys(), setting, 2)
     }
 
-    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        Box::new(Running {
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(FedavgState {
             training: self.training_keys(),
             participation: self.participation,
             weighting: self.weighting,

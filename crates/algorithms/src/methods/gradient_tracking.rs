@@ -1,10 +1,12 @@
 //! Gradient tracking: every client follows an estimate of the mean gradient.
 
+use crate::error::AlgorithmError;
+use crate::message_scope::MessageScope;
+use crate::method_spec::{MethodSpec, Profile, no_limits};
 use crate::presence::PresenceTracker;
-use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting, messages_over};
-use crate::training::{Local, Training, method_config};
+use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
+use crate::training::{StepsPerRound, Training, method_config, one_plain_step};
 use crate::velocity::{decayed_gradients, is_idle};
-use crate::{AlgorithmError, Configured};
 use meshfold_engine::Stack;
 use meshfold_topology::Overlay;
 
@@ -26,7 +28,7 @@ method_config! {
     pub struct GradientTracking(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
 }
 
-struct Running {
+struct GradientTrackingState {
     training: Training,
     setting: Setting,
     /// `y`, `[N, P]`.
@@ -36,79 +38,7 @@ struct Running {
     gone: PresenceTracker,
 }
 
-impl Configured for GradientTracking {
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
-
-    fn check_own(&self) -> Result<(), AlgorithmError> {
-        one_plain_step("gradient_tracking", self.local, self.momentum)
-    }
-
-    fn overlay_use(&self) -> OverlayUse {
-        OverlayUse::Clients
-    }
-
-    fn needs_mutual_exchange(&self) -> bool {
-        true
-    }
-
-    fn working_rows(&self, clients: usize) -> usize {
-        5 * clients
-    }
-
-    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
-        let messages = 2 * overlay.map_or(0, messages_over);
-        Forecast {
-            local_steps: setting.clients as f64,
-            bytes: messages * setting.model_bytes(),
-        }
-    }
-
-    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        Box::new(Running {
-            training: self.training_keys(),
-            setting: setting.clone(),
-            tracker: None,
-            gradient: None,
-            gone: PresenceTracker::nobody(setting.clients),
-        })
-    }
-}
-
-/// Refuses local work that a method, whose rounds are single steps without momentum, has no meaning for.
-pub(crate) fn one_plain_step(
-    method: &'static str,
-    local: Local,
-    momentum: f32,
-) -> Result<(), AlgorithmError> {
-    if local != Local::Steps(1) {
-        return Err(AlgorithmError::Unsuited {
-            method,
-            key: "local",
-            found: format!("{local:?}").to_lowercase(),
-            needed: "it exchanges after every step, {steps: 1}",
-        });
-    }
-    if momentum != 0.0 {
-        return Err(AlgorithmError::Unsuited {
-            method,
-            key: "momentum",
-            found: momentum.to_string(),
-            needed: "it has none, 0",
-        });
-    }
-    Ok(())
-}
-
-impl Algorithm for Running {
-    fn rows(&self) -> Rows {
-        Rows {
-            kind: RowKind::Client,
-            count: self.setting.clients,
-        }
-    }
-
+impl Algorithm for GradientTrackingState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
         if self.gone.changes_to(round.gone.iter().copied()) {
             (self.tracker, self.gradient) = (None, None);
@@ -126,13 +56,11 @@ impl Algorithm for Running {
         gradient.add_scaled(&change, &ones)?;
         tracker.add_scaled(&change, &ones)?;
         if !first {
-            round.exchange_models(bytes);
-            tracker.mix(round.mixing())?; // y^t
+            round.mix(tracker, bytes)?; // y^t
         }
         let descent: Vec<f32> = rates.iter().map(|rate| -rate).collect();
         models.add_scaled(tracker, &descent)?;
-        round.exchange_models(bytes);
-        models.mix(round.mixing())?; // w^{t+1}
+        round.mix(models, bytes)?; // w^{t+1}
         Ok(())
     }
 
@@ -145,7 +73,7 @@ impl Algorithm for Running {
     }
 
     fn state_rows(&self, name: &str) -> Option<usize> {
-        matches!(name, "tracker" | "gradient").then_some(self.rows().count)
+        matches!(name, "tracker" | "gradient").then_some(self.setting.clients)
     }
 
     fn restore(&mut self, name: &str, stack: Stack) {
@@ -166,5 +94,54 @@ impl Algorithm for Running {
 
     fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {
         self.gone.restore(name, &numbers);
+    }
+}
+
+impl MethodSpec for GradientTracking {
+    fn profile(&self) -> Profile<'_> {
+        Profile {
+            needs_mutual_exchange: true,
+            ..Profile::gossip()
+        }
+    }
+
+    fn training(&self) -> Training {
+        self.training_keys()
+    }
+
+    fn check_keys(&self) -> Result<(), AlgorithmError> {
+        one_plain_step("gradient_tracking", self.local, self.momentum)
+    }
+
+    no_limits!(check_clients, check_overlay, unstable_at);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        5 * clients
+    }
+
+    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
+        MessageScope::Neighbours
+    }
+
+    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
+        let messages = 2 * overlay.map_or(0, messages_over);
+        Forecast {
+            local_steps: setting.clients as f64,
+            bytes: messages * setting.model_bytes(),
+        }
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(GradientTrackingState {
+            training: self.training_keys(),
+            setting: setting.clone(),
+            tracker: None,
+            gradient: None,
+            gone: PresenceTracker::nobody(setting.clients),
+        })
     }
 }

@@ -1,13 +1,13 @@
 //! Hierarchical federated averaging: edge servers beneath one root.
 
+use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
-use crate::methods::fedavg::ONE_SERVER;
+use crate::method_spec::{MethodSpec, Profile, ServerNodes, no_limits};
 use crate::participation::Weighting;
-use crate::round::{Algorithm, Forecast, OverlayUse, Round, Rows, Setting};
+use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::servers::{PerServer, Servers};
 use crate::traffic::Message;
 use crate::training::{Local, StepsPerRound, Training, method_config};
-use crate::{AlgorithmError, Configured, StragglerUnit};
 use meshfold_engine::{Mixing, RowWork, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
 
@@ -37,7 +37,7 @@ method_config! {
     }
 }
 
-struct Running {
+struct HierfavgState {
     training: Training,
     participation: PerServer,
     edge_rounds: u32,
@@ -46,106 +46,39 @@ struct Running {
     setting: Setting,
 }
 
-impl Configured for Hierfavg {
-    fn training(&self) -> Training {
-        let mut training = self.training_keys();
-        if let Local::Epochs(epochs) = self.local {
-            let rate = training.sgd.learning_rate;
-            training.sgd.learning_rate =
-                rate.with_epochs_due(self.edge_rounds.saturating_mul(epochs), 0);
+impl Algorithm for HierfavgState {
+    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        let (rows, servers) = self
+            .participation
+            .slots(&self.groups, round, &self.training);
+        if rows.is_empty() {
+            return Ok(());
         }
-        training
-    }
-
-    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
-        let once = self.training_keys().steps_per_round(setting);
-        StepsPerRound {
-            steps: f64::from(self.edge_rounds) * once.steps,
-            epochs: f64::from(self.edge_rounds) * once.epochs,
+        round.traffic.messages(self.root_messages(&servers, false));
+        let mut slots = models.gather(&vec![0; rows.len()])?;
+        let edge_means = self.edge_means(&rows, &servers)?;
+        for edge_round in 0..self.edge_rounds {
+            round
+                .traffic
+                .messages(self.edge_messages(&rows, &servers, false));
+            let training = self.training_at(edge_round);
+            let work = round.work(&rows, &training);
+            let steps = round.learner.train(&mut slots, Velocity::Fresh, &work)?; // Algorithm 1, line 5
+            round.count_steps(&rows, &steps);
+            round
+                .traffic
+                .messages(self.edge_messages(&rows, &servers, true));
+            slots.mix(&edge_means)?; // EdgeAggregation, line 9
         }
-    }
-
-    fn check_own(&self) -> Result<(), AlgorithmError> {
-        if self.edge_rounds == 0 {
-            return Err(AlgorithmError::Setting {
-                key: "edge_rounds",
-                found: "0".to_owned(),
-                needed: "the edge servers aggregate at least once before the root",
-            });
-        }
-        self.servers.check()?;
-        self.participation.check()
-    }
-
-    fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
-        self.servers.check_clients(clients)
-    }
-
-    fn overlay_use(&self) -> OverlayUse {
-        OverlayUse::Refused
-    }
-
-    fn lagging(&self) -> StragglerUnit {
-        StragglerUnit::Participants
-    }
-
-    fn reach(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> MessageScope {
-        let (clients, count) = (setting.clients as u32, self.servers.count as u32);
-        let root = (clients..clients + count).map(|server| (clients + count, server));
-        let groups = (clients..).zip(self.servers.clients(setting));
-        let of_group =
-            groups.flat_map(|(server, group)| group.into_iter().map(move |c| (server, c)));
-        MessageScope::Pairs(of_group.chain(root).collect())
-    }
-
-    fn rows(&self, _clients: usize) -> Rows {
-        ONE_SERVER
-    }
-
-    fn working_rows(&self, clients: usize) -> usize {
-        let chosen = self.participation.per_server;
-        chosen
-            .map_or(clients, |count| count.saturating_mul(self.servers.count))
-            .saturating_mul(2)
-    }
-
-    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
-        let training = self.training_keys();
-        let (mut local_steps, mut slots) = (0.0, 0);
-        for group in self.servers.clients(setting) {
-            let chosen = self.participation.count(group.len());
-            let all: f64 = group
-                .iter()
-                .map(|client| f64::from(training.steps_on(setting.shard_sizes[*client as usize])))
-                .sum();
-            local_steps += all * chosen as f64 / group.len() as f64;
-            slots = u64::saturating_add(slots, chosen as u64);
-        }
-        let edge = slots
-            .saturating_mul(2)
-            .saturating_mul(u64::from(self.edge_rounds));
-        let root = 2 * self.servers.count as u64;
-        Forecast {
-            local_steps: local_steps * f64::from(self.edge_rounds),
-            bytes: edge
-                .saturating_add(root)
-                .saturating_mul(setting.model_bytes()),
-        }
-    }
-
-    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        Box::new(Running {
-            training: self.training_keys(),
-            participation: self.participation,
-            edge_rounds: self.edge_rounds,
-            weighting: self.weighting,
-            groups: self.servers.clients(setting),
-            setting: setting.clone(),
-        })
+        round.traffic.messages(self.root_messages(&servers, true));
+        let shares = self.weighting.shares(&rows, &self.setting);
+        slots.mix(&Mixing::new(&MixingMatrix::average(1, shares)?))?; // CloudAggregation, line 16
+        *models = slots;
+        Ok(())
     }
 }
 
-impl Running {
+impl HierfavgState {
     /// How clients train after `edge_round` aggregations at the edge in this round.
     fn training_at(&self, edge_round: u32) -> Training {
         let mut training = self.training.clone();
@@ -223,38 +156,98 @@ impl Running {
     }
 }
 
-impl Algorithm for Running {
-    fn rows(&self) -> Rows {
-        ONE_SERVER
+impl MethodSpec for Hierfavg {
+    fn profile(&self) -> Profile<'_> {
+        Profile {
+            servers: ServerNodes::BeneathRoot(&self.servers),
+            ..Profile::one_server()
+        }
     }
 
-    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
-        let (rows, servers) = self
-            .participation
-            .slots(&self.groups, round, &self.training);
-        if rows.is_empty() {
-            return Ok(());
+    fn training(&self) -> Training {
+        let mut training = self.training_keys();
+        if let Local::Epochs(epochs) = self.local {
+            let rate = training.sgd.learning_rate;
+            training.sgd.learning_rate =
+                rate.with_epochs_due(self.edge_rounds.saturating_mul(epochs), 0);
         }
-        round.traffic.messages(self.root_messages(&servers, false));
-        let mut slots = models.gather(&vec![0; rows.len()])?;
-        let edge_means = self.edge_means(&rows, &servers)?;
-        for edge_round in 0..self.edge_rounds {
-            round
-                .traffic
-                .messages(self.edge_messages(&rows, &servers, false));
-            let training = self.training_at(edge_round);
-            let work = round.work(&rows, &training);
-            let steps = round.learner.train(&mut slots, Velocity::Fresh, &work)?; // Algorithm 1, line 5
-            round.count_steps(&rows, &steps);
-            round
-                .traffic
-                .messages(self.edge_messages(&rows, &servers, true));
-            slots.mix(&edge_means)?; // EdgeAggregation, line 9
+        training
+    }
+
+    fn check_keys(&self) -> Result<(), AlgorithmError> {
+        if self.edge_rounds == 0 {
+            return Err(AlgorithmError::Setting {
+                key: "edge_rounds",
+                found: "0".to_owned(),
+                needed: "the edge servers aggregate at least once before the root",
+            });
         }
-        round.traffic.messages(self.root_messages(&servers, true));
-        let shares = self.weighting.shares(&rows, &self.setting);
-        slots.mix(&Mixing::new(&MixingMatrix::average(1, shares)?))?; // CloudAggregation, line 16
-        *models = slots;
-        Ok(())
+        self.servers.check()?;
+        self.participation.check()
+    }
+
+    fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
+        self.servers.check_clients(clients)
+    }
+
+    no_limits!(check_overlay, unstable_at);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        let chosen = self.participation.per_server;
+        chosen
+            .map_or(clients, |count| count.saturating_mul(self.servers.count))
+            .saturating_mul(2)
+    }
+
+    fn message_scope(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> MessageScope {
+        let (clients, count) = (setting.clients as u32, self.servers.count as u32);
+        let root = (clients..clients + count).map(|server| (clients + count, server));
+        let groups = (clients..).zip(self.servers.clients(setting));
+        let of_group =
+            groups.flat_map(|(server, group)| group.into_iter().map(move |c| (server, c)));
+        MessageScope::Pairs(of_group.chain(root).collect())
+    }
+
+    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
+        let training = self.training_keys();
+        let (mut local_steps, mut slots) = (0.0, 0);
+        for group in self.servers.clients(setting) {
+            let chosen = self.participation.count(group.len());
+            let all: f64 = group
+                .iter()
+                .map(|client| f64::from(training.steps_on(setting.shard_sizes[*client as usize])))
+                .sum();
+            local_steps += all * chosen as f64 / group.len() as f64;
+            slots = u64::saturating_add(slots, chosen as u64);
+        }
+        let edge = slots
+            .saturating_mul(2)
+            .saturating_mul(u64::from(self.edge_rounds));
+        let root = 2 * self.servers.count as u64;
+        Forecast {
+            local_steps: local_steps * f64::from(self.edge_rounds),
+            bytes: edge
+                .saturating_add(root)
+                .saturating_mul(setting.model_bytes()),
+        }
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        let once = self.training_keys().steps_per_round(setting);
+        StepsPerRound {
+            steps: f64::from(self.edge_rounds) * once.steps,
+            epochs: f64::from(self.edge_rounds) * once.epochs,
+        }
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(HierfavgState {
+            training: self.training_keys(),
+            participation: self.participation,
+            edge_rounds: self.edge_rounds,
+            weighting: self.weighting,
+            groups: self.servers.clients(setting),
+            setting: setting.clone(),
+        })
     }
 }

@@ -1,13 +1,39 @@
 //! D-SGD in which every client hears from one other a round.
 
+use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
-use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting};
+use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::traffic::Message;
-use crate::training::{Training, method_config};
+use crate::training::{StepsPerRound, Training, method_config};
 use crate::velocity::KeptVelocity;
-use crate::{AlgorithmError, Configured};
 use meshfold_engine::{Mixing, Stack};
 use meshfold_topology::{MixingMatrix, OnePeer as Exponential, Overlay};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hops_double_and_start_again() {
+        let from = |round| pairs(&[0, 1, 2, 3, 4], round)[0].1;
+        assert_eq!([1, 2, 3, 4].map(from), [4, 3, 1, 4]);
+        assert!(pairs(&[3], 1).is_empty());
+    }
+
+    #[test]
+    fn eight_clients_are_equal_after_three_rounds() {
+        let alive: Vec<u32> = (0..8).collect();
+        let mut values: Vec<f64> = (0..8).map(f64::from).collect();
+        for round in 1..=3 {
+            let before = values.clone();
+            for (to, from) in pairs(&alive, round) {
+                values[to as usize] = (before[to as usize] + before[from as usize]) / 2.0;
+            }
+        }
+        assert_eq!(values, [3.5; 8]);
+    }
+}
 
 method_config! {
     /// Parameters of [`Method::OnePeer`](crate::Method::OnePeer): after local work `w_i <- (w_i + w_j) / 2` with
@@ -24,76 +50,13 @@ method_config! {
     pub struct OnePeer(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
 }
 
-struct Running {
+struct OnePeerState {
     training: Training,
     setting: Setting,
     velocity: KeptVelocity,
 }
 
-impl Configured for OnePeer {
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
-
-    fn overlay_use(&self) -> OverlayUse {
-        OverlayUse::Refused
-    }
-
-    fn reach(&self, setting: &Setting, rounds: usize, undisturbed: bool) -> MessageScope {
-        if !undisturbed {
-            return MessageScope::AnyTwo;
-        }
-        let clients: Vec<u32> = (0..setting.clients as u32).collect();
-        let of_rounds = 1..=rounds.min(Exponential {}.period(clients.len()));
-        let messages = of_rounds.flat_map(|round| pairs(&clients, round));
-        MessageScope::Pairs(messages.map(|(to, from)| (from, to)).collect())
-    }
-
-    fn working_rows(&self, clients: usize) -> usize {
-        if self.momentum > 0.0 {
-            2 * clients
-        } else {
-            clients
-        }
-    }
-
-    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
-        Forecast {
-            local_steps: self.training_keys().steps_of_all(setting),
-            bytes: pairs(&(0..setting.clients as u32).collect::<Vec<_>>(), 1).len() as u64
-                * setting.model_bytes(),
-        }
-    }
-
-    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        Box::new(Running {
-            training: self.training_keys(),
-            setting: setting.clone(),
-            velocity: KeptVelocity::default(),
-        })
-    }
-}
-
-/// Whom each client alive hears from in `round`, `(to, from)`.
-fn pairs(alive: &[u32], round: usize) -> Vec<(u32, u32)> {
-    let count = alive.len();
-    if count < 2 {
-        return Vec::new();
-    }
-    let hop = 1 << ((round - 1) % Exponential {}.period(count));
-    (0..count)
-        .map(|at| (alive[at], alive[(at + count - hop) % count]))
-        .collect()
-}
-
-impl Algorithm for Running {
-    fn rows(&self) -> Rows {
-        Rows {
-            kind: RowKind::Client,
-            count: self.setting.clients,
-        }
-    }
-
+impl Algorithm for OnePeerState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
         let rows = round.client_rows(&self.training);
         let work = round.work(&rows, &self.training);
@@ -123,7 +86,7 @@ impl Algorithm for Running {
     }
 
     fn state_rows(&self, name: &str) -> Option<usize> {
-        KeptVelocity::is_called(name).then_some(self.rows().count)
+        KeptVelocity::is_called(name).then_some(self.setting.clients)
     }
 
     fn restore(&mut self, name: &str, stack: Stack) {
@@ -131,27 +94,64 @@ impl Algorithm for Running {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hops_double_and_start_again() {
-        let from = |round| pairs(&[0, 1, 2, 3, 4], round)[0].1;
-        assert_eq!([1, 2, 3, 4].map(from), [4, 3, 1, 4]);
-        assert!(pairs(&[3], 1).is_empty());
+impl MethodSpec for OnePeer {
+    fn profile(&self) -> Profile<'_> {
+        Profile::without_overlay()
     }
 
-    #[test]
-    fn eight_clients_are_equal_after_three_rounds() {
-        let alive: Vec<u32> = (0..8).collect();
-        let mut values: Vec<f64> = (0..8).map(f64::from).collect();
-        for round in 1..=3 {
-            let before = values.clone();
-            for (to, from) in pairs(&alive, round) {
-                values[to as usize] = (before[to as usize] + before[from as usize]) / 2.0;
-            }
+    fn training(&self) -> Training {
+        self.training_keys()
+    }
+
+    no_limits!(check_keys, check_clients, check_overlay, unstable_at);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        if self.momentum > 0.0 {
+            2 * clients
+        } else {
+            clients
         }
-        assert_eq!(values, [3.5; 8]);
     }
+
+    fn message_scope(&self, setting: &Setting, rounds: usize, undisturbed: bool) -> MessageScope {
+        if !undisturbed {
+            return MessageScope::AnyTwo;
+        }
+        let clients: Vec<u32> = (0..setting.clients as u32).collect();
+        let of_rounds = 1..=rounds.min(Exponential {}.period(clients.len()));
+        let messages = of_rounds.flat_map(|round| pairs(&clients, round));
+        MessageScope::Pairs(messages.map(|(to, from)| (from, to)).collect())
+    }
+
+    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
+        Forecast {
+            local_steps: self.training_keys().steps_of_all(setting),
+            bytes: pairs(&(0..setting.clients as u32).collect::<Vec<_>>(), 1).len() as u64
+                * setting.model_bytes(),
+        }
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(OnePeerState {
+            training: self.training_keys(),
+            setting: setting.clone(),
+            velocity: KeptVelocity::default(),
+        })
+    }
+}
+
+/// Whom each client alive hears from in `round`, `(to, from)`.
+fn pairs(alive: &[u32], round: usize) -> Vec<(u32, u32)> {
+    let count = alive.len();
+    if count < 2 {
+        return Vec::new();
+    }
+    let hop = 1 << ((round - 1) % Exponential {}.period(count));
+    (0..count)
+        .map(|at| (alive[at], alive[(at + count - hop) % count]))
+        .collect()
 }

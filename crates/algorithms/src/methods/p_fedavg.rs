@@ -1,11 +1,13 @@
 //! P-FedAvg: federated averaging with parallel servers that mix over an overlay of their own.
 
+use crate::error::AlgorithmError;
+use crate::message_scope::MessageScope;
+use crate::method_spec::{IterateWeighting, MethodSpec, Profile, no_limits};
 use crate::participation::Weighting;
-use crate::round::{Algorithm, Forecast, OverlayUse, Round, RowKind, Rows, Setting, messages_over};
+use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
 use crate::servers::{PerServer, Servers};
 use crate::traffic::Message;
-use crate::training::{Training, method_config};
-use crate::{AlgorithmError, Configured, StragglerUnit};
+use crate::training::{StepsPerRound, Training, method_config};
 use meshfold_engine::{Mixing, RowWork, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
 
@@ -35,7 +37,7 @@ fn uniform() -> Weighting {
     Weighting::Uniform
 }
 
-struct Running {
+struct PFedavgState {
     training: Training,
     participation: PerServer,
     groups: Vec<Vec<u32>>,
@@ -44,151 +46,7 @@ struct Running {
     setting: Setting,
 }
 
-impl Configured for PFedavg {
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
-
-    fn check_own(&self) -> Result<(), AlgorithmError> {
-        self.servers.check()?;
-        self.participation.check()
-    }
-
-    fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
-        self.servers.check_clients(clients)
-    }
-
-    fn overlay_use(&self) -> OverlayUse {
-        OverlayUse::Servers(self.servers.count)
-    }
-
-    fn overlay_groups(&self, setting: &Setting) -> Option<Vec<Vec<u32>>> {
-        Some(self.servers.clients(setting))
-    }
-
-    fn lagging(&self) -> StragglerUnit {
-        StragglerUnit::Participants
-    }
-
-    fn rows(&self, _clients: usize) -> Rows {
-        Rows {
-            kind: RowKind::Server,
-            count: self.servers.count,
-        }
-    }
-
-    fn working_rows(&self, clients: usize) -> usize {
-        let slots = match self.participation.per_server {
-            Some(count) => count.saturating_mul(self.servers.count),
-            None => clients,
-        };
-        // Behind the slots stand the servers' models; averages and mixing write into three stacks more.
-        slots.saturating_add(4 * self.servers.count)
-    }
-
-    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
-        let training = self.training_keys();
-        let (mut local_steps, mut slots) = (0.0, 0);
-        for group in self.servers.clients(setting) {
-            let chosen = self.participation.count(group.len());
-            let all: f64 = group
-                .iter()
-                .map(|client| f64::from(training.steps_on(setting.shard_sizes[*client as usize])))
-                .sum();
-            local_steps += all * chosen as f64 / group.len() as f64;
-            slots = u64::saturating_add(slots, chosen as u64);
-        }
-        let mixing = overlay.map_or(0, messages_over);
-        Forecast {
-            local_steps,
-            bytes: slots
-                .saturating_mul(2)
-                .saturating_add(mixing)
-                .saturating_mul(setting.model_bytes()),
-        }
-    }
-
-    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        let groups = self.servers.clients(setting);
-        let loss_scales = (self.weighting == Weighting::Examples).then(|| {
-            let mut scales = vec![0.0; setting.clients];
-            for client in groups
-                .iter()
-                .flat_map(|group| group.iter().map(|c| (*c, group.len())))
-            {
-                let (client, peers) = client;
-                let share = setting.shard_sizes[client as usize] as f64 / setting.examples() as f64;
-                scales[client as usize] = ((groups.len() * peers) as f64 * share) as f32;
-            }
-            scales
-        });
-        Box::new(Running {
-            training: self.training_keys(),
-            participation: self.participation,
-            groups,
-            loss_scales,
-            setting: setting.clone(),
-        })
-    }
-}
-
-impl Running {
-    /// The messages between the servers and the clients in their slots, `up` or down.
-    fn messages(&self, rows: &[RowWork], servers: &[u32], up: bool) -> Vec<Message> {
-        let nodes = self.setting.clients as u32;
-        let message = |(row, server): (&RowWork, &u32)| {
-            let ends = (nodes + server, row.client);
-            let (from, to) = if up { (ends.1, ends.0) } else { ends };
-            Message {
-                from,
-                to,
-                bytes: self.setting.model_bytes(),
-            }
-        };
-        rows.iter().zip(servers).map(message).collect()
-    }
-
-    /// The messages among the servers.
-    fn mixing_messages(&self, round: &Round<'_>) -> Vec<Message> {
-        let (nodes, bytes) = (self.setting.clients as u32, self.setting.model_bytes());
-        let overlay = round.overlay();
-        let message = |from, to| Message {
-            from: nodes + from,
-            to: nodes + to,
-            bytes,
-        };
-        let both = |(a, b)| [message(a, b), message(b, a)];
-        if overlay.is_directed() {
-            return overlay.edges().map(|(a, b)| message(a, b)).collect();
-        }
-        overlay.edges().flat_map(both).collect()
-    }
-}
-
-/// `v_i`: the plain mean of server `i`'s slots; a server without slots keeps its model, column `slots + i`.
-fn means(servers: &[u32], count: usize) -> Result<MixingMatrix, AlgorithmError> {
-    let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); count];
-    for (slot, server) in (0..).zip(servers) {
-        rows[*server as usize].push((slot, 1.0));
-    }
-    for (server, row) in (0..).zip(&mut rows) {
-        if row.is_empty() {
-            row.push((servers.len() as u32 + server, 1.0));
-        }
-        let share = 1.0 / row.len() as f64;
-        row.iter_mut().for_each(|(_, weight)| *weight = share);
-    }
-    Ok(MixingMatrix::from_rows(servers.len() + count, rows)?)
-}
-
-impl Algorithm for Running {
-    fn rows(&self) -> Rows {
-        Rows {
-            kind: RowKind::Server,
-            count: self.groups.len(),
-        }
-    }
-
+impl Algorithm for PFedavgState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
         let (mut rows, servers) = self
             .participation
@@ -226,4 +84,139 @@ impl Algorithm for Running {
         *models = slot_models;
         Ok(())
     }
+}
+
+impl PFedavgState {
+    /// The messages between the servers and the clients in their slots, `up` or down.
+    fn messages(&self, rows: &[RowWork], servers: &[u32], up: bool) -> Vec<Message> {
+        let nodes = self.setting.clients as u32;
+        let message = |(row, server): (&RowWork, &u32)| {
+            let ends = (nodes + server, row.client);
+            let (from, to) = if up { (ends.1, ends.0) } else { ends };
+            Message {
+                from,
+                to,
+                bytes: self.setting.model_bytes(),
+            }
+        };
+        rows.iter().zip(servers).map(message).collect()
+    }
+
+    /// The messages among the servers.
+    fn mixing_messages(&self, round: &Round<'_>) -> Vec<Message> {
+        let (nodes, bytes) = (self.setting.clients as u32, self.setting.model_bytes());
+        let overlay = round.overlay();
+        let message = |from, to| Message {
+            from: nodes + from,
+            to: nodes + to,
+            bytes,
+        };
+        let both = |(a, b)| [message(a, b), message(b, a)];
+        if overlay.is_directed() {
+            return overlay.edges().map(|(a, b)| message(a, b)).collect();
+        }
+        overlay.edges().flat_map(both).collect()
+    }
+}
+
+impl MethodSpec for PFedavg {
+    fn profile(&self) -> Profile<'_> {
+        Profile {
+            iterate_weighting: IterateWeighting::InverseSquare,
+            ..Profile::servers_on_overlay(&self.servers)
+        }
+    }
+
+    fn training(&self) -> Training {
+        self.training_keys()
+    }
+
+    fn check_keys(&self) -> Result<(), AlgorithmError> {
+        self.servers.check()?;
+        self.participation.check()
+    }
+
+    fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
+        self.servers.check_clients(clients)
+    }
+
+    no_limits!(check_overlay, unstable_at);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        let slots = match self.participation.per_server {
+            Some(count) => count.saturating_mul(self.servers.count),
+            None => clients,
+        };
+        // Behind the slots stand the servers' models; averages and mixing write into three stacks more.
+        slots.saturating_add(4 * self.servers.count)
+    }
+
+    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
+        MessageScope::Neighbours
+    }
+
+    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
+        let training = self.training_keys();
+        let (mut local_steps, mut slots) = (0.0, 0);
+        for group in self.servers.clients(setting) {
+            let chosen = self.participation.count(group.len());
+            let all: f64 = group
+                .iter()
+                .map(|client| f64::from(training.steps_on(setting.shard_sizes[*client as usize])))
+                .sum();
+            local_steps += all * chosen as f64 / group.len() as f64;
+            slots = u64::saturating_add(slots, chosen as u64);
+        }
+        let mixing = overlay.map_or(0, messages_over);
+        Forecast {
+            local_steps,
+            bytes: slots
+                .saturating_mul(2)
+                .saturating_add(mixing)
+                .saturating_mul(setting.model_bytes()),
+        }
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        let groups = self.servers.clients(setting);
+        let loss_scales = (self.weighting == Weighting::Examples).then(|| {
+            let mut scales = vec![0.0; setting.clients];
+            for client in groups
+                .iter()
+                .flat_map(|group| group.iter().map(|c| (*c, group.len())))
+            {
+                let (client, peers) = client;
+                let share = setting.shard_sizes[client as usize] as f64 / setting.examples() as f64;
+                scales[client as usize] = ((groups.len() * peers) as f64 * share) as f32;
+            }
+            scales
+        });
+        Box::new(PFedavgState {
+            training: self.training_keys(),
+            participation: self.participation,
+            groups,
+            loss_scales,
+            setting: setting.clone(),
+        })
+    }
+}
+
+/// `v_i`: the plain mean of server `i`'s slots; a server without slots keeps its model, column `slots + i`.
+fn means(servers: &[u32], count: usize) -> Result<MixingMatrix, AlgorithmError> {
+    let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); count];
+    for (slot, server) in (0..).zip(servers) {
+        rows[*server as usize].push((slot, 1.0));
+    }
+    for (server, row) in (0..).zip(&mut rows) {
+        if row.is_empty() {
+            row.push((servers.len() as u32 + server, 1.0));
+        }
+        let share = 1.0 / row.len() as f64;
+        row.iter_mut().for_each(|(_, weight)| *weight = share);
+    }
+    Ok(MixingMatrix::from_rows(servers.len() + count, rows)?)
 }

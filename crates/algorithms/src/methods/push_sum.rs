@@ -1,10 +1,12 @@
 //! Stochastic gradient push: averages over directed overlays.
 
-use crate::round::{Algorithm, OverlayUse, Round, RowKind, Rows, Setting};
-use crate::training::{Training, method_config};
-use crate::{AlgorithmError, Configured};
+use crate::error::AlgorithmError;
+use crate::message_scope::MessageScope;
+use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::round::{Algorithm, Forecast, Round, Setting};
+use crate::training::{StepsPerRound, Training, method_config};
 use meshfold_engine::{Mixing, Stack, Velocity};
-use meshfold_topology::{Form, MixingMatrix, Uniform, Weights, column_stochastic};
+use meshfold_topology::{Form, MixingMatrix, Overlay, Uniform, Weights, column_stochastic};
 
 method_config! {
     /// Parameters of [`Method::PushSum`](crate::Method::PushSum).
@@ -22,66 +24,14 @@ method_config! {
     pub struct PushSum(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
 }
 
-struct Running {
+struct PushSumState {
     training: Training,
     setting: Setting,
     /// `ω`, `[N]`.
     weights: Vec<f64>,
 }
 
-impl Configured for PushSum {
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
-
-    fn overlay_use(&self) -> OverlayUse {
-        OverlayUse::Clients
-    }
-
-    /// Equal shares as well: on undirected overlays the transpose of the method's matrix, with the same spectrum.
-    fn own_weights(&self) -> Option<Weights> {
-        Some(Weights::Uniform(Uniform {}))
-    }
-
-    fn working_rows(&self, clients: usize) -> usize {
-        2 * clients
-    }
-
-    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        Box::new(Running {
-            training: self.training_keys(),
-            setting: setting.clone(),
-            weights: vec![1.0; setting.clients],
-        })
-    }
-}
-
-/// `matrix · weights`.
-fn push(matrix: &MixingMatrix, weights: &[f64]) -> Vec<f64> {
-    match matrix.form() {
-        Form::Average(shares) => {
-            let sum = shares.iter().zip(weights).map(|(a, b)| a * b).sum();
-            vec![sum; matrix.rows()]
-        }
-        Form::Among { .. } | Form::Sparse { .. } => (0..matrix.rows())
-            .map(|row| {
-                matrix
-                    .row(row)
-                    .map(|(j, share)| share * weights[j as usize])
-                    .sum()
-            })
-            .collect(),
-    }
-}
-
-impl Algorithm for Running {
-    fn rows(&self) -> Rows {
-        Rows {
-            kind: RowKind::Client,
-            count: self.setting.clients,
-        }
-    }
-
+impl Algorithm for PushSumState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
         let rows = round.client_rows(&self.training);
         let work = round.work(&rows, &self.training);
@@ -119,5 +69,63 @@ impl Algorithm for Running {
         if name == "weights" {
             self.weights = numbers;
         }
+    }
+}
+
+impl MethodSpec for PushSum {
+    fn profile(&self) -> Profile<'_> {
+        Profile {
+            // On undirected overlays the transpose of the method's matrix, with the same spectrum.
+            own_weights: Some(Weights::Uniform(Uniform {})),
+            ..Profile::gossip()
+        }
+    }
+
+    fn training(&self) -> Training {
+        self.training_keys()
+    }
+
+    no_limits!(check_keys, check_clients, check_overlay, unstable_at);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        2 * clients
+    }
+
+    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
+        MessageScope::Neighbours
+    }
+
+    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
+        Forecast::of_exchange(&self.training_keys(), setting, overlay)
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(PushSumState {
+            training: self.training_keys(),
+            setting: setting.clone(),
+            weights: vec![1.0; setting.clients],
+        })
+    }
+}
+
+/// `matrix · weights`.
+fn push(matrix: &MixingMatrix, weights: &[f64]) -> Vec<f64> {
+    match matrix.form() {
+        Form::Average(shares) => {
+            let sum = shares.iter().zip(weights).map(|(a, b)| a * b).sum();
+            vec![sum; matrix.rows()]
+        }
+        Form::Among { .. } | Form::Sparse { .. } => (0..matrix.rows())
+            .map(|row| {
+                matrix
+                    .row(row)
+                    .map(|(j, share)| share * weights[j as usize])
+                    .sum()
+            })
+            .collect(),
     }
 }

@@ -1,11 +1,13 @@
 //! Decentralized SGD with quasi-global momentum.
 
-use crate::methods::gradient_tracking::one_plain_step;
-use crate::round::{Algorithm, OverlayUse, Round, RowKind, Rows, Setting};
-use crate::training::{Training, method_config};
+use crate::error::AlgorithmError;
+use crate::message_scope::MessageScope;
+use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::round::{Algorithm, Forecast, Round, Setting};
+use crate::training::{StepsPerRound, Training, method_config, one_plain_step};
 use crate::velocity::is_idle;
-use crate::{AlgorithmError, Configured};
 use meshfold_engine::{Stack, Velocity};
+use meshfold_topology::Overlay;
 
 method_config! {
     /// Parameters of [`Method::QgDsgdm`](crate::Method::QgDsgdm): momentum that follows the movement of the mixed
@@ -24,7 +26,7 @@ method_config! {
     }
 }
 
-struct Running {
+struct QgDsgdmState {
     /// Without momentum: it comes as a correction.
     training: Training,
     momentum: f32,
@@ -34,51 +36,7 @@ struct Running {
     movement: Option<Stack>,
 }
 
-impl Configured for QgDsgdm {
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
-
-    fn check_own(&self) -> Result<(), AlgorithmError> {
-        if let Some(memory) = self.memory.filter(|memory| !(0.0..1.0).contains(memory)) {
-            return Err(AlgorithmError::Setting {
-                key: "memory",
-                found: memory.to_string(),
-                needed: "it must be at least 0 and below 1",
-            });
-        }
-        one_plain_step("qg_dsgdm", self.local, 0.0)
-    }
-
-    fn overlay_use(&self) -> OverlayUse {
-        OverlayUse::Clients
-    }
-
-    fn working_rows(&self, clients: usize) -> usize {
-        4 * clients
-    }
-
-    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        let mut training = self.training_keys();
-        training.sgd.momentum = 0.0;
-        Box::new(Running {
-            training,
-            momentum: self.momentum,
-            memory: self.memory.unwrap_or(self.momentum),
-            setting: setting.clone(),
-            movement: None,
-        })
-    }
-}
-
-impl Algorithm for Running {
-    fn rows(&self) -> Rows {
-        Rows {
-            kind: RowKind::Client,
-            count: self.setting.clients,
-        }
-    }
-
+impl Algorithm for QgDsgdmState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
         let rows = round.client_rows(&self.training);
         let mut work = round.work(&rows, &self.training);
@@ -92,8 +50,7 @@ impl Algorithm for Running {
         work.correction = Some(&correction);
         let steps = round.learner.train(models, Velocity::Fresh, &work)?; // Algorithm 1, lines 4-5
         round.count_steps(&rows, &steps);
-        round.exchange_models(self.setting.model_bytes());
-        models.mix(round.mixing())?; // line 6
+        round.mix(models, self.setting.model_bytes())?; // line 6
         before.add_scaled(models, &vec![-1.0; models.rows()])?; // w^t − w^{t+1}
         let share = |(row, rate): (_, &f32)| {
             if is_idle(row) || *rate == 0.0 {
@@ -119,12 +76,63 @@ impl Algorithm for Running {
     }
 
     fn state_rows(&self, name: &str) -> Option<usize> {
-        (name == "movement").then_some(self.rows().count)
+        (name == "movement").then_some(self.setting.clients)
     }
 
     fn restore(&mut self, name: &str, stack: Stack) {
         if name == "movement" {
             self.movement = Some(stack);
         }
+    }
+}
+
+impl MethodSpec for QgDsgdm {
+    fn profile(&self) -> Profile<'_> {
+        Profile::gossip()
+    }
+
+    fn training(&self) -> Training {
+        self.training_keys()
+    }
+
+    fn check_keys(&self) -> Result<(), AlgorithmError> {
+        if let Some(memory) = self.memory.filter(|memory| !(0.0..1.0).contains(memory)) {
+            return Err(AlgorithmError::Setting {
+                key: "memory",
+                found: memory.to_string(),
+                needed: "it must be at least 0 and below 1",
+            });
+        }
+        one_plain_step("qg_dsgdm", self.local, 0.0)
+    }
+
+    no_limits!(check_clients, check_overlay, unstable_at);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        4 * clients
+    }
+
+    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
+        MessageScope::Neighbours
+    }
+
+    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
+        Forecast::of_exchange(&self.training_keys(), setting, overlay)
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        let mut training = self.training_keys();
+        training.sgd.momentum = 0.0;
+        Box::new(QgDsgdmState {
+            training,
+            momentum: self.momentum,
+            memory: self.memory.unwrap_or(self.momentum),
+            setting: setting.clone(),
+            movement: None,
+        })
     }
 }

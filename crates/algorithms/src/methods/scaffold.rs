@@ -1,12 +1,12 @@
 //! SCAFFOLD: federated averaging with control variates.
 
+use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
-use crate::methods::fedavg::ONE_SERVER;
+use crate::method_spec::{MethodSpec, Profile, no_limits};
 use crate::participation::{Participation, Weighting, alive, down, up};
 use crate::presence::PresenceTracker;
-use crate::round::{Algorithm, Forecast, OverlayUse, Round, Rows, Setting};
-use crate::training::{Training, method_config};
-use crate::{AlgorithmError, Configured, StragglerUnit};
+use crate::round::{Algorithm, Forecast, Round, Setting};
+use crate::training::{StepsPerRound, Training, method_config};
 use meshfold_engine::{LearningRate, Mixing, Per, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
 
@@ -45,7 +45,7 @@ fn uniform() -> Weighting {
     Weighting::Uniform
 }
 
-struct Running {
+struct ScaffoldState {
     training: Training,
     participation: Participation,
     weighting: Weighting,
@@ -58,85 +58,7 @@ struct Running {
     absent: PresenceTracker,
 }
 
-impl Configured for Scaffold {
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
-
-    fn check_own(&self) -> Result<(), AlgorithmError> {
-        let fault =
-            |key, found: String, needed| Err(AlgorithmError::Setting { key, found, needed });
-        if !(self.global_learning_rate > 0.0 && self.global_learning_rate.is_finite()) {
-            let found = self.global_learning_rate.to_string();
-            return fault(
-                "global_learning_rate",
-                found,
-                "it must be positive and finite",
-            );
-        }
-        if self.momentum != 0.0 {
-            let needed = "scaffold has none: its control variates are of plain steps";
-            return fault("momentum", self.momentum.to_string(), needed);
-        }
-        if !matches!(self.learning_rate.per(), None | Some(Per::Round)) {
-            let needed =
-                "the control variates need one rate for all steps of a round: `per: round`";
-            return fault("learning_rate", "per step or epoch".to_owned(), needed);
-        }
-        if self.learning_rate == LearningRate::Constant(0.0) {
-            return fault("learning_rate", "0".to_owned(), "scaffold divides by it");
-        }
-        self.participation.check()
-    }
-
-    fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
-        self.participation.check_clients(clients)
-    }
-
-    fn overlay_use(&self) -> OverlayUse {
-        OverlayUse::Refused
-    }
-
-    fn lagging(&self) -> StragglerUnit {
-        StragglerUnit::Participants
-    }
-
-    fn reach(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> MessageScope {
-        MessageScope::of_one_server(setting.clients)
-    }
-
-    fn rows(&self, _clients: usize) -> Rows {
-        ONE_SERVER
-    }
-
-    fn working_rows(&self, clients: usize) -> usize {
-        clients + 2 + 5 * self.participation.count(clients)
-    }
-
-    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
-        self.participation
-            .forecast(&self.training_keys(), setting, 4)
-    }
-
-    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        Box::new(Running {
-            training: self.training_keys(),
-            participation: self.participation,
-            weighting: self.weighting,
-            global_learning_rate: self.global_learning_rate,
-            setting: setting.clone(),
-            variates: None,
-            variate: None,
-            absent: PresenceTracker::nobody(setting.clients),
-        })
-    }
-}
-
-impl Algorithm for Running {
-    fn rows(&self) -> Rows {
-        ONE_SERVER
-    }
-
+impl Algorithm for ScaffoldState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
         let rows = self.participation.rows(round, &self.training);
         if rows.is_empty() {
@@ -221,5 +143,77 @@ impl Algorithm for Running {
 
     fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {
         self.absent.restore(name, &numbers);
+    }
+}
+
+impl MethodSpec for Scaffold {
+    fn profile(&self) -> Profile<'_> {
+        Profile::one_server()
+    }
+
+    fn training(&self) -> Training {
+        self.training_keys()
+    }
+
+    fn check_keys(&self) -> Result<(), AlgorithmError> {
+        let fault =
+            |key, found: String, needed| Err(AlgorithmError::Setting { key, found, needed });
+        if !(self.global_learning_rate > 0.0 && self.global_learning_rate.is_finite()) {
+            let found = self.global_learning_rate.to_string();
+            return fault(
+                "global_learning_rate",
+                found,
+                "it must be positive and finite",
+            );
+        }
+        if self.momentum != 0.0 {
+            let needed = "scaffold has none: its control variates are of plain steps";
+            return fault("momentum", self.momentum.to_string(), needed);
+        }
+        if !matches!(self.learning_rate.per(), None | Some(Per::Round)) {
+            let needed =
+                "the control variates need one rate for all steps of a round: `per: round`";
+            return fault("learning_rate", "per step or epoch".to_owned(), needed);
+        }
+        if self.learning_rate == LearningRate::Constant(0.0) {
+            return fault("learning_rate", "0".to_owned(), "scaffold divides by it");
+        }
+        self.participation.check()
+    }
+
+    fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
+        self.participation.check_clients(clients)
+    }
+
+    no_limits!(check_overlay, unstable_at);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        clients + 2 + 5 * self.participation.count(clients)
+    }
+
+    fn message_scope(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> MessageScope {
+        MessageScope::of_one_server(setting.clients)
+    }
+
+    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
+        self.participation
+            .forecast(&self.training_keys(), setting, 4)
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(ScaffoldState {
+            training: self.training_keys(),
+            participation: self.participation,
+            weighting: self.weighting,
+            global_learning_rate: self.global_learning_rate,
+            setting: setting.clone(),
+            variates: None,
+            variate: None,
+            absent: PresenceTracker::nobody(setting.clients),
+        })
     }
 }

@@ -1,12 +1,12 @@
 //! Swarm learning: federated averaging without a fixed server.
 
+use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
-use crate::methods::fedavg::ONE_SERVER;
+use crate::method_spec::{MethodSpec, Profile, ServerNodes, no_limits};
 use crate::participation::{Participation, Weighting, down, up};
-use crate::round::{Algorithm, Forecast, OverlayUse, Round, Rows, Setting};
+use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::traffic::Message;
-use crate::training::{Training, method_config};
-use crate::{AlgorithmError, Configured, StragglerUnit};
+use crate::training::{StepsPerRound, Training, method_config};
 use meshfold_engine::{Key, Mixing, Purpose, RowWork, Stack, Velocity, stream};
 use meshfold_topology::{MixingMatrix, Overlay};
 use rand::RngExt;
@@ -25,71 +25,12 @@ method_config! {
     pub struct Swarm(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {}
 }
 
-struct Running {
+struct SwarmState {
     training: Training,
     setting: Setting,
 }
 
-impl Configured for Swarm {
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
-
-    fn overlay_use(&self) -> OverlayUse {
-        OverlayUse::Refused
-    }
-
-    fn lagging(&self) -> StragglerUnit {
-        StragglerUnit::Participants
-    }
-
-    fn reach(&self, _setting: &Setting, _rounds: usize, _undisturbed: bool) -> MessageScope {
-        MessageScope::AnyTwo
-    }
-
-    fn rows(&self, _clients: usize) -> Rows {
-        ONE_SERVER
-    }
-
-    fn working_rows(&self, clients: usize) -> usize {
-        clients + 1
-    }
-
-    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
-        let whole = Participation::default().forecast(&self.training_keys(), setting, 2);
-        Forecast {
-            // The leader sends nothing to itself.
-            bytes: whole.bytes - 2 * setting.model_bytes(),
-            ..whole
-        }
-    }
-
-    fn build(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        Box::new(Running {
-            training: self.training_keys(),
-            setting: setting.clone(),
-        })
-    }
-}
-
-impl Running {
-    /// The client of those at work in `rows` that gathers the models in this round.
-    fn leader(rows: &[RowWork], round: &Round<'_>) -> Option<u32> {
-        let key = Key {
-            round: round.number as u64,
-            row: 1,
-            ..Key::default()
-        };
-        let mut rng = stream(round.seed, Purpose::Participation, key);
-        (!rows.is_empty()).then(|| rows[rng.random_range(0..rows.len())].client)
-    }
-}
-
-impl Algorithm for Running {
-    fn rows(&self) -> Rows {
-        ONE_SERVER
-    }
-
+impl Algorithm for SwarmState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
         let rows = Participation::default().rows(round, &self.training);
         let Some(leader) = Self::leader(&rows, round) else {
@@ -110,5 +51,66 @@ impl Algorithm for Running {
         round.traffic.messages(abroad(down(leader, &rows, bytes)));
         *models = slots;
         Ok(())
+    }
+}
+
+impl SwarmState {
+    /// The client of those at work in `rows` that gathers the models in this round.
+    fn leader(rows: &[RowWork], round: &Round<'_>) -> Option<u32> {
+        let key = Key {
+            round: round.number as u64,
+            row: 1,
+            ..Key::default()
+        };
+        let mut rng = stream(round.seed, Purpose::Participation, key);
+        (!rows.is_empty()).then(|| rows[rng.random_range(0..rows.len())].client)
+    }
+}
+
+impl MethodSpec for Swarm {
+    fn profile(&self) -> Profile<'_> {
+        Profile {
+            servers: ServerNodes::None, // a client leads
+            ..Profile::one_server()
+        }
+    }
+
+    fn training(&self) -> Training {
+        self.training_keys()
+    }
+
+    no_limits!(check_keys, check_clients, check_overlay, unstable_at);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        clients + 1
+    }
+
+    fn message_scope(
+        &self,
+        _setting: &Setting,
+        _rounds: usize,
+        _undisturbed: bool,
+    ) -> MessageScope {
+        MessageScope::AnyTwo
+    }
+
+    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
+        let whole = Participation::default().forecast(&self.training_keys(), setting, 2);
+        Forecast {
+            // The leader sends nothing to itself.
+            bytes: whole.bytes - 2 * setting.model_bytes(),
+            ..whole
+        }
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(SwarmState {
+            training: self.training_keys(),
+            setting: setting.clone(),
+        })
     }
 }

@@ -281,9 +281,8 @@ impl Course {
     pub(crate) fn with_learner(method: &Method, scene: &Scene, learner: Learner) -> Self {
         let setting = scene.setting(&learner);
         let algorithm = method.build(&setting).unwrap();
-        assert_eq!(algorithm.rows(), method.rows(scene.clients()));
         let stack = learner
-            .initial(algorithm.rows().count, scene.start)
+            .initial(method.rows(scene.clients()).count, scene.start)
             .unwrap();
         Self {
             start: models_of(&stack),

@@ -1,14 +1,14 @@
 //! What clients, or walkers, average after a round of random walks.
 
 use super::walk::Source;
-use super::{Running, Walks};
+use super::{DfedrwState, Walks};
 use crate::AlgorithmError;
 use crate::aggregation::{aggregation_stream, messages_of, subset, weighted_means};
 use crate::quantise::Heard;
 use crate::round::Round;
 use meshfold_engine::{Mixing, Stack};
 
-impl Running {
+impl DfedrwState {
     /// The models that each client averages, `[N]`; a client that does not keeps its own.
     fn subsets(&self, walks: &Walks, round: &Round<'_>) -> Vec<Vec<u32>> {
         let (config, clients) = (&self.config, self.setting.clients);
