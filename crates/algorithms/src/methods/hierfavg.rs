@@ -5,7 +5,7 @@ use crate::message_scope::MessageScope;
 use crate::method_spec::{MethodSpec, Profile, ServerNodes, no_limits};
 use crate::participation::Weighting;
 use crate::round::{Algorithm, Forecast, Round, Setting};
-use crate::servers::{PerServer, Servers};
+use crate::servers::{PerServer, Servers, Way, messages};
 use crate::traffic::Message;
 use crate::training::{Local, StepsPerRound, Training, method_config};
 use meshfold_engine::{Mixing, RowWork, Stack, Velocity};
@@ -54,23 +54,27 @@ impl Algorithm for HierfavgState {
         if rows.is_empty() {
             return Ok(());
         }
-        round.traffic.messages(self.root_messages(&servers, false));
+        round
+            .traffic
+            .messages(self.root_messages(&servers, Way::Down));
         let mut slots = models.gather(&vec![0; rows.len()])?;
         let edge_means = self.edge_means(&rows, &servers)?;
         for edge_round in 0..self.edge_rounds {
             round
                 .traffic
-                .messages(self.edge_messages(&rows, &servers, false));
+                .messages(messages(&rows, &servers, &self.setting, Way::Down));
             let training = self.training_at(edge_round);
             let work = round.work(&rows, &training);
             let steps = round.learner.train(&mut slots, Velocity::Fresh, &work)?; // Algorithm 1, line 5
             round.count_steps(&rows, &steps);
             round
                 .traffic
-                .messages(self.edge_messages(&rows, &servers, true));
+                .messages(messages(&rows, &servers, &self.setting, Way::Up));
             slots.mix(&edge_means)?; // EdgeAggregation, line 9
         }
-        round.traffic.messages(self.root_messages(&servers, true));
+        round
+            .traffic
+            .messages(self.root_messages(&servers, Way::Up));
         let shares = self.weighting.shares(&rows, &self.setting);
         slots.mix(&Mixing::new(&MixingMatrix::average(1, shares)?))?; // CloudAggregation, line 16
         *models = slots;
@@ -90,14 +94,6 @@ impl HierfavgState {
         training
     }
 
-    /// What each slot counts.
-    fn weight(&self, row: &RowWork) -> f64 {
-        match self.weighting {
-            Weighting::Examples => self.setting.shard_sizes[row.client as usize] as f64,
-            Weighting::Uniform => 1.0,
-        }
-    }
-
     /// Every slot takes the mean of its edge server's slots.
     fn edge_means(&self, rows: &[RowWork], servers: &[u32]) -> Result<Mixing, AlgorithmError> {
         let mut slots_of = vec![Vec::new(); self.groups.len()];
@@ -106,7 +102,7 @@ impl HierfavgState {
         }
         let mean = |server: &u32| -> Vec<(u32, f64)> {
             let slots = &slots_of[*server as usize];
-            let weight = |slot: &u32| self.weight(&rows[*slot as usize]);
+            let weight = |slot: &u32| self.weighting.weight(&rows[*slot as usize], &self.setting);
             let all: f64 = slots.iter().map(weight).sum();
             slots
                 .iter()
@@ -118,7 +114,7 @@ impl HierfavgState {
     }
 
     /// Models between the edge servers that are busy and the root, node `N + M`.
-    fn root_messages(&self, servers: &[u32], up: bool) -> Vec<Message> {
+    fn root_messages(&self, servers: &[u32], way: Way) -> Vec<Message> {
         let (clients, root) = (
             self.setting.clients as u32,
             (self.setting.clients + self.groups.len()) as u32,
@@ -126,10 +122,9 @@ impl HierfavgState {
         let mut busy = servers.to_vec();
         busy.dedup();
         let message = |server| {
-            let (from, to) = if up {
-                (clients + server, root)
-            } else {
-                (root, clients + server)
+            let (from, to) = match way {
+                Way::Up => (clients + server, root),
+                Way::Down => (root, clients + server),
             };
             Message {
                 from,
@@ -138,21 +133,6 @@ impl HierfavgState {
             }
         };
         busy.into_iter().map(message).collect()
-    }
-
-    /// Models between the slots' clients and their edge servers.
-    fn edge_messages(&self, rows: &[RowWork], servers: &[u32], up: bool) -> Vec<Message> {
-        let clients = self.setting.clients as u32;
-        let message = |(row, server): (&RowWork, &u32)| {
-            let ends = (clients + server, row.client);
-            let (from, to) = if up { (ends.1, ends.0) } else { ends };
-            Message {
-                from,
-                to,
-                bytes: self.setting.model_bytes(),
-            }
-        };
-        rows.iter().zip(servers).map(message).collect()
     }
 }
 
@@ -209,17 +189,9 @@ impl MethodSpec for Hierfavg {
     }
 
     fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
+        let groups = self.servers.clients(setting);
         let training = self.training_keys();
-        let (mut local_steps, mut slots) = (0.0, 0);
-        for group in self.servers.clients(setting) {
-            let chosen = self.participation.count(group.len());
-            let all: f64 = group
-                .iter()
-                .map(|client| f64::from(training.steps_on(setting.shard_sizes[*client as usize])))
-                .sum();
-            local_steps += all * chosen as f64 / group.len() as f64;
-            slots = u64::saturating_add(slots, chosen as u64);
-        }
+        let (local_steps, slots) = self.participation.expected(&groups, &training, setting);
         let edge = slots
             .saturating_mul(2)
             .saturating_mul(u64::from(self.edge_rounds));

@@ -5,7 +5,7 @@ use crate::message_scope::MessageScope;
 use crate::method_spec::{IterateWeighting, MethodSpec, Profile, no_limits};
 use crate::participation::Weighting;
 use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
-use crate::servers::{PerServer, Servers};
+use crate::servers::{PerServer, Servers, Way, messages};
 use crate::traffic::Message;
 use crate::training::{StepsPerRound, Training, method_config};
 use meshfold_engine::{Mixing, RowWork, Stack, Velocity};
@@ -51,8 +51,9 @@ impl Algorithm for PFedavgState {
         let (mut rows, servers) = self
             .participation
             .slots(&self.groups, round, &self.training); // line 4
-        let traffic = self.messages(&rows, &servers, false);
-        round.traffic.messages(traffic);
+        round
+            .traffic
+            .messages(messages(&rows, &servers, &self.setting, Way::Down));
         let slots = servers.len();
         // The servers' own models stand behind the slots, for those that choose nobody.
         let origin: Vec<u32> = servers
@@ -75,8 +76,9 @@ impl Algorithm for PFedavgState {
             .learner
             .train(&mut slot_models, Velocity::Fresh, &work)?; // lines 13-17
         round.count_steps(&rows, &steps);
-        let traffic = self.messages(&rows[..slots], &servers, true);
-        round.traffic.messages(traffic);
+        round
+            .traffic
+            .messages(messages(&rows[..slots], &servers, &self.setting, Way::Up));
         slot_models.mix(&Mixing::new(&means(&servers, self.groups.len())?))?; // line 8
         let traffic = self.mixing_messages(round);
         round.traffic.messages(traffic); // line 9
@@ -87,21 +89,6 @@ impl Algorithm for PFedavgState {
 }
 
 impl PFedavgState {
-    /// The messages between the servers and the clients in their slots, `up` or down.
-    fn messages(&self, rows: &[RowWork], servers: &[u32], up: bool) -> Vec<Message> {
-        let nodes = self.setting.clients as u32;
-        let message = |(row, server): (&RowWork, &u32)| {
-            let ends = (nodes + server, row.client);
-            let (from, to) = if up { (ends.1, ends.0) } else { ends };
-            Message {
-                from,
-                to,
-                bytes: self.setting.model_bytes(),
-            }
-        };
-        rows.iter().zip(servers).map(message).collect()
-    }
-
     /// The messages among the servers.
     fn mixing_messages(&self, round: &Round<'_>) -> Vec<Message> {
         let (nodes, bytes) = (self.setting.clients as u32, self.setting.model_bytes());
@@ -156,17 +143,9 @@ impl MethodSpec for PFedavg {
     }
 
     fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
+        let groups = self.servers.clients(setting);
         let training = self.training_keys();
-        let (mut local_steps, mut slots) = (0.0, 0);
-        for group in self.servers.clients(setting) {
-            let chosen = self.participation.count(group.len());
-            let all: f64 = group
-                .iter()
-                .map(|client| f64::from(training.steps_on(setting.shard_sizes[*client as usize])))
-                .sum();
-            local_steps += all * chosen as f64 / group.len() as f64;
-            slots = u64::saturating_add(slots, chosen as u64);
-        }
+        let (local_steps, slots) = self.participation.expected(&groups, &training, setting);
         let mixing = overlay.map_or(0, messages_over);
         Forecast {
             local_steps,
