@@ -1,7 +1,7 @@
 //! What clients, or walkers, average after a round of random walks.
 
-use super::walk::Source;
-use super::{DfedrwState, Walks};
+use super::DfedrwState;
+use super::walk::{Source, Walks};
 use crate::AlgorithmError;
 use crate::aggregation::{aggregation_stream, messages_of, subset, weighted_means};
 use crate::quantise::Heard;
@@ -45,7 +45,7 @@ impl DfedrwState {
     }
 
     /// (11), or (14) with quantised differences.
-    pub(crate) fn aggregate(
+    pub(super) fn aggregate(
         &self,
         models: &mut Stack,
         walks: Walks,
@@ -68,7 +68,7 @@ impl DfedrwState {
     }
 
     /// Section VI-F: every walk end averages the models of the others.
-    pub(crate) fn aggregate_walkers(
+    pub(super) fn aggregate_walkers(
         &self,
         models: &mut Stack,
         mut walks: Walks,
