@@ -92,8 +92,7 @@ pub(crate) fn exchange(
     setting: &Setting,
 ) -> Result<(), AlgorithmError> {
     let Some(aggregation) = aggregation else {
-        round.exchange_models(setting.model_bytes());
-        return Ok(models.mix(round.mixing())?);
+        return round.mix(models, setting.model_bytes());
     };
     let subsets = aggregation.subsets(round);
     let messages = messages_of(&subsets, setting.model_bytes());

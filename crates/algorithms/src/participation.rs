@@ -122,14 +122,19 @@ impl Participation {
 }
 
 impl Weighting {
-    /// `n_k / n` of the participants.
-    pub(crate) fn shares(self, rows: &[RowWork], setting: &Setting) -> Vec<f64> {
-        let examples = |row: &RowWork| match self {
+    /// What the participant of `row` counts.
+    pub(crate) fn weight(self, row: &RowWork, setting: &Setting) -> f64 {
+        match self {
             Self::Examples => setting.shard_sizes[row.client as usize] as f64,
             Self::Uniform => 1.0,
-        };
-        let all: f64 = rows.iter().map(examples).sum();
-        rows.iter().map(|row| examples(row) / all).collect()
+        }
+    }
+
+    /// `n_k / n` of the participants.
+    pub(crate) fn shares(self, rows: &[RowWork], setting: &Setting) -> Vec<f64> {
+        let weight = |row: &RowWork| self.weight(row, setting);
+        let all: f64 = rows.iter().map(weight).sum();
+        rows.iter().map(|row| weight(row) / all).collect()
     }
 }
 

@@ -1,53 +1,11 @@
 //! What a method is given each round, and what it must be able to do.
 
 use crate::error::AlgorithmError;
-use crate::stragglers::{Fate, Lag, Work};
+use crate::stragglers::{Completion, StragglerContext, Work};
 use crate::traffic::{Message, Traffic};
 use crate::training::Training;
 use meshfold_engine::{Amount, Learner, LocalWork, Mixing, RowWork, Stack};
 use meshfold_topology::Overlay;
-
-/// What the rows of a stack stand for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RowKind {
-    /// One row per client.
-    Client,
-    /// One row per parameter server.
-    Server,
-    /// One row per walker.
-    Walker,
-}
-
-impl RowKind {
-    /// The word used in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Client => "client",
-            Self::Server => "server",
-            Self::Walker => "walker",
-        }
-    }
-}
-
-/// The models that exist between rounds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rows {
-    /// What they stand for.
-    pub kind: RowKind,
-    /// How many.
-    pub count: usize,
-}
-
-/// Whether a method exchanges over an overlay, and what its nodes are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OverlayUse {
-    /// It needs one over the clients.
-    Clients,
-    /// It needs one over so many servers.
-    Servers(usize),
-    /// It has no use for one.
-    Refused,
-}
 
 /// Expected work and traffic of one round.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -56,6 +14,20 @@ pub struct Forecast {
     pub local_steps: f64,
     /// Bytes that cross the network, each message counted once.
     pub bytes: u64,
+}
+
+impl Forecast {
+    /// All clients train, and on an overlay each sends its model to every neighbour.
+    pub(crate) fn of_exchange(
+        training: &Training,
+        setting: &Setting,
+        overlay: Option<&Overlay>,
+    ) -> Self {
+        Self {
+            local_steps: training.steps_of_all(setting),
+            bytes: overlay.map_or(0, messages_over) * setting.model_bytes(),
+        }
+    }
 }
 
 /// What a method is built for.
@@ -109,7 +81,7 @@ pub struct Round<'a> {
     /// Which clients never come back, `[N]`.
     pub gone: &'a [bool],
     /// Who falls behind, if anyone does.
-    pub lag: Option<Lag<'a>>,
+    pub straggler_context: Option<StragglerContext<'a>>,
     /// Seed of the run.
     pub seed: u64,
     /// Where the round's messages are counted.
@@ -127,6 +99,16 @@ impl Round<'_> {
     pub(crate) fn overlay(&self) -> &Overlay {
         self.overlay
             .expect("a method that requires an overlay is only run with one")
+    }
+
+    /// Mixes `models` by the round's weights, every model of `model_bytes` having been sent to all neighbours.
+    pub(crate) fn mix(
+        &mut self,
+        models: &mut Stack,
+        model_bytes: u64,
+    ) -> Result<(), AlgorithmError> {
+        self.exchange_models(model_bytes);
+        Ok(models.mix(self.mixing())?)
     }
 
     /// Counts one exchange of models with all neighbours.
@@ -162,7 +144,7 @@ impl Round<'_> {
 
     /// `rows` without what stragglers do not manage to do.
     pub(crate) fn in_time(&self, mut rows: Vec<RowWork>, training: &Training) -> Vec<RowWork> {
-        let Some(lag) = &self.lag else {
+        let Some(straggler_context) = &self.straggler_context else {
             return rows;
         };
         let busy: Vec<usize> = (0..rows.len())
@@ -176,8 +158,8 @@ impl Round<'_> {
                 steps: self.learner.steps_of(&rows[*row], &training.sgd),
             })
             .collect();
-        for (row, fate) in busy.into_iter().zip(lag.fates(&work)) {
-            rows[row].amount = fate.of(rows[row].amount);
+        for (row, completion) in busy.into_iter().zip(straggler_context.completions(&work)) {
+            rows[row].amount = completion.of(rows[row].amount);
         }
         rows
     }
@@ -194,9 +176,14 @@ impl Round<'_> {
     }
 
     /// What becomes of walks of `whole` visits that begin at `starts`.
-    pub(crate) fn walk_fates(&self, starts: &[u32], whole: u32, training: &Training) -> Vec<Fate> {
-        let Some(lag) = &self.lag else {
-            return vec![Fate::InTime; starts.len()];
+    pub(crate) fn walk_completions(
+        &self,
+        starts: &[u32],
+        whole: u32,
+        training: &Training,
+    ) -> Vec<Completion> {
+        let Some(straggler_context) = &self.straggler_context else {
+            return vec![Completion::InTime; starts.len()];
         };
         let work: Vec<Work> = starts
             .iter()
@@ -212,7 +199,7 @@ impl Round<'_> {
                 }
             })
             .collect();
-        lag.fates(&work)
+        straggler_context.completions(&work)
     }
 
     /// Local work in this round.
@@ -230,11 +217,8 @@ impl Round<'_> {
     }
 }
 
-/// A running method.
+/// A method in the course of a run.
 pub trait Algorithm: Send {
-    /// What the rows of the models are and how many.
-    fn rows(&self) -> Rows;
-
     /// Advances all models, `[R, P]`, by one communication round, without a read-back.
     ///
     /// # Errors

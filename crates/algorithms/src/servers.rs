@@ -2,6 +2,7 @@
 
 use crate::error::AlgorithmError;
 use crate::round::{Round, Setting};
+use crate::traffic::Message;
 use crate::training::Training;
 use meshfold_engine::{Key, Purpose, RowWork, stream};
 use rand::RngExt;
@@ -160,6 +161,26 @@ impl PerServer {
         }
     }
 
+    /// Expected local steps of the clients that the servers of `groups` choose in a round, and how many those are.
+    pub(crate) fn expected(
+        self,
+        groups: &[Vec<u32>],
+        training: &Training,
+        setting: &Setting,
+    ) -> (f64, u64) {
+        let (mut local_steps, mut slots) = (0.0, 0);
+        for group in groups {
+            let chosen = self.count(group.len());
+            let all: f64 = group
+                .iter()
+                .map(|client| f64::from(training.steps_on(setting.shard_sizes[*client as usize])))
+                .sum();
+            local_steps += all * chosen as f64 / group.len() as f64;
+            slots = u64::saturating_add(slots, chosen as u64);
+        }
+        (local_steps, slots)
+    }
+
     /// The slots of a round: work of the chosen clients by server, and how many slots each server has.
     pub(crate) fn slots(
         self,
@@ -216,6 +237,37 @@ impl PerServer {
         chosen.sort_unstable();
         chosen
     }
+}
+
+/// Which way models go between servers and their clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// To the server.
+    Up,
+    /// To the clients.
+    Down,
+}
+
+/// A model between the client of each row and its server; server `i` is node `N + i` of the network.
+pub(crate) fn messages(
+    rows: &[RowWork],
+    servers: &[u32],
+    setting: &Setting,
+    way: Way,
+) -> Vec<Message> {
+    let message = |(row, server): (&RowWork, &u32)| {
+        let server = setting.clients as u32 + server;
+        let (from, to) = match way {
+            Way::Up => (row.client, server),
+            Way::Down => (server, row.client),
+        };
+        Message {
+            from,
+            to,
+            bytes: setting.model_bytes(),
+        }
+    };
+    rows.iter().zip(servers).map(message).collect()
 }
 
 #[cfg(test)]

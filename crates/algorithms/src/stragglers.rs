@@ -55,7 +55,7 @@ pub enum Policy {
 
 /// What a straggler manages to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum Completion {
     /// All of its work.
     InTime,
     /// So many of its epochs, steps or visits.
@@ -66,7 +66,7 @@ pub enum Fate {
 
 /// The stragglers of a run, and how fast its clients are.
 #[derive(Debug, Clone, Copy)]
-pub struct Lag<'a> {
+pub struct StragglerContext<'a> {
     /// Who falls behind.
     pub stragglers: &'a Stragglers,
     /// What becomes of them.
@@ -113,55 +113,59 @@ impl Stragglers {
     }
 }
 
-impl Lag<'_> {
+impl StragglerContext<'_> {
     /// What becomes of each of `participants` if each has `whole(participant)` epochs, steps or visits to do, which
     /// are `steps` local steps.
     ///
     /// # Interpretation
     /// Of work cut off by a deadline, the share of its steps that were in time counts, rounded down to whole epochs,
     /// steps or visits; with none the participant is dropped.
-    pub fn fates(&self, participants: &[Work]) -> Vec<Fate> {
+    pub fn completions(&self, participants: &[Work]) -> Vec<Completion> {
         let key = Key {
             round: self.round as u64,
             ..Key::default()
         };
         let mut rng = stream(self.seed, Purpose::Stragglers, key);
-        let mut fates = vec![Fate::InTime; participants.len()];
+        let mut completions = vec![Completion::InTime; participants.len()];
         match (self.stragglers.share, self.steps_in_time) {
             (Some(share), _) => {
                 let late = (share * participants.len() as f64 + 0.5).floor() as usize;
                 for at in index::sample(&mut rng, participants.len(), late.min(participants.len()))
                 {
                     let whole = participants[at].whole;
-                    fates[at] = match self.policy {
-                        Policy::Partial if whole > 1 => Fate::Cut(rng.random_range(1..whole)),
-                        Policy::Partial => Fate::InTime,
-                        Policy::Isolate | Policy::Receive => Fate::Dropped,
+                    completions[at] = match self.policy {
+                        Policy::Partial if whole > 1 => Completion::Cut(rng.random_range(1..whole)),
+                        Policy::Partial => Completion::InTime,
+                        Policy::Isolate | Policy::Receive => Completion::Dropped,
                     };
                 }
             }
             (None, Some(in_time)) => {
-                for (fate, work) in fates.iter_mut().zip(participants) {
-                    *fate = self.against(in_time[work.client as usize], work);
+                for (completion, work) in completions.iter_mut().zip(participants) {
+                    *completion = self.against(in_time[work.client as usize], work);
                 }
             }
             (None, None) => {}
         }
-        if !fates.is_empty() && fates.iter().all(|fate| *fate == Fate::Dropped) {
-            fates[rng.random_range(0..participants.len())] = Fate::InTime;
+        if !completions.is_empty()
+            && completions
+                .iter()
+                .all(|completion| *completion == Completion::Dropped)
+        {
+            completions[rng.random_range(0..participants.len())] = Completion::InTime;
         }
-        fates
+        completions
     }
 
-    /// The fate of `work` if its client manages `in_time` local steps.
-    fn against(&self, in_time: u32, work: &Work) -> Fate {
+    /// The completion of `work` if its client manages `in_time` local steps.
+    fn against(&self, in_time: u32, work: &Work) -> Completion {
         if in_time >= work.steps {
-            return Fate::InTime;
+            return Completion::InTime;
         }
         let done = (u64::from(work.whole) * u64::from(in_time) / u64::from(work.steps)) as u32;
         match self.policy {
-            Policy::Partial if done > 0 => Fate::Cut(done),
-            _ => Fate::Dropped,
+            Policy::Partial if done > 0 => Completion::Cut(done),
+            _ => Completion::Dropped,
         }
     }
 }
@@ -177,7 +181,7 @@ pub struct Work {
     pub steps: u32,
 }
 
-impl Fate {
+impl Completion {
     /// `amount` as far as it is done.
     pub fn of(self, amount: Amount) -> Amount {
         match (self, amount) {
@@ -212,8 +216,12 @@ mod tests {
         }
     }
 
-    fn lag(stragglers: &Stragglers, policy: Policy, round: usize) -> Lag<'_> {
-        Lag {
+    fn straggler_context(
+        stragglers: &Stragglers,
+        policy: Policy,
+        round: usize,
+    ) -> StragglerContext<'_> {
+        StragglerContext {
             stragglers,
             policy,
             steps_in_time: None,
@@ -226,8 +234,11 @@ mod tests {
     fn a_share_of_the_participants_falls_behind_rounded_half_up() {
         for (share, count, late) in [(0.5, 5, 3), (0.9, 20, 18), (0.5, 20, 10), (0.0, 7, 0)] {
             let stragglers = by_share(share);
-            let fates = lag(&stragglers, Policy::Partial, 1).fates(&work(count));
-            let cut = fates.iter().filter(|fate| matches!(fate, Fate::Cut(1..=4)));
+            let completions =
+                straggler_context(&stragglers, Policy::Partial, 1).completions(&work(count));
+            let cut = completions
+                .iter()
+                .filter(|completion| matches!(completion, Completion::Cut(1..=4)));
             assert_eq!(cut.count(), late, "{share} of {count}");
         }
     }
@@ -237,8 +248,10 @@ mod tests {
         let stragglers = by_share(0.9);
         let mut seen = [0; 6];
         for round in 1..200 {
-            for fate in lag(&stragglers, Policy::Partial, round).fates(&work(20)) {
-                if let Fate::Cut(done) = fate {
+            for completion in
+                straggler_context(&stragglers, Policy::Partial, round).completions(&work(20))
+            {
+                if let Completion::Cut(done) = completion {
                     seen[done as usize] += 1;
                 }
             }
@@ -255,9 +268,13 @@ mod tests {
     fn one_participant_stays_where_stragglers_are_dropped() {
         let stragglers = by_share(0.9);
         for round in 1..20 {
-            let fates = lag(&stragglers, Policy::Isolate, round).fates(&work(2));
+            let completions =
+                straggler_context(&stragglers, Policy::Isolate, round).completions(&work(2));
             assert_eq!(
-                fates.iter().filter(|fate| **fate == Fate::InTime).count(),
+                completions
+                    .iter()
+                    .filter(|completion| **completion == Completion::InTime)
+                    .count(),
                 1
             );
         }
@@ -271,15 +288,21 @@ mod tests {
             work: PartialWork::Uniform,
             policy: None,
         };
-        let fates = |policy| {
-            Lag {
+        let completions = |policy| {
+            StragglerContext {
                 steps_in_time: Some(&[100, 50, 49, 9]),
-                ..lag(&stragglers, policy, 1)
+                ..straggler_context(&stragglers, policy, 1)
             }
-            .fates(&work(4))
+            .completions(&work(4))
         };
-        use Fate::{Cut, Dropped, InTime};
-        assert_eq!(fates(Policy::Partial), [InTime, InTime, Cut(4), Dropped]);
-        assert_eq!(fates(Policy::Isolate), [InTime, InTime, Dropped, Dropped]);
+        use Completion::{Cut, Dropped, InTime};
+        assert_eq!(
+            completions(Policy::Partial),
+            [InTime, InTime, Cut(4), Dropped]
+        );
+        assert_eq!(
+            completions(Policy::Isolate),
+            [InTime, InTime, Dropped, Dropped]
+        );
     }
 }

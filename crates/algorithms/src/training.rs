@@ -99,9 +99,11 @@ pub struct Training {
 
 /// How far a model comes in one round.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Pace {
-    pub(crate) steps: f64,
-    pub(crate) epochs: f64,
+pub struct StepsPerRound {
+    /// Local steps.
+    pub steps: f64,
+    /// The same in passes over the client's examples.
+    pub epochs: f64,
 }
 
 impl Training {
@@ -161,7 +163,7 @@ impl Training {
     }
 
     /// Local steps and epochs of a client in one round, in the mean over all clients.
-    pub(crate) fn pace(&self, setting: &crate::Setting) -> Pace {
+    pub(crate) fn steps_per_round(&self, setting: &crate::Setting) -> StepsPerRound {
         let clients = setting.clients.max(1) as f64;
         let steps = self.steps_of_all(setting) / clients;
         let in_an_epoch = |shard: &usize| f64::from(self.sgd.steps_on(Amount::Epochs(1), *shard));
@@ -172,7 +174,7 @@ impl Training {
                 steps * clients / all.max(1.0)
             }
         };
-        Pace { steps, epochs }
+        StepsPerRound { steps, epochs }
     }
 
     /// Local steps of a client with `shard` examples in one round.
@@ -195,6 +197,31 @@ pub(crate) fn no_momentum() -> f32 {
 
 pub(crate) fn heavy_momentum() -> f32 {
     0.9
+}
+
+/// Refuses local work that a method, whose rounds are single steps without momentum, has no meaning for.
+pub(crate) fn one_plain_step(
+    method: &'static str,
+    local: Local,
+    momentum: f32,
+) -> Result<(), AlgorithmError> {
+    if local != Local::Steps(1) {
+        return Err(AlgorithmError::Unsuited {
+            method,
+            key: "local",
+            found: format!("{local:?}").to_lowercase(),
+            needed: "it exchanges after every step, {steps: 1}",
+        });
+    }
+    if momentum != 0.0 {
+        return Err(AlgorithmError::Unsuited {
+            method,
+            key: "momentum",
+            found: momentum.to_string(),
+            needed: "it has none, 0",
+        });
+    }
+    Ok(())
 }
 
 /// Declares a method's configuration: its own keys, and then those of [`Training`].
@@ -235,7 +262,7 @@ macro_rules! method_config {
         }
 
         impl $name {
-            fn shared(&self) -> $crate::training::Training {
+            fn training_keys(&self) -> $crate::training::Training {
                 $crate::training::Training {
                     local: self.local,
                     sgd: meshfold_engine::Sgd {

@@ -5,7 +5,7 @@
 mod support;
 
 use meshfold_algorithms::{
-    Aggregators, Exchange, Fate, PartialWork, Participation, Phase, Policy, Restart, Source,
+    Aggregators, Completion, Exchange, PartialWork, Participation, Phase, Policy, Restart, Source,
     Stragglers, WalkRows, Weighting, Work,
 };
 use meshfold_topology::{Overlay, Uniform, Weights};
@@ -26,14 +26,14 @@ fn half(policy: Policy) -> Scene {
 }
 
 /// What becomes of five participants with `whole` steps or visits in `round`.
-fn fates(scene: &Scene, round: usize, whole: u32) -> Vec<Fate> {
+fn completions(scene: &Scene, round: usize, whole: u32) -> Vec<Completion> {
     let work = |client| Work {
         client,
         whole,
         steps: whole,
     };
     let work: Vec<Work> = (0..5).map(work).collect();
-    scene.lag(round).unwrap().fates(&work)
+    scene.straggler_context(round).unwrap().completions(&work)
 }
 
 #[test]
@@ -54,11 +54,11 @@ fn partial_work_of_stragglers_counts_or_they_are_left_out() {
         let mut kinds = [0; 3];
         for round in 1..=3 {
             let mut reached: Vec<(f64, Vec<f64>)> = Vec::new();
-            for (client, fate) in fates(&scene, round, 6).into_iter().enumerate() {
-                let steps = match fate {
-                    Fate::InTime => 6,
-                    Fate::Cut(steps) => steps as usize,
-                    Fate::Dropped => continue,
+            for (client, completion) in completions(&scene, round, 6).into_iter().enumerate() {
+                let steps = match completion {
+                    Completion::InTime => 6,
+                    Completion::Cut(steps) => steps as usize,
+                    Completion::Dropped => continue,
                 };
                 kinds[usize::from(steps < 6)] += 1;
                 let w = plain::steps(steps).from(&course.learner, client, &server);
@@ -114,13 +114,13 @@ fn walks_that_fall_behind_are_cut_short() {
     );
     let course = run(&method, &scene, 3);
     for (round, traffic) in (1..).zip(&course.traffic) {
-        let visits = |fate: &Fate| match fate {
-            Fate::InTime => 4,
-            Fate::Cut(visits) => *visits,
-            Fate::Dropped => 0,
+        let visits = |completion: &Completion| match completion {
+            Completion::InTime => 4,
+            Completion::Cut(visits) => *visits,
+            Completion::Dropped => 0,
         };
-        let fates = fates(&scene, round, 4);
-        let longest = fates.iter().map(visits).max().unwrap();
+        let completions = completions(&scene, round, 4);
+        let longest = completions.iter().map(visits).max().unwrap();
         let (mut steps, mut hops) = (Vec::new(), Vec::new());
         for phase in traffic.phases() {
             match phase {
@@ -132,7 +132,12 @@ fn walks_that_fall_behind_are_cut_short() {
             }
         }
         // The last exchange is the aggregation; whoever has visited sends its model on, unless the walk stays.
-        let at = |visit: u32| fates.iter().filter(|fate| visits(fate) >= visit).count() as u32;
+        let at = |visit: u32| {
+            completions
+                .iter()
+                .filter(|completion| visits(completion) >= visit)
+                .count() as u32
+        };
         assert_eq!(steps, (1..=longest).map(at).collect::<Vec<_>>());
         assert_eq!(hops.pop(), Some(10));
         for (visit, moved) in (1..=longest).zip(hops) {

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 mod clock;
 mod compute;
-mod dfedrw_cost;
 mod directed_edges;
 mod distribution;
 mod edge_capacitated;
@@ -22,13 +21,11 @@ mod moment;
 mod node_capacitated;
 mod rate_trace;
 mod redraw;
-mod speed_up;
 mod trace;
 mod trace_file;
 
 pub use clock::{Clock, NetworkNodes};
 pub use compute::Compute;
-pub use dfedrw_cost::{dfedrw_busiest_bytes, dfedrw_seconds, fedavg_seconds};
 pub use directed_edges::bytes_per_edge;
 pub use distribution::{Distribution, Exponential, Lognormal};
 pub use edge_capacitated::EdgeCapacitated;
@@ -39,7 +36,6 @@ pub use link_model::LinkModel;
 pub use node_capacitated::{NodeCapacitated, ServerCapacity};
 pub use rate_trace::RateTrace;
 pub use redraw::Redraw;
-pub use speed_up::{Capacities, Delays, ExchangeDelay, ParallelServers, RoundSeconds, speed_up};
 pub use trace::{LinkTrace, Traces};
 
 /// The network of a run and how fast its clients compute.

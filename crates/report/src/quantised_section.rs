@@ -4,7 +4,7 @@ use super::document::Section;
 use super::group::Group;
 use super::quantity_text::{bytes, mean, percent};
 use maud::{Markup, html};
-use meshfold_algorithms::theory::saving_bits_limit;
+use meshfold_theory::saving_bits_limit;
 
 /// A target that a quantised group and the same group in full reached both.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -167,9 +167,7 @@ fn a_name_cannot_break_out() {
         &folder,
     );
     assert!(!page.contains("<script>alert"));
-    assert!(
-        page.contains("<h1>&lt;script&gt;alert(1)&lt;|script&gt; &amp; &quot;q&quot; '</h1>")
-    );
+    assert!(page.contains("<h1>&lt;script&gt;alert(1)&lt;|script&gt; &amp; &quot;q&quot; '</h1>"));
     assert_eq!(page.matches("<script").count(), 3);
     assert_eq!(page.matches("</script>").count(), 3);
     data(&page);

@@ -11,7 +11,7 @@ pub(crate) mod quantiser;
 pub(crate) mod random_walks;
 
 use meshfold_algorithms::{
-    Algorithm, Lag, Local, Method, Policy, Round, Setting, Stragglers, Traffic,
+    Algorithm, Local, Method, Policy, Round, Setting, StragglerContext, Stragglers, Traffic,
 };
 use meshfold_data::{Examples, Partition, Scale, Shape, Splits};
 use meshfold_engine::{
@@ -196,14 +196,16 @@ impl Scene {
     }
 
     /// Who falls behind in `round`.
-    pub(crate) fn lag(&self, round: usize) -> Option<Lag<'_>> {
-        self.stragglers.as_ref().map(|(stragglers, policy)| Lag {
-            stragglers,
-            policy: *policy,
-            steps_in_time: None,
-            seed: SEED,
-            round,
-        })
+    pub(crate) fn straggler_context(&self, round: usize) -> Option<StragglerContext<'_>> {
+        self.stragglers
+            .as_ref()
+            .map(|(stragglers, policy)| StragglerContext {
+                stragglers,
+                policy: *policy,
+                steps_in_time: None,
+                seed: SEED,
+                round,
+            })
     }
 
     /// A learner whose examples are drawn once and for all.
@@ -279,9 +281,8 @@ impl Course {
     pub(crate) fn with_learner(method: &Method, scene: &Scene, learner: Learner) -> Self {
         let setting = scene.setting(&learner);
         let algorithm = method.build(&setting).unwrap();
-        assert_eq!(algorithm.rows(), method.rows(scene.clients()));
         let stack = learner
-            .initial(algorithm.rows().count, scene.start)
+            .initial(method.rows(scene.clients()).count, scene.start)
             .unwrap();
         Self {
             start: models_of(&stack),
@@ -318,7 +319,7 @@ impl Course {
             mixing: mixing.as_ref(),
             alive: &self.scene.alive(number),
             gone: &self.scene.gone(number),
-            lag: self.scene.lag(number),
+            straggler_context: self.scene.straggler_context(number),
             seed: SEED,
             traffic: &mut traffic,
         };

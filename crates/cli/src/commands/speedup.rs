@@ -1,9 +1,8 @@
 //! `meshfold speedup`.
 
 use meshfold_engine::{Key, Purpose, stream};
-use meshfold_experiment::network::{
-    Delays, Distribution, ExchangeDelay, Exponential, ParallelServers, RoundSeconds, speed_up,
-};
+use meshfold_experiment::network::{Distribution, Exponential};
+use meshfold_theory::{Delays, ExchangeDelay, ParallelServers, RoundSeconds, speed_up};
 use serde::Serialize;
 
 use super::overlay::{as_in_a_file, build};

@@ -109,7 +109,7 @@ fn usual_weights(method: &Method, topology: &Topology) -> Weights {
         Topology::OnePeer(_) => Weights::Uniform(Uniform {}),
         _ => Weights::default(),
     };
-    method.own_weights().unwrap_or(suited)
+    method.profile().own_weights.unwrap_or(suited)
 }
 
 /// The values of the file of `source`.

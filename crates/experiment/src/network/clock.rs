@@ -144,8 +144,9 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::{Compute, Distribution, Fixed, Latency, dfedrw_seconds, fedavg_seconds};
+    use crate::network::{Compute, Distribution, Fixed, Latency};
     use meshfold_algorithms::Message;
+    use meshfold_theory::{dfedrw_seconds, fedavg_seconds};
 
     fn population(clients: usize, servers: usize) -> NetworkNodes {
         NetworkNodes {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use meshfold_theory::Delay;
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution as _, Exp1, StandardNormal};
 use serde::de::value::MapAccessDeserializer;
@@ -123,6 +124,16 @@ impl Distribution {
             ));
         }
         self.check(key, Some(nodes))
+    }
+}
+
+impl Delay for Distribution {
+    fn mean(&self) -> f64 {
+        self.mean()
+    }
+
+    fn draw(&self, index: usize, rng: &mut impl Rng) -> f64 {
+        self.draw(index, rng)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Checks of the values of a run by themselves and by the number of clients and examples, before there is an overlay.
 
-use meshfold_algorithms::{AlgorithmError, Lagging, OverlayUse, Policy};
+use meshfold_algorithms::{AlgorithmError, OverlayUse, Policy, StragglerUnit};
 use meshfold_engine::Model;
 use meshfold_topology::{Repair, Topology, TopologyError, Weights};
 
@@ -90,7 +90,7 @@ pub(crate) fn method(run: &Resolved<'_>) -> Result<(), ConfigError> {
     algorithm.check().map_err(|error| of_method(run, error))?;
     stragglers(run)?;
     let method = algorithm.name();
-    match (algorithm.overlay_use(), topology) {
+    match (algorithm.profile().overlay, topology) {
         (OverlayUse::Clients | OverlayUse::Servers(_), None) => {
             Err(run.error(ConfigFault::OverlayNeeded { method }, "algorithm"))
         }
@@ -107,7 +107,7 @@ pub(crate) fn method(run: &Resolved<'_>) -> Result<(), ConfigError> {
 /// Checks that no other weights are asked for than the method has of its own, if it has any.
 fn own_weights(run: &Resolved<'_>) -> Result<(), ConfigError> {
     let (method, asked) = (&run.config.algorithm, &run.config.weights);
-    match method.own_weights() {
+    match method.profile().own_weights {
         Some(own) if asked.as_ref().is_some_and(|asked| *asked != own) => {
             let found = asked.as_ref().map_or_else(String::new, Weights::label);
             let needed = format!(
@@ -135,19 +135,21 @@ fn stragglers(run: &Resolved<'_>) -> Result<(), ConfigError> {
         _ => run.error(error, "stragglers"),
     })?;
     let method = &config.algorithm;
-    let policy = stragglers.policy.unwrap_or(method.policy());
+    let policy = stragglers
+        .policy
+        .unwrap_or(method.profile().straggler_policy);
     let partial = policy == Policy::Partial;
-    let needed = match method.lagging() {
-        Lagging::Walks if !partial => "`partial`: walks that are cut short count",
-        Lagging::Participants if policy == Policy::Receive => {
+    let needed = match method.profile().stragglers {
+        StragglerUnit::Walks if !partial => "`partial`: walks that are cut short count",
+        StragglerUnit::Participants if policy == Policy::Receive => {
             "`isolate` or `partial`: participants receive the model that they start from"
         }
-        Lagging::Clients | Lagging::Participants
+        StragglerUnit::Clients | StragglerUnit::Participants
             if partial && method.training().local.count() < 2 =>
         {
             "`isolate`: a client with a single epoch or step has no part of it to do"
         }
-        _ if policy == Policy::Receive && method.needs_mutual_exchange() => {
+        _ if policy == Policy::Receive && method.profile().needs_mutual_exchange => {
             "`isolate`: the method needs exchanges that go both ways"
         }
         _ if stragglers.deadline_seconds.is_some() && !tells_speeds(config) => {

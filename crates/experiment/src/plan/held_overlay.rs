@@ -49,7 +49,10 @@ pub(crate) fn held(planned: &PlannedOverlay, config: &RunConfig) -> u64 {
         .any(|failure| failure.edges.is_some());
     let fails = !config.failures.0.is_empty();
     let policy = config.stragglers.as_ref();
-    let policy = policy.map(|some| some.policy.unwrap_or(config.algorithm.policy()));
+    let policy = policy.map(|some| {
+        some.policy
+            .unwrap_or(config.algorithm.profile().straggler_policy)
+    });
     let keeps_means = !matches!(planned.weights, Weights::Laplacian(_) | Weights::Random(_));
     // Whoever is left of a complete overlay shares one row of weights, unless edges are lost or weights are kept.
     let left = match loses_edges || !keeps_means {
@@ -75,7 +78,7 @@ pub(crate) fn held(planned: &PlannedOverlay, config: &RunConfig) -> u64 {
         },
     ];
     let links = parts.into_iter().flatten().map(Held::bytes);
-    let of_servers = matches!(config.algorithm.overlay_use(), OverlayUse::Servers(_));
+    let of_servers = matches!(config.algorithm.profile().overlay, OverlayUse::Servers(_));
     let messages = match of_servers || policy == Some(Policy::Receive) {
         true => all_arcs.saturating_mul(MESSAGE),
         false => 0,

@@ -1,6 +1,6 @@
 //! Whether the local work of clients can be counted, and whether they can do it in time.
 
-use meshfold_algorithms::{Lagging, Policy};
+use meshfold_algorithms::{Policy, StragglerUnit};
 use meshfold_engine::Amount;
 
 use crate::config::error::ConfigError;
@@ -44,11 +44,14 @@ pub(crate) fn deadline(
     if in_time.iter().all(|steps| *steps == u32::MAX) {
         return Some("no client ever misses the deadline: local steps take no time".to_owned());
     }
-    if config.algorithm.lagging() == Lagging::Walks {
+    if config.algorithm.profile().stragglers == StragglerUnit::Walks {
         return None;
     }
     let training = config.algorithm.training();
-    let partial = stragglers.policy.unwrap_or(config.algorithm.policy()) == Policy::Partial;
+    let partial = stragglers
+        .policy
+        .unwrap_or(config.algorithm.profile().straggler_policy)
+        == Policy::Partial;
     let parts = match partial {
         true => u64::from(training.local.count().max(1)),
         false => 1,

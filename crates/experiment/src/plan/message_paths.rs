@@ -1,6 +1,6 @@
 //! Between which nodes the messages of a run may go, where every edge has a bandwidth of its own.
 
-use meshfold_algorithms::{Pair, Reach};
+use meshfold_algorithms::{MessageScope, Pair};
 use meshfold_topology::{Overlay, Repair};
 
 use crate::config::fault::ConfigFault;
@@ -31,13 +31,17 @@ pub(crate) fn check(
     }
     let (method, setting) = (&config.algorithm, &population.setting);
     let undisturbed = config.failures.0.is_empty() && config.stragglers.is_none();
-    match (method.reach(setting, config.rounds, undisturbed), planned) {
-        (Reach::Pairs(pairs), _) => clock.check_edges(pairs)?,
-        (Reach::AnyTwo, _) => clock.check_edges(any_two(setting.clients as u32))?,
-        (Reach::Neighbours, Some(_)) if repairs(config) => {
+    match (
+        method.message_scope(setting, config.rounds, undisturbed),
+        planned,
+    ) {
+        (MessageScope::Nobody, _) => {}
+        (MessageScope::Pairs(pairs), _) => clock.check_edges(pairs)?,
+        (MessageScope::AnyTwo, _) => clock.check_edges(any_two(setting.clients as u32))?,
+        (MessageScope::Neighbours, Some(_)) if repairs(config) => {
             clock.check_edges(any_two(setting.clients as u32))?;
         }
-        (Reach::Neighbours, Some(planned)) => {
+        (MessageScope::Neighbours, Some(planned)) => {
             let clients = setting.clients as u32;
             let groups = method.overlay_groups(setting);
             if let Some(groups) = &groups {
@@ -46,7 +50,7 @@ pub(crate) fn check(
             let first = groups.map_or(0, |_| clients);
             of_overlays((config, population), planned, clock, first)?;
         }
-        (Reach::Neighbours, None) => {}
+        (MessageScope::Neighbours, None) => {}
     }
     Ok(())
 }

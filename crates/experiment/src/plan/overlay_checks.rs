@@ -21,13 +21,13 @@ pub(super) fn check(
     let Some(planned) = planned else {
         return Ok(Vec::new());
     };
-    let of_servers = matches!(method.overlay_use(), OverlayUse::Servers(_));
+    let of_servers = matches!(method.profile().overlay, OverlayUse::Servers(_));
     if of_servers && planned.topology.outside() == Outside::Frozen {
         let path = format!("topology.{}.outside", run.choice("topology"));
         let needed = "`alone`: servers outside the overlay go on with their clients";
         return Err(run.wrong(&path, "frozen", needed));
     }
-    let mut warnings = method
+    method
         .check_overlay(
             &planned.overlay,
             &planned.summary,
@@ -35,9 +35,9 @@ pub(super) fn check(
         )
         .map_err(|error| of_method(run, error))?;
     let of_union = joint_union::warning(planned, population, run.config.rounds);
-    warnings.extend(of_union.map_err(|error| {
+    let warning = of_union.map_err(|error| {
         let path = fault_path::of_topology(&error, run.choice("topology"));
         run.error(error, &path)
-    })?);
-    Ok(warnings)
+    })?;
+    Ok(warning.into_iter().collect())
 }

@@ -53,7 +53,7 @@ impl<'a> PlannedData<'a> {
         outline: &DatasetSummary,
     ) -> Result<Arc<Partition>, ConfigError> {
         let (partition, seed) = (&run.config.partition, &run.config.seed);
-        let merges = run.config.algorithm.merges_clients();
+        let merges = run.config.algorithm.profile().merges_clients;
         let setting = format!("{dataset} {} {merges}", json(partition));
         let seeded = format!("{setting} {seed}");
         let known = self

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use meshfold_algorithms::{Method, OverlayUse, Setting};
+use meshfold_algorithms::{Method, Setting};
 use meshfold_data::{DatasetSummary, Input, Partition};
 use meshfold_topology::Nodes;
 
@@ -60,7 +60,7 @@ impl Populations {
             Some(groups) => Arc::new(groups.iter().map(|group| sum(group, of_clients)).collect()),
         };
         Population {
-            servers: servers(method),
+            servers: method.profile().servers.count(),
             setting: Arc::clone(setting),
             label_counts,
         }
@@ -110,16 +110,6 @@ pub(crate) struct Model {
     pub(crate) parameters: usize,
     /// Blocks that they lie in.
     pub(crate) blocks: usize,
-}
-
-/// Nodes of the network that are no clients: servers on an overlay, edge servers with their root, or one server.
-fn servers(method: &Method) -> usize {
-    match (method.overlay_use(), method) {
-        (OverlayUse::Servers(servers), _) => servers,
-        (_, Method::Hierfavg(hierfavg)) => hierfavg.servers.count + 1,
-        (_, Method::Fedavg(_) | Method::Fedprox(_) | Method::Scaffold(_)) => 1,
-        _ => 0,
-    }
 }
 
 /// The label counts of some clients together.

@@ -1,6 +1,6 @@
 //! What the degree of an overlay promises, beside what it does.
 
-use meshfold_algorithms::theory::{ramanujan_kappa, ramanujan_lambda};
+use meshfold_theory::{ramanujan_kappa, ramanujan_lambda};
 use meshfold_topology::OverlaySummary;
 use serde::Serialize;
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use meshfold_algorithms::{Lag, Lagging, OverlayUse, Policy, RowKind, Training, Work};
+use meshfold_algorithms::{
+    OverlayUse, Policy, RowKind, StragglerContext, StragglerUnit, Training, Work,
+};
 use meshfold_engine::{Amount, Key, Learner, Mixing, Purpose, RowWork, stream};
 use meshfold_topology::{
     FailureState, Failures, MixingMatrix, Outside, Overlay, Repair, Topology, TopologyError,
@@ -110,20 +112,22 @@ impl<'a> RoundGraphs<'a> {
         Ok(cliques.and_then(|cliques| cliques.skew))
     }
 
-    /// The graph of `round`; `lag` drops stragglers from those of methods in which every client trains its own row.
+    /// The graph of `round`; `straggler_context` drops stragglers from those of methods in which every client trains its own row.
     ///
     /// # Errors
     /// [`TopologyError`] if a schedule's overlay cannot be drawn.
     pub(crate) fn in_round(
         &mut self,
         round: usize,
-        lag: Option<&Lag<'_>>,
+        straggler_context: Option<&StragglerContext<'_>>,
         learner: &Learner,
         training: &Training,
     ) -> Result<&RoundGraph, TopologyError> {
         self.update(round)?;
-        self.without_stragglers = match lag {
-            Some(lag) if lag.policy != Policy::Partial => self.drop(lag, learner, training)?,
+        self.without_stragglers = match straggler_context {
+            Some(straggler_context) if straggler_context.policy != Policy::Partial => {
+                self.drop(straggler_context, learner, training)?
+            }
             _ => None,
         };
         let usual = self.graph.as_ref().map(|(_, graph)| graph);
@@ -273,7 +277,7 @@ impl<'a> RoundGraphs<'a> {
     /// The graph of the round without its stragglers; `None` if nobody falls behind.
     fn drop(
         &self,
-        lag: &Lag<'_>,
+        straggler_context: &StragglerContext<'_>,
         learner: &Learner,
         training: &Training,
     ) -> Result<Option<RoundGraph>, TopologyError> {
@@ -300,10 +304,10 @@ impl<'a> RoundGraphs<'a> {
                 ),
             })
             .collect();
-        let fates = lag.fates(&work);
+        let completions = straggler_context.completions(&work);
         let mut working = graph.working.clone();
-        for (client, fate) in busy.iter().zip(fates) {
-            working[*client as usize] = fate.of(amount) != Amount::Idle;
+        for (client, completion) in busy.iter().zip(completions) {
+            working[*client as usize] = completion.of(amount) != Amount::Idle;
         }
         if working == graph.working {
             return Ok(None);
@@ -313,7 +317,8 @@ impl<'a> RoundGraphs<'a> {
             .zip(&graph.working)
             .map(|(now, before)| *now || !before)
             .collect();
-        self.without(graph, working, &in_time, lag.policy).map(Some)
+        self.without(graph, working, &in_time, straggler_context.policy)
+            .map(Some)
     }
 
     /// `graph` without the messages of clients that are not `in_time`.
@@ -348,7 +353,7 @@ impl<'a> RoundGraphs<'a> {
 
     /// Whether the nodes of the overlay are the clients, and no servers.
     fn are_clients(&self) -> bool {
-        self.plan.config.algorithm.overlay_use() == OverlayUse::Clients
+        self.plan.config.algorithm.profile().overlay == OverlayUse::Clients
     }
 
     fn weights(&self) -> &'a Weights {
@@ -371,6 +376,6 @@ fn edges_alone(failures: &Failures) -> Failures {
 }
 
 /// Whether the run, and not the method, drops the stragglers.
-pub(crate) fn drops_rows(lagging: Lagging, kind: RowKind) -> bool {
-    lagging == Lagging::Clients && kind == RowKind::Client
+pub(crate) fn drops_rows(lagging: StragglerUnit, kind: RowKind) -> bool {
+    lagging == StragglerUnit::Clients && kind == RowKind::Client
 }

@@ -22,7 +22,7 @@ pub(super) fn of(config: &RunConfig, overlay: Option<&PlannedOverlay>) -> Vec<St
         if stuck && summary.nodes > 1 && !planned.topology.varies() {
             warnings.push("the weights do not bring the models together: lambda is 1".to_owned());
         }
-        if !summary.doubly_stochastic && config.algorithm.own_weights().is_none() {
+        if !summary.doubly_stochastic && config.algorithm.profile().own_weights.is_none() {
             warnings.push(
                 "the weights do not preserve the plain mean of the models: columns of the mixing matrix do not sum to 1"
                     .to_owned(),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
-use meshfold_algorithms::theory::IterateWeights;
 use meshfold_engine::{LearnerState, Stack};
+use meshfold_theory::IterateWeights;
 use serde::{Deserialize, Serialize};
 
 use crate::files::whole_file::{persist, temporary};

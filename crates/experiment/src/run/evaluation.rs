@@ -13,6 +13,8 @@ use crate::results::records::{Record, Spread};
 pub(crate) struct Judge {
     every: usize,
     rounds: usize,
+    /// What a row of the models stands for.
+    pub(crate) kind: RowKind,
     /// Indices of the test examples that stand for all, ascending; all if absent.
     subset: Option<Vec<u32>>,
     /// Those of the last round.
@@ -33,7 +35,13 @@ pub(crate) struct Verdict {
 impl Judge {
     /// The judge of a run over `rounds` rounds. If not all of the `examples` test examples are asked for, the subset
     /// is drawn once, so that all its records but the last are of the same examples.
-    pub(crate) fn new(evaluate: &Evaluate, rounds: usize, examples: usize, seed: u64) -> Self {
+    pub(crate) fn new(
+        kind: RowKind,
+        evaluate: &Evaluate,
+        rounds: usize,
+        examples: usize,
+        seed: u64,
+    ) -> Self {
         let subset = |asked: TestExamples| {
             let count = asked.count().filter(|count| *count < examples)?;
             let mut rng = stream(seed, Purpose::Evaluation, Key::default());
@@ -47,6 +55,7 @@ impl Judge {
         Self {
             every: evaluate.every.max(1),
             rounds,
+            kind,
             subset: subset(evaluate.examples),
             last: subset(evaluate.last.unwrap_or(evaluate.examples)),
             on_shards: evaluate.train,
@@ -70,7 +79,7 @@ impl Judge {
         alive: &[bool],
         round: usize,
     ) -> Result<Verdict, EngineError> {
-        let kind = algorithm.rows().kind;
+        let kind = self.kind;
         let rows_alive = alive_rows(kind, models, alive);
         learner.expect_finite(models, &rows_alive, round)?;
         let deployed = algorithm.deployed(models);
@@ -184,7 +193,7 @@ mod tests {
             examples,
             ..Evaluate::default()
         };
-        Judge::new(&evaluate, 10, 1000, 1)
+        Judge::new(RowKind::Client, &evaluate, 10, 1000, 1)
     }
 
     #[test]
@@ -202,7 +211,7 @@ mod tests {
                 last,
                 ..Evaluate::default()
             };
-            let judge = Judge::new(&evaluate, 10, 1000, 1);
+            let judge = Judge::new(RowKind::Client, &evaluate, 10, 1000, 1);
             (
                 judge.subset.map(|all| all.len()),
                 judge.last.map(|all| all.len()),

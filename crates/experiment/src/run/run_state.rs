@@ -5,7 +5,9 @@ mod resuming;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use meshfold_algorithms::{Algorithm, Lag, Method, Phase, Round, RowKind, Setting, Traffic};
+use meshfold_algorithms::{
+    Algorithm, IterateWeighting, Method, Phase, Round, RowKind, Setting, StragglerContext, Traffic,
+};
 use meshfold_data::Splits;
 use meshfold_engine::{Device, Learner, LearningRate, Schedule, Stack};
 
@@ -63,7 +65,8 @@ impl<'a> RunState<'a> {
             config.seed,
         )?;
         let algorithm = config.algorithm.build(&plan.population.setting)?;
-        let models = learner.initial(algorithm.rows().count, config.start)?;
+        let rows = config.algorithm.rows(plan.population.setting.clients);
+        let models = learner.initial(rows.count, config.start)?;
         let mut graphs = RoundGraphs::new(plan);
         let mut theory = TheoryMeasurements::new(plan);
         theory.of_examples(plan, &data.train, stop);
@@ -72,6 +75,7 @@ impl<'a> RunState<'a> {
             graphs,
             steps_in_time: deadline(plan),
             judge: Judge::new(
+                rows.kind,
                 &config.evaluate,
                 config.rounds,
                 data.test.len(),
@@ -106,7 +110,7 @@ impl<'a> RunState<'a> {
 
     /// What a row of the models stands for.
     pub(crate) fn row_kind(&self) -> &'static str {
-        self.algorithm.rows().kind.name()
+        self.judge.kind.name()
     }
 
     /// One round of the method, and what it would have cost.
@@ -120,20 +124,25 @@ impl<'a> RunState<'a> {
     fn carry_out(&mut self) -> Result<(), RunError> {
         let (config, number) = (&self.plan.config, self.round + 1);
         let (method, training) = (&config.algorithm, config.algorithm.training());
-        let lag = config.stragglers.as_ref().map(|stragglers| Lag {
-            stragglers,
-            policy: stragglers.policy.unwrap_or(method.policy()),
-            steps_in_time: self.steps_in_time.as_deref(),
-            seed: config.seed,
-            round: number,
-        });
-        let kind = self.algorithm.rows().kind;
+        let straggler_context = config
+            .stragglers
+            .as_ref()
+            .map(|stragglers| StragglerContext {
+                stragglers,
+                policy: stragglers
+                    .policy
+                    .unwrap_or(method.profile().straggler_policy),
+                steps_in_time: self.steps_in_time.as_deref(),
+                seed: config.seed,
+                round: number,
+            });
+        let kind = self.judge.kind;
         if self.judge.is_due(number) {
             self.theory
                 .before_round(&self.learner, &self.models, kind)?;
         }
-        let by_run = drops_rows(method.lagging(), kind);
-        let dropping = lag.as_ref().filter(|_| by_run);
+        let by_run = drops_rows(method.profile().stragglers, kind);
+        let dropping = straggler_context.as_ref().filter(|_| by_run);
         let graph = self
             .graphs
             .in_round(number, dropping, &self.learner, &training)?;
@@ -146,7 +155,9 @@ impl<'a> RunState<'a> {
             mixing: graph.mixing.as_ref(),
             alive: &graph.working,
             gone: &graph.gone,
-            lag: lag.filter(|lag| !by_run || lag.policy == meshfold_algorithms::Policy::Partial),
+            straggler_context: straggler_context.filter(|straggler_context| {
+                !by_run || straggler_context.policy == meshfold_algorithms::Policy::Partial
+            }),
             seed: config.seed,
             traffic: &mut self.traffic,
         };
@@ -193,7 +204,7 @@ impl<'a> RunState<'a> {
     }
 
     fn judge_models(&mut self) -> Result<(Record, Verdict), RunError> {
-        let kind = self.algorithm.rows().kind;
+        let kind = self.judge.kind;
         if kind == RowKind::Client && !self.alive.contains(&true) {
             return Err(RunError::NobodyAlive { round: self.round });
         }
@@ -266,8 +277,9 @@ fn deadline(plan: &RunPlan) -> Option<Vec<u32>> {
 /// rate of the round's first step.
 fn iterate_weight(method: &Method, setting: &Setting, round: usize) -> f64 {
     let rate = method.training().sgd.learning_rate;
-    if let (Method::PFedavg(_), LearningRate::Schedule(Schedule::Harmonic(harmonic))) =
-        (method, &rate)
+    let weighting = method.profile().iterate_weighting;
+    if let (IterateWeighting::InverseSquare, LearningRate::Schedule(Schedule::Harmonic(harmonic))) =
+        (weighting, &rate)
     {
         let next = rate.at(&method.progress_after(round, setting)); // δ / (t + γ)
         return (harmonic.delta / next).powi(2);

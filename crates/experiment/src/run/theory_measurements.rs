@@ -3,12 +3,12 @@
 use std::sync::atomic::AtomicBool;
 
 use meshfold_algorithms::RowKind;
-use meshfold_algorithms::theory::{IterateWeights, inexactness, local_dissimilarity};
 use meshfold_data::Examples;
 use meshfold_engine::{EngineError, Learner, Split, Stack};
+use meshfold_theory::{IterateWeights, NonIidDegree, inexactness, local_dissimilarity};
 
 use crate::config::quantity::Quantity;
-use crate::non_iid_degree::{NonIidDegree, non_iid_degree};
+use crate::non_iid_degree::non_iid_degree;
 use crate::plan::run_plan::RunPlan;
 use crate::results::records::Measurements;
 

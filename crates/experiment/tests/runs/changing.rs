@@ -136,7 +136,7 @@ fn a_walk_sends_its_model_on_after_every_visit() {
     let network = "network={links: {latency: {epoch: 0, message: 2}}}";
     let (records, _) = finished(&[walks, "topology=complete", network]);
     for (round, record) in records.iter().enumerate() {
-        let seconds = round as f64 * meshfold_experiment::network::dfedrw_seconds(3, 0.0, 2.0);
+        let seconds = round as f64 * meshfold_theory::dfedrw_seconds(3, 0.0, 2.0);
         assert_eq!(record.simulated_seconds, Some(seconds));
     }
 }

@@ -1,0 +1,290 @@
+//! What the configuration of a method says.
+
+use crate::error::AlgorithmError;
+use crate::message_scope::MessageScope;
+use crate::round::{Algorithm, Forecast, Setting};
+use crate::servers::Servers;
+use crate::stragglers::Policy;
+use crate::training::{StepsPerRound, Training};
+use meshfold_topology::{Overlay, OverlaySummary, Weights};
+
+/// What the configuration of a method says.
+///
+/// Nothing has a default: what a method does not say does not compile.
+pub trait MethodSpec {
+    /// What kind of method it is.
+    fn profile(&self) -> Profile<'_>;
+
+    /// The keys that all methods have, the learning rate with the epochs that are due in a round.
+    fn training(&self) -> Training;
+
+    /// Checks the method's own keys.
+    ///
+    /// # Errors
+    /// [`AlgorithmError::Setting`] or [`AlgorithmError::Unsuited`], naming the key.
+    fn check_keys(&self) -> Result<(), AlgorithmError>;
+
+    /// Checks the values that depend on the number of clients.
+    ///
+    /// # Errors
+    /// [`AlgorithmError::Setting`], naming the key.
+    fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError>;
+
+    /// Refuses an overlay that the method cannot use: the first one if it `varies` from round to round.
+    ///
+    /// # Errors
+    /// [`AlgorithmError::Overlay`].
+    fn check_overlay(
+        &self,
+        overlay: &Overlay,
+        summary: &OverlaySummary,
+        varies: bool,
+    ) -> Result<(), AlgorithmError>;
+
+    /// What may go wrong in a round whose mixing weights have the least eigenvalue `lambda_n`; `None` if nothing may.
+    fn unstable_at(&self, lambda_n: f64) -> Option<String>;
+
+    /// Rows that the method holds besides the models when it holds most: what mixing writes to, velocities, copies.
+    fn working_rows(&self, clients: usize) -> usize;
+
+    /// Between which nodes its messages may go in `rounds` rounds; `undisturbed` if nobody fails or falls behind in them.
+    fn message_scope(&self, setting: &Setting, rounds: usize, undisturbed: bool) -> MessageScope;
+
+    /// Expected work and traffic of one round in which all clients are alive.
+    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast;
+
+    /// How far a model comes in a round that it takes part in.
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound;
+
+    /// The method before its first round. The values have been checked: [`Method::build`](crate::Method::build) does both.
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm>;
+}
+
+/// What kind of method it is: whose the models are, what they are exchanged over, what becomes of stragglers.
+///
+/// A method names the kind that it is of ([`Profile::gossip`] and the others), and what differs from it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Profile<'a> {
+    /// Whose the models are.
+    pub holders: Holders,
+    /// Whether models are exchanged over an overlay.
+    pub overlay: OverlayUse,
+    /// Nodes of the network that are not clients.
+    pub servers: ServerNodes<'a>,
+    /// Whether all clients of the partition become one that holds all examples.
+    pub merges_clients: bool,
+    /// What stragglers are a share of.
+    pub stragglers: StragglerUnit,
+    /// What becomes of stragglers where the configuration says nothing.
+    pub straggler_policy: Policy,
+    /// Whether a client has to hear from all who hear from it, so that stragglers cannot go on receiving.
+    pub needs_mutual_exchange: bool,
+    /// The weights that the method has in place of those of a configuration, if it has any: what a plan tells of an
+    /// overlay is told of them.
+    pub own_weights: Option<Weights>,
+    /// What the models of a round count in an average over rounds.
+    pub iterate_weighting: IterateWeighting,
+}
+
+impl<'a> Profile<'a> {
+    /// Every client has a model and exchanges it with its neighbours on an overlay.
+    pub fn gossip() -> Self {
+        Self {
+            holders: Holders::Clients,
+            overlay: OverlayUse::Clients,
+            servers: ServerNodes::None,
+            merges_clients: false,
+            stragglers: StragglerUnit::Clients,
+            straggler_policy: Policy::Isolate,
+            needs_mutual_exchange: false,
+            own_weights: None,
+            iterate_weighting: IterateWeighting::LearningRate,
+        }
+    }
+
+    /// Every client has a model; if it exchanges it, then not over an overlay of the configuration.
+    pub fn without_overlay() -> Self {
+        Self {
+            overlay: OverlayUse::Refused,
+            ..Self::gossip()
+        }
+    }
+
+    /// One server has the model, and clients take part in its rounds.
+    pub fn one_server() -> Self {
+        Self {
+            holders: Holders::Servers(1),
+            overlay: OverlayUse::Refused,
+            servers: ServerNodes::One,
+            stragglers: StragglerUnit::Participants,
+            ..Self::gossip()
+        }
+    }
+
+    /// Every server has a model for clients of its own, and exchanges it with its neighbours on an overlay of servers.
+    pub fn servers_on_overlay(servers: &'a Servers) -> Self {
+        Self {
+            holders: Holders::Servers(servers.count),
+            overlay: OverlayUse::Servers(servers.count),
+            servers: ServerNodes::OnOverlay(servers),
+            ..Self::one_server()
+        }
+    }
+}
+
+/// Whose the models are that exist between rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holders {
+    /// Each client's.
+    Clients,
+    /// One client's, which stands for all.
+    OneForAll,
+    /// Those of so many servers.
+    Servers(usize),
+    /// Those of so many walkers.
+    Walkers(usize),
+}
+
+impl Holders {
+    /// The models of a run with so many clients.
+    pub fn rows(self, clients: usize) -> Rows {
+        let (kind, count) = match self {
+            Self::Clients => (RowKind::Client, clients),
+            Self::OneForAll => (RowKind::Client, 1),
+            Self::Servers(count) => (RowKind::Server, count),
+            Self::Walkers(count) => (RowKind::Walker, count),
+        };
+        Rows { kind, count }
+    }
+}
+
+/// What the rows of a stack stand for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowKind {
+    /// One row per client.
+    Client,
+    /// One row per parameter server.
+    Server,
+    /// One row per walker.
+    Walker,
+}
+
+impl RowKind {
+    /// The word used in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Server => "server",
+            Self::Walker => "walker",
+        }
+    }
+}
+
+/// The models that exist between rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rows {
+    /// What they stand for.
+    pub kind: RowKind,
+    /// How many.
+    pub count: usize,
+}
+
+/// Whether a method exchanges over an overlay, and what its nodes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OverlayUse {
+    /// It needs one over the clients.
+    Clients,
+    /// It needs one over so many servers.
+    Servers(usize),
+    /// It has no use for one.
+    Refused,
+}
+
+/// Nodes of the network that are not clients; they are numbered after the clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerNodes<'a> {
+    /// None.
+    None,
+    /// One, which all clients send to.
+    One,
+    /// These, which are the nodes of the overlay.
+    OnOverlay(&'a Servers),
+    /// These, and after them the root that they send to.
+    BeneathRoot(&'a Servers),
+}
+
+impl ServerNodes<'_> {
+    /// How many.
+    pub fn count(self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::One => 1,
+            Self::OnOverlay(servers) => servers.count,
+            Self::BeneathRoot(servers) => servers.count + 1,
+        }
+    }
+
+    /// The clients behind each node of the overlay; `None` if its nodes are the clients, or if there is no overlay.
+    pub fn overlay_groups(self, setting: &Setting) -> Option<Vec<Vec<u32>>> {
+        match self {
+            Self::OnOverlay(servers) => Some(servers.clients(setting)),
+            Self::None | Self::One | Self::BeneathRoot(_) => None,
+        }
+    }
+}
+
+/// What stragglers are a share of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StragglerUnit {
+    /// The clients alive, each of which trains its own row.
+    Clients,
+    /// Those that the method draws for a round.
+    Participants,
+    /// The walks.
+    Walks,
+}
+
+/// What the models of a round count in an average over rounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IterateWeighting {
+    /// The learning rate of the round's first step (DFedRW, below (15)).
+    LearningRate,
+    /// With a harmonic rate `δ / (t + γ)`, `(t + γ)²` (P-FedAvg, below (10)); with another one as [`LearningRate`].
+    ///
+    /// [`LearningRate`]: Self::LearningRate
+    InverseSquare,
+}
+
+/// Says that a method places no limits on its own keys (`check_keys`), on the number of clients (`check_clients`), on
+/// overlays (`check_overlay`) or on the eigenvalues of mixing weights (`unstable_at`).
+macro_rules! no_limits {
+    (@ check_keys) => {
+        fn check_keys(&self) -> Result<(), $crate::AlgorithmError> {
+            Ok(())
+        }
+    };
+    (@ check_clients) => {
+        fn check_clients(&self, _: usize) -> Result<(), $crate::AlgorithmError> {
+            Ok(())
+        }
+    };
+    (@ check_overlay) => {
+        fn check_overlay(
+            &self,
+            _: &meshfold_topology::Overlay,
+            _: &meshfold_topology::OverlaySummary,
+            _: bool,
+        ) -> Result<(), $crate::AlgorithmError> {
+            Ok(())
+        }
+    };
+    (@ unstable_at) => {
+        fn unstable_at(&self, _: f64) -> Option<String> {
+            None
+        }
+    };
+    ($($check:ident),+) => {
+        $($crate::method_spec::no_limits!(@ $check);)+
+    };
+}
+pub(crate) use no_limits;

@@ -1,0 +1,86 @@
+//! Training without exchange (DeceFL, Fig. 4): what every client reaches by itself.
+
+use crate::error::AlgorithmError;
+use crate::message_scope::MessageScope;
+use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::round::{Algorithm, Forecast, Round, Setting};
+use crate::training::{StepsPerRound, Training, method_config};
+use crate::velocity::KeptVelocity;
+use meshfold_engine::Stack;
+use meshfold_topology::Overlay;
+
+method_config! {
+    /// Parameters of [`Method::Alone`](crate::Method::Alone).
+    ///
+    /// # Interpretation
+    /// Nothing interrupts a client's training, so momentum is kept between rounds.
+    pub struct Alone(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {}
+}
+
+struct AloneState {
+    training: Training,
+    clients: usize,
+    velocity: KeptVelocity,
+}
+
+impl Algorithm for AloneState {
+    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        let rows = round.client_rows(&self.training);
+        let work = round.work(&rows, &self.training);
+        let velocity = self.velocity.of_training(models, &self.training);
+        let steps = round.learner.train(models, velocity, &work)?;
+        round.count_steps(&rows, &steps);
+        Ok(())
+    }
+
+    fn state(&self) -> Vec<(&'static str, &Stack)> {
+        self.velocity.state()
+    }
+
+    fn state_rows(&self, name: &str) -> Option<usize> {
+        KeptVelocity::is_called(name).then_some(self.clients)
+    }
+
+    fn restore(&mut self, name: &str, stack: Stack) {
+        self.velocity.restore(name, stack);
+    }
+}
+
+impl MethodSpec for Alone {
+    fn profile(&self) -> Profile<'_> {
+        Profile::without_overlay()
+    }
+
+    fn training(&self) -> Training {
+        self.training_keys()
+    }
+
+    no_limits!(check_keys, check_clients, check_overlay, unstable_at);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        if self.momentum > 0.0 { clients } else { 0 }
+    }
+
+    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
+        MessageScope::Nobody
+    }
+
+    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
+        Forecast {
+            local_steps: self.training_keys().steps_of_all(setting),
+            bytes: 0,
+        }
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(AloneState {
+            training: self.training_keys(),
+            clients: setting.clients,
+            velocity: KeptVelocity::default(),
+        })
+    }
+}

@@ -1,0 +1,253 @@
+//! D² and exact diffusion: decentralized SGD that corrects for the difference of the clients' losses.
+
+use crate::error::AlgorithmError;
+use crate::message_scope::MessageScope;
+use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::presence::PresenceTracker;
+use crate::round::{Algorithm, Forecast, Round, Setting};
+use crate::training::{StepsPerRound, Training, method_config, one_plain_step};
+use crate::velocity::is_idle;
+use meshfold_engine::{Stack, Velocity};
+use meshfold_topology::{Overlay, OverlaySummary};
+
+method_config! {
+    /// Parameters of [`Method::D2`](crate::Method::D2): `w^{t+1} = W (2 w^t − w^{t−1} − η g^t + η g^{t−1})`, and
+    /// `w^1 = W (w^0 − η g^0)`.
+    ///
+    /// # Source
+    /// Tang et al., D²: decentralized training over decentralized data (2018), Algorithm 1; it needs a symmetric W with
+    /// `λ_N(W) > −1/3` that stays as it is.
+    ///
+    /// # Interpretation
+    /// A client that is not alive keeps its model and its last `ψ`. Once one is gone for good, those left begin anew from
+    /// their models: the sum of the corrections would otherwise lack its share for ever.
+    pub struct D2(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
+}
+
+method_config! {
+    /// Parameters of [`Method::ExactDiffusion`](crate::Method::ExactDiffusion): `ψ^{t+1} = w^t − η g^t`,
+    /// `φ^{t+1} = ψ^{t+1} + w^t − ψ^t`, `w^{t+1} = (I + W)/2 φ^{t+1}`: D² on `(I + W)/2`, for any symmetric W.
+    ///
+    /// # Source
+    /// Yuan, Ying, Zhao, Sayed, Exact diffusion for distributed optimization and learning (2019), Algorithm 1.
+    ///
+    /// # Interpretation
+    /// As for [`D2`], when clients fail.
+    pub struct ExactDiffusion(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
+}
+
+struct D2State {
+    training: Training,
+    /// Whether models are mixed by `(I + W)/2`.
+    halved: bool,
+    setting: Setting,
+    /// `ψ^t`, `[N, P]`.
+    adapted: Option<Stack>,
+    gone: PresenceTracker,
+}
+
+impl Algorithm for D2State {
+    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        if self.gone.changes_to(round.gone.iter().copied()) {
+            self.adapted = None;
+        }
+        let rows = round.client_rows(&self.training);
+        let work = round.work(&rows, &self.training);
+        let moving: Vec<f32> = rows.iter().map(|row| f32::from(!is_idle(row))).collect();
+        let mut corrected = models.duplicate();
+        let steps = round
+            .learner
+            .train(&mut corrected, Velocity::Fresh, &work)?; // ψ^{t+1}
+        round.count_steps(&rows, &steps);
+        let adapted = corrected.duplicate();
+        if let Some(before) = self.adapted.replace(adapted) {
+            corrected.add_scaled(models, &moving)?;
+            let minus: Vec<f32> = moving.iter().map(|one| -one).collect();
+            corrected.add_scaled(&before, &minus)?; // φ^{t+1}
+            self.keep_idle(&before, &moving)?;
+        }
+        let bytes = self.setting.model_bytes();
+        if self.halved {
+            *models = corrected.duplicate();
+            models.scale_rows(&vec![0.5; models.rows()])?;
+            round.mix(&mut corrected, bytes)?;
+            models.add_scaled(&corrected, &vec![0.5; models.rows()])?; // (I + W)/2 φ^{t+1}
+        } else {
+            round.mix(&mut corrected, bytes)?;
+            *models = corrected;
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> Vec<(&'static str, &Stack)> {
+        self.adapted
+            .iter()
+            .map(|stack| ("adapted", stack))
+            .collect()
+    }
+
+    fn state_rows(&self, name: &str) -> Option<usize> {
+        (name == "adapted").then_some(self.setting.clients)
+    }
+
+    fn restore(&mut self, name: &str, stack: Stack) {
+        if name == "adapted" {
+            self.adapted = Some(stack);
+        }
+    }
+
+    fn numbers(&self) -> Vec<(&'static str, Vec<f64>)> {
+        vec![self.gone.numbers()]
+    }
+
+    fn may_keep(&self, name: &str, numbers: &[f64]) -> bool {
+        self.gone.may_be(name, numbers)
+    }
+
+    fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {
+        self.gone.restore(name, &numbers);
+    }
+}
+
+impl D2State {
+    fn boxed(training: Training, halved: bool, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(Self {
+            training,
+            halved,
+            setting: setting.clone(),
+            adapted: None,
+            gone: PresenceTracker::nobody(setting.clients),
+        })
+    }
+
+    /// Rows that idled keep the `ψ` that they had.
+    fn keep_idle(&mut self, before: &Stack, moving: &[f32]) -> Result<(), AlgorithmError> {
+        let idle: Vec<u32> = (0..)
+            .zip(moving)
+            .filter(|(_, moving)| **moving == 0.0)
+            .map(|(row, _)| row)
+            .collect();
+        if let (Some(adapted), false) = (&mut self.adapted, idle.is_empty()) {
+            adapted.scatter(&idle, &before.gather(&idle)?)?;
+        }
+        Ok(())
+    }
+}
+
+impl MethodSpec for D2 {
+    fn profile(&self) -> Profile<'_> {
+        Profile {
+            needs_mutual_exchange: true,
+            ..Profile::gossip()
+        }
+    }
+
+    fn training(&self) -> Training {
+        self.training_keys()
+    }
+
+    fn check_keys(&self) -> Result<(), AlgorithmError> {
+        one_plain_step("d2", self.local, self.momentum)
+    }
+
+    fn check_overlay(
+        &self,
+        overlay: &Overlay,
+        summary: &OverlaySummary,
+        varies: bool,
+    ) -> Result<(), AlgorithmError> {
+        let needs = |needed: String| {
+            Err(AlgorithmError::Overlay {
+                method: "d2",
+                needed,
+            })
+        };
+        if varies || overlay.is_directed() {
+            return needs(
+                "an overlay whose links go both ways and stay: exact_diffusion stands links that change"
+                    .to_owned(),
+            );
+        }
+        match summary.lambda_n {
+            Some(lambda_n) if diverges_at(lambda_n) => needs(format!(
+                "weights with λ_N above -1/3, these have {lambda_n:.4}: exact_diffusion has no such limit"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn unstable_at(&self, lambda_n: f64) -> Option<String> {
+        diverges_at(lambda_n).then(|| {
+            format!(
+                "the weights of who is alive have λ_N = {lambda_n:.4}, d2 converges only above -1/3: exact_diffusion has \
+                 no such limit"
+            )
+        })
+    }
+
+    no_limits!(check_clients);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        4 * clients
+    }
+
+    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
+        MessageScope::Neighbours
+    }
+
+    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
+        Forecast::of_exchange(&self.training_keys(), setting, overlay)
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        D2State::boxed(self.training_keys(), false, setting)
+    }
+}
+
+impl MethodSpec for ExactDiffusion {
+    fn profile(&self) -> Profile<'_> {
+        Profile {
+            needs_mutual_exchange: true,
+            ..Profile::gossip()
+        }
+    }
+
+    fn training(&self) -> Training {
+        self.training_keys()
+    }
+
+    fn check_keys(&self) -> Result<(), AlgorithmError> {
+        one_plain_step("exact_diffusion", self.local, self.momentum)
+    }
+
+    no_limits!(check_clients, check_overlay, unstable_at);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        3 * clients
+    }
+
+    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
+        MessageScope::Neighbours
+    }
+
+    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
+        Forecast::of_exchange(&self.training_keys(), setting, overlay)
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        D2State::boxed(self.training_keys(), true, setting)
+    }
+}
+
+/// Whether D2 diverges under weights with this least eigenvalue (Tang et al., Assumption 1).
+fn diverges_at(lambda_n: f64) -> bool {
+    lambda_n <= -1.0 / 3.0
+}

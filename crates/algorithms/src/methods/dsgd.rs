@@ -1,0 +1,152 @@
+//! Decentralized stochastic gradient descent.
+
+use crate::aggregation::{PartialAggregation, exchange};
+use crate::error::AlgorithmError;
+use crate::message_scope::MessageScope;
+use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
+use crate::training::{Local, StepsPerRound, Training, method_config};
+use crate::velocity::{KeptVelocity, decayed_gradients};
+use meshfold_engine::Stack;
+use meshfold_topology::Overlay;
+use serde::{Deserialize, Serialize};
+
+/// Which comes first, the gradient step or the exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// `w_i <- w_i − η g(w_i)`, then `w <- W w` (D-Cliques, Fig. 2).
+    #[default]
+    StepThenMix,
+    /// `w <- W w − η g(w)`, the gradient being that before mixing (Lian et al.; DeceFL (1)).
+    MixThenStep,
+}
+
+method_config! {
+    /// Parameters of [`Method::Dsgd`](crate::Method::Dsgd).
+    ///
+    /// # Source
+    /// Lian et al., Can decentralized algorithms outperform centralized algorithms? (2017), Algorithm 1; D-Cliques
+    /// (Bellet et al.), Fig. 2.
+    ///
+    /// # Interpretation
+    /// Momentum, where it is used, is each client's own and kept between rounds. With `step_then_mix` a round may
+    /// have several local steps; the papers have one, the default.
+    pub struct Dsgd(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {
+        /// Which comes first.
+        #[serde(default)]
+        pub order: Order,
+        /// Averages over some neighbours only, weighted by examples, in place of the mixing matrix.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub aggregation: Option<PartialAggregation>,
+    }
+}
+
+struct DsgdState {
+    training: Training,
+    order: Order,
+    aggregation: Option<PartialAggregation>,
+    setting: Setting,
+    velocity: KeptVelocity,
+}
+
+impl Algorithm for DsgdState {
+    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        let rows = round.client_rows(&self.training);
+        match self.order {
+            Order::StepThenMix => {
+                let work = round.work(&rows, &self.training);
+                let velocity = self.velocity.of_training(models, &self.training);
+                let steps = round.learner.train(models, velocity, &work)?; // D-Cliques Fig. 2, lines 3-4
+                round.count_steps(&rows, &steps);
+                self.exchange(models, round)?; // line 5
+            }
+            Order::MixThenStep => {
+                let (mut gradients, rates) =
+                    decayed_gradients(models, round, &rows, &self.training)?; // Lian Algorithm 1, line 3
+                self.exchange(models, round)?; // line 4
+                let momentum = self.training.sgd.momentum;
+                self.velocity
+                    .step(models, &mut gradients, (&rates, &rows), momentum)?; // line 5
+            }
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> Vec<(&'static str, &Stack)> {
+        self.velocity.state()
+    }
+
+    fn state_rows(&self, name: &str) -> Option<usize> {
+        KeptVelocity::is_called(name).then_some(self.setting.clients)
+    }
+
+    fn restore(&mut self, name: &str, stack: Stack) {
+        self.velocity.restore(name, stack);
+    }
+}
+
+impl DsgdState {
+    /// `w <- W w`, or the mean over some neighbours.
+    fn exchange(&self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        exchange(models, round, self.aggregation, &self.setting)
+    }
+}
+
+impl MethodSpec for Dsgd {
+    fn profile(&self) -> Profile<'_> {
+        Profile::gossip()
+    }
+
+    fn training(&self) -> Training {
+        self.training_keys()
+    }
+
+    fn check_keys(&self) -> Result<(), AlgorithmError> {
+        if self.order == Order::MixThenStep && self.local != Local::Steps(1) {
+            return Err(AlgorithmError::Setting {
+                key: "local",
+                found: format!("{:?}", self.local).to_lowercase(),
+                needed: "mix_then_step takes the one gradient before mixing: it must be {steps: 1}",
+            });
+        }
+        self.aggregation.map_or(Ok(()), PartialAggregation::check)
+    }
+
+    no_limits!(check_clients, check_overlay, unstable_at);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        let gradients = usize::from(self.order == Order::MixThenStep);
+        let velocity = usize::from(self.momentum > 0.0 || self.order == Order::MixThenStep);
+        (1 + velocity + gradients) * clients
+    }
+
+    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
+        MessageScope::Neighbours
+    }
+
+    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
+        let messages = overlay.map_or(0.0, |overlay| match self.aggregation {
+            Some(aggregation) => aggregation.messages(overlay),
+            None => messages_over(overlay) as f64,
+        });
+        Forecast {
+            local_steps: self.training_keys().steps_of_all(setting),
+            bytes: (messages * setting.model_bytes() as f64).round() as u64,
+        }
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(DsgdState {
+            training: self.training_keys(),
+            order: self.order,
+            aggregation: self.aggregation,
+            setting: setting.clone(),
+            velocity: KeptVelocity::default(),
+        })
+    }
+}

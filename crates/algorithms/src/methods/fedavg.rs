@@ -1,0 +1,110 @@
+//! Federated averaging with one server.
+
+use crate::error::AlgorithmError;
+use crate::message_scope::MessageScope;
+use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::participation::{Participation, Weighting, down, up};
+use crate::round::{Algorithm, Forecast, Round, Setting};
+use crate::training::{StepsPerRound, Training, method_config};
+use meshfold_engine::{Anchor, Mixing, Stack, Velocity};
+use meshfold_topology::{MixingMatrix, Overlay};
+
+method_config! {
+    /// Parameters of [`Method::Fedavg`](crate::Method::Fedavg).
+    ///
+    /// # Source
+    /// McMahan et al., Communication-efficient learning of deep networks from decentralized data (2017), Algorithm 1.
+    ///
+    /// # Interpretation
+    /// Momentum is zero at the start of each round, as a participant starts from the server's model.
+    pub struct Fedavg(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
+        /// How many clients take part in a round; all by default.
+        #[serde(default)]
+        pub participation: Participation,
+        /// What the server's mean is weighted by.
+        #[serde(default)]
+        pub weighting: Weighting,
+    }
+}
+
+/// A round of FedAvg, with FedProx's pull towards the server's model if `mu` is not 0.
+pub(crate) struct FedavgState {
+    pub(crate) training: Training,
+    pub(crate) participation: Participation,
+    pub(crate) weighting: Weighting,
+    pub(crate) mu: f32,
+    pub(crate) setting: Setting,
+}
+
+impl Algorithm for FedavgState {
+    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        let rows = self.participation.rows(round, &self.training); // Algorithm 1, S_t
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let (server, bytes) = (self.setting.clients as u32, self.setting.model_bytes());
+        round.traffic.messages(down(server, &rows, bytes));
+        let mut slots = models.gather(&vec![0; rows.len()])?; // w_t to every k in S_t
+        let start = (self.mu > 0.0).then(|| slots.duplicate());
+        let mut work = round.work(&rows, &self.training);
+        work.anchor = start.as_ref().map(|models| Anchor {
+            models,
+            mu: self.mu,
+        });
+        let steps = round.learner.train(&mut slots, Velocity::Fresh, &work)?; // ClientUpdate
+        round.count_steps(&rows, &steps);
+        round.traffic.messages(up(server, &rows, bytes));
+        let shares = self.weighting.shares(&rows, &self.setting);
+        let mean = MixingMatrix::average(1, shares)?;
+        slots.mix(&Mixing::new(&mean))?; // w_{t+1} <- Σ n_k/n w_k
+        *models = slots;
+        Ok(())
+    }
+}
+
+impl MethodSpec for Fedavg {
+    fn profile(&self) -> Profile<'_> {
+        Profile::one_server()
+    }
+
+    fn training(&self) -> Training {
+        self.training_keys()
+    }
+
+    fn check_keys(&self) -> Result<(), AlgorithmError> {
+        self.participation.check()
+    }
+
+    fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
+        self.participation.check_clients(clients)
+    }
+
+    no_limits!(check_overlay, unstable_at);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        self.participation.count(clients) + 1
+    }
+
+    fn message_scope(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> MessageScope {
+        MessageScope::of_one_server(setting.clients)
+    }
+
+    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
+        self.participation
+            .forecast(&self.training_keys(), setting, 2)
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(FedavgState {
+            training: self.training_keys(),
+            participation: self.participation,
+            weighting: self.weighting,
+            mu: 0.0,
+            setting: setting.clone(),
+        })
+    }
+}

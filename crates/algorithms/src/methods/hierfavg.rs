@@ -1,0 +1,225 @@
+//! Hierarchical federated averaging: edge servers beneath one root.
+
+use crate::error::AlgorithmError;
+use crate::message_scope::MessageScope;
+use crate::method_spec::{MethodSpec, Profile, ServerNodes, no_limits};
+use crate::participation::Weighting;
+use crate::round::{Algorithm, Forecast, Round, Setting};
+use crate::servers::{PerServer, Servers, Way, messages};
+use crate::traffic::Message;
+use crate::training::{Local, StepsPerRound, Training, method_config};
+use meshfold_engine::{Mixing, RowWork, Stack, Velocity};
+use meshfold_topology::{MixingMatrix, Overlay};
+
+method_config! {
+    /// Parameters of [`Method::Hierfavg`](crate::Method::Hierfavg).
+    ///
+    /// # Source
+    /// Liu et al., Client-edge-cloud hierarchical federated learning (2020), Algorithm 1; the rival in P-FedAvg's
+    /// Section VI.
+    ///
+    /// # Interpretation
+    /// A round is one aggregation at the root, after `edge_rounds` at the edge servers, each after the `local` work
+    /// (κ1). The clients that an edge server chose stay through all of these; their momentum starts anew at each. Where
+    /// a learning rate counts epochs, κ1 κ2 of them are due in a round.
+    /// Means are weighted by the examples of the clients that took part.
+    pub struct Hierfavg(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
+        /// The edge servers and their clients.
+        pub servers: Servers,
+        /// How many clients each edge server chooses in a round; all by default.
+        #[serde(default)]
+        pub participation: PerServer,
+        /// Aggregations at the edge before one at the root, κ2.
+        pub edge_rounds: u32,
+        /// What the means are weighted by.
+        #[serde(default)]
+        pub weighting: Weighting,
+    }
+}
+
+struct HierfavgState {
+    training: Training,
+    participation: PerServer,
+    edge_rounds: u32,
+    weighting: Weighting,
+    groups: Vec<Vec<u32>>,
+    setting: Setting,
+}
+
+impl Algorithm for HierfavgState {
+    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        let (rows, servers) = self
+            .participation
+            .slots(&self.groups, round, &self.training);
+        if rows.is_empty() {
+            return Ok(());
+        }
+        round
+            .traffic
+            .messages(self.root_messages(&servers, Way::Down));
+        let mut slots = models.gather(&vec![0; rows.len()])?;
+        let edge_means = self.edge_means(&rows, &servers)?;
+        for edge_round in 0..self.edge_rounds {
+            round
+                .traffic
+                .messages(messages(&rows, &servers, &self.setting, Way::Down));
+            let training = self.training_at(edge_round);
+            let work = round.work(&rows, &training);
+            let steps = round.learner.train(&mut slots, Velocity::Fresh, &work)?; // Algorithm 1, line 5
+            round.count_steps(&rows, &steps);
+            round
+                .traffic
+                .messages(messages(&rows, &servers, &self.setting, Way::Up));
+            slots.mix(&edge_means)?; // EdgeAggregation, line 9
+        }
+        round
+            .traffic
+            .messages(self.root_messages(&servers, Way::Up));
+        let shares = self.weighting.shares(&rows, &self.setting);
+        slots.mix(&Mixing::new(&MixingMatrix::average(1, shares)?))?; // CloudAggregation, line 16
+        *models = slots;
+        Ok(())
+    }
+}
+
+impl HierfavgState {
+    /// How clients train after `edge_round` aggregations at the edge in this round.
+    fn training_at(&self, edge_round: u32) -> Training {
+        let mut training = self.training.clone();
+        if let Local::Epochs(epochs) = training.local {
+            let rate = training.sgd.learning_rate;
+            training.sgd.learning_rate =
+                rate.with_epochs_due(self.edge_rounds * epochs, edge_round * epochs);
+        }
+        training
+    }
+
+    /// Every slot takes the mean of its edge server's slots.
+    fn edge_means(&self, rows: &[RowWork], servers: &[u32]) -> Result<Mixing, AlgorithmError> {
+        let mut slots_of = vec![Vec::new(); self.groups.len()];
+        for (slot, server) in (0u32..).zip(servers) {
+            slots_of[*server as usize].push(slot);
+        }
+        let mean = |server: &u32| -> Vec<(u32, f64)> {
+            let slots = &slots_of[*server as usize];
+            let weight = |slot: &u32| self.weighting.weight(&rows[*slot as usize], &self.setting);
+            let all: f64 = slots.iter().map(weight).sum();
+            slots
+                .iter()
+                .map(|slot| (*slot, weight(slot) / all))
+                .collect()
+        };
+        let means = servers.iter().map(mean).collect();
+        Ok(Mixing::new(&MixingMatrix::from_rows(rows.len(), means)?))
+    }
+
+    /// Models between the edge servers that are busy and the root, node `N + M`.
+    fn root_messages(&self, servers: &[u32], way: Way) -> Vec<Message> {
+        let (clients, root) = (
+            self.setting.clients as u32,
+            (self.setting.clients + self.groups.len()) as u32,
+        );
+        let mut busy = servers.to_vec();
+        busy.dedup();
+        let message = |server| {
+            let (from, to) = match way {
+                Way::Up => (clients + server, root),
+                Way::Down => (root, clients + server),
+            };
+            Message {
+                from,
+                to,
+                bytes: self.setting.model_bytes(),
+            }
+        };
+        busy.into_iter().map(message).collect()
+    }
+}
+
+impl MethodSpec for Hierfavg {
+    fn profile(&self) -> Profile<'_> {
+        Profile {
+            servers: ServerNodes::BeneathRoot(&self.servers),
+            ..Profile::one_server()
+        }
+    }
+
+    fn training(&self) -> Training {
+        let mut training = self.training_keys();
+        if let Local::Epochs(epochs) = self.local {
+            let rate = training.sgd.learning_rate;
+            training.sgd.learning_rate =
+                rate.with_epochs_due(self.edge_rounds.saturating_mul(epochs), 0);
+        }
+        training
+    }
+
+    fn check_keys(&self) -> Result<(), AlgorithmError> {
+        if self.edge_rounds == 0 {
+            return Err(AlgorithmError::Setting {
+                key: "edge_rounds",
+                found: "0".to_owned(),
+                needed: "the edge servers aggregate at least once before the root",
+            });
+        }
+        self.servers.check()?;
+        self.participation.check()
+    }
+
+    fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
+        self.servers.check_clients(clients)
+    }
+
+    no_limits!(check_overlay, unstable_at);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        let chosen = self.participation.per_server;
+        chosen
+            .map_or(clients, |count| count.saturating_mul(self.servers.count))
+            .saturating_mul(2)
+    }
+
+    fn message_scope(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> MessageScope {
+        let (clients, count) = (setting.clients as u32, self.servers.count as u32);
+        let root = (clients..clients + count).map(|server| (clients + count, server));
+        let groups = (clients..).zip(self.servers.clients(setting));
+        let of_group =
+            groups.flat_map(|(server, group)| group.into_iter().map(move |c| (server, c)));
+        MessageScope::Pairs(of_group.chain(root).collect())
+    }
+
+    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
+        let groups = self.servers.clients(setting);
+        let training = self.training_keys();
+        let (local_steps, slots) = self.participation.expected(&groups, &training, setting);
+        let edge = slots
+            .saturating_mul(2)
+            .saturating_mul(u64::from(self.edge_rounds));
+        let root = 2 * self.servers.count as u64;
+        Forecast {
+            local_steps: local_steps * f64::from(self.edge_rounds),
+            bytes: edge
+                .saturating_add(root)
+                .saturating_mul(setting.model_bytes()),
+        }
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        let once = self.training_keys().steps_per_round(setting);
+        StepsPerRound {
+            steps: f64::from(self.edge_rounds) * once.steps,
+            epochs: f64::from(self.edge_rounds) * once.epochs,
+        }
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(HierfavgState {
+            training: self.training_keys(),
+            participation: self.participation,
+            edge_rounds: self.edge_rounds,
+            weighting: self.weighting,
+            groups: self.servers.clients(setting),
+            setting: setting.clone(),
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! Stochastic gradient push: averages over directed overlays.
+
+use crate::error::AlgorithmError;
+use crate::message_scope::MessageScope;
+use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::round::{Algorithm, Forecast, Round, Setting};
+use crate::training::{StepsPerRound, Training, method_config};
+use meshfold_engine::{Mixing, Stack, Velocity};
+use meshfold_topology::{Form, MixingMatrix, Overlay, Uniform, Weights, column_stochastic};
+
+method_config! {
+    /// Parameters of [`Method::PushSum`](crate::Method::PushSum).
+    ///
+    /// With column-stochastic `P`: `x <- P (x − η g(z))`, `ω <- P ω`, `z = x / ω`. On overlays in which a node hears
+    /// from others than it sends to, `z` still tends to the plain mean.
+    ///
+    /// # Source
+    /// Assran et al., Stochastic gradient push for distributed deep learning (2019), Algorithm 1; Nedić, Olshevsky
+    /// (2016).
+    ///
+    /// # Interpretation
+    /// A node sends equal shares to itself and to all that it sends to, in place of the configured weights. Rows hold
+    /// `z`; local work may have several steps. Momentum starts anew each round.
+    pub struct PushSum(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
+}
+
+struct PushSumState {
+    training: Training,
+    setting: Setting,
+    /// `ω`, `[N]`.
+    weights: Vec<f64>,
+}
+
+impl Algorithm for PushSumState {
+    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        let rows = round.client_rows(&self.training);
+        let work = round.work(&rows, &self.training);
+        let before = models.duplicate();
+        let steps = round.learner.train(models, Velocity::Fresh, &work)?; // Algorithm 1, lines 2-3
+        round.count_steps(&rows, &steps);
+        let less: Vec<f32> = self
+            .weights
+            .iter()
+            .map(|weight| (*weight - 1.0) as f32)
+            .collect();
+        models.add_scaled(&before, &less)?; // x − η g = ω z − η g
+        let matrix = column_stochastic(round.overlay());
+        round.exchange_models(self.setting.model_bytes());
+        models.mix(&Mixing::new(&matrix))?; // line 5
+        self.weights = push(&matrix, &self.weights); // line 6
+        let shares: Vec<f32> = self
+            .weights
+            .iter()
+            .map(|weight| (1.0 / weight) as f32)
+            .collect();
+        models.scale_rows(&shares)?; // line 7
+        Ok(())
+    }
+
+    fn numbers(&self) -> Vec<(&'static str, Vec<f64>)> {
+        vec![("weights", self.weights.clone())]
+    }
+
+    fn may_keep(&self, name: &str, numbers: &[f64]) -> bool {
+        name == "weights" && numbers.len() == self.setting.clients
+    }
+
+    fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {
+        if name == "weights" {
+            self.weights = numbers;
+        }
+    }
+}
+
+impl MethodSpec for PushSum {
+    fn profile(&self) -> Profile<'_> {
+        Profile {
+            // On undirected overlays the transpose of the method's matrix, with the same spectrum.
+            own_weights: Some(Weights::Uniform(Uniform {})),
+            ..Profile::gossip()
+        }
+    }
+
+    fn training(&self) -> Training {
+        self.training_keys()
+    }
+
+    no_limits!(check_keys, check_clients, check_overlay, unstable_at);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        2 * clients
+    }
+
+    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
+        MessageScope::Neighbours
+    }
+
+    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
+        Forecast::of_exchange(&self.training_keys(), setting, overlay)
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(PushSumState {
+            training: self.training_keys(),
+            setting: setting.clone(),
+            weights: vec![1.0; setting.clients],
+        })
+    }
+}
+
+/// `matrix · weights`.
+fn push(matrix: &MixingMatrix, weights: &[f64]) -> Vec<f64> {
+    match matrix.form() {
+        Form::Average(shares) => {
+            let sum = shares.iter().zip(weights).map(|(a, b)| a * b).sum();
+            vec![sum; matrix.rows()]
+        }
+        Form::Among { .. } | Form::Sparse { .. } => (0..matrix.rows())
+            .map(|row| {
+                matrix
+                    .row(row)
+                    .map(|(j, share)| share * weights[j as usize])
+                    .sum()
+            })
+            .collect(),
+    }
+}

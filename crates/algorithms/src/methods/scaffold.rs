@@ -1,0 +1,219 @@
+//! SCAFFOLD: federated averaging with control variates.
+
+use crate::error::AlgorithmError;
+use crate::message_scope::MessageScope;
+use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::participation::{Participation, Weighting, alive, down, up};
+use crate::presence::PresenceTracker;
+use crate::round::{Algorithm, Forecast, Round, Setting};
+use crate::training::{StepsPerRound, Training, method_config};
+use meshfold_engine::{LearningRate, Mixing, Per, Stack, Velocity};
+use meshfold_topology::{MixingMatrix, Overlay};
+
+method_config! {
+    /// Parameters of [`Method::Scaffold`](crate::Method::Scaffold).
+    ///
+    /// A participant takes `K` steps `y <- y − η (g(y) − c_i + c)` from the server's model `x`; then
+    /// `c_i⁺ = c_i − c + (x − y) / (K η)`, `x <- x + η_g mean(y − x)`, `c <- c + |S|/N mean(c_i⁺ − c_i)`.
+    ///
+    /// # Source
+    /// Karimireddy et al., SCAFFOLD: stochastic controlled averaging for federated learning (2020), Algorithm 1,
+    /// option II.
+    ///
+    /// # Interpretation
+    /// `K` is the participant's own number of steps. The mean over participants is plain, as printed, unless
+    /// `weighting: examples`. `N` counts the clients alive, and whenever others are alive than in the round before, `c`
+    /// becomes the mean of their variates: those of the dead are not heard of until they are back.
+    pub struct Scaffold(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
+        /// How many clients take part in a round; all by default.
+        #[serde(default)]
+        pub participation: Participation,
+        /// What the server's mean of the models is weighted by.
+        #[serde(default = "uniform")]
+        pub weighting: Weighting,
+        /// The server's step size, η_g.
+        #[serde(default = "one")]
+        pub global_learning_rate: f32,
+    }
+}
+
+fn one() -> f32 {
+    1.0
+}
+
+fn uniform() -> Weighting {
+    Weighting::Uniform
+}
+
+struct ScaffoldState {
+    training: Training,
+    participation: Participation,
+    weighting: Weighting,
+    global_learning_rate: f32,
+    setting: Setting,
+    /// `c_i`, `[N, P]`.
+    variates: Option<Stack>,
+    /// `c`, `[1, P]`.
+    variate: Option<Stack>,
+    absent: PresenceTracker,
+}
+
+impl Algorithm for ScaffoldState {
+    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        let rows = self.participation.rows(round, &self.training);
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let (count, clients) = (rows.len(), self.setting.clients);
+        let zeros = |rows| Stack::zeros(models.device(), models.layout(), rows);
+        let variates = self.variates.get_or_insert_with(|| zeros(clients));
+        let variate = self.variate.get_or_insert_with(|| zeros(1));
+        if self
+            .absent
+            .changes_to(round.alive.iter().map(|alive| !alive))
+        {
+            *variate = variates.mean_row(round.alive);
+        }
+        let (server, bytes) = (clients as u32, 2 * self.setting.model_bytes());
+        round.traffic.messages(down(server, &rows, bytes)); // (x, c), line 4
+
+        let chosen: Vec<u32> = rows.iter().map(|row| row.client).collect();
+        let minus = vec![-1.0; count];
+        let start = models.gather(&vec![0; count])?; // line 6
+        let mut correction = variate.gather(&vec![0; count])?;
+        correction.add_scaled(&variates.gather(&chosen)?, &minus)?; // c − c_i
+        let mut slots = start.duplicate();
+        let mut work = round.work(&rows, &self.training);
+        work.correction = Some(&correction);
+        let rates = round.learner.rates(&work);
+        let steps = round.learner.train(&mut slots, Velocity::Fresh, &work)?; // lines 7-10
+        round.count_steps(&rows, &steps);
+
+        slots.add_scaled(&start, &minus)?; // y − x
+        let per_step = |(rate, steps): (&f32, &u32)| -1.0 / (rate * *steps as f32);
+        let mut change = slots.duplicate();
+        change.scale_rows(&rates.iter().zip(&steps).map(per_step).collect::<Vec<_>>())?;
+        change.add_scaled(&variate.gather(&vec![0; count])?, &minus)?; // c_i⁺ − c_i = (x − y)/(Kη) − c
+        let mut after = variates.gather(&chosen)?;
+        after.add_scaled(&change, &vec![1.0; count])?;
+        variates.scatter(&chosen, &after)?; // line 12, option II
+        round.traffic.messages(up(server, &rows, bytes)); // (Δy, Δc), line 13
+
+        let shares = self.weighting.shares(&rows, &self.setting);
+        slots.mix(&Mixing::new(&MixingMatrix::average(1, shares)?))?; // Δx, line 16
+        models.add_scaled(&slots, &[self.global_learning_rate])?; // line 17
+        let plain = vec![1.0 / count as f64; count];
+        change.mix(&Mixing::new(&MixingMatrix::average(1, plain)?))?;
+        let alive = alive(round).count();
+        variate.add_scaled(&change, &[count as f32 / alive as f32])?;
+        Ok(())
+    }
+
+    fn state(&self) -> Vec<(&'static str, &Stack)> {
+        let named = [("variates", &self.variates), ("variate", &self.variate)];
+        named
+            .into_iter()
+            .filter_map(|(name, stack)| Some((name, stack.as_ref()?)))
+            .collect()
+    }
+
+    fn state_rows(&self, name: &str) -> Option<usize> {
+        match name {
+            "variates" => Some(self.setting.clients),
+            "variate" => Some(1),
+            _ => None,
+        }
+    }
+
+    fn restore(&mut self, name: &str, stack: Stack) {
+        match name {
+            "variates" => self.variates = Some(stack),
+            "variate" => self.variate = Some(stack),
+            _ => {}
+        }
+    }
+
+    fn numbers(&self) -> Vec<(&'static str, Vec<f64>)> {
+        vec![self.absent.numbers()]
+    }
+
+    fn may_keep(&self, name: &str, numbers: &[f64]) -> bool {
+        self.absent.may_be(name, numbers)
+    }
+
+    fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {
+        self.absent.restore(name, &numbers);
+    }
+}
+
+impl MethodSpec for Scaffold {
+    fn profile(&self) -> Profile<'_> {
+        Profile::one_server()
+    }
+
+    fn training(&self) -> Training {
+        self.training_keys()
+    }
+
+    fn check_keys(&self) -> Result<(), AlgorithmError> {
+        let fault =
+            |key, found: String, needed| Err(AlgorithmError::Setting { key, found, needed });
+        if !(self.global_learning_rate > 0.0 && self.global_learning_rate.is_finite()) {
+            let found = self.global_learning_rate.to_string();
+            return fault(
+                "global_learning_rate",
+                found,
+                "it must be positive and finite",
+            );
+        }
+        if self.momentum != 0.0 {
+            let needed = "scaffold has none: its control variates are of plain steps";
+            return fault("momentum", self.momentum.to_string(), needed);
+        }
+        if !matches!(self.learning_rate.per(), None | Some(Per::Round)) {
+            let needed =
+                "the control variates need one rate for all steps of a round: `per: round`";
+            return fault("learning_rate", "per step or epoch".to_owned(), needed);
+        }
+        if self.learning_rate == LearningRate::Constant(0.0) {
+            return fault("learning_rate", "0".to_owned(), "scaffold divides by it");
+        }
+        self.participation.check()
+    }
+
+    fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
+        self.participation.check_clients(clients)
+    }
+
+    no_limits!(check_overlay, unstable_at);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        clients + 2 + 5 * self.participation.count(clients)
+    }
+
+    fn message_scope(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> MessageScope {
+        MessageScope::of_one_server(setting.clients)
+    }
+
+    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
+        self.participation
+            .forecast(&self.training_keys(), setting, 4)
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(ScaffoldState {
+            training: self.training_keys(),
+            participation: self.participation,
+            weighting: self.weighting,
+            global_learning_rate: self.global_learning_rate,
+            setting: setting.clone(),
+            variates: None,
+            variate: None,
+            absent: PresenceTracker::nobody(setting.clients),
+        })
+    }
+}

@@ -1,0 +1,116 @@
+//! Swarm learning: federated averaging without a fixed server.
+
+use crate::error::AlgorithmError;
+use crate::message_scope::MessageScope;
+use crate::method_spec::{MethodSpec, Profile, ServerNodes, no_limits};
+use crate::participation::{Participation, Weighting, down, up};
+use crate::round::{Algorithm, Forecast, Round, Setting};
+use crate::traffic::Message;
+use crate::training::{StepsPerRound, Training, method_config};
+use meshfold_engine::{Key, Mixing, Purpose, RowWork, Stack, Velocity, stream};
+use meshfold_topology::{MixingMatrix, Overlay};
+use rand::RngExt;
+
+method_config! {
+    /// Parameters of [`Method::Swarm`](crate::Method::Swarm).
+    ///
+    /// # Source
+    /// DeceFL (Yuan et al.), SI 4.2, `w(t+1) = Σ_j p_j (w_j(t) − η ∇f_j)`; Warnat-Herresthal et al., Swarm learning
+    /// for decentralized and confidential clinical machine learning (2021).
+    ///
+    /// # Interpretation
+    /// All clients take part, weighted by their shares of the examples. Each round one of them is drawn as the leader,
+    /// stragglers that are dropped left out: it gathers the models and sends the mean back, so that all hold the same
+    /// model between rounds.
+    pub struct Swarm(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {}
+}
+
+struct SwarmState {
+    training: Training,
+    setting: Setting,
+}
+
+impl Algorithm for SwarmState {
+    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        let rows = Participation::default().rows(round, &self.training);
+        let Some(leader) = Self::leader(&rows, round) else {
+            return Ok(());
+        };
+        let bytes = self.setting.model_bytes();
+        let abroad = |mut messages: Vec<Message>| {
+            messages.retain(|message| message.from != message.to);
+            messages
+        };
+        let mut slots = models.gather(&vec![0; rows.len()])?;
+        let work = round.work(&rows, &self.training);
+        let steps = round.learner.train(&mut slots, Velocity::Fresh, &work)?;
+        round.count_steps(&rows, &steps);
+        round.traffic.messages(abroad(up(leader, &rows, bytes)));
+        let shares = Weighting::Examples.shares(&rows, &self.setting);
+        slots.mix(&Mixing::new(&MixingMatrix::average(1, shares)?))?; // Σ p_j w_j
+        round.traffic.messages(abroad(down(leader, &rows, bytes)));
+        *models = slots;
+        Ok(())
+    }
+}
+
+impl SwarmState {
+    /// The client of those at work in `rows` that gathers the models in this round.
+    fn leader(rows: &[RowWork], round: &Round<'_>) -> Option<u32> {
+        let key = Key {
+            round: round.number as u64,
+            row: 1,
+            ..Key::default()
+        };
+        let mut rng = stream(round.seed, Purpose::Participation, key);
+        (!rows.is_empty()).then(|| rows[rng.random_range(0..rows.len())].client)
+    }
+}
+
+impl MethodSpec for Swarm {
+    fn profile(&self) -> Profile<'_> {
+        Profile {
+            servers: ServerNodes::None, // a client leads
+            ..Profile::one_server()
+        }
+    }
+
+    fn training(&self) -> Training {
+        self.training_keys()
+    }
+
+    no_limits!(check_keys, check_clients, check_overlay, unstable_at);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        clients + 1
+    }
+
+    fn message_scope(
+        &self,
+        _setting: &Setting,
+        _rounds: usize,
+        _undisturbed: bool,
+    ) -> MessageScope {
+        MessageScope::AnyTwo
+    }
+
+    fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
+        let whole = Participation::default().forecast(&self.training_keys(), setting, 2);
+        Forecast {
+            // The leader sends nothing to itself.
+            bytes: whole.bytes - 2 * setting.model_bytes(),
+            ..whole
+        }
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training_keys().steps_per_round(setting)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(SwarmState {
+            training: self.training_keys(),
+            setting: setting.clone(),
+        })
+    }
+}

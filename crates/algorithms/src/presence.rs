@@ -1,0 +1,41 @@
+//! Who is absent, remembered from round to round: what methods keep of a client is worthless, or worse, once it is gone.
+
+/// The clients that were absent in the last round.
+#[derive(Debug, Clone)]
+pub(crate) struct PresenceTracker(Vec<bool>);
+
+/// The name among the numbers of a checkpoint.
+const NAME: &str = "absent";
+
+impl PresenceTracker {
+    /// Nobody, of `clients`.
+    pub(crate) fn nobody(clients: usize) -> Self {
+        Self(vec![false; clients])
+    }
+
+    /// Takes note of who is absent now, `[N]`; whether they are others than before.
+    pub(crate) fn changes_to(&mut self, now: impl Iterator<Item = bool>) -> bool {
+        let now: Vec<bool> = now.collect();
+        let changes = now != self.0;
+        self.0 = now;
+        changes
+    }
+
+    /// For a checkpoint: 1 for who is absent, `[N]`.
+    pub(crate) fn numbers(&self) -> (&'static str, Vec<f64>) {
+        let number = |absent: &bool| f64::from(u8::from(*absent));
+        (NAME, self.0.iter().map(number).collect())
+    }
+
+    /// Whether `numbers` under `name` can be these, of as many clients.
+    pub(crate) fn may_be(&self, name: &str, numbers: &[f64]) -> bool {
+        name == NAME && numbers.len() == self.0.len()
+    }
+
+    /// Takes back what a checkpoint holds under `name`, if it is this.
+    pub(crate) fn restore(&mut self, name: &str, numbers: &[f64]) {
+        if name == NAME {
+            self.0 = numbers.iter().map(|number| *number != 0.0).collect();
+        }
+    }
+}
