@@ -3,8 +3,8 @@
 use crate::error::EngineError;
 use crate::kernels::Instructions;
 use crate::network::Network;
-use crate::recycled::Recycled;
-use crate::work::Demand;
+use crate::stack::recycled::Recycled;
+use crate::training::work::Demand;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::fmt;
 use std::str::FromStr;

@@ -6,57 +6,43 @@
 //! blocks that stay in cache; on a GPU (feature `gpu`) as batched products. Both give the same models within f32
 //! rounding, and the same bits for the same seed on one device kind.
 
-mod architecture;
-mod batches;
 mod blocked;
-mod blocks;
 mod device;
-mod dropout;
 mod error;
 mod kernels;
-mod layer;
-mod layout;
-mod learner;
-mod loss;
-mod mixing;
-mod model;
 mod network;
 pub mod oracle;
-mod own;
-mod quantiser;
-mod recycled;
-mod schedule;
-mod score;
 mod stack;
 #[cfg(feature = "gpu")]
 mod stacked;
 mod stream;
-mod tally;
-mod verbs;
-mod work;
+mod training;
 
 /// The tensors that models of a user's own are written in, in the version that the engine has.
 pub use burn;
 pub use device::{Cpu, Device, DeviceRequest};
-pub use dropout::Dropout;
 pub use error::EngineError;
 pub use kernels::Instructions;
-pub use layout::{ALIGNMENT, Block, Layout};
-pub use learner::{Learner, LearnerState, Start};
-pub use mixing::Mixing;
-pub use model::{
+pub use network::Network;
+pub use network::dropout::Dropout;
+pub use network::layout::{ALIGNMENT, Block, Layout};
+pub use network::model::{
     CharLstm, Dnn8, GnLenet, Judged, Linear, Mlp, Model, NormPlace, Resnet, Targets, WordLstm,
 };
-pub use network::Network;
-pub use own::{Initial, OwnModel, OwnModels, Parameter, Parameters, RowByRow};
-pub use quantiser::{NormScope, Quantiser, uniform};
-pub use schedule::{
-    Harmonic, InverseTime, LearningRate, Per, Power, Progress, Restart, Schedule, Step,
-};
-pub use score::{Score, Split};
+pub use network::own::{Initial, OwnModel, Parameter, Parameters, RowByRow};
+pub use network::own_models::OwnModels;
 pub use stack::Stack;
+pub use stack::mixing::Mixing;
+pub use stack::quantiser::{NormScope, Quantiser, uniform};
 #[cfg(feature = "gpu")]
 pub use stacked::{Launched, Trace, is_told_by_runs};
 pub use stream::{Key, Purpose, stream, threefry};
-pub use tally::Tally;
-pub use work::{Amount, Anchor, BatchSize, Demand, Draw, LocalWork, RowWork, Sgd, Velocity};
+pub use training::learner::{Learner, LearnerState, Start};
+pub use training::schedule::{
+    Harmonic, InverseTime, LearningRate, Per, Power, Progress, Restart, Schedule, Step,
+};
+pub use training::score::{Score, Split};
+pub use training::tally::Tally;
+pub use training::work::{
+    Amount, Anchor, BatchSize, Demand, Draw, LocalWork, RowWork, Sgd, Velocity,
+};

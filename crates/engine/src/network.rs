@@ -1,16 +1,25 @@
 //! The network built from a model and the shape of its examples.
 
-use crate::architecture::Sketch;
-use crate::dropout::Dropout;
+pub(crate) mod architecture;
+pub(crate) mod dropout;
+pub(crate) mod layer;
+pub(crate) mod layout;
+pub(crate) mod loss;
+pub(crate) mod model;
+pub(crate) mod own;
+pub(crate) mod own_models;
+
 use crate::error::EngineError;
-use crate::layer::{Layer, Node, Source};
-use crate::layout::Layout;
-use crate::loss::Loss;
-use crate::model::Model;
-use crate::own::{Own, OwnModel};
 use crate::stream::{Key, Purpose, stream};
-use crate::work::Demand;
+use crate::training::work::Demand;
+use architecture::Sketch;
+use dropout::Dropout;
+use layer::{Layer, Node, Source};
+use layout::Layout;
+use loss::Loss;
 use meshfold_data::{Input, Shape};
+use model::Model;
+use own::{Own, OwnModel};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};

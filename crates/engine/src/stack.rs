@@ -1,8 +1,14 @@
 //! The stack: every model copy of a run in one `[R, P]` array.
 
+pub(crate) mod blocks;
+pub(crate) mod mixing;
+pub(crate) mod quantiser;
+pub(crate) mod recycled;
+pub(crate) mod verbs;
+
 use crate::device::Device;
 use crate::error::EngineError;
-use crate::layout::Layout;
+use crate::network::layout::Layout;
 #[cfg(feature = "gpu")]
 use crate::stacked;
 use burn::backend::Flex;

@@ -2,8 +2,8 @@
 
 use super::norm;
 use crate::device::Cpu;
-use crate::layout::Layout;
-use crate::quantiser::{NormScope, Quantiser, uniform};
+use crate::network::layout::Layout;
+use crate::stack::quantiser::{NormScope, Quantiser, uniform};
 use rayon::prelude::*;
 
 /// Parameters per block.

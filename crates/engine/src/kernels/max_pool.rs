@@ -1,7 +1,7 @@
 //! The largest number of each window of a grid, channel by channel.
 
 use super::channels::Lane;
-use crate::layer::MaxPool;
+use crate::network::layer::MaxPool;
 use pulp::{Simd, WithSimd};
 
 /// Writes the largest number of each window of `x` to `y`, and to `kept` which of the window's places, counted line by
@@ -118,7 +118,7 @@ fn select<S: Simd>(simd: S, mask: S::m32s, one: S::f32s, other: S::f32s) -> S::f
 mod tests {
     use super::*;
     use crate::kernels::Instructions;
-    use crate::layer::{Grid, Window};
+    use crate::network::layer::{Grid, Window};
 
     fn grid(height: usize, width: usize, channels: usize) -> Grid {
         Grid {

@@ -4,7 +4,7 @@ use super::host::mean;
 use super::past_caches::{Written, write_past_caches};
 use super::prefetch::prefetch_for_later;
 use crate::device::Cpu;
-use crate::mixing::HostMixing;
+use crate::stack::mixing::HostMixing;
 use rayon::prelude::*;
 
 /// Parameters per block: a block of all rows stays in the second-level cache for a thousand rows.

@@ -1,7 +1,7 @@
 //! Half the squared distance from a target.
 
 use super::softmax::Outcome;
-use crate::model::Targets;
+use crate::network::model::Targets;
 
 /// Judges `outputs` `[rows, width]` against `labels` `[rows]` by `½ ‖output − target‖²`; with a `scale` the outputs
 /// become the gradient `(output − target) · scale`.

@@ -1,7 +1,7 @@
 //! Tests of networks: counts of parameters and operations, and what is refused.
 
+use super::model::{CharLstm, Dnn8, GnLenet, Linear, Mlp, NormPlace, Resnet, Targets, WordLstm};
 use super::*;
-use crate::model::{CharLstm, Dnn8, GnLenet, Linear, Mlp, NormPlace, Resnet, Targets, WordLstm};
 
 fn mlp(hidden: &[usize], dropout: f32) -> Model {
     Model::Mlp(Mlp {

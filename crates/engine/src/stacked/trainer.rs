@@ -1,26 +1,28 @@
 //! The stacked trainer: local steps and gradients of all rows.
 
-use super::bout::{Arenas, Bout, Rule, layers_step_at_once};
-use super::draws::{Draws, SHEET};
-use super::examples::DeviceExamples;
-use super::gpu::Gpu;
-use super::joint::{Joint, Seat};
-use super::judging::CHUNK;
-use super::memory::{cube, cube_mut, tensor};
-use super::sgd::MomentumFrom;
-use super::sheet::Sheet;
-use super::sink::Sink;
-use super::stack_rows::StackRows;
-use super::steps::{Scratch, Steps};
-use super::table::Table;
-use super::tallies::Tallies;
-use super::workspace::{self, block, largest};
+pub(crate) mod evaluate;
+
 use crate::error::EngineError;
-use crate::learner::{Context, RowStates};
 use crate::network::Network;
 use crate::stack::Stack;
-use crate::tally::{DeviceLosses, RowTally};
-use crate::work::{Amount, Demand, LocalWork, RowWork, Velocity};
+use crate::stacked::batches::draws::{Draws, SHEET};
+use crate::stacked::batches::examples::DeviceExamples;
+use crate::stacked::batches::sheet::Sheet;
+use crate::stacked::batches::table::Table;
+use crate::stacked::coalescing::joint::{Joint, Seat};
+use crate::stacked::device::gpu::Gpu;
+use crate::stacked::device::memory::{cube, cube_mut, tensor};
+use crate::stacked::gradients::sgd::MomentumFrom;
+use crate::stacked::gradients::sink::Sink;
+use crate::stacked::passes::steps::{Scratch, Steps};
+use crate::stacked::passes::tallies::Tallies;
+use crate::stacked::passes::workspace::{self, block, largest};
+use crate::stacked::requests::bout::{Arenas, Bout, Rule, layers_step_at_once};
+use crate::stacked::requests::judging::CHUNK;
+use crate::stacked::stack_ops::stack_rows::StackRows;
+use crate::training::learner::{Context, RowStates};
+use crate::training::tally::{DeviceLosses, RowTally};
+use crate::training::work::{Amount, Demand, LocalWork, RowWork, Velocity};
 use meshfold_data::{Examples, Splits};
 use std::sync::Arc;
 
@@ -30,16 +32,16 @@ const WORKSPACE: usize = 256 << 20;
 /// The stacked trainer: the examples on its device, and memory that is used again from call to call.
 #[derive(Debug)]
 pub(crate) struct Stacked {
-    pub(super) gpu: Gpu,
-    pub(super) network: Arc<Network>,
-    pub(super) train: Arc<DeviceExamples>,
-    pub(super) test: Arc<DeviceExamples>,
+    pub(crate) gpu: Gpu,
+    pub(crate) network: Arc<Network>,
+    pub(crate) train: Arc<DeviceExamples>,
+    pub(crate) test: Arc<DeviceExamples>,
     /// Most bytes of a buffer of activations.
-    pub(super) workspace_bytes: usize,
+    pub(crate) workspace_bytes: usize,
     tallies: Option<Tallies>,
     scratch: Option<Scratch>,
     /// This run's place among those beside it, if there are any.
-    pub(super) seat: Option<Seat>,
+    pub(crate) seat: Option<Seat>,
     /// Most indices of a sheet.
     sheet: usize,
 }
@@ -118,7 +120,7 @@ impl Stacked {
 
     /// The same trainer with sheets of so many indices.
     #[cfg(test)]
-    pub(super) fn in_sheets(self, sheet: usize) -> Self {
+    pub(crate) fn in_sheets(self, sheet: usize) -> Self {
         Self { sheet, ..self }
     }
 

@@ -1,7 +1,7 @@
 //! Convolutions and maxima by burn, which has channels before places.
 
 use super::views::Views;
-use crate::layer::{Convolution, Grid, MaxPool};
+use crate::network::layer::{Convolution, Grid, MaxPool};
 use burn::tensor::ops::{ConvOptions, MaxPoolOptions};
 use burn::tensor::{Tensor, module};
 

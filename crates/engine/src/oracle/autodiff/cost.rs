@@ -1,8 +1,8 @@
 //! What outputs cost, by burn.
 
-use crate::loss::Loss;
-use crate::model::Targets;
 use crate::network::Network;
+use crate::network::loss::Loss;
+use crate::network::model::Targets;
 use burn::tensor::{Int, Tensor, TensorData, activation};
 
 /// Mean loss of the outputs `[B, T · width]` of `network` against `targets` `[B, T]`.

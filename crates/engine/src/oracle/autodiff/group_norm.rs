@@ -1,7 +1,7 @@
 //! Group normalisation by burn.
 
 use super::views::Views;
-use crate::layer::{GroupNorm, NORM_EPSILON};
+use crate::network::layer::{GroupNorm, NORM_EPSILON};
 use burn::tensor::Tensor;
 
 /// Group normalisation of `x` `[B, D]`.

@@ -1,7 +1,7 @@
 //! Long short-term memory by burn, position by position.
 
 use super::views::Views;
-use crate::layer::Lstm;
+use crate::network::layer::Lstm;
 use burn::tensor::{Tensor, activation};
 
 /// The hidden states at all positions of `x` `[B, D]`.

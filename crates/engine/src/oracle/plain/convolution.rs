@@ -1,7 +1,7 @@
 //! A convolution by loops.
 
 use super::covered::covered;
-use crate::layer::Convolution;
+use crate::network::layer::Convolution;
 
 /// `y[p, o] = b[o] + Σ_{q, c} x[s·p + q − padding, c] w[q, c, o]`, `q` running over the window and `s` being the stride;
 /// what lies outside the grid counts as zero.

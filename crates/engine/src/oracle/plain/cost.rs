@@ -1,7 +1,7 @@
 //! What outputs cost, by the formulas.
 
-use crate::loss::Loss;
-use crate::model::Targets;
+use crate::network::loss::Loss;
+use crate::network::model::Targets;
 
 /// Summed loss of the judged positions of one example, `outputs` `[T, width]` against `targets` `[T]`, and its slopes by
 /// the outputs.

@@ -1,6 +1,6 @@
 //! The places of a grid that a window covers.
 
-use crate::layer::{Grid, Window};
+use crate::network::layer::{Grid, Window};
 
 /// What the window for place `output` of a grid `width` wide covers of `input`, in row-major order: the places within
 /// the window and those of the grid. Padding is left out.

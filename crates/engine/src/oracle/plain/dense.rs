@@ -1,6 +1,6 @@
 //! A dense layer by loops.
 
-use crate::layer::Dense;
+use crate::network::layer::Dense;
 
 /// `y_j = b_j + Σ_i x_i w_ij` at every place.
 pub(super) fn forward(layer: &Dense, row: &[f64], x: &[f64]) -> Vec<f64> {

@@ -1,6 +1,6 @@
 //! Vectors of tokens by loops.
 
-use crate::layer::Embedding;
+use crate::network::layer::Embedding;
 
 /// `y_t = w[x_t]`: the row of the token at each position.
 pub(super) fn forward(layer: &Embedding, row: &[f64], x: &[f64]) -> Vec<f64> {

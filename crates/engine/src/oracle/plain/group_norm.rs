@@ -1,6 +1,6 @@
 //! Group normalisation by loops.
 
-use crate::layer::{GroupNorm, NORM_EPSILON};
+use crate::network::layer::{GroupNorm, NORM_EPSILON};
 
 /// `x̂_i = (x_i − μ) / σ` with `μ = 1/m Σ_{k ∈ S} x_k`, `σ² = 1/m Σ_{k ∈ S} (x_k − μ)² + ε`, `S` being the `m` numbers of
 /// `i`'s group; `y_i = γ_c x̂_i + β_c`, `c` being the channel of `i`.

@@ -1,6 +1,6 @@
 //! Long short-term memory by loops.
 
-use crate::layer::Lstm;
+use crate::network::layer::Lstm;
 
 /// One position: gates after their nonlinearities, and the states, `[hidden]` each.
 struct Moment {

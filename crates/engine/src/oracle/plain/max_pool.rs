@@ -1,7 +1,7 @@
 //! Maxima over windows by loops.
 
 use super::covered::covered;
-use crate::layer::MaxPool;
+use crate::network::layer::MaxPool;
 
 /// `y[p, c] = max_q x[s·p + q − padding, c]` over the places `q` of the window that lie in the grid.
 pub(super) fn forward(layer: &MaxPool, x: &[f64]) -> Vec<f64> {

@@ -1,6 +1,6 @@
 //! The mean over a grid by loops.
 
-use crate::layer::Grid;
+use crate::network::layer::Grid;
 
 /// `y_c = 1/m Σ_p x[p, c]` over the `m` places of the grid.
 pub(super) fn forward(grid: &Grid, x: &[f64]) -> Vec<f64> {

@@ -1,15 +1,15 @@
 //! Tests of the stacked trainer: blocks of any size, the same bits.
 
 use super::*;
-use crate::batches::Pass;
 use crate::device::Device;
-use crate::model::{CharLstm, GnLenet, Judged, Mlp, Model, NormPlace, Resnet};
-use crate::own::{Initial, OwnModel, Parameter, Parameters};
-use crate::schedule::LearningRate;
-use crate::score::{Score, Split};
-use crate::stacked::test_device::{expect_close, gpu, numbers};
-use crate::stacked::workspace::widest;
-use crate::work::{BatchSize, Draw, Sgd};
+use crate::network::model::{CharLstm, GnLenet, Judged, Mlp, Model, NormPlace, Resnet};
+use crate::network::own::{Initial, OwnModel, Parameter, Parameters};
+use crate::stacked::device::test_device::{expect_close, gpu, numbers};
+use crate::stacked::passes::workspace::widest;
+use crate::training::batches::Pass;
+use crate::training::schedule::LearningRate;
+use crate::training::score::{Score, Split};
+use crate::training::work::{BatchSize, Draw, Sgd};
 use burn::tensor::{Tensor, activation};
 use meshfold_data::{Examples, Input, Partition, Scale, Shape};
 use std::sync::Arc;

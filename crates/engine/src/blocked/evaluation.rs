@@ -1,0 +1,4 @@
+//! Judging every row.
+
+pub(crate) mod distinct;
+pub(crate) mod evaluate;

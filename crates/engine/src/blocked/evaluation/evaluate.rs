@@ -1,0 +1,292 @@
+//! Judging every row's model: one product over many rows where the model is narrow.
+
+use super::distinct::{Distinct, block};
+use crate::blocked::Blocked;
+use crate::blocked::pass::inputs::{Goal, Inputs};
+use crate::blocked::pass::passes::{Entry, Passes};
+use crate::blocked::pass::scratch::{Scratch, reserve};
+use crate::blocked::workers::Deal;
+use crate::error::EngineError;
+use crate::kernels::{MODELS, Outcome, transpose};
+use crate::network::Network;
+use crate::network::layer::{Dense, Layer};
+use crate::stack::Stack;
+use crate::training::learner::Context;
+use crate::training::score::{Score, Split};
+use meshfold_data::Examples;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Examples that go through a network at once.
+pub(crate) const CHUNK: usize = 96;
+/// As many where numbers that all of them share are taken once: the fewer, the more they share.
+pub(crate) const ALIKE: usize = 48;
+/// Examples of one task: enough that packing and scheduling do not show.
+const TASK: usize = 24 * CHUNK;
+/// Rows of a model with a single layer that share one product: 32 rows of 10 outputs fill 20 vectors of 16.
+const GROUP: usize = MODELS;
+
+/// Examples that models are judged on, as their first layer reads them.
+#[derive(Debug)]
+pub(crate) struct Judged {
+    /// What they are of all examples, in the order in which they are read.
+    indices: Vec<u32>,
+    /// How many are read at once, and each such run of them.
+    chunk: usize,
+    inputs: Vec<Inputs>,
+}
+
+impl Judged {
+    /// The runs of each task, with what they are of all examples.
+    fn tasks(&self) -> impl Iterator<Item = impl Iterator<Item = (&[u32], &Inputs)> + Clone> {
+        let each = (TASK / self.chunk).max(1);
+        let indices = self.indices.chunks(self.chunk * each);
+        let tasks = indices.zip(self.inputs.chunks(each));
+        tasks.map(|(indices, inputs)| indices.chunks(self.chunk).zip(inputs))
+    }
+}
+
+impl Blocked {
+    /// Loss and accuracy of every row on `split`, or on its examples `subset`.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
+    pub(crate) fn evaluate(
+        &mut self,
+        context: Context<'_>,
+        stack: &Stack,
+        split: Split<'_>,
+        subset: Option<&[u32]>,
+    ) -> Result<Vec<Score>, EngineError> {
+        if let Split::Shards(clients) = split {
+            return self.evaluate_shards(context, stack, clients);
+        }
+        let examples = if matches!(split, Split::Test) {
+            context.test
+        } else {
+            context.train
+        };
+        let tests = whole_test(split, subset);
+        let judged = match self.tests.take_if(|_| tests) {
+            Some(tests) => tests,
+            None => self.judged(context.network, examples, subset),
+        };
+        let scores = self.judge(context.network, stack, examples, &judged)?;
+        if tests {
+            self.tests = Some(judged);
+        }
+        Ok(scores)
+    }
+
+    /// Reads `subset` of `examples`, or all of them.
+    fn judged(&self, network: &Network, examples: &Examples, subset: Option<&[u32]>) -> Judged {
+        let all = || (0..examples.len() as u32).collect();
+        let mut indices: Vec<u32> = subset.map_or_else(all, <[u32]>::to_vec);
+        let chunk = self.arrange(network, examples, &mut indices);
+        let passes = self.passes(network, false);
+        let read = |indices: &[u32]| {
+            let mut inputs = Inputs::default();
+            passes.gather(examples, indices, Goal::Judging, &mut inputs);
+            inputs
+        };
+        let chunks = indices.par_chunks(chunk).map(read);
+        let inputs = self.cpu.install(|| chunks.collect());
+        Judged {
+            indices,
+            chunk,
+            inputs,
+        }
+    }
+
+    /// Puts examples into the order in which they are judged; returns how many go through a network at once.
+    fn arrange(&self, network: &Network, examples: &Examples, indices: &mut [u32]) -> usize {
+        let chunk = CHUNK.min(self.stages.piece);
+        if !Goal::Judging.parts(network) {
+            return chunk;
+        }
+        // Images of one class are dark in the same places.
+        indices.sort_by_key(|index| examples.labels()[*index as usize]);
+        chunk.min(ALIKE)
+    }
+
+    /// Every row on the examples `judged`; rows that are the same once.
+    fn judge(
+        &self,
+        network: &Network,
+        stack: &Stack,
+        examples: &Examples,
+        judged: &Judged,
+    ) -> Result<Vec<Score>, EngineError> {
+        let width = network.layout().width();
+        let models = stack.host().unwrap_or_default();
+        let distinct = self.cpu.install(|| Distinct::of(models, width));
+        let single = single(network);
+        let group = if single.is_some() { GROUP } else { 1 };
+        let tasks: Vec<_> = judged.tasks().collect();
+        let parts = tasks.len();
+        let groups: Vec<&[usize]> = distinct.rows.chunks(group).collect();
+        let judge = |task: usize| {
+            let rows = block(models, width, groups[task / parts]);
+            let mut scratch = self.scratches.take();
+            let chunks = tasks[task % parts].clone();
+            let outcomes = match single {
+                Some(layer) => {
+                    let passes = self.passes(network, false);
+                    let entries = chunks.map(|(indices, inputs)| {
+                        (labels(examples, indices), passes.examples_entry(inputs))
+                    });
+                    passes.judge_group(layer, &rows, entries, &mut scratch)
+                }
+                None => {
+                    let mut outcome = Outcome::default();
+                    for (indices, inputs) in chunks {
+                        let examples = (examples, indices);
+                        let row = self.judge_row(network, &rows, inputs, examples, &mut scratch)?;
+                        outcome.add(row);
+                    }
+                    vec![outcome]
+                }
+            };
+            self.scratches.put(scratch);
+            Ok(outcomes)
+        };
+        let all = (0..groups.len() * parts).collect();
+        let outcomes = self.workers.map(all, Deal::Grains(1), judge)?;
+        let scores = distinct.which.iter().map(|row| {
+            let tasks = &outcomes[row / group * parts..][..parts];
+            let outcomes = tasks
+                .iter()
+                .map(|outcomes: &Vec<Outcome>| outcomes[row % group]);
+            Score::of(outcomes, judged.indices.len() * network.positions())
+        });
+        Ok(scores.collect())
+    }
+
+    /// One row of any model on the examples `inputs`, which are `indices` of `examples`.
+    fn judge_row(
+        &self,
+        network: &Network,
+        row: &[f32],
+        inputs: &Inputs,
+        (examples, indices): (&Examples, &[u32]),
+        scratch: &mut Scratch,
+    ) -> Result<Outcome, EngineError> {
+        let (width, passes) = (network.outputs(), self.passes(network, false));
+        scratch.fit(network, &self.stages, indices.len(), false);
+        passes.targets(examples, indices, &mut scratch.labels);
+        let mut by_burn: Vec<f32>;
+        let outputs = match network.own_model() {
+            Some(own) => {
+                let x = &inputs.x[..indices.len() * network.inputs()];
+                by_burn = own.outputs(row, x, indices.len())?;
+                &mut by_burn[..]
+            }
+            None => {
+                let memory = (&mut scratch.stages[..], &mut scratch.buffers);
+                let entry = (passes.examples_entry(inputs), indices.len());
+                passes.forward(row, entry, memory, None, false);
+                let last = scratch.stages.len() - 1;
+                &mut scratch.stages[last].outputs[..scratch.labels.len() * width]
+            }
+        };
+        let labels = &scratch.labels;
+        Ok(self.cpu.instructions().vectorize(
+            #[inline(always)]
+            || network.loss().judge(outputs, labels, width, None),
+        ))
+    }
+
+    /// Row `i` on the training shard of client `clients[i]`.
+    fn evaluate_shards(
+        &self,
+        context: Context<'_>,
+        stack: &Stack,
+        clients: &[u32],
+    ) -> Result<Vec<Score>, EngineError> {
+        let width = context.network.layout().width();
+        let models = stack.host().unwrap_or_default();
+        let passes = self.passes(context.network, false);
+        let judge = |(row, client): (&[f32], &u32)| {
+            let mut shard = context.partition.shard(*client as usize).to_vec();
+            let chunk = self.arrange(context.network, context.train, &mut shard);
+            let mut scratch = self.scratches.take();
+            let mut inputs = Inputs::default();
+            let parts = shard.chunks(chunk).map(|part| {
+                passes.gather(context.train, part, Goal::Judging, &mut inputs);
+                let examples = (context.train, part);
+                self.judge_row(context.network, row, &inputs, examples, &mut scratch)
+            });
+            let parts = parts.collect::<Result<Vec<_>, _>>()?;
+            let judged = shard.len() * context.network.positions();
+            self.scratches.put(scratch);
+            Ok(Score::of(parts.into_iter(), judged))
+        };
+        let rows = models.chunks_exact(width).zip(clients).collect();
+        self.workers.map(rows, Deal::Grains(usize::MAX), judge)
+    }
+}
+
+/// The layer of a network that has but one, a dense layer.
+fn single(network: &Network) -> Option<&Dense> {
+    match network.nodes() {
+        [node] => match &node.layer {
+            Layer::Dense(layer) => Some(layer),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn whole_test(split: Split<'_>, subset: Option<&[u32]>) -> bool {
+    matches!(split, Split::Test) && subset.is_none()
+}
+
+fn labels(examples: &Examples, indices: &[u32]) -> Vec<u16> {
+    let label = |index: &u32| examples.labels()[*index as usize];
+    indices.iter().map(label).collect()
+}
+
+impl Passes<'_> {
+    /// Rows of a model with one layer, `rows` `[G, P_pad]`, in one product with a column for each of their outputs, those of
+    /// the first output before those of the second; on examples, their labels beside them.
+    fn judge_group<'a>(
+        &self,
+        layer: &Dense,
+        rows: &[f32],
+        examples: impl Iterator<Item = (Vec<u16>, Entry<'a>)>,
+        scratch: &mut Scratch,
+    ) -> Vec<Outcome> {
+        let (width, loss) = (self.network.layout().width(), self.network.loss());
+        let count = rows.len() / width;
+        let mut panel = vec![0.0; rows.len()];
+        self.cpu.instructions().vectorize(
+            #[inline(always)]
+            || transpose(rows, count, width, &mut panel),
+        );
+        let many = |block: &Range<usize>| block.start * count..block.end * count;
+        let layer = Dense {
+            inputs: layer.inputs,
+            outputs: layer.outputs * count,
+            places: 1,
+            weight: many(&layer.weight),
+            bias: layer.bias.as_ref().map(many),
+        };
+        let columns = layer.outputs;
+        let results = &mut scratch.buffers.transposed;
+        let mut outcomes = vec![Outcome::default(); count];
+        for (labels, entry) in examples {
+            reserve(results, labels.len() * columns);
+            let y = &mut results[..labels.len() * columns];
+            self.product((&layer, false), &panel, entry, y);
+            self.cpu.instructions().vectorize(
+                #[inline(always)]
+                || {
+                    for (outputs, label) in y.chunks_exact(columns).zip(&labels) {
+                        loss.judge_models(outputs, *label, &mut outcomes);
+                    }
+                },
+            );
+        }
+        outcomes
+    }
+}

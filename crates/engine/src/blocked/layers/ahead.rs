@@ -1,0 +1,82 @@
+//! The first product of the next step, taken piece by piece behind the update of its weights, while they are in cache.
+//!
+//! A wide first layer is larger than the second-level cache: read once for both, its weights cross the slower ones less often.
+
+use crate::blocked::pass::passes::{Entry, Passes};
+use crate::blocked::pass::sink::{Product, Sink};
+use crate::kernels::{Affine, Listed, Packing, Start};
+use crate::network::layer::{Dense, Layer};
+
+/// Floats of the weights of a piece: with as many of the velocity they take an eighth of a second-level cache of a MiB.
+const PIECE: usize = 16 << 10;
+/// Floats of weights from which on it pays.
+const LARGE: usize = 64 << 10;
+
+impl Passes<'_> {
+    /// Whether what the first layer makes of the next batch is computed ahead.
+    pub(crate) fn steps_ahead(&self) -> bool {
+        match self.network.nodes().first().map(|node| &node.layer) {
+            Some(Layer::Dense(layer)) => {
+                let fits = layer.places == 1 && self.stages.stages.len() > 1;
+                fits && !self.share && layer.weight.len() >= LARGE
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes `product`, with what the examples share, as the gradient of the weights of the first layer, and leaves in `y`
+    /// `[B, outputs]` what the layer then makes of the examples `next`. Its bias has been updated.
+    pub(crate) fn step_ahead(
+        &self,
+        (layer, relu): (&Dense, bool),
+        (product, shared): (&Product<'_>, Option<(Listed<'_>, &[f32])>),
+        (next, y): (Entry<'_>, &mut [f32]),
+        sink: &mut Sink<'_>,
+    ) {
+        let rows = (PIECE / layer.outputs).max(1);
+        let (varying, constant) = (
+            next.parts.map(|parts| parts.varying),
+            next.parts.map(|parts| parts.constant),
+        );
+        let mut shared_outputs = vec![0.0; constant.map_or(0, |_| layer.outputs)];
+        for first in (0..layer.inputs).step_by(rows) {
+            let inputs = first..(first + rows).min(layer.inputs);
+            let from = layer.weight.start + first * layer.outputs;
+            let range = from..from + inputs.len() * layer.outputs;
+            let part = Product {
+                x: &product.x[first..],
+                listed: product.listed.map(|listed| listed.part(inputs.clone())),
+                inner: inputs.len(),
+                ..*product
+            };
+            let shared = shared.map(|(constant, sums)| (constant.part(inputs.clone()), sums));
+            self.accept_parted(&part, shared, range.clone(), sink);
+            let weights = sink.weights();
+            self.cpu.instructions().run(Affine {
+                x: &next.begin()[first..],
+                x_stride: next.stride,
+                listed: varying.map(|varying| varying.part(inputs.clone())),
+                w: &weights[range],
+                packing: Packing::Rows,
+                start: match (first, constant) {
+                    (0, None) => Start::of(layer.bias_of(weights)),
+                    (0, Some(_)) => Start::Zero,
+                    _ => Start::Target,
+                },
+                rows: y.len() / layer.outputs,
+                y,
+                y_stride: layer.outputs,
+                inner: inputs.len(),
+                columns: layer.outputs,
+                relu: relu && constant.is_none() && inputs.end == layer.inputs,
+            });
+            if let Some(constant) = constant {
+                let entry = (next, constant);
+                self.share_outputs(layer, weights, entry, inputs, &mut shared_outputs);
+            }
+        }
+        if constant.is_some() {
+            self.add_shared(y, &shared_outputs, relu);
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Layers of long short-term memory. All positions' products with the input are one; the products with the state go from
+//! position to position.
+
+use crate::blocked::pass::passes::Entry;
+use crate::blocked::pass::scratch::{Buffers, StageMemory, reserve};
+use crate::blocked::pass::sink::{Product, Sink};
+use crate::blocked::steps::backward::Around;
+use crate::device::Cpu;
+use crate::kernels::{Affine, Packing, Start, pack, pack_transposed, sigmoid, tanh};
+use crate::network::layer::Lstm;
+
+/// Writes the states `outputs` `[T, B, hidden]`; keeps the gates `[T, B, 4 hidden]` and the cells `[T, B, hidden]`.
+pub(crate) fn forward(
+    cpu: &Cpu,
+    (layer, weights): (&Lstm, &[f32]),
+    entry: Entry<'_>,
+    (outputs, kept): (&mut [f32], &mut [f32]),
+    buffers: &mut Buffers,
+) {
+    let (hidden, wide) = (layer.hidden, 4 * layer.hidden);
+    let rows = outputs.len() / hidden;
+    let batch = rows / layer.positions;
+    let (gates, cells) = kept.split_at_mut(rows * wide);
+    cpu.instructions().run(Affine {
+        x: entry.begin(),
+        x_stride: layer.inputs,
+        listed: None,
+        w: packed(&weights[layer.input_weight.clone()], wide, buffers),
+        packing: Packing::Panels { backwards: false },
+        start: Start::Bias(&weights[layer.bias.clone()]),
+        y: gates,
+        y_stride: wide,
+        rows,
+        inner: layer.inputs,
+        columns: wide,
+        relu: false,
+    });
+    let recurrent = packed(&weights[layer.hidden_weight.clone()], wide, buffers);
+    for position in 0..layer.positions {
+        let (states, state) = outputs.split_at_mut(position * batch * hidden);
+        let (memories, memory) = cells.split_at_mut(position * batch * hidden);
+        let gates = &mut gates[position * batch * wide..][..batch * wide];
+        let before = states.len().saturating_sub(batch * hidden);
+        if position > 0 {
+            cpu.instructions().run(Affine {
+                x: &states[before..],
+                x_stride: hidden,
+                listed: None,
+                w: recurrent,
+                packing: alternating(position),
+                start: Start::Target,
+                y: gates,
+                y_stride: wide,
+                rows: batch,
+                inner: hidden,
+                columns: wide,
+                relu: false,
+            });
+        }
+        let memories = &memories[before..];
+        cpu.instructions().vectorize(
+            #[inline(always)]
+            || cells_forward(hidden, gates, memories, (memory, state)),
+        );
+    }
+}
+
+/// From the sums of the gates `[B, 4 hidden]` and the cells before (none at the first position) to gates, cells and
+/// states.
+#[inline(always)]
+fn cells_forward(
+    hidden: usize,
+    gates: &mut [f32],
+    before: &[f32],
+    (cells, states): (&mut [f32], &mut [f32]),
+) {
+    for (index, gates) in gates.chunks_exact_mut(4 * hidden).enumerate() {
+        let (input, rest) = gates.split_at_mut(hidden);
+        let (forget, rest) = rest.split_at_mut(hidden);
+        let (candidate, output) = rest.split_at_mut(hidden);
+        let place = index * hidden..(index + 1) * hidden;
+        let (cells, states) = (&mut cells[place.clone()], &mut states[place.clone()]);
+        let before = before.get(place);
+        for unit in 0..hidden {
+            input[unit] = sigmoid(input[unit]);
+            forget[unit] = sigmoid(forget[unit]);
+            candidate[unit] = tanh(candidate[unit]);
+            output[unit] = sigmoid(output[unit]);
+            cells[unit] = input[unit] * candidate[unit];
+        }
+        if let Some(before) = before {
+            for unit in 0..hidden {
+                cells[unit] += forget[unit] * before[unit];
+            }
+        }
+        for unit in 0..hidden {
+            states[unit] = output[unit] * tanh(cells[unit]);
+        }
+    }
+}
+
+/// The way back through one layer.
+pub(crate) struct Back<'a> {
+    pub(crate) cpu: &'a Cpu,
+    pub(crate) layer: &'a Lstm,
+    pub(crate) batch: usize,
+    /// Parts of a weight's gradient that threads share.
+    pub(crate) pieces: usize,
+}
+
+impl Back<'_> {
+    /// Turns the gates that were kept into the gradient by their sums, and hands on what follows from it.
+    pub(crate) fn run(
+        &self,
+        memory: &mut StageMemory,
+        around: Around<'_>,
+        buffers: &mut Buffers,
+        sink: &mut Sink<'_>,
+    ) {
+        let (hidden, wide) = (self.layer.hidden, 4 * self.layer.hidden);
+        let rows = self.batch * self.layer.positions;
+        let (gates, cells) = memory.kept.split_at_mut(rows * wide);
+        let weights = sink.weights();
+        let recurrent = turned(
+            &weights[self.layer.hidden_weight.clone()],
+            (hidden, wide),
+            buffers,
+        );
+        self.through_time(gates, cells, &mut memory.deltas[..rows * hidden], recurrent);
+        let entry = around.entry;
+        if let Some(below) = around.below {
+            let inputs = self.layer.inputs;
+            let weight = &sink.weights()[self.layer.input_weight.clone()];
+            self.cpu.instructions().run(Affine {
+                x: gates,
+                x_stride: wide,
+                listed: None,
+                w: turned(weight, (inputs, wide), buffers),
+                packing: Packing::Panels { backwards: false },
+                start: Start::Zero,
+                y: &mut below[entry.offset..],
+                y_stride: inputs,
+                rows,
+                inner: wide,
+                columns: inputs,
+                relu: false,
+            });
+        }
+        self.parameters(entry, gates, &memory.outputs, buffers, sink);
+    }
+
+    /// From the last position to the first: `deltas` `[T, B, hidden]` become the gradient by the states, `gates` that by
+    /// the sums of the gates.
+    fn through_time(&self, gates: &mut [f32], cells: &[f32], deltas: &mut [f32], turned: &[f32]) {
+        let (hidden, wide) = (self.layer.hidden, 4 * self.layer.hidden);
+        let size = self.batch * hidden;
+        let mut carried = vec![0.0; size];
+        for position in (0..self.layer.positions).rev() {
+            let gates = &mut gates[position * self.batch * wide..][..self.batch * wide];
+            let (earlier, delta) = deltas.split_at_mut(position * size);
+            let (memories, memory) = cells.split_at(position * size);
+            let before = &memories[memories.len().saturating_sub(size)..];
+            self.cpu.instructions().vectorize(
+                #[inline(always)]
+                || {
+                    cells_backward(
+                        hidden,
+                        gates,
+                        (&memory[..size], before),
+                        (&delta[..size], &mut carried),
+                    )
+                },
+            );
+            if position > 0 {
+                let first = earlier.len() - size;
+                self.cpu.instructions().run(Affine {
+                    x: gates,
+                    x_stride: wide,
+                    listed: None,
+                    w: turned,
+                    packing: alternating(position),
+                    start: Start::Target,
+                    y: &mut earlier[first..],
+                    y_stride: hidden,
+                    rows: self.batch,
+                    inner: wide,
+                    columns: hidden,
+                    relu: false,
+                });
+            }
+        }
+    }
+
+    /// The gradients of both weights and of the bias.
+    fn parameters(
+        &self,
+        entry: Entry<'_>,
+        gates: &[f32],
+        states: &[f32],
+        buffers: &Buffers,
+        sink: &mut Sink<'_>,
+    ) {
+        let (hidden, wide) = (self.layer.hidden, 4 * self.layer.hidden);
+        let rows = self.batch * self.layer.positions;
+        let inputs = Product {
+            x: entry.begin(),
+            x_stride: self.layer.inputs,
+            listed: None,
+            inner: self.layer.inputs,
+            d: &gates[..rows * wide],
+            columns: wide,
+            rows,
+        };
+        sink.accept(
+            self.cpu,
+            &inputs,
+            self.layer.input_weight.clone(),
+            self.pieces,
+        );
+        // The state before the first position is zero.
+        let states = Product {
+            x: states,
+            x_stride: hidden,
+            listed: None,
+            inner: hidden,
+            d: &gates[self.batch * wide..rows * wide],
+            columns: wide,
+            rows: rows - self.batch,
+        };
+        sink.accept(
+            self.cpu,
+            &states,
+            self.layer.hidden_weight.clone(),
+            self.pieces,
+        );
+        let ones = Product {
+            x: &buffers.ones[..rows],
+            x_stride: 1,
+            inner: 1,
+            ..inputs
+        };
+        sink.accept(self.cpu, &ones, self.layer.bias.clone(), 1);
+    }
+}
+
+/// The weight's panels in one order at even positions and in the other at odd ones: it is about as large as the cache.
+fn alternating(position: usize) -> Packing {
+    Packing::Panels {
+        backwards: position % 2 == 1,
+    }
+}
+
+/// `weight` of `columns` columns in panels.
+fn packed<'b>(weight: &[f32], columns: usize, buffers: &'b mut Buffers) -> &'b [f32] {
+    reserve(&mut buffers.transposed, weight.len());
+    let to = &mut buffers.transposed[..weight.len()];
+    pack(weight, weight.len() / columns, columns, to);
+    to
+}
+
+/// `weight` `[rows, columns]` transposed, in panels.
+fn turned<'b>(
+    weight: &[f32],
+    (rows, columns): (usize, usize),
+    buffers: &'b mut Buffers,
+) -> &'b [f32] {
+    reserve(&mut buffers.transposed, rows * columns);
+    let to = &mut buffers.transposed[..rows * columns];
+    pack_transposed(weight, columns, rows, to);
+    to
+}
+
+/// From gates, cells and the gradient by the states to the gradient by the gates' sums, in place of the gates; `carried`
+/// `[B, hidden]` is the gradient by the cells that the next position handed back, and becomes that for the one before.
+#[inline(always)]
+fn cells_backward(
+    hidden: usize,
+    gates: &mut [f32],
+    (cells, before): (&[f32], &[f32]),
+    (deltas, carried): (&[f32], &mut [f32]),
+) {
+    for (index, gates) in gates.chunks_exact_mut(4 * hidden).enumerate() {
+        let (input, rest) = gates.split_at_mut(hidden);
+        let (forget, rest) = rest.split_at_mut(hidden);
+        let (candidate, output) = rest.split_at_mut(hidden);
+        let place = index * hidden..(index + 1) * hidden;
+        let (cells, deltas) = (&cells[place.clone()], &deltas[place.clone()]);
+        let carried = &mut carried[place.clone()];
+        let before = before.get(place);
+        for unit in 0..hidden {
+            let squashed = tanh(cells[unit]);
+            let (delta, gate) = (deltas[unit], output[unit]);
+            output[unit] = delta * squashed * gate * (1.0 - gate);
+            let by_cell = carried[unit] + delta * gate * (1.0 - squashed * squashed);
+            let (i, f, g) = (input[unit], forget[unit], candidate[unit]);
+            input[unit] = by_cell * g * i * (1.0 - i);
+            candidate[unit] = by_cell * i * (1.0 - g * g);
+            // What the cell before is multiplied by below.
+            forget[unit] = by_cell * f * (1.0 - f);
+            carried[unit] = by_cell * f;
+        }
+        match before {
+            Some(before) => {
+                for unit in 0..hidden {
+                    forget[unit] *= before[unit];
+                }
+            }
+            None => forget.fill(0.0),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What the forward and the backward pass of a row have in common.
+
+use super::inputs::{Goal, Inputs, Parts};
+use super::scratch::reserve;
+use super::stages::Stages;
+use crate::device::Cpu;
+use crate::kernels::prefetch;
+use crate::network::Network;
+use meshfold_data::{Examples, Features, Input};
+
+/// The passes of one network on one processor.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Passes<'a> {
+    pub(crate) cpu: &'a Cpu,
+    pub(crate) network: &'a Network,
+    pub(crate) stages: &'a Stages,
+    /// Threads share the products of a row.
+    pub(crate) share: bool,
+}
+
+/// What a stage reads: example `i` begins at `offset + i · stride`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entry<'a> {
+    pub(crate) values: &'a [f32],
+    pub(crate) offset: usize,
+    pub(crate) stride: usize,
+    /// Which numbers the examples share, where it pays to tell.
+    pub(crate) parts: Option<Parts<'a>>,
+}
+
+impl<'a> Entry<'a> {
+    /// From the first number of the first example on.
+    pub(crate) fn begin(&self) -> &'a [f32] {
+        &self.values[self.offset..]
+    }
+
+    /// The numbers of example `index` and what follows them.
+    pub(crate) fn example(&self, index: usize) -> &'a [f32] {
+        &self.values[self.offset + index * self.stride..]
+    }
+}
+
+/// Examples of a batch on their way from memory while one is read: they lie anywhere in it.
+const AHEAD: usize = 8;
+
+/// Asks for the features of example `index`.
+#[inline(always)]
+fn fetch(examples: &Examples, index: usize) {
+    let width = examples.width();
+    match examples.features() {
+        Features::Bytes { values, .. } => prefetch(&values[index * width..][..width]),
+        Features::Numbers(values) => prefetch(&values[index * width..][..width]),
+        Features::Tokens(windows) => prefetch(windows.window(index)),
+    }
+}
+
+impl Passes<'_> {
+    /// Reads examples `indices` as the first layer wants them: numbers scaled, channels innermost where they are convolved;
+    /// tokens by their numbers.
+    pub(crate) fn gather(
+        &self,
+        examples: &Examples,
+        indices: &[u32],
+        goal: Goal,
+        inputs: &mut Inputs,
+    ) {
+        let width = examples.width();
+        reserve(&mut inputs.x, indices.len() * width);
+        let x = &mut inputs.x[..indices.len() * width];
+        let planes = match examples.input() {
+            Input::Numbers(shape) if self.network.reads_channels_last() => shape.channels,
+            _ => 1,
+        };
+        self.cpu.instructions().vectorize(
+            #[inline(always)]
+            || {
+                let mut stored = vec![0.0; if planes > 1 { width } else { 0 }];
+                let ahead = |index: &u32| fetch(examples, *index as usize);
+                indices.iter().take(AHEAD).for_each(ahead);
+                for (place, (to, index)) in x.chunks_exact_mut(width).zip(indices).enumerate() {
+                    indices.get(place + AHEAD).into_iter().for_each(ahead);
+                    if planes == 1 {
+                        examples.read(*index as usize, to);
+                        continue;
+                    }
+                    examples.read(*index as usize, &mut stored);
+                    for (channel, plane) in stored.chunks_exact(width / planes).enumerate() {
+                        for (to, value) in to[channel..].iter_mut().step_by(planes).zip(plane) {
+                            *to = *value;
+                        }
+                    }
+                }
+            },
+        );
+        match goal.parts(self.network) {
+            true => inputs.part(self.cpu, indices.len(), width),
+            false => inputs.whole(),
+        }
+    }
+
+    /// What the judged positions of examples `indices` are to be, `[positions, indices]`.
+    pub(crate) fn targets(&self, examples: &Examples, indices: &[u32], labels: &mut Vec<u16>) {
+        labels.clear();
+        match examples.features() {
+            Features::Tokens(windows) if self.network.positions() > 1 => {
+                for position in 0..self.network.positions() {
+                    let token = |index: &u32| windows.window(*index as usize)[position + 1];
+                    labels.extend(indices.iter().map(token));
+                }
+            }
+            _ => {
+                let all = examples.labels();
+                labels.extend(indices.iter().map(|index| all[*index as usize]));
+            }
+        }
+    }
+}

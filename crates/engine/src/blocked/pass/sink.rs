@@ -1,0 +1,173 @@
+//! Where the gradients of a batch go.
+
+use crate::device::Cpu;
+use crate::kernels::{HeavyBall, Listed, MANY_ROWS, Outer, OuterBlocks, Plain, Store, Update};
+use std::ops::Range;
+
+/// Where the gradients of a batch go.
+#[derive(Debug)]
+pub(crate) enum Sink<'a> {
+    /// Straight into the weights, without momentum.
+    Plain {
+        weights: &'a mut [f32],
+        rate: f32,
+        decay: f32,
+    },
+    /// Straight into velocity and weights.
+    HeavyBall {
+        weights: &'a mut [f32],
+        velocity: &'a mut [f32],
+        rate: f32,
+        momentum: f32,
+        decay: f32,
+        fresh: bool,
+    },
+    /// Into a buffer, added to what it holds if `add`.
+    Gradient {
+        weights: &'a [f32],
+        gradient: &'a mut [f32],
+        add: bool,
+    },
+}
+
+/// One product of the backward pass, `xᵀ · d`; rows of `x` are `x_stride` apart. If columns of `x` are `listed`, it is those rows alone.
+#[derive(Clone, Copy)]
+pub(crate) struct Product<'a> {
+    pub(crate) x: &'a [f32],
+    pub(crate) x_stride: usize,
+    pub(crate) listed: Option<Listed<'a>>,
+    pub(crate) inner: usize,
+    pub(crate) d: &'a [f32],
+    pub(crate) columns: usize,
+    pub(crate) rows: usize,
+}
+
+impl Sink<'_> {
+    pub(crate) fn weights(&self) -> &[f32] {
+        match self {
+            Self::Plain { weights, .. } | Self::HeavyBall { weights, .. } => weights,
+            Self::Gradient { weights, .. } => weights,
+        }
+    }
+
+    /// Takes a product as the gradient of the parameters in `range`, computed in `pieces` that threads share.
+    pub(crate) fn accept(
+        &mut self,
+        cpu: &Cpu,
+        product: &Product<'_>,
+        range: Range<usize>,
+        pieces: usize,
+    ) {
+        match self {
+            Self::Plain {
+                weights,
+                rate,
+                decay,
+            } => {
+                let update = Plain {
+                    weights: &mut weights[range],
+                    rate: *rate,
+                    decay: *decay,
+                };
+                run(cpu, product, 0..product.inner, update, pieces);
+            }
+            Self::HeavyBall {
+                weights,
+                velocity,
+                rate,
+                momentum,
+                decay,
+                fresh,
+            } => {
+                let update = HeavyBall {
+                    weights: &mut weights[range.clone()],
+                    velocity: &mut velocity[range],
+                    rate: *rate,
+                    momentum: *momentum,
+                    decay: *decay,
+                    fresh: *fresh,
+                };
+                run(cpu, product, 0..product.inner, update, pieces);
+            }
+            Self::Gradient { gradient, add, .. } => {
+                let update = Store {
+                    gradient: &mut gradient[range],
+                    add: *add,
+                };
+                run(cpu, product, 0..product.inner, update, pieces);
+            }
+        }
+    }
+
+    /// Takes `values` as the gradient of the parameters in `range`.
+    pub(crate) fn settle(&mut self, cpu: &Cpu, range: Range<usize>, values: &[f32]) {
+        let product = Product {
+            x: &[1.0],
+            x_stride: 1,
+            listed: None,
+            inner: 1,
+            d: values,
+            columns: values.len(),
+            rows: 1,
+        };
+        // A product with a single one is the values themselves.
+        self.accept(cpu, &product, range, 1);
+    }
+
+    /// Takes zero as the gradient of the parameters in `range`, which momentum and decay may still move.
+    pub(crate) fn settle_zero(&mut self, cpu: &Cpu, range: Range<usize>) {
+        let nothing_moves = match self {
+            Self::Plain { decay, .. } => *decay == 0.0,
+            Self::HeavyBall { .. } => false,
+            Self::Gradient { add, .. } => *add,
+        };
+        if !nothing_moves {
+            let product = Product {
+                x: &[],
+                x_stride: 1,
+                listed: None,
+                inner: 1,
+                d: &[],
+                columns: range.len(),
+                rows: 0,
+            };
+            self.accept(cpu, &product, range, 1);
+        }
+    }
+}
+
+/// Computes rows `range` of the gradient, cut into `pieces` that threads share.
+fn run<U: Update + Send>(
+    cpu: &Cpu,
+    product: &Product<'_>,
+    range: Range<usize>,
+    update: U,
+    pieces: usize,
+) {
+    if pieces > 1 && range.len() > 1 {
+        let middle = range.start + range.len() / 2;
+        let (low, high) = update.split((middle - range.start) * product.columns);
+        rayon::join(
+            || run(cpu, product, range.start..middle, low, pieces / 2),
+            || run(cpu, product, middle..range.end, high, pieces - pieces / 2),
+        );
+        return;
+    }
+    let part = Outer {
+        x: product.x.get(range.start..).unwrap_or_default(),
+        x_stride: product.x_stride,
+        line: product.rows,
+        line_stride: 0,
+        listed: product.listed.map(|listed| listed.part(range.clone())),
+        d: product.d,
+        rows: product.rows,
+        inner: range.len(),
+        columns: product.columns,
+        update,
+    };
+    if product.rows >= MANY_ROWS && product.inner > 1 {
+        cpu.instructions().run(OuterBlocks(part));
+    } else {
+        cpu.instructions().run(part);
+    }
+}

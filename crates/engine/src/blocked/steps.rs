@@ -1,0 +1,8 @@
+//! The forward pass, the backward pass and the step of one row.
+
+pub(crate) mod backward;
+pub(crate) mod by_example;
+pub(crate) mod forward;
+pub(crate) mod gradient;
+pub(crate) mod own;
+pub(crate) mod step;

@@ -1,0 +1,220 @@
+//! The backward pass of one row, each layer's gradient handed on while it is in registers.
+
+use crate::blocked::layers::embedding;
+use crate::blocked::layers::last;
+use crate::blocked::layers::lstm;
+use crate::blocked::pass::passes::{Entry, Passes};
+use crate::blocked::pass::scratch::{Buffers, Scratch, StageMemory, reserve};
+use crate::blocked::pass::sink::{Product, Sink};
+use crate::kernels::{Affine, Packing, Start, transpose};
+use crate::network::dropout::Dropout;
+use crate::network::layer::{Dense, Layer};
+
+/// What a stage read, and where the gradient by it goes.
+#[derive(Debug)]
+pub(crate) struct Around<'a> {
+    pub(crate) entry: Entry<'a>,
+    /// Laid out as what was read; `None` if that was the example.
+    pub(crate) below: Option<&'a mut [f32]>,
+    pub(crate) batch: usize,
+}
+
+impl Passes<'_> {
+    /// Carries the loss's gradient by the outputs, in the last output, back through the network, which left out what
+    /// `dropout` says. If there is a batch `ahead`, the next step's, what the first layer makes of it takes the place of that
+    /// layer's outputs.
+    pub(crate) fn backward(
+        &self,
+        scratch: &mut Scratch,
+        batch: usize,
+        sink: &mut Sink<'_>,
+        dropout: Option<&Dropout>,
+        ahead: bool,
+    ) {
+        let buffers = &mut scratch.buffers;
+        for (index, stage) in self.stages.stages.iter().enumerate().rev() {
+            let (before, after) = scratch.stages.split_at_mut(index);
+            let input = self.examples_entry(&scratch.input);
+            let around = self.around((index, batch), before, input);
+            let memory = &mut after[0];
+            if stage.by_example {
+                self.examples_back(stage, &around, memory, buffers, sink);
+                continue;
+            }
+            let node = &self.network.nodes()[stage.nodes.start];
+            let size = batch * stage.width;
+            if node.relu {
+                let slope = dropout.filter(|_| node.dropout.is_some());
+                let slope = slope.map_or(1.0, Dropout::scale);
+                self.mask(&mut memory.deltas[..size], &memory.outputs, slope);
+            }
+            if let (true, 0, Layer::Dense(layer)) = (ahead, index, &node.layer) {
+                let product = Product {
+                    x: around.entry.begin(),
+                    x_stride: around.entry.stride,
+                    listed: around.entry.parts.map(|parts| parts.varying),
+                    inner: layer.inputs,
+                    d: &memory.deltas[..size],
+                    columns: layer.outputs,
+                    rows: batch,
+                };
+                self.bias_back(layer, &product, buffers, sink);
+                let (indices, inputs) = &scratch.next;
+                let outputs = &mut memory.outputs[..indices.len() * layer.outputs];
+                let next = (self.examples_entry(inputs), outputs);
+                let parts = around.entry.parts;
+                let sums = parts.map(|_| self.row_sums(product.d, layer.outputs));
+                let shared = parts.map(|parts| parts.constant).zip(sums.as_deref());
+                self.step_ahead((layer, node.relu), (&product, shared), next, sink);
+                continue;
+            }
+            // After the loss the last stage's outputs are its gradient by them.
+            let d = match index + 1 == self.stages.stages.len() {
+                true => &memory.outputs[..size],
+                false => &memory.deltas[..size],
+            };
+            match &node.layer {
+                Layer::Dense(layer) => self.dense_back(layer, d, around, buffers, sink),
+                Layer::Embedding(layer) => embedding::backward(self.cpu, layer, d, &around, sink),
+                Layer::Last(grid) => last::backward(grid, d, around),
+                Layer::Lstm(layer) => self.lstm_back(layer, memory, around, buffers, sink),
+                _ => unreachable!("layers over grids go by example"),
+            }
+        }
+    }
+
+    /// What stage `index` read and where its gradient goes.
+    fn around<'a>(
+        &self,
+        (index, batch): (usize, usize),
+        before: &'a mut [StageMemory],
+        input: Entry<'a>,
+    ) -> Around<'a> {
+        match before.last_mut() {
+            None => Around {
+                entry: input,
+                below: None,
+                batch,
+            },
+            Some(memory) => {
+                let stage = &self.stages.stages[index - 1];
+                let entry = Entry {
+                    values: &memory.outputs,
+                    offset: stage.exit(),
+                    stride: stage.width,
+                    parts: None,
+                };
+                let below = Some(&mut memory.deltas[..batch * stage.width]);
+                Around {
+                    entry,
+                    below,
+                    batch,
+                }
+            }
+        }
+    }
+
+    /// `d ⊙ [y > 0] · slope`. A unit that was left out has an output of zero, and so no gradient.
+    pub(crate) fn mask(&self, d: &mut [f32], y: &[f32], slope: f32) {
+        self.cpu.instructions().vectorize(
+            #[inline(always)]
+            move || {
+                for (delta, activation) in d.iter_mut().zip(y) {
+                    let through = *delta * slope;
+                    *delta = if *activation > 0.0 { through } else { 0.0 };
+                }
+            },
+        );
+    }
+
+    fn dense_back(
+        &self,
+        layer: &Dense,
+        d: &[f32],
+        around: Around<'_>,
+        buffers: &mut Buffers,
+        sink: &mut Sink<'_>,
+    ) {
+        let (entry, rows) = (around.entry, around.batch * layer.places);
+        let stride = if layer.places > 1 {
+            layer.inputs
+        } else {
+            entry.stride
+        };
+        if let Some(below) = around.below {
+            let weight = &sink.weights()[layer.weight.clone()];
+            let size = layer.inputs * layer.outputs;
+            reserve(&mut buffers.transposed, size);
+            let transposed = &mut buffers.transposed[..size];
+            self.cpu.instructions().vectorize(
+                #[inline(always)]
+                || transpose(weight, layer.inputs, layer.outputs, transposed),
+            );
+            self.cpu.instructions().run(Affine {
+                x: d,
+                x_stride: layer.outputs,
+                listed: None,
+                w: transposed,
+                packing: Packing::Rows,
+                start: Start::Zero,
+                rows,
+                y: &mut below[entry.offset..],
+                y_stride: stride,
+                inner: layer.outputs,
+                columns: layer.inputs,
+                relu: false,
+            });
+        }
+        let weight = Product {
+            x: entry.begin(),
+            x_stride: stride,
+            listed: entry.parts.map(|parts| parts.varying),
+            inner: layer.inputs,
+            d,
+            columns: layer.outputs,
+            rows,
+        };
+        let sums = entry.parts.map(|_| self.row_sums(d, layer.outputs));
+        let shared = entry.parts.map(|parts| parts.constant).zip(sums.as_deref());
+        self.accept_parted(&weight, shared, layer.weight.clone(), sink);
+        self.bias_back(layer, &weight, buffers, sink);
+    }
+
+    /// The gradient of the bias of a layer, `weight` being that of its weights.
+    fn bias_back(
+        &self,
+        layer: &Dense,
+        weight: &Product<'_>,
+        buffers: &Buffers,
+        sink: &mut Sink<'_>,
+    ) {
+        if let Some(bias) = layer.bias.clone() {
+            let ones = Product {
+                x: &buffers.ones[..weight.rows],
+                x_stride: 1,
+                listed: None,
+                inner: 1,
+                ..*weight
+            };
+            sink.accept(self.cpu, &ones, bias, 1);
+        }
+    }
+
+    fn lstm_back(
+        &self,
+        layer: &crate::network::layer::Lstm,
+        memory: &mut StageMemory,
+        around: Around<'_>,
+        buffers: &mut Buffers,
+        sink: &mut Sink<'_>,
+    ) {
+        let pieces = if self.share { self.cpu.threads() } else { 1 };
+        let back = lstm::Back {
+            cpu: self.cpu,
+            layer,
+            batch: around.batch,
+            pieces,
+        };
+        back.run(memory, around, buffers, sink);
+    }
+}

@@ -1,0 +1,334 @@
+//! Layers over grids, one example after the other: what one layer gives is in cache when the next reads it.
+
+use super::backward::Around;
+use crate::blocked::layers::convolution;
+use crate::blocked::layers::group_norm;
+use crate::blocked::layers::pool;
+use crate::blocked::pass::passes::Passes;
+use crate::blocked::pass::scratch::{Buffers, StageMemory, reserve};
+use crate::blocked::pass::sink::Sink;
+use crate::blocked::pass::stages::Stage;
+use crate::device::Cpu;
+use crate::kernels::{Maximum, MaximumBack};
+use crate::network::layer::{Layer, Node, Source};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// The layers of one stage with the weights of one row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ByExample<'a> {
+    pub(crate) cpu: &'a Cpu,
+    pub(crate) nodes: &'a [Node],
+    pub(crate) stage: &'a Stage,
+    pub(crate) weights: &'a [f32],
+}
+
+/// What one example left on its way through the stage.
+#[derive(Debug, Clone, Copy)]
+struct Trace<'a> {
+    input: &'a [f32],
+    block: &'a [f32],
+}
+
+impl<'a> ByExample<'a> {
+    /// The numbers of `node` in a block of the stage.
+    fn range(&self, node: usize) -> Range<usize> {
+        let place = self.stage.place(node);
+        place..place + self.nodes[node].output.size()
+    }
+
+    /// What `node` keeps of an example, up to what the next keeps and beyond.
+    fn kept_from(&self, node: usize) -> usize {
+        self.stage.kept_place(node)
+    }
+
+    /// Runs one example through all layers, into its `block` of outputs.
+    pub(crate) fn forward(
+        &self,
+        input: &[f32],
+        block: &mut [f32],
+        kept: &mut [f32],
+        padded: &mut Vec<f32>,
+    ) {
+        for index in self.stage.nodes.clone() {
+            let node = &self.nodes[index];
+            let (done, rest) = block.split_at_mut(self.stage.place(index));
+            let out = &mut rest[..node.output.size()];
+            let x = match node.source {
+                Source::Example => input,
+                Source::Node(source) => &done[self.range(source)],
+            };
+            let kept = &mut kept[self.kept_from(index)..];
+            match &node.layer {
+                Layer::Convolution(layer) => {
+                    let conv = convolution::With::new(self.cpu, layer);
+                    conv.forward(self.weights, x, (out, node.relu), padded);
+                    continue;
+                }
+                Layer::GroupNorm(layer) => {
+                    let norm = group_norm::With::new(self.cpu, layer);
+                    norm.forward(self.weights, &x[..out.len()], (out, node.relu), kept);
+                    continue;
+                }
+                Layer::MaxPool(layer) => {
+                    let (x, kept) = (&x[..layer.input.size()], &mut kept[..out.len()]);
+                    let y = &mut *out;
+                    self.cpu.instructions().run(Maximum { layer, x, y, kept });
+                }
+                Layer::MeanPool(grid) => pool::mean(grid, x, out),
+                Layer::Add(Source::Node(other)) => {
+                    let other = &done[self.range(*other)];
+                    let sums = x.iter().zip(other).map(|(x, other)| x + other);
+                    out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum);
+                }
+                _ => unreachable!("a layer that takes a batch whole"),
+            }
+            if node.relu {
+                self.cpu.instructions().vectorize(
+                    #[inline(always)]
+                    || out.iter_mut().for_each(|out| *out = out.max(0.0)),
+                );
+            }
+        }
+    }
+
+    /// Carries the gradient by the exit's output, in its place of `deltas`, back to all layers of one example.
+    fn backward(
+        &self,
+        trace: Trace<'_>,
+        (deltas, kept): (&mut [f32], &mut [f32]),
+        turned: &[Vec<f32>],
+        padded: &mut Vec<f32>,
+    ) {
+        // Where several layers read one, their gradients add up.
+        for index in self.stage.nodes.clone() {
+            if self.stage.readers(self.nodes, index) > 1 {
+                deltas[self.range(index)].fill(0.0);
+            }
+        }
+        for index in self.stage.nodes.clone().rev() {
+            let node = &self.nodes[index];
+            let (below, rest) = deltas.split_at_mut(self.stage.place(index));
+            let d = &mut rest[..node.output.size()];
+            let out = &trace.block[self.range(index)];
+            if node.relu {
+                self.cpu.instructions().vectorize(|| {
+                    for (d, out) in d.iter_mut().zip(out) {
+                        *d = if *out > 0.0 { *d } else { 0.0 };
+                    }
+                });
+            }
+            let kept = &mut kept[self.kept_from(index)..];
+            if let Layer::GroupNorm(layer) = &node.layer {
+                let x = &self.read(node, trace)[..d.len()];
+                group_norm::With::new(self.cpu, layer).gradients(x, d, kept);
+            }
+            let Source::Node(source) = node.source else {
+                continue;
+            };
+            let add = self.stage.readers(self.nodes, source) > 1;
+            let x = &trace.block[self.range(source)];
+            let below_source = &mut below[self.range(source)];
+            match &node.layer {
+                Layer::Convolution(layer) => {
+                    let conv = convolution::With::new(self.cpu, layer);
+                    let turned = &turned[index - self.stage.nodes.start];
+                    conv.backward(turned, d, (below_source, add), padded);
+                }
+                Layer::GroupNorm(layer) => {
+                    let norm = group_norm::With::new(self.cpu, layer);
+                    norm.backward(self.weights, (x, kept), d, (below_source, add));
+                }
+                Layer::MaxPool(layer) => {
+                    if !add {
+                        below_source.fill(0.0);
+                    }
+                    self.cpu.instructions().run(MaximumBack {
+                        layer,
+                        kept,
+                        d,
+                        below: below_source,
+                    });
+                }
+                Layer::MeanPool(grid) => pool::mean_back(grid, d, (below_source, add)),
+                Layer::Add(Source::Node(other)) => {
+                    hand_on(d, below_source, add);
+                    let add = self.stage.readers(self.nodes, *other) > 1;
+                    hand_on(d, &mut below[self.range(*other)], add);
+                }
+                _ => unreachable!("a layer that takes a batch whole"),
+            }
+        }
+    }
+
+    /// Adds one example's gradient of the parameters of `index` to `sums`, which holds those of `part` of its pieces.
+    fn parameters(
+        &self,
+        (index, part): (usize, usize),
+        trace: Trace<'_>,
+        (deltas, kept): (&[f32], &[f32]),
+        sums: &mut [f32],
+        padded: &mut Vec<f32>,
+    ) {
+        let node = &self.nodes[index];
+        match &node.layer {
+            Layer::Convolution(layer) => {
+                let (x, d) = (self.read(node, trace), &deltas[self.range(index)]);
+                let conv = convolution::With::new(self.cpu, layer);
+                conv.parameters(part, x, d, sums, padded);
+            }
+            Layer::GroupNorm(layer) => {
+                let kept = &kept[self.kept_from(index)..];
+                group_norm::With::new(self.cpu, layer).parameters(part, kept, sums);
+            }
+            _ => {}
+        }
+    }
+
+    /// What `node` read of the example.
+    fn read<'b>(&self, node: &Node, trace: Trace<'b>) -> &'b [f32] {
+        match node.source {
+            Source::Example => trace.input,
+            Source::Node(source) => &trace.block[self.range(source)],
+        }
+    }
+
+    /// The parameters of the stage in the order of a row: layer, piece, and floats of the row.
+    fn pieces(&self) -> Vec<(usize, usize, Range<usize>)> {
+        let of_node = |index: usize| {
+            let pieces = match &self.nodes[index].layer {
+                Layer::Convolution(layer) => convolution::pieces(layer),
+                Layer::GroupNorm(layer) => vec![layer.weight.clone(), layer.bias.clone()],
+                _ => Vec::new(),
+            };
+            let pieces = pieces.into_iter().enumerate();
+            pieces.map(move |(part, range)| (index, part, range))
+        };
+        self.stage.nodes.clone().flat_map(of_node).collect()
+    }
+
+    /// Turns the weights of all convolutions for the way back.
+    fn turn(&self, turned: &mut Vec<Vec<f32>>) {
+        turned.resize_with(turned.len().max(self.stage.nodes.len()), Vec::new);
+        for (index, turned) in self.stage.nodes.clone().zip(turned) {
+            let node = &self.nodes[index];
+            if let (Layer::Convolution(layer), Source::Node(_)) = (&node.layer, node.source) {
+                let weight = &self.weights[layer.weight.clone()];
+                self.cpu.instructions().vectorize(
+                    #[inline(always)]
+                    || convolution::turn(layer, weight, turned),
+                );
+            }
+        }
+    }
+}
+
+/// Gives the gradient `d` to `below`, added to what it holds if `add`.
+fn hand_on(d: &[f32], below: &mut [f32], add: bool) {
+    if add {
+        below.iter_mut().zip(d).for_each(|(below, d)| *below += d);
+    } else {
+        below.copy_from_slice(d);
+    }
+}
+
+impl Passes<'_> {
+    /// The way back through a stage of layers over grids. The gradients of the parameters are added up in the order of
+    /// the examples, whether threads share them or not.
+    pub(crate) fn examples_back(
+        &self,
+        stage: &Stage,
+        around: &Around<'_>,
+        memory: &mut StageMemory,
+        buffers: &mut Buffers,
+        sink: &mut Sink<'_>,
+    ) {
+        let layers = ByExample {
+            cpu: self.cpu,
+            nodes: self.network.nodes(),
+            stage,
+            weights: sink.weights(),
+        };
+        layers.turn(&mut buffers.turned);
+        let (
+            StageMemory {
+                outputs,
+                deltas,
+                kept,
+            },
+            batch,
+        ) = (memory, around.batch);
+        let trace = |index: usize| Trace {
+            input: around.entry.example(index),
+            block: &outputs[index * stage.width..][..stage.width],
+        };
+        let deltas = &mut deltas[..batch * stage.width];
+        let mut kept = of_examples(kept, stage.kept, batch);
+        let pieces = layers.pieces();
+        let (first, last) = match (pieces.first(), pieces.last()) {
+            (Some(first), Some(last)) => (first.2.start, last.2.end),
+            _ => (0, 0),
+        };
+        reserve(&mut buffers.sums, last - first);
+        let sums = &mut buffers.sums[..last - first];
+        sums.fill(0.0);
+        let turned = &buffers.turned;
+        if self.share {
+            let blocks = deltas.par_chunks_exact_mut(stage.width).zip(&mut kept);
+            blocks.enumerate().for_each(|(index, (deltas, kept))| {
+                layers.backward(trace(index), (deltas, &mut **kept), turned, &mut Vec::new());
+            });
+            let tasks = cut(sums, first, &pieces);
+            tasks.into_par_iter().for_each(|(node, part, sums)| {
+                let mut padded = Vec::new();
+                let blocks = deltas.chunks_exact(stage.width).zip(&kept);
+                for (index, (deltas, kept)) in blocks.enumerate() {
+                    // What is padded is another example's.
+                    padded.clear();
+                    let left = (deltas, &**kept);
+                    layers.parameters((node, part), trace(index), left, sums, &mut padded);
+                }
+            });
+        } else {
+            let blocks = deltas.chunks_exact_mut(stage.width).zip(&mut kept);
+            for (index, (deltas, kept)) in blocks.enumerate() {
+                let left = (&mut *deltas, &mut **kept);
+                layers.backward(trace(index), left, turned, &mut buffers.padded);
+                for (node, part, range) in &pieces {
+                    let sums = &mut sums[range.start - first..range.end - first];
+                    let (left, padded) = ((&*deltas, &**kept), &mut buffers.padded);
+                    layers.parameters((*node, *part), trace(index), left, sums, padded);
+                }
+            }
+        }
+        for (_, _, range) in pieces {
+            let values = &buffers.sums[range.start - first..range.end - first];
+            sink.settle(self.cpu, range, values);
+        }
+    }
+}
+
+/// What is kept of each of `batch` examples, `size` floats.
+pub(crate) fn of_examples(kept: &mut [f32], size: usize, batch: usize) -> Vec<&mut [f32]> {
+    match size {
+        0 => (0..batch).map(|_| Default::default()).collect(),
+        _ => kept.chunks_exact_mut(size).take(batch).collect(),
+    }
+}
+
+/// The floats of each piece in `sums`, which begin at float `first` of a row.
+fn cut<'a>(
+    sums: &'a mut [f32],
+    first: usize,
+    pieces: &[(usize, usize, Range<usize>)],
+) -> Vec<(usize, usize, &'a mut [f32])> {
+    let (mut rest, mut at) = (sums, first);
+    let mut tasks = Vec::new();
+    for (node, part, range) in pieces {
+        let (_, from) = rest.split_at_mut(range.start - at);
+        let (piece, after) = from.split_at_mut(range.len());
+        tasks.push((*node, *part, piece));
+        (rest, at) = (after, range.end);
+    }
+    tasks
+}

@@ -1,0 +1,202 @@
+//! The forward pass of one row.
+
+use super::by_example::{ByExample, of_examples};
+use crate::blocked::layers::embedding;
+use crate::blocked::layers::last;
+use crate::blocked::layers::lstm;
+use crate::blocked::pass::inputs::Inputs;
+use crate::blocked::pass::passes::{Entry, Passes};
+use crate::blocked::pass::scratch::{Buffers, StageMemory};
+use crate::blocked::pass::stages::Stage;
+use crate::kernels::{Affine, Packing, Start};
+use crate::network::dropout::Dropout;
+use crate::network::layer::{Dense, Layer, Node};
+use rayon::prelude::*;
+
+/// What a step leaves out of the examples that go through the network.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Masks<'a> {
+    pub(crate) dropout: &'a Dropout,
+    /// Where the first of the examples stands in its batch.
+    pub(crate) first: usize,
+}
+
+impl Passes<'_> {
+    /// Runs `batch` examples through the network; the last stage's outputs are what the loss is taken of. If it has `begun`,
+    /// the product of the first layer is there.
+    pub(crate) fn forward(
+        &self,
+        weights: &[f32],
+        (input, batch): (Entry<'_>, usize),
+        (memory, buffers): (&mut [StageMemory], &mut Buffers),
+        masks: Option<Masks<'_>>,
+        begun: bool,
+    ) {
+        for (index, stage) in self.stages.stages.iter().enumerate() {
+            let (before, after) = memory.split_at_mut(index);
+            let entry = self.entry(index, before, input);
+            let node = &self.network.nodes()[stage.nodes.start];
+            let memory = &mut after[0];
+            let outputs = &mut memory.outputs[..batch * stage.width];
+            match &node.layer {
+                Layer::Dense(dense) if begun && index == 0 => {
+                    self.leave_out((dense, node), 0, outputs, masks);
+                }
+                Layer::Dense(dense) => self.dense(weights, (dense, node), entry, outputs, masks),
+                Layer::Embedding(embedding) => {
+                    embedding::forward(embedding, weights, entry, outputs)
+                }
+                Layer::Lstm(layer) => {
+                    let memory = (outputs, &mut memory.kept[..]);
+                    lstm::forward(self.cpu, (layer, weights), entry, memory, buffers);
+                }
+                Layer::Last(grid) => last::forward(grid, entry, outputs),
+                _ => self.examples(stage, weights, entry, (memory, batch), buffers),
+            }
+        }
+    }
+
+    /// What stage `index` reads.
+    pub(crate) fn entry<'a>(
+        &self,
+        index: usize,
+        before: &'a [StageMemory],
+        input: Entry<'a>,
+    ) -> Entry<'a> {
+        match before.last() {
+            None => input,
+            Some(memory) => {
+                let stage = &self.stages.stages[index - 1];
+                Entry {
+                    values: &memory.outputs,
+                    offset: stage.exit(),
+                    stride: stage.width,
+                    parts: None,
+                }
+            }
+        }
+    }
+
+    /// The examples of a batch.
+    pub(crate) fn examples_entry<'a>(&self, inputs: &'a Inputs) -> Entry<'a> {
+        Entry {
+            values: &inputs.x,
+            offset: 0,
+            stride: self.network.inputs(),
+            parts: inputs.parts(),
+        }
+    }
+
+    /// Layers over grids, example after example.
+    fn examples(
+        &self,
+        stage: &Stage,
+        weights: &[f32],
+        entry: Entry<'_>,
+        (memory, batch): (&mut StageMemory, usize),
+        buffers: &mut Buffers,
+    ) {
+        let layers = ByExample {
+            cpu: self.cpu,
+            nodes: self.network.nodes(),
+            stage,
+            weights,
+        };
+        let outputs = memory.outputs[..batch * stage.width].chunks_exact_mut(stage.width);
+        let mut kept = of_examples(&mut memory.kept, stage.kept, batch);
+        let examples = outputs.zip(&mut kept).enumerate();
+        if self.share {
+            let examples: Vec<_> = examples.collect();
+            examples.into_par_iter().for_each(|(index, (block, kept))| {
+                layers.forward(entry.example(index), block, kept, &mut Vec::new());
+            });
+        } else {
+            for (index, (block, kept)) in examples {
+                layers.forward(entry.example(index), block, kept, &mut buffers.padded);
+            }
+        }
+    }
+
+    fn dense(
+        &self,
+        weights: &[f32],
+        (layer, node): (&Dense, &Node),
+        entry: Entry<'_>,
+        y: &mut [f32],
+        masks: Option<Masks<'_>>,
+    ) {
+        let stride = if layer.places > 1 {
+            layer.inputs
+        } else {
+            entry.stride
+        };
+        let product = |first: usize, y: &mut [f32]| {
+            let entry = Entry {
+                offset: entry.offset + first * stride,
+                stride,
+                ..entry
+            };
+            self.product((layer, node.relu), weights, entry, y);
+            self.leave_out((layer, node), first, y, masks);
+        };
+        if !self.share {
+            product(0, y);
+            return;
+        }
+        let part = (y.len() / layer.outputs).div_ceil(self.cpu.threads());
+        y.par_chunks_mut(part * layer.outputs)
+            .enumerate()
+            .for_each(|(piece, y)| product(piece * part, y));
+    }
+
+    /// Drops what the step leaves out of the outputs `y` of a layer for the examples from `first` on.
+    fn leave_out(
+        &self,
+        (layer, node): (&Dense, &Node),
+        first: usize,
+        y: &mut [f32],
+        masks: Option<Masks<'_>>,
+    ) {
+        if let Some((masks, index)) = masks.zip(node.dropout) {
+            let first = (masks.first + first) * layer.outputs;
+            self.cpu.instructions().vectorize(
+                #[inline(always)]
+                || masks.dropout.apply(index as usize, first, y),
+            );
+        }
+    }
+
+    /// The outputs `y` of a layer for the rows of `entry`.
+    pub(crate) fn product(
+        &self,
+        (layer, relu): (&Dense, bool),
+        weights: &[f32],
+        entry: Entry<'_>,
+        y: &mut [f32],
+    ) {
+        let varying = entry.parts.map(|parts| parts.varying);
+        self.cpu.instructions().run(Affine {
+            x: entry.begin(),
+            x_stride: entry.stride,
+            listed: varying,
+            w: &weights[layer.weight.clone()],
+            packing: Packing::Rows,
+            start: match varying {
+                None => Start::of(layer.bias_of(weights)),
+                Some(_) => Start::Zero,
+            },
+            rows: y.len() / layer.outputs,
+            y: &mut *y,
+            y_stride: layer.outputs,
+            inner: layer.inputs,
+            columns: layer.outputs,
+            relu: relu && varying.is_none(),
+        });
+        if let Some(parts) = entry.parts {
+            let mut shared = vec![0.0; layer.outputs];
+            let constant = (entry, parts.constant);
+            self.share_outputs(layer, weights, constant, 0..layer.inputs, &mut shared);
+            self.add_shared(y, &shared, relu);
+        }
+    }
+}

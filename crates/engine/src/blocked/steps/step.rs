@@ -1,0 +1,206 @@
+//! The local steps of one row.
+
+use super::gradient::{Gradients, Piece};
+use crate::blocked::pass::scratch::Scratch;
+use crate::blocked::pass::sink::Sink;
+use crate::error::EngineError;
+use crate::kernels::norm;
+use crate::training::batches::Batches;
+use crate::training::tally::LossSum;
+use crate::training::work::Sgd;
+
+/// Terms added to a row's gradients.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Extras<'a> {
+    pub(crate) correction: Option<&'a [f32]>,
+    pub(crate) anchor: Option<(&'a [f32], f32)>,
+}
+
+/// What the rows of one call have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Trainer<'a> {
+    pub(crate) gradients: Gradients<'a>,
+    pub(crate) sgd: &'a Sgd,
+}
+
+impl Trainer<'_> {
+    /// Takes all steps that `batches` holds; returns the losses seen.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
+    pub(crate) fn train(
+        &self,
+        weights: &mut [f32],
+        kept: Option<&mut [f32]>,
+        extras: Extras<'_>,
+        batches: &mut Batches<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<LossSum, EngineError> {
+        let (mut losses, mut fresh) = (LossSum::default(), kept.is_none());
+        let mut own = std::mem::take(&mut scratch.velocity);
+        let velocity = match kept {
+            Some(kept) => kept,
+            None if self.sgd.momentum == 0.0 => &mut [],
+            None => {
+                own.resize(weights.len(), 0.0);
+                &mut own[..]
+            }
+        };
+        let fused = self.gradients.passes.network.own_model().is_none()
+            && self.sgd.clip_norm.is_none()
+            && extras.correction.is_none()
+            && extras.anchor.is_none();
+        let (mut next, mut begun) = (batches.next(&mut scratch.indices), false);
+        while let Some(plan) = next {
+            let count = scratch.indices.len();
+            next = batches.next(&mut scratch.next.0);
+            let (rate, momentum, decay) = (plan.rate, self.sgd.momentum, self.sgd.weight_decay);
+            let dropout = plan.dropout(self.gradients.passes.network);
+            let dropout = dropout.as_ref();
+            let loss = if fused && count <= self.gradients.passes.stages.piece {
+                let whole = Piece {
+                    part: 0..count,
+                    count,
+                    dropout,
+                    begun,
+                };
+                begun = next.is_some() && self.begins_ahead(scratch);
+                let loss = self.gradients.forward(weights, scratch, &whole);
+                let mut sink = if momentum == 0.0 {
+                    Sink::Plain {
+                        weights,
+                        rate,
+                        decay,
+                    }
+                } else {
+                    Sink::HeavyBall {
+                        weights,
+                        velocity,
+                        rate,
+                        momentum,
+                        decay,
+                        fresh,
+                    }
+                };
+                self.gradients
+                    .passes
+                    .backward(scratch, count, &mut sink, dropout, begun);
+                loss
+            } else {
+                let loss = self.gradients.accumulate(weights, scratch, dropout)?;
+                self.apply(weights, velocity, extras, scratch, (rate, fresh));
+                loss
+            };
+            fresh = false;
+            losses.add(loss / count as f64, count);
+            std::mem::swap(&mut scratch.indices, &mut scratch.next.0);
+            if begun {
+                std::mem::swap(&mut scratch.input, &mut scratch.next.1);
+            }
+        }
+        scratch.velocity = own;
+        Ok(losses)
+    }
+
+    /// Reads the examples of the next batch if its first product is to be taken behind this step's update.
+    fn begins_ahead(&self, scratch: &mut Scratch) -> bool {
+        let passes = &self.gradients.passes;
+        let fits = scratch.next.0.len() <= passes.stages.piece && passes.steps_ahead();
+        if fits {
+            self.gradients.read_next(scratch);
+        }
+        fits
+    }
+
+    /// Leaves the mean gradient of the next batch, clipped, in `scratch.gradient`.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
+    pub(crate) fn gradient(
+        &self,
+        weights: &[f32],
+        batches: &mut Batches<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<LossSum, EngineError> {
+        let mut losses = LossSum::default();
+        if let Some(plan) = batches.next(&mut scratch.indices) {
+            let count = scratch.indices.len();
+            let dropout = plan.dropout(self.gradients.passes.network);
+            let loss = self
+                .gradients
+                .accumulate(weights, scratch, dropout.as_ref())?;
+            let scale = self.clip_scale(&scratch.gradient);
+            if scale < 1.0 {
+                scratch.gradient.iter_mut().for_each(|g| *g *= scale);
+            }
+            losses.add(loss / count as f64, count);
+        }
+        Ok(losses)
+    }
+
+    /// What a gradient is multiplied by to bring its norm down to `clip_norm`.
+    fn clip_scale(&self, gradient: &[f32]) -> f32 {
+        let Some(largest) = self.sgd.clip_norm else {
+            return 1.0;
+        };
+        let instructions = self.gradients.passes.cpu.instructions();
+        let norm = instructions.vectorize(
+            #[inline(always)]
+            || norm(gradient),
+        );
+        if norm > largest { largest / norm } else { 1.0 }
+    }
+
+    /// Clip, weight decay, correction, anchor, momentum, step: one pass over the row, block after block.
+    fn apply(
+        &self,
+        weights: &mut [f32],
+        velocity: &mut [f32],
+        extras: Extras<'_>,
+        scratch: &Scratch,
+        (rate, fresh): (f32, bool),
+    ) {
+        let scale = self.clip_scale(&scratch.gradient);
+        let (decay, momentum) = (
+            self.sgd.weight_decay,
+            if fresh { 0.0 } else { self.sgd.momentum },
+        );
+        self.gradients.passes.cpu.instructions().vectorize(
+            #[inline(always)]
+            || {
+                let mut moves = [0.0; BLOCK];
+                for first in (0..weights.len()).step_by(BLOCK) {
+                    let range = first..weights.len().min(first + BLOCK);
+                    let (w, g) = (&mut weights[range.clone()], &mut moves[..range.len()]);
+                    let gradient = &scratch.gradient[range.clone()];
+                    for ((g, gradient), w) in g.iter_mut().zip(gradient).zip(&*w) {
+                        *g = scale * gradient + decay * w;
+                    }
+                    if let Some(correction) = extras.correction {
+                        let correction = &correction[range.clone()];
+                        g.iter_mut().zip(correction).for_each(|(g, c)| *g += c);
+                    }
+                    if let Some((anchor, mu)) = extras.anchor {
+                        let anchor = &anchor[range.clone()];
+                        for ((g, anchor), w) in g.iter_mut().zip(anchor).zip(&*w) {
+                            *g += mu * (w - anchor);
+                        }
+                    }
+                    if self.sgd.momentum != 0.0 {
+                        let velocity = &mut velocity[range.clone()];
+                        if momentum != 0.0 {
+                            for (g, v) in g.iter_mut().zip(&*velocity) {
+                                *g += momentum * v;
+                            }
+                        }
+                        velocity.copy_from_slice(g);
+                    }
+                    w.iter_mut().zip(&*g).for_each(|(w, g)| *w -= rate * g);
+                }
+            },
+        );
+    }
+}
+
+/// Floats that a step goes through at once: what it adds up stays in the first-level cache.
+const BLOCK: usize = 1024;

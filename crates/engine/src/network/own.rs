@@ -1,0 +1,84 @@
+//! Models of a user's own, written with burn, and differentiated by it.
+
+mod body;
+mod initial;
+mod parameter;
+mod parameters;
+mod row_by_row;
+mod tape;
+
+pub use initial::Initial;
+pub use parameter::Parameter;
+pub use parameters::Parameters;
+pub use row_by_row::RowByRow;
+
+pub(crate) use body::{Own, host};
+#[cfg(feature = "gpu")]
+pub(crate) use tape::Tape;
+
+use crate::error::EngineError;
+use burn::tensor::Tensor;
+use meshfold_data::Input;
+use std::fmt::Debug;
+
+/// A model that is no variant of [`Model`](crate::Model): what its parameters are, and what it makes of an example.
+///
+/// The parameters of all rows lie in one [`Stack`](crate::Stack), as those of other models do; batches, learning rates,
+/// momentum, clipping, corrections, the cross-entropy of its outputs, scores and mixing are the engine's. The model says
+/// no more than the way from examples to outputs, for all rows at once, and burn differentiates it. Whoever has an
+/// ordinary burn module, written for one model, takes [`RowByRow`].
+///
+/// The rows are told apart by the first dimension of every tensor, and must not meet: what a row gives is a function of
+/// its own parameters and examples, and what it gives for an example one of that example alone. Batches may be cut and
+/// rows computed one by one; on the processor they are, a row to a thread, so that neither threads nor the rest of the
+/// stack change a bit. Nothing may be drawn at random.
+///
+/// ```
+/// use meshfold_data::{Input, Shape};
+/// use meshfold_engine::burn::tensor::{Tensor, activation};
+/// use meshfold_engine::{EngineError, Initial, Network, OwnModel, Parameter, Parameters};
+/// use std::sync::Arc;
+///
+/// /// One hidden layer with the hyperbolic tangent.
+/// #[derive(Debug)]
+/// struct Hyperbolic {
+///     hidden: usize,
+/// }
+///
+/// impl OwnModel for Hyperbolic {
+///     fn parameters(&self, input: Input, classes: usize) -> Result<Vec<Parameter>, EngineError> {
+///         let inputs = input.features();
+///         Ok(vec![
+///             Parameter::new("hidden", [inputs, self.hidden], Initial::of_inputs(inputs)),
+///             Parameter::new("output", [self.hidden, classes], Initial::of_inputs(self.hidden)),
+///             Parameter::new("bias", [1, classes], Initial::Constant(0.0)),
+///         ])
+///     }
+///
+///     fn forward(&self, parameters: &Parameters<'_>, x: Tensor<3>) -> Result<Tensor<3>, EngineError> {
+///         let hidden = activation::tanh(x.matmul(parameters.get("hidden")?));
+///         Ok(hidden.matmul(parameters.get("output")?) + parameters.get("bias")?)
+///     }
+/// }
+///
+/// let network = Network::own(Arc::new(Hyperbolic { hidden: 20 }), Input::Numbers(Shape::flat(784)), 10)?;
+/// assert_eq!(network.layout().parameters(), 784 * 20 + 20 * 10 + 10);
+/// # Ok::<(), EngineError>(())
+/// ```
+pub trait OwnModel: Debug + Send + Sync {
+    /// The parameters of one model for examples of `input` in `classes` classes, in the order of the rows of a stack.
+    ///
+    /// # Errors
+    /// [`EngineError::OwnModel`] if the model cannot read such examples.
+    fn parameters(&self, input: Input, classes: usize) -> Result<Vec<Parameter>, EngineError>;
+
+    /// The outputs `[R, B, C]` of `R` rows for `B` examples of each, one per class before the softmax.
+    ///
+    /// `x` is `[R, B, D]`, every example as it is stored: images channel by channel, so that `x.reshape([R, B, channels,
+    /// height, width])` is one; the tokens of a window as whole numbers, which `x.int()` gives. A constant belongs on
+    /// `x.device()`.
+    ///
+    /// # Errors
+    /// [`EngineError::OwnModel`] if a parameter is asked for that [`OwnModel::parameters`] does not name.
+    fn forward(&self, parameters: &Parameters<'_>, x: Tensor<3>) -> Result<Tensor<3>, EngineError>;
+}

@@ -1,0 +1,182 @@
+//! Loss and gradient by loops in double precision, example by example and layer by layer.
+
+mod convolution;
+mod cost;
+mod covered;
+mod dense;
+mod embedding;
+mod group_norm;
+mod lstm;
+mod max_pool;
+mod mean_pool;
+
+use super::channels::as_read;
+use crate::network::Network;
+use crate::network::dropout::Dropout;
+use crate::network::layer::{Layer, Node, Source};
+
+/// Mean loss and its gradient `[P_pad]` for one model `row` `[P_pad]` on examples `x` `[B, D]` with `targets` `[B, T]`.
+///
+/// Loops in f64; the padding of the gradient is zero. The mean is over all judged positions of all examples.
+pub fn plain(network: &Network, row: &[f64], x: &[f64], targets: &[u16]) -> (f64, Vec<f64>) {
+    plain_with_dropout(network, row, (x, targets), None)
+}
+
+/// As [`plain`] for a training step that leaves out what `dropout` says.
+pub fn plain_with_dropout(
+    network: &Network,
+    row: &[f64],
+    (x, targets): (&[f64], &[u16]),
+    dropout: Option<&Dropout>,
+) -> (f64, Vec<f64>) {
+    let mut gradient = vec![0.0; row.len()];
+    let mut loss = 0.0;
+    let scale = 1.0 / targets.len() as f64;
+    let x = as_read(network, x);
+    let examples = x.chunks_exact(network.inputs());
+    for (example, (x, targets)) in examples
+        .zip(targets.chunks_exact(network.positions()))
+        .enumerate()
+    {
+        let pass = Pass {
+            nodes: network.nodes(),
+            row,
+            x,
+            dropout,
+            example,
+        };
+        let outputs = pass.forward();
+        let last = outputs.last().map_or(x, Vec::as_slice);
+        let (cost, mut slopes) = cost::judge(network.loss(), last, targets);
+        loss += cost * scale;
+        slopes.iter_mut().for_each(|slope| *slope *= scale);
+        pass.backward(&outputs, slopes, &mut gradient);
+    }
+    (loss, gradient)
+}
+
+/// One example on its way through the layers of one model.
+struct Pass<'a> {
+    nodes: &'a [Node],
+    row: &'a [f64],
+    x: &'a [f64],
+    dropout: Option<&'a Dropout>,
+    /// Place of the example in its batch.
+    example: usize,
+}
+
+impl Pass<'_> {
+    /// What every node gives, after its ReLU and after leaving out.
+    fn forward(&self) -> Vec<Vec<f64>> {
+        let mut outputs: Vec<Vec<f64>> = Vec::new();
+        for node in self.nodes {
+            let mut output = self.apply(node, &outputs);
+            for (unit, value) in output.iter_mut().enumerate() {
+                if node.relu {
+                    *value = value.max(0.0);
+                }
+                *value *= self.factor(node, unit);
+            }
+            outputs.push(output);
+        }
+        outputs
+    }
+
+    /// What the layer of `node` makes of what the node reads.
+    fn apply(&self, node: &Node, outputs: &[Vec<f64>]) -> Vec<f64> {
+        let x = self.read(node.source, outputs);
+        match &node.layer {
+            Layer::Dense(layer) => dense::forward(layer, self.row, x),
+            Layer::Convolution(layer) => convolution::forward(layer, self.row, x),
+            Layer::GroupNorm(layer) => group_norm::forward(layer, self.row, x),
+            Layer::MaxPool(layer) => max_pool::forward(layer, x),
+            Layer::MeanPool(grid) => mean_pool::forward(grid, x),
+            Layer::Add(other) => {
+                let pairs = x.iter().zip(self.read(*other, outputs));
+                pairs.map(|(one, other)| one + other).collect()
+            }
+            Layer::Embedding(layer) => embedding::forward(layer, self.row, x),
+            Layer::Lstm(layer) => lstm::forward(layer, self.row, x),
+            Layer::Last(grid) => x[x.len() - grid.channels..].to_vec(),
+        }
+    }
+
+    /// Adds to `gradient` what `slopes`, those of the loss by what the last node gives, mean for the parameters.
+    fn backward(&self, outputs: &[Vec<f64>], slopes: Vec<f64>, gradient: &mut [f64]) {
+        let mut by_output: Vec<Vec<f64>> = outputs.iter().map(|y| vec![0.0; y.len()]).collect();
+        if let Some(last) = by_output.last_mut() {
+            *last = slopes;
+        }
+        for (index, node) in self.nodes.iter().enumerate().rev() {
+            let mut slopes = std::mem::take(&mut by_output[index]);
+            for (unit, (slope, value)) in slopes.iter_mut().zip(&outputs[index]).enumerate() {
+                // The slope of ReLU at zero is taken as zero.
+                if node.relu && *value <= 0.0 {
+                    *slope = 0.0;
+                }
+                *slope *= self.factor(node, unit);
+            }
+            if let Layer::Add(Source::Node(other)) = node.layer {
+                accumulate(&mut by_output[other], &slopes);
+            }
+            let x = self.read(node.source, outputs);
+            let by_input = self.apply_backward(node, x, &slopes, gradient);
+            if let Source::Node(source) = node.source {
+                accumulate(&mut by_output[source], &by_input);
+            }
+        }
+    }
+
+    /// The slopes of the loss by what `node` reads, `x`, given those by what its layer makes of it, `slopes`; adds
+    /// those by its parameters to `gradient`.
+    fn apply_backward(
+        &self,
+        node: &Node,
+        x: &[f64],
+        slopes: &[f64],
+        gradient: &mut [f64],
+    ) -> Vec<f64> {
+        match &node.layer {
+            Layer::Dense(layer) => dense::backward(layer, self.row, (x, slopes), gradient),
+            Layer::Convolution(layer) => {
+                convolution::backward(layer, self.row, (x, slopes), gradient)
+            }
+            Layer::GroupNorm(layer) => group_norm::backward(layer, self.row, (x, slopes), gradient),
+            Layer::MaxPool(layer) => max_pool::backward(layer, x, slopes),
+            Layer::MeanPool(grid) => mean_pool::backward(grid, slopes),
+            Layer::Add(_) => slopes.to_vec(),
+            Layer::Embedding(layer) => embedding::backward(layer, (x, slopes), gradient),
+            Layer::Lstm(layer) => lstm::backward(layer, self.row, (x, slopes), gradient),
+            Layer::Last(grid) => {
+                let mut by_input = vec![0.0; x.len()];
+                by_input[x.len() - grid.channels..].copy_from_slice(slopes);
+                by_input
+            }
+        }
+    }
+
+    fn read<'a>(&'a self, source: Source, outputs: &'a [Vec<f64>]) -> &'a [f64] {
+        match source {
+            Source::Example => self.x,
+            Source::Node(node) => &outputs[node],
+        }
+    }
+
+    /// What output `unit` of `node` is multiplied by in training.
+    fn factor(&self, node: &Node, unit: usize) -> f64 {
+        match (self.dropout, node.dropout) {
+            (Some(dropout), Some(layer)) => {
+                let element = self.example * node.output.size() + unit;
+                f64::from(dropout.factor(layer, element as u32))
+            }
+            _ => 1.0,
+        }
+    }
+}
+
+/// `to += terms`.
+fn accumulate(to: &mut [f64], terms: &[f64]) {
+    for (to, term) in to.iter_mut().zip(terms) {
+        *to += term;
+    }
+}

@@ -1,0 +1,36 @@
+//! The trainer of GPUs: stacked. All rows step together, as batched products over the arena `[R, P_pad]`.
+//!
+//! Every kernel has a file of its own with the plain loop that it must agree with. A kernel takes the whole arena and
+//! the offset of the block it works on, so that no view need be aligned. Each of its outputs is one chain of
+//! multiplications and additions in ascending order of the summed index, or of as many chains as the shape alone says,
+//! added in order: the bits depend neither on how rows are cut into blocks nor on what else the stack holds. There are no
+//! atomics, no cube waits for another, and no kernel is chosen by timing. Models of a
+//! user's own go through burn's kernels, which are chosen by the shape of what they work on: how rows are cut into blocks
+//! may change their rounding.
+
+pub(crate) mod batches;
+pub(crate) mod coalescing;
+pub(crate) mod device;
+pub(crate) mod gradients;
+pub(crate) mod layers;
+pub(crate) mod losses;
+pub(crate) mod passes;
+pub(crate) mod requests;
+pub(crate) mod stack_ops;
+mod trainer;
+
+pub use device::failing::is_told_by_runs;
+pub(crate) use device::gpu::Gpu;
+pub(crate) use device::memory::{Memory, copy, read};
+pub use device::trace::{Launched, Trace};
+pub(crate) use stack_ops::average::mean;
+pub(crate) use stack_ops::distances::squared_distances;
+pub(crate) use stack_ops::finite::finite_rows;
+pub(crate) use stack_ops::heavy_ball::heavy_ball;
+pub(crate) use stack_ops::mix::{GpuMixing, mix};
+pub(crate) use stack_ops::norms::squared_norms;
+pub(crate) use stack_ops::quantize::quantize;
+pub(crate) use stack_ops::rows::{gather_rows, scatter_rows};
+pub(crate) use stack_ops::scaled::{add_scaled, scale_rows};
+pub(crate) use stack_ops::stack_rows::StackRows;
+pub(crate) use trainer::{Stacked, bytes};

@@ -1,0 +1,90 @@
+//! The batches of local steps, drawn on the host as for the processor.
+
+use super::sheet::Sheet;
+use crate::network::Network;
+use crate::training::batches::{Batches, Pass};
+use crate::training::learner::Context;
+use crate::training::work::{Amount, LocalWork, RowWork};
+
+/// Most indices of a sheet, unless a single step has more.
+pub(crate) const SHEET: usize = 1 << 22;
+
+/// Draws the batches of one call.
+pub(crate) struct Draws<'a> {
+    network: &'a Network,
+    rows: Vec<Option<Batches<'a>>>,
+    /// Steps that are left to the row with most of them.
+    left: usize,
+    /// Examples of the largest batch.
+    width: usize,
+    /// Steps per sheet.
+    steps: usize,
+}
+
+impl<'a> Draws<'a> {
+    /// Prepares to draw what `work` asks for; `tasks` are its rows, or what takes their place. A sheet has up
+    /// to `sheet` indices, or a single step.
+    pub(crate) fn new(
+        context: Context<'a>,
+        passes: &'a mut [Pass],
+        work: &LocalWork<'a>,
+        tasks: &[RowWork],
+        sheet: usize,
+    ) -> Self {
+        let shard = |task: &RowWork| context.partition.shard(task.client as usize).len();
+        let busy = || tasks.iter().filter(|task| task.amount != Amount::Idle);
+        let width = busy()
+            .map(|task| work.sgd.batch_on(shard(task)))
+            .max()
+            .unwrap_or(0)
+            .max(1);
+        let left = busy()
+            .map(|task| work.sgd.steps_on(task.amount, shard(task)))
+            .max()
+            .unwrap_or(0) as usize;
+        let rows: Vec<Option<Batches<'a>>> = passes
+            .iter_mut()
+            .zip(tasks)
+            .enumerate()
+            .map(|(row, (pass, task))| {
+                (task.amount != Amount::Idle).then(|| context.batches(pass, task, work, row))
+            })
+            .collect();
+        // Their losses are kept as well, of every position.
+        let entry = rows.len() * width * context.network.positions();
+        let steps = (sheet / entry.max(1)).max(1);
+        Self {
+            network: context.network,
+            rows,
+            left,
+            width,
+            steps,
+        }
+    }
+
+    /// Sheets that are left to draw.
+    pub(crate) fn sheets(&self) -> usize {
+        self.left.div_ceil(self.steps)
+    }
+
+    /// Draws the next steps, or says that all rows are finished.
+    pub(crate) fn next(&mut self) -> Option<Sheet> {
+        let steps = self.left.min(self.steps);
+        if steps == 0 {
+            return None;
+        }
+        self.left -= steps;
+        let mut sheet = Sheet::idle(steps, self.rows.len(), self.width);
+        let mut batch = Vec::new();
+        for (row, batches) in self.rows.iter_mut().enumerate() {
+            let Some(batches) = batches else { continue };
+            for step in 0..steps {
+                let Some(plan) = batches.next(&mut batch) else {
+                    break;
+                };
+                sheet.put((step, row), &batch, plan.rate, plan.dropout(self.network));
+            }
+        }
+        Some(sheet)
+    }
+}

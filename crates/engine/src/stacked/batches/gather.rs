@@ -1,0 +1,313 @@
+//! Reading a batch: bytes to numbers, numbers, or tokens, in the order that the network reads them in.
+
+use super::examples::{DeviceExamples, Held, Order};
+use super::labels::half;
+use super::part::{Part, Slot, has, place_of};
+use crate::stacked::device::launch::{line, vector_size};
+use crate::stacked::device::trace::moves;
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// How features lie, in kernels.
+#[derive(CubeType, CubeLaunch, Clone, Copy)]
+struct OrderAt {
+    /// Features, or words of them, from one example to the next.
+    stride: usize,
+    /// Vectors of an example in the batch.
+    columns: usize,
+    channels: usize,
+    /// Features of a channel.
+    plane: usize,
+}
+
+/// Where feature `at` of an example lies among those that are stored with their channels outermost.
+#[cube]
+fn source_of(order: &OrderAt, at: usize, #[comptime] channels_last: bool) -> usize {
+    let mut source = at;
+    if comptime!(channels_last) {
+        source = at % order.channels * order.plane + at / order.channels;
+    }
+    source
+}
+
+/// Each unit turns one vector of bytes of one example into numbers, `byte · multiply + add`.
+#[cube(launch)]
+fn bytes_kernel<N: Size>(
+    words: &[u32],
+    scales: &[f32],
+    indices: &[u32],
+    counts: &[u32],
+    batch: &mut [Vector<f32, N>],
+    slot: Slot,
+    order: OrderAt,
+    #[comptime] channels_last: bool,
+    #[comptime] by_channel: bool,
+) {
+    let example = ABSOLUTE_POS / order.columns;
+    if !has(&slot, counts, example) {
+        terminate!();
+    }
+    let place = place_of(&slot, example / slot.examples, example % slot.examples);
+    let first = indices[place] as usize * order.stride;
+    let mut values = Vector::<f32, N>::new(0.0f32);
+    #[unroll]
+    for n in 0..N::value() {
+        let at = ABSOLUTE_POS % order.columns * N::value() + n;
+        let source = source_of(&order, at, channels_last);
+        let byte = (words[first + source / 4] >> (8 * (source % 4) as u32)) & 255u32;
+        let mut scale = 0usize;
+        if comptime!(by_channel) {
+            scale = 2 * (source / order.plane);
+        }
+        values.insert(n, f32::cast_from(byte) * scales[scale] + scales[scale + 1]);
+    }
+    batch[ABSOLUTE_POS] = values;
+}
+
+/// Each unit copies one vector of numbers of one example.
+#[cube(launch)]
+fn numbers_kernel<N: Size>(
+    numbers: &[f32],
+    indices: &[u32],
+    counts: &[u32],
+    batch: &mut [Vector<f32, N>],
+    slot: Slot,
+    order: OrderAt,
+    #[comptime] channels_last: bool,
+) {
+    let example = ABSOLUTE_POS / order.columns;
+    if !has(&slot, counts, example) {
+        terminate!();
+    }
+    let place = place_of(&slot, example / slot.examples, example % slot.examples);
+    let first = indices[place] as usize * order.stride;
+    let mut values = Vector::<f32, N>::new(0.0f32);
+    #[unroll]
+    for n in 0..N::value() {
+        let at = ABSOLUTE_POS % order.columns * N::value() + n;
+        values.insert(n, numbers[first + source_of(&order, at, channels_last)]);
+    }
+    batch[ABSOLUTE_POS] = values;
+}
+
+/// Each unit copies one token of one window.
+#[cube(launch)]
+fn tokens_kernel(
+    text: &[u32],
+    starts: &[u32],
+    indices: &[u32],
+    counts: &[u32],
+    batch: &mut [u32],
+    slot: Slot,
+    positions: usize,
+) {
+    let example = ABSOLUTE_POS / positions;
+    if !has(&slot, counts, example) {
+        terminate!();
+    }
+    let place = place_of(&slot, example / slot.examples, example % slot.examples);
+    let start = starts[indices[place] as usize] as usize;
+    batch[ABSOLUTE_POS] = half(text, start + ABSOLUTE_POS % positions);
+}
+
+/// Writes `batch` `[rows, examples, D]`.
+pub(crate) fn gather(
+    examples: &DeviceExamples,
+    (indices, counts): (&CubeTensor, &CubeTensor),
+    batch: &CubeTensor,
+    part: &Part,
+) {
+    let (order, client) = (&examples.order, &batch.client);
+    let n = match examples.held {
+        Held::Tokens { .. } => 1,
+        _ => vector_size(order.width),
+    };
+    let (count, dim) = line(client, part.rows * part.examples * (order.width / n));
+    let numbers = part.places() * order.width;
+    let read = match &examples.held {
+        Held::Bytes { .. } => numbers.div_ceil(4),
+        Held::Numbers(_) => numbers,
+        Held::Tokens { .. } => numbers.div_ceil(2),
+    };
+    moves(read, numbers);
+    let (indices, counts, batch) = (
+        indices.clone().into_buffer_arg(),
+        counts.clone().into_buffer_arg(),
+        batch.clone().into_buffer_arg(),
+    );
+    match &examples.held {
+        Held::Bytes {
+            words,
+            words_per_example,
+            scales,
+            by_channel,
+        } => bytes_kernel::launch(
+            client,
+            count,
+            dim,
+            n,
+            words.clone().into_buffer_arg(),
+            scales.clone().into_buffer_arg(),
+            indices,
+            counts,
+            batch,
+            part.argument(),
+            argument(order, *words_per_example, n),
+            order.channels_last,
+            *by_channel,
+        ),
+        Held::Numbers(numbers) => numbers_kernel::launch(
+            client,
+            count,
+            dim,
+            n,
+            numbers.clone().into_buffer_arg(),
+            indices,
+            counts,
+            batch,
+            part.argument(),
+            argument(order, order.width, n),
+            order.channels_last,
+        ),
+        Held::Tokens { text, starts } => tokens_kernel::launch(
+            client,
+            count,
+            dim,
+            text.clone().into_buffer_arg(),
+            starts.clone().into_buffer_arg(),
+            indices,
+            counts,
+            batch,
+            part.argument(),
+            order.width,
+        ),
+    }
+}
+
+/// The argument of a launch over vectors of `vector` numbers; examples are `stride` apart.
+fn argument(order: &Order, stride: usize, vector: usize) -> OrderAtLaunch {
+    OrderAtLaunch::new(
+        stride,
+        order.width / vector,
+        order.channels,
+        order.width / order.channels,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::Network;
+    use crate::network::model::{CharLstm, Model};
+    use crate::stacked::device::memory::download;
+    use crate::stacked::device::test_device::{Batch, expect_close, gpu, numbers};
+    use meshfold_data::{Examples, Input, Scale, Shape};
+    use std::sync::Arc;
+
+    /// Holds the batch that `network` reads of `examples` against what the host reads, in the network's order.
+    fn compare(examples: &Examples, network: &Network) {
+        let Some(gpu) = gpu() else { return };
+        let (width, batch) = (examples.width(), Batch::uneven(5, 0));
+        let indices: Vec<u32> = (0..batch.rows() * 5)
+            .map(|at| (at * 3 % examples.len()) as u32)
+            .collect();
+        let channels = match examples.input() {
+            Input::Numbers(shape) if network.reads_channels_last() => shape.channels,
+            _ => 1,
+        };
+        let mut oracle = vec![0.0; indices.len() * width];
+        for (row, count) in batch.counts.iter().enumerate() {
+            for place in (0..*count as usize).map(|example| row * 5 + example) {
+                let example = examples.row(indices[place] as usize);
+                for (at, value) in example.iter().enumerate() {
+                    let (channel, plane) = (at / (width / channels), at % (width / channels));
+                    oracle[place * width + plane * channels + channel] = *value;
+                }
+            }
+        }
+        let memory = gpu.memory();
+        let [indices, counts] = [&indices, &batch.counts].map(|words| memory.upload_words(words));
+        let examples = DeviceExamples::upload(&gpu, examples, network).unwrap();
+        let out = match examples.held {
+            Held::Tokens { .. } => memory.upload_words(&vec![0; oracle.len()]),
+            _ => memory.upload_floats(&vec![0.0; oracle.len()]),
+        };
+        gather(&examples, (&indices, &counts), &out, &batch.part());
+        match examples.held {
+            Held::Tokens { .. } => {
+                let words: Vec<u32> = oracle.iter().map(|token| *token as u32).collect();
+                assert_eq!(download::<u32>(out), words);
+            }
+            // The product and the sum may be one operation on the device.
+            _ => expect_close(&download::<f32>(out), &oracle, 1e-6),
+        }
+    }
+
+    fn shape(channels: usize, height: usize, width: usize) -> Shape {
+        Shape {
+            channels,
+            height,
+            width,
+        }
+    }
+
+    #[test]
+    fn bytes_become_the_floats_of_the_host() {
+        let scale = Scale::standardising(0.13, 0.31);
+        for shape in [
+            shape(1, 1, 1),
+            shape(1, 2, 3),
+            shape(1, 1, 7),
+            shape(1, 28, 28),
+        ] {
+            let width = shape.features();
+            let bytes: Vec<u8> = (0..11 * width).map(|at| (at * 37 % 256) as u8).collect();
+            let examples = Examples::new(bytes, vec![0; 11], shape, 2, scale).unwrap();
+            compare(
+                &examples,
+                &Network::of_features(&Model::Logistic, width, 2).unwrap(),
+            );
+        }
+    }
+
+    #[test]
+    fn channels_have_their_own_scales_and_go_innermost_for_convolutions() {
+        let scales = [0.1, 0.2, 0.3].map(|mean| Scale::standardising(mean, 0.3 - 0.1 * mean));
+        for shape in [shape(3, 5, 6), shape(3, 4, 7)] {
+            let width = shape.features();
+            let bytes: Vec<u8> = (0..11 * width).map(|at| (at * 37 % 256) as u8).collect();
+            let labels = vec![0; 11];
+            let examples =
+                Examples::scaled_by_channel(bytes, labels, shape, 2, scales.to_vec()).unwrap();
+            for model in [Model::Logistic, Model::CnnCifar] {
+                let network = Network::new(&model, Input::Numbers(shape), 2).unwrap();
+                assert_eq!(network.reads_channels_last(), model == Model::CnnCifar);
+                compare(&examples, &network);
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_and_tokens_are_those_of_the_host() {
+        let shape = shape(2, 4, 9);
+        let values = numbers(11 * 72, 4);
+        let examples = Examples::numbers(values, vec![0; 11], shape, 2).unwrap();
+        for model in [Model::Logistic, Model::CnnCifar] {
+            compare(
+                &examples,
+                &Network::new(&model, Input::Numbers(shape), 2).unwrap(),
+            );
+        }
+        let text = (0..101u16).map(|at| at * 37 % 300).collect();
+        let starts = vec![0, 93, 5, 40, 41];
+        let examples = Examples::windows(Arc::new(text), starts, 7, 300).unwrap();
+        let model = Model::CharLstm(CharLstm {
+            hidden: 1,
+            ..CharLstm::default()
+        });
+        compare(
+            &examples,
+            &Network::new(&model, examples.input(), 300).unwrap(),
+        );
+    }
+}

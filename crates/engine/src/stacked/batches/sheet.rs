@@ -1,0 +1,144 @@
+//! The batches of some steps of all rows, on the host.
+
+use crate::network::dropout::Dropout;
+
+/// Batches of some steps; entry `step · R + row`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Sheet {
+    pub(crate) steps: usize,
+    pub(crate) rows: usize,
+    /// Indices per entry.
+    pub(crate) width: usize,
+    /// Examples, `[steps, R, width]`.
+    pub(crate) indices: Vec<u32>,
+    /// Examples per batch, `[steps, R]`; zero where a row has no step to do.
+    pub(crate) counts: Vec<u32>,
+    /// Rate and whether there is a step to do, `[steps, R, 2]`.
+    pub(crate) scalars: Vec<f32>,
+    /// Keys of what a step leaves out, `[steps, R, 2]`, and one of the steps; nothing if the network leaves out none.
+    pub(crate) left_out: Option<(Vec<u32>, Dropout)>,
+}
+
+impl Sheet {
+    /// No row has anything to do.
+    pub(crate) fn idle(steps: usize, rows: usize, width: usize) -> Self {
+        Self {
+            steps,
+            rows,
+            width,
+            indices: vec![0; steps * rows * width],
+            counts: vec![0; steps * rows],
+            scalars: vec![0.0; 2 * steps * rows],
+            left_out: None,
+        }
+    }
+
+    /// One step in which every row sees the whole of its shard, leaving out nothing.
+    pub(crate) fn of_shards(shards: &[&[u32]]) -> Self {
+        let longest = shards.iter().map(|shard| shard.len()).max().unwrap_or(0);
+        let mut sheet = Self::idle(1, shards.len(), longest.max(1));
+        for (row, shard) in shards.iter().enumerate() {
+            sheet.put((0, row), shard, 0.0, None);
+        }
+        sheet
+    }
+
+    /// Has the row `at` (step, row) see `batch` in the step, at the learning rate `rate`.
+    pub(crate) fn put(
+        &mut self,
+        (step, row): (usize, usize),
+        batch: &[u32],
+        rate: f32,
+        dropout: Option<Dropout>,
+    ) {
+        let entry = step * self.rows + row;
+        self.indices[entry * self.width..][..batch.len()].copy_from_slice(batch);
+        self.counts[entry] = batch.len() as u32;
+        self.scalars[2 * entry..][..2].copy_from_slice(&[rate, 1.0]);
+        if let Some(dropout) = dropout {
+            let entries = self.counts.len();
+            let (keys, _) = self
+                .left_out
+                .get_or_insert_with(|| (vec![0; 2 * entries], dropout));
+            keys[2 * entry..][..2].copy_from_slice(&dropout.key());
+        }
+    }
+
+    /// The rows of `sheets` one after the other in one: where a sheet has fewer steps than another, its rows have nothing to
+    /// do in the last.
+    pub(crate) fn side_by_side(sheets: &[&Self]) -> Self {
+        let most = |size: fn(&Self) -> usize| sheets.iter().map(|sheet| size(sheet)).max();
+        let rows = sheets.iter().map(|sheet| sheet.rows).sum();
+        let (steps, width) = (most(|sheet| sheet.steps), most(|sheet| sheet.width));
+        let mut all = Self::idle(steps.unwrap_or(0), rows, width.unwrap_or(1));
+        let mut first_row = 0;
+        for sheet in sheets {
+            for step in 0..sheet.steps {
+                all.take_in(sheet, step, first_row);
+            }
+            first_row += sheet.rows;
+        }
+        all
+    }
+
+    /// Copies step `step` of `sheet` to the rows from `first_row` on.
+    fn take_in(&mut self, sheet: &Self, step: usize, first_row: usize) {
+        let (from, to) = (step * sheet.rows, step * self.rows + first_row);
+        let batches = sheet.indices[from * sheet.width..].chunks_exact(sheet.width);
+        let places = self.indices[to * self.width..].chunks_exact_mut(self.width);
+        for (place, batch) in places.zip(batches).take(sheet.rows) {
+            place[..sheet.width].copy_from_slice(batch);
+        }
+        self.counts[to..][..sheet.rows].copy_from_slice(&sheet.counts[from..][..sheet.rows]);
+        let pairs = 2 * sheet.rows;
+        self.scalars[2 * to..][..pairs].copy_from_slice(&sheet.scalars[2 * from..][..pairs]);
+        if let Some((keys, dropout)) = &sheet.left_out {
+            let entries = self.counts.len();
+            let (own, _) = self
+                .left_out
+                .get_or_insert_with(|| (vec![0; 2 * entries], *dropout));
+            own[2 * to..][..pairs].copy_from_slice(&keys[2 * from..][..pairs]);
+        }
+    }
+
+    /// Examples that each row sees in `step`, zero where it has none to do.
+    pub(crate) fn counts_of(&self, step: usize) -> &[u32] {
+        &self.counts[step * self.rows..][..self.rows]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sheets_of_any_steps_and_widths_stand_side_by_side() {
+        let mut one = Sheet::idle(2, 1, 3);
+        one.put((0, 0), &[7, 8, 9], 0.5, None);
+        one.put((1, 0), &[6], 0.25, None);
+        let mut two = Sheet::idle(1, 2, 1);
+        let dropout = Dropout::new(0.5, 1, 1, 4);
+        two.put((0, 1), &[3], 2.0, Some(dropout));
+        let all = Sheet::side_by_side(&[&one, &two]);
+        assert_eq!((all.steps, all.rows, all.width), (2, 3, 3));
+        assert_eq!(
+            all.indices,
+            [7, 8, 9, 0, 0, 0, 3, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0]
+        );
+        assert_eq!(all.counts, [3, 0, 1, 1, 0, 0]);
+        assert_eq!(
+            all.scalars,
+            [0.5, 1.0, 0.0, 0.0, 2.0, 1.0, 0.25, 1.0, 0.0, 0.0, 0.0, 0.0]
+        );
+        let [first, second] = dropout.key();
+        let keys = vec![0, 0, 0, 0, first, second, 0, 0, 0, 0, 0, 0];
+        assert_eq!(all.left_out, Some((keys, dropout)));
+    }
+
+    #[test]
+    fn a_sheet_beside_nothing_stays_as_it_is() {
+        let sheet = Sheet::of_shards(&[&[4, 5], &[], &[1]]);
+        assert_eq!(sheet.counts, [2, 0, 1]);
+        assert_eq!(Sheet::side_by_side(&[&sheet]), sheet);
+    }
+}

@@ -1,0 +1,10 @@
+//! The device itself: how it is opened, its memory, its failures, its launches and their count.
+
+pub(crate) mod failing;
+pub(crate) mod gpu;
+pub(crate) mod launch;
+pub(crate) mod memory;
+#[cfg(test)]
+pub(crate) mod test_device;
+pub(crate) mod threefry;
+pub(crate) mod trace;

@@ -1,0 +1,387 @@
+//! Opening a GPU. The one door where drivers can fail.
+
+use super::failing::{self, Failures, answer, wait};
+use super::memory::Memory;
+use super::trace::{count_as, is_counted};
+use crate::device::{DeviceRequest, THREAD_STACK};
+use crate::error::EngineError;
+use crate::stack::mixing::{HostMixing, Mixing};
+use crate::stacked::coalescing::joint::Joint;
+use burn::tensor::Device;
+use burn_std::stream::StreamId;
+use burn_wgpu::graphics::AutoGraphicsApi;
+use burn_wgpu::{RuntimeOptions, WgpuDevice, WgpuSetup, try_init_device, try_init_setup, wgpu};
+use cubecl::device::WgpuDeviceKind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// Runs beyond which launches are a small share of what a GPU has to do.
+const WIDTH: usize = 32;
+
+/// An opened GPU. Cheap to clone; a GPU is opened once per process.
+#[derive(Debug, Clone)]
+pub struct Gpu {
+    device: Device,
+    memory: Memory,
+    kind: String,
+    software: bool,
+    /// The runs beside the one that this is for.
+    joint: Option<Arc<Joint>>,
+}
+
+/// A GPU that is open.
+struct Opened {
+    request: DeviceRequest,
+    gpu: Gpu,
+    /// What it takes to open it again, if that can be done.
+    setup: Option<WgpuSetup>,
+    /// The runs that go on side by side on it since it was opened again.
+    joint: Arc<Joint>,
+}
+
+/// GPUs opened so far: the runtime allows each adapter to be set up once.
+static OPENED: Mutex<Vec<Opened>> = Mutex::new(Vec::new());
+
+fn opened() -> MutexGuard<'static, Vec<Opened>> {
+    OPENED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Gpu {
+    /// Opens the adapter that `request` names: `wgpu:0` is the first real GPU, software adapters come last.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if this binary or machine lacks it.
+    pub(crate) fn open(request: DeviceRequest) -> Result<Self, EngineError> {
+        let mut opened = opened();
+        if let Some(earlier) = opened.iter().find(|earlier| earlier.request == request) {
+            return Ok(earlier.gpu.clone());
+        }
+        let fail = |reason: String| EngineError::Device {
+            device: request.to_string(),
+            reason,
+        };
+        let (gpu, setup) = guarded(|| match request {
+            DeviceRequest::Wgpu(index) => open_wgpu(index).map(|(gpu, setup)| (gpu, Some(setup))),
+            DeviceRequest::Cuda(index) => open_cuda(index).map(|gpu| (gpu, None)),
+            DeviceRequest::Cpu | DeviceRequest::Auto => Err("it is no GPU".to_owned()),
+        })
+        .map_err(fail)?;
+        opened.push(Opened {
+            request,
+            gpu: gpu.clone(),
+            setup,
+            joint: Arc::default(),
+        });
+        Ok(gpu)
+    }
+
+    /// This GPU, opened anew if it was lost. Where that cannot be done it is the lost one, which says so where results are
+    /// read. What lies on a lost GPU stays lost, and is never mixed with what lies on the new one.
+    pub(crate) fn renewed(&self) -> Self {
+        let failures = Failures::of(self.memory.device());
+        if failures.forget() {
+            // Arrays of a run that had no room leave pages behind, which this one may need.
+            let cleaned = self.attempt(|| {
+                let _ = self.memory.client().memory_cleanup();
+                Ok::<(), EngineError>(())
+            });
+            drop(cleaned);
+        }
+        if !failures.is_lost() {
+            return self.clone();
+        }
+        let mut opened = opened();
+        let same = |earlier: &&mut Opened| earlier.gpu.kind == self.kind;
+        let Some(earlier) = opened.iter_mut().find(same) else {
+            return self.clone();
+        };
+        if Failures::of(earlier.gpu.memory.device()).is_lost()
+            && let Err(because) = guarded(|| earlier.open_again())
+        {
+            failures.stay_lost(&because);
+            return self.clone();
+        }
+        Self {
+            joint: self.joint.as_ref().map(|_| earlier.joint.clone()),
+            ..earlier.gpu.clone()
+        }
+    }
+
+    /// Carries out `work`, and makes an error of it if this GPU fails meanwhile.
+    ///
+    /// # Errors
+    /// [`EngineError::DeviceLost`], [`EngineError::OutOfDeviceMemory`] or [`EngineError::Device`] if the GPU failed; those of
+    /// `work`.
+    pub(crate) fn attempt<T, E: From<EngineError>>(
+        &self,
+        work: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, E> {
+        failing::attempt(self.memory.device(), work)
+    }
+
+    /// The device that burn's tensors are made on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// What results are bit-identical on: `wgpu/<adapter>/<graphics interface>`.
+    pub fn kind(&self) -> String {
+        self.kind.clone()
+    }
+
+    /// Whether the adapter is a program that plays a GPU on the processor.
+    pub fn is_software(&self) -> bool {
+        self.software
+    }
+
+    /// Runs that are worth having side by side, at most: where launches cost little beside what there is to do, one.
+    pub(crate) fn width(&self) -> usize {
+        if self.software { 1 } else { WIDTH }
+    }
+
+    /// Calls `work` on `most` threads of their own, whose runs step together, and returns when all calls have.
+    pub(crate) fn side_by_side(&self, most: usize, work: impl Fn(Self) + Sync) {
+        if most <= 1 {
+            return (0..most).for_each(|_| work(self.clone()));
+        }
+        let joint = Arc::<Joint>::default();
+        // What one thread has written another reads: all give their work to one queue.
+        let stream = StreamId::current();
+        let counted = is_counted();
+        let on_queue = |gpu: Self| {
+            count_as(counted);
+            stream.executes(|| work(gpu));
+        };
+        thread::scope(|scope| {
+            for run in 0..most {
+                let joint = Some(joint.clone());
+                let gpu = Self {
+                    joint,
+                    ..self.clone()
+                };
+                let thread = thread::Builder::new().name(format!("meshfold-run-{run}"));
+                let thread = thread.stack_size(THREAD_STACK);
+                let on_queue = &on_queue;
+                let started = thread.spawn_scoped(scope, move || on_queue(gpu));
+                // With fewer threads there are fewer runs at a time.
+                if started.is_err() {
+                    if run == 0 {
+                        work(self.clone());
+                    }
+                    break;
+                }
+            }
+        });
+    }
+
+    /// The runs beside the one that this is for, if there are any.
+    pub(crate) fn joint(&self) -> Option<&Arc<Joint>> {
+        self.joint.as_ref()
+    }
+
+    /// Whether stacks wait with `mixing` until their rows step with those of other runs.
+    pub(crate) fn mixes_later(&self, mixing: &Mixing) -> bool {
+        let sparse = matches!(mixing.matrix().host, HostMixing::Sparse { .. });
+        self.joint.is_some() && sparse && mixing.rows() == mixing.columns()
+    }
+
+    /// Waits until all work given to the device is done.
+    ///
+    /// # Panics
+    /// Where no [`Gpu::attempt`] is made, if the device has failed.
+    pub(crate) fn wait(&self) {
+        let client = self.memory.client();
+        answer(self.memory.device(), || client.sync());
+    }
+
+    /// The device's memory.
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
+    /// Fails if an array of `rows` rows of `width` floats is more than the device lets a kernel see at once.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] with both figures.
+    pub(crate) fn expect_fit(
+        &self,
+        what: &str,
+        rows: usize,
+        width: usize,
+    ) -> Result<(), EngineError> {
+        let (needed, limit) = (rows as u64 * width as u64 * 4, self.memory.largest_buffer());
+        if needed <= limit {
+            return Ok(());
+        }
+        let mebibytes = |bytes: u64| bytes as f64 / (1 << 20) as f64;
+        Err(EngineError::Device {
+            device: self.kind(),
+            reason: format!(
+                "{what} of [{rows}, {width}] takes {:.1} MiB but this device binds at most {:.1} MiB at once; \
+                 use fewer rows, a smaller model or `--device cpu`",
+                mebibytes(needed),
+                mebibytes(limit)
+            ),
+        })
+    }
+}
+
+/// What `open` comes to. Drivers and their loaders are the one place where a third party may panic on us.
+fn guarded<T>(open: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    let opened = catch_unwind(AssertUnwindSafe(open));
+    opened.unwrap_or_else(|_| Err("its driver failed while it was opened".to_owned()))
+}
+
+fn open_wgpu(index: usize) -> Result<(Gpu, WgpuSetup), String> {
+    let wgpu_of = |device| match device {
+        cubecl::Device::Wgpu(adapter) => Some(adapter),
+        _ => None,
+    };
+    let mut adapters: Vec<WgpuDevice> = cubecl::Device::enumerate_all()
+        .into_iter()
+        .filter_map(wgpu_of)
+        .collect();
+    adapters.sort_by_key(|adapter| match adapter.kind {
+        WgpuDeviceKind::DiscreteGpu(_) => 0,
+        WgpuDeviceKind::IntegratedGpu(_) => 1,
+        WgpuDeviceKind::VirtualGpu(_) => 2,
+        WgpuDeviceKind::Cpu => 4,
+        _ => 3,
+    });
+    let Some(adapter) = adapters.get(index) else {
+        return Err(match adapters.len() {
+            0 => "wgpu finds no adapter; install a Vulkan driver for the GPU (or Mesa's lavapipe, which runs on the \
+                  processor) and check with `vulkaninfo`, or use `--device cpu`"
+                .to_owned(),
+            1 => "there is one adapter, wgpu:0".to_owned(),
+            count => format!("there are {count} adapters, wgpu:0 to wgpu:{}", count - 1),
+        });
+    };
+    if adapter.kind == WgpuDeviceKind::Cpu && cfg!(feature = "vulkan") {
+        return Err("the adapter is a software one, and this binary compiles kernels to SPIR-V, which crashes it; \
+                    build with `--features gpu` alone to use it"
+            .to_owned());
+    }
+    let options = RuntimeOptions::try_default().map_err(|error| error.to_string())?;
+    let setup: WgpuSetup =
+        try_init_setup::<AutoGraphicsApi>(adapter, options).map_err(|error| error.to_string())?;
+    Ok((gpu_of(adapter, &setup), setup))
+}
+
+/// The GPU that the runtime knows as `adapter`.
+fn gpu_of(adapter: &WgpuDevice, setup: &WgpuSetup) -> Gpu {
+    let info = setup.adapter.get_info();
+    let kind = format!("wgpu/{}/{:?}", info.name, info.backend).to_lowercase();
+    let device = cubecl::Device::Wgpu(adapter.clone());
+    Failures::keep(device.clone(), kind.clone()).watch(&setup.device);
+    Gpu {
+        device: Device::from(adapter.clone()),
+        memory: Memory::new(device),
+        kind,
+        software: info.device_type == wgpu::DeviceType::Cpu,
+        joint: None,
+    }
+}
+
+impl Opened {
+    /// Opens the lost GPU again. The lost one is kept: what lies on it may still be held by runs that are about to end.
+    ///
+    /// # Errors
+    /// Why it cannot be done.
+    fn open_again(&mut self) -> Result<(), String> {
+        let setup = match &self.setup {
+            Some(_) if cfg!(feature = "vulkan") => {
+                return Err("this binary compiles kernels to SPIR-V, which the device must be set up for when the \
+                            program starts"
+                    .to_owned());
+            }
+            Some(setup) => setup,
+            None => return Err("its driver gives up the whole program".to_owned()),
+        };
+        let required_features = setup.device.features() - wgpu::Features::all_experimental_mask();
+        let asked = setup.adapter.request_device(&wgpu::DeviceDescriptor {
+            required_features,
+            required_limits: setup.device.limits(),
+            memory_hints: wgpu::MemoryHints::MemoryUsage,
+            ..Default::default()
+        });
+        let (device, queue) = wait(asked, || false)
+            .ok_or("its driver does not answer")?
+            .map_err(|error| error.to_string())?;
+        let setup = WgpuSetup {
+            device,
+            queue,
+            ..setup.clone()
+        };
+        let options = RuntimeOptions::try_default().map_err(|error| error.to_string())?;
+        let adapter = try_init_device(setup.clone(), options).map_err(|error| error.to_string())?;
+        let gpu = gpu_of(&adapter, &setup);
+        let [before, now] = [&self.gpu, &gpu].map(|gpu| gpu.memory.client());
+        if before.properties() != now.properties() {
+            return Err("it would have other properties, and other results".to_owned());
+        }
+        self.gpu = gpu;
+        self.setup = Some(setup);
+        self.joint = Arc::default();
+        Ok(())
+    }
+}
+
+#[cfg(feature = "cuda")]
+fn open_cuda(index: usize) -> Result<Gpu, String> {
+    let device = cubecl::device::CudaDevice::new(index);
+    let memory = Memory::new(cubecl::Device::Cuda(device.clone()));
+    let kind = format!("cuda/{}", memory.device_name()).to_lowercase();
+    Failures::keep(memory.device().clone(), kind.clone());
+    Ok(Gpu {
+        device: Device::from(device),
+        memory,
+        kind,
+        software: false,
+        joint: None,
+    })
+}
+
+#[cfg(not(feature = "cuda"))]
+fn open_cuda(_: usize) -> Result<Gpu, String> {
+    Err(
+        "this binary was built without CUDA; build it with `--features cuda`, or use `wgpu`"
+            .to_owned(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacked::device::test_device::gpu;
+
+    #[test]
+    fn an_adapter_that_is_not_there_is_an_error_that_says_what_is() {
+        let error = Gpu::open(DeviceRequest::Wgpu(1_000))
+            .unwrap_err()
+            .to_string();
+        assert!(error.starts_with("device wgpu:1000: "), "{error}");
+        assert!(error.contains("adapter"), "{error}");
+    }
+
+    #[cfg(not(feature = "cuda"))]
+    #[test]
+    fn a_binary_without_cuda_says_so() {
+        let error = Gpu::open(DeviceRequest::Cuda(0)).unwrap_err().to_string();
+        assert!(error.contains("--features cuda"), "{error}");
+    }
+
+    #[test]
+    fn what_does_not_fit_one_binding_is_refused_with_its_size() {
+        let Some(gpu) = gpu() else { return };
+        assert!(gpu.kind().starts_with("wgpu/"));
+        let rows = gpu.memory().largest_buffer() as usize / 4 / 1024;
+        assert_eq!(gpu.expect_fit("a stack", rows, 1024), Ok(()));
+        let error = gpu
+            .expect_fit("a stack", rows + 1, 1024)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("MiB"), "{error}");
+    }
+}

@@ -1,0 +1,46 @@
+//! How many units a kernel runs on.
+
+use cubecl::prelude::*;
+
+/// Units of a cube.
+pub(crate) const CUBE: u32 = 64;
+
+/// Cubes for at least `units` units in one line; a kernel ignores those beyond.
+pub(crate) fn line(client: &Client, units: usize) -> (CubeCount, CubeDim) {
+    let dim = CubeDim::new_1d(CUBE);
+    (
+        cubecl::calculate_cube_count_elemwise(client, units, dim),
+        dim,
+    )
+}
+
+/// At least `cubes` cubes of `units` units, whose units wait for each other; a kernel ignores the cubes beyond.
+pub(crate) fn cubes(client: &Client, cubes: usize, units: u32) -> (CubeCount, CubeDim) {
+    let dim = CubeDim::new_1d(units);
+    let count = cubecl::calculate_cube_count_elemwise(client, cubes * units as usize, dim);
+    (count, dim)
+}
+
+/// Units of a cube that has one for each of `columns`, or as many as the device allows.
+pub(crate) fn units(client: &Client, columns: usize) -> u32 {
+    let most = client.properties().hardware.max_units_per_cube.min(256);
+    u32::try_from(columns).unwrap_or(most).clamp(1, most)
+}
+
+/// Most arrays of runs side by side that one launch takes.
+const ARRAYS: usize = 16;
+
+/// Arrays that one launch can have beside `others` and its numbers.
+pub(crate) fn arrays(client: &Client, others: usize) -> usize {
+    let most = client.properties().hardware.max_bindings as usize;
+    most.saturating_sub(others + 1).clamp(1, ARRAYS)
+}
+
+/// Floats that a unit may move at once in rows of `columns` floats.
+pub(crate) fn vector_size(columns: usize) -> usize {
+    match columns % 4 {
+        0 => 4,
+        2 => 2,
+        _ => 1,
+    }
+}

@@ -1,0 +1,186 @@
+//! Buffers on the device.
+
+use super::failing::answer;
+use burn::tensor::{DType, Shape, Tensor};
+use burn_cubecl::{CubeBackend, CubeDevice, tensor::CubeTensor};
+use cubecl::client::Client;
+use cubecl::prelude::CubeElement;
+
+/// Where buffers are made.
+#[derive(Debug, Clone)]
+pub(crate) struct Memory {
+    device: CubeDevice,
+}
+
+impl Memory {
+    pub(crate) fn new(device: CubeDevice) -> Self {
+        Self { device }
+    }
+
+    /// The memory that `tensor` lies in.
+    pub(crate) fn of(tensor: &CubeTensor) -> Self {
+        Self::new(tensor.device.clone())
+    }
+
+    /// Most bytes that a kernel can see of one buffer.
+    pub(crate) fn largest_buffer(&self) -> u64 {
+        self.client().properties().memory.max_page_size
+    }
+
+    /// The device whose memory it is.
+    pub(crate) fn device(&self) -> &CubeDevice {
+        &self.device
+    }
+
+    #[cfg(feature = "cuda")]
+    pub(crate) fn device_name(&self) -> String {
+        self.client().properties().identity.name.clone()
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        self.device.client()
+    }
+
+    fn wrap(
+        &self,
+        client: Client,
+        handle: cubecl::server::Handle,
+        shape: &[usize],
+        dtype: DType,
+    ) -> CubeTensor {
+        CubeTensor::new_contiguous(
+            client,
+            self.device.clone(),
+            Shape::from(shape.to_vec()),
+            handle,
+            dtype,
+        )
+    }
+
+    /// Floats that nothing has been written to.
+    pub(crate) fn floats(&self, shape: &[usize]) -> CubeTensor {
+        let client = self.client();
+        let handle = client.empty(size_of::<f32>() * shape.iter().product::<usize>().max(1));
+        self.wrap(client, handle, shape, DType::F32)
+    }
+
+    /// Words that nothing has been written to.
+    pub(crate) fn words(&self, shape: &[usize]) -> CubeTensor {
+        let client = self.client();
+        let handle = client.empty(size_of::<u32>() * shape.iter().product::<usize>().max(1));
+        self.wrap(client, handle, shape, DType::U32)
+    }
+
+    /// Floats that are zero.
+    pub(crate) fn zeros(&self, rows: usize, width: usize) -> CubeTensor {
+        burn_cubecl::ops::numeric::zeros(
+            self.device.clone(),
+            Shape::from(vec![rows, width]),
+            DType::F32,
+        )
+    }
+
+    /// Copies floats to the device. An empty slice becomes one zero: kernels refuse empty buffers.
+    pub(crate) fn upload_floats(&self, values: &[f32]) -> CubeTensor {
+        self.upload(if values.is_empty() { &[0.0] } else { values }, DType::F32)
+    }
+
+    /// Copies words to the device. An empty slice becomes one zero.
+    pub(crate) fn upload_words(&self, values: &[u32]) -> CubeTensor {
+        self.upload(if values.is_empty() { &[0] } else { values }, DType::U32)
+    }
+
+    /// Copies words to the device as they lie in `bytes`, little end first: a whole number of them, at least one.
+    pub(crate) fn upload_bytes(&self, bytes: &[u8]) -> CubeTensor {
+        let client = self.client();
+        let handle = client.create_from_slice(bytes);
+        self.wrap(
+            client,
+            handle,
+            &[bytes.len() / size_of::<u32>()],
+            DType::U32,
+        )
+    }
+
+    fn upload<E: CubeElement>(&self, values: &[E], dtype: DType) -> CubeTensor {
+        let client = self.client();
+        let handle = client.create_from_slice(E::as_bytes(values));
+        self.wrap(client, handle, &[values.len()], dtype)
+    }
+}
+
+/// The device's own tensor behind one of burn's.
+pub(crate) fn cube<const D: usize>(tensor: Tensor<D>) -> CubeTensor {
+    let cube = tensor
+        .try_into_primitive::<CubeBackend>()
+        .expect("a stack of a GPU is a tensor of CubeCL");
+    burn_cubecl::kernel::into_contiguous(cube)
+}
+
+/// As [`cube`], with memory that no other tensor shares, to be written to.
+pub(crate) fn cube_mut(tensor: Tensor<2>) -> CubeTensor {
+    let cube = cube(tensor);
+    if cube.can_mut() { cube } else { cube.copy() }
+}
+
+/// One of burn's tensors over the device's own.
+pub(crate) fn tensor<const D: usize>(cube: CubeTensor) -> Tensor<D> {
+    Tensor::from_primitive::<CubeBackend>(cube)
+}
+
+/// The same numbers without gaps between them.
+pub(crate) fn contiguous<const D: usize>(view: Tensor<D>) -> Tensor<D> {
+    tensor(cube(view))
+}
+
+/// Reads values back, row-major. Waits for the device.
+///
+/// # Panics
+/// Where no [`attempt`](super::failing::attempt) is made, if the device has failed.
+pub(crate) fn download<E: CubeElement>(tensor: CubeTensor) -> Vec<E> {
+    let count = tensor.meta.num_elements();
+    let (client, handle) = (&tensor.client, tensor.handle.clone());
+    let bytes = answer(&tensor.device, || client.read_async(vec![handle]));
+    E::from_bytes(&bytes[0])[..count].to_vec()
+}
+
+/// Reads a tensor back, row-major. Waits for the device.
+pub(crate) fn read(tensor: Tensor<2>) -> Vec<f32> {
+    download(cube(tensor))
+}
+
+/// A copy with memory of its own.
+pub(crate) fn copy(source: Tensor<2>) -> Tensor<2> {
+    tensor(cube(source).copy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacked::device::test_device::{gpu, stacked};
+
+    #[test]
+    fn values_come_back_as_they_went() {
+        let Some(gpu) = gpu() else { return };
+        let floats = [1.5, -2.0, f32::MAX];
+        assert_eq!(download::<f32>(gpu.memory().upload_floats(&floats)), floats);
+        assert_eq!(
+            download::<u32>(gpu.memory().upload_words(&[7, u32::MAX])),
+            [7, u32::MAX]
+        );
+        let bytes = gpu.memory().upload_bytes(&[1, 2, 0, 0, 0, 0, 0, 128]);
+        assert_eq!(download::<u32>(bytes), [513, 1 << 31]);
+    }
+
+    #[test]
+    fn a_copy_is_not_changed_with_its_source() {
+        let Some(gpu) = gpu() else { return };
+        let source = stacked(&gpu, &[1.0, 2.0], 1);
+        let shared = copy(source.clone());
+        let doubled = crate::stacked::scale_rows(source.clone(), &[2.0]);
+        assert_eq!(
+            (read(shared), read(source), read(doubled)),
+            (vec![1.0, 2.0], vec![1.0, 2.0], vec![2.0, 4.0])
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! Where kernels leave the gradient by what a node gave: `δ = (δ + δ') ⊙ [y > 0] · slope`.
+
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// What a reader of a node does with the gradient that it sends there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Deposit {
+    /// Whether another reader was there before.
+    pub(crate) add: bool,
+    /// Whether no other comes after and the node has ReLU, behind which the gradient then goes.
+    pub(crate) masked: bool,
+}
+
+/// A node's gradient and what a reader does with it.
+#[derive(Clone, Copy)]
+pub(crate) struct Below<'a> {
+    pub(crate) gradient: &'a CubeTensor,
+    /// What the node gave.
+    pub(crate) activations: &'a CubeTensor,
+    /// What was kept of a layer that leaves outputs out was multiplied by this; what was left out is zero, and so has no
+    /// gradient.
+    pub(crate) slope: f32,
+    pub(crate) how: Deposit,
+}
+
+impl Below<'_> {
+    /// Numbers that are read to leave `count` of them.
+    pub(crate) fn reads(&self, count: usize) -> usize {
+        count * (usize::from(self.how.add) + usize::from(self.how.masked))
+    }
+}
+
+#[cfg(test)]
+impl<'a> Below<'a> {
+    /// The gradient of a node that has ReLU and one reader.
+    pub(crate) fn masked(
+        gradient: &'a CubeTensor,
+        activations: &'a CubeTensor,
+        slope: f32,
+    ) -> Self {
+        let how = Deposit {
+            add: false,
+            masked: true,
+        };
+        Self {
+            gradient,
+            activations,
+            slope,
+            how,
+        }
+    }
+
+    /// The gradient of a node without ReLU that another reader has sent something.
+    pub(crate) fn added(gradient: &'a CubeTensor, activations: &'a CubeTensor) -> Self {
+        let how = Deposit {
+            add: true,
+            masked: false,
+        };
+        Self {
+            gradient,
+            activations,
+            slope: 1.0,
+            how,
+        }
+    }
+}
+
+/// Leaves `value` at `place` of the gradient.
+#[cube]
+pub(crate) fn deposit(
+    gradient: &mut [f32],
+    activations: &[f32],
+    place: usize,
+    value: f32,
+    slope: f32,
+    #[comptime] how: Deposit,
+) {
+    let mut sum = value;
+    if comptime!(how.add) {
+        sum += gradient[place];
+    }
+    if comptime!(how.masked) {
+        sum = select(activations[place] > 0.0f32, sum * slope, 0.0f32);
+    }
+    gradient[place] = sum;
+}

@@ -1,0 +1,154 @@
+//! Which nodes have the gradient of an addition for their own: what is added has the gradient of the sum, so that there is
+//! nothing to copy.
+
+use crate::network::layer::{Layer, Node, Source};
+
+/// Whether `node` reads what `source` gives.
+pub(crate) fn reads(node: &Node, source: Source) -> bool {
+    node.source == source || node.layer == Layer::Add(source)
+}
+
+/// Whether the gradient by what `source` gives lies where that by the sum of node `sum` does: if nobody has left another
+/// there, ReLU does not mask it, and the other summand, should it lie there too, is done with it before it changes.
+pub(crate) fn is_handed(nodes: &[Node], sum: usize, source: Source) -> bool {
+    let Layer::Add(added) = nodes[sum].layer else {
+        return false;
+    };
+    let first = nodes[sum].source;
+    if source != first && source != added {
+        return false;
+    }
+    let other = if source == first { added } else { first };
+    let last = sum + 1 == nodes.len();
+    if last || source == other || !may_share(nodes, sum, source) {
+        return false;
+    }
+    let Source::Node(other_index) = other else {
+        return true;
+    };
+    if !may_share(nodes, sum, other) {
+        return true;
+    }
+    match (
+        changed_at(nodes, sum, source),
+        changed_at(nodes, sum, other),
+    ) {
+        (None, _) => true,
+        (Some(at), None) => at < other_index,
+        (Some(_), Some(_)) => false,
+    }
+}
+
+/// Whether the sum is the first to send `source` a gradient, and that as it is.
+fn may_share(nodes: &[Node], sum: usize, source: Source) -> bool {
+    let Source::Node(index) = source else {
+        return false;
+    };
+    let read = |nodes: &[Node]| nodes.iter().any(|node| reads(node, source));
+    let masked = nodes[index].relu && !read(&nodes[..sum]);
+    !masked && !read(&nodes[sum + 1..])
+}
+
+/// The node on whose way back the gradient by `source` at the latest is no longer that by the sum: the last other one that
+/// reads it, or an addition itself, which may hand it on.
+fn changed_at(nodes: &[Node], sum: usize, source: Source) -> Option<usize> {
+    let other = nodes[..sum].iter().rposition(|node| reads(node, source));
+    let adds = |index: usize| matches!(nodes[index].layer, Layer::Add(_)).then_some(index);
+    match source {
+        Source::Node(index) => other.or_else(|| adds(index)),
+        Source::Example => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::Network;
+    use crate::network::layer::Grid;
+    use crate::network::model::{Model, Resnet};
+    use meshfold_data::{Input, Shape};
+
+    fn node(layer: Layer, source: Source, relu: bool) -> Node {
+        Node {
+            layer,
+            source,
+            output: Grid::flat(1),
+            relu,
+            dropout: None,
+        }
+    }
+
+    /// A layer that reads `source`.
+    fn plain(source: usize, relu: bool) -> Node {
+        node(Layer::Last(Grid::flat(1)), Source::Node(source), relu)
+    }
+
+    fn sum(first: usize, second: usize) -> Node {
+        node(Layer::Add(Source::Node(second)), Source::Node(first), true)
+    }
+
+    /// What node `sum` hands of its first and its second summand.
+    fn handed(nodes: &[Node], sum: usize) -> [bool; 2] {
+        let Layer::Add(second) = nodes[sum].layer else {
+            panic!("node {sum} is no sum")
+        };
+        [nodes[sum].source, second].map(|source| is_handed(nodes, sum, source))
+    }
+
+    #[test]
+    fn a_residual_network_copies_no_gradient() {
+        let shape = Shape {
+            channels: 3,
+            height: 16,
+            width: 16,
+        };
+        let model = Model::Resnet(Resnet {
+            depth: 18,
+            width: 8,
+            groups: 2,
+        });
+        let network = Network::new(&model, Input::Numbers(shape), 10).unwrap();
+        let nodes = network.nodes();
+        for (at, node) in nodes.iter().enumerate() {
+            let read = |index: &usize| reads(node, Source::Node(*index));
+            let handed = |index: &usize| is_handed(nodes, at, Source::Node(*index));
+            let sum = matches!(node.layer, Layer::Add(_));
+            let expected: Vec<usize> = (0..at).filter(|index| sum && read(index)).collect();
+            assert_eq!(
+                (0..at).filter(handed).collect::<Vec<usize>>(),
+                expected,
+                "node {at}"
+            );
+        }
+        let sums = nodes
+            .iter()
+            .filter(|node| matches!(node.layer, Layer::Add(_)));
+        assert_eq!(sums.count(), 8);
+    }
+
+    #[test]
+    fn a_gradient_that_others_still_need_is_copied() {
+        let first = node(Layer::Last(Grid::flat(1)), Source::Example, true);
+        // Node 1 sends its own gradient to node 0, to which that of the sum would be added while it is read.
+        let shared = [first.clone(), plain(0, false), sum(1, 0), plain(2, false)];
+        assert_eq!(handed(&shared, 2), [true, false]);
+        // ReLU masks what node 1 has.
+        let masked = [first.clone(), plain(0, true), sum(1, 0), plain(2, false)];
+        assert_eq!(handed(&masked, 2), [false, true]);
+        // Node 3 has sent something to node 0 before the sum does.
+        let later = [
+            first.clone(),
+            plain(0, false),
+            sum(1, 0),
+            plain(0, false),
+            sum(2, 3),
+            plain(4, false),
+        ];
+        assert_eq!(handed(&later, 2), [true, false]);
+        // Of the last node there is no gradient but its output.
+        assert_eq!(
+            handed(&[first, plain(0, false), sum(1, 0)], 2),
+            [false, false]
+        );
+    }
+}

@@ -1,0 +1,236 @@
+//! Where the gradient of a layer goes: into the arena of gradients, or, where it is whole and nothing else acts on it,
+//! straight into velocity and weights while it is in registers.
+
+use super::sgd::{MomentumFrom, Update, advance};
+use crate::stacked::batches::part::Part;
+use crate::stacked::device::memory::Memory;
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+use std::ops::Range;
+
+/// What a kernel does with a gradient.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum How {
+    /// Writes it.
+    Write,
+    /// Goes on from what is there.
+    Add,
+    /// Steps along it.
+    Step(MomentumFrom),
+}
+
+impl How {
+    /// Where the velocity comes from, if it steps.
+    pub(crate) fn step(self) -> Option<MomentumFrom> {
+        match self {
+            Self::Step(from) => Some(from),
+            Self::Write | Self::Add => None,
+        }
+    }
+}
+
+/// The numbers of a step that all rows share, as kernels see them.
+#[derive(CubeType, CubeLaunch, Clone, Copy)]
+pub(crate) struct StepAt {
+    pub(crate) momentum: f32,
+    pub(crate) decay: f32,
+}
+
+/// Leaves the `gradient` of the parameters at `place`, which belong to entry `entry` of the table.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn pour<N: Size>(
+    gradients: &mut [Vector<f32, N>],
+    models: &mut [Vector<f32, N>],
+    velocities: &mut [Vector<f32, N>],
+    rates: &[f32],
+    step: &StepAt,
+    entry: usize,
+    place: usize,
+    gradient: Vector<f32, N>,
+    #[comptime] how: How,
+) {
+    if comptime!(how.step().is_some()) {
+        let from = comptime!(how.step().unwrap_or(MomentumFrom::Nothing));
+        let model = models[place];
+        let along = gradient + Vector::new(step.decay) * model;
+        let rate = rates[2 * entry];
+        advance(
+            models,
+            velocities,
+            place,
+            model,
+            along,
+            rate,
+            step.momentum,
+            from,
+        );
+    } else {
+        gradients[place] = gradient;
+    }
+}
+
+/// A sink for the gradients of all layers. Arenas are `[R, width]`.
+#[derive(Debug, Clone)]
+pub(crate) struct Sink {
+    /// Unless it steps; of layers that cannot step at once, in any case.
+    pub(crate) gradients: CubeTensor,
+    pub(crate) models: CubeTensor,
+    pub(crate) velocities: CubeTensor,
+    /// Rate and whether there is a step to do, of every entry of the table.
+    pub(crate) rates: CubeTensor,
+    pub(crate) width: usize,
+    pub(crate) how: How,
+    momentum: f32,
+    decay: f32,
+}
+
+impl Sink {
+    /// Into `gradients`.
+    pub(crate) fn writing(gradients: &CubeTensor, width: usize) -> Self {
+        // What a kernel does not use is stood in for by a vector of its own: a buffer that a kernel writes to must not be
+        // bound twice.
+        let memory = Memory::of(gradients);
+        Self {
+            gradients: gradients.clone(),
+            models: memory.floats(&[4]),
+            velocities: memory.floats(&[4]),
+            rates: memory.floats(&[4]),
+            width,
+            how: How::Write,
+            momentum: 0.0,
+            decay: 0.0,
+        }
+    }
+
+    /// Into `models` and their velocities, by way of `gradients` where a layer cannot step at once.
+    pub(crate) fn stepping(
+        (momentum, decay): (f32, f32),
+        gradients: &CubeTensor,
+        (models, velocities): (&CubeTensor, Option<&CubeTensor>),
+        rates: &CubeTensor,
+        (width, momentum_from): (usize, MomentumFrom),
+    ) -> Self {
+        let nothing = || Memory::of(models).floats(&[4]);
+        Self {
+            gradients: gradients.clone(),
+            models: models.clone(),
+            velocities: velocities.cloned().unwrap_or_else(nothing),
+            rates: rates.clone(),
+            width,
+            how: How::Step(momentum_from),
+            momentum,
+            decay,
+        }
+    }
+
+    /// The same for a piece of a batch: after the first, gradients are added to what is there.
+    pub(crate) fn piece(&self, first: bool) -> Self {
+        let how = match self.how {
+            How::Write if !first => How::Add,
+            how => how,
+        };
+        assert!(first || how == How::Add, "a step needs the whole gradient");
+        Self {
+            how,
+            ..self.clone()
+        }
+    }
+
+    /// The numbers of a step.
+    pub(crate) fn step(&self) -> StepAtLaunch {
+        StepAtLaunch::new(self.momentum, self.decay)
+    }
+
+    /// Floats that are read and written for the gradients of `count` parameters.
+    pub(crate) fn moves(&self, count: usize) -> (usize, usize) {
+        match self.how {
+            How::Write => (0, count),
+            How::Add => (count, count),
+            How::Step(from) => from.moves(count),
+        }
+    }
+
+    /// Makes the step of the parameters `range` of each row whose gradient had to be written first.
+    pub(crate) fn catch_up(&self, range: Range<usize>, part: &Part) {
+        let Some(momentum_from) = self.how.step() else {
+            return;
+        };
+        let update = Update {
+            momentum: self.momentum,
+            decay: self.decay,
+            gradients: &self.gradients,
+            width: self.width,
+            scales: None,
+            correction: None,
+            anchor: None,
+            momentum_from,
+        };
+        let arenas = (&self.models, Some(&self.velocities));
+        update.launch_on(range, arenas, &self.rates, part);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacked::device::memory::{cube, download};
+    use crate::stacked::device::test_device::{
+        Batch, expect_close, gpu, layer_of, numbers, stacked,
+    };
+    use crate::stacked::layers::dense::outer::Outer;
+
+    #[test]
+    fn a_step_goes_along_the_gradient_that_would_be_written() {
+        let Some(gpu) = gpu() else { return };
+        let (batch, (layer, width)) = (Batch::uneven(3, 1), layer_of(5, 8));
+        let (memory, all) = (gpu.memory(), 1 + batch.rows());
+        let (momentum, decay) = (0.9, 0.01);
+        let rates: Vec<f32> = (0..batch.rows()).map(|row| 0.1 + row as f32).collect();
+        let table: Vec<f32> = rates.iter().flat_map(|rate| [*rate, 1.0]).collect();
+        let table = memory.upload_floats(&table);
+        let [inputs, deltas] = [(layer.inputs, 9), (layer.outputs, 10)]
+            .map(|(size, seed)| memory.upload_floats(&numbers(batch.rows() * 3 * size, seed)));
+        let counts = memory.upload_words(&batch.counts);
+        let outer = Outer {
+            layer: &layer,
+            inputs: &inputs,
+            deltas: &deltas,
+            counts: &counts,
+            skip: 0,
+        };
+        let zeros = cube(stacked(&gpu, &vec![0.0; all * width], all));
+        outer.launch(&Sink::writing(&zeros, width), &batch.part());
+        let gradients = download::<f32>(zeros);
+        let bias = layer.bias.clone().unwrap_or_default();
+        for from in [
+            MomentumFrom::Nothing,
+            MomentumFrom::Zero,
+            MomentumFrom::Velocity,
+        ] {
+            let [mut models, mut velocities] = [1, 2].map(|seed| numbers(all * width, seed));
+            let arenas = [&models, &velocities].map(|values| cube(stacked(&gpu, values, all)));
+            let nothing = memory.floats(&[4]);
+            let states = (&arenas[0], Some(&arenas[1]));
+            let sink = Sink::stepping((momentum, decay), &nothing, states, &table, (width, from));
+            outer.launch(&sink, &batch.part());
+            let busy = (0..batch.rows()).filter(|row| batch.counts[*row] > 0);
+            for (row, at) in busy.flat_map(|row| {
+                let places = layer.weight.clone().chain(bias.clone());
+                places.map(move |place| (row, (1 + row) * width + place))
+            }) {
+                let mut step = gradients[at] + decay * models[at];
+                if from == MomentumFrom::Velocity {
+                    step += momentum * velocities[at];
+                }
+                if from != MomentumFrom::Nothing {
+                    velocities[at] = step;
+                }
+                models[at] -= rates[row] * step;
+            }
+            let [found, found_velocities] = arenas.map(download::<f32>);
+            expect_close(&found, &models, 1e-6);
+            expect_close(&found_velocities, &velocities, 1e-6);
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! One file for each kind of layer and direction, with the plain loop that its kernel must agree with.
+
+pub(crate) mod add;
+pub(crate) mod convolution;
+pub(crate) mod dense;
+pub(crate) mod dropout;
+pub(crate) mod embedding;
+pub(crate) mod embedding_gradient;
+pub(crate) mod group_norm;
+pub(crate) mod group_norm_delta;
+pub(crate) mod last;
+pub(crate) mod layer;
+pub(crate) mod lstm;
+pub(crate) mod lstm_delta;
+pub(crate) mod max_pool;
+pub(crate) mod mean_pool;
+pub(crate) mod relu;
+pub(crate) mod window;

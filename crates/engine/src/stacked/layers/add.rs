@@ -1,0 +1,134 @@
+//! The sum of what two nodes give, and the way back to each.
+
+use super::relu::rectified_one;
+use crate::stacked::batches::part::{Part, Slot, has};
+use crate::stacked::device::launch::line;
+use crate::stacked::device::trace::moves;
+use crate::stacked::gradients::deposit::{Below, Deposit, deposit};
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// Each unit holds one sum.
+#[cube(launch)]
+fn add_kernel(
+    first: &[f32],
+    second: &[f32],
+    counts: &[u32],
+    outputs: &mut [f32],
+    slot: Slot,
+    size: usize,
+    #[comptime] relu: bool,
+) {
+    if !has(&slot, counts, ABSOLUTE_POS / size) {
+        terminate!();
+    }
+    outputs[ABSOLUTE_POS] = rectified_one(first[ABSOLUTE_POS] + second[ABSOLUTE_POS], relu);
+}
+
+/// Each unit passes one number on.
+#[cube(launch)]
+fn pass_kernel(
+    above: &[f32],
+    activations: &[f32],
+    counts: &[u32],
+    below: &mut [f32],
+    slot: Slot,
+    size: usize,
+    slope: f32,
+    #[comptime] how: Deposit,
+) {
+    if !has(&slot, counts, ABSOLUTE_POS / size) {
+        terminate!();
+    }
+    deposit(
+        below,
+        activations,
+        ABSOLUTE_POS,
+        above[ABSOLUTE_POS],
+        slope,
+        how,
+    );
+}
+
+/// Writes the sum of `first` and `second` to `outputs`, all `[rows, examples, size]`, followed by ReLU if `relu`.
+pub(crate) fn add(
+    (first, second): (&CubeTensor, &CubeTensor),
+    counts: &CubeTensor,
+    (outputs, size): (&CubeTensor, usize),
+    part: &Part,
+    relu: bool,
+) {
+    let (count, dim) = line(&outputs.client, part.rows * part.examples * size);
+    moves(2 * part.places() * size, part.places() * size);
+    add_kernel::launch(
+        &outputs.client,
+        count,
+        dim,
+        first.clone().into_buffer_arg(),
+        second.clone().into_buffer_arg(),
+        counts.clone().into_buffer_arg(),
+        outputs.clone().into_buffer_arg(),
+        part.argument(),
+        size,
+        relu,
+    );
+}
+
+/// Sends `above` `[rows, examples, size]` to one of the nodes that were added.
+pub(crate) fn pass(
+    (above, size): (&CubeTensor, usize),
+    counts: &CubeTensor,
+    below: &Below<'_>,
+    part: &Part,
+) {
+    let (count, dim) = line(&above.client, part.rows * part.examples * size);
+    moves(
+        part.places() * size + below.reads(part.places() * size),
+        part.places() * size,
+    );
+    pass_kernel::launch(
+        &above.client,
+        count,
+        dim,
+        above.clone().into_buffer_arg(),
+        below.activations.clone().into_buffer_arg(),
+        counts.clone().into_buffer_arg(),
+        below.gradient.clone().into_buffer_arg(),
+        part.argument(),
+        size,
+        below.slope,
+        below.how,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacked::device::memory::download;
+    use crate::stacked::device::test_device::{Batch, Sent, gpu, numbers};
+
+    #[test]
+    fn sums_and_the_way_back_are_those_of_a_plain_loop() {
+        let Some(gpu) = gpu() else { return };
+        for size in [1, 7, 64] {
+            let batch = Batch::uneven(3, 0);
+            let [first, second, above] = [1, 2, 3].map(|seed| numbers(9 * size, seed));
+            let own = |at: usize| at / size % 3 < batch.counts[at / size / 3] as usize;
+            let sum = |at: usize| match own(at) {
+                true => f32::max(first[at] + second[at], 0.0),
+                false => 0.0,
+            };
+            let oracle: Vec<f32> = (0..9 * size).map(sum).collect();
+            let memory = gpu.memory();
+            let counts = memory.upload_words(&batch.counts);
+            let found = memory.upload_floats(&vec![0.0; 9 * size]);
+            let given = [&first, &second, &above].map(|values| memory.upload_floats(values));
+            let part = batch.part();
+            add((&given[0], &given[1]), &counts, (&found, size), &part, true);
+            assert_eq!(download::<f32>(found), oracle);
+            Sent::new(9 * size).check(&gpu, &batch, &above, |below| {
+                pass((&given[2], size), &counts, below, &part);
+            });
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! A convolution of all rows: `y[p, o] = b[o] + Σ_{q in window, c} x[q, c] · w[q, c, o]`, with ReLU if asked for.
+//!
+//! Windows are read where they lie: unfolding them first would take a place's bytes once for every window over it.
+
+use crate::network::layer::{Convolution, Dense};
+use crate::stacked::batches::part::{Part, Slot, examples_of};
+use crate::stacked::device::launch::{line, vector_size};
+use crate::stacked::device::trace::moves;
+use crate::stacked::layers::layer::{self, LayerAt};
+use crate::stacked::layers::relu::rectified;
+use crate::stacked::layers::window::{self, WindowAt, place_under};
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// Positions whose sums a unit keeps in registers.
+const TILE: usize = 8;
+
+/// Each unit holds `tile` positions of examples by one vector of outputs; every output is one chain over the taps of
+/// the window and, in each, over the channels.
+#[cube(launch)]
+fn convolve_kernel<N: Size, M: Size>(
+    models: &[Vector<f32, N>],
+    inputs: &[Vector<f32, M>],
+    counts: &[u32],
+    outputs: &mut [Vector<f32, N>],
+    slot: Slot,
+    layer: LayerAt,
+    window: WindowAt,
+    input_rows: usize,
+    #[comptime] tile: usize,
+    #[comptime] relu: bool,
+    #[comptime] biased: bool,
+) {
+    let slots = slot.examples * layer.places;
+    let tiles = slots.div_ceil(tile);
+    let column = ABSOLUTE_POS % layer.columns;
+    let rest = ABSOLUTE_POS / layer.columns;
+    let row = rest / tiles;
+    let first = rest % tiles * tile;
+    if row >= slot.rows {
+        terminate!();
+    }
+    let count = examples_of(&slot, counts, row) * layer.places;
+    if first >= count {
+        terminate!();
+    }
+    let model = (slot.first_row + row) * layer.width;
+    let taps = window.size_y * window.size_x;
+    let channels = layer.inputs / taps / M::value();
+    let mut bias = Vector::new(0.0f32);
+    if comptime!(biased) {
+        bias = models[model + layer.bias + column];
+    }
+    let mut sums = Array::<Vector<f32, N>>::new(tile);
+    let mut positions = Array::<usize>::new(tile);
+    let mut examples = Array::<usize>::new(tile);
+    #[unroll]
+    for i in 0..tile {
+        // Beyond the batch the last position is computed again, and not written.
+        let at = select(first + i < count, first + i, count - 1);
+        let example = row * input_rows * slot.examples + at / layer.places;
+        sums[i] = bias;
+        positions[i] = at % layer.places;
+        examples[i] = example * window.height * window.width * channels;
+    }
+    for tap in 0..taps {
+        // Where the channels begin, and one more; zero beyond the border.
+        let mut starts = Array::<usize>::new(tile);
+        #[unroll]
+        for i in 0..tile {
+            let place = place_under(&window, positions[i], tap);
+            starts[i] = 0usize;
+            if place > 0 {
+                starts[i] = examples[i] + (place - 1) * channels + 1;
+            }
+        }
+        for k in 0..channels {
+            let mut x = Array::<Vector<f32, M>>::new(tile);
+            #[unroll]
+            for i in 0..tile {
+                x[i] = Vector::new(0.0f32);
+                if starts[i] > 0 {
+                    x[i] = inputs[starts[i] - 1 + k];
+                }
+            }
+            let weights = model + layer.weight + (tap * channels + k) * M::value() * layer.columns;
+            #[unroll]
+            for m in 0..M::value() {
+                let w = models[weights + m * layer.columns + column];
+                #[unroll]
+                for i in 0..tile {
+                    sums[i] += Vector::new(x[i].extract(m)) * w;
+                }
+            }
+        }
+    }
+    #[unroll]
+    for i in 0..tile {
+        if first + i < count {
+            let place = row * slots + first + i;
+            outputs[place * layer.columns + column] = rectified(sums[i], relu);
+        }
+    }
+}
+
+/// A convolution as the product that it is with each window.
+pub(crate) fn product(layer: &Convolution) -> Dense {
+    Dense {
+        inputs: layer.inner(),
+        outputs: layer.output.channels,
+        places: layer.output.places(),
+        weight: layer.weight.clone(),
+        bias: layer.bias.clone(),
+    }
+}
+
+/// A convolution to launch.
+pub(crate) struct Convolve<'a> {
+    /// The arena, `[R, width]`.
+    pub(crate) models: &'a CubeTensor,
+    pub(crate) width: usize,
+    pub(crate) layer: &'a Convolution,
+    /// `[rows, examples, places, channels]`, or `[examples, places, channels]` if `shared`.
+    pub(crate) inputs: &'a CubeTensor,
+    pub(crate) shared: bool,
+    pub(crate) counts: &'a CubeTensor,
+    pub(crate) relu: bool,
+}
+
+impl Convolve<'_> {
+    /// Writes `[rows, examples, positions, outputs]`; examples that a row does not have are left alone.
+    pub(crate) fn launch(&self, part: &Part, outputs: &CubeTensor) {
+        let (layer, product) = (self.layer, product(self.layer));
+        let (n, m) = (
+            vector_size(product.outputs),
+            vector_size(layer.input.channels),
+        );
+        let slots = part.examples * product.places;
+        let tile = TILE.min(slots.next_power_of_two());
+        let units = part.rows * slots.div_ceil(tile) * (product.outputs / n);
+        let (count, dim) = line(&self.models.client, units);
+        let inputs = if self.shared {
+            part.examples
+        } else {
+            part.places()
+        };
+        moves(
+            part.rows * product.parameters() + inputs * layer.input.size(),
+            part.places() * layer.output.size(),
+        );
+        convolve_kernel::launch(
+            &self.models.client,
+            count,
+            dim,
+            n,
+            m,
+            self.models.clone().into_buffer_arg(),
+            self.inputs.clone().into_buffer_arg(),
+            self.counts.clone().into_buffer_arg(),
+            outputs.clone().into_buffer_arg(),
+            part.argument(),
+            layer::argument(&product, self.width, n),
+            window::argument(&layer.input, &layer.output, &layer.window),
+            usize::from(!self.shared),
+            tile,
+            self.relu,
+            layer.bias.is_some(),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacked::device::memory::{cube, download};
+    use crate::stacked::device::test_device::{
+        Batch, convolutions, expect_close, gpu, numbers, stacked,
+    };
+    use crate::stacked::layers::window::taps;
+
+    /// The plain loop over the examples that each row has.
+    fn oracle(
+        batch: &Batch,
+        layer: &Convolution,
+        (models, width): (&[f32], usize),
+        (x, shared): (&[f32], bool),
+    ) -> Vec<f32> {
+        let (channels, outputs) = (layer.input.channels, layer.output.channels);
+        let mut out = vec![0.0; batch.rows() * batch.examples * layer.output.size()];
+        for (row, count) in batch.counts.iter().enumerate() {
+            let model = &models[(batch.first_row + row) * width..][..width];
+            for example in 0..*count as usize {
+                let from = if shared { 0 } else { row * batch.examples };
+                let x = &x[(from + example) * layer.input.size()..];
+                let to = (row * batch.examples + example) * layer.output.size();
+                for position in 0..layer.output.places() {
+                    for output in 0..outputs {
+                        let bias = layer.bias.clone().map_or(0.0, |bias| model[bias][output]);
+                        let mut sum = bias;
+                        for (tap, place) in
+                            taps(&layer.input, &layer.output, &layer.window, position)
+                        {
+                            for c in 0..channels {
+                                let weight = (tap * channels + c) * outputs + output;
+                                sum += x[place * channels + c] * model[layer.weight.start + weight];
+                            }
+                        }
+                        out[to + position * outputs + output] = sum.max(0.0);
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn a_convolution_is_that_of_a_plain_loop() {
+        let Some(gpu) = gpu() else { return };
+        for (layer, width) in convolutions() {
+            for shared in [false, true] {
+                let mut batch = Batch::uneven(3, 1);
+                if shared {
+                    batch.counts = vec![3; 3];
+                }
+                let all = 1 + batch.rows();
+                let models = numbers(all * width, 1);
+                let x = numbers(batch.rows() * 3 * layer.input.size(), 2);
+                let (arena, inputs) = (
+                    cube(stacked(&gpu, &models, all)),
+                    gpu.memory().upload_floats(&x),
+                );
+                let counts = gpu.memory().upload_words(&batch.counts);
+                let oracle = oracle(&batch, &layer, (&models, width), (&x, shared));
+                let out = gpu.memory().upload_floats(&vec![0.0; oracle.len()]);
+                let convolve = Convolve {
+                    models: &arena,
+                    width,
+                    layer: &layer,
+                    inputs: &inputs,
+                    shared,
+                    counts: &counts,
+                    relu: true,
+                };
+                let own = !shared;
+                let part = Part {
+                    own,
+                    ..batch.part()
+                };
+                convolve.launch(&part, &out);
+                expect_close(&download::<f32>(out), &oracle, 3e-5);
+            }
+        }
+    }
+}

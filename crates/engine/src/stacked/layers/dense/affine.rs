@@ -1,0 +1,278 @@
+//! The forward product of a layer: `y = x · W + b`, with ReLU if asked for.
+
+use crate::network::layer::Dense;
+use crate::stacked::batches::part::{Part, Slot, examples_of};
+use crate::stacked::device::launch::{line, vector_size};
+use crate::stacked::device::trace::moves;
+use crate::stacked::layers::layer::{self, LayerAt};
+use crate::stacked::layers::relu::rectified;
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// Places whose sums a unit keeps in registers.
+const TILE: usize = 8;
+
+/// Each unit holds `tile` places of examples by one vector of outputs; every output is one chain over the inputs.
+#[cube(launch)]
+fn affine_kernel<N: Size, M: Size>(
+    models: &[Vector<f32, N>],
+    inputs: &[Vector<f32, M>],
+    counts: &[u32],
+    outputs: &mut [Vector<f32, N>],
+    slot: Slot,
+    layer: LayerAt,
+    input_rows: usize,
+    #[comptime] tile: usize,
+    #[comptime] relu: bool,
+    #[comptime] biased: bool,
+) {
+    let slots = slot.examples * layer.places;
+    let tiles = slots.div_ceil(tile);
+    let column = ABSOLUTE_POS % layer.columns;
+    let rest = ABSOLUTE_POS / layer.columns;
+    let row = rest / tiles;
+    let first = rest % tiles * tile;
+    if row >= slot.rows {
+        terminate!();
+    }
+    let count = examples_of(&slot, counts, row) * layer.places;
+    if first >= count {
+        terminate!();
+    }
+    let model = (slot.first_row + row) * layer.width;
+    let inner = layer.inputs / M::value();
+    let source = row * input_rows * slots;
+    let mut bias = Vector::new(0.0f32);
+    if comptime!(biased) {
+        bias = models[model + layer.bias + column];
+    }
+    let mut sums = Array::<Vector<f32, N>>::new(tile);
+    let mut places = Array::<usize>::new(tile);
+    #[unroll]
+    for i in 0..tile {
+        sums[i] = bias;
+        // Beyond the batch the last example is computed again, and not written.
+        places[i] = (source + select(first + i < count, first + i, count - 1)) * inner;
+    }
+    for k in 0..inner {
+        let mut x = Array::<Vector<f32, M>>::new(tile);
+        #[unroll]
+        for i in 0..tile {
+            x[i] = inputs[places[i] + k];
+        }
+        #[unroll]
+        for m in 0..M::value() {
+            let w = models[model + layer.weight + (k * M::value() + m) * layer.columns + column];
+            #[unroll]
+            for i in 0..tile {
+                sums[i] += Vector::new(x[i].extract(m)) * w;
+            }
+        }
+    }
+    #[unroll]
+    for i in 0..tile {
+        if first + i < count {
+            let y = rectified(sums[i], relu);
+            outputs[(row * slots + first + i) * layer.columns + column] = y;
+        }
+    }
+}
+
+/// A forward product to launch.
+pub(crate) struct Affine<'a> {
+    /// The arena, `[R, width]`.
+    pub(crate) models: &'a CubeTensor,
+    pub(crate) width: usize,
+    pub(crate) layer: &'a Dense,
+    /// `[rows, examples, places, inputs]`, or `[examples, places, inputs]` if `shared`.
+    pub(crate) inputs: &'a CubeTensor,
+    pub(crate) shared: bool,
+    pub(crate) counts: &'a CubeTensor,
+    pub(crate) relu: bool,
+}
+
+impl Affine<'_> {
+    /// Writes `[rows, examples, places, outputs]`; examples that a row does not have are left alone.
+    pub(crate) fn launch(&self, part: &Part, outputs: &CubeTensor) {
+        let (n, m) = (
+            vector_size(self.layer.outputs),
+            vector_size(self.layer.inputs),
+        );
+        let slots = part.examples * self.layer.places;
+        let tile = TILE.min(slots.next_power_of_two());
+        let units = part.rows * slots.div_ceil(tile) * (self.layer.outputs / n);
+        let (count, dim) = line(&self.models.client, units);
+        let inputs = if self.shared {
+            part.examples
+        } else {
+            part.places()
+        };
+        moves(
+            part.rows * self.layer.parameters() + inputs * self.layer.places * self.layer.inputs,
+            part.places() * self.layer.places * self.layer.outputs,
+        );
+        affine_kernel::launch(
+            &self.models.client,
+            count,
+            dim,
+            n,
+            m,
+            self.models.clone().into_buffer_arg(),
+            self.inputs.clone().into_buffer_arg(),
+            self.counts.clone().into_buffer_arg(),
+            outputs.clone().into_buffer_arg(),
+            part.argument(),
+            layer::argument(self.layer, self.width, n),
+            usize::from(!self.shared),
+            tile,
+            self.relu,
+            self.layer.bias.is_some(),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacked::device::memory::{cube, download};
+    use crate::stacked::device::test_device::{
+        Batch, expect_close, gpu, layer_of, numbers, stacked,
+    };
+
+    /// The plain loop over the examples that each row has.
+    fn oracle(
+        batch: &Batch,
+        layer: &Dense,
+        (models, width): (&[f32], usize),
+        x: &[f32],
+        relu: bool,
+    ) -> Vec<f32> {
+        let mut out = vec![0.0; batch.rows() * batch.examples * layer.outputs];
+        for (row, count) in batch.counts.iter().enumerate() {
+            let model = &models[(batch.first_row + row) * width..][..width];
+            for example in 0..*count as usize {
+                let x = &x[(row * batch.examples + example) * layer.inputs..][..layer.inputs];
+                for output in 0..layer.outputs {
+                    let mut sum = layer.bias_of(model).map_or(0.0, |bias| bias[output]);
+                    for (input, x) in x.iter().enumerate() {
+                        sum += x * model[layer.weight.start + input * layer.outputs + output];
+                    }
+                    out[(row * batch.examples + example) * layer.outputs + output] =
+                        if relu { sum.max(0.0) } else { sum };
+                }
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn the_product_is_that_of_a_plain_loop() {
+        let Some(gpu) = gpu() else { return };
+        for (inputs, outputs, examples, relu) in [
+            (784, 10, 20, false),
+            (12, 8, 5, true),
+            (7, 3, 13, true),
+            (2, 2, 1, false),
+            (1, 1, 9, true),
+            (33, 5, 3, false),
+        ] {
+            for (first_row, biased) in [(0, true), (2, true), (2, false)] {
+                let (mut layer, width) = layer_of(inputs, outputs);
+                layer.bias = layer.bias.filter(|_| biased);
+                let batch = Batch::uneven(examples, first_row);
+                let all = first_row + batch.rows();
+                let models = numbers(all * width, 1);
+                let x = numbers(batch.rows() * examples * inputs, 2);
+                let (arena, given) = (
+                    cube(stacked(&gpu, &models, all)),
+                    gpu.memory().upload_floats(&x),
+                );
+                let counts = gpu.memory().upload_words(&batch.counts);
+                let out = gpu
+                    .memory()
+                    .upload_floats(&vec![0.0; batch.rows() * examples * outputs]);
+                let product = Affine {
+                    models: &arena,
+                    width,
+                    layer: &layer,
+                    inputs: &given,
+                    shared: false,
+                    counts: &counts,
+                    relu,
+                };
+                product.launch(&batch.part(), &out);
+                let oracle = oracle(&batch, &layer, (&models, width), &x, relu);
+                expect_close(&download::<f32>(out), &oracle, 3e-5);
+            }
+        }
+    }
+
+    #[test]
+    fn rows_may_share_their_examples() {
+        let Some(gpu) = gpu() else { return };
+        let (layer, width) = layer_of(20, 6);
+        let batch = Batch {
+            counts: vec![5; 3],
+            examples: 5,
+            first_row: 0,
+        };
+        let (models, x) = (numbers(3 * width, 3), numbers(5 * 20, 4));
+        let (arena, given) = (
+            cube(stacked(&gpu, &models, 3)),
+            gpu.memory().upload_floats(&x),
+        );
+        let counts = gpu.memory().upload_words(&[5]);
+        let out = gpu.memory().upload_floats(&[0.0; 3 * 5 * 6]);
+        let product = Affine {
+            models: &arena,
+            width,
+            layer: &layer,
+            inputs: &given,
+            shared: true,
+            counts: &counts,
+            relu: true,
+        };
+        product.launch(
+            &Part {
+                own: false,
+                ..batch.part()
+            },
+            &out,
+        );
+        let oracle = oracle(&batch, &layer, (&models, width), &x.repeat(3), true);
+        expect_close(&download::<f32>(out), &oracle, 1e-5);
+    }
+
+    #[test]
+    fn what_is_no_number_passes_the_relu() {
+        let Some(gpu) = gpu() else { return };
+        let (layer, width) = layer_of(4, 4);
+        let (arena, counts) = (
+            cube(stacked(&gpu, &vec![f32::NAN; width], 1)),
+            gpu.memory().upload_words(&[1]),
+        );
+        let (given, out) = (
+            gpu.memory().upload_floats(&[1.0; 4]),
+            gpu.memory().upload_floats(&[0.0; 4]),
+        );
+        let product = Affine {
+            models: &arena,
+            width,
+            layer: &layer,
+            inputs: &given,
+            shared: false,
+            counts: &counts,
+            relu: true,
+        };
+        product.launch(
+            &Batch {
+                counts: vec![1],
+                examples: 1,
+                first_row: 0,
+            }
+            .part(),
+            &out,
+        );
+        assert!(download::<f32>(out).iter().all(|value| value.is_nan()));
+    }
+}

@@ -1,0 +1,168 @@
+//! The loss's gradient by a layer's input: `δx = δy · Wᵀ`.
+
+use crate::network::layer::Dense;
+use crate::stacked::batches::part::{Part, Slot, examples_of};
+use crate::stacked::device::launch::{line, vector_size};
+use crate::stacked::device::trace::moves;
+use crate::stacked::gradients::deposit::{Below, Deposit, deposit};
+use crate::stacked::layers::layer::{self, LayerAt};
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// Places whose sums a unit keeps in registers.
+const TILE: usize = 4;
+
+/// Each unit holds `tile` places of examples by one input. Lanes of the vectors over the outputs are added in order at the end.
+#[cube(launch)]
+fn delta_kernel<N: Size>(
+    models: &[Vector<f32, N>],
+    above: &[Vector<f32, N>],
+    activations: &[f32],
+    counts: &[u32],
+    below: &mut [f32],
+    slot: Slot,
+    layer: LayerAt,
+    slope: f32,
+    #[comptime] tile: usize,
+    #[comptime] how: Deposit,
+) {
+    let slots = slot.examples * layer.places;
+    let tiles = slots.div_ceil(tile);
+    let input = ABSOLUTE_POS % layer.inputs;
+    let rest = ABSOLUTE_POS / layer.inputs;
+    let row = rest / tiles;
+    let first = rest % tiles * tile;
+    if row >= slot.rows {
+        terminate!();
+    }
+    let count = examples_of(&slot, counts, row) * layer.places;
+    if first >= count {
+        terminate!();
+    }
+    let weights = (slot.first_row + row) * layer.width + layer.weight + input * layer.columns;
+    let mut sums = Array::<Vector<f32, N>>::new(tile);
+    let mut places = Array::<usize>::new(tile);
+    #[unroll]
+    for i in 0..tile {
+        sums[i] = Vector::new(0.0f32);
+        places[i] = row * slots + select(first + i < count, first + i, count - 1);
+    }
+    for j in 0..layer.columns {
+        let w = models[weights + j];
+        #[unroll]
+        for i in 0..tile {
+            sums[i] += above[places[i] * layer.columns + j] * w;
+        }
+    }
+    #[unroll]
+    for i in 0..tile {
+        if first + i < count {
+            let place = places[i] * layer.inputs + input;
+            let mut sum = 0.0f32;
+            #[unroll]
+            for n in 0..N::value() {
+                sum += sums[i].extract(n);
+            }
+            deposit(below, activations, place, sum, slope, how);
+        }
+    }
+}
+
+/// Sends `above` `[rows, examples, places, outputs]` through the layer to `below`, which is `[rows, examples, places, inputs]`.
+pub(crate) fn delta(
+    (models, width): (&CubeTensor, usize),
+    layer: &Dense,
+    (above, counts): (&CubeTensor, &CubeTensor),
+    below: &Below<'_>,
+    part: &Part,
+) {
+    let n = vector_size(layer.outputs);
+    let slots = part.examples * layer.places;
+    let tile = TILE.min(slots.next_power_of_two());
+    let (count, dim) = line(
+        &models.client,
+        part.rows * slots.div_ceil(tile) * layer.inputs,
+    );
+    let sent = part.places() * layer.places * layer.inputs;
+    moves(
+        part.rows * layer.weight.len()
+            + part.places() * layer.places * layer.outputs
+            + below.reads(sent),
+        sent,
+    );
+    delta_kernel::launch(
+        &models.client,
+        count,
+        dim,
+        n,
+        models.clone().into_buffer_arg(),
+        above.clone().into_buffer_arg(),
+        below.activations.clone().into_buffer_arg(),
+        counts.clone().into_buffer_arg(),
+        below.gradient.clone().into_buffer_arg(),
+        part.argument(),
+        layer::argument(layer, width, n),
+        below.slope,
+        tile,
+        below.how,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacked::device::memory::{cube, download};
+    use crate::stacked::device::test_device::{
+        Batch, expect_close, gpu, layer_of, numbers, stacked,
+    };
+
+    #[test]
+    fn the_gradient_by_the_input_is_that_of_a_plain_loop() {
+        let Some(gpu) = gpu() else { return };
+        for (inputs, outputs, examples, places) in [
+            (200, 10, 20, 1),
+            (12, 8, 5, 1),
+            (7, 3, 13, 3),
+            (1, 1, 1, 1),
+            (5, 33, 2, 5),
+        ] {
+            let (mut layer, width) = layer_of(inputs, outputs);
+            layer.places = places;
+            let batch = Batch::uneven(examples, 1);
+            let all = 1 + batch.rows();
+            let models = numbers(all * width, 5);
+            let above = numbers(batch.rows() * examples * places * outputs, 6);
+            let activations = numbers(batch.rows() * examples * places * inputs, 7);
+            let mut oracle = vec![0.0; activations.len()];
+            for (row, count) in batch.counts.iter().enumerate() {
+                let model = &models[(1 + row) * width..][..width];
+                for place in (0..*count as usize * places).map(|at| row * examples * places + at) {
+                    for input in
+                        (0..inputs).filter(|input| activations[place * inputs + input] > 0.0)
+                    {
+                        let weights = &model[layer.weight.start + input * outputs..][..outputs];
+                        let terms = weights
+                            .iter()
+                            .zip(&above[place * outputs..])
+                            .map(|(w, d)| w * d);
+                        oracle[place * inputs + input] = 1.25 * terms.sum::<f32>();
+                    }
+                }
+            }
+            let memory = gpu.memory();
+            let below = memory.upload_floats(&vec![0.0; oracle.len()]);
+            let [above, activations] =
+                [above, activations].map(|values| memory.upload_floats(&values));
+            let counts = memory.upload_words(&batch.counts);
+            let arena = cube(stacked(&gpu, &models, all));
+            delta(
+                (&arena, width),
+                &layer,
+                (&above, &counts),
+                &Below::masked(&below, &activations, 1.25),
+                &batch.part(),
+            );
+            expect_close(&download::<f32>(below), &oracle, 1e-5);
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! A layer's gradient: `∂W = xᵀ · δ` and `∂b = Σ δ`, straight to where it goes.
+
+use crate::network::layer::Dense;
+use crate::stacked::batches::part::{Part, Slot, examples_of};
+use crate::stacked::device::launch::{line, vector_size};
+use crate::stacked::device::trace::moves;
+use crate::stacked::gradients::sink::{How, Sink, StepAt, pour};
+use crate::stacked::layers::layer::{self, LayerAt};
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// Each unit holds one vector of inputs by one vector of outputs; if the layer has a bias (`biases` is one, not zero),
+/// the last unit of a column holds it, its input being always one. The input of a place goes with the delta of the place
+/// `skip` after it. Where the gradient is added to, the chain over the examples goes on from what is there.
+#[cube(launch)]
+fn outer_kernel<N: Size, M: Size>(
+    inputs: &[Vector<f32, M>],
+    deltas: &[Vector<f32, N>],
+    counts: &[u32],
+    gradients: &mut [Vector<f32, N>],
+    models: &mut [Vector<f32, N>],
+    velocities: &mut [Vector<f32, N>],
+    rates: &[f32],
+    slot: Slot,
+    step: StepAt,
+    layer: LayerAt,
+    skip: usize,
+    #[comptime] how: How,
+    #[comptime] biases: usize,
+) {
+    let inner = layer.inputs / M::value();
+    let units = inner + biases;
+    let column = ABSOLUTE_POS % layer.columns;
+    let rest = ABSOLUTE_POS / layer.columns;
+    let row = rest / units;
+    let input = rest % units;
+    if row >= slot.rows {
+        terminate!();
+    }
+    let count = examples_of(&slot, counts, row);
+    let source = row * slot.examples * layer.places;
+    if count == 0 {
+        terminate!();
+    }
+    let entry = slot.entry + row;
+    let model = (slot.first_row + row) * layer.width;
+    if input == inner {
+        let place = model + layer.bias + column;
+        let mut sum = Vector::new(0.0f32);
+        if comptime!(how == How::Add) {
+            sum = gradients[place];
+        }
+        for place in source..source + count * layer.places {
+            sum += deltas[place * layer.columns + column];
+        }
+        pour(
+            gradients, models, velocities, rates, &step, entry, place, sum, how,
+        );
+    } else {
+        let first = model + layer.weight + input * M::value() * layer.columns + column;
+        let mut sums = Array::<Vector<f32, N>>::new(M::value());
+        #[unroll]
+        for m in 0..M::value() {
+            sums[m] = Vector::new(0.0f32);
+            if comptime!(how == How::Add) {
+                sums[m] = gradients[first + m * layer.columns];
+            }
+        }
+        for example in 0..count {
+            let first_place = source + example * layer.places;
+            for place in first_place..first_place + layer.places - skip {
+                let x = inputs[place * inner + input];
+                let d = deltas[(place + skip) * layer.columns + column];
+                #[unroll]
+                for m in 0..M::value() {
+                    sums[m] += Vector::new(x.extract(m)) * d;
+                }
+            }
+        }
+        #[unroll]
+        for m in 0..M::value() {
+            pour(
+                gradients,
+                models,
+                velocities,
+                rates,
+                &step,
+                entry,
+                first + m * layer.columns,
+                sums[m],
+                how,
+            );
+        }
+    }
+}
+
+/// A layer's gradient to launch.
+pub(crate) struct Outer<'a> {
+    pub(crate) layer: &'a Dense,
+    /// What the layer was given, `[rows, examples, places, inputs]`.
+    pub(crate) inputs: &'a CubeTensor,
+    /// The gradient by what it gave, `[rows, examples, places, outputs]`.
+    pub(crate) deltas: &'a CubeTensor,
+    pub(crate) counts: &'a CubeTensor,
+    /// How many places after its input what the layer gave stands; 0 but for what a recurrent layer gives itself.
+    pub(crate) skip: usize,
+}
+
+impl Outer<'_> {
+    /// Brings the gradient of the layer to `sink`.
+    pub(crate) fn launch(&self, sink: &Sink, part: &Part) {
+        let (layer, client) = (self.layer, &self.inputs.client);
+        let (n, m) = (vector_size(layer.outputs), vector_size(layer.inputs));
+        let biases = usize::from(layer.bias.is_some());
+        let (count, dim) = line(
+            client,
+            part.rows * (layer.inputs / m + biases) * (layer.outputs / n),
+        );
+        let (read, written) = sink.moves(part.rows * layer.parameters());
+        let numbers = part.places() * layer.places * (layer.inputs + layer.outputs);
+        moves(numbers + read, written);
+        outer_kernel::launch(
+            client,
+            count,
+            dim,
+            n,
+            m,
+            self.inputs.clone().into_buffer_arg(),
+            self.deltas.clone().into_buffer_arg(),
+            self.counts.clone().into_buffer_arg(),
+            sink.gradients.clone().into_buffer_arg(),
+            sink.models.clone().into_buffer_arg(),
+            sink.velocities.clone().into_buffer_arg(),
+            sink.rates.clone().into_buffer_arg(),
+            part.argument(),
+            sink.step(),
+            layer::argument(layer, sink.width, n),
+            self.skip,
+            sink.how,
+            biases,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacked::device::memory::{cube, download};
+    use crate::stacked::device::test_device::{
+        Batch, expect_close, gpu, layer_of, numbers, stacked,
+    };
+
+    #[test]
+    fn the_gradient_is_that_of_a_plain_loop() {
+        let Some(gpu) = gpu() else { return };
+        for (inputs, outputs, examples, places, skip, add) in [
+            (784, 10, 20, 1, 0, false),
+            (12, 8, 5, 1, 0, true),
+            (7, 3, 13, 3, 0, false),
+            (1, 1, 1, 1, 0, true),
+            (6, 5, 2, 4, 1, false),
+        ] {
+            for biased in [true, false] {
+                let (mut layer, width) = layer_of(inputs, outputs);
+                layer.bias = layer.bias.filter(|_| biased);
+                layer.places = places;
+                let batch = Batch::uneven(examples, 1);
+                let all = 1 + batch.rows();
+                let before = numbers(all * width, 8);
+                let x = numbers(batch.rows() * examples * places * inputs, 9);
+                let deltas = numbers(batch.rows() * examples * places * outputs, 10);
+                let mut oracle = before.clone();
+                // Rows without examples, rows of other blocks and padding are left alone.
+                for (row, count) in batch
+                    .counts
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, count)| **count > 0)
+                {
+                    let model = &mut oracle[(1 + row) * width..][..width];
+                    if !add {
+                        model[layer.weight.clone()].fill(0.0);
+                        model[layer.bias.clone().unwrap_or_default()].fill(0.0);
+                    }
+                    for at in 0..*count as usize * places {
+                        let place = row * examples * places + at;
+                        for output in 0..outputs {
+                            let d = deltas[place * outputs + output];
+                            for input in 0..inputs * usize::from(at % places >= skip) {
+                                model[layer.weight.start + input * outputs + output] +=
+                                    x[(place - skip) * inputs + input] * d;
+                            }
+                            if let Some(bias) = &layer.bias {
+                                model[bias.start + output] += d;
+                            }
+                        }
+                    }
+                }
+                let memory = gpu.memory();
+                let [x, deltas] = [x, deltas].map(|values| memory.upload_floats(&values));
+                let counts = memory.upload_words(&batch.counts);
+                let gradients = cube(stacked(&gpu, &before, all));
+                let outer = Outer {
+                    layer: &layer,
+                    inputs: &x,
+                    deltas: &deltas,
+                    counts: &counts,
+                    skip,
+                };
+                let sink = Sink::writing(&gradients, width);
+                outer.launch(&sink.piece(!add), &batch.part());
+                expect_close(&download::<f32>(gradients), &oracle, 1e-5);
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Dropout of a layer's outputs, with the random bits of the host.
+
+use crate::network::dropout::Dropout;
+use crate::stacked::batches::part::{Part, Slot, examples_of};
+use crate::stacked::device::launch::line;
+use crate::stacked::device::threefry::threefry;
+use crate::stacked::device::trace::moves;
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// Each unit of the kernel scales or zeroes one unit of the layer for one example.
+#[cube(launch)]
+fn dropout_kernel(
+    outputs: &mut [f32],
+    keys: &[u32],
+    counts: &[u32],
+    slot: Slot,
+    units: usize,
+    layer: u32,
+    threshold: u32,
+    scale: f32,
+) {
+    let unit = ABSOLUTE_POS % units;
+    let rest = ABSOLUTE_POS / units;
+    let row = rest / slot.examples;
+    let example = rest % slot.examples;
+    if row >= slot.rows {
+        terminate!();
+    }
+    if example >= examples_of(&slot, counts, row) {
+        terminate!();
+    }
+    let key = 2 * (slot.entry + row * slot.own);
+    let element = (slot.first_example + example) * units + unit;
+    let bits = threefry(keys[key], keys[key + 1], element as u32, layer) >> 8u32;
+    let value = outputs[ABSOLUTE_POS];
+    outputs[ABSOLUTE_POS] = select(bits < threshold, 0.0f32, value * scale);
+}
+
+/// What the steps of a table leave out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Masks<'a> {
+    /// The key of every entry of the table, two words each.
+    pub(crate) keys: &'a CubeTensor,
+    /// Threshold and scale of any of the steps; their keys differ.
+    pub(crate) dropout: Dropout,
+}
+
+impl Masks<'_> {
+    /// Multiplies `outputs` `[rows, examples, units]` of layer `layer` by what its units are worth.
+    pub(crate) fn apply(
+        &self,
+        layer: u32,
+        (outputs, units): (&CubeTensor, usize),
+        counts: &CubeTensor,
+        part: &Part,
+    ) {
+        let (count, dim) = line(&outputs.client, part.rows * part.examples * units);
+        moves(part.places() * units, part.places() * units);
+        dropout_kernel::launch(
+            &outputs.client,
+            count,
+            dim,
+            outputs.clone().into_buffer_arg(),
+            self.keys.clone().into_buffer_arg(),
+            counts.clone().into_buffer_arg(),
+            part.argument(),
+            units,
+            layer,
+            self.dropout.threshold(),
+            self.dropout.scale(),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacked::device::memory::download;
+    use crate::stacked::device::test_device::{Batch, gpu, numbers};
+
+    #[test]
+    fn outputs_are_those_of_the_host_to_the_bit() {
+        let Some(gpu) = gpu() else { return };
+        for (units, examples, first_example) in [(64, 20, 0), (7, 5, 3), (1, 1, 0), (33, 9, 9)] {
+            let batch = Batch::uneven(examples, 0);
+            // A piece that begins within the batch.
+            let counts: Vec<u32> = batch
+                .counts
+                .iter()
+                .map(|count| {
+                    if *count == 0 {
+                        0
+                    } else {
+                        count + first_example
+                    }
+                })
+                .collect();
+            let part = Part {
+                first_example: first_example as usize,
+                ..batch.part()
+            };
+            let steps = [5, 6, 7].map(|step| Dropout::new(0.3, 11, step, 40 + u64::from(step)));
+            let values = numbers(batch.rows() * examples * units, 30);
+            let mut host = values.clone();
+            for (row, dropout) in steps.iter().enumerate() {
+                let own = batch.counts[row] as usize * units;
+                let outputs = &mut host[row * examples * units..][..own];
+                dropout.apply(2, first_example as usize * units, outputs);
+            }
+            let memory = gpu.memory();
+            let device = memory.upload_floats(&values);
+            let masks = Masks {
+                keys: &memory.upload_words(&steps.map(|dropout| dropout.key()).concat()),
+                dropout: steps[0],
+            };
+            masks.apply(2, (&device, units), &memory.upload_words(&counts), &part);
+            assert_eq!(download::<f32>(device), host);
+        }
+    }
+}

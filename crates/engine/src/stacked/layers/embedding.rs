@@ -1,0 +1,137 @@
+//! A vector for every token of all rows.
+
+use crate::network::layer::Embedding;
+use crate::stacked::batches::part::{Part, Slot, has};
+use crate::stacked::device::launch::{line, vector_size};
+use crate::stacked::device::trace::moves;
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// An embedding in the arena, in vectors.
+#[derive(CubeType, CubeLaunch, Clone, Copy)]
+pub(crate) struct EmbeddingAt {
+    /// Vectors per row of the arena.
+    pub(crate) width: usize,
+    /// First vector of the weight `[symbols, columns]`.
+    pub(crate) weight: usize,
+    /// Vectors of a token.
+    pub(crate) columns: usize,
+    /// Tokens of an example.
+    pub(crate) positions: usize,
+}
+
+/// The argument of a launch over vectors of `vector` floats; `width` floats make a row of the arena.
+pub(crate) fn argument(embedding: &Embedding, width: usize, vector: usize) -> EmbeddingAtLaunch {
+    EmbeddingAtLaunch::new(
+        width / vector,
+        embedding.weight.start / vector,
+        embedding.width / vector,
+        embedding.positions,
+    )
+}
+
+/// Each unit copies one vector.
+#[cube(launch)]
+fn embedding_kernel<N: Size>(
+    models: &[Vector<f32, N>],
+    tokens: &[u32],
+    counts: &[u32],
+    outputs: &mut [Vector<f32, N>],
+    slot: Slot,
+    embedding: EmbeddingAt,
+    token_rows: usize,
+) {
+    let position = ABSOLUTE_POS / embedding.columns;
+    let example = position / embedding.positions;
+    if !has(&slot, counts, example) {
+        terminate!();
+    }
+    let row = example / slot.examples;
+    let given = row * token_rows * slot.examples + example % slot.examples;
+    let token = tokens[given * embedding.positions + position % embedding.positions] as usize;
+    let model = (slot.first_row + row) * embedding.width + embedding.weight;
+    let column = ABSOLUTE_POS % embedding.columns;
+    outputs[ABSOLUTE_POS] = models[model + token * embedding.columns + column];
+}
+
+/// Writes the vectors of `tokens` `[rows, examples, positions]`, or `[examples, positions]` if `shared`, to `outputs`
+/// `[rows, examples, positions, width]`.
+pub(crate) fn embed(
+    embedding: &Embedding,
+    (models, width): (&CubeTensor, usize),
+    (tokens, shared, counts): (&CubeTensor, bool, &CubeTensor),
+    outputs: &CubeTensor,
+    part: &Part,
+) {
+    let n = vector_size(embedding.width);
+    let positions = part.rows * part.examples * embedding.positions;
+    let (count, dim) = line(&models.client, positions * (embedding.width / n));
+    moves(
+        positions * (1 + embedding.width),
+        positions * embedding.width,
+    );
+    embedding_kernel::launch(
+        &models.client,
+        count,
+        dim,
+        n,
+        models.clone().into_buffer_arg(),
+        tokens.clone().into_buffer_arg(),
+        counts.clone().into_buffer_arg(),
+        outputs.clone().into_buffer_arg(),
+        part.argument(),
+        argument(embedding, width, n),
+        usize::from(!shared),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacked::device::memory::{cube, download};
+    use crate::stacked::device::test_device::{Batch, embeddings, gpu, numbers, stacked, tokens};
+
+    #[test]
+    fn every_token_has_its_vector() {
+        let Some(gpu) = gpu() else { return };
+        for (embedding, width) in embeddings() {
+            for shared in [false, true] {
+                let mut batch = Batch::uneven(3, 1);
+                if shared {
+                    batch.counts = vec![3; 3];
+                }
+                let all = 1 + batch.rows();
+                let models = numbers(all * width, 1);
+                let tokens = tokens(9 * embedding.positions, embedding.symbols);
+                let mut host = vec![0.0; tokens.len() * embedding.width];
+                for (row, count) in batch.counts.iter().enumerate() {
+                    let from = if shared {
+                        0
+                    } else {
+                        row * 3 * embedding.positions
+                    };
+                    for at in 0..*count as usize * embedding.positions {
+                        let vector = tokens[from + at] as usize * embedding.width;
+                        let model = &models[(1 + row) * width + embedding.weight.start..];
+                        let to = (row * 3 * embedding.positions + at) * embedding.width;
+                        host[to..][..embedding.width]
+                            .copy_from_slice(&model[vector..][..embedding.width]);
+                    }
+                }
+                let memory = gpu.memory();
+                let out = memory.upload_floats(&vec![0.0; host.len()]);
+                let arena = cube(stacked(&gpu, &models, all));
+                let [tokens, counts] =
+                    [&tokens, &batch.counts].map(|words| memory.upload_words(words));
+                let own = !shared;
+                let part = Part {
+                    own,
+                    ..batch.part()
+                };
+                let given = (&tokens, shared, &counts);
+                embed(&embedding, (&arena, width), given, &out, &part);
+                assert_eq!(download::<f32>(out), host);
+            }
+        }
+    }
+}

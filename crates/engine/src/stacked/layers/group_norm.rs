@@ -1,0 +1,232 @@
+//! Group normalisation of all rows: `y = (x − mean) / √(variance + ε) · w[c] + b[c]`, mean and variance being those of
+//! an example's group of channels.
+//!
+//! A cube of units holds one group of one example: each unit sums a share of its numbers, and the shares are added in
+//! order, so that sums depend on the shape alone.
+
+use super::relu::rectified_one;
+use crate::network::layer::{GroupNorm, NORM_EPSILON};
+use crate::stacked::batches::part::{Part, Slot, has};
+use crate::stacked::device::launch::{CUBE, cubes};
+use crate::stacked::device::memory::Memory;
+use crate::stacked::device::trace::moves;
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// A group normalisation in the arena and its grid.
+#[derive(CubeType, CubeLaunch, Clone, Copy)]
+pub(crate) struct NormAt {
+    /// Floats per row of the arena.
+    pub(crate) width: usize,
+    /// First factor.
+    pub(crate) weight: usize,
+    /// First offset.
+    pub(crate) bias: usize,
+    pub(crate) places: usize,
+    pub(crate) channels: usize,
+    pub(crate) groups: usize,
+}
+
+/// The argument of a launch; `width` floats make a row of the arena.
+pub(crate) fn argument(norm: &GroupNorm, width: usize) -> NormAtLaunch {
+    NormAtLaunch::new(
+        width,
+        norm.weight.start,
+        norm.bias.start,
+        norm.grid.places(),
+        norm.grid.channels,
+        norm.groups,
+    )
+}
+
+/// The sum of what the units of a cube have, for all of them.
+#[cube]
+pub(crate) fn sum_of_cube(own: f32, shares: &mut Shared<[f32]>, #[comptime] units: usize) -> f32 {
+    shares[UNIT_POS as usize] = own;
+    sync_cube();
+    let mut sum = 0.0f32;
+    for unit in 0..units {
+        sum += shares[unit];
+    }
+    sync_cube();
+    sum
+}
+
+/// Each cube normalises one group of one example and keeps its mean and `1 / √(variance + epsilon)`.
+#[cube(launch)]
+fn group_norm_kernel(
+    models: &[f32],
+    inputs: &[f32],
+    counts: &[u32],
+    groups: &mut [f32],
+    outputs: &mut [f32],
+    slot: Slot,
+    norm: NormAt,
+    epsilon: f32,
+    #[comptime] relu: bool,
+    #[comptime] units: usize,
+) {
+    let example = CUBE_POS / norm.groups;
+    if !has(&slot, counts, example) {
+        terminate!();
+    }
+    let unit = UNIT_POS as usize;
+    let size = norm.channels / norm.groups;
+    let first_channel = CUBE_POS % norm.groups * size;
+    let first = example * norm.places * norm.channels + first_channel;
+    let numbers = norm.places * size;
+    let count = f32::cast_from(numbers as u32);
+    let mut shares = Shared::<[f32]>::new_slice(units);
+    let mut sum = 0.0f32;
+    let mut at = unit;
+    while at < numbers {
+        sum += inputs[first + at / size * norm.channels + at % size];
+        at += units;
+    }
+    let mean = sum_of_cube(sum, &mut shares, units) / count;
+    let mut squares = 0.0f32;
+    at = unit;
+    while at < numbers {
+        let deviation = inputs[first + at / size * norm.channels + at % size] - mean;
+        squares += deviation * deviation;
+        at += units;
+    }
+    let variance = sum_of_cube(squares, &mut shares, units) / count;
+    let inverse = 1.0f32 / (variance + epsilon).sqrt();
+    if unit == 0 {
+        groups[2 * CUBE_POS] = mean;
+        groups[2 * CUBE_POS + 1] = inverse;
+    }
+    let model = (slot.first_row + example / slot.examples) * norm.width + first_channel;
+    at = unit;
+    while at < numbers {
+        let place = first + at / size * norm.channels + at % size;
+        let channel = model + at % size;
+        let normal = (inputs[place] - mean) * inverse;
+        let value = normal * models[channel + norm.weight] + models[channel + norm.bias];
+        outputs[place] = rectified_one(value, relu);
+        at += units;
+    }
+}
+
+/// What a normalisation keeps of a pass for the way back.
+#[derive(Debug)]
+pub(crate) struct Norms {
+    /// Two sums of gradients per channel on the way back, `[rows, examples, channels, 2]`.
+    pub(crate) channels: CubeTensor,
+    /// Mean and inverse deviation of every group, `[rows, examples, groups, 2]`.
+    pub(crate) groups: CubeTensor,
+}
+
+impl Norms {
+    /// Memory for `examples` examples of each of `rows` rows.
+    pub(crate) fn new(memory: &Memory, norm: &GroupNorm, (rows, examples): (usize, usize)) -> Self {
+        Self {
+            channels: memory.floats(&[rows, examples, norm.grid.channels, 2]),
+            groups: memory.floats(&[rows, examples, norm.groups, 2]),
+        }
+    }
+
+    /// Normalises `inputs` to `outputs`, both `[rows, examples, places, channels]`, followed by ReLU if `relu`.
+    pub(crate) fn forward(
+        &self,
+        (models, width): (&CubeTensor, usize),
+        norm: &GroupNorm,
+        (inputs, outputs, counts): (&CubeTensor, &CubeTensor, &CubeTensor),
+        part: &Part,
+        relu: bool,
+    ) {
+        let (client, numbers) = (&models.client, part.places() * norm.grid.size());
+        let (count, dim) = cubes(client, part.places() * norm.groups, CUBE);
+        moves(
+            numbers + 2 * part.rows * norm.grid.channels,
+            numbers + 2 * part.places() * norm.groups,
+        );
+        group_norm_kernel::launch(
+            client,
+            count,
+            dim,
+            models.clone().into_buffer_arg(),
+            inputs.clone().into_buffer_arg(),
+            counts.clone().into_buffer_arg(),
+            self.groups.clone().into_buffer_arg(),
+            outputs.clone().into_buffer_arg(),
+            part.argument(),
+            argument(norm, width),
+            NORM_EPSILON as f32,
+            relu,
+            CUBE as usize,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::layer::Grid;
+    use crate::stacked::device::memory::{cube, download};
+    use crate::stacked::device::test_device::{Batch, expect_close, gpu, norms, numbers, stacked};
+
+    /// The plain loops over one example, in double precision.
+    fn oracle(norm: &GroupNorm, model: &[f32], x: &[f32]) -> Vec<f32> {
+        let Grid { channels, .. } = norm.grid;
+        let size = channels / norm.groups;
+        let mut out = vec![0.0; x.len()];
+        for group in 0..norm.groups {
+            let own: Vec<usize> = (0..x.len())
+                .filter(|at| at % channels / size == group)
+                .collect();
+            let mean = own.iter().map(|at| f64::from(x[*at])).sum::<f64>() / own.len() as f64;
+            let squares = own.iter().map(|at| (f64::from(x[*at]) - mean).powi(2));
+            let deviation = (squares.sum::<f64>() / own.len() as f64 + NORM_EPSILON).sqrt();
+            for at in own {
+                let normal = (f64::from(x[at]) - mean) / deviation;
+                let [weight, bias] = [&norm.weight, &norm.bias]
+                    .map(|range| f64::from(model[range.start + at % channels]));
+                out[at] = (normal * weight + bias).max(0.0) as f32;
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn groups_are_normalised_as_by_a_plain_loop() {
+        let Some(gpu) = gpu() else { return };
+        for (norm, width) in norms() {
+            let (batch, size) = (Batch::uneven(3, 1), norm.grid.size());
+            let all = 1 + batch.rows();
+            let models = numbers(all * width, 1);
+            // A mean far from zero, which squares alone would lose the deviations of.
+            let x: Vec<f32> = numbers(batch.rows() * 3 * size, 2)
+                .iter()
+                .map(|value| value + 30.0)
+                .collect();
+            let mut host = vec![0.0; x.len()];
+            for (row, count) in batch.counts.iter().enumerate() {
+                let model = &models[(1 + row) * width..][..width];
+                for example in (0..*count as usize).map(|example| row * 3 + example) {
+                    let place = example * size..(example + 1) * size;
+                    host[place.clone()].copy_from_slice(&oracle(&norm, model, &x[place]));
+                }
+            }
+            let memory = gpu.memory();
+            let (inputs, out) = (
+                memory.upload_floats(&x),
+                memory.upload_floats(&vec![0.0; x.len()]),
+            );
+            let (arena, counts) = (
+                cube(stacked(&gpu, &models, all)),
+                memory.upload_words(&batch.counts),
+            );
+            Norms::new(memory, &norm, (batch.rows(), 3)).forward(
+                (&arena, width),
+                &norm,
+                (&inputs, &out, &counts),
+                &batch.part(),
+                true,
+            );
+            // Numbers near 30 have their last bit at 2e-6.
+            expect_close(&download::<f32>(out), &host, 1e-4);
+        }
+    }
+}

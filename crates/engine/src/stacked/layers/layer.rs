@@ -1,0 +1,33 @@
+//! Where a dense layer lies in the arena, for kernels.
+
+use crate::network::layer::Dense;
+use cubecl::prelude::*;
+
+/// A dense layer in vectors of `outputs`' vector size.
+#[derive(CubeType, CubeLaunch, Clone, Copy)]
+pub(crate) struct LayerAt {
+    /// Vectors per row of the arena.
+    pub(crate) width: usize,
+    /// First vector of the weight `[inputs, outputs]`.
+    pub(crate) weight: usize,
+    /// First vector of the bias `[outputs]`; no matter if there is none.
+    pub(crate) bias: usize,
+    /// Rows of the weight.
+    pub(crate) inputs: usize,
+    /// Vectors per row of the weight.
+    pub(crate) columns: usize,
+    /// Places of an example that the layer is applied to.
+    pub(crate) places: usize,
+}
+
+/// The argument of a launch over vectors of `vector` floats; `width` floats make a row of the arena.
+pub(crate) fn argument(layer: &Dense, width: usize, vector: usize) -> LayerAtLaunch {
+    LayerAtLaunch::new(
+        width / vector,
+        layer.weight.start / vector,
+        layer.bias.clone().unwrap_or_default().start / vector,
+        layer.inputs,
+        layer.outputs / vector,
+        layer.places,
+    )
+}

@@ -1,0 +1,350 @@
+//! The positions of a recurrent layer of all rows: `(i, f, g, o) += h_{t−1} · U`, `c_t = σ(f) c_{t−1} + σ(i) tanh(g)`,
+//! `h_t = σ(o) tanh(c_t)`.
+//!
+//! A cube of units goes through all positions of some examples, its units waiting for each other after each: one launch
+//! does for a layer.
+
+use crate::network::layer::{Dense, Lstm};
+use crate::stacked::batches::part::{Part, Slot, examples_of};
+use crate::stacked::device::launch::{cubes, units, vector_size};
+use crate::stacked::device::memory::Memory;
+use crate::stacked::device::trace::moves;
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// Examples whose gates a unit keeps in registers.
+const TILE: usize = 2;
+
+/// A recurrent layer in the arena, in vectors.
+#[derive(CubeType, CubeLaunch, Clone, Copy)]
+pub(crate) struct LstmAt {
+    /// Vectors per row of the arena.
+    pub(crate) width: usize,
+    /// First vector of the weight `U` `[hidden, 4 columns]`.
+    pub(crate) hidden_weight: usize,
+    /// Vectors of the state.
+    pub(crate) columns: usize,
+    pub(crate) positions: usize,
+}
+
+/// The argument of a launch over vectors of `vector` floats; `width` floats make a row of the arena.
+pub(crate) fn argument(lstm: &Lstm, width: usize, vector: usize) -> LstmAtLaunch {
+    LstmAtLaunch::new(
+        width / vector,
+        lstm.hidden_weight.start / vector,
+        lstm.hidden / vector,
+        lstm.positions,
+    )
+}
+
+/// `1 / (1 + exp(−x))` of every lane, without a power that could be infinite.
+#[cube]
+fn sigmoid<N: Size>(x: Vector<f32, N>) -> Vector<f32, N> {
+    let mut values = x;
+    #[unroll]
+    for n in 0..N::value() {
+        let x = x.extract(n);
+        let power = (-x.abs()).exp();
+        values.insert(n, select(x < 0.0f32, power, 1.0f32) / (1.0f32 + power));
+    }
+    values
+}
+
+/// `tanh(x)` of every lane, without a power that could be infinite.
+#[cube]
+pub(crate) fn tanh<N: Size>(x: Vector<f32, N>) -> Vector<f32, N> {
+    let mut values = x;
+    #[unroll]
+    for n in 0..N::value() {
+        let x = x.extract(n);
+        let power = (-2.0f32 * x.abs()).exp();
+        let value = (1.0f32 - power) / (1.0f32 + power);
+        values.insert(n, select(x < 0.0f32, -value, value));
+    }
+    values
+}
+
+/// Each cube takes `tile` examples of a row through the positions, each of its units some vectors of their states.
+#[cube(launch)]
+fn lstm_kernel<N: Size>(
+    models: &[Vector<f32, N>],
+    counts: &[u32],
+    gates: &mut [Vector<f32, N>],
+    cells: &mut [Vector<f32, N>],
+    states: &mut [Vector<f32, N>],
+    slot: Slot,
+    lstm: LstmAt,
+    #[comptime] tile: usize,
+    #[comptime] units: usize,
+) {
+    let tiles = slot.examples.div_ceil(tile);
+    let row = CUBE_POS / tiles;
+    let first = CUBE_POS % tiles * tile;
+    if row >= slot.rows {
+        terminate!();
+    }
+    let count = examples_of(&slot, counts, row);
+    if first >= count {
+        terminate!();
+    }
+    for position in 0..lstm.positions {
+        let mut column = UNIT_POS as usize;
+        while column < lstm.columns {
+            let at = StateAt {
+                row,
+                first,
+                count,
+                position,
+                column,
+            };
+            state_of(models, gates, cells, states, &slot, &lstm, &at, tile);
+            column += units;
+        }
+        // The next position reads what all units wrote.
+        sync_storage();
+    }
+}
+
+/// A vector of the state of some examples at one position.
+#[derive(CubeType, Clone, Copy)]
+pub(crate) struct StateAt {
+    pub(crate) row: usize,
+    /// First of the examples.
+    pub(crate) first: usize,
+    /// Examples that the row has.
+    pub(crate) count: usize,
+    pub(crate) position: usize,
+    pub(crate) column: usize,
+}
+
+/// One vector of the state of `tile` examples, all four gates of each; every gate is one chain over the state before. The
+/// gates are left as they were applied.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn state_of<N: Size>(
+    models: &[Vector<f32, N>],
+    gates: &mut [Vector<f32, N>],
+    cells: &mut [Vector<f32, N>],
+    states: &mut [Vector<f32, N>],
+    slot: &Slot,
+    lstm: &LstmAt,
+    at: &StateAt,
+    #[comptime] tile: usize,
+) {
+    let (row, first, count) = (at.row, at.first, at.count);
+    let (position, column) = (at.position, at.column);
+    let model = (slot.first_row + row) * lstm.width + lstm.hidden_weight + column;
+    // First input gate, forget gate, candidate and output gate of each example, then the next example's.
+    let mut sums = Array::<Vector<f32, N>>::new(comptime!(4 * tile));
+    let mut places = Array::<usize>::new(tile);
+    #[unroll]
+    for i in 0..tile {
+        // Beyond the batch the last example is computed again, and not written.
+        let example = row * slot.examples + select(first + i < count, first + i, count - 1);
+        places[i] = example * lstm.positions + position;
+        #[unroll]
+        for gate in 0..4 {
+            sums[4 * i + gate] = gates[(4 * places[i] + gate) * lstm.columns + column];
+        }
+    }
+    if position > 0 {
+        for k in 0..lstm.columns {
+            let mut h = Array::<Vector<f32, N>>::new(tile);
+            #[unroll]
+            for i in 0..tile {
+                h[i] = states[(places[i] - 1) * lstm.columns + k];
+            }
+            #[unroll]
+            for n in 0..N::value() {
+                let weights = model + 4 * (k * N::value() + n) * lstm.columns;
+                #[unroll]
+                for gate in 0..4 {
+                    let w = models[weights + gate * lstm.columns];
+                    #[unroll]
+                    for i in 0..tile {
+                        sums[4 * i + gate] += Vector::new(h[i].extract(n)) * w;
+                    }
+                }
+            }
+        }
+    }
+    #[unroll]
+    for i in 0..tile {
+        if first + i < count {
+            let input = sigmoid(sums[4 * i]);
+            let forget = sigmoid(sums[4 * i + 1]);
+            let candidate = tanh(sums[4 * i + 2]);
+            let output = sigmoid(sums[4 * i + 3]);
+            let place = places[i] * lstm.columns + column;
+            let mut cell = input * candidate;
+            if position > 0 {
+                cell += forget * cells[place - lstm.columns];
+            }
+            let gate = 4 * places[i] * lstm.columns + column;
+            gates[gate] = input;
+            gates[gate + lstm.columns] = forget;
+            gates[gate + 2 * lstm.columns] = candidate;
+            gates[gate + 3 * lstm.columns] = output;
+            cells[place] = cell;
+            states[place] = output * tanh(cell);
+        }
+    }
+}
+
+/// What a recurrent layer keeps of a pass for the way back.
+#[derive(Debug)]
+pub(crate) struct Recurrence {
+    /// `[rows, examples, positions, 4, hidden]`: the gates, and after the way back the gradient by what they were before
+    /// they were applied.
+    pub(crate) gates: CubeTensor,
+    /// `[rows, examples, positions, hidden]`.
+    pub(crate) cells: CubeTensor,
+    /// What the way back carries from a position to the one before, `[rows, examples, hidden]`.
+    pub(crate) carried: CubeTensor,
+}
+
+/// The product of a layer with what it reads, and that with its own state.
+pub(crate) fn products(lstm: &Lstm) -> [Dense; 2] {
+    let product = |inputs, weight, bias| Dense {
+        inputs,
+        outputs: 4 * lstm.hidden,
+        places: lstm.positions,
+        weight,
+        bias,
+    };
+    let (input_weight, hidden_weight) = (lstm.input_weight.clone(), lstm.hidden_weight.clone());
+    [
+        product(lstm.inputs, input_weight, Some(lstm.bias.clone())),
+        product(lstm.hidden, hidden_weight, None),
+    ]
+}
+
+impl Recurrence {
+    /// Memory for `examples` examples of each of `rows` rows.
+    pub(crate) fn new(memory: &Memory, lstm: &Lstm, (rows, examples): (usize, usize)) -> Self {
+        let floats = |places, size| memory.floats(&[rows, examples, places, size]);
+        Self {
+            gates: floats(lstm.positions, 4 * lstm.hidden),
+            cells: floats(lstm.positions, lstm.hidden),
+            carried: floats(1, lstm.hidden),
+        }
+    }
+
+    /// Goes through the positions, the gates holding the product with what the layer reads; writes `states`
+    /// `[rows, examples, positions, hidden]`.
+    pub(crate) fn forward(
+        &self,
+        (models, width): (&CubeTensor, usize),
+        lstm: &Lstm,
+        (states, counts): (&CubeTensor, &CubeTensor),
+        part: &Part,
+    ) {
+        let n = vector_size(lstm.hidden);
+        let tile = TILE.min(part.examples);
+        let units = units(&models.client, lstm.hidden / n);
+        let (count, dim) = cubes(
+            &models.client,
+            part.rows * part.examples.div_ceil(tile),
+            units,
+        );
+        let state = part.places() * lstm.positions * lstm.hidden;
+        moves(part.rows * lstm.hidden_weight.len() + 4 * state, 6 * state);
+        lstm_kernel::launch(
+            &models.client,
+            count,
+            dim,
+            n,
+            models.clone().into_buffer_arg(),
+            counts.clone().into_buffer_arg(),
+            self.gates.clone().into_buffer_arg(),
+            self.cells.clone().into_buffer_arg(),
+            states.clone().into_buffer_arg(),
+            part.argument(),
+            argument(lstm, width, n),
+            tile,
+            units as usize,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacked::device::memory::{cube, download};
+    use crate::stacked::device::test_device::{Batch, expect_close, gpu, lstms, numbers, stacked};
+
+    /// Gates, cells and states of one example whose gates hold the product with what the layer reads.
+    fn oracle(lstm: &Lstm, model: &[f32], gates: &mut [f32]) -> (Vec<f32>, Vec<f32>) {
+        let hidden = lstm.hidden;
+        let (mut cell, mut state) = (vec![0.0; hidden], vec![0.0; hidden]);
+        let (mut cells, mut states) = (Vec::new(), Vec::new());
+        let weights = &model[lstm.hidden_weight.clone()];
+        for gates in gates.chunks_exact_mut(4 * hidden) {
+            for (at, gate) in gates.iter_mut().enumerate() {
+                let column = weights[at..].iter().step_by(4 * hidden);
+                *gate += state.iter().zip(column).map(|(h, w)| h * w).sum::<f32>();
+                *gate = match at / hidden {
+                    2 => gate.tanh(),
+                    _ => 1.0 / (1.0 + (-*gate).exp()),
+                };
+            }
+            for j in 0..hidden {
+                let [i, f, g, o] = [0, 1, 2, 3].map(|gate| gates[gate * hidden + j]);
+                cell[j] = f * cell[j] + i * g;
+                state[j] = o * f32::tanh(cell[j]);
+            }
+            cells.extend(&cell);
+            states.extend(&state);
+        }
+        (cells, states)
+    }
+
+    #[test]
+    fn positions_follow_each_other_as_in_a_plain_loop() {
+        let Some(gpu) = gpu() else { return };
+        for (lstm, width) in lstms() {
+            let batch = Batch::uneven(3, 1);
+            let all = 1 + batch.rows();
+            let size = lstm.positions * lstm.hidden;
+            let models = numbers(all * width, 1);
+            // Gates far from zero as well, where powers would be infinite.
+            let before: Vec<f32> = numbers(9 * 4 * size, 2)
+                .iter()
+                .map(|value| {
+                    if *value > 0.95 {
+                        200.0 * value
+                    } else {
+                        3.0 * value
+                    }
+                })
+                .collect();
+            let (mut gates, mut cells, mut states) =
+                (before.clone(), vec![0.0; 9 * size], vec![0.0; 9 * size]);
+            for (row, count) in batch.counts.iter().enumerate() {
+                let model = &models[(1 + row) * width..][..width];
+                for example in (0..*count as usize).map(|example| row * 3 + example) {
+                    let gates = &mut gates[4 * example * size..][..4 * size];
+                    let own = oracle(&lstm, model, gates);
+                    cells[example * size..][..size].copy_from_slice(&own.0);
+                    states[example * size..][..size].copy_from_slice(&own.1);
+                }
+            }
+            let memory = gpu.memory();
+            let [found_gates, found_cells, found_states] =
+                [before, vec![0.0; 9 * size], vec![0.0; 9 * size]]
+                    .map(|values| memory.upload_floats(&values));
+            let counts = memory.upload_words(&batch.counts);
+            let arena = cube(stacked(&gpu, &models, all));
+            let recurrence = Recurrence {
+                gates: found_gates,
+                cells: found_cells,
+                carried: memory.floats(&[1]),
+            };
+            let outputs = (&found_states, &counts);
+            recurrence.forward((&arena, width), &lstm, outputs, &batch.part());
+            expect_close(&download::<f32>(recurrence.gates), &gates, 1e-5);
+            expect_close(&download::<f32>(recurrence.cells), &cells, 1e-5);
+            expect_close(&download::<f32>(found_states), &states, 1e-5);
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The way back through the positions of a recurrent layer, as [`super::lstm`] goes forward: with `δh = δ + δ'(i, f, g, o) · Uᵀ`, the second being that of
+//! the position after, `δc = δh · o · (1 − tanh² c) + δc' · f'`, and from both the gradients by the gates.
+
+use super::lstm::{LstmAt, Recurrence, StateAt, argument, tanh};
+use crate::network::layer::Lstm;
+use crate::stacked::batches::part::{Part, Slot, examples_of};
+use crate::stacked::device::launch::{cubes, units, vector_size};
+use crate::stacked::device::trace::moves;
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// Examples whose sums a unit keeps in registers.
+const TILE: usize = 2;
+
+/// Each cube takes `tile` examples of a row back through the positions, each of its units some vectors of their states.
+#[cube(launch)]
+fn lstm_delta_kernel<N: Size>(
+    models: &[Vector<f32, N>],
+    above: &[Vector<f32, N>],
+    cells: &[Vector<f32, N>],
+    counts: &[u32],
+    gates: &mut [Vector<f32, N>],
+    carried: &mut [Vector<f32, N>],
+    slot: Slot,
+    lstm: LstmAt,
+    #[comptime] tile: usize,
+    #[comptime] units: usize,
+) {
+    let tiles = slot.examples.div_ceil(tile);
+    let row = CUBE_POS / tiles;
+    let first = CUBE_POS % tiles * tile;
+    if row >= slot.rows {
+        terminate!();
+    }
+    let count = examples_of(&slot, counts, row);
+    if first >= count {
+        terminate!();
+    }
+    for step in 0..lstm.positions {
+        let position = lstm.positions - 1 - step;
+        let mut column = UNIT_POS as usize;
+        while column < lstm.columns {
+            let at = StateAt {
+                row,
+                first,
+                count,
+                position,
+                column,
+            };
+            gates_of(
+                models, above, cells, gates, carried, &slot, &lstm, &at, tile,
+            );
+            column += units;
+        }
+        // The position before reads what all units wrote.
+        sync_storage();
+    }
+}
+
+/// One vector of the state of `tile` examples: the rows of the weight that belong to it times the gradients by all gates of
+/// the position after, lanes being added in order at the end; then the gates.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn gates_of<N: Size>(
+    models: &[Vector<f32, N>],
+    above: &[Vector<f32, N>],
+    cells: &[Vector<f32, N>],
+    gates: &mut [Vector<f32, N>],
+    carried: &mut [Vector<f32, N>],
+    slot: &Slot,
+    lstm: &LstmAt,
+    at: &StateAt,
+    #[comptime] tile: usize,
+) {
+    let (row, first, count) = (at.row, at.first, at.count);
+    let (position, column) = (at.position, at.column);
+    let (size, last) = (N::value(), lstm.positions - 1);
+    let model = (slot.first_row + row) * lstm.width + lstm.hidden_weight;
+    let weights = model + 4 * column * size * lstm.columns;
+    // Lanes still apart, of each number of the state of each example.
+    let mut sums = Array::<Vector<f32, N>>::new(comptime!(tile * size));
+    let mut examples = Array::<usize>::new(tile);
+    #[unroll]
+    for i in 0..tile {
+        examples[i] = row * slot.examples + select(first + i < count, first + i, count - 1);
+        #[unroll]
+        for n in 0..size {
+            sums[i * size + n] = Vector::new(0.0f32);
+        }
+    }
+    if position < last {
+        for k in 0..4 * lstm.columns {
+            let mut d = Array::<Vector<f32, N>>::new(tile);
+            #[unroll]
+            for i in 0..tile {
+                let next = examples[i] * lstm.positions + position + 1;
+                d[i] = gates[4 * next * lstm.columns + k];
+            }
+            #[unroll]
+            for n in 0..size {
+                let w = models[weights + 4 * n * lstm.columns + k];
+                #[unroll]
+                for i in 0..tile {
+                    sums[i * size + n] += d[i] * w;
+                }
+            }
+        }
+    }
+    #[unroll]
+    for i in 0..tile {
+        if first + i < count {
+            let place = (examples[i] * lstm.positions + position) * lstm.columns + column;
+            let gate = 4 * (place - column) + column;
+            let mut state = above[place];
+            #[unroll]
+            for n in 0..size {
+                let mut sum = state.extract(n);
+                #[unroll]
+                for lane in 0..size {
+                    sum += sums[i * size + n].extract(lane);
+                }
+                state.insert(n, sum);
+            }
+            let one = Vector::new(1.0f32);
+            let (input, forget) = (gates[gate], gates[gate + lstm.columns]);
+            let candidate = gates[gate + 2 * lstm.columns];
+            let output = gates[gate + 3 * lstm.columns];
+            let squashed = tanh(cells[place]);
+            let carry = examples[i] * lstm.columns + column;
+            let mut cell = state * output * (one - squashed * squashed);
+            if position < last {
+                cell += carried[carry];
+            }
+            let mut before = Vector::new(0.0f32);
+            if position > 0 {
+                before = cells[place - lstm.columns];
+            }
+            gates[gate] = cell * candidate * input * (one - input);
+            gates[gate + lstm.columns] = cell * before * forget * (one - forget);
+            gates[gate + 2 * lstm.columns] = cell * input * (one - candidate * candidate);
+            gates[gate + 3 * lstm.columns] = state * squashed * output * (one - output);
+            carried[carry] = cell * forget;
+        }
+    }
+}
+
+impl Recurrence {
+    /// Goes back through the positions, `above` `[rows, examples, positions, hidden]` being the gradient by the states;
+    /// leaves the gradient by what the gates were before they were applied in their place.
+    pub(crate) fn backward(
+        &self,
+        (models, width): (&CubeTensor, usize),
+        lstm: &Lstm,
+        (above, counts): (&CubeTensor, &CubeTensor),
+        part: &Part,
+    ) {
+        let n = vector_size(lstm.hidden);
+        let tile = TILE.min(part.examples);
+        let units = units(&models.client, lstm.hidden / n);
+        let (count, dim) = cubes(
+            &models.client,
+            part.rows * part.examples.div_ceil(tile),
+            units,
+        );
+        let state = part.places() * lstm.positions * lstm.hidden;
+        moves(part.rows * lstm.hidden_weight.len() + 6 * state, 4 * state);
+        lstm_delta_kernel::launch(
+            &models.client,
+            count,
+            dim,
+            n,
+            models.clone().into_buffer_arg(),
+            above.clone().into_buffer_arg(),
+            self.cells.clone().into_buffer_arg(),
+            counts.clone().into_buffer_arg(),
+            self.gates.clone().into_buffer_arg(),
+            self.carried.clone().into_buffer_arg(),
+            part.argument(),
+            argument(lstm, width, n),
+            tile,
+            units as usize,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacked::device::memory::{cube, download};
+    use crate::stacked::device::test_device::{Batch, expect_close, gpu, lstms, numbers, stacked};
+
+    /// Replaces the gates of one example by the gradient by what they were before they were applied.
+    fn oracle(lstm: &Lstm, model: &[f32], cells: &[f32], above: &[f32], gates: &mut [f32]) {
+        let hidden = lstm.hidden;
+        let weights = &model[lstm.hidden_weight.clone()];
+        let mut carried = vec![0.0; hidden];
+        let mut after = vec![0.0; 4 * hidden];
+        for (position, gates) in gates.chunks_exact_mut(4 * hidden).enumerate().rev() {
+            for j in 0..hidden {
+                let at = position * hidden + j;
+                let terms = weights[4 * j * hidden..].iter().zip(&after);
+                let state = above[at] + terms.map(|(w, d)| w * d).sum::<f32>();
+                let squashed = cells[at].tanh();
+                let [i, f, g, o] = [0, 1, 2, 3].map(|gate| gates[gate * hidden + j]);
+                let cell = state * o * (1.0 - squashed * squashed) + carried[j];
+                let before = if position > 0 {
+                    cells[at - hidden]
+                } else {
+                    0.0
+                };
+                gates[j] = cell * g * i * (1.0 - i);
+                gates[hidden + j] = cell * before * f * (1.0 - f);
+                gates[2 * hidden + j] = cell * i * (1.0 - g * g);
+                gates[3 * hidden + j] = state * squashed * o * (1.0 - o);
+                carried[j] = cell * f;
+            }
+            after.copy_from_slice(gates);
+        }
+    }
+
+    #[test]
+    fn positions_go_back_as_in_a_plain_loop() {
+        let Some(gpu) = gpu() else { return };
+        for (lstm, width) in lstms() {
+            let batch = Batch::uneven(3, 1);
+            let all = 1 + batch.rows();
+            let size = lstm.positions * lstm.hidden;
+            let models = numbers(all * width, 1);
+            let before: Vec<f32> = numbers(9 * 4 * size, 2)
+                .iter()
+                .map(|value| value.abs())
+                .collect();
+            let [cells, above] = [3, 4].map(|seed| numbers(9 * size, seed));
+            let mut gates = before.clone();
+            for (row, count) in batch.counts.iter().enumerate() {
+                let model = &models[(1 + row) * width..][..width];
+                for example in (0..*count as usize).map(|example| row * 3 + example) {
+                    let own = example * size..(example + 1) * size;
+                    let gates = &mut gates[4 * own.start..4 * own.end];
+                    oracle(&lstm, model, &cells[own.clone()], &above[own], gates);
+                }
+            }
+            let memory = gpu.memory();
+            let [found, cells, above] =
+                [before, cells, above].map(|values| memory.upload_floats(&values));
+            let counts = memory.upload_words(&batch.counts);
+            let arena = cube(stacked(&gpu, &models, all));
+            let recurrence = Recurrence {
+                gates: found,
+                cells,
+                carried: memory.floats(&[9, lstm.hidden]),
+            };
+            recurrence.backward((&arena, width), &lstm, (&above, &counts), &batch.part());
+            expect_close(&download::<f32>(recurrence.gates), &gates, 1e-5);
+        }
+    }
+}

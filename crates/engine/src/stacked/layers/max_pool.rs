@@ -1,0 +1,247 @@
+//! The largest number of each window of all rows, and the way back to where it stood.
+
+use super::relu::rectified_one;
+use super::window::{self, WindowAt, place_under, position_over};
+use crate::network::layer::MaxPool;
+use crate::stacked::batches::part::{Part, Slot, has};
+use crate::stacked::device::launch::line;
+use crate::stacked::device::trace::moves;
+use crate::stacked::gradients::deposit::{Below, Deposit, deposit};
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// Each unit finds the first of the largest numbers of one window in one channel, and notes its place.
+#[cube(launch)]
+fn max_pool_kernel(
+    inputs: &[f32],
+    counts: &[u32],
+    outputs: &mut [f32],
+    chosen: &mut [u32],
+    slot: Slot,
+    window: WindowAt,
+    channels: usize,
+    #[comptime] relu: bool,
+) {
+    let positions = window.rows * window.columns;
+    let channel = ABSOLUTE_POS % channels;
+    let example = ABSOLUTE_POS / channels / positions;
+    if !has(&slot, counts, example) {
+        terminate!();
+    }
+    let position = ABSOLUTE_POS / channels % positions;
+    let first = example * window.height * window.width;
+    let mut largest = f32::min_value();
+    let mut found = 0usize;
+    for tap in 0..window.size_y * window.size_x {
+        let place = place_under(&window, position, tap);
+        if place > 0 {
+            let value = inputs[(first + place - 1) * channels + channel];
+            if found == 0 || value > largest {
+                largest = value;
+                found = place;
+            }
+        }
+    }
+    outputs[ABSOLUTE_POS] = rectified_one(largest, relu);
+    chosen[ABSOLUTE_POS] = found as u32;
+}
+
+/// Each unit gathers what comes back to one place in one channel from the windows over it, tap by tap. Behind ReLU nothing
+/// comes from a window whose largest number is zero: `given` is then what the windows gave, which is less to read than what
+/// they were given. Where another gradient was left before, `given` is that.
+#[cube(launch)]
+fn max_pool_delta_kernel(
+    above: &[f32],
+    chosen: &[u32],
+    given: &[f32],
+    counts: &[u32],
+    below: &mut [f32],
+    slot: Slot,
+    window: WindowAt,
+    channels: usize,
+    slope: f32,
+    #[comptime] how: Deposit,
+) {
+    let places = window.height * window.width;
+    let channel = ABSOLUTE_POS % channels;
+    let example = ABSOLUTE_POS / channels / places;
+    if !has(&slot, counts, example) {
+        terminate!();
+    }
+    let place = ABSOLUTE_POS / channels % places;
+    let first = example * window.rows * window.columns;
+    let mut sum = 0.0f32;
+    for tap in 0..window.size_y * window.size_x {
+        let position = position_over(&window, place, tap);
+        if position > 0 {
+            let at = (first + position - 1) * channels + channel;
+            if chosen[at] as usize == place + 1 {
+                if comptime!(how.masked && !how.add) {
+                    sum += select(given[at] > 0.0f32, above[at], 0.0f32);
+                } else {
+                    sum += above[at];
+                }
+            }
+        }
+    }
+    if comptime!(how.masked && !how.add) {
+        below[ABSOLUTE_POS] = sum * slope;
+    } else {
+        deposit(below, given, ABSOLUTE_POS, sum, slope, how);
+    }
+}
+
+/// Writes the largest numbers of `inputs` `[rows, examples, places, channels]` to `outputs`
+/// `[rows, examples, positions, channels]`, followed by ReLU if `relu`; and to `chosen`, of the same shape, one more than
+/// the place where each stood, zero for a window that lies beyond the border.
+pub(crate) fn max_pool(
+    pool: &MaxPool,
+    (inputs, counts): (&CubeTensor, &CubeTensor),
+    (outputs, chosen): (&CubeTensor, &CubeTensor),
+    part: &Part,
+    relu: bool,
+) {
+    let client = &inputs.client;
+    let (count, dim) = line(client, part.rows * part.examples * pool.output.size());
+    moves(
+        part.places() * pool.input.size(),
+        2 * part.places() * pool.output.size(),
+    );
+    max_pool_kernel::launch(
+        client,
+        count,
+        dim,
+        inputs.clone().into_buffer_arg(),
+        counts.clone().into_buffer_arg(),
+        outputs.clone().into_buffer_arg(),
+        chosen.clone().into_buffer_arg(),
+        part.argument(),
+        window::argument(&pool.input, &pool.output, &pool.window),
+        pool.input.channels,
+        relu,
+    );
+}
+
+/// Sends `above` `[rows, examples, positions, channels]` to the places that were `chosen` when `outputs` were given.
+pub(crate) fn max_pool_delta(
+    pool: &MaxPool,
+    (above, chosen, outputs): (&CubeTensor, &CubeTensor, &CubeTensor),
+    counts: &CubeTensor,
+    below: &Below<'_>,
+    part: &Part,
+) {
+    let client = &above.client;
+    let (count, dim) = line(client, part.rows * part.examples * pool.input.size());
+    let (sent, came) = (
+        part.places() * pool.input.size(),
+        part.places() * pool.output.size(),
+    );
+    let of_windows = below.how.masked && !below.how.add;
+    let (given, read) = match of_windows {
+        true => (outputs, came),
+        false => (below.activations, below.reads(sent)),
+    };
+    moves(2 * came + read, sent);
+    max_pool_delta_kernel::launch(
+        client,
+        count,
+        dim,
+        above.clone().into_buffer_arg(),
+        chosen.clone().into_buffer_arg(),
+        given.clone().into_buffer_arg(),
+        counts.clone().into_buffer_arg(),
+        below.gradient.clone().into_buffer_arg(),
+        part.argument(),
+        window::argument(&pool.input, &pool.output, &pool.window),
+        pool.input.channels,
+        below.slope,
+        below.how,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::layer::{Grid, Window};
+    use crate::stacked::device::memory::download;
+    use crate::stacked::device::test_device::{Batch, Sent, gpu, numbers};
+    use crate::stacked::layers::window::taps;
+
+    /// Square maxima over odd grids, with padding and without, and one along a signal.
+    fn pools() -> [MaxPool; 4] {
+        [
+            ((7, 6, 3), (3, 3), (2, 2), (0, 0)),
+            ((7, 6, 4), (3, 3), (2, 2), (1, 1)),
+            ((4, 5, 1), (2, 2), (2, 2), (0, 0)),
+            ((1, 9, 2), (1, 4), (1, 3), (0, 1)),
+        ]
+        .map(|((height, width, channels), size, stride, padding)| {
+            let input = Grid {
+                height,
+                width,
+                channels,
+            };
+            let window = Window {
+                size,
+                stride,
+                padding,
+            };
+            let (height, width) = window.over(&input);
+            let output = Grid {
+                height,
+                width,
+                ..input
+            };
+            MaxPool {
+                input,
+                output,
+                window,
+            }
+        })
+    }
+
+    #[test]
+    fn largest_numbers_and_the_way_back_are_those_of_a_plain_loop() {
+        let Some(gpu) = gpu() else { return };
+        for pool in pools() {
+            let (batch, channels) = (Batch::uneven(3, 0), pool.input.channels);
+            let (from, to) = (pool.input.size(), pool.output.size());
+            // Few values, so that several of a window are the largest and the first must win.
+            let x: Vec<f32> = numbers(batch.rows() * 3 * from, 2)
+                .iter()
+                .map(|value| (2.0 * value).round())
+                .collect();
+            let above = numbers(batch.rows() * 3 * to, 3);
+            let (mut outputs, mut values) = (vec![0.0; above.len()], vec![0.0; x.len()]);
+            for (row, count) in batch.counts.iter().enumerate() {
+                for example in (0..*count as usize).map(|example| row * 3 + example) {
+                    for at in 0..to {
+                        let (position, c) = (at / channels, at % channels);
+                        let mut best = None;
+                        for (_, place) in taps(&pool.input, &pool.output, &pool.window, position) {
+                            let value = x[example * from + place * channels + c];
+                            if best.is_none_or(|(largest, _)| value > largest) {
+                                best = Some((value, place));
+                            }
+                        }
+                        let (largest, place) = best.unwrap();
+                        outputs[example * to + at] = f32::max(largest, 0.0);
+                        values[example * from + place * channels + c] += above[example * to + at];
+                    }
+                }
+            }
+            let memory = gpu.memory();
+            let sent = Sent::of(x.clone());
+            let [x, above] = [&x, &above].map(|values| memory.upload_floats(values));
+            let counts = memory.upload_words(&batch.counts);
+            let found = memory.upload_floats(&vec![0.0; outputs.len()]);
+            let chosen = memory.words(&[outputs.len()]);
+            max_pool(&pool, (&x, &counts), (&found, &chosen), &batch.part(), true);
+            assert_eq!(download::<f32>(found.clone()), outputs);
+            sent.check(&gpu, &batch, &values, |below| {
+                let way = (&above, &chosen, &found);
+                max_pool_delta(&pool, way, &counts, below, &batch.part());
+            });
+        }
+    }
+}

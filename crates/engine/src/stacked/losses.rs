@@ -1,0 +1,8 @@
+//! Losses, their gradients by the outputs, and the sums of both over a batch.
+
+pub(crate) mod cross_entropy;
+pub(crate) mod cross_entropy_of_many;
+pub(crate) mod judgement;
+pub(crate) mod scores;
+pub(crate) mod sigmoid;
+pub(crate) mod squared_error;

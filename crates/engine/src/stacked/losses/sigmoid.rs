@@ -1,0 +1,69 @@
+//! One sigmoid output with cross-entropy, and its gradient by the logit.
+
+use super::judgement::Judgement;
+use crate::stacked::batches::labels::label_of;
+use crate::stacked::batches::part::{Part, Slot, examples_of, loss_of};
+use crate::stacked::device::launch::line;
+use crate::stacked::device::trace::moves;
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// Each unit judges one example. With `backward` the logits become `(σ(z) − label) / count`.
+#[cube(launch)]
+fn sigmoid_kernel(
+    logits: &mut [f32],
+    words: &[u32],
+    starts: &[u32],
+    indices: &[u32],
+    counts: &[u32],
+    losses: &mut [f32],
+    hits: &mut [u32],
+    slot: Slot,
+    #[comptime] backward: bool,
+) {
+    let row = ABSOLUTE_POS / slot.examples;
+    let example = ABSOLUTE_POS % slot.examples;
+    if row >= slot.rows {
+        terminate!();
+    }
+    if example >= examples_of(&slot, counts, row) {
+        terminate!();
+    }
+    let label = label_of(words, starts, indices, &slot, row, example, 0usize, false);
+    let positive = label == 1u32;
+    let z = logits[ABSOLUTE_POS];
+    let largest = select(z > 0.0f32, z, 0.0f32);
+    let first = (-largest).exp();
+    let second = (z - largest).exp();
+    let sum = first + second;
+    let place = loss_of(&slot, row, example);
+    losses[place] = sum.ln() + largest - select(positive, z, 0.0f32);
+    if comptime!(backward) {
+        let count = f32::cast_from(counts[slot.entry + row * slot.own]);
+        let slope = second / sum - select(positive, 1.0f32, 0.0f32);
+        logits[ABSOLUTE_POS] = slope / count;
+    } else {
+        let chosen = select(z > 0.0f32, 1u32, 0u32);
+        hits[place] = select(chosen == label, 1u32, 0u32);
+    }
+}
+
+/// Judges `logits` `[rows, examples]`, those of class 1 against class 0.
+pub(crate) fn sigmoid_cross_entropy(judgement: &Judgement<'_>, logits: &CubeTensor, part: &Part) {
+    let (count, dim) = line(&logits.client, part.rows * part.examples);
+    moves(2 * part.places(), judgement.written(part.places(), 1));
+    sigmoid_kernel::launch(
+        &logits.client,
+        count,
+        dim,
+        logits.clone().into_buffer_arg(),
+        judgement.labels.words.clone().into_buffer_arg(),
+        judgement.labels.starts.clone().into_buffer_arg(),
+        judgement.indices.clone().into_buffer_arg(),
+        judgement.counts.clone().into_buffer_arg(),
+        judgement.losses.clone().into_buffer_arg(),
+        judgement.hits.clone().into_buffer_arg(),
+        part.argument(),
+        judgement.backward,
+    );
+}

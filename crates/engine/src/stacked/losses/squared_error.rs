@@ -1,0 +1,100 @@
+//! Half the squared distance from a target, and its gradient by the outputs.
+
+use super::judgement::Judgement;
+use crate::network::model::Targets;
+use crate::stacked::batches::labels::label_of;
+use crate::stacked::batches::part::{Part, Slot, examples_of, loss_of};
+use crate::stacked::device::launch::line;
+use crate::stacked::device::trace::moves;
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+
+/// Each unit judges one example. With `backward` the outputs become `(output − target) / count`.
+#[cube(launch)]
+fn squared_error_kernel(
+    outputs: &mut [f32],
+    words: &[u32],
+    starts: &[u32],
+    indices: &[u32],
+    counts: &[u32],
+    losses: &mut [f32],
+    hits: &mut [u32],
+    slot: Slot,
+    width: usize,
+    #[comptime] one_hot: bool,
+    #[comptime] backward: bool,
+) {
+    let row = ABSOLUTE_POS / slot.examples;
+    let example = ABSOLUTE_POS % slot.examples;
+    if row >= slot.rows {
+        terminate!();
+    }
+    if example >= examples_of(&slot, counts, row) {
+        terminate!();
+    }
+    let label = label_of(words, starts, indices, &slot, row, example, 0usize, false);
+    let first = ABSOLUTE_POS * width;
+    let count = f32::cast_from(counts[slot.entry + row * slot.own]);
+    let mut largest = f32::min_value();
+    let mut chosen = width;
+    let mut sum = 0.0f32;
+    for at in 0..width {
+        let value = outputs[first + at];
+        if value > largest {
+            largest = value;
+            chosen = at;
+        }
+        let mut error = value;
+        if comptime!(one_hot) {
+            if at == label as usize {
+                error = value - 1.0f32;
+            }
+        } else {
+            error = value - f32::cast_from(label);
+        }
+        sum += error * error;
+        if comptime!(backward) {
+            outputs[first + at] = error / count;
+        }
+    }
+    let place = loss_of(&slot, row, example);
+    losses[place] = 0.5f32 * sum;
+    if comptime!(!backward) {
+        // A distance below one half has a square below one quarter.
+        let mut hit = select(sum < 0.25f32, 1u32, 0u32);
+        if comptime!(one_hot) {
+            hit = select(chosen == label as usize, 1u32, 0u32);
+        }
+        hits[place] = hit;
+    }
+}
+
+/// Judges `outputs` `[rows, examples, width]`.
+pub(crate) fn squared_error(
+    judgement: &Judgement<'_>,
+    (outputs, width): (&CubeTensor, usize),
+    targets: Targets,
+    part: &Part,
+) {
+    let (count, dim) = line(&outputs.client, part.rows * part.examples);
+    moves(
+        part.places() * (width + 1),
+        judgement.written(part.places(), width),
+    );
+    squared_error_kernel::launch(
+        &outputs.client,
+        count,
+        dim,
+        outputs.clone().into_buffer_arg(),
+        judgement.labels.words.clone().into_buffer_arg(),
+        judgement.labels.starts.clone().into_buffer_arg(),
+        judgement.indices.clone().into_buffer_arg(),
+        judgement.counts.clone().into_buffer_arg(),
+        judgement.losses.clone().into_buffer_arg(),
+        judgement.hits.clone().into_buffer_arg(),
+        part.argument(),
+        width,
+        targets == Targets::OneHot,
+        judgement.backward,
+    );
+}

@@ -1,0 +1,191 @@
+//! Backward pass of a block of rows.
+
+use super::flow::Flow;
+use super::workspace::{Kept, Workspace};
+use crate::network::layer::{Dense, GroupNorm, Layer, Lstm, Node, Source};
+use crate::stacked::gradients::deposit::{Below, Deposit};
+use crate::stacked::gradients::handed::{is_handed, reads};
+use crate::stacked::gradients::sink::Sink;
+use crate::stacked::layers::add::pass;
+use crate::stacked::layers::convolution::convolve_delta::convolve_delta;
+use crate::stacked::layers::convolution::convolve_outer::convolve_outer;
+use crate::stacked::layers::dense::delta::delta;
+use crate::stacked::layers::dense::outer::Outer;
+use crate::stacked::layers::embedding_gradient::EmbeddingGradient;
+use crate::stacked::layers::group_norm::Norms;
+use crate::stacked::layers::group_norm_delta::NormDelta;
+use crate::stacked::layers::last::last_delta;
+use crate::stacked::layers::lstm::{Recurrence, products};
+use crate::stacked::layers::max_pool::max_pool_delta;
+use crate::stacked::layers::mean_pool::mean_pool_delta;
+use burn_cubecl::tensor::CubeTensor;
+
+/// What comes back to a node.
+struct Back<'a> {
+    flow: &'a Flow<'a>,
+    /// What the node read.
+    inputs: &'a CubeTensor,
+    /// The gradient by what it gave.
+    above: &'a CubeTensor,
+    /// Where the gradient by what it read goes; nowhere if that was the example.
+    below: Option<Below<'a>>,
+    /// Where the gradient by its parameters goes, the last thing of a node that reads them.
+    sink: &'a Sink,
+}
+
+impl Workspace {
+    /// Carries the loss's gradient by the last output back to `sink`.
+    pub(crate) fn backward(&self, flow: &Flow<'_>, sink: &Sink) {
+        for (index, node) in flow.network.nodes().iter().enumerate().rev() {
+            let room = &self.rooms[index];
+            let above = room.delta.as_ref().unwrap_or(&room.output);
+            let back = Back {
+                flow,
+                inputs: self.output(node.source),
+                above,
+                below: self.below(flow, node.source, index),
+                sink,
+            };
+            if let Layer::Add(added) = node.layer {
+                for source in [added, node.source] {
+                    back.pass_on(node, self.below_sum(flow, source, index));
+                }
+            }
+            back.through(node, (&room.output, &room.kept));
+        }
+    }
+
+    /// Where the sum of node `sum` sends its gradient, unless `source` has that for its own.
+    fn below_sum<'a>(&'a self, flow: &Flow<'_>, source: Source, sum: usize) -> Option<Below<'a>> {
+        let handed = is_handed(flow.network.nodes(), sum, source);
+        self.below(flow, source, sum).filter(|_| !handed)
+    }
+
+    /// Where node `reader` sends the gradient by what it read of `source`.
+    fn below<'a>(&'a self, flow: &Flow<'_>, source: Source, reader: usize) -> Option<Below<'a>> {
+        let Source::Node(index) = source else {
+            return None;
+        };
+        let (nodes, room) = (flow.network.nodes(), &self.rooms[index]);
+        let slope = flow.masks.filter(|_| nodes[index].dropout.is_some());
+        Some(Below {
+            gradient: room.delta.as_ref()?,
+            activations: &room.output,
+            slope: slope.map_or(1.0, |masks| masks.dropout.scale()),
+            how: Deposit {
+                add: nodes[reader + 1..].iter().any(|node| reads(node, source)),
+                masked: nodes[index].relu
+                    && !nodes[..reader].iter().any(|node| reads(node, source)),
+            },
+        })
+    }
+}
+
+impl Back<'_> {
+    /// Goes back through `node`, which gave `output`.
+    fn through(&self, node: &Node, (output, kept): (&CubeTensor, &Kept)) {
+        match (&node.layer, kept) {
+            (Layer::Dense(layer), _) => self.dense(layer),
+            (Layer::Convolution(layer), _) => {
+                let (arena, part) = (self.flow.arena(), self.flow.part);
+                if let Some(below) = &self.below {
+                    convolve_delta(arena, layer, self.counted(), below, part);
+                }
+                let given = (self.inputs, self.above, self.flow.counts);
+                convolve_outer(layer, given, self.sink, part);
+            }
+            (Layer::GroupNorm(norm), Kept::Norms(norms)) => self.norm(norm, norms),
+            (Layer::Embedding(embedding), Kept::Strings(strings)) => {
+                let gradient = EmbeddingGradient {
+                    embedding,
+                    tokens: self.inputs,
+                    deltas: self.above,
+                    counts: self.flow.counts,
+                    strings,
+                };
+                gradient.launch(self.sink, self.flow.part);
+            }
+            (Layer::Lstm(lstm), Kept::Recurrence(recurrence)) => {
+                self.recur(lstm, recurrence, output);
+            }
+            (Layer::Add(_), _) => {}
+            (layer, kept) => self.without_parameters(layer, output, kept),
+        }
+    }
+
+    /// Copies what comes back to the sum `node`.
+    fn pass_on(&self, node: &Node, below: Option<Below<'_>>) {
+        if let Some(below) = below {
+            let above = (self.above, node.output.size());
+            pass(above, self.flow.counts, &below, self.flow.part);
+        }
+    }
+
+    fn counted(&self) -> (&CubeTensor, &CubeTensor) {
+        (self.above, self.flow.counts)
+    }
+
+    fn without_parameters(&self, layer: &Layer, output: &CubeTensor, kept: &Kept) {
+        let (above, part) = (self.counted(), self.flow.part);
+        let Some(below) = &self.below else { return };
+        match (layer, kept) {
+            (Layer::MaxPool(pool), Kept::Chosen(chosen)) => {
+                let way = (above.0, chosen, output);
+                max_pool_delta(pool, way, above.1, below, part);
+            }
+            (Layer::MeanPool(grid), _) => mean_pool_delta(grid, above, below, part),
+            (Layer::Last(grid), _) => last_delta(grid, above, below, part),
+            _ => unreachable!("memory is made for the layers of its network"),
+        }
+    }
+
+    fn dense(&self, layer: &Dense) {
+        if let Some(below) = &self.below {
+            delta(
+                self.flow.arena(),
+                layer,
+                self.counted(),
+                below,
+                self.flow.part,
+            );
+        }
+        self.outer(layer, (self.inputs, self.above), 0);
+    }
+
+    /// The gradient of `layer`, whose outputs stand `skip` places after their inputs.
+    fn outer(&self, layer: &Dense, (inputs, deltas): (&CubeTensor, &CubeTensor), skip: usize) {
+        let outer = Outer {
+            layer,
+            inputs,
+            deltas,
+            counts: self.flow.counts,
+            skip,
+        };
+        outer.launch(self.sink, self.flow.part);
+    }
+
+    fn norm(&self, norm: &GroupNorm, norms: &Norms) {
+        let (arena, part) = (self.flow.arena(), self.flow.part);
+        let back = NormDelta {
+            norm,
+            inputs: self.inputs,
+            above: self.above,
+            counts: self.flow.counts,
+        };
+        let below = self.below.as_ref();
+        let below = below.expect("layers without products read no examples");
+        back.send(norms, arena, below, part);
+        back.outer(norms, self.sink, part);
+    }
+
+    fn recur(&self, lstm: &Lstm, recurrence: &Recurrence, states: &CubeTensor) {
+        let (arena, part) = (self.flow.arena(), self.flow.part);
+        recurrence.backward(arena, lstm, self.counted(), part);
+        let (gates, [input, hidden]) = (&recurrence.gates, products(lstm));
+        if let Some(below) = &self.below {
+            delta(arena, &input, (gates, self.flow.counts), below, part);
+        }
+        self.outer(&input, (self.inputs, gates), 0);
+        self.outer(&hidden, (states, gates), 1);
+    }
+}

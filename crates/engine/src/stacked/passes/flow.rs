@@ -1,0 +1,26 @@
+//! What goes through a network.
+
+use crate::network::Network;
+use crate::stacked::batches::part::Part;
+use crate::stacked::layers::dropout::Masks;
+use burn_cubecl::tensor::CubeTensor;
+
+/// A pass of some rows and examples, besides the examples themselves.
+#[derive(Clone, Copy)]
+pub(crate) struct Flow<'a> {
+    pub(crate) network: &'a Network,
+    /// The arena, `[R, P_pad]`.
+    pub(crate) models: &'a CubeTensor,
+    /// Examples of every entry of the table.
+    pub(crate) counts: &'a CubeTensor,
+    /// What is left out, in training.
+    pub(crate) masks: Option<Masks<'a>>,
+    pub(crate) part: &'a Part,
+}
+
+impl<'a> Flow<'a> {
+    /// The arena and how many floats make a row of it.
+    pub(crate) fn arena(&self) -> (&'a CubeTensor, usize) {
+        (self.models, self.network.layout().width())
+    }
+}

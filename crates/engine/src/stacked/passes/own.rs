@@ -1,0 +1,225 @@
+//! Models of a user's own: a block of rows at once, forth and back by burn, whose kernels take the rows as a dimension of
+//! every product. Reading, judging and steps are those of all models.
+
+use super::flow::Flow;
+use super::workspace::Workspace;
+use crate::error::EngineError;
+use crate::network::own::{Own, Tape};
+use crate::stacked::batches::part::{Part, Slot, examples_of, has};
+use crate::stacked::device::launch::line;
+use crate::stacked::device::memory::{contiguous, cube, tensor};
+use burn::tensor::{Int, Tensor};
+use burn_cubecl::CubeBackend;
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+use meshfold_data::Input;
+
+/// Outputs of a block of rows, and the way back from them.
+pub(crate) struct Pass<'a> {
+    own: &'a Own,
+    tape: Tape,
+    /// `[rows, examples, C]`; once judged, the gradient of the losses by them.
+    pub(crate) outputs: CubeTensor,
+}
+
+impl Workspace {
+    /// Runs the examples of `flow` through the user's own model, remembering the way if `tracked`.
+    ///
+    /// # Errors
+    /// Those of the model.
+    pub(crate) fn pass<'a>(
+        &self,
+        own: &'a Own,
+        flow: &Flow<'_>,
+        tracked: bool,
+    ) -> Result<Pass<'a>, EngineError> {
+        let part = flow.part;
+        let arena = tensor::<2>(flow.models.clone()).narrow(0, part.first_row, part.rows);
+        let blocks = own.layout().blocks().iter();
+        // Burn's products want parameters without the gaps between the rows of the arena.
+        let views =
+            blocks.map(|block| contiguous(arena.clone().narrow(1, block.offset, block.size())));
+        let tape = own.pass(views.collect(), self.examples_of(flow), tracked)?;
+        let outputs = cube(tape.outputs());
+        // They are judged in place, while the way back may need them as they were.
+        let outputs = match outputs.can_mut() {
+            true => outputs,
+            false => outputs.copy(),
+        };
+        Ok(Pass { own, tape, outputs })
+    }
+
+    /// The examples of a block of rows, `[rows, examples, D]`; where a row has fewer, those of an earlier batch or zeros.
+    fn examples_of(&self, flow: &Flow<'_>) -> Tensor<3> {
+        let (part, width) = (flow.part, flow.network.inputs());
+        let rows = if self.shared { 1 } else { part.rows };
+        let input = self.input.clone();
+        let input = CubeTensor::new_contiguous(
+            input.client,
+            input.device,
+            burn::tensor::Shape::from(vec![rows, part.examples, width]),
+            input.handle,
+            input.dtype,
+        );
+        let x = match flow.network.input() {
+            Input::Numbers(_) => tensor(input),
+            Input::Tokens { .. } => Tensor::<3, Int>::from_primitive::<CubeBackend>(input).float(),
+        };
+        match self.shared {
+            true => x.repeat_dim(0, part.rows),
+            false => x,
+        }
+    }
+}
+
+impl Pass<'_> {
+    /// Carries the gradient in `outputs` back into `gradients` `[R, P_pad]`, added to what is there if `add`. Rows without
+    /// examples keep what they have.
+    pub(crate) fn back(self, flow: &Flow<'_>, gradients: &CubeTensor, add: bool) {
+        let (part, width) = (flow.part, flow.network.outputs());
+        silence(&self.outputs, width, flow.counts, part);
+        let blocks = self.own.layout().blocks().iter();
+        for (block, gradient) in blocks.zip(self.tape.back(tensor(self.outputs))) {
+            if let Some(gradient) = gradient {
+                let from = (&cube(gradient), block.size());
+                let to = (gradients, flow.arena().1, block.offset);
+                deposit(from, to, flow.counts, part, add);
+            }
+        }
+    }
+}
+
+/// Each unit sets one number to zero where a row has no such example.
+#[cube(launch)]
+fn silence_kernel(outputs: &mut [f32], counts: &[u32], slot: Slot, width: usize) {
+    let example = ABSOLUTE_POS / width;
+    if example >= slot.rows * slot.examples {
+        terminate!();
+    }
+    if !has(&slot, counts, example) {
+        outputs[ABSOLUTE_POS] = 0.0f32;
+    }
+}
+
+/// Sets `outputs` `[rows, examples, width]` to zero where a row has no such example.
+fn silence(outputs: &CubeTensor, width: usize, counts: &CubeTensor, part: &Part) {
+    let (count, dim) = line(&outputs.client, part.rows * part.examples * width);
+    silence_kernel::launch(
+        &outputs.client,
+        count,
+        dim,
+        outputs.clone().into_buffer_arg(),
+        counts.clone().into_buffer_arg(),
+        part.argument(),
+        width,
+    );
+}
+
+/// Each unit moves one number of a row's block to its place in the arena.
+#[cube(launch)]
+fn deposit_kernel(
+    from: &[f32],
+    gradients: &mut [f32],
+    counts: &[u32],
+    slot: Slot,
+    size: usize,
+    width: usize,
+    offset: usize,
+    #[comptime] add: bool,
+) {
+    let row = ABSOLUTE_POS / size;
+    if row >= slot.rows {
+        terminate!();
+    }
+    if examples_of(&slot, counts, row) == 0 {
+        terminate!();
+    }
+    let place = (slot.first_row + row) * width + offset + ABSOLUTE_POS % size;
+    if comptime!(add) {
+        gradients[place] += from[ABSOLUTE_POS];
+    } else {
+        gradients[place] = from[ABSOLUTE_POS];
+    }
+}
+
+/// Writes `from` `[rows, size]` to the block at `offset` of the rows of `to` `[R, width]`.
+fn deposit(
+    (from, size): (&CubeTensor, usize),
+    (to, width, offset): (&CubeTensor, usize, usize),
+    counts: &CubeTensor,
+    part: &Part,
+    add: bool,
+) {
+    let (count, dim) = line(&to.client, part.rows * size);
+    deposit_kernel::launch(
+        &to.client,
+        count,
+        dim,
+        from.clone().into_buffer_arg(),
+        to.clone().into_buffer_arg(),
+        counts.clone().into_buffer_arg(),
+        part.argument(),
+        size,
+        width,
+        offset,
+        add,
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacked::device::memory::download;
+    use crate::stacked::device::test_device::{Batch, gpu, numbers};
+
+    #[test]
+    fn gradients_go_to_their_block_of_rows_that_have_examples() {
+        let Some(gpu) = gpu() else { return };
+        let (batch, size, width, offset) = (Batch::uneven(2, 1), 5, 24, 8);
+        let from = numbers(batch.rows() * size, 3);
+        let before = numbers((batch.rows() + 1) * width, 4);
+        for add in [false, true] {
+            let to = gpu.memory().upload_floats(&before);
+            deposit(
+                (&gpu.memory().upload_floats(&from), size),
+                (&to, width, offset),
+                &gpu.memory().upload_words(&batch.counts),
+                &batch.part(),
+                add,
+            );
+            let mut needed = before.clone();
+            for (row, _) in batch
+                .counts
+                .iter()
+                .enumerate()
+                .filter(|(_, count)| **count > 0)
+            {
+                for at in 0..size {
+                    let place = (1 + row) * width + offset + at;
+                    let kept = if add { needed[place] } else { 0.0 };
+                    needed[place] = kept + from[row * size + at];
+                }
+            }
+            assert_eq!(download::<f32>(to), needed, "{add}");
+        }
+    }
+
+    #[test]
+    fn examples_that_a_row_lacks_are_silent() {
+        let Some(gpu) = gpu() else { return };
+        let (batch, width) = (Batch::uneven(3, 0), 4);
+        let values = numbers(batch.rows() * batch.examples * width, 5);
+        let outputs = gpu.memory().upload_floats(&values);
+        let counts = gpu.memory().upload_words(&batch.counts);
+        silence(&outputs, width, &counts, &batch.part());
+        let needed = values.iter().enumerate().map(|(at, value)| {
+            let example = at / width;
+            let row = example / batch.examples;
+            match example % batch.examples < batch.counts[row] as usize {
+                true => *value,
+                false => 0.0,
+            }
+        });
+        assert_eq!(download::<f32>(outputs), needed.collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,174 @@
+//! The steps of one table of batches, up to the gradients.
+
+use super::flow::Flow;
+use super::tallies::{Tallies, tally};
+use super::workspace::Workspace;
+use crate::error::EngineError;
+use crate::network::Network;
+use crate::stacked::batches::examples::DeviceExamples;
+use crate::stacked::batches::gather::gather;
+use crate::stacked::batches::part::Part;
+use crate::stacked::batches::sheet::Sheet;
+use crate::stacked::batches::table::Table;
+use crate::stacked::device::memory::Memory;
+use crate::stacked::gradients::sink::{How, Sink};
+use crate::stacked::losses::judgement::Judgement;
+use burn_cubecl::tensor::CubeTensor;
+use std::ops::Range;
+
+/// Memory of one call, kept for the next.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    rows: usize,
+    table: usize,
+    steps: usize,
+    pub(crate) workspace: Workspace,
+    /// `[steps, rows, table, positions]`.
+    pub(crate) losses: CubeTensor,
+    /// What training does not count.
+    pub(crate) hits: CubeTensor,
+    /// `[R, P_pad]`, once they had to be kept; padding stays zero.
+    pub(crate) gradients: Option<CubeTensor>,
+    /// `[R, P_pad]`, once momentum that starts anew was asked for.
+    pub(crate) velocities: Option<CubeTensor>,
+}
+
+impl Scratch {
+    /// `old` if it has room for as much and is for as many rows, else new memory.
+    pub(crate) fn fitting(
+        old: Option<Self>,
+        memory: &Memory,
+        network: &Network,
+        (rows, table, steps): (usize, usize, usize),
+        shape: (usize, usize),
+    ) -> Self {
+        let fits = |old: &Self| {
+            old.rows == rows
+                && old.table >= table
+                && old.steps >= steps
+                && old.workspace.fits(shape)
+        };
+        old.filter(fits)
+            .unwrap_or_else(|| Self::new(memory, network, (rows, table, steps), shape))
+    }
+
+    /// Memory for `rows` rows with batches of up to `table` examples, `steps` of them a table, in blocks of `shape`.
+    pub(crate) fn new(
+        memory: &Memory,
+        network: &Network,
+        (rows, table, steps): (usize, usize, usize),
+        shape: (usize, usize),
+    ) -> Self {
+        Self {
+            rows,
+            table,
+            steps,
+            workspace: Workspace::new(memory, network, shape, false, true),
+            losses: memory.floats(&[steps, rows, table, network.positions()]),
+            hits: memory.words(&[1]),
+            gradients: None,
+            velocities: None,
+        }
+    }
+}
+
+/// What the steps of one table have in common.
+pub(crate) struct Steps<'a> {
+    pub(crate) network: &'a Network,
+    pub(crate) examples: &'a DeviceExamples,
+    pub(crate) sheet: &'a Sheet,
+    pub(crate) table: &'a Table,
+    pub(crate) models: &'a CubeTensor,
+    pub(crate) scratch: &'a Scratch,
+    /// Where the losses of which rows go; nowhere if no step is made.
+    pub(crate) tallies: &'a [(&'a Tallies, Range<usize>)],
+    /// Rows of a block, and examples of a piece of their batches.
+    pub(crate) block: (usize, usize),
+}
+
+impl Steps<'_> {
+    /// Runs `work` on every block of rows and step in which a row of the block has something to do; then tallies the losses
+    /// of them all.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub(crate) fn each(
+        &self,
+        mut work: impl FnMut(&Part) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let all = self.table.rows;
+        for first_row in (0..all).step_by(self.block.0) {
+            let rows = self.block.0.min(all - first_row);
+            for step in 0..self.table.steps {
+                if self.sheet.counts_of(step)[first_row..][..rows]
+                    .iter()
+                    .any(|count| *count > 0)
+                {
+                    work(&Part {
+                        first_row,
+                        rows,
+                        entry: step * all + first_row,
+                        own: true,
+                        table: self.table.width,
+                        first_example: 0,
+                        examples: self.block.1,
+                        losses: step * all + first_row,
+                    })?;
+                }
+            }
+        }
+        let losses = (&self.scratch.losses, self.network.positions());
+        tally(losses, self.table, self.tallies);
+        Ok(())
+    }
+
+    /// Brings the mean gradient of each row's batch to `sink`, a piece of the batch after the other.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
+    pub(crate) fn gradient(&self, part: &Part, sink: &Sink) -> Result<(), EngineError> {
+        let (table, scratch, workspace) = (self.table, self.scratch, &self.scratch.workspace);
+        for first_example in (0..table.width).step_by(self.block.1) {
+            let piece = Part {
+                first_example,
+                ..*part
+            };
+            gather(
+                self.examples,
+                (&table.indices, &table.counts),
+                &workspace.input,
+                &piece,
+            );
+            let flow = Flow {
+                network: self.network,
+                models: self.models,
+                counts: &table.counts,
+                masks: table.masks(),
+                part: &piece,
+            };
+            let judgement = Judgement {
+                labels: &self.examples.labels,
+                indices: &table.indices,
+                counts: &table.counts,
+                positions: self.network.positions(),
+                losses: &scratch.losses,
+                hits: &scratch.hits,
+                backward: true,
+            };
+            let (width, sink) = (self.network.outputs(), sink.piece(first_example == 0));
+            match self.network.own_model() {
+                Some(own) => {
+                    let pass = workspace.pass(own, &flow, true)?;
+                    judgement.launch(self.network.loss(), (&pass.outputs, width), &piece);
+                    pass.back(&flow, &sink.gradients, sink.how == How::Add);
+                }
+                None => {
+                    workspace.forward(&flow);
+                    judgement.launch(self.network.loss(), (workspace.last(), width), &piece);
+                    workspace.backward(&flow, &sink);
+                }
+            }
+        }
+        Ok(())
+    }
+}

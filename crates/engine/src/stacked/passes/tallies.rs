@@ -1,0 +1,258 @@
+//! Losses of training, kept on the device until they are asked for.
+
+use crate::stacked::batches::sheet::Sheet;
+use crate::stacked::batches::table::Table;
+use crate::stacked::device::launch::{arrays, line};
+use crate::stacked::device::memory::{Memory, download};
+use crate::stacked::device::trace::moves;
+use crate::stacked::stack_ops::finite::is_finite;
+use crate::training::tally::{DeviceLosses, LossSum, RowTally};
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+use std::ops::Range;
+
+/// Stands for no round.
+const NEVER: u32 = u32::MAX;
+
+/// Each unit adds the mean losses of one row's batches, step after step, to the row's sum, and notes the first round in
+/// which one was not finite. `words` `[2, R]` of each run are the bits of the sums and those rounds; `ends` are where the rows
+/// of each run end, counted from `first_row` on.
+#[cube(launch)]
+fn tally_kernel(
+    losses: &[f32],
+    counts: &[u32],
+    words: &mut Sequence<Box<[u32]>>,
+    ends: &Sequence<usize>,
+    rounds: &Sequence<u32>,
+    steps: usize,
+    first_row: usize,
+    rows: usize,
+    table: usize,
+    positions: usize,
+) {
+    let at = ABSOLUTE_POS;
+    let mut begin = 0usize;
+    #[unroll]
+    for run in 0..ends.len().comptime() {
+        if at >= begin && at < ends[run] {
+            let own = ends[run] - begin;
+            let row = at - begin;
+            let mut total = f32::reinterpret(words[run][row]);
+            let mut finite = true;
+            for step in 0..steps {
+                let entry = step * rows + first_row + at;
+                let count = counts[entry] as usize;
+                if count > 0 {
+                    let mean = mean_loss(losses, entry * table, count, positions);
+                    total += mean;
+                    if !is_finite(mean) {
+                        finite = false;
+                    }
+                }
+            }
+            let broken = words[run][own + row];
+            let state = words.index_mut(run);
+            state[row] = u32::reinterpret(total);
+            if !finite && rounds[run] < broken {
+                state[own + row] = rounds[run];
+            }
+        }
+        begin = ends[run];
+    }
+}
+
+/// The mean of the losses of `count` examples, `first` and those after it.
+#[cube]
+fn mean_loss(losses: &[f32], first: usize, count: usize, positions: usize) -> f32 {
+    let mut sum = 0.0f32;
+    for example in 0..count {
+        let at = (first + example) * positions;
+        let mut own = 0.0f32;
+        for position in 0..positions {
+            own += losses[at + position];
+        }
+        sum += own;
+    }
+    sum / f32::cast_from((count * positions) as u32)
+}
+
+/// Sums of losses since they were last collected.
+#[derive(Debug)]
+pub(crate) struct Tallies {
+    /// `[2, R]`: the bits of the sums, and the first rounds with a loss that was not finite.
+    words: CubeTensor,
+    /// Steps and examples of each row, known to the host.
+    seen: Vec<(u64, u64)>,
+    /// The last round that was trained in.
+    round: usize,
+}
+
+impl Tallies {
+    /// No losses, of `rows` rows.
+    pub(crate) fn new(memory: &Memory, rows: usize) -> Self {
+        Self {
+            words: memory.upload_words(&[vec![0.0f32.to_bits(); rows], vec![NEVER; rows]].concat()),
+            seen: vec![(0, 0); rows],
+            round: 0,
+        }
+    }
+
+    /// The losses that were [saved](Self::saved).
+    pub(crate) fn of_saved(memory: &Memory, saved: &DeviceLosses) -> Self {
+        Self {
+            words: memory.upload_words(&saved.words),
+            seen: saved.seen.clone(),
+            round: saved.round,
+        }
+    }
+
+    /// A copy of the losses, for a checkpoint. Waits for the device.
+    pub(crate) fn saved(&self) -> DeviceLosses {
+        let mut words = download::<u32>(self.words.clone());
+        words.truncate(2 * self.seen.len());
+        DeviceLosses {
+            words,
+            seen: self.seen.clone(),
+            round: self.round,
+        }
+    }
+
+    /// Rows that there is room for.
+    pub(crate) fn rows(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// Counts the steps of `sheet`.
+    pub(crate) fn count(&mut self, sheet: &Sheet, round: usize) {
+        self.round = round;
+        for step in 0..sheet.steps {
+            for (seen, count) in self
+                .seen
+                .iter_mut()
+                .zip(sheet.counts_of(step))
+                .filter(|(_, count)| **count > 0)
+            {
+                *seen = (seen.0 + 1, seen.1 + u64::from(*count));
+            }
+        }
+    }
+
+    /// Moves everything to `tallies`. Waits for the device.
+    pub(crate) fn collect(self, tallies: &mut [RowTally]) {
+        if self.seen.iter().all(|seen| seen.0 == 0) {
+            return;
+        }
+        let words = download::<u32>(self.words);
+        let (sums, broken) = words.split_at(self.seen.len());
+        for (row, tally) in tallies.iter_mut().enumerate().take(self.seen.len()) {
+            let (steps, examples) = self.seen[row];
+            if steps > 0 {
+                let round = if broken[row] == NEVER {
+                    self.round
+                } else {
+                    broken[row] as usize
+                };
+                tally.add(
+                    LossSum {
+                        sum: f64::from(f32::from_bits(sums[row])),
+                        steps,
+                        examples,
+                    },
+                    round,
+                );
+            }
+        }
+    }
+}
+
+/// Adds the losses `[steps, R, width, positions]` of the batches of `table` to the tallies of `runs`, whose rows, those counted
+/// there, follow one another.
+pub(crate) fn tally(
+    (losses, positions): (&CubeTensor, usize),
+    table: &Table,
+    runs: &[(&Tallies, Range<usize>)],
+) {
+    for runs in runs.chunks(arrays(&losses.client, 2)) {
+        let first_row = runs[0].1.start;
+        let ends = runs.iter().map(|(_, rows)| rows.end - first_row);
+        let own = ends.clone().next_back().unwrap_or(0);
+        let words = runs.iter().map(|(run, _)| run.words.clone());
+        let round = |(run, _): &(&Tallies, _)| u32::try_from(run.round).unwrap_or(NEVER - 1);
+        let (count, dim) = line(&losses.client, own);
+        moves(table.steps * own * table.width * positions + own, own);
+        tally_kernel::launch(
+            &losses.client,
+            count,
+            dim,
+            losses.clone().into_buffer_arg(),
+            table.counts.clone().into_buffer_arg(),
+            words.map(CubeTensor::into_buffer_arg).collect(),
+            ends.collect(),
+            runs.iter().map(round).collect(),
+            table.steps,
+            first_row,
+            table.rows,
+            table.width,
+            positions,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacked::device::test_device::gpu;
+
+    #[test]
+    fn losses_are_summed_and_the_first_bad_round_is_kept() {
+        let Some(gpu) = gpu() else { return };
+        let memory = gpu.memory();
+        let (mut tallies, mut of_other) = (Tallies::new(memory, 4), Tallies::new(memory, 1));
+        // Two steps of four rows behind one of another run, batches of up to two examples with two positions each; one row
+        // has a step only.
+        let mut sheet = Sheet::idle(2, 4, 2);
+        for (at, batch) in [((0, 1), &[0, 0][..]), ((0, 3), &[0]), ((1, 3), &[0])] {
+            sheet.put(at, batch, 0.1, None);
+        }
+        let mut other = Sheet::idle(1, 1, 1);
+        other.put((0, 0), &[0], 0.1, None);
+        let table = Table::upload(memory, &Sheet::side_by_side(&[&other, &sheet]));
+        for (round, last) in [(3, 4.0), (4, f32::NAN), (5, f32::INFINITY)] {
+            tallies.count(&sheet, round);
+            let mut losses = vec![9.0; 10 * 4];
+            losses[8..12].copy_from_slice(&[1.0, 2.0, 2.0, 1.0]);
+            losses[16..18].copy_from_slice(&[2.0, 4.0]);
+            losses[36..38].copy_from_slice(&[last, 4.0]);
+            losses[38] = f32::NAN;
+            let losses = memory.upload_floats(&losses);
+            of_other.count(&other, round + 10);
+            tally((&losses, 2), &table, &[(&of_other, 0..1), (&tallies, 1..5)]);
+        }
+        let saved = tallies.saved();
+        assert!(saved.is_whole());
+        let tallies = Tallies::of_saved(memory, &saved);
+        assert_eq!(tallies.saved(), saved);
+        let mut of_others = [RowTally::default()];
+        of_other.collect(&mut of_others);
+        let nines = LossSum {
+            sum: 27.0,
+            steps: 3,
+            examples: 3,
+        };
+        assert_eq!((of_others[0].recent, of_others[0].broken), (nines, None));
+        let mut found = vec![RowTally::default(); 4];
+        tallies.collect(&mut found);
+        let mut oracle = [RowTally::default(); 4];
+        oracle[1].add(
+            LossSum {
+                sum: 4.5,
+                steps: 3,
+                examples: 6,
+            },
+            5,
+        );
+        assert_eq!(found[..3], oracle[..3]);
+        let broken = format!("{:?}", found[3]);
+        assert!(broken.contains("broken: Some(4)"), "{broken}");
+    }
+}

@@ -1,0 +1,194 @@
+//! The memory of a pass: what every layer of a block of rows gives, and the gradients by it.
+
+use crate::network::Network;
+use crate::network::layer::{Layer, Node, Source};
+use crate::stacked::device::memory::Memory;
+use crate::stacked::gradients::handed::is_handed;
+use crate::stacked::layers::embedding_gradient::strings;
+use crate::stacked::layers::group_norm::Norms;
+use crate::stacked::layers::lstm::Recurrence;
+use burn_cubecl::tensor::CubeTensor;
+use meshfold_data::Input;
+
+/// How many times the largest buffer all buffers together may take.
+const BUFFERS: usize = 4;
+
+/// Memory for a block of rows.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    rows: usize,
+    examples: usize,
+    /// `[rows, examples, D]`, or `[examples, D]` if the rows share it; tokens are words.
+    pub(crate) input: CubeTensor,
+    pub(crate) shared: bool,
+    pub(crate) rooms: Vec<Room>,
+}
+
+/// Memory of one node.
+#[derive(Debug)]
+pub(crate) struct Room {
+    /// What it gives, `[rows, examples, places, channels]`; after the loss the last node's holds the gradient by it.
+    pub(crate) output: CubeTensor,
+    /// The gradient by what it gives, or that by the sum that hands it on; none for the last, and without training.
+    pub(crate) delta: Option<CubeTensor>,
+    pub(crate) kept: Kept,
+}
+
+/// What a layer keeps for the way back besides what it gives.
+#[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one to a layer of a workspace"
+)]
+pub(crate) enum Kept {
+    Nothing,
+    Norms(Norms),
+    /// Where the largest numbers stood, of the shape of the output.
+    Chosen(CubeTensor),
+    /// How the positions of each token are strung together.
+    Strings(CubeTensor),
+    Recurrence(Recurrence),
+}
+
+/// Numbers per example that a pass of a user's own model may hold at once, in multiples of what it reads or gives: it is
+/// not known what it does.
+const ROOM_OF_OWN: usize = 16;
+
+/// Numbers per example of every buffer of a workspace, in training or without gradients.
+fn sizes(network: &Network, training: bool) -> Vec<usize> {
+    if network.own_model().is_some() {
+        return vec![ROOM_OF_OWN * network.inputs().max(network.outputs())];
+    }
+    let of_node = |node: &Node| {
+        let size = node.output.size();
+        let kept = match &node.layer {
+            Layer::GroupNorm(norm) => vec![2 * norm.grid.channels, 2 * norm.groups],
+            Layer::MaxPool(_) => vec![size],
+            Layer::Embedding(embedding) => vec![2 * embedding.positions],
+            Layer::Lstm(_) => vec![4 * size, size, node.output.channels],
+            _ => Vec::new(),
+        };
+        [vec![size; 1 + usize::from(training)], kept].concat()
+    };
+    let nodes = network.nodes().iter().flat_map(of_node);
+    nodes.chain([network.inputs()]).collect()
+}
+
+/// Bytes of all buffers for so many rows and examples.
+pub(crate) fn bytes(network: &Network, (rows, examples): (usize, usize), training: bool) -> u64 {
+    let numbers: usize = sizes(network, training).iter().sum();
+    let all = (rows as u64).saturating_mul((examples * numbers) as u64);
+    all.saturating_mul(size_of::<f32>() as u64)
+}
+
+/// Numbers per example of the largest buffer.
+pub(crate) fn largest(network: &Network) -> usize {
+    sizes(network, true).into_iter().max().unwrap_or(1)
+}
+
+/// Numbers per example that decide on how many fit: those of the largest buffer, or a share of all.
+pub(crate) fn widest(network: &Network) -> usize {
+    let all: usize = sizes(network, true).iter().sum();
+    largest(network).max(all.div_ceil(BUFFERS))
+}
+
+/// Rows and examples of a block whose largest buffer stays within `bytes`, and all within some times as much.
+pub(crate) fn block(
+    network: &Network,
+    rows: usize,
+    examples: usize,
+    bytes: usize,
+) -> (usize, usize) {
+    let rows = match network.own_model() {
+        // Their parameters are copied out of the arena.
+        Some(own) => rows.min(bytes / (own.layout().width() * size_of::<f32>())),
+        None => rows,
+    };
+    let fit = bytes / (widest(network) * size_of::<f32>());
+    let examples = examples.min(fit).max(1);
+    (rows.min(fit / examples).max(1), examples)
+}
+
+impl Workspace {
+    /// Room for `examples` examples of each of `rows` rows. Without `training` there are no gradients; if the rows
+    /// share their examples there is one input.
+    pub(crate) fn new(
+        memory: &Memory,
+        network: &Network,
+        (rows, examples): (usize, usize),
+        shared: bool,
+        training: bool,
+    ) -> Self {
+        let input = [if shared { 1 } else { rows }, examples, network.inputs()];
+        let last = network.nodes().len().saturating_sub(1);
+        let numbers = input.iter().product();
+        let nodes = network.nodes();
+        // Where each node's gradient lies, if that is a sum's.
+        let sum_of = |index: usize| {
+            let source = Source::Node(index);
+            (index + 1..nodes.len()).find(|sum| is_handed(nodes, *sum, source))
+        };
+        let room = |(index, node): (usize, &Node)| {
+            let floats = || memory.floats(&[rows, examples, node.output.size()]);
+            Room {
+                output: floats(),
+                delta: (training && index < last && sum_of(index).is_none()).then(floats),
+                kept: Kept::new(memory, &node.layer, (rows, examples), node.output.size()),
+            }
+        };
+        let mut rooms: Vec<Room> = nodes.iter().enumerate().map(room).collect();
+        for index in (0..rooms.len()).rev().filter(|_| training) {
+            if let Some(sum) = sum_of(index) {
+                rooms[index].delta = rooms[sum].delta.clone();
+            }
+        }
+        Self {
+            rows,
+            examples,
+            // A user's own model goes over whole batches, whose places beyond a short one must hold something.
+            input: match (network.input(), network.own_model()) {
+                (Input::Numbers(_), None) => memory.floats(&input),
+                (Input::Numbers(_), Some(_)) => memory.zeros(1, numbers),
+                (Input::Tokens { .. }, None) => memory.words(&input),
+                (Input::Tokens { .. }, Some(_)) => memory.upload_words(&vec![0; numbers]),
+            },
+            shared,
+            rooms,
+        }
+    }
+
+    /// Whether there is room for so many rows and examples.
+    pub(crate) fn fits(&self, (rows, examples): (usize, usize)) -> bool {
+        self.rows >= rows && self.examples >= examples
+    }
+
+    /// What `source` gives.
+    pub(crate) fn output(&self, source: Source) -> &CubeTensor {
+        match source {
+            Source::Example => &self.input,
+            Source::Node(node) => &self.rooms[node].output,
+        }
+    }
+
+    /// Whether the rows share what `source` gives.
+    pub(crate) fn is_shared(&self, source: Source) -> bool {
+        source == Source::Example && self.shared
+    }
+
+    /// The output of the last node, `[rows, examples, positions, outputs]`.
+    pub(crate) fn last(&self) -> &CubeTensor {
+        &self.rooms[self.rooms.len() - 1].output
+    }
+}
+
+impl Kept {
+    fn new(memory: &Memory, layer: &Layer, shape: (usize, usize), size: usize) -> Self {
+        match layer {
+            Layer::GroupNorm(norm) => Self::Norms(Norms::new(memory, norm, shape)),
+            Layer::MaxPool(_) => Self::Chosen(memory.words(&[shape.0, shape.1, size])),
+            Layer::Embedding(embedding) => Self::Strings(strings(memory, embedding, shape)),
+            Layer::Lstm(lstm) => Self::Recurrence(Recurrence::new(memory, lstm, shape)),
+            _ => Self::Nothing,
+        }
+    }
+}

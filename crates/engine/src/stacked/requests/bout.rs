@@ -1,0 +1,236 @@
+//! A bout: the local steps, or the gradients, of one sheet of batches. It is what a run asks of its device in one go.
+
+use crate::error::EngineError;
+use crate::network::Network;
+use crate::network::layer::{Layer, Node};
+use crate::stack::mixing::Matrix;
+use crate::stacked::batches::examples::DeviceExamples;
+use crate::stacked::batches::sheet::Sheet;
+use crate::stacked::batches::table::Table;
+use crate::stacked::device::memory::Memory;
+use crate::stacked::gradients::sgd::{MomentumFrom, Update};
+use crate::stacked::gradients::sink::Sink;
+use crate::stacked::passes::steps::{Scratch, Steps};
+use crate::stacked::passes::tallies::Tallies;
+use crate::stacked::stack_ops::mix::mixed;
+use crate::stacked::stack_ops::norms::clip_scales;
+use crate::stacked::stack_ops::scaled::scale_by;
+use crate::training::work::LocalWork;
+use burn_cubecl::tensor::CubeTensor;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// How the gradients of a bout act, the same for all rows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Rule {
+    momentum: f32,
+    decay: f32,
+    clip_norm: Option<f32>,
+    /// Strength of the pull towards the anchor.
+    mu: Option<f32>,
+    /// Where the velocity of the first step comes from.
+    pub(crate) first: MomentumFrom,
+}
+
+impl Rule {
+    /// What `work` asks for, with velocities that begin at zero if they are `fresh`.
+    pub(crate) fn of(work: &LocalWork<'_>, fresh: bool) -> Self {
+        Self {
+            momentum: work.sgd.momentum,
+            decay: work.sgd.weight_decay,
+            clip_norm: work.sgd.clip_norm,
+            mu: work.anchor.map(|anchor| anchor.mu),
+            first: match work.sgd.momentum {
+                0.0 => MomentumFrom::Nothing,
+                _ if fresh => MomentumFrom::Zero,
+                _ => MomentumFrom::Velocity,
+            },
+        }
+    }
+
+    /// The rule of the steps that follow.
+    pub(crate) fn going_on(self) -> Self {
+        let first = match self.first {
+            MomentumFrom::Zero => MomentumFrom::Velocity,
+            first => first,
+        };
+        Self { first, ..self }
+    }
+}
+
+/// What a bout works on, each `[R, P_pad]`.
+#[derive(Debug)]
+pub(crate) struct Arenas {
+    pub(crate) models: CubeTensor,
+    /// What the models are to be mixed with before the first step.
+    pub(crate) mixing: Option<Arc<Matrix>>,
+    /// Where they are to be found after the bout; else they are of no further use, or stay with the trainer.
+    pub(crate) velocities: Option<CubeTensor>,
+    pub(crate) correction: Option<CubeTensor>,
+    pub(crate) anchor: Option<CubeTensor>,
+    /// Where gradients are kept in place of steps along them.
+    pub(crate) gradients: Option<CubeTensor>,
+}
+
+/// A bout of one run.
+#[derive(Debug)]
+pub(crate) struct Bout {
+    pub(crate) network: Arc<Network>,
+    pub(crate) examples: Arc<DeviceExamples>,
+    pub(crate) rule: Rule,
+    pub(crate) sheet: Sheet,
+    pub(crate) arenas: Arenas,
+    pub(crate) tallies: Tallies,
+}
+
+impl Arenas {
+    /// Mixes the models by themselves, if they are yet to be mixed.
+    pub(crate) fn mix(&mut self) {
+        if let Some(matrix) = self.mixing.take() {
+            self.models = mixed(&self.models, &matrix);
+        }
+    }
+}
+
+impl Bout {
+    /// Carries it out by itself.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
+    pub(crate) fn make(
+        &self,
+        memory: &Memory,
+        scratch: &mut Scratch,
+        block: (usize, usize),
+    ) -> Result<(), EngineError> {
+        let all = 0..self.sheet.rows;
+        let job = Job {
+            network: &self.network,
+            examples: &self.examples,
+            rule: self.rule,
+            sheet: &self.sheet,
+            arenas: &self.arenas,
+            tallies: &[(&self.tallies, all)],
+        };
+        job.make(memory, scratch, block)
+    }
+}
+
+/// What one bout, or several together, come to.
+pub(crate) struct Job<'a> {
+    pub(crate) network: &'a Network,
+    pub(crate) examples: &'a DeviceExamples,
+    pub(crate) rule: Rule,
+    pub(crate) sheet: &'a Sheet,
+    pub(crate) arenas: &'a Arenas,
+    /// Where the losses of which rows go.
+    pub(crate) tallies: &'a [(&'a Tallies, Range<usize>)],
+}
+
+impl Job<'_> {
+    /// Carries it out in blocks of so many rows and examples.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
+    pub(crate) fn make(
+        &self,
+        memory: &Memory,
+        scratch: &mut Scratch,
+        block: (usize, usize),
+    ) -> Result<(), EngineError> {
+        let (rows, width) = (self.sheet.rows, self.network.layout().width());
+        let keeps = self.arenas.gradients.is_some();
+        let at_once = !keeps && self.steps_at_once() && block.1 >= self.sheet.width;
+        if !keeps && self.rule.first != MomentumFrom::Nothing && self.arenas.velocities.is_none() {
+            // The first step of a row writes them.
+            scratch
+                .velocities
+                .get_or_insert_with(|| memory.floats(&[rows, width]));
+        }
+        if !(keeps || at_once && layers_step_at_once(self.network)) {
+            scratch
+                .gradients
+                .get_or_insert_with(|| memory.zeros(rows, width));
+        }
+        let table = Table::upload(memory, self.sheet);
+        let steps = Steps {
+            network: self.network,
+            examples: self.examples,
+            sheet: self.sheet,
+            table: &table,
+            models: &self.arenas.models,
+            scratch,
+            tallies: self.tallies,
+            block,
+        };
+        match &self.arenas.gradients {
+            Some(gradients) => self.keep(&steps, gradients),
+            None => self.step(memory, &steps, at_once),
+        }
+    }
+
+    /// Whether nothing but momentum and decay acts on the gradients, so that layers may step as they have them.
+    fn steps_at_once(&self) -> bool {
+        let acts = self.rule.clip_norm.is_some()
+            || self.arenas.correction.is_some()
+            || self.arenas.anchor.is_some();
+        !acts && self.network.own_model().is_none()
+    }
+
+    /// Leaves the gradients of every row's batch, clipped, in `gradients`.
+    fn keep(&self, steps: &Steps<'_>, gradients: &CubeTensor) -> Result<(), EngineError> {
+        let width = self.network.layout().width();
+        steps.each(|part| {
+            steps.gradient(part, &Sink::writing(gradients, width))?;
+            if let Some(largest) = self.rule.clip_norm {
+                let scales = clip_scales(gradients, part.stack_rows(), width, largest);
+                scale_by(gradients, &scales, part.stack_rows(), width);
+            }
+            Ok(())
+        })
+    }
+
+    /// Moves models and velocities along them.
+    fn step(&self, memory: &Memory, steps: &Steps<'_>, at_once: bool) -> Result<(), EngineError> {
+        let (rows, width) = (self.sheet.rows, self.network.layout().width());
+        let (arenas, rates) = (self.arenas, &steps.table.scalars);
+        let velocities = arenas.velocities.as_ref();
+        let velocities = velocities.or(steps.scratch.velocities.as_ref());
+        let states = (&arenas.models, velocities);
+        let whole = steps.scratch.gradients.clone();
+        let gradients = &whole.unwrap_or_else(|| memory.floats(&[4]));
+        steps.each(|part| {
+            let momentum_from = match self.rule.first {
+                MomentumFrom::Zero if part.entry >= rows => MomentumFrom::Velocity,
+                from => from,
+            };
+            if at_once {
+                let numbers = (self.rule.momentum, self.rule.decay);
+                let layout = (width, momentum_from);
+                let sink = Sink::stepping(numbers, gradients, states, rates, layout);
+                return steps.gradient(part, &sink);
+            }
+            steps.gradient(part, &Sink::writing(gradients, width))?;
+            let clip = |largest| clip_scales(gradients, part.stack_rows(), width, largest);
+            let scales = self.rule.clip_norm.map(clip);
+            let update = Update {
+                momentum: self.rule.momentum,
+                decay: self.rule.decay,
+                gradients,
+                width,
+                scales: scales.as_ref(),
+                correction: arenas.correction.as_ref(),
+                anchor: arenas.anchor.as_ref().zip(self.rule.mu),
+                momentum_from,
+            };
+            update.launch_on(0..width, states, rates, part);
+            Ok(())
+        })
+    }
+}
+
+/// Whether every layer of `network` can step as it has its gradient.
+pub(crate) fn layers_step_at_once(network: &Network) -> bool {
+    let embeds = |node: &Node| matches!(node.layer, Layer::Embedding(_));
+    !network.nodes().iter().any(embeds)
+}

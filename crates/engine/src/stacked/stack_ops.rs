@@ -1,0 +1,13 @@
+//! The operations on whole stacks: mixing, copying rows, scaling, quantising, norms.
+
+pub(crate) mod average;
+pub(crate) mod distances;
+pub(crate) mod finite;
+pub(crate) mod heavy_ball;
+pub(crate) mod mix;
+pub(crate) mod mix_sparse;
+pub(crate) mod norms;
+pub(crate) mod quantize;
+pub(crate) mod rows;
+pub(crate) mod scaled;
+pub(crate) mod stack_rows;

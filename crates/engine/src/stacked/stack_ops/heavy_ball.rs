@@ -1,0 +1,81 @@
+//! One heavy-ball step with gradients that were given.
+
+use crate::stacked::device::launch::line;
+use crate::stacked::device::memory::{Memory, cube, cube_mut, tensor};
+use crate::stacked::device::trace::moves;
+use burn::tensor::Tensor;
+use cubecl::prelude::*;
+
+#[cube(launch)]
+fn heavy_ball_kernel<N: Size>(
+    models: &mut [Vector<f32, N>],
+    velocities: &mut [Vector<f32, N>],
+    gradients: &[Vector<f32, N>],
+    rates: &[f32],
+    rows: usize,
+    width: usize,
+    momentum: f32,
+) {
+    let row = ABSOLUTE_POS / width;
+    if row >= rows {
+        terminate!();
+    }
+    let velocity = Vector::new(momentum) * velocities[ABSOLUTE_POS] + gradients[ABSOLUTE_POS];
+    velocities[ABSOLUTE_POS] = velocity;
+    models[ABSOLUTE_POS] -= Vector::new(rates[row]) * velocity;
+}
+
+/// `v_i <- momentum · v_i + g_i`, `w_i <- w_i − rates[i] · v_i`; returns models and velocities.
+pub(crate) fn heavy_ball(
+    models: Tensor<2>,
+    velocities: Tensor<2>,
+    gradients: Tensor<2>,
+    rates: &[f32],
+    momentum: f32,
+) -> (Tensor<2>, Tensor<2>) {
+    let [rows, width] = models.dims();
+    let (models, velocities) = (cube_mut(models), cube_mut(velocities));
+    let (count, dim) = line(&models.client, rows * width / 4);
+    moves(3 * rows * width, 2 * rows * width);
+    heavy_ball_kernel::launch(
+        &models.client,
+        count,
+        dim,
+        4,
+        models.clone().into_buffer_arg(),
+        velocities.clone().into_buffer_arg(),
+        cube(gradients).into_buffer_arg(),
+        Memory::of(&models).upload_floats(rates).into_buffer_arg(),
+        rows,
+        width / 4,
+        momentum,
+    );
+    (tensor(models), tensor(velocities))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stacked::device::memory::read;
+    use crate::stacked::device::test_device::{expect_close, gpu, numbers, stacked};
+
+    #[test]
+    fn a_step_is_that_of_the_formula() {
+        let Some(gpu) = gpu() else { return };
+        for (rows, width) in [(1, 64), (3, 320)] {
+            let [w, v, g] = [11, 12, 13].map(|seed| numbers(rows * width, seed));
+            let rates: Vec<f32> = (0..rows).map(|row| 0.1 * row as f32).collect();
+            let velocities: Vec<f32> = v.iter().zip(&g).map(|(v, g)| 0.9 * v + g).collect();
+            let models: Vec<f32> = w
+                .iter()
+                .zip(&velocities)
+                .enumerate()
+                .map(|(at, (w, v))| w - rates[at / width] * v)
+                .collect();
+            let [w, v, g] = [w, v, g].map(|values| stacked(&gpu, &values, rows));
+            let (w, v) = heavy_ball(w, v, g, &rates, 0.9);
+            expect_close(&read(w), &models, 1e-6);
+            expect_close(&read(v), &velocities, 1e-6);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Mixing over an overlay: one launch for a run, or for as many runs side by side as the device can bind, which go into the
+//! stack of all.
+
+use crate::stack::mixing::{HostMixing, Matrix};
+use crate::stacked::device::launch::{arrays, line};
+use crate::stacked::device::memory::Memory;
+use crate::stacked::device::trace::moves;
+use burn_cubecl::tensor::CubeTensor;
+use cubecl::prelude::*;
+use std::sync::Arc;
+
+/// Vectors of a block of columns: the units of a block go through all rows before the next begins, so that what
+/// neighbours share is still in the second-level cache.
+const BLOCK: usize = 64;
+
+/// Each unit holds one vector of one row, summed over the row's neighbours in ascending order. `ends` are the rows at which
+/// runs end; `matrix` holds where the entries of each row begin, columns within the run from `columns_at` on, and the bits
+/// of weights from `weights_at` on.
+#[cube(launch)]
+fn mix_kernel<N: Size>(
+    from: &Sequence<Box<[Vector<f32, N>]>>,
+    ends: &Sequence<usize>,
+    matrix: &[u32],
+    to: &mut [Vector<f32, N>],
+    first: usize,
+    rows: usize,
+    width: usize,
+    columns_at: usize,
+    weights_at: usize,
+    #[comptime] block: usize,
+) {
+    let row = ABSOLUTE_POS / block % rows;
+    let place = ABSOLUTE_POS / (block * rows) * block + ABSOLUTE_POS % block;
+    if place >= width {
+        terminate!();
+    }
+    let mut begin = 0usize;
+    #[unroll]
+    for run in 0..from.len().comptime() {
+        if row >= begin && row < ends[run] {
+            let mut sum = Vector::<f32, N>::new(0.0f32);
+            for entry in matrix[row] as usize..matrix[row + 1] as usize {
+                let weight = f32::reinterpret(matrix[weights_at + entry]);
+                let column = matrix[columns_at + entry] as usize;
+                sum += Vector::new(weight) * from[run][column * width + place];
+            }
+            to[(first + row) * width + place] = sum;
+        }
+        begin = ends[run];
+    }
+}
+
+/// Sparse matrices of some runs, one after the other, on the device.
+#[derive(Debug)]
+pub(crate) struct Sparse {
+    /// As the kernel reads them.
+    words: CubeTensor,
+    /// The rows at which runs end.
+    ends: Vec<usize>,
+    entries: usize,
+}
+
+impl Sparse {
+    /// Copies `matrices` to the device.
+    ///
+    /// # Panics
+    /// If one of them is not sparse.
+    pub(crate) fn upload<'a>(
+        matrices: impl Iterator<Item = &'a HostMixing>,
+        memory: &Memory,
+    ) -> Self {
+        let (mut begins, mut all_columns, mut bits) = (vec![0], Vec::new(), Vec::new());
+        let mut ends = Vec::new();
+        for matrix in matrices {
+            let HostMixing::Sparse {
+                row_ptr,
+                columns,
+                weights,
+            } = matrix
+            else {
+                unreachable!("other exchanges have kernels of their own")
+            };
+            let before = all_columns.len();
+            let begin = |end: &usize| {
+                u32::try_from(before + end).expect("fewer weights than a buffer can hold")
+            };
+            begins.extend(row_ptr[1..].iter().map(begin));
+            all_columns.extend_from_slice(columns);
+            bits.extend(weights.iter().map(|weight| weight.to_bits()));
+            ends.push(begins.len() - 1);
+        }
+        Self {
+            ends,
+            entries: all_columns.len(),
+            words: memory.upload_words(&[begins, all_columns, bits].concat()),
+        }
+    }
+
+    /// Rows of all runs after mixing.
+    fn rows(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Writes `W · stack` of each of `stacks` into `to` `[R, P_pad]`, one after the other from row `first` on.
+    pub(crate) fn mix(&self, stacks: &[&CubeTensor], to: &CubeTensor, first: usize) {
+        let (rows, width) = (self.rows(), to.meta.shape()[1]);
+        let vectors = width / 4;
+        let (count, dim) = line(&to.client, vectors.div_ceil(BLOCK) * BLOCK * rows);
+        let stack = |stack: &&CubeTensor| (*stack).clone().into_buffer_arg();
+        moves(self.entries * (width + 2) + rows, rows * width);
+        mix_kernel::launch(
+            &to.client,
+            count,
+            dim,
+            4,
+            stacks.iter().map(stack).collect(),
+            self.ends.iter().copied().collect(),
+            self.words.clone().into_buffer_arg(),
+            to.clone().into_buffer_arg(),
+            first,
+            rows,
+            vectors,
+            rows + 1,
+            rows + 1 + self.entries,
+            BLOCK,
+        );
+    }
+}
+
+/// Writes `W · stack` of all `runs` into `to` `[R, P_pad]`, one run after the other.
+///
+/// # Panics
+/// If one of the matrices is not sparse.
+pub(crate) fn mix_side_by_side(runs: &[(&CubeTensor, Arc<Matrix>)], to: &CubeTensor) {
+    let memory = Memory::of(to);
+    let mut first = 0;
+    for runs in runs.chunks(arrays(&to.client, 2)) {
+        let matrices = runs.iter().map(|(_, matrix)| &matrix.host);
+        let sparse = Sparse::upload(matrices, &memory);
+        let stacks: Vec<&CubeTensor> = runs.iter().map(|(stack, _)| *stack).collect();
+        sparse.mix(&stacks, to, first);
+        first += sparse.rows();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stack::mixing::Mixing;
+    use crate::stacked::device::memory::{cube, read, tensor};
+    use crate::stacked::device::test_device::{gpu, numbers, stacked};
+    use crate::stacked::stack_ops::mix::mixed;
+    use meshfold_topology::MixingMatrix;
+
+    #[test]
+    fn runs_mixed_side_by_side_have_the_bits_of_runs_mixed_alone() {
+        let Some(gpu) = gpu() else { return };
+        // More runs than one launch takes, of different sizes; a row without neighbours and one of few.
+        let width = 320;
+        let matrix = |nodes: u32| {
+            let row = |node: u32| match node {
+                0 => vec![(0, 1.0)],
+                1 => vec![(0, 0.25), (1, 0.75)],
+                _ => (0..nodes)
+                    .map(|other| (other, 1.0 / f64::from(nodes)))
+                    .collect(),
+            };
+            let matrix = MixingMatrix::from_rows(nodes as usize, (0..nodes).map(row).collect());
+            Mixing::new(&matrix.unwrap()).matrix().clone()
+        };
+        let sizes: Vec<usize> = (0..37).map(|run| 1 + run * 7 % 5).collect();
+        let stack =
+            |(seed, rows): (u32, &usize)| cube(stacked(&gpu, &numbers(rows * width, seed), *rows));
+        let stacks: Vec<CubeTensor> = (0..).zip(&sizes).map(stack).collect();
+        let matrices = sizes.iter().map(|rows| matrix(*rows as u32));
+        let runs: Vec<_> = stacks.iter().zip(matrices).collect();
+        let alone =
+            |(stack, matrix): &(&CubeTensor, Arc<Matrix>)| read(tensor(mixed(stack, matrix)));
+        let alone: Vec<f32> = runs.iter().flat_map(alone).collect();
+        let all: usize = sizes.iter().sum();
+        let to = cube(stacked(&gpu, &vec![7.0; all * width], all));
+        mix_side_by_side(&runs, &to);
+        assert!(read(tensor(to)) == alone);
+    }
+}

@@ -1,0 +1,45 @@
+//! Judging every row's model.
+
+use crate::error::EngineError;
+use crate::stack::Stack;
+use crate::stacked::device::memory::cube;
+use crate::stacked::requests::judging::{Judging, Lists};
+use crate::stacked::trainer::Stacked;
+use crate::training::learner::Context;
+use crate::training::score::{Score, Split};
+
+impl Stacked {
+    /// Loss and accuracy of every row on `split`, or on its examples `subset`. Waits for the device.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if a run beside this one broke down; those of a model of the user's own.
+    pub(crate) fn evaluate(
+        &mut self,
+        context: Context<'_>,
+        stack: &Stack,
+        split: Split<'_>,
+        subset: Option<&[u32]>,
+    ) -> Result<Vec<Score>, EngineError> {
+        let (examples, size) = match split {
+            Split::Test => (&self.test, context.test.len()),
+            Split::Train | Split::Shards(_) => (&self.train, context.train.len()),
+        };
+        let shard = |client: &u32| context.partition.shard(*client as usize).to_vec();
+        let lists = match (split, subset) {
+            (Split::Shards(clients), _) => Lists::Own(clients.iter().map(shard).collect()),
+            (_, Some(subset)) => Lists::Shared(subset.to_vec()),
+            (_, None) => Lists::Shared((0..size as u32).collect()),
+        };
+        let judging = Judging {
+            network: self.network.clone(),
+            examples: examples.clone(),
+            models: cube(stack.tensor()),
+            rows: stack.rows(),
+            lists,
+        };
+        match &self.seat {
+            Some(seat) => seat.judge(judging, &self.gpu, self.workspace_bytes),
+            None => judging.scores(self.gpu.memory(), self.workspace_bytes),
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Local work: batches, schedules, the learner that has rows train, and what it counts.
+
+pub(crate) mod batches;
+pub(crate) mod learner;
+pub(crate) mod schedule;
+pub(crate) mod score;
+pub(crate) mod tally;
+pub(crate) mod work;

@@ -1,0 +1,413 @@
+//! Which examples a row sees, step by step. Drawn on the host for every device, from the row's own streams.
+
+use super::schedule::Progress;
+use super::work::{Amount, BatchSize, Draw, RowWork, Sgd};
+use crate::network::Network;
+use crate::network::dropout::Dropout;
+use crate::stream::{Key, Purpose, stream};
+use meshfold_data::Partition;
+use rand::RngExt;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+
+/// How far a row has come through its data; enough to go on after a checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Position {
+    client: u32,
+    /// Passes begun.
+    passes: u32,
+    /// Examples taken from the pass in progress.
+    taken: u32,
+    steps: u64,
+    epochs: u64,
+}
+
+impl Position {
+    /// Examples that the next `steps` local steps of `row` see on a shard of `shard` examples: the last batch of a pass
+    /// is short.
+    pub(crate) fn examples_of(
+        &self,
+        (row, steps): (&RowWork, u32),
+        sgd: &Sgd,
+        shard: usize,
+    ) -> u64 {
+        let size = sgd.batch_on(shard);
+        if row.amount == Amount::Idle || steps == 0 {
+            return 0;
+        }
+        if sgd.draw == Draw::WithReplacement || size == shard {
+            return u64::from(steps) * size as u64;
+        }
+        let goes_on = self.client == row.client && matches!(row.amount, Amount::Steps(_));
+        let first = if goes_on { self.taken as usize } else { 0 };
+        let (per_pass, begun) = (shard.div_ceil(size), first / size);
+        let last = begun + steps as usize;
+        let until = |batches: usize| {
+            let (passes, batches) = (batches / per_pass, batches % per_pass);
+            passes * shard + (batches * size).min(shard)
+        };
+        (until(last) - until(begun)) as u64
+    }
+
+    /// Whether a row that trains on shards of `partition` can be at this position.
+    pub(crate) fn is_within(&self, partition: &Partition) -> bool {
+        let client = self.client as usize;
+        client < partition.clients()
+            && (self.taken == 0
+                || (self.passes > 0 && (self.taken as usize) < partition.shard(client).len()))
+    }
+
+    /// Where a schedule stands at the start of the round after `rounds` rounds.
+    pub(crate) fn progress(&self, rounds: u64) -> Progress {
+        Progress {
+            rounds,
+            steps: [self.steps, 0],
+            epochs: [self.epochs, 0],
+        }
+    }
+}
+
+/// A row's way through the shard it trains on.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pass {
+    position: Position,
+    /// The shard in the order of the pass in progress; empty if none is.
+    order: Vec<u32>,
+}
+
+/// Rate of one local step, and where its row's draws stand.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct StepPlan {
+    pub(crate) rate: f32,
+    key: RowKey,
+    /// Steps that the row made before, in the whole run.
+    step: u64,
+}
+
+impl StepPlan {
+    /// What the step leaves out of `network`.
+    pub(crate) fn dropout(&self, network: &Network) -> Option<Dropout> {
+        network.dropout(self.key.seed, self.key.row, self.step)
+    }
+}
+
+/// Draws the batches of one row for one call of `train`.
+#[derive(Debug)]
+pub(crate) struct Batches<'a> {
+    pass: &'a mut Pass,
+    shard: &'a [u32],
+    sgd: &'a Sgd,
+    key: RowKey,
+    rounds: u64,
+    left: u32,
+    rate_scale: f32,
+    done: Progress,
+    replacement: Option<ChaCha8Rng>,
+}
+
+/// Whose streams are drawn from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct RowKey {
+    pub(crate) seed: u64,
+    pub(crate) row: u32,
+}
+
+impl Sgd {
+    /// Examples of a full batch on a shard of `shard` examples.
+    pub fn batch_on(&self, shard: usize) -> usize {
+        match self.batch_size {
+            BatchSize::Full => shard,
+            BatchSize::Size(size) => shard.min(size as usize),
+        }
+    }
+
+    /// Local steps that `amount` means on a shard of `shard` examples.
+    pub fn steps_on(&self, amount: Amount, shard: usize) -> u32 {
+        match amount {
+            Amount::Idle => 0,
+            Amount::Steps(steps) => steps,
+            Amount::Epochs(epochs) => {
+                let in_one = shard.div_ceil(self.batch_on(shard).max(1)) as u32;
+                epochs.saturating_mul(in_one)
+            }
+        }
+    }
+}
+
+impl Pass {
+    /// The state to save.
+    pub(crate) fn position(&self) -> Position {
+        self.position
+    }
+
+    /// Goes on from a saved state; the order of the pass in progress is drawn again.
+    pub(crate) fn resume(
+        position: Position,
+        key: RowKey,
+        shard: impl FnOnce(u32) -> Vec<u32>,
+    ) -> Self {
+        let mut pass = Self {
+            position,
+            order: Vec::new(),
+        };
+        if position.taken > 0 {
+            pass.order = shard(position.client);
+            pass.order
+                .shuffle(&mut order_stream(key, position.passes - 1));
+        }
+        pass
+    }
+
+    fn begin(&mut self, shard: &[u32], key: RowKey) {
+        self.order.clear();
+        self.order.extend_from_slice(shard);
+        self.order
+            .shuffle(&mut order_stream(key, self.position.passes));
+        self.position.passes += 1;
+        self.position.taken = 0;
+    }
+}
+
+fn order_stream(key: RowKey, pass: u32) -> ChaCha8Rng {
+    stream(
+        key.seed,
+        Purpose::Batches,
+        Key {
+            row: key.row,
+            step: pass,
+            ..Key::default()
+        },
+    )
+}
+
+impl<'a> Batches<'a> {
+    /// The batches of a row that works for `client` by `amount`, in the round after `rounds` rounds.
+    pub(crate) fn new(
+        pass: &'a mut Pass,
+        (client, shard): (u32, &'a [u32]),
+        sgd: &'a Sgd,
+        key: RowKey,
+        (rounds, amount): (u64, Amount),
+    ) -> Self {
+        let restart = pass.position.client != client || matches!(amount, Amount::Epochs(_));
+        if restart && amount != Amount::Idle {
+            pass.position.client = client;
+            pass.position.taken = 0;
+            pass.order.clear();
+        }
+        let replacement = (sgd.draw == Draw::WithReplacement).then(|| {
+            let key_of_call = Key {
+                round: pass.position.steps,
+                row: key.row,
+                step: 0,
+                layer: 1,
+            };
+            stream(key.seed, Purpose::Batches, key_of_call)
+        });
+        let done = pass.position.progress(rounds);
+        Self {
+            left: sgd.steps_on(amount, shard.len()),
+            rate_scale: 1.0,
+            pass,
+            shard,
+            sgd,
+            key,
+            rounds,
+            done,
+            replacement,
+        }
+    }
+
+    /// The same with every rate multiplied by `scale`.
+    pub(crate) fn scaled(self, scale: f32) -> Self {
+        Self {
+            rate_scale: scale,
+            ..self
+        }
+    }
+
+    /// Draws the next batch into `indices`, or says that the row is finished.
+    pub(crate) fn next(&mut self, indices: &mut Vec<u32>) -> Option<StepPlan> {
+        self.left = self.left.checked_sub(1)?;
+        let rate = self.rate_scale * self.sgd.learning_rate.at(&self.done) as f32;
+        let size = self.sgd.batch_on(self.shard.len());
+        indices.clear();
+        let ends_epoch = if size == self.shard.len() && self.replacement.is_none() {
+            indices.extend_from_slice(self.shard);
+            true
+        } else if let Some(rng) = &mut self.replacement {
+            indices.extend((0..size).map(|_| self.shard[rng.random_range(0..self.shard.len())]));
+            let per_epoch = self.shard.len().div_ceil(size) as u64;
+            (self.pass.position.steps + 1).is_multiple_of(per_epoch)
+        } else {
+            if self.pass.position.taken as usize >= self.pass.order.len() {
+                self.pass.begin(self.shard, self.key);
+            }
+            let first = self.pass.position.taken as usize;
+            let last = (first + size).min(self.shard.len());
+            indices.extend_from_slice(&self.pass.order[first..last]);
+            self.pass.position.taken = last as u32;
+            if last == self.shard.len() {
+                self.pass.position.taken = 0;
+                self.pass.order.clear();
+            }
+            last == self.shard.len()
+        };
+        let plan = StepPlan {
+            rate,
+            key: self.key,
+            step: self.pass.position.steps,
+        };
+        self.advance(u64::from(ends_epoch));
+        Some(plan)
+    }
+
+    fn advance(&mut self, epochs: u64) {
+        self.pass.position.steps += 1;
+        self.pass.position.epochs += epochs;
+        self.done.rounds = self.rounds;
+        self.done.steps = self.done.steps.map(|steps| steps + 1);
+        self.done.epochs = self.done.epochs.map(|done| done + epochs);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::training::schedule::LearningRate;
+
+    fn sgd(batch: u32, draw: Draw) -> Sgd {
+        Sgd {
+            learning_rate: LearningRate::Constant(0.1),
+            momentum: 0.0,
+            weight_decay: 0.0,
+            clip_norm: None,
+            batch_size: BatchSize::Size(batch),
+            draw,
+        }
+    }
+
+    const KEY: RowKey = RowKey { seed: 3, row: 1 };
+
+    fn draw(pass: &mut Pass, shard: &[u32], sgd: &Sgd, amount: Amount) -> Vec<Vec<u32>> {
+        let mut batches = Batches::new(pass, (0, shard), sgd, KEY, (0, amount));
+        let (mut all, mut indices) = (Vec::new(), Vec::new());
+        while batches.next(&mut indices).is_some() {
+            all.push(indices.clone());
+        }
+        all
+    }
+
+    #[test]
+    fn an_epoch_sees_every_example_once_and_ends_short() {
+        let shard: Vec<u32> = (100..123).collect();
+        let mut pass = Pass::default();
+        let batches = draw(
+            &mut pass,
+            &shard,
+            &sgd(5, Draw::Shuffled),
+            Amount::Epochs(2),
+        );
+        assert_eq!(
+            batches.iter().map(Vec::len).collect::<Vec<_>>(),
+            [5, 5, 5, 5, 3, 5, 5, 5, 5, 3]
+        );
+        for epoch in batches.chunks(5) {
+            let mut seen = epoch.concat();
+            seen.sort_unstable();
+            assert_eq!(seen, shard);
+        }
+        assert_ne!(batches[0], batches[5]);
+        assert_eq!(pass.position.epochs, 2);
+    }
+
+    #[test]
+    fn examples_are_counted_as_they_are_drawn() {
+        let shard: Vec<u32> = (0..10).collect();
+        for draws in [Draw::Shuffled, Draw::WithReplacement] {
+            let rule = sgd(4, draws);
+            let mut pass = Pass::default();
+            for amount in [1, 2, 5, 1, 7]
+                .map(Amount::Steps)
+                .into_iter()
+                .chain([Amount::Epochs(2)])
+            {
+                let row = RowWork { client: 0, amount };
+                let steps = rule.steps_on(amount, shard.len());
+                let foretold = pass
+                    .position()
+                    .examples_of((&row, steps), &rule, shard.len());
+                let drawn = draw(&mut pass, &shard, &rule, amount);
+                assert_eq!(foretold as usize, drawn.concat().len(), "{amount:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn steps_go_on_through_the_pass_over_rounds() {
+        let shard: Vec<u32> = (0..10).collect();
+        let rule = sgd(4, Draw::Shuffled);
+        let mut pass = Pass::default();
+        let mut seen: Vec<u32> = (0..3)
+            .flat_map(|_| draw(&mut pass, &shard, &rule, Amount::Steps(1)).concat())
+            .collect();
+        seen.sort_unstable();
+        assert_eq!(seen, shard);
+    }
+
+    #[test]
+    fn a_resumed_pass_draws_what_the_first_would_have() {
+        let shard: Vec<u32> = (0..50).collect();
+        let rule = sgd(4, Draw::Shuffled);
+        let mut pass = Pass::default();
+        draw(&mut pass, &shard, &rule, Amount::Steps(5));
+        let mut resumed = Pass::resume(pass.position(), KEY, |_| shard.clone());
+        assert_eq!(
+            draw(&mut pass, &shard, &rule, Amount::Steps(20)),
+            draw(&mut resumed, &shard, &rule, Amount::Steps(20))
+        );
+    }
+
+    #[test]
+    fn draws_with_replacement_stay_in_the_shard_and_differ_between_calls() {
+        let shard: Vec<u32> = (40..90).collect();
+        let rule = sgd(13, Draw::WithReplacement);
+        let mut pass = Pass::default();
+        let first = draw(&mut pass, &shard, &rule, Amount::Steps(2));
+        let second = draw(&mut pass, &shard, &rule, Amount::Steps(2));
+        assert!(
+            first
+                .iter()
+                .chain(&second)
+                .flatten()
+                .all(|index| shard.contains(index))
+        );
+        assert_ne!(first, second);
+    }
+
+    #[test]
+    fn an_idle_row_draws_nothing_and_keeps_its_place() {
+        let shard: Vec<u32> = (0..10).collect();
+        let rule = sgd(4, Draw::Shuffled);
+        let mut pass = Pass::default();
+        draw(&mut pass, &shard, &rule, Amount::Steps(1));
+        let before = pass.position();
+        assert!(draw(&mut pass, &shard, &rule, Amount::Idle).is_empty());
+        assert_eq!(pass.position(), before);
+    }
+
+    #[test]
+    fn a_shard_smaller_than_the_batch_is_one_batch() {
+        let mut pass = Pass::default();
+        assert_eq!(
+            draw(
+                &mut pass,
+                &[7, 9],
+                &sgd(5, Draw::Shuffled),
+                Amount::Epochs(1)
+            ),
+            [[7, 9]]
+        );
+    }
+}

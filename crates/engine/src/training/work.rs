@@ -1,0 +1,132 @@
+//! What the rows of a stack are to do between two exchanges.
+
+use super::schedule::LearningRate;
+use crate::stack::Stack;
+use serde::{Deserialize, Serialize};
+
+/// How much local work a row does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Amount {
+    /// The row neither moves nor does its velocity: it is dead, or not chosen.
+    Idle,
+    /// So many mini-batch steps. With [`Draw::Shuffled`] the pass over the shard goes on over rounds.
+    Steps(u32),
+    /// So many passes over the shard, each in a fresh order, the last batch of a pass short.
+    Epochs(u32),
+}
+
+/// One row's task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowWork {
+    /// Whose examples the row trains on.
+    pub client: u32,
+    /// How long.
+    pub amount: Amount,
+}
+
+/// How many examples make a mini-batch. A shard smaller than that is one batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BatchSize {
+    /// The whole shard.
+    Full,
+    /// At most so many examples, at least one.
+    Size(u32),
+}
+
+/// How examples are drawn into batches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Draw {
+    /// Passes through a fresh permutation of the shard.
+    #[default]
+    Shuffled,
+    /// Each example anew from the whole shard.
+    WithReplacement,
+}
+
+/// Mini-batch SGD in PyTorch's order: mean gradient, clip, plus `weight_decay * w`, plus correction and anchor,
+/// `v <- momentum * v + g`, `w <- w - rate * v`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sgd {
+    /// Step size.
+    pub learning_rate: LearningRate,
+    /// Heavy-ball momentum, in `[0, 1)`.
+    pub momentum: f32,
+    /// Weight decay, not negative.
+    pub weight_decay: f32,
+    /// Largest Euclidean norm of a mini-batch gradient over all parameters of a row.
+    pub clip_norm: Option<f32>,
+    /// Examples per step.
+    pub batch_size: BatchSize,
+    /// How batches are drawn.
+    pub draw: Draw,
+}
+
+/// What of a run decides how much memory local steps and judging take besides models and examples.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Demand<'a> {
+    /// Rows that are trained at once.
+    pub rows: usize,
+    /// How they are trained.
+    pub sgd: &'a Sgd,
+    /// Examples of the largest batch.
+    pub batch: usize,
+    /// Test examples that models are judged on.
+    pub tests: usize,
+    /// Bytes of the examples as they are stored.
+    pub stored: usize,
+}
+
+/// A pull `mu * (w - anchor)` added to every gradient (FedProx).
+#[derive(Debug, Clone, Copy)]
+pub struct Anchor<'a> {
+    /// Where the rows are pulled to, `[R, P]`.
+    pub models: &'a Stack,
+    /// Strength of the pull.
+    pub mu: f32,
+}
+
+/// Local work of all rows of a stack.
+#[derive(Debug, Clone, Copy)]
+pub struct LocalWork<'a> {
+    /// Communication round, 1-based; it keys the draws and the schedule.
+    pub round: usize,
+    /// One entry per row.
+    pub rows: &'a [RowWork],
+    /// How a step is made.
+    pub sgd: &'a Sgd,
+    /// Added to every gradient, `[R, P]` (SCAFFOLD, quasi-global momentum).
+    pub correction: Option<&'a Stack>,
+    /// A pull towards given models (FedProx).
+    pub anchor: Option<Anchor<'a>>,
+    /// What each row's learning rate is multiplied by, `[R]`; 1 if absent (P-FedAvg, the weighted losses of (2)).
+    pub rate_scales: Option<&'a [f32]>,
+}
+
+impl<'a> LocalWork<'a> {
+    /// Work without correction, anchor or scales.
+    pub fn new(round: usize, rows: &'a [RowWork], sgd: &'a Sgd) -> Self {
+        Self {
+            round,
+            rows,
+            sgd,
+            correction: None,
+            anchor: None,
+            rate_scales: None,
+        }
+    }
+
+    /// What the learning rate of row `row` is multiplied by.
+    pub(crate) fn rate_scale(&self, row: usize) -> f32 {
+        self.rate_scales.map_or(1.0, |scales| scales[row])
+    }
+}
+
+/// Where the momentum of local steps lives.
+#[derive(Debug)]
+pub enum Velocity<'a> {
+    /// Zero at the start of this work and forgotten after it.
+    Fresh,
+    /// Kept by the method from one call to the next, `[R, P]`.
+    Kept(&'a mut Stack),
+}
