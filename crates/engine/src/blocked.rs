@@ -13,14 +13,14 @@ use crate::stack::Stack;
 use crate::training::batches::{Batches, Pass, RowKey};
 use crate::training::learner::{Context, RowStates};
 use crate::training::tally::RowTally;
-use crate::training::work::{Amount, Demand, LocalWork, RowWork, Velocity};
+use crate::training::work::{Amount, LocalWork, RowWork, Velocity, WorkloadSize};
 use evaluation::evaluate::Judged;
 use pass::inputs::Goal;
 use pass::passes::Passes;
 use pass::scratch::Scratches;
 use pass::stages::Stages;
 use steps::gradient::Gradients;
-use steps::step::{Extras, Trainer};
+use steps::step::{GradientTerms, Trainer};
 use workers::{Deal, Workers};
 
 /// The client-blocked trainer: scratch memory per thread, and the normalised test examples once they were asked for.
@@ -35,14 +35,14 @@ pub(crate) struct Blocked {
 
 /// Bytes that the trainer needs besides the models and the examples as they are stored: what each of `threads` threads
 /// works in, and the test examples as numbers.
-pub(crate) fn bytes(network: &Network, demand: &Demand<'_>, threads: usize) -> u64 {
-    let scratch = pass::scratch::floats(network, demand);
+pub(crate) fn bytes(network: &Network, workload: &WorkloadSize<'_>, threads: usize) -> u64 {
+    let scratch = pass::scratch::floats(network, workload);
     // For each run of test examples a list of the numbers that they share, and one of the others.
     let lists = match Goal::Judging.parts(network) {
-        true => 2 * demand.tests.div_ceil(evaluation::evaluate::ALIKE),
+        true => 2 * workload.tests.div_ceil(evaluation::evaluate::ALIKE),
         false => 0,
     };
-    let tests = (demand.tests + lists) * network.inputs();
+    let tests = (workload.tests + lists) * network.inputs();
     let floats = (threads * scratch) as u64 + tests as u64;
     floats.saturating_mul(size_of::<f32>() as u64)
 }
@@ -102,7 +102,7 @@ impl Blocked {
         };
         let train = |job: Job<'_>| {
             let mut batches = context.batches(job.pass, job.work, work, job.row);
-            let extras = Extras {
+            let extras = GradientTerms {
                 correction: correction.map(|all| &all[job.row * width..][..width]),
                 anchor: anchor
                     .zip(work.anchor)

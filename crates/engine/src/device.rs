@@ -4,7 +4,7 @@ use crate::error::EngineError;
 use crate::kernels::Instructions;
 use crate::network::Network;
 use crate::stack::recycled::Recycled;
-use crate::training::work::Demand;
+use crate::training::work::WorkloadSize;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::fmt;
 use std::str::FromStr;
@@ -209,11 +209,11 @@ impl Device {
     /// stored. On the processor: what each thread works in, and the test examples as numbers. On a GPU, on which nothing
     /// else is counted: its copy of the examples, what the layers of a block of rows give and get back, and
     /// velocities and gradients of all rows where they are kept.
-    pub fn working_bytes(&self, network: &Network, demand: &Demand<'_>) -> u64 {
+    pub fn working_bytes(&self, network: &Network, workload: &WorkloadSize<'_>) -> u64 {
         match self {
-            Self::Cpu(cpu) => network.working_bytes(demand, cpu.threads()),
+            Self::Cpu(cpu) => network.working_bytes(workload, cpu.threads()),
             #[cfg(feature = "gpu")]
-            Self::Gpu(gpu) => crate::stacked::bytes(gpu, network, demand),
+            Self::Gpu(gpu) => crate::stacked::bytes(gpu, network, workload),
         }
     }
 

@@ -7,13 +7,13 @@
 
 mod affine;
 pub(crate) mod channels;
+mod column_subset;
 mod convolve;
 mod elementwise;
 mod exp;
 mod fused;
 pub(crate) mod host;
 mod instructions;
-mod listed;
 mod mask;
 mod max_pool;
 mod mix;
@@ -22,20 +22,20 @@ mod outer;
 mod outer_blocks;
 mod packing;
 mod panel;
-mod past_caches;
 mod prefetch;
 mod sigmoid;
 mod softmax;
 mod squared_error;
+mod streaming_store;
 #[cfg(test)]
 mod test_numbers;
 mod update;
 
 pub(crate) use affine::{Affine, Start};
+pub(crate) use column_subset::ColumnSubset;
 pub(crate) use convolve::Convolve;
 pub(crate) use elementwise::{sigmoid, tanh};
 pub use instructions::Instructions;
-pub(crate) use listed::Listed;
 pub(crate) use max_pool::{Maximum, MaximumBack};
 pub(crate) use mix::mix;
 pub(crate) use norm::norm;

@@ -44,5 +44,5 @@ pub use training::schedule::{
 pub use training::score::{Score, Split};
 pub use training::tally::Tally;
 pub use training::work::{
-    Amount, Anchor, BatchSize, Demand, Draw, LocalWork, RowWork, Sgd, Velocity,
+    Amount, Anchor, BatchSize, Draw, LocalWork, RowWork, Sgd, Velocity, WorkloadSize,
 };

@@ -19,7 +19,7 @@ pub(crate) mod requests;
 pub(crate) mod stack_ops;
 mod trainer;
 
-pub use device::failing::is_told_by_runs;
+pub use device::failures::is_told_by_runs;
 pub(crate) use device::gpu::Gpu;
 pub(crate) use device::memory::{Memory, copy, read};
 pub use device::trace::{Launched, Trace};

@@ -7,7 +7,7 @@ use meshfold_algorithms::RowKind;
 use meshfold_data::{
     DataError, DataFolder, DatasetConfig, Outline, OwnFiles, Partition, Published,
 };
-use meshfold_engine::{Demand, Device, Key, Network, OwnModels, Purpose, stream};
+use meshfold_engine::{Device, Key, Network, OwnModels, Purpose, WorkloadSize, stream};
 use serde::Serialize;
 
 use crate::checks;
@@ -229,7 +229,7 @@ impl<'a> Planner<'a> {
         let (method, clients) = (&config.algorithm, partition.clients());
         let sgd = method.training().sgd;
         let largest = partition.sizes().into_iter();
-        let demand = Demand {
+        let workload = WorkloadSize {
             // Where few rows stand for many clients, those that train are among the working rows.
             rows: method
                 .rows(clients)
@@ -241,8 +241,8 @@ impl<'a> Planner<'a> {
             sgd: &sgd,
         };
         match self.device {
-            Some(device) => device.working_bytes(network, &demand),
-            None => network.working_bytes(&demand, self.threads),
+            Some(device) => device.working_bytes(network, &workload),
+            None => network.working_bytes(&workload, self.threads),
         }
     }
 

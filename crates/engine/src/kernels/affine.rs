@@ -1,6 +1,6 @@
 //! The forward product of a dense layer, `Y = X · W + b`, and of a convolution, whose windows are rows that overlap.
 
-use super::listed::{Every, Few, Listed, Terms};
+use super::column_subset::{ColumnSubset, Dense, Indexed, Terms};
 use super::packing::Packing;
 use super::panel::Panel;
 use pulp::{Simd, WithSimd};
@@ -14,7 +14,7 @@ use pulp::{Simd, WithSimd};
 pub(crate) struct Affine<'a> {
     pub(crate) x: &'a [f32],
     pub(crate) x_stride: usize,
-    pub(crate) listed: Option<Listed<'a>>,
+    pub(crate) subset: Option<ColumnSubset<'a>>,
     pub(crate) w: &'a [f32],
     pub(crate) packing: Packing,
     pub(crate) start: Start<'a>,
@@ -70,14 +70,14 @@ impl WithSimd for Affine<'_> {
             self.y.len() >= (self.rows - 1) * self.y_stride + self.columns,
             "y is too short"
         );
-        match self.listed {
+        match self.subset {
             None => {
                 let count = self.inner;
-                self.over::<S, _>(simd, (Every, count));
+                self.over::<S, _>(simd, (Dense, count));
             }
-            Some(listed) => {
-                assert!(listed.within(self.inner), "a column that x lacks");
-                self.over::<S, _>(simd, (Few::of(listed), listed.len()));
+            Some(subset) => {
+                assert!(subset.within(self.inner), "a column that x lacks");
+                self.over::<S, _>(simd, (Indexed::of(subset), subset.len()));
             }
         }
     }
@@ -148,7 +148,7 @@ mod tests {
                         set.run(Affine {
                             x: &x,
                             x_stride: inner,
-                            listed: None,
+                            subset: None,
                             w,
                             packing,
                             start: Start::Bias(&bias),
@@ -203,7 +203,7 @@ mod tests {
                         set.run(Affine {
                             x: &x[part.start..],
                             x_stride: inner,
-                            listed: Some(Listed::new(&some).part(part.clone())),
+                            subset: Some(ColumnSubset::new(&some).part(part.clone())),
                             w: &w[part.start * columns..part.end * columns],
                             packing: Packing::Rows,
                             start: match part.start {

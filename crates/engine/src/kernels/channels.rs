@@ -34,7 +34,7 @@ pub(crate) struct Products<'a> {
 
 /// `y[p, c] = x[p, c] · slope[c] + shift[c]`, then `max(0, ·)` if `relu`.
 #[derive(Debug)]
-pub(crate) struct Straighten<'a> {
+pub(crate) struct ChannelAffine<'a> {
     pub(crate) x: &'a [f32],
     pub(crate) slopes: &'a [f32],
     pub(crate) shifts: &'a [f32],
@@ -44,7 +44,7 @@ pub(crate) struct Straighten<'a> {
 
 /// `y[p, c] = d[p, c] · slope[c] + x[p, c] · tilt[c] + shift[c]`, added to what `y` holds if `add`.
 #[derive(Debug)]
-pub(crate) struct Blend<'a> {
+pub(crate) struct ChannelCombine<'a> {
     pub(crate) d: &'a [f32],
     pub(crate) x: &'a [f32],
     pub(crate) slopes: &'a [f32],
@@ -206,7 +206,7 @@ impl WithSimd for Products<'_> {
     }
 }
 
-impl WithSimd for Straighten<'_> {
+impl WithSimd for ChannelAffine<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -231,7 +231,7 @@ impl WithSimd for Straighten<'_> {
     }
 }
 
-impl WithSimd for Blend<'_> {
+impl WithSimd for ChannelCombine<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -324,7 +324,7 @@ mod tests {
             for set in Instructions::every() {
                 for flag in [false, true] {
                     let mut y = before.clone();
-                    set.run(Straighten {
+                    set.run(ChannelAffine {
                         x: &x,
                         slopes: &slopes,
                         shifts: &shifts,
@@ -337,7 +337,7 @@ mod tests {
                         if flag { y.max(0.0) } else { y }
                     });
                     y.copy_from_slice(&before);
-                    set.run(Blend {
+                    set.run(ChannelCombine {
                         d: &d,
                         x: &x,
                         slopes: &slopes,

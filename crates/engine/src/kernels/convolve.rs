@@ -4,7 +4,7 @@
 //! of a matrix that overlap: a fixed number of floats apart.
 
 use super::affine::Start;
-use super::listed::Every;
+use super::column_subset::Dense;
 use super::packing::Packing;
 use super::panel::Panel;
 use pulp::{Simd, WithSimd};
@@ -57,7 +57,7 @@ impl WithSimd for Convolve<'_> {
         let panel = Panel {
             x: self.x.as_ptr(),
             x_stride: self.stride.1 * channels,
-            terms: Every,
+            terms: Dense,
             inner,
             segments: height,
             segment: width * channels,

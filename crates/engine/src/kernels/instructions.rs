@@ -279,7 +279,7 @@ mod tests {
             set.run(Affine {
                 x: &x,
                 x_stride: inner,
-                listed: None,
+                subset: None,
                 w: &w,
                 packing: Packing::Rows,
                 start: Start::Zero,

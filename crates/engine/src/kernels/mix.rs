@@ -1,8 +1,8 @@
 //! Mixing of stacks in host memory: `to = W · from`, in blocks of columns that threads share; sums go in ascending order.
 
 use super::host::mean;
-use super::past_caches::{Written, write_past_caches};
 use super::prefetch::prefetch_for_later;
+use super::streaming_store::{Written, streaming_store};
 use crate::device::Cpu;
 use crate::stack::mixing::HostMixing;
 use rayon::prelude::*;
@@ -134,7 +134,7 @@ fn mix_sparse<const STREAMED: bool>(
                             let target = unsafe { target.slice(row * width + start, LANES) };
                             if STREAMED {
                                 prefetch_for_later::<LANES>(from, row * width + start + size);
-                                write_past_caches(target, &sums, &written);
+                                streaming_store(target, &sums, &written);
                             } else {
                                 target.copy_from_slice(&sums);
                             }

@@ -1,7 +1,7 @@
 //! The weight gradient of a dense layer, `G = Xᵀ · D`, and what is done with it while it is in registers.
 
+use super::column_subset::{ColumnSubset, stretches};
 use super::fused::fused;
-use super::listed::{Listed, stretches};
 use super::mask::first_lanes;
 use super::panel::{Columns, even_part, with_rows};
 use super::update::{Update, load};
@@ -18,7 +18,7 @@ pub(crate) struct Outer<'a, U> {
     pub(crate) x_stride: usize,
     pub(crate) line: usize,
     pub(crate) line_stride: usize,
-    pub(crate) listed: Option<Listed<'a>>,
+    pub(crate) subset: Option<ColumnSubset<'a>>,
     pub(crate) d: &'a [f32],
     pub(crate) rows: usize,
     pub(crate) inner: usize,
@@ -45,14 +45,14 @@ impl<U: Update> WithSimd for Outer<'_, U> {
             self.update.holds(self.inner * self.columns),
             "the target of the gradient is too short"
         );
-        if let Some(listed) = self.listed {
-            assert!(listed.within(self.inner), "a column that x lacks");
+        if let Some(subset) = self.subset {
+            assert!(subset.within(self.inner), "a column that x lacks");
         }
         let all = Columns::all::<S>(self.columns);
         // Tiles with the same rows of the gradient follow each other as far as their shape is the same.
         for columns in all.chunk_by(|one, next| one.vectors == next.vectors) {
             let part = even_part(self.inner, columns[0].most);
-            for rows in stretches(self.listed, self.inner, part) {
+            for rows in stretches(self.subset, self.inner, part) {
                 for columns in columns {
                     let tile = Tile {
                         k: rows.start,
@@ -204,7 +204,7 @@ mod tests {
                     x_stride: inner,
                     line: rows,
                     line_stride: 0,
-                    listed: None,
+                    subset: None,
                     d,
                     rows,
                     inner,
@@ -225,7 +225,7 @@ mod tests {
                     x_stride: inner,
                     line: rows,
                     line_stride: 0,
-                    listed: None,
+                    subset: None,
                     d,
                     rows,
                     inner,
@@ -247,7 +247,7 @@ mod tests {
                         x_stride: inner,
                         line: rows,
                         line_stride: 0,
-                        listed: None,
+                        subset: None,
                         d,
                         rows,
                         inner,

@@ -1,6 +1,6 @@
 //! The weight gradient over many rows, `G += Xᵀ · D`, in blocks of rows that stay in cache.
 
-use super::listed::stretches;
+use super::column_subset::stretches;
 use super::outer::Outer;
 use super::panel::Columns;
 use super::update::{Store, Update};
@@ -58,7 +58,7 @@ impl<U: Update> WithSimd for OuterBlocks<'_, U> {
                     x_stride: product.x_stride,
                     line: block.line,
                     line_stride: product.line_stride,
-                    listed: product.listed,
+                    subset: product.subset,
                     d,
                     rows,
                     inner,
@@ -71,7 +71,7 @@ impl<U: Update> WithSimd for OuterBlocks<'_, U> {
                 part.with_simd(simd);
             }
             if !direct {
-                for k in stretches(product.listed, inner, inner).flatten() {
+                for k in stretches(product.subset, inner, inner).flatten() {
                     let row = &partial[k * width..][..width];
                     product.update.apply_all(simd, k * all + first, row);
                 }
@@ -106,7 +106,7 @@ impl<U> Outer<'_, U> {
 mod tests {
     use super::*;
     use crate::kernels::test_numbers::numbers;
-    use crate::kernels::{Instructions, Listed};
+    use crate::kernels::{ColumnSubset, Instructions};
 
     #[test]
     fn blocks_of_rows_add_up_to_a_host_loop() {
@@ -131,7 +131,7 @@ mod tests {
                     x_stride,
                     line,
                     line_stride,
-                    listed: None,
+                    subset: None,
                     d: &d,
                     rows,
                     inner,
@@ -169,7 +169,7 @@ mod tests {
                     x_stride: inner,
                     line: rows,
                     line_stride: 0,
-                    listed: Some(Listed::new(&some)),
+                    subset: Some(ColumnSubset::new(&some)),
                     d: &d,
                     rows,
                     inner,

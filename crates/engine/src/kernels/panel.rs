@@ -1,8 +1,8 @@
 //! Products in tiles of registers: what those of dense layers, of convolutions and of gradients have in common.
 
 use super::affine::Start;
+use super::column_subset::Terms;
 use super::fused::fused;
-use super::listed::Terms;
 use super::mask::first_lanes;
 use super::packing::{PANEL, Packing};
 use pulp::Simd;

@@ -1,9 +1,9 @@
 //! Batches and examples as kernels read them.
 
+pub(crate) mod batch_schedule;
+pub(crate) mod device_batch_schedule;
 pub(crate) mod draws;
 pub(crate) mod examples;
 pub(crate) mod gather;
 pub(crate) mod labels;
 pub(crate) mod part;
-pub(crate) mod sheet;
-pub(crate) mod table;

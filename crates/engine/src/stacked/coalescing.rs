@@ -1,5 +1,5 @@
 //! What runs side by side share: their launches and their examples.
 
-pub(crate) mod joint;
+pub(crate) mod launch_coalescer;
+pub(crate) mod merged_launch;
 pub(crate) mod shared_examples;
-pub(crate) mod together;

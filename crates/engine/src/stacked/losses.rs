@@ -2,7 +2,7 @@
 
 pub(crate) mod cross_entropy;
 pub(crate) mod cross_entropy_of_many;
-pub(crate) mod judgement;
+pub(crate) mod loss_kernels;
 pub(crate) mod scores;
 pub(crate) mod sigmoid;
 pub(crate) mod squared_error;

@@ -1,4 +1,4 @@
 //! What a run asks of its device in one go.
 
-pub(crate) mod bout;
-pub(crate) mod judging;
+pub(crate) mod evaluation_request;
+pub(crate) mod train_batch_request;

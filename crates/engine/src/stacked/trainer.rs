@@ -5,11 +5,11 @@ pub(crate) mod evaluate;
 use crate::error::EngineError;
 use crate::network::Network;
 use crate::stack::Stack;
-use crate::stacked::batches::draws::{Draws, SHEET};
+use crate::stacked::batches::batch_schedule::BatchSchedule;
+use crate::stacked::batches::device_batch_schedule::DeviceBatchSchedule;
+use crate::stacked::batches::draws::{Draws, SCHEDULE};
 use crate::stacked::batches::examples::DeviceExamples;
-use crate::stacked::batches::sheet::Sheet;
-use crate::stacked::batches::table::Table;
-use crate::stacked::coalescing::joint::{Joint, Seat};
+use crate::stacked::coalescing::launch_coalescer::{LaunchCoalescer, Participant};
 use crate::stacked::device::gpu::Gpu;
 use crate::stacked::device::memory::{cube, cube_mut, tensor};
 use crate::stacked::gradients::sgd::MomentumFrom;
@@ -17,12 +17,14 @@ use crate::stacked::gradients::sink::Sink;
 use crate::stacked::passes::steps::{Scratch, Steps};
 use crate::stacked::passes::tallies::Tallies;
 use crate::stacked::passes::workspace::{self, block, largest};
-use crate::stacked::requests::bout::{Arenas, Bout, Rule, layers_step_at_once};
-use crate::stacked::requests::judging::CHUNK;
+use crate::stacked::requests::evaluation_request::CHUNK;
+use crate::stacked::requests::train_batch_request::{
+    Arenas, Rule, TrainBatchRequest, layers_step_at_once,
+};
 use crate::stacked::stack_ops::stack_rows::StackRows;
 use crate::training::learner::{Context, RowStates};
 use crate::training::tally::{DeviceLosses, RowTally};
-use crate::training::work::{Amount, Demand, LocalWork, RowWork, Velocity};
+use crate::training::work::{Amount, LocalWork, RowWork, Velocity, WorkloadSize};
 use meshfold_data::{Examples, Splits};
 use std::sync::Arc;
 
@@ -41,9 +43,9 @@ pub(crate) struct Stacked {
     tallies: Option<Tallies>,
     scratch: Option<Scratch>,
     /// This run's place among those beside it, if there are any.
-    pub(crate) seat: Option<Seat>,
-    /// Most indices of a sheet.
-    sheet: usize,
+    pub(crate) participant: Option<Participant>,
+    /// Most indices of a schedule.
+    schedule: usize,
 }
 
 /// Most bytes of a buffer of activations on `gpu`.
@@ -61,23 +63,23 @@ const UPLOADED: u64 = 4;
 /// Bytes that the trainer needs on `gpu` besides the models: the driver; the examples; what the layers of a block of rows give,
 /// keep and get back in training, what they give and keep in judging; and velocities and gradients of all rows where they
 /// are kept.
-pub(crate) fn bytes(gpu: &Gpu, network: &Network, demand: &Demand<'_>) -> u64 {
+pub(crate) fn bytes(gpu: &Gpu, network: &Network, workload: &WorkloadSize<'_>) -> u64 {
     let most = workspace_bytes(gpu);
-    let blocks = block(network, demand.rows, demand.batch, most);
-    let judging = block(network, demand.rows, demand.tests.clamp(1, CHUNK), most);
-    let written = demand.sgd.clip_norm.is_some()
-        || demand.batch > blocks.1
+    let blocks = block(network, workload.rows, workload.batch, most);
+    let evaluation = block(network, workload.rows, workload.tests.clamp(1, CHUNK), most);
+    let written = workload.sgd.clip_norm.is_some()
+        || workload.batch > blocks.1
         || !layers_step_at_once(network)
         || network.own_model().is_some();
-    let stacks = u64::from(demand.sgd.momentum > 0.0) + u64::from(written);
+    let stacks = u64::from(workload.sgd.momentum > 0.0) + u64::from(written);
     let row = (network.layout().width() * size_of::<f32>()) as u64;
-    let stored = demand.stored as u64;
+    let stored = workload.stored as u64;
     let training = [
         stored,
         workspace::bytes(network, blocks, true),
-        workspace::bytes(network, judging, false),
+        workspace::bytes(network, evaluation, false),
         stacks
-            .saturating_mul(demand.rows as u64)
+            .saturating_mul(workload.rows as u64)
             .saturating_mul(row),
     ]
     .into_iter()
@@ -97,8 +99,8 @@ impl Stacked {
     ) -> Result<Self, EngineError> {
         gpu.expect_fit("a model", 1, network.layout().width())?;
         gpu.expect_fit("what a layer gives of an example", 1, largest(network))?;
-        let upload = |examples: &Arc<Examples>| match gpu.joint() {
-            Some(joint) => joint.examples.upload(gpu, examples, network),
+        let upload = |examples: &Arc<Examples>| match gpu.coalescer() {
+            Some(coalescer) => coalescer.examples.upload(gpu, examples, network),
             None => DeviceExamples::upload(gpu, examples, network).map(Arc::new),
         };
         Ok(Self {
@@ -110,18 +112,18 @@ impl Stacked {
             tallies: None,
             scratch: None,
             // How rows are cut into blocks may change the rounding of a user's own model: it is trained by itself.
-            seat: gpu
-                .joint()
+            participant: gpu
+                .coalescer()
                 .filter(|_| network.own_model().is_none())
-                .map(Joint::seat),
-            sheet: SHEET,
+                .map(LaunchCoalescer::participant),
+            schedule: SCHEDULE,
         })
     }
 
-    /// The same trainer with sheets of so many indices.
+    /// The same trainer with schedules of so many indices.
     #[cfg(test)]
-    pub(crate) fn in_sheets(self, sheet: usize) -> Self {
-        Self { sheet, ..self }
+    pub(crate) fn in_schedules(self, schedule: usize) -> Self {
+        Self { schedule, ..self }
     }
 
     /// Runs all local steps of all rows.
@@ -139,17 +141,17 @@ impl Stacked {
     ) -> Result<(), EngineError> {
         let (rows, width) = (stack.rows(), stack.layout().width());
         self.gpu.expect_fit("a stack", rows, width)?;
-        let draws = Draws::new(context, states.passes, work, work.rows, self.sheet);
+        let draws = Draws::new(context, states.passes, work, work.rows, self.schedule);
         let mut kept = match velocity {
             Velocity::Fresh => None,
             Velocity::Kept(kept) => Some(kept),
         };
         let rule = Rule::of(work, kept.is_none());
-        // The trainer's own memory is nobody's from one bout to the next where runs go side by side.
-        let carried = self.gpu.joint().is_some() && rule.first == MomentumFrom::Zero;
-        let carried = carried && draws.sheets() > 1;
+        // The trainer's own memory is nobody's from one request to the next where runs go side by side.
+        let carried = self.gpu.coalescer().is_some() && rule.first == MomentumFrom::Zero;
+        let carried = carried && draws.schedules() > 1;
         let velocities = kept.as_mut().map(|kept| cube_mut(kept.gpu_rows().take()));
-        let (models, mixing) = match &self.seat {
+        let (models, mixing) = match &self.participant {
             Some(_) => stack.gpu_rows().take_unmixed(),
             None => (stack.gpu_rows().take(), None),
         };
@@ -162,7 +164,7 @@ impl Stacked {
             anchor: work.anchor.map(|anchor| cube(anchor.models.tensor())),
             gradients: None,
         };
-        let (arenas, outcome) = self.bouts(draws, rule, arenas, states.tallies, work.round)?;
+        let (arenas, outcome) = self.requests(draws, rule, arenas, states.tallies, work.round)?;
         if let Some((kept, velocities)) = kept.zip(arenas.velocities) {
             *kept.gpu_rows() = StackRows::new(tensor(velocities));
         }
@@ -191,7 +193,7 @@ impl Stacked {
             },
         };
         let tasks: Vec<RowWork> = work.rows.iter().map(once).collect();
-        let draws = Draws::new(context, states.passes, work, &tasks, self.sheet);
+        let draws = Draws::new(context, states.passes, work, &tasks, self.schedule);
         let mut out = Stack::zeros(stack.device(), stack.layout(), rows);
         let arenas = Arenas {
             models: cube(stack.tensor()),
@@ -202,18 +204,18 @@ impl Stacked {
             gradients: Some(cube_mut(out.gpu_rows().take())),
         };
         let rule = Rule::of(work, true);
-        let (arenas, outcome) = self.bouts(draws, rule, arenas, states.tallies, work.round)?;
+        let (arenas, outcome) = self.requests(draws, rule, arenas, states.tallies, work.round)?;
         if let Some(gradients) = arenas.gradients {
             *out.gpu_rows() = StackRows::new(tensor(gradients));
         }
         outcome.map(|()| out)
     }
 
-    /// Carries out bouts until nothing is left to draw. Gives the arenas back, and whether all went well.
+    /// Carries out requests until nothing is left to draw. Gives the arenas back, and whether all went well.
     ///
     /// # Errors
     /// [`EngineError::Device`] if a run beside this one broke down: then the arenas are gone.
-    fn bouts(
+    fn requests(
         &mut self,
         mut draws: Draws<'_>,
         rule: Rule,
@@ -221,36 +223,38 @@ impl Stacked {
         tallies: &mut [RowTally],
         round: usize,
     ) -> Result<(Arenas, Result<(), EngineError>), EngineError> {
-        let mut bout = Bout {
+        let mut request = TrainBatchRequest {
             network: self.network.clone(),
             examples: self.train.clone(),
             rule,
-            sheet: Sheet::idle(0, 0, 1),
+            schedule: BatchSchedule::idle(0, 0, 1),
             arenas,
             tallies: self.room_for(tallies),
         };
         let mut outcome = Ok(());
-        while let (Ok(()), Some(sheet)) = (&outcome, draws.next()) {
-            bout.tallies.count(&sheet, round);
-            bout.sheet = sheet;
-            match &self.seat {
-                Some(seat) => bout = seat.carry_out(bout, &self.gpu, self.workspace_bytes)?,
-                None => outcome = self.alone(&bout),
+        while let (Ok(()), Some(schedule)) = (&outcome, draws.next()) {
+            request.tallies.count(&schedule, round);
+            request.schedule = schedule;
+            match &self.participant {
+                Some(participant) => {
+                    request = participant.carry_out(request, &self.gpu, self.workspace_bytes)?
+                }
+                None => outcome = self.alone(&request),
             }
-            bout.rule = bout.rule.going_on();
+            request.rule = request.rule.going_on();
         }
-        self.tallies = Some(bout.tallies);
-        Ok((bout.arenas, outcome))
+        self.tallies = Some(request.tallies);
+        Ok((request.arenas, outcome))
     }
 
-    /// Carries out `bout` by itself, in memory that is kept for the next.
-    fn alone(&mut self, bout: &Bout) -> Result<(), EngineError> {
-        let (sheet, memory) = (&bout.sheet, self.gpu.memory());
-        let shape = self.block(&bout.network, sheet.rows, sheet.width);
-        let size = (sheet.rows, sheet.width, sheet.steps);
+    /// Carries out `request` by itself, in memory that is kept for the next.
+    fn alone(&mut self, request: &TrainBatchRequest) -> Result<(), EngineError> {
+        let (schedule, memory) = (&request.schedule, self.gpu.memory());
+        let shape = self.block(&request.network, schedule.rows, schedule.width);
+        let size = (schedule.rows, schedule.width, schedule.steps);
         let old = self.scratch.take();
-        let scratch = Scratch::fitting(old, memory, &bout.network, size, shape);
-        bout.make(memory, self.scratch.insert(scratch), shape)
+        let scratch = Scratch::fitting(old, memory, &request.network, size, shape);
+        request.make(memory, self.scratch.insert(scratch), shape)
     }
 
     /// The gradient of row `i`'s model on the whole shard of client `clients[i]`, `[R, P]`.
@@ -276,8 +280,8 @@ impl Stacked {
         let longest_in_positions = longest * context.network.positions();
         self.gpu
             .expect_fit("the shards", rows, longest_in_positions)?;
-        let sheet = Sheet::of_shards(&shards);
-        let table = Table::upload(memory, &sheet);
+        let schedule = BatchSchedule::of_shards(&shards);
+        let table = DeviceBatchSchedule::upload(memory, &schedule);
         let block = self.block(context.network, rows, table.width);
         let scratch = Scratch::new(memory, context.network, (rows, table.width, 1), block);
         let models = cube(stack.tensor());
@@ -285,7 +289,7 @@ impl Stacked {
         let steps = Steps {
             network: context.network,
             examples: &self.train,
-            sheet: &sheet,
+            schedule: &schedule,
             table: &table,
             models: &models,
             scratch: &scratch,

@@ -64,7 +64,7 @@ pub struct Sgd {
 
 /// What of a run decides how much memory local steps and judging take besides models and examples.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Demand<'a> {
+pub struct WorkloadSize<'a> {
     /// Rows that are trained at once.
     pub rows: usize,
     /// How they are trained.

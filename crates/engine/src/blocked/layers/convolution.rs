@@ -147,7 +147,7 @@ impl<'a> With<'a> {
             x_stride: window.stride.1 * channels,
             line: layer.output.width,
             line_stride: window.stride.0 * line,
-            listed: None,
+            subset: None,
             d,
             rows: layer.output.places(),
             inner: window.size.1 * channels,

@@ -2,7 +2,7 @@
 
 use crate::blocked::pass::passes::Entry;
 use crate::blocked::pass::sink::Sink;
-use crate::blocked::steps::backward::Around;
+use crate::blocked::steps::backward::StageIo;
 use crate::device::Cpu;
 use crate::network::layer::Embedding;
 
@@ -27,17 +27,12 @@ pub(crate) fn backward(
     cpu: &Cpu,
     layer: &Embedding,
     d: &[f32],
-    around: &Around<'_>,
+    io: &StageIo<'_>,
     sink: &mut Sink<'_>,
 ) {
     let width = layer.width;
-    let mut places: Vec<(usize, usize)> = (0..layer.positions * around.batch)
-        .map(|at| {
-            (
-                token(&around.entry, at % around.batch, at / around.batch),
-                at,
-            )
-        })
+    let mut places: Vec<(usize, usize)> = (0..layer.positions * io.batch)
+        .map(|at| (token(&io.entry, at % io.batch, at / io.batch), at))
         .collect();
     places.sort_unstable();
     let begin = layer.weight.start;

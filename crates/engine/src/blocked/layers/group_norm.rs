@@ -1,7 +1,7 @@
 //! Group normalisation of one example.
 
 use crate::device::Cpu;
-use crate::kernels::channels::{Blend, Products, Squares, Straighten, Sums};
+use crate::kernels::channels::{ChannelAffine, ChannelCombine, Products, Squares, Sums};
 use crate::network::layer::{GroupNorm, NORM_EPSILON};
 
 /// A normalisation on a processor.
@@ -74,7 +74,7 @@ impl<'a> With<'a> {
         }
         let shift = |channel: usize| offset[channel] - means[channel] * slopes[channel];
         let shifts: Vec<f32> = (0..all).map(shift).collect();
-        instructions.run(Straighten {
+        instructions.run(ChannelAffine {
             x,
             slopes: &slopes,
             shifts: &shifts,
@@ -136,7 +136,7 @@ impl<'a> With<'a> {
                 shifts[channel] = -inverse * mean as f32 - means[channel] * tilts[channel];
             }
         }
-        self.cpu.instructions().run(Blend {
+        self.cpu.instructions().run(ChannelCombine {
             d,
             x,
             slopes: &slopes,

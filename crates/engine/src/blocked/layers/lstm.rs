@@ -4,7 +4,7 @@
 use crate::blocked::pass::passes::Entry;
 use crate::blocked::pass::scratch::{Buffers, StageMemory, reserve};
 use crate::blocked::pass::sink::{Product, Sink};
-use crate::blocked::steps::backward::Around;
+use crate::blocked::steps::backward::StageIo;
 use crate::device::Cpu;
 use crate::kernels::{Affine, Packing, Start, pack, pack_transposed, sigmoid, tanh};
 use crate::network::layer::Lstm;
@@ -24,7 +24,7 @@ pub(crate) fn forward(
     cpu.instructions().run(Affine {
         x: entry.begin(),
         x_stride: layer.inputs,
-        listed: None,
+        subset: None,
         w: packed(&weights[layer.input_weight.clone()], wide, buffers),
         packing: Packing::Panels { backwards: false },
         start: Start::Bias(&weights[layer.bias.clone()]),
@@ -45,7 +45,7 @@ pub(crate) fn forward(
             cpu.instructions().run(Affine {
                 x: &states[before..],
                 x_stride: hidden,
-                listed: None,
+                subset: None,
                 w: recurrent,
                 packing: alternating(position),
                 start: Start::Target,
@@ -113,7 +113,7 @@ impl Back<'_> {
     pub(crate) fn run(
         &self,
         memory: &mut StageMemory,
-        around: Around<'_>,
+        io: StageIo<'_>,
         buffers: &mut Buffers,
         sink: &mut Sink<'_>,
     ) {
@@ -127,14 +127,14 @@ impl Back<'_> {
             buffers,
         );
         self.through_time(gates, cells, &mut memory.deltas[..rows * hidden], recurrent);
-        let entry = around.entry;
-        if let Some(below) = around.below {
+        let entry = io.entry;
+        if let Some(below) = io.below {
             let inputs = self.layer.inputs;
             let weight = &sink.weights()[self.layer.input_weight.clone()];
             self.cpu.instructions().run(Affine {
                 x: gates,
                 x_stride: wide,
-                listed: None,
+                subset: None,
                 w: turned(weight, (inputs, wide), buffers),
                 packing: Packing::Panels { backwards: false },
                 start: Start::Zero,
@@ -176,7 +176,7 @@ impl Back<'_> {
                 self.cpu.instructions().run(Affine {
                     x: gates,
                     x_stride: wide,
-                    listed: None,
+                    subset: None,
                     w: turned,
                     packing: alternating(position),
                     start: Start::Target,
@@ -205,7 +205,7 @@ impl Back<'_> {
         let inputs = Product {
             x: entry.begin(),
             x_stride: self.layer.inputs,
-            listed: None,
+            subset: None,
             inner: self.layer.inputs,
             d: &gates[..rows * wide],
             columns: wide,
@@ -221,7 +221,7 @@ impl Back<'_> {
         let states = Product {
             x: states,
             x_stride: hidden,
-            listed: None,
+            subset: None,
             inner: hidden,
             d: &gates[self.batch * wide..rows * wide],
             columns: wide,

@@ -5,7 +5,7 @@
 //! the gradients.
 
 use crate::device::Cpu;
-use crate::kernels::Listed;
+use crate::kernels::ColumnSubset;
 use crate::network::Network;
 use crate::network::layer::Layer;
 
@@ -47,17 +47,17 @@ pub(crate) struct Inputs {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Parts<'a> {
     /// Those in which the examples of a batch differ.
-    pub(crate) varying: Listed<'a>,
+    pub(crate) varying: ColumnSubset<'a>,
     /// Those that are the same in all.
-    pub(crate) constant: Listed<'a>,
+    pub(crate) constant: ColumnSubset<'a>,
 }
 
 impl Inputs {
     /// The numbers in which the examples differ, and the others, if these are enough for it to pay.
     pub(crate) fn parts(&self) -> Option<Parts<'_>> {
         self.parted.then(|| Parts {
-            varying: Listed::new(&self.varying),
-            constant: Listed::new(&self.constant),
+            varying: ColumnSubset::new(&self.varying),
+            constant: ColumnSubset::new(&self.constant),
         })
     }
 

@@ -4,7 +4,7 @@ use super::inputs::Inputs;
 use super::stages::{Stage, Stages};
 use crate::network::Network;
 use crate::network::layer::{Layer, Source};
-use crate::training::work::Demand;
+use crate::training::work::WorkloadSize;
 use std::sync::{Mutex, PoisonError};
 
 /// What the nodes of one stage give, keep and get back.
@@ -81,10 +81,10 @@ impl Scratch {
 /// Layers give, keep and get back so many floats of each example of a piece of a batch. Besides there are the largest
 /// weight, transposed; the weights of layers over grids, turned, and the sums of their gradients; a velocity, if there
 /// is momentum; and the gradient of a row, where it is not fed to the weights as it comes.
-pub(crate) fn floats(network: &Network, demand: &Demand<'_>) -> usize {
+pub(crate) fn floats(network: &Network, workload: &WorkloadSize<'_>) -> usize {
     let stages = Stages::of(network);
-    let batch = demand.batch.min(stages.piece);
-    let judged = demand
+    let batch = workload.batch.min(stages.piece);
+    let judged = workload
         .tests
         .min(crate::blocked::evaluation::evaluate::CHUNK)
         .min(stages.piece);
@@ -95,8 +95,8 @@ pub(crate) fn floats(network: &Network, demand: &Demand<'_>) -> usize {
     // The next batch is read while this one goes back.
     let back = batch * (given - last + network.inputs());
     let row = network.layout().width();
-    let written = demand.sgd.clip_norm.is_some() || demand.batch > stages.piece;
-    let rows = usize::from(demand.sgd.momentum > 0.0) + usize::from(written);
+    let written = workload.sgd.clip_norm.is_some() || workload.batch > stages.piece;
+    let rows = usize::from(workload.sgd.momentum > 0.0) + usize::from(written);
     both + back + rows * row + weights(network)
 }
 
@@ -172,8 +172,8 @@ mod tests {
         }
     }
 
-    fn demand(sgd: &Sgd) -> Demand<'_> {
-        Demand {
+    fn workload(sgd: &Sgd) -> WorkloadSize<'_> {
+        WorkloadSize {
             rows: 7,
             sgd,
             batch: 20,
@@ -191,14 +191,14 @@ mod tests {
         let network = Network::of_features(&model, 30, 10).unwrap();
         let plain = sgd();
         let given = 96 * (30 + 50 + 10) + 20 * (50 + 30) + 50 * 10;
-        assert_eq!(floats(&network, &demand(&plain)), given);
+        assert_eq!(floats(&network, &workload(&plain)), given);
         let moving = Sgd {
             momentum: 0.9,
             clip_norm: Some(1.0),
             ..sgd()
         };
         let rows = 2 * network.layout().width();
-        assert_eq!(floats(&network, &demand(&moving)), given + rows);
+        assert_eq!(floats(&network, &workload(&moving)), given + rows);
     }
 
     #[test]
@@ -219,7 +219,7 @@ mod tests {
         let next = 20 * network.inputs();
         let plain = sgd();
         assert_eq!(
-            floats(&network, &demand(&plain)),
+            floats(&network, &workload(&plain)),
             stages + 96 * network.inputs() + next + weights(&network)
         );
     }

@@ -1,7 +1,9 @@
 //! Where the gradients of a batch go.
 
 use crate::device::Cpu;
-use crate::kernels::{HeavyBall, Listed, MANY_ROWS, Outer, OuterBlocks, Plain, Store, Update};
+use crate::kernels::{
+    ColumnSubset, HeavyBall, MANY_ROWS, Outer, OuterBlocks, Plain, Store, Update,
+};
 use std::ops::Range;
 
 /// Where the gradients of a batch go.
@@ -35,7 +37,7 @@ pub(crate) enum Sink<'a> {
 pub(crate) struct Product<'a> {
     pub(crate) x: &'a [f32],
     pub(crate) x_stride: usize,
-    pub(crate) listed: Option<Listed<'a>>,
+    pub(crate) subset: Option<ColumnSubset<'a>>,
     pub(crate) inner: usize,
     pub(crate) d: &'a [f32],
     pub(crate) columns: usize,
@@ -104,7 +106,7 @@ impl Sink<'_> {
         let product = Product {
             x: &[1.0],
             x_stride: 1,
-            listed: None,
+            subset: None,
             inner: 1,
             d: values,
             columns: values.len(),
@@ -125,7 +127,7 @@ impl Sink<'_> {
             let product = Product {
                 x: &[],
                 x_stride: 1,
-                listed: None,
+                subset: None,
                 inner: 1,
                 d: &[],
                 columns: range.len(),
@@ -158,7 +160,7 @@ fn run<U: Update + Send>(
         x_stride: product.x_stride,
         line: product.rows,
         line_stride: 0,
-        listed: product.listed.map(|listed| listed.part(range.clone())),
+        subset: product.subset.map(|subset| subset.part(range.clone())),
         d: product.d,
         rows: product.rows,
         inner: range.len(),

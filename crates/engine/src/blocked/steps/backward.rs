@@ -12,7 +12,7 @@ use crate::network::layer::{Dense, Layer};
 
 /// What a stage read, and where the gradient by it goes.
 #[derive(Debug)]
-pub(crate) struct Around<'a> {
+pub(crate) struct StageIo<'a> {
     pub(crate) entry: Entry<'a>,
     /// Laid out as what was read; `None` if that was the example.
     pub(crate) below: Option<&'a mut [f32]>,
@@ -35,10 +35,10 @@ impl Passes<'_> {
         for (index, stage) in self.stages.stages.iter().enumerate().rev() {
             let (before, after) = scratch.stages.split_at_mut(index);
             let input = self.examples_entry(&scratch.input);
-            let around = self.around((index, batch), before, input);
+            let io = self.io((index, batch), before, input);
             let memory = &mut after[0];
             if stage.by_example {
-                self.examples_back(stage, &around, memory, buffers, sink);
+                self.examples_back(stage, &io, memory, buffers, sink);
                 continue;
             }
             let node = &self.network.nodes()[stage.nodes.start];
@@ -50,9 +50,9 @@ impl Passes<'_> {
             }
             if let (true, 0, Layer::Dense(layer)) = (ahead, index, &node.layer) {
                 let product = Product {
-                    x: around.entry.begin(),
-                    x_stride: around.entry.stride,
-                    listed: around.entry.parts.map(|parts| parts.varying),
+                    x: io.entry.begin(),
+                    x_stride: io.entry.stride,
+                    subset: io.entry.parts.map(|parts| parts.varying),
                     inner: layer.inputs,
                     d: &memory.deltas[..size],
                     columns: layer.outputs,
@@ -62,7 +62,7 @@ impl Passes<'_> {
                 let (indices, inputs) = &scratch.next;
                 let outputs = &mut memory.outputs[..indices.len() * layer.outputs];
                 let next = (self.examples_entry(inputs), outputs);
-                let parts = around.entry.parts;
+                let parts = io.entry.parts;
                 let sums = parts.map(|_| self.row_sums(product.d, layer.outputs));
                 let shared = parts.map(|parts| parts.constant).zip(sums.as_deref());
                 self.step_ahead((layer, node.relu), (&product, shared), next, sink);
@@ -74,24 +74,24 @@ impl Passes<'_> {
                 false => &memory.deltas[..size],
             };
             match &node.layer {
-                Layer::Dense(layer) => self.dense_back(layer, d, around, buffers, sink),
-                Layer::Embedding(layer) => embedding::backward(self.cpu, layer, d, &around, sink),
-                Layer::Last(grid) => last::backward(grid, d, around),
-                Layer::Lstm(layer) => self.lstm_back(layer, memory, around, buffers, sink),
+                Layer::Dense(layer) => self.dense_back(layer, d, io, buffers, sink),
+                Layer::Embedding(layer) => embedding::backward(self.cpu, layer, d, &io, sink),
+                Layer::Last(grid) => last::backward(grid, d, io),
+                Layer::Lstm(layer) => self.lstm_back(layer, memory, io, buffers, sink),
                 _ => unreachable!("layers over grids go by example"),
             }
         }
     }
 
     /// What stage `index` read and where its gradient goes.
-    fn around<'a>(
+    fn io<'a>(
         &self,
         (index, batch): (usize, usize),
         before: &'a mut [StageMemory],
         input: Entry<'a>,
-    ) -> Around<'a> {
+    ) -> StageIo<'a> {
         match before.last_mut() {
-            None => Around {
+            None => StageIo {
                 entry: input,
                 below: None,
                 batch,
@@ -105,7 +105,7 @@ impl Passes<'_> {
                     parts: None,
                 };
                 let below = Some(&mut memory.deltas[..batch * stage.width]);
-                Around {
+                StageIo {
                     entry,
                     below,
                     batch,
@@ -131,17 +131,17 @@ impl Passes<'_> {
         &self,
         layer: &Dense,
         d: &[f32],
-        around: Around<'_>,
+        io: StageIo<'_>,
         buffers: &mut Buffers,
         sink: &mut Sink<'_>,
     ) {
-        let (entry, rows) = (around.entry, around.batch * layer.places);
+        let (entry, rows) = (io.entry, io.batch * layer.places);
         let stride = if layer.places > 1 {
             layer.inputs
         } else {
             entry.stride
         };
-        if let Some(below) = around.below {
+        if let Some(below) = io.below {
             let weight = &sink.weights()[layer.weight.clone()];
             let size = layer.inputs * layer.outputs;
             reserve(&mut buffers.transposed, size);
@@ -153,7 +153,7 @@ impl Passes<'_> {
             self.cpu.instructions().run(Affine {
                 x: d,
                 x_stride: layer.outputs,
-                listed: None,
+                subset: None,
                 w: transposed,
                 packing: Packing::Rows,
                 start: Start::Zero,
@@ -168,7 +168,7 @@ impl Passes<'_> {
         let weight = Product {
             x: entry.begin(),
             x_stride: stride,
-            listed: entry.parts.map(|parts| parts.varying),
+            subset: entry.parts.map(|parts| parts.varying),
             inner: layer.inputs,
             d,
             columns: layer.outputs,
@@ -192,7 +192,7 @@ impl Passes<'_> {
             let ones = Product {
                 x: &buffers.ones[..weight.rows],
                 x_stride: 1,
-                listed: None,
+                subset: None,
                 inner: 1,
                 ..*weight
             };
@@ -204,7 +204,7 @@ impl Passes<'_> {
         &self,
         layer: &crate::network::layer::Lstm,
         memory: &mut StageMemory,
-        around: Around<'_>,
+        io: StageIo<'_>,
         buffers: &mut Buffers,
         sink: &mut Sink<'_>,
     ) {
@@ -212,9 +212,9 @@ impl Passes<'_> {
         let back = lstm::Back {
             cpu: self.cpu,
             layer,
-            batch: around.batch,
+            batch: io.batch,
             pieces,
         };
-        back.run(memory, around, buffers, sink);
+        back.run(memory, io, buffers, sink);
     }
 }

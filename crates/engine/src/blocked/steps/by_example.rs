@@ -1,6 +1,6 @@
 //! Layers over grids, one example after the other: what one layer gives is in cache when the next reads it.
 
-use super::backward::Around;
+use super::backward::StageIo;
 use crate::blocked::layers::convolution;
 use crate::blocked::layers::group_norm;
 use crate::blocked::layers::pool;
@@ -238,7 +238,7 @@ impl Passes<'_> {
     pub(crate) fn examples_back(
         &self,
         stage: &Stage,
-        around: &Around<'_>,
+        io: &StageIo<'_>,
         memory: &mut StageMemory,
         buffers: &mut Buffers,
         sink: &mut Sink<'_>,
@@ -257,9 +257,9 @@ impl Passes<'_> {
                 kept,
             },
             batch,
-        ) = (memory, around.batch);
+        ) = (memory, io.batch);
         let trace = |index: usize| Trace {
-            input: around.entry.example(index),
+            input: io.entry.example(index),
             block: &outputs[index * stage.width..][..stage.width],
         };
         let deltas = &mut deltas[..batch * stage.width];

@@ -178,7 +178,7 @@ impl Passes<'_> {
         self.cpu.instructions().run(Affine {
             x: entry.begin(),
             x_stride: entry.stride,
-            listed: varying,
+            subset: varying,
             w: &weights[layer.weight.clone()],
             packing: Packing::Rows,
             start: match varying {

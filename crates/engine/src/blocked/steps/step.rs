@@ -11,7 +11,7 @@ use crate::training::work::Sgd;
 
 /// Terms added to a row's gradients.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Extras<'a> {
+pub(crate) struct GradientTerms<'a> {
     pub(crate) correction: Option<&'a [f32]>,
     pub(crate) anchor: Option<(&'a [f32], f32)>,
 }
@@ -32,7 +32,7 @@ impl Trainer<'_> {
         &self,
         weights: &mut [f32],
         kept: Option<&mut [f32]>,
-        extras: Extras<'_>,
+        terms: GradientTerms<'_>,
         batches: &mut Batches<'_>,
         scratch: &mut Scratch,
     ) -> Result<LossSum, EngineError> {
@@ -48,8 +48,8 @@ impl Trainer<'_> {
         };
         let fused = self.gradients.passes.network.own_model().is_none()
             && self.sgd.clip_norm.is_none()
-            && extras.correction.is_none()
-            && extras.anchor.is_none();
+            && terms.correction.is_none()
+            && terms.anchor.is_none();
         let (mut next, mut begun) = (batches.next(&mut scratch.indices), false);
         while let Some(plan) = next {
             let count = scratch.indices.len();
@@ -88,7 +88,7 @@ impl Trainer<'_> {
                 loss
             } else {
                 let loss = self.gradients.accumulate(weights, scratch, dropout)?;
-                self.apply(weights, velocity, extras, scratch, (rate, fresh));
+                self.apply(weights, velocity, terms, scratch, (rate, fresh));
                 loss
             };
             fresh = false;
@@ -156,7 +156,7 @@ impl Trainer<'_> {
         &self,
         weights: &mut [f32],
         velocity: &mut [f32],
-        extras: Extras<'_>,
+        terms: GradientTerms<'_>,
         scratch: &Scratch,
         (rate, fresh): (f32, bool),
     ) {
@@ -176,11 +176,11 @@ impl Trainer<'_> {
                     for ((g, gradient), w) in g.iter_mut().zip(gradient).zip(&*w) {
                         *g = scale * gradient + decay * w;
                     }
-                    if let Some(correction) = extras.correction {
+                    if let Some(correction) = terms.correction {
                         let correction = &correction[range.clone()];
                         g.iter_mut().zip(correction).for_each(|(g, c)| *g += c);
                     }
-                    if let Some((anchor, mu)) = extras.anchor {
+                    if let Some((anchor, mu)) = terms.anchor {
                         let anchor = &anchor[range.clone()];
                         for ((g, anchor), w) in g.iter_mut().zip(anchor).zip(&*w) {
                             *g += mu * (w - anchor);

@@ -1,13 +1,13 @@
 //! The batches of local steps, drawn on the host as for the processor.
 
-use super::sheet::Sheet;
+use super::batch_schedule::BatchSchedule;
 use crate::network::Network;
 use crate::training::batches::{Batches, Pass};
 use crate::training::learner::Context;
 use crate::training::work::{Amount, LocalWork, RowWork};
 
-/// Most indices of a sheet, unless a single step has more.
-pub(crate) const SHEET: usize = 1 << 22;
+/// Most indices of a schedule, unless a single step has more.
+pub(crate) const SCHEDULE: usize = 1 << 22;
 
 /// Draws the batches of one call.
 pub(crate) struct Draws<'a> {
@@ -17,19 +17,19 @@ pub(crate) struct Draws<'a> {
     left: usize,
     /// Examples of the largest batch.
     width: usize,
-    /// Steps per sheet.
+    /// Steps per schedule.
     steps: usize,
 }
 
 impl<'a> Draws<'a> {
-    /// Prepares to draw what `work` asks for; `tasks` are its rows, or what takes their place. A sheet has up
-    /// to `sheet` indices, or a single step.
+    /// Prepares to draw what `work` asks for; `tasks` are its rows, or what takes their place. A schedule has up
+    /// to `schedule` indices, or a single step.
     pub(crate) fn new(
         context: Context<'a>,
         passes: &'a mut [Pass],
         work: &LocalWork<'a>,
         tasks: &[RowWork],
-        sheet: usize,
+        schedule: usize,
     ) -> Self {
         let shard = |task: &RowWork| context.partition.shard(task.client as usize).len();
         let busy = || tasks.iter().filter(|task| task.amount != Amount::Idle);
@@ -52,7 +52,7 @@ impl<'a> Draws<'a> {
             .collect();
         // Their losses are kept as well, of every position.
         let entry = rows.len() * width * context.network.positions();
-        let steps = (sheet / entry.max(1)).max(1);
+        let steps = (schedule / entry.max(1)).max(1);
         Self {
             network: context.network,
             rows,
@@ -63,18 +63,18 @@ impl<'a> Draws<'a> {
     }
 
     /// Sheets that are left to draw.
-    pub(crate) fn sheets(&self) -> usize {
+    pub(crate) fn schedules(&self) -> usize {
         self.left.div_ceil(self.steps)
     }
 
     /// Draws the next steps, or says that all rows are finished.
-    pub(crate) fn next(&mut self) -> Option<Sheet> {
+    pub(crate) fn next(&mut self) -> Option<BatchSchedule> {
         let steps = self.left.min(self.steps);
         if steps == 0 {
             return None;
         }
         self.left -= steps;
-        let mut sheet = Sheet::idle(steps, self.rows.len(), self.width);
+        let mut schedule = BatchSchedule::idle(steps, self.rows.len(), self.width);
         let mut batch = Vec::new();
         for (row, batches) in self.rows.iter_mut().enumerate() {
             let Some(batches) = batches else { continue };
@@ -82,9 +82,9 @@ impl<'a> Draws<'a> {
                 let Some(plan) = batches.next(&mut batch) else {
                     break;
                 };
-                sheet.put((step, row), &batch, plan.rate, plan.dropout(self.network));
+                schedule.put((step, row), &batch, plan.rate, plan.dropout(self.network));
             }
         }
-        Some(sheet)
+        Some(schedule)
     }
 }

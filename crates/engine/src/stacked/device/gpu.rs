@@ -1,12 +1,12 @@
 //! Opening a GPU. The one door where drivers can fail.
 
-use super::failing::{self, Failures, answer, wait};
+use super::failures::{self, Failures, answer, wait};
 use super::memory::Memory;
 use super::trace::{count_as, is_counted};
 use crate::device::{DeviceRequest, THREAD_STACK};
 use crate::error::EngineError;
 use crate::stack::mixing::{HostMixing, Mixing};
-use crate::stacked::coalescing::joint::Joint;
+use crate::stacked::coalescing::launch_coalescer::LaunchCoalescer;
 use burn::tensor::Device;
 use burn_std::stream::StreamId;
 use burn_wgpu::graphics::AutoGraphicsApi;
@@ -27,7 +27,7 @@ pub struct Gpu {
     kind: String,
     software: bool,
     /// The runs beside the one that this is for.
-    joint: Option<Arc<Joint>>,
+    coalescer: Option<Arc<LaunchCoalescer>>,
 }
 
 /// A GPU that is open.
@@ -37,7 +37,7 @@ struct Opened {
     /// What it takes to open it again, if that can be done.
     setup: Option<WgpuSetup>,
     /// The runs that go on side by side on it since it was opened again.
-    joint: Arc<Joint>,
+    coalescer: Arc<LaunchCoalescer>,
 }
 
 /// GPUs opened so far: the runtime allows each adapter to be set up once.
@@ -71,7 +71,7 @@ impl Gpu {
             request,
             gpu: gpu.clone(),
             setup,
-            joint: Arc::default(),
+            coalescer: Arc::default(),
         });
         Ok(gpu)
     }
@@ -103,7 +103,7 @@ impl Gpu {
             return self.clone();
         }
         Self {
-            joint: self.joint.as_ref().map(|_| earlier.joint.clone()),
+            coalescer: self.coalescer.as_ref().map(|_| earlier.coalescer.clone()),
             ..earlier.gpu.clone()
         }
     }
@@ -117,7 +117,7 @@ impl Gpu {
         &self,
         work: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
-        failing::attempt(self.memory.device(), work)
+        failures::attempt(self.memory.device(), work)
     }
 
     /// The device that burn's tensors are made on.
@@ -145,7 +145,7 @@ impl Gpu {
         if most <= 1 {
             return (0..most).for_each(|_| work(self.clone()));
         }
-        let joint = Arc::<Joint>::default();
+        let coalescer = Arc::<LaunchCoalescer>::default();
         // What one thread has written another reads: all give their work to one queue.
         let stream = StreamId::current();
         let counted = is_counted();
@@ -155,9 +155,9 @@ impl Gpu {
         };
         thread::scope(|scope| {
             for run in 0..most {
-                let joint = Some(joint.clone());
+                let coalescer = Some(coalescer.clone());
                 let gpu = Self {
-                    joint,
+                    coalescer,
                     ..self.clone()
                 };
                 let thread = thread::Builder::new().name(format!("meshfold-run-{run}"));
@@ -176,14 +176,14 @@ impl Gpu {
     }
 
     /// The runs beside the one that this is for, if there are any.
-    pub(crate) fn joint(&self) -> Option<&Arc<Joint>> {
-        self.joint.as_ref()
+    pub(crate) fn coalescer(&self) -> Option<&Arc<LaunchCoalescer>> {
+        self.coalescer.as_ref()
     }
 
     /// Whether stacks wait with `mixing` until their rows step with those of other runs.
     pub(crate) fn mixes_later(&self, mixing: &Mixing) -> bool {
         let sparse = matches!(mixing.matrix().host, HostMixing::Sparse { .. });
-        self.joint.is_some() && sparse && mixing.rows() == mixing.columns()
+        self.coalescer.is_some() && sparse && mixing.rows() == mixing.columns()
     }
 
     /// Waits until all work given to the device is done.
@@ -280,7 +280,7 @@ fn gpu_of(adapter: &WgpuDevice, setup: &WgpuSetup) -> Gpu {
         memory: Memory::new(device),
         kind,
         software: info.device_type == wgpu::DeviceType::Cpu,
-        joint: None,
+        coalescer: None,
     }
 }
 
@@ -323,7 +323,7 @@ impl Opened {
         }
         self.gpu = gpu;
         self.setup = Some(setup);
-        self.joint = Arc::default();
+        self.coalescer = Arc::default();
         Ok(())
     }
 }
@@ -339,7 +339,7 @@ fn open_cuda(index: usize) -> Result<Gpu, String> {
         memory,
         kind,
         software: false,
-        joint: None,
+        coalescer: None,
     })
 }
 

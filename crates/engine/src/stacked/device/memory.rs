@@ -1,6 +1,6 @@
 //! Buffers on the device.
 
-use super::failing::answer;
+use super::failures::answer;
 use burn::tensor::{DType, Shape, Tensor};
 use burn_cubecl::{CubeBackend, CubeDevice, tensor::CubeTensor};
 use cubecl::client::Client;
@@ -136,7 +136,7 @@ pub(crate) fn contiguous<const D: usize>(view: Tensor<D>) -> Tensor<D> {
 /// Reads values back, row-major. Waits for the device.
 ///
 /// # Panics
-/// Where no [`attempt`](super::failing::attempt) is made, if the device has failed.
+/// Where no [`attempt`](super::failures::attempt) is made, if the device has failed.
 pub(crate) fn download<E: CubeElement>(tensor: CubeTensor) -> Vec<E> {
     let count = tensor.meta.num_elements();
     let (client, handle) = (&tensor.client, tensor.handle.clone());

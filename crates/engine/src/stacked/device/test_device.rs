@@ -6,7 +6,7 @@ use crate::device::DeviceRequest;
 use crate::network::layer::{Convolution, Dense, Embedding, Grid, GroupNorm, Lstm, Window};
 use crate::network::layout::Layout;
 use crate::stacked::batches::part::Part;
-use crate::stacked::gradients::deposit::Below;
+use crate::stacked::gradients::gradient_write::InputGradient;
 use burn::tensor::{Tensor, TensorData};
 
 /// The first adapter, or nothing with a word about it. Where `MESHFOLD_CI` is set an adapter must be there.
@@ -185,7 +185,7 @@ impl Sent {
         gpu: &Gpu,
         batch: &Batch,
         values: &[f32],
-        send: impl Fn(&Below<'_>),
+        send: impl Fn(&InputGradient<'_>),
     ) {
         let size = self.len() / (batch.rows() * batch.examples);
         let has = |at: usize| {
@@ -204,8 +204,8 @@ impl Sent {
             let oracle: Vec<f32> = values.iter().enumerate().map(sum).collect();
             let gradient = memory.upload_floats(&self.before);
             send(&match masked {
-                true => Below::masked(&gradient, &activations, 1.25),
-                false => Below::added(&gradient, &activations),
+                true => InputGradient::masked(&gradient, &activations, 1.25),
+                false => InputGradient::added(&gradient, &activations),
             });
             expect_close(&download::<f32>(gradient), &oracle, 3e-5);
         }

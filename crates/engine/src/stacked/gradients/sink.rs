@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// What a kernel does with a gradient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum How {
+pub(crate) enum GradientAction {
     /// Writes it.
     Write,
     /// Goes on from what is there.
@@ -19,7 +19,7 @@ pub(crate) enum How {
     Step(MomentumFrom),
 }
 
-impl How {
+impl GradientAction {
     /// Where the velocity comes from, if it steps.
     pub(crate) fn step(self) -> Option<MomentumFrom> {
         match self {
@@ -39,7 +39,7 @@ pub(crate) struct StepAt {
 /// Leaves the `gradient` of the parameters at `place`, which belong to entry `entry` of the table.
 #[cube]
 #[allow(clippy::too_many_arguments)]
-pub(crate) fn pour<N: Size>(
+pub(crate) fn store_or_step<N: Size>(
     gradients: &mut [Vector<f32, N>],
     models: &mut [Vector<f32, N>],
     velocities: &mut [Vector<f32, N>],
@@ -48,10 +48,10 @@ pub(crate) fn pour<N: Size>(
     entry: usize,
     place: usize,
     gradient: Vector<f32, N>,
-    #[comptime] how: How,
+    #[comptime] action: GradientAction,
 ) {
-    if comptime!(how.step().is_some()) {
-        let from = comptime!(how.step().unwrap_or(MomentumFrom::Nothing));
+    if comptime!(action.step().is_some()) {
+        let from = comptime!(action.step().unwrap_or(MomentumFrom::Nothing));
         let model = models[place];
         let along = gradient + Vector::new(step.decay) * model;
         let rate = rates[2 * entry];
@@ -80,7 +80,7 @@ pub(crate) struct Sink {
     /// Rate and whether there is a step to do, of every entry of the table.
     pub(crate) rates: CubeTensor,
     pub(crate) width: usize,
-    pub(crate) how: How,
+    pub(crate) action: GradientAction,
     momentum: f32,
     decay: f32,
 }
@@ -97,7 +97,7 @@ impl Sink {
             velocities: memory.floats(&[4]),
             rates: memory.floats(&[4]),
             width,
-            how: How::Write,
+            action: GradientAction::Write,
             momentum: 0.0,
             decay: 0.0,
         }
@@ -118,7 +118,7 @@ impl Sink {
             velocities: velocities.cloned().unwrap_or_else(nothing),
             rates: rates.clone(),
             width,
-            how: How::Step(momentum_from),
+            action: GradientAction::Step(momentum_from),
             momentum,
             decay,
         }
@@ -126,13 +126,16 @@ impl Sink {
 
     /// The same for a piece of a batch: after the first, gradients are added to what is there.
     pub(crate) fn piece(&self, first: bool) -> Self {
-        let how = match self.how {
-            How::Write if !first => How::Add,
-            how => how,
+        let action = match self.action {
+            GradientAction::Write if !first => GradientAction::Add,
+            action => action,
         };
-        assert!(first || how == How::Add, "a step needs the whole gradient");
+        assert!(
+            first || action == GradientAction::Add,
+            "a step needs the whole gradient"
+        );
         Self {
-            how,
+            action,
             ..self.clone()
         }
     }
@@ -144,16 +147,16 @@ impl Sink {
 
     /// Floats that are read and written for the gradients of `count` parameters.
     pub(crate) fn moves(&self, count: usize) -> (usize, usize) {
-        match self.how {
-            How::Write => (0, count),
-            How::Add => (count, count),
-            How::Step(from) => from.moves(count),
+        match self.action {
+            GradientAction::Write => (0, count),
+            GradientAction::Add => (count, count),
+            GradientAction::Step(from) => from.moves(count),
         }
     }
 
     /// Makes the step of the parameters `range` of each row whose gradient had to be written first.
     pub(crate) fn catch_up(&self, range: Range<usize>, part: &Part) {
-        let Some(momentum_from) = self.how.step() else {
+        let Some(momentum_from) = self.action.step() else {
             return;
         };
         let update = Update {

@@ -4,7 +4,7 @@ use super::relu::rectified_one;
 use crate::stacked::batches::part::{Part, Slot, has};
 use crate::stacked::device::launch::line;
 use crate::stacked::device::trace::moves;
-use crate::stacked::gradients::deposit::{Below, Deposit, deposit};
+use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradient};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -35,18 +35,18 @@ fn pass_kernel(
     slot: Slot,
     size: usize,
     slope: f32,
-    #[comptime] how: Deposit,
+    #[comptime] write: GradientWrite,
 ) {
     if !has(&slot, counts, ABSOLUTE_POS / size) {
         terminate!();
     }
-    deposit(
+    write_gradient(
         below,
         activations,
         ABSOLUTE_POS,
         above[ABSOLUTE_POS],
         slope,
-        how,
+        write,
     );
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn add(
 pub(crate) fn pass(
     (above, size): (&CubeTensor, usize),
     counts: &CubeTensor,
-    below: &Below<'_>,
+    below: &InputGradient<'_>,
     part: &Part,
 ) {
     let (count, dim) = line(&above.client, part.rows * part.examples * size);
@@ -97,7 +97,7 @@ pub(crate) fn pass(
         part.argument(),
         size,
         below.slope,
-        below.how,
+        below.write,
     );
 }
 

@@ -11,7 +11,7 @@ use crate::stacked::batches::part::{Part, Slot, examples_of};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::memory::Memory;
 use crate::stacked::device::trace::moves;
-use crate::stacked::gradients::sink::{How, Sink};
+use crate::stacked::gradients::sink::{GradientAction, Sink};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -161,7 +161,7 @@ impl EmbeddingGradient<'_> {
             part.argument(),
             embedding.positions,
         );
-        if sink.how != How::Add {
+        if sink.action != GradientAction::Add {
             self.clear((gradients, width), part);
         }
         let (count, dim) = line(client, positions * (embedding.width / n));

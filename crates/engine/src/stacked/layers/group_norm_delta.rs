@@ -6,8 +6,8 @@ use crate::network::layer::GroupNorm;
 use crate::stacked::batches::part::{Part, Slot, examples_of, has};
 use crate::stacked::device::launch::{CUBE, cubes, line};
 use crate::stacked::device::trace::moves;
-use crate::stacked::gradients::deposit::{Below, Deposit, deposit};
-use crate::stacked::gradients::sink::{How, Sink, StepAt, pour};
+use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradient};
+use crate::stacked::gradients::sink::{GradientAction, Sink, StepAt, store_or_step};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -26,7 +26,7 @@ fn delta_kernel(
     slot: Slot,
     norm: NormAt,
     slope: f32,
-    #[comptime] how: Deposit,
+    #[comptime] write: GradientWrite,
     #[comptime] units: usize,
 ) {
     let example = CUBE_POS / norm.groups;
@@ -96,7 +96,7 @@ fn delta_kernel(
         let normal = (inputs[place] - mean) * inverse;
         let gradient = above[place] * models[model + at % size];
         let value = (gradient - plain - normal * weighted) * inverse;
-        deposit(below, activations, place, value, slope, how);
+        write_gradient(below, activations, place, value, slope, write);
         at += units;
     }
 }
@@ -114,7 +114,7 @@ fn gradient_kernel<N: Size>(
     slot: Slot,
     step: StepAt,
     norm: NormAt,
-    #[comptime] how: How,
+    #[comptime] action: GradientAction,
 ) {
     let row = ABSOLUTE_POS / norm.channels;
     let channel = ABSOLUTE_POS % norm.channels;
@@ -129,7 +129,7 @@ fn gradient_kernel<N: Size>(
     let model = (slot.first_row + row) * norm.width + channel;
     let mut weight = Vector::<f32, N>::new(0.0f32);
     let mut bias = Vector::<f32, N>::new(0.0f32);
-    if comptime!(how == How::Add) {
+    if comptime!(action == GradientAction::Add) {
         weight = gradients[model + norm.weight];
         bias = gradients[model + norm.bias];
     }
@@ -138,7 +138,7 @@ fn gradient_kernel<N: Size>(
         bias += Vector::new(sums[at]);
         weight += Vector::new(sums[at + 1]);
     }
-    pour(
+    store_or_step(
         gradients,
         models,
         velocities,
@@ -147,9 +147,9 @@ fn gradient_kernel<N: Size>(
         entry,
         model + norm.weight,
         weight,
-        how,
+        action,
     );
-    pour(
+    store_or_step(
         gradients,
         models,
         velocities,
@@ -158,7 +158,7 @@ fn gradient_kernel<N: Size>(
         entry,
         model + norm.bias,
         bias,
-        how,
+        action,
     );
 }
 
@@ -179,7 +179,7 @@ impl NormDelta<'_> {
         &self,
         norms: &Norms,
         (models, width): (&CubeTensor, usize),
-        below: &Below<'_>,
+        below: &InputGradient<'_>,
         part: &Part,
     ) {
         let (client, norm) = (&models.client, self.norm);
@@ -204,7 +204,7 @@ impl NormDelta<'_> {
             part.argument(),
             argument(norm, width),
             below.slope,
-            below.how,
+            below.write,
             CUBE as usize,
         );
     }
@@ -229,7 +229,7 @@ impl NormDelta<'_> {
             part.argument(),
             sink.step(),
             argument(self.norm, sink.width),
-            sink.how,
+            sink.action,
         );
     }
 }

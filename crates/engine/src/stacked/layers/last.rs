@@ -5,7 +5,7 @@ use crate::network::layer::Grid;
 use crate::stacked::batches::part::{Part, Slot, has};
 use crate::stacked::device::launch::line;
 use crate::stacked::device::trace::moves;
-use crate::stacked::gradients::deposit::{Below, Deposit, deposit};
+use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradient};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -40,7 +40,7 @@ fn last_delta_kernel(
     places: usize,
     channels: usize,
     slope: f32,
-    #[comptime] how: Deposit,
+    #[comptime] write: GradientWrite,
 ) {
     let example = ABSOLUTE_POS / (places * channels);
     if !has(&slot, counts, example) {
@@ -50,7 +50,7 @@ fn last_delta_kernel(
     if ABSOLUTE_POS / channels % places == places - 1 {
         value = above[example * channels + ABSOLUTE_POS % channels];
     }
-    deposit(below, activations, ABSOLUTE_POS, value, slope, how);
+    write_gradient(below, activations, ABSOLUTE_POS, value, slope, write);
 }
 
 /// Writes the last position of `inputs` `[rows, examples, places, channels]` to `outputs` `[rows, examples, channels]`,
@@ -82,7 +82,7 @@ pub(crate) fn last(
 pub(crate) fn last_delta(
     grid: &Grid,
     (above, counts): (&CubeTensor, &CubeTensor),
-    below: &Below<'_>,
+    below: &InputGradient<'_>,
     part: &Part,
 ) {
     let client = &above.client;
@@ -101,7 +101,7 @@ pub(crate) fn last_delta(
         grid.places(),
         grid.channels,
         below.slope,
-        below.how,
+        below.write,
     );
 }
 

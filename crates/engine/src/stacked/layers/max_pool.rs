@@ -6,7 +6,7 @@ use crate::network::layer::MaxPool;
 use crate::stacked::batches::part::{Part, Slot, has};
 use crate::stacked::device::launch::line;
 use crate::stacked::device::trace::moves;
-use crate::stacked::gradients::deposit::{Below, Deposit, deposit};
+use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradient};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -60,7 +60,7 @@ fn max_pool_delta_kernel(
     window: WindowAt,
     channels: usize,
     slope: f32,
-    #[comptime] how: Deposit,
+    #[comptime] write: GradientWrite,
 ) {
     let places = window.height * window.width;
     let channel = ABSOLUTE_POS % channels;
@@ -76,7 +76,7 @@ fn max_pool_delta_kernel(
         if position > 0 {
             let at = (first + position - 1) * channels + channel;
             if chosen[at] as usize == place + 1 {
-                if comptime!(how.masked && !how.add) {
+                if comptime!(write.masked && !write.add) {
                     sum += select(given[at] > 0.0f32, above[at], 0.0f32);
                 } else {
                     sum += above[at];
@@ -84,10 +84,10 @@ fn max_pool_delta_kernel(
             }
         }
     }
-    if comptime!(how.masked && !how.add) {
+    if comptime!(write.masked && !write.add) {
         below[ABSOLUTE_POS] = sum * slope;
     } else {
-        deposit(below, given, ABSOLUTE_POS, sum, slope, how);
+        write_gradient(below, given, ABSOLUTE_POS, sum, slope, write);
     }
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn max_pool_delta(
     pool: &MaxPool,
     (above, chosen, outputs): (&CubeTensor, &CubeTensor, &CubeTensor),
     counts: &CubeTensor,
-    below: &Below<'_>,
+    below: &InputGradient<'_>,
     part: &Part,
 ) {
     let client = &above.client;
@@ -136,7 +136,7 @@ pub(crate) fn max_pool_delta(
         part.places() * pool.input.size(),
         part.places() * pool.output.size(),
     );
-    let of_windows = below.how.masked && !below.how.add;
+    let of_windows = below.write.masked && !below.write.add;
     let (given, read) = match of_windows {
         true => (outputs, came),
         false => (below.activations, below.reads(sent)),
@@ -155,7 +155,7 @@ pub(crate) fn max_pool_delta(
         window::argument(&pool.input, &pool.output, &pool.window),
         pool.input.channels,
         below.slope,
-        below.how,
+        below.write,
     );
 }
 

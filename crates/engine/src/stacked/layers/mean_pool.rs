@@ -5,7 +5,7 @@ use crate::network::layer::Grid;
 use crate::stacked::batches::part::{Part, Slot, has};
 use crate::stacked::device::launch::line;
 use crate::stacked::device::trace::moves;
-use crate::stacked::gradients::deposit::{Below, Deposit, deposit};
+use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradient};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -43,7 +43,7 @@ fn mean_pool_delta_kernel(
     places: usize,
     channels: usize,
     slope: f32,
-    #[comptime] how: Deposit,
+    #[comptime] write: GradientWrite,
 ) {
     let example = ABSOLUTE_POS / (places * channels);
     if !has(&slot, counts, example) {
@@ -51,7 +51,7 @@ fn mean_pool_delta_kernel(
     }
     let at = example * channels + ABSOLUTE_POS % channels;
     let value = above[at] / f32::cast_from(places as u32);
-    deposit(below, activations, ABSOLUTE_POS, value, slope, how);
+    write_gradient(below, activations, ABSOLUTE_POS, value, slope, write);
 }
 
 /// Writes the means of `inputs` `[rows, examples, places, channels]` to `outputs` `[rows, examples, channels]`, followed
@@ -83,7 +83,7 @@ pub(crate) fn mean_pool(
 pub(crate) fn mean_pool_delta(
     grid: &Grid,
     (above, counts): (&CubeTensor, &CubeTensor),
-    below: &Below<'_>,
+    below: &InputGradient<'_>,
     part: &Part,
 ) {
     let client = &above.client;
@@ -102,7 +102,7 @@ pub(crate) fn mean_pool_delta(
         grid.places(),
         grid.channels,
         below.slope,
-        below.how,
+        below.write,
     );
 }
 

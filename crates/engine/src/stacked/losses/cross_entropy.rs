@@ -1,6 +1,6 @@
 //! Softmax with cross-entropy, and its gradient by the logits.
 
-use super::judgement::Judgement;
+use super::loss_kernels::LossKernels;
 use crate::stacked::batches::labels::label_of;
 use crate::stacked::batches::part::{Part, Slot, has, loss_of};
 use crate::stacked::device::launch::line;
@@ -66,29 +66,29 @@ fn cross_entropy_kernel(
 
 /// Judges `logits` `[rows, examples, positions, classes]`.
 pub(crate) fn cross_entropy(
-    judgement: &Judgement<'_>,
+    kernels: &LossKernels<'_>,
     logits: &CubeTensor,
     classes: usize,
     part: &Part,
 ) {
-    let judged = part.places() * judgement.positions;
+    let judged = part.places() * kernels.positions;
     let (count, dim) = line(&logits.client, judged);
-    moves(judged * (classes + 1), judgement.written(judged, classes));
+    moves(judged * (classes + 1), kernels.written(judged, classes));
     cross_entropy_kernel::launch(
         &logits.client,
         count,
         dim,
         logits.clone().into_buffer_arg(),
-        judgement.labels.words.clone().into_buffer_arg(),
-        judgement.labels.starts.clone().into_buffer_arg(),
-        judgement.indices.clone().into_buffer_arg(),
-        judgement.counts.clone().into_buffer_arg(),
-        judgement.losses.clone().into_buffer_arg(),
-        judgement.hits.clone().into_buffer_arg(),
+        kernels.labels.words.clone().into_buffer_arg(),
+        kernels.labels.starts.clone().into_buffer_arg(),
+        kernels.indices.clone().into_buffer_arg(),
+        kernels.counts.clone().into_buffer_arg(),
+        kernels.losses.clone().into_buffer_arg(),
+        kernels.hits.clone().into_buffer_arg(),
         part.argument(),
         classes,
-        judgement.positions,
-        judgement.labels.windowed,
-        judgement.backward,
+        kernels.positions,
+        kernels.labels.windowed,
+        kernels.backward,
     );
 }

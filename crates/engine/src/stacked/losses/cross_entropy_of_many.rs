@@ -1,6 +1,6 @@
 //! Softmax with cross-entropy over many classes, as [`super::cross_entropy`] with units that share an example's classes.
 
-use super::judgement::Judgement;
+use super::loss_kernels::LossKernels;
 use crate::stacked::batches::labels::label_of;
 use crate::stacked::batches::part::{Part, Slot, has, loss_of};
 use crate::stacked::device::launch::line;
@@ -142,12 +142,12 @@ fn slopes_kernel(
 
 /// Judges `logits` `[rows, examples, positions, classes]`.
 pub(crate) fn cross_entropy_of_many(
-    judgement: &Judgement<'_>,
+    kernels: &LossKernels<'_>,
     logits: &CubeTensor,
     classes: usize,
     part: &Part,
 ) {
-    let positions = part.rows * part.examples * judgement.positions;
+    let positions = part.rows * part.examples * kernels.positions;
     let found = Memory::of(logits).floats(&[positions, SHARES, 3]);
     let (count, dim) = line(&logits.client, positions * SHARES);
     moves(positions * classes, 3 * SHARES * positions);
@@ -156,11 +156,11 @@ pub(crate) fn cross_entropy_of_many(
         count,
         dim,
         logits.clone().into_buffer_arg(),
-        judgement.counts.clone().into_buffer_arg(),
+        kernels.counts.clone().into_buffer_arg(),
         found.clone().into_buffer_arg(),
         part.argument(),
         classes,
-        judgement.positions,
+        kernels.positions,
         SHARES,
     );
     let (count, dim) = line(&logits.client, positions);
@@ -170,33 +170,33 @@ pub(crate) fn cross_entropy_of_many(
         count,
         dim,
         logits.clone().into_buffer_arg(),
-        judgement.labels.words.clone().into_buffer_arg(),
-        judgement.labels.starts.clone().into_buffer_arg(),
-        judgement.indices.clone().into_buffer_arg(),
-        judgement.counts.clone().into_buffer_arg(),
+        kernels.labels.words.clone().into_buffer_arg(),
+        kernels.labels.starts.clone().into_buffer_arg(),
+        kernels.indices.clone().into_buffer_arg(),
+        kernels.counts.clone().into_buffer_arg(),
         found.clone().into_buffer_arg(),
-        judgement.losses.clone().into_buffer_arg(),
-        judgement.hits.clone().into_buffer_arg(),
+        kernels.losses.clone().into_buffer_arg(),
+        kernels.hits.clone().into_buffer_arg(),
         part.argument(),
         classes,
-        judgement.positions,
+        kernels.positions,
         SHARES,
-        judgement.labels.windowed,
-        judgement.backward,
+        kernels.labels.windowed,
+        kernels.backward,
     );
-    if judgement.backward {
-        slopes(judgement, (logits, classes), &found, part);
+    if kernels.backward {
+        slopes(kernels, (logits, classes), &found, part);
     }
 }
 
 /// The gradient by `logits`, from what judging them left in `found`.
 fn slopes(
-    judgement: &Judgement<'_>,
+    kernels: &LossKernels<'_>,
     (logits, classes): (&CubeTensor, usize),
     found: &CubeTensor,
     part: &Part,
 ) {
-    let positions = part.rows * part.examples * judgement.positions;
+    let positions = part.rows * part.examples * kernels.positions;
     let (count, dim) = line(&logits.client, positions * classes);
     moves(positions * (classes + 2), positions * classes);
     slopes_kernel::launch(
@@ -204,15 +204,15 @@ fn slopes(
         count,
         dim,
         logits.clone().into_buffer_arg(),
-        judgement.labels.words.clone().into_buffer_arg(),
-        judgement.labels.starts.clone().into_buffer_arg(),
-        judgement.indices.clone().into_buffer_arg(),
-        judgement.counts.clone().into_buffer_arg(),
+        kernels.labels.words.clone().into_buffer_arg(),
+        kernels.labels.starts.clone().into_buffer_arg(),
+        kernels.indices.clone().into_buffer_arg(),
+        kernels.counts.clone().into_buffer_arg(),
         found.clone().into_buffer_arg(),
         part.argument(),
         classes,
-        judgement.positions,
+        kernels.positions,
         SHARES,
-        judgement.labels.windowed,
+        kernels.labels.windowed,
     );
 }

@@ -1,6 +1,6 @@
 //! One sigmoid output with cross-entropy, and its gradient by the logit.
 
-use super::judgement::Judgement;
+use super::loss_kernels::LossKernels;
 use crate::stacked::batches::labels::label_of;
 use crate::stacked::batches::part::{Part, Slot, examples_of, loss_of};
 use crate::stacked::device::launch::line;
@@ -49,21 +49,21 @@ fn sigmoid_kernel(
 }
 
 /// Judges `logits` `[rows, examples]`, those of class 1 against class 0.
-pub(crate) fn sigmoid_cross_entropy(judgement: &Judgement<'_>, logits: &CubeTensor, part: &Part) {
+pub(crate) fn sigmoid_cross_entropy(kernels: &LossKernels<'_>, logits: &CubeTensor, part: &Part) {
     let (count, dim) = line(&logits.client, part.rows * part.examples);
-    moves(2 * part.places(), judgement.written(part.places(), 1));
+    moves(2 * part.places(), kernels.written(part.places(), 1));
     sigmoid_kernel::launch(
         &logits.client,
         count,
         dim,
         logits.clone().into_buffer_arg(),
-        judgement.labels.words.clone().into_buffer_arg(),
-        judgement.labels.starts.clone().into_buffer_arg(),
-        judgement.indices.clone().into_buffer_arg(),
-        judgement.counts.clone().into_buffer_arg(),
-        judgement.losses.clone().into_buffer_arg(),
-        judgement.hits.clone().into_buffer_arg(),
+        kernels.labels.words.clone().into_buffer_arg(),
+        kernels.labels.starts.clone().into_buffer_arg(),
+        kernels.indices.clone().into_buffer_arg(),
+        kernels.counts.clone().into_buffer_arg(),
+        kernels.losses.clone().into_buffer_arg(),
+        kernels.hits.clone().into_buffer_arg(),
         part.argument(),
-        judgement.backward,
+        kernels.backward,
     );
 }

@@ -1,6 +1,6 @@
 //! Half the squared distance from a target, and its gradient by the outputs.
 
-use super::judgement::Judgement;
+use super::loss_kernels::LossKernels;
 use crate::network::model::Targets;
 use crate::stacked::batches::labels::label_of;
 use crate::stacked::batches::part::{Part, Slot, examples_of, loss_of};
@@ -71,7 +71,7 @@ fn squared_error_kernel(
 
 /// Judges `outputs` `[rows, examples, width]`.
 pub(crate) fn squared_error(
-    judgement: &Judgement<'_>,
+    kernels: &LossKernels<'_>,
     (outputs, width): (&CubeTensor, usize),
     targets: Targets,
     part: &Part,
@@ -79,22 +79,22 @@ pub(crate) fn squared_error(
     let (count, dim) = line(&outputs.client, part.rows * part.examples);
     moves(
         part.places() * (width + 1),
-        judgement.written(part.places(), width),
+        kernels.written(part.places(), width),
     );
     squared_error_kernel::launch(
         &outputs.client,
         count,
         dim,
         outputs.clone().into_buffer_arg(),
-        judgement.labels.words.clone().into_buffer_arg(),
-        judgement.labels.starts.clone().into_buffer_arg(),
-        judgement.indices.clone().into_buffer_arg(),
-        judgement.counts.clone().into_buffer_arg(),
-        judgement.losses.clone().into_buffer_arg(),
-        judgement.hits.clone().into_buffer_arg(),
+        kernels.labels.words.clone().into_buffer_arg(),
+        kernels.labels.starts.clone().into_buffer_arg(),
+        kernels.indices.clone().into_buffer_arg(),
+        kernels.counts.clone().into_buffer_arg(),
+        kernels.losses.clone().into_buffer_arg(),
+        kernels.hits.clone().into_buffer_arg(),
         part.argument(),
         width,
         targets == Targets::OneHot,
-        judgement.backward,
+        kernels.backward,
     );
 }

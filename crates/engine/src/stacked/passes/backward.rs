@@ -3,8 +3,8 @@
 use super::flow::Flow;
 use super::workspace::{Kept, Workspace};
 use crate::network::layer::{Dense, GroupNorm, Layer, Lstm, Node, Source};
-use crate::stacked::gradients::deposit::{Below, Deposit};
-use crate::stacked::gradients::handed::{is_handed, reads};
+use crate::stacked::gradients::gradient_aliasing::{is_handed, reads};
+use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient};
 use crate::stacked::gradients::sink::Sink;
 use crate::stacked::layers::add::pass;
 use crate::stacked::layers::convolution::convolve_delta::convolve_delta;
@@ -28,7 +28,7 @@ struct Back<'a> {
     /// The gradient by what it gave.
     above: &'a CubeTensor,
     /// Where the gradient by what it read goes; nowhere if that was the example.
-    below: Option<Below<'a>>,
+    below: Option<InputGradient<'a>>,
     /// Where the gradient by its parameters goes, the last thing of a node that reads them.
     sink: &'a Sink,
 }
@@ -37,8 +37,8 @@ impl Workspace {
     /// Carries the loss's gradient by the last output back to `sink`.
     pub(crate) fn backward(&self, flow: &Flow<'_>, sink: &Sink) {
         for (index, node) in flow.network.nodes().iter().enumerate().rev() {
-            let room = &self.rooms[index];
-            let above = room.delta.as_ref().unwrap_or(&room.output);
+            let buffers = &self.nodes[index];
+            let above = buffers.delta.as_ref().unwrap_or(&buffers.output);
             let back = Back {
                 flow,
                 inputs: self.output(node.source),
@@ -51,28 +51,38 @@ impl Workspace {
                     back.pass_on(node, self.below_sum(flow, source, index));
                 }
             }
-            back.through(node, (&room.output, &room.kept));
+            back.through(node, (&buffers.output, &buffers.kept));
         }
     }
 
     /// Where the sum of node `sum` sends its gradient, unless `source` has that for its own.
-    fn below_sum<'a>(&'a self, flow: &Flow<'_>, source: Source, sum: usize) -> Option<Below<'a>> {
+    fn below_sum<'a>(
+        &'a self,
+        flow: &Flow<'_>,
+        source: Source,
+        sum: usize,
+    ) -> Option<InputGradient<'a>> {
         let handed = is_handed(flow.network.nodes(), sum, source);
         self.below(flow, source, sum).filter(|_| !handed)
     }
 
     /// Where node `reader` sends the gradient by what it read of `source`.
-    fn below<'a>(&'a self, flow: &Flow<'_>, source: Source, reader: usize) -> Option<Below<'a>> {
+    fn below<'a>(
+        &'a self,
+        flow: &Flow<'_>,
+        source: Source,
+        reader: usize,
+    ) -> Option<InputGradient<'a>> {
         let Source::Node(index) = source else {
             return None;
         };
-        let (nodes, room) = (flow.network.nodes(), &self.rooms[index]);
+        let (nodes, buffers) = (flow.network.nodes(), &self.nodes[index]);
         let slope = flow.masks.filter(|_| nodes[index].dropout.is_some());
-        Some(Below {
-            gradient: room.delta.as_ref()?,
-            activations: &room.output,
+        Some(InputGradient {
+            gradient: buffers.delta.as_ref()?,
+            activations: &buffers.output,
             slope: slope.map_or(1.0, |masks| masks.dropout.scale()),
-            how: Deposit {
+            write: GradientWrite {
                 add: nodes[reader + 1..].iter().any(|node| reads(node, source)),
                 masked: nodes[index].relu
                     && !nodes[..reader].iter().any(|node| reads(node, source)),
@@ -114,7 +124,7 @@ impl Back<'_> {
     }
 
     /// Copies what comes back to the sum `node`.
-    fn pass_on(&self, node: &Node, below: Option<Below<'_>>) {
+    fn pass_on(&self, node: &Node, below: Option<InputGradient<'_>>) {
         if let Some(below) = below {
             let above = (self.above, node.output.size());
             pass(above, self.flow.counts, &below, self.flow.part);

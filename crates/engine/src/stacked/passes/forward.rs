@@ -17,10 +17,10 @@ impl Workspace {
     /// Runs `input` through the network, leaving out what `flow` says; what the loss is taken of is in
     /// [`Workspace::last`] afterwards.
     pub(crate) fn forward(&self, flow: &Flow<'_>) {
-        for (node, room) in flow.network.nodes().iter().zip(&self.rooms) {
-            self.give(flow, node, (&room.output, &room.kept));
+        for (node, buffers) in flow.network.nodes().iter().zip(&self.nodes) {
+            self.give(flow, node, (&buffers.output, &buffers.kept));
             if let Some((masks, layer)) = flow.masks.zip(node.dropout) {
-                let outputs = (&room.output, node.output.size());
+                let outputs = (&buffers.output, node.output.size());
                 masks.apply(layer, outputs, flow.counts, flow.part);
             }
         }

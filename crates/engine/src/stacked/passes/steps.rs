@@ -5,14 +5,14 @@ use super::tallies::{Tallies, tally};
 use super::workspace::Workspace;
 use crate::error::EngineError;
 use crate::network::Network;
+use crate::stacked::batches::batch_schedule::BatchSchedule;
+use crate::stacked::batches::device_batch_schedule::DeviceBatchSchedule;
 use crate::stacked::batches::examples::DeviceExamples;
 use crate::stacked::batches::gather::gather;
 use crate::stacked::batches::part::Part;
-use crate::stacked::batches::sheet::Sheet;
-use crate::stacked::batches::table::Table;
 use crate::stacked::device::memory::Memory;
-use crate::stacked::gradients::sink::{How, Sink};
-use crate::stacked::losses::judgement::Judgement;
+use crate::stacked::gradients::sink::{GradientAction, Sink};
+use crate::stacked::losses::loss_kernels::LossKernels;
 use burn_cubecl::tensor::CubeTensor;
 use std::ops::Range;
 
@@ -76,8 +76,8 @@ impl Scratch {
 pub(crate) struct Steps<'a> {
     pub(crate) network: &'a Network,
     pub(crate) examples: &'a DeviceExamples,
-    pub(crate) sheet: &'a Sheet,
-    pub(crate) table: &'a Table,
+    pub(crate) schedule: &'a BatchSchedule,
+    pub(crate) table: &'a DeviceBatchSchedule,
     pub(crate) models: &'a CubeTensor,
     pub(crate) scratch: &'a Scratch,
     /// Where the losses of which rows go; nowhere if no step is made.
@@ -100,7 +100,7 @@ impl Steps<'_> {
         for first_row in (0..all).step_by(self.block.0) {
             let rows = self.block.0.min(all - first_row);
             for step in 0..self.table.steps {
-                if self.sheet.counts_of(step)[first_row..][..rows]
+                if self.schedule.counts_of(step)[first_row..][..rows]
                     .iter()
                     .any(|count| *count > 0)
                 {
@@ -146,7 +146,7 @@ impl Steps<'_> {
                 masks: table.masks(),
                 part: &piece,
             };
-            let judgement = Judgement {
+            let kernels = LossKernels {
                 labels: &self.examples.labels,
                 indices: &table.indices,
                 counts: &table.counts,
@@ -159,12 +159,12 @@ impl Steps<'_> {
             match self.network.own_model() {
                 Some(own) => {
                     let pass = workspace.pass(own, &flow, true)?;
-                    judgement.launch(self.network.loss(), (&pass.outputs, width), &piece);
-                    pass.back(&flow, &sink.gradients, sink.how == How::Add);
+                    kernels.launch(self.network.loss(), (&pass.outputs, width), &piece);
+                    pass.back(&flow, &sink.gradients, sink.action == GradientAction::Add);
                 }
                 None => {
                     workspace.forward(&flow);
-                    judgement.launch(self.network.loss(), (workspace.last(), width), &piece);
+                    kernels.launch(self.network.loss(), (workspace.last(), width), &piece);
                     workspace.backward(&flow, &sink);
                 }
             }

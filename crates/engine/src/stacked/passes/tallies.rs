@@ -1,7 +1,7 @@
 //! Losses of training, kept on the device until they are asked for.
 
-use crate::stacked::batches::sheet::Sheet;
-use crate::stacked::batches::table::Table;
+use crate::stacked::batches::batch_schedule::BatchSchedule;
+use crate::stacked::batches::device_batch_schedule::DeviceBatchSchedule;
 use crate::stacked::device::launch::{arrays, line};
 use crate::stacked::device::memory::{Memory, download};
 use crate::stacked::device::trace::moves;
@@ -122,14 +122,14 @@ impl Tallies {
         self.seen.len()
     }
 
-    /// Counts the steps of `sheet`.
-    pub(crate) fn count(&mut self, sheet: &Sheet, round: usize) {
+    /// Counts the steps of `schedule`.
+    pub(crate) fn count(&mut self, schedule: &BatchSchedule, round: usize) {
         self.round = round;
-        for step in 0..sheet.steps {
+        for step in 0..schedule.steps {
             for (seen, count) in self
                 .seen
                 .iter_mut()
-                .zip(sheet.counts_of(step))
+                .zip(schedule.counts_of(step))
                 .filter(|(_, count)| **count > 0)
             {
                 *seen = (seen.0 + 1, seen.1 + u64::from(*count));
@@ -169,7 +169,7 @@ impl Tallies {
 /// there, follow one another.
 pub(crate) fn tally(
     (losses, positions): (&CubeTensor, usize),
-    table: &Table,
+    table: &DeviceBatchSchedule,
     runs: &[(&Tallies, Range<usize>)],
 ) {
     for runs in runs.chunks(arrays(&losses.client, 2)) {
@@ -210,15 +210,16 @@ mod tests {
         let (mut tallies, mut of_other) = (Tallies::new(memory, 4), Tallies::new(memory, 1));
         // Two steps of four rows behind one of another run, batches of up to two examples with two positions each; one row
         // has a step only.
-        let mut sheet = Sheet::idle(2, 4, 2);
+        let mut schedule = BatchSchedule::idle(2, 4, 2);
         for (at, batch) in [((0, 1), &[0, 0][..]), ((0, 3), &[0]), ((1, 3), &[0])] {
-            sheet.put(at, batch, 0.1, None);
+            schedule.put(at, batch, 0.1, None);
         }
-        let mut other = Sheet::idle(1, 1, 1);
+        let mut other = BatchSchedule::idle(1, 1, 1);
         other.put((0, 0), &[0], 0.1, None);
-        let table = Table::upload(memory, &Sheet::side_by_side(&[&other, &sheet]));
+        let table =
+            DeviceBatchSchedule::upload(memory, &BatchSchedule::side_by_side(&[&other, &schedule]));
         for (round, last) in [(3, 4.0), (4, f32::NAN), (5, f32::INFINITY)] {
-            tallies.count(&sheet, round);
+            tallies.count(&schedule, round);
             let mut losses = vec![9.0; 10 * 4];
             losses[8..12].copy_from_slice(&[1.0, 2.0, 2.0, 1.0]);
             losses[16..18].copy_from_slice(&[2.0, 4.0]);

@@ -3,7 +3,7 @@
 use crate::network::Network;
 use crate::network::layer::{Layer, Node, Source};
 use crate::stacked::device::memory::Memory;
-use crate::stacked::gradients::handed::is_handed;
+use crate::stacked::gradients::gradient_aliasing::is_handed;
 use crate::stacked::layers::embedding_gradient::strings;
 use crate::stacked::layers::group_norm::Norms;
 use crate::stacked::layers::lstm::Recurrence;
@@ -21,12 +21,12 @@ pub(crate) struct Workspace {
     /// `[rows, examples, D]`, or `[examples, D]` if the rows share it; tokens are words.
     pub(crate) input: CubeTensor,
     pub(crate) shared: bool,
-    pub(crate) rooms: Vec<Room>,
+    pub(crate) nodes: Vec<NodeBuffers>,
 }
 
 /// Memory of one node.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct NodeBuffers {
     /// What it gives, `[rows, examples, places, channels]`; after the loss the last node's holds the gradient by it.
     pub(crate) output: CubeTensor,
     /// The gradient by what it gives, or that by the sum that hands it on; none for the last, and without training.
@@ -52,12 +52,12 @@ pub(crate) enum Kept {
 
 /// Numbers per example that a pass of a user's own model may hold at once, in multiples of what it reads or gives: it is
 /// not known what it does.
-const ROOM_OF_OWN: usize = 16;
+const BUFFERS_OF_OWN: usize = 16;
 
 /// Numbers per example of every buffer of a workspace, in training or without gradients.
 fn sizes(network: &Network, training: bool) -> Vec<usize> {
     if network.own_model().is_some() {
-        return vec![ROOM_OF_OWN * network.inputs().max(network.outputs())];
+        return vec![BUFFERS_OF_OWN * network.inputs().max(network.outputs())];
     }
     let of_node = |node: &Node| {
         let size = node.output.size();
@@ -128,18 +128,18 @@ impl Workspace {
             let source = Source::Node(index);
             (index + 1..nodes.len()).find(|sum| is_handed(nodes, *sum, source))
         };
-        let room = |(index, node): (usize, &Node)| {
+        let buffers = |(index, node): (usize, &Node)| {
             let floats = || memory.floats(&[rows, examples, node.output.size()]);
-            Room {
+            NodeBuffers {
                 output: floats(),
                 delta: (training && index < last && sum_of(index).is_none()).then(floats),
                 kept: Kept::new(memory, &node.layer, (rows, examples), node.output.size()),
             }
         };
-        let mut rooms: Vec<Room> = nodes.iter().enumerate().map(room).collect();
-        for index in (0..rooms.len()).rev().filter(|_| training) {
+        let mut nodes: Vec<NodeBuffers> = nodes.iter().enumerate().map(buffers).collect();
+        for index in (0..nodes.len()).rev().filter(|_| training) {
             if let Some(sum) = sum_of(index) {
-                rooms[index].delta = rooms[sum].delta.clone();
+                nodes[index].delta = nodes[sum].delta.clone();
             }
         }
         Self {
@@ -153,7 +153,7 @@ impl Workspace {
                 (Input::Tokens { .. }, Some(_)) => memory.upload_words(&vec![0; numbers]),
             },
             shared,
-            rooms,
+            nodes,
         }
     }
 
@@ -166,7 +166,7 @@ impl Workspace {
     pub(crate) fn output(&self, source: Source) -> &CubeTensor {
         match source {
             Source::Example => &self.input,
-            Source::Node(node) => &self.rooms[node].output,
+            Source::Node(node) => &self.nodes[node].output,
         }
     }
 
@@ -177,7 +177,7 @@ impl Workspace {
 
     /// The output of the last node, `[rows, examples, positions, outputs]`.
     pub(crate) fn last(&self) -> &CubeTensor {
-        &self.rooms[self.rooms.len() - 1].output
+        &self.nodes[self.nodes.len() - 1].output
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::error::EngineError;
 use crate::stack::Stack;
 use crate::stacked::device::memory::cube;
-use crate::stacked::requests::judging::{Judging, Lists};
+use crate::stacked::requests::evaluation_request::{EvaluationRequest, Lists};
 use crate::stacked::trainer::Stacked;
 use crate::training::learner::Context;
 use crate::training::score::{Score, Split};
@@ -30,16 +30,16 @@ impl Stacked {
             (_, Some(subset)) => Lists::Shared(subset.to_vec()),
             (_, None) => Lists::Shared((0..size as u32).collect()),
         };
-        let judging = Judging {
+        let evaluation = EvaluationRequest {
             network: self.network.clone(),
             examples: examples.clone(),
             models: cube(stack.tensor()),
             rows: stack.rows(),
             lists,
         };
-        match &self.seat {
-            Some(seat) => seat.judge(judging, &self.gpu, self.workspace_bytes),
-            None => judging.scores(self.gpu.memory(), self.workspace_bytes),
+        match &self.participant {
+            Some(participant) => participant.judge(evaluation, &self.gpu, self.workspace_bytes),
+            None => evaluation.scores(self.gpu.memory(), self.workspace_bytes),
         }
     }
 }

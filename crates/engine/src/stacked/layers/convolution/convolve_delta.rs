@@ -5,7 +5,7 @@ use crate::network::layer::Convolution;
 use crate::stacked::batches::part::{Part, Slot, examples_of};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
-use crate::stacked::gradients::deposit::{Below, Deposit, deposit};
+use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradient};
 use crate::stacked::layers::layer::{self, LayerAt};
 use crate::stacked::layers::window::{self, WindowAt, position_over};
 use burn_cubecl::tensor::CubeTensor;
@@ -28,7 +28,7 @@ fn convolve_delta_kernel<N: Size>(
     window: WindowAt,
     slope: f32,
     #[comptime] tile: usize,
-    #[comptime] how: Deposit,
+    #[comptime] write: GradientWrite,
 ) {
     let taps = window.size_y * window.size_x;
     let channels = layer.inputs / taps;
@@ -85,7 +85,7 @@ fn convolve_delta_kernel<N: Size>(
                 sum += sums[i].extract(n);
             }
             let place = (row * slots + first + i) * channels + channel;
-            deposit(below, activations, place, sum, slope, how);
+            write_gradient(below, activations, place, sum, slope, write);
         }
     }
 }
@@ -96,7 +96,7 @@ pub(crate) fn convolve_delta(
     (models, width): (&CubeTensor, usize),
     convolution: &Convolution,
     (above, counts): (&CubeTensor, &CubeTensor),
-    below: &Below<'_>,
+    below: &InputGradient<'_>,
     part: &Part,
 ) {
     let (input, product) = (&convolution.input, product(convolution));
@@ -129,7 +129,7 @@ pub(crate) fn convolve_delta(
         window::argument(input, &convolution.output, &convolution.window),
         below.slope,
         tile,
-        below.how,
+        below.write,
     );
 }
 

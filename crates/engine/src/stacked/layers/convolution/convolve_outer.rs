@@ -6,7 +6,7 @@ use crate::network::layer::Convolution;
 use crate::stacked::batches::part::{Part, Slot, examples_of};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
-use crate::stacked::gradients::sink::{How, Sink, StepAt, pour};
+use crate::stacked::gradients::sink::{GradientAction, Sink, StepAt, store_or_step};
 use crate::stacked::layers::layer::{self, LayerAt};
 use crate::stacked::layers::window::{self, WindowAt};
 use burn_cubecl::tensor::CubeTensor;
@@ -48,7 +48,7 @@ fn convolve_outer_kernel<N: Size, M: Size>(
     step: StepAt,
     layer: LayerAt,
     window: WindowAt,
-    #[comptime] how: How,
+    #[comptime] action: GradientAction,
     #[comptime] biases: usize,
 ) {
     let inner = layer.inputs / M::value();
@@ -70,14 +70,14 @@ fn convolve_outer_kernel<N: Size, M: Size>(
     if input == inner {
         let place = model + layer.bias + column;
         let mut sum = Vector::new(0.0f32);
-        if comptime!(how == How::Add) {
+        if comptime!(action == GradientAction::Add) {
             sum = gradients[place];
         }
         for place in source * layer.places..(source + count) * layer.places {
             sum += deltas[place * layer.columns + column];
         }
-        pour(
-            gradients, models, velocities, rates, &step, entry, place, sum, how,
+        store_or_step(
+            gradients, models, velocities, rates, &step, entry, place, sum, action,
         );
     } else {
         let channels = inner / (window.size_y * window.size_x);
@@ -104,7 +104,7 @@ fn convolve_outer_kernel<N: Size, M: Size>(
         #[unroll]
         for m in 0..M::value() {
             sums[m] = Vector::new(0.0f32);
-            if comptime!(how == How::Add) {
+            if comptime!(action == GradientAction::Add) {
                 sums[m] = gradients[first + m * layer.columns];
             }
         }
@@ -126,7 +126,7 @@ fn convolve_outer_kernel<N: Size, M: Size>(
         }
         #[unroll]
         for m in 0..M::value() {
-            pour(
+            store_or_step(
                 gradients,
                 models,
                 velocities,
@@ -135,7 +135,7 @@ fn convolve_outer_kernel<N: Size, M: Size>(
                 entry,
                 first + m * layer.columns,
                 sums[m],
-                how,
+                action,
             );
         }
     }
@@ -180,7 +180,7 @@ pub(crate) fn convolve_outer(
         sink.step(),
         layer::argument(&product, sink.width, n),
         window::argument(&convolution.input, &convolution.output, &convolution.window),
-        sink.how,
+        sink.action,
         biases,
     );
 }

@@ -4,7 +4,7 @@ use crate::network::layer::Dense;
 use crate::stacked::batches::part::{Part, Slot, examples_of};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
-use crate::stacked::gradients::deposit::{Below, Deposit, deposit};
+use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradient};
 use crate::stacked::layers::layer::{self, LayerAt};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -24,7 +24,7 @@ fn delta_kernel<N: Size>(
     layer: LayerAt,
     slope: f32,
     #[comptime] tile: usize,
-    #[comptime] how: Deposit,
+    #[comptime] write: GradientWrite,
 ) {
     let slots = slot.examples * layer.places;
     let tiles = slots.div_ceil(tile);
@@ -63,7 +63,7 @@ fn delta_kernel<N: Size>(
             for n in 0..N::value() {
                 sum += sums[i].extract(n);
             }
-            deposit(below, activations, place, sum, slope, how);
+            write_gradient(below, activations, place, sum, slope, write);
         }
     }
 }
@@ -73,7 +73,7 @@ pub(crate) fn delta(
     (models, width): (&CubeTensor, usize),
     layer: &Dense,
     (above, counts): (&CubeTensor, &CubeTensor),
-    below: &Below<'_>,
+    below: &InputGradient<'_>,
     part: &Part,
 ) {
     let n = vector_size(layer.outputs);
@@ -104,7 +104,7 @@ pub(crate) fn delta(
         layer::argument(layer, width, n),
         below.slope,
         tile,
-        below.how,
+        below.write,
     );
 }
 
@@ -159,7 +159,7 @@ mod tests {
                 (&arena, width),
                 &layer,
                 (&above, &counts),
-                &Below::masked(&below, &activations, 1.25),
+                &InputGradient::masked(&below, &activations, 1.25),
                 &batch.part(),
             );
             expect_close(&download::<f32>(below), &oracle, 1e-5);

@@ -4,7 +4,7 @@ use crate::network::layer::Dense;
 use crate::stacked::batches::part::{Part, Slot, examples_of};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
-use crate::stacked::gradients::sink::{How, Sink, StepAt, pour};
+use crate::stacked::gradients::sink::{GradientAction, Sink, StepAt, store_or_step};
 use crate::stacked::layers::layer::{self, LayerAt};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -25,7 +25,7 @@ fn outer_kernel<N: Size, M: Size>(
     step: StepAt,
     layer: LayerAt,
     skip: usize,
-    #[comptime] how: How,
+    #[comptime] action: GradientAction,
     #[comptime] biases: usize,
 ) {
     let inner = layer.inputs / M::value();
@@ -47,14 +47,14 @@ fn outer_kernel<N: Size, M: Size>(
     if input == inner {
         let place = model + layer.bias + column;
         let mut sum = Vector::new(0.0f32);
-        if comptime!(how == How::Add) {
+        if comptime!(action == GradientAction::Add) {
             sum = gradients[place];
         }
         for place in source..source + count * layer.places {
             sum += deltas[place * layer.columns + column];
         }
-        pour(
-            gradients, models, velocities, rates, &step, entry, place, sum, how,
+        store_or_step(
+            gradients, models, velocities, rates, &step, entry, place, sum, action,
         );
     } else {
         let first = model + layer.weight + input * M::value() * layer.columns + column;
@@ -62,7 +62,7 @@ fn outer_kernel<N: Size, M: Size>(
         #[unroll]
         for m in 0..M::value() {
             sums[m] = Vector::new(0.0f32);
-            if comptime!(how == How::Add) {
+            if comptime!(action == GradientAction::Add) {
                 sums[m] = gradients[first + m * layer.columns];
             }
         }
@@ -79,7 +79,7 @@ fn outer_kernel<N: Size, M: Size>(
         }
         #[unroll]
         for m in 0..M::value() {
-            pour(
+            store_or_step(
                 gradients,
                 models,
                 velocities,
@@ -88,7 +88,7 @@ fn outer_kernel<N: Size, M: Size>(
                 entry,
                 first + m * layer.columns,
                 sums[m],
-                how,
+                action,
             );
         }
     }
@@ -136,7 +136,7 @@ impl Outer<'_> {
             sink.step(),
             layer::argument(layer, sink.width, n),
             self.skip,
-            sink.how,
+            sink.action,
             biases,
         );
     }

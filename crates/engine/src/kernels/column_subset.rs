@@ -5,13 +5,13 @@ use std::ops::Range;
 
 /// Columns of a matrix, in ascending order.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Listed<'a> {
+pub(crate) struct ColumnSubset<'a> {
     columns: &'a [u32],
     /// The column that counts as the first.
     first: u32,
 }
 
-impl<'a> Listed<'a> {
+impl<'a> ColumnSubset<'a> {
     pub(crate) fn new(columns: &'a [u32]) -> Self {
         Self { columns, first: 0 }
     }
@@ -47,22 +47,22 @@ impl<'a> Listed<'a> {
 /// The listed columns, or if there is no list all below `inner`, as stretches of at most `most` neighbours in ascending order.
 #[inline(always)]
 pub(super) fn stretches(
-    listed: Option<Listed<'_>>,
+    subset: Option<ColumnSubset<'_>>,
     inner: usize,
     most: usize,
 ) -> impl Iterator<Item = Range<usize>> {
     // The column where the next one begins, or its place in the list.
     let mut next = 0;
     from_fn(move || {
-        let Some(listed) = listed else {
+        let Some(subset) = subset else {
             let begin = next;
             next = (begin + most).min(inner);
             return (begin < inner).then_some(begin..next);
         };
-        let begin = listed.get(next)?;
+        let begin = subset.get(next)?;
         let place = next;
         next += 1;
-        while next - place < most && listed.get(next) == Some(begin + next - place) {
+        while next - place < most && subset.get(next) == Some(begin + next - place) {
             next += 1;
         }
         Some(begin..begin + next - place)
@@ -86,9 +86,9 @@ pub(super) trait Terms: Copy {
 
 /// One after another.
 #[derive(Clone, Copy)]
-pub(super) struct Every;
+pub(super) struct Dense;
 
-impl Terms for Every {
+impl Terms for Dense {
     #[inline(always)]
     unsafe fn at(self, k: usize) -> usize {
         k
@@ -102,22 +102,22 @@ impl Terms for Every {
 
 /// Those of a list.
 #[derive(Clone, Copy)]
-pub(super) struct Few {
+pub(super) struct Indexed {
     columns: *const u32,
     first: u32,
 }
 
-impl Few {
+impl Indexed {
     #[inline(always)]
-    pub(super) fn of(listed: Listed<'_>) -> Self {
+    pub(super) fn of(subset: ColumnSubset<'_>) -> Self {
         Self {
-            columns: listed.columns.as_ptr(),
-            first: listed.first,
+            columns: subset.columns.as_ptr(),
+            first: subset.first,
         }
     }
 }
 
-impl Terms for Few {
+impl Terms for Indexed {
     #[inline(always)]
     unsafe fn at(self, k: usize) -> usize {
         // SAFETY: the caller's promise.
@@ -142,9 +142,9 @@ mod tests {
     #[test]
     fn stretches_are_the_list_and_no_longer_than_asked() {
         let columns = [3, 4, 5, 6, 7, 8, 12, 30, 33, 34];
-        let all = Listed::new(&columns);
+        let all = ColumnSubset::new(&columns);
         let of =
-            |listed, inner, most| -> Vec<Range<usize>> { stretches(listed, inner, most).collect() };
+            |subset, inner, most| -> Vec<Range<usize>> { stretches(subset, inner, most).collect() };
         assert_eq!(of(Some(all), 40, 4), [3..7, 7..9, 12..13, 30..31, 33..35]);
         assert_eq!(
             of(Some(all.part(5..34)), 29, 3),
@@ -154,7 +154,7 @@ mod tests {
             of(Some(all.part(5..34).part(7..29)), 22, 3),
             [0..1, 18..19, 21..22]
         );
-        assert!(of(Some(Listed::new(&[])), 9, 4).is_empty());
+        assert!(of(Some(ColumnSubset::new(&[])), 9, 4).is_empty());
         assert_eq!(of(None, 9, 4), [0..4, 4..8, 8..9]);
         assert!(all.within(35) && !all.within(34) && all.part(40..50).within(0));
     }

@@ -17,7 +17,7 @@ impl Drop for Written {
 /// `to = values`, past the caches where `to` begins a line of them and the compiler has a stable word for it. It is there for
 /// others once `_written` is gone.
 #[inline(always)]
-pub(super) fn write_past_caches<const N: usize>(
+pub(super) fn streaming_store<const N: usize>(
     to: &mut [f32],
     values: &[f32; N],
     _written: &Written,
@@ -54,7 +54,7 @@ mod tests {
         let values: [f32; 8] = std::array::from_fn(|at| at as f32 + 1.0);
         for offset in 0..32 {
             let mut to = vec![-1.0f32; 64];
-            write_past_caches(&mut to[offset..offset + 8], &values, &Written::default());
+            streaming_store(&mut to[offset..offset + 8], &values, &Written::default());
             assert_eq!(to[offset..offset + 8], values);
             let others = to[..offset].iter().chain(&to[offset + 8..]);
             assert!(others.into_iter().all(|other| *other == -1.0));

@@ -2,7 +2,7 @@
 
 use crate::blocked::pass::passes::{Entry, Passes};
 use crate::blocked::pass::sink::{Product, Sink};
-use crate::kernels::{Affine, Listed, Packing, Start};
+use crate::kernels::{Affine, ColumnSubset, Packing, Start};
 use crate::network::layer::Dense;
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ impl Passes<'_> {
         &self,
         layer: &Dense,
         weights: &[f32],
-        (entry, constant): (Entry<'_>, Listed<'_>),
+        (entry, constant): (Entry<'_>, ColumnSubset<'_>),
         range: Range<usize>,
         shared: &mut [f32],
     ) {
@@ -21,7 +21,7 @@ impl Passes<'_> {
         self.cpu.instructions().run(Affine {
             x: &entry.begin()[range.clone()],
             x_stride: 0,
-            listed: Some(constant.part(range.clone())),
+            subset: Some(constant.part(range.clone())),
             w: &weights[from..][..range.len() * layer.outputs],
             packing: Packing::Rows,
             start: match range.start {
@@ -59,7 +59,7 @@ impl Passes<'_> {
     pub(crate) fn accept_parted(
         &self,
         product: &Product<'_>,
-        shared: Option<(Listed<'_>, &[f32])>,
+        shared: Option<(ColumnSubset<'_>, &[f32])>,
         range: Range<usize>,
         sink: &mut Sink<'_>,
     ) {
@@ -67,7 +67,7 @@ impl Passes<'_> {
         sink.accept(self.cpu, product, range.clone(), pieces);
         if let Some((constant, sums)) = shared {
             let once = Product {
-                listed: Some(constant),
+                subset: Some(constant),
                 d: sums,
                 rows: 1,
                 ..*product

@@ -4,7 +4,7 @@
 
 use crate::blocked::pass::passes::{Entry, Passes};
 use crate::blocked::pass::sink::{Product, Sink};
-use crate::kernels::{Affine, Listed, Packing, Start};
+use crate::kernels::{Affine, ColumnSubset, Packing, Start};
 use crate::network::layer::{Dense, Layer};
 
 /// Floats of the weights of a piece: with as many of the velocity they take an eighth of a second-level cache of a MiB.
@@ -29,7 +29,7 @@ impl Passes<'_> {
     pub(crate) fn step_ahead(
         &self,
         (layer, relu): (&Dense, bool),
-        (product, shared): (&Product<'_>, Option<(Listed<'_>, &[f32])>),
+        (product, shared): (&Product<'_>, Option<(ColumnSubset<'_>, &[f32])>),
         (next, y): (Entry<'_>, &mut [f32]),
         sink: &mut Sink<'_>,
     ) {
@@ -45,7 +45,7 @@ impl Passes<'_> {
             let range = from..from + inputs.len() * layer.outputs;
             let part = Product {
                 x: &product.x[first..],
-                listed: product.listed.map(|listed| listed.part(inputs.clone())),
+                subset: product.subset.map(|subset| subset.part(inputs.clone())),
                 inner: inputs.len(),
                 ..*product
             };
@@ -55,7 +55,7 @@ impl Passes<'_> {
             self.cpu.instructions().run(Affine {
                 x: &next.begin()[first..],
                 x_stride: next.stride,
-                listed: varying.map(|varying| varying.part(inputs.clone())),
+                subset: varying.map(|varying| varying.part(inputs.clone())),
                 w: &weights[range],
                 packing: Packing::Rows,
                 start: match (first, constant) {

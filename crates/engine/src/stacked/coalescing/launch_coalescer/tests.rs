@@ -42,8 +42,8 @@ struct Run {
     rows: usize,
     rounds: usize,
     seed: u64,
-    /// Most indices of a sheet.
-    sheet: usize,
+    /// Most indices of a schedule.
+    schedule: usize,
 }
 
 /// What a run leaves behind.
@@ -72,7 +72,7 @@ impl Run {
             rows: 2 + seed as usize % 3,
             rounds: 3,
             seed,
-            sheet: 1 << 20,
+            schedule: 1 << 20,
         }
     }
 
@@ -101,7 +101,7 @@ impl Run {
     fn on(&self, gpu: &Gpu, begun: impl Fn()) -> Outcome {
         let (partition, device) = (self.partition(), Device::Gpu(gpu.clone()));
         let trainer = Stacked::upload(gpu, &self.network, &self.splits).unwrap();
-        let mut trainer = trainer.in_sheets(self.sheet);
+        let mut trainer = trainer.in_schedules(self.schedule);
         begun();
         let context = Context {
             network: &self.network,
@@ -303,11 +303,11 @@ fn velocities_are_carried_over_from_sheet_to_sheet() {
     let splits = images();
     let network = of(&mlp(0.0), &splits);
     let run = |seed| Run {
-        sheet: 30,
+        schedule: 30,
         ..Run::new(&network, &splits, seed)
     };
     let Some(gpu) = gpu() else { return };
-    // One sheet for all steps, and one for each.
+    // One schedule for all steps, and one for each.
     let whole = Run::new(&network, &splits, 2).on(&gpu, || {});
     assert!(run(2).on(&gpu, || {}) == whole);
     expect_the_bits_of_runs_alone(&[1, 2, 3].map(run));

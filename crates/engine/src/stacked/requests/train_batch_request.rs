@@ -1,12 +1,12 @@
-//! A bout: the local steps, or the gradients, of one sheet of batches. It is what a run asks of its device in one go.
+//! A request: the local steps, or the gradients, of one schedule of batches. It is what a run asks of its device in one go.
 
 use crate::error::EngineError;
 use crate::network::Network;
 use crate::network::layer::{Layer, Node};
 use crate::stack::mixing::Matrix;
+use crate::stacked::batches::batch_schedule::BatchSchedule;
+use crate::stacked::batches::device_batch_schedule::DeviceBatchSchedule;
 use crate::stacked::batches::examples::DeviceExamples;
-use crate::stacked::batches::sheet::Sheet;
-use crate::stacked::batches::table::Table;
 use crate::stacked::device::memory::Memory;
 use crate::stacked::gradients::sgd::{MomentumFrom, Update};
 use crate::stacked::gradients::sink::Sink;
@@ -20,7 +20,7 @@ use burn_cubecl::tensor::CubeTensor;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How the gradients of a bout act, the same for all rows.
+/// How the gradients of a request act, the same for all rows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rule {
     momentum: f32,
@@ -58,13 +58,13 @@ impl Rule {
     }
 }
 
-/// What a bout works on, each `[R, P_pad]`.
+/// What a request works on, each `[R, P_pad]`.
 #[derive(Debug)]
 pub(crate) struct Arenas {
     pub(crate) models: CubeTensor,
     /// What the models are to be mixed with before the first step.
     pub(crate) mixing: Option<Arc<Matrix>>,
-    /// Where they are to be found after the bout; else they are of no further use, or stay with the trainer.
+    /// Where they are to be found after the request; else they are of no further use, or stay with the trainer.
     pub(crate) velocities: Option<CubeTensor>,
     pub(crate) correction: Option<CubeTensor>,
     pub(crate) anchor: Option<CubeTensor>,
@@ -72,13 +72,13 @@ pub(crate) struct Arenas {
     pub(crate) gradients: Option<CubeTensor>,
 }
 
-/// A bout of one run.
+/// A request of one run.
 #[derive(Debug)]
-pub(crate) struct Bout {
+pub(crate) struct TrainBatchRequest {
     pub(crate) network: Arc<Network>,
     pub(crate) examples: Arc<DeviceExamples>,
     pub(crate) rule: Rule,
-    pub(crate) sheet: Sheet,
+    pub(crate) schedule: BatchSchedule,
     pub(crate) arenas: Arenas,
     pub(crate) tallies: Tallies,
 }
@@ -92,7 +92,7 @@ impl Arenas {
     }
 }
 
-impl Bout {
+impl TrainBatchRequest {
     /// Carries it out by itself.
     ///
     /// # Errors
@@ -103,12 +103,12 @@ impl Bout {
         scratch: &mut Scratch,
         block: (usize, usize),
     ) -> Result<(), EngineError> {
-        let all = 0..self.sheet.rows;
+        let all = 0..self.schedule.rows;
         let job = Job {
             network: &self.network,
             examples: &self.examples,
             rule: self.rule,
-            sheet: &self.sheet,
+            schedule: &self.schedule,
             arenas: &self.arenas,
             tallies: &[(&self.tallies, all)],
         };
@@ -116,12 +116,12 @@ impl Bout {
     }
 }
 
-/// What one bout, or several together, come to.
+/// What one request, or several together, come to.
 pub(crate) struct Job<'a> {
     pub(crate) network: &'a Network,
     pub(crate) examples: &'a DeviceExamples,
     pub(crate) rule: Rule,
-    pub(crate) sheet: &'a Sheet,
+    pub(crate) schedule: &'a BatchSchedule,
     pub(crate) arenas: &'a Arenas,
     /// Where the losses of which rows go.
     pub(crate) tallies: &'a [(&'a Tallies, Range<usize>)],
@@ -138,9 +138,9 @@ impl Job<'_> {
         scratch: &mut Scratch,
         block: (usize, usize),
     ) -> Result<(), EngineError> {
-        let (rows, width) = (self.sheet.rows, self.network.layout().width());
+        let (rows, width) = (self.schedule.rows, self.network.layout().width());
         let keeps = self.arenas.gradients.is_some();
-        let at_once = !keeps && self.steps_at_once() && block.1 >= self.sheet.width;
+        let at_once = !keeps && self.steps_at_once() && block.1 >= self.schedule.width;
         if !keeps && self.rule.first != MomentumFrom::Nothing && self.arenas.velocities.is_none() {
             // The first step of a row writes them.
             scratch
@@ -152,11 +152,11 @@ impl Job<'_> {
                 .gradients
                 .get_or_insert_with(|| memory.zeros(rows, width));
         }
-        let table = Table::upload(memory, self.sheet);
+        let table = DeviceBatchSchedule::upload(memory, self.schedule);
         let steps = Steps {
             network: self.network,
             examples: self.examples,
-            sheet: self.sheet,
+            schedule: self.schedule,
             table: &table,
             models: &self.arenas.models,
             scratch,
@@ -192,7 +192,7 @@ impl Job<'_> {
 
     /// Moves models and velocities along them.
     fn step(&self, memory: &Memory, steps: &Steps<'_>, at_once: bool) -> Result<(), EngineError> {
-        let (rows, width) = (self.sheet.rows, self.network.layout().width());
+        let (rows, width) = (self.schedule.rows, self.network.layout().width());
         let (arenas, rates) = (self.arenas, &steps.table.scalars);
         let velocities = arenas.velocities.as_ref();
         let velocities = velocities.or(steps.scratch.velocities.as_ref());

@@ -4,12 +4,12 @@
 //! others have something too or are gone; then what is alike becomes one, the rows of one run after those of another.
 //! Rows know nothing of one another, so that every run has the bits that it has alone.
 
+use super::merged_launch::MergedLaunch;
 use super::shared_examples::SharedExamples;
-use super::together::Together;
 use crate::error::EngineError;
 use crate::stacked::device::gpu::Gpu;
-use crate::stacked::requests::bout::Bout;
-use crate::stacked::requests::judging::{Judging, judge};
+use crate::stacked::requests::evaluation_request::{EvaluationRequest, judge};
+use crate::stacked::requests::train_batch_request::TrainBatchRequest;
 use crate::training::score::Score;
 use std::collections::BTreeMap;
 use std::mem::take;
@@ -17,8 +17,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The runs that go on side by side.
 #[derive(Debug, Default)]
-pub(crate) struct Joint {
-    gathering: Mutex<Gathering>,
+pub(crate) struct LaunchCoalescer {
+    pending: Mutex<PendingRequests>,
     changed: Condvar,
     /// Examples that several of them learn from.
     pub(crate) examples: SharedExamples,
@@ -26,49 +26,49 @@ pub(crate) struct Joint {
 
 /// Who takes part, and what they have asked for.
 #[derive(Debug, Default)]
-struct Gathering {
+struct PendingRequests {
     /// Runs that have asked for something, or may.
     members: usize,
     /// The number of the next run.
     next: u64,
-    bouts: Vec<(u64, Bout)>,
-    judgings: Vec<(u64, Judging)>,
+    requests: Vec<(u64, TrainBatchRequest)>,
+    evaluations: Vec<(u64, EvaluationRequest)>,
     /// What became of them.
-    made: BTreeMap<u64, Bout>,
+    made: BTreeMap<u64, TrainBatchRequest>,
     scores: BTreeMap<u64, Vec<Score>>,
     /// The errors of those for whom nothing was made.
     failed: BTreeMap<u64, EngineError>,
-    together: Together,
+    merged: MergedLaunch,
 }
 
 /// A run's place among the others.
 #[derive(Debug)]
-pub(crate) struct Seat {
-    joint: Arc<Joint>,
+pub(crate) struct Participant {
+    coalescer: Arc<LaunchCoalescer>,
     number: u64,
 }
 
-impl Joint {
+impl LaunchCoalescer {
     /// A place for one run more.
-    pub(crate) fn seat(self: &Arc<Self>) -> Seat {
-        let mut gathering = self.gathering();
-        let number = gathering.next;
-        gathering.next += 1;
-        gathering.members += 1;
-        Seat {
-            joint: self.clone(),
+    pub(crate) fn participant(self: &Arc<Self>) -> Participant {
+        let mut pending = self.pending();
+        let number = pending.next;
+        pending.next += 1;
+        pending.members += 1;
+        Participant {
+            coalescer: self.clone(),
             number,
         }
     }
 
-    fn gathering(&self) -> MutexGuard<'_, Gathering> {
-        let lock = self.gathering.lock();
+    fn pending(&self) -> MutexGuard<'_, PendingRequests> {
+        let lock = self.pending.lock();
         lock.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Seat {
-    /// Carries out `bout` with those of the others, and gives back what became of it; activations take `bytes` a buffer at
+impl Participant {
+    /// Carries out `request` with those of the others, and gives back what became of it; activations take `bytes` a buffer at
     /// most.
     ///
     /// # Errors
@@ -76,36 +76,36 @@ impl Seat {
     /// for all.
     pub(crate) fn carry_out(
         &self,
-        bout: Bout,
+        request: TrainBatchRequest,
         gpu: &Gpu,
         bytes: usize,
-    ) -> Result<Bout, EngineError> {
+    ) -> Result<TrainBatchRequest, EngineError> {
         let number = self.number;
-        let ask = |gathering: &mut Gathering| gathering.bouts.push((number, bout));
-        self.answer(ask, |gathering| gathering.made.remove(&number), gpu, bytes)
+        let ask = |pending: &mut PendingRequests| pending.requests.push((number, request));
+        self.answer(ask, |pending| pending.made.remove(&number), gpu, bytes)
     }
 
     /// The scores of the models of `judging`, which are judged with those of the others. Waits for the device.
     ///
     /// # Errors
-    /// As [`Seat::carry_out`].
+    /// As [`Participant::carry_out`].
     pub(crate) fn judge(
         &self,
-        judging: Judging,
+        evaluation: EvaluationRequest,
         gpu: &Gpu,
         bytes: usize,
     ) -> Result<Vec<Score>, EngineError> {
         let number = self.number;
-        let ask = |gathering: &mut Gathering| gathering.judgings.push((number, judging));
-        let scores = |gathering: &mut Gathering| gathering.scores.remove(&number);
+        let ask = |pending: &mut PendingRequests| pending.evaluations.push((number, evaluation));
+        let scores = |pending: &mut PendingRequests| pending.scores.remove(&number);
         self.answer(ask, scores, gpu, bytes)
     }
 
     /// Asks, and waits for the answer.
     fn answer<T>(
         &self,
-        ask: impl FnOnce(&mut Gathering),
-        answer: impl Fn(&mut Gathering) -> Option<T>,
+        ask: impl FnOnce(&mut PendingRequests),
+        answer: impl Fn(&mut PendingRequests) -> Option<T>,
         gpu: &Gpu,
         bytes: usize,
     ) -> Result<T, EngineError> {
@@ -113,45 +113,45 @@ impl Seat {
             device: gpu.kind(),
             reason: "a run beside this one broke down on it".to_owned(),
         };
-        let lock = self.joint.gathering.lock();
-        let mut gathering = lock.map_err(|_| broken())?;
-        ask(&mut gathering);
+        let lock = self.coalescer.pending.lock();
+        let mut pending = lock.map_err(|_| broken())?;
+        ask(&mut pending);
         loop {
             // Whoever comes last works for all.
-            if gathering.bouts.len() + gathering.judgings.len() == gathering.members {
-                gathering.work(gpu, bytes);
-                self.joint.changed.notify_all();
+            if pending.requests.len() + pending.evaluations.len() == pending.members {
+                pending.work(gpu, bytes);
+                self.coalescer.changed.notify_all();
             }
-            if let Some(answer) = answer(&mut gathering) {
+            if let Some(answer) = answer(&mut pending) {
                 return Ok(answer);
             }
-            if let Some(error) = gathering.failed.remove(&self.number) {
+            if let Some(error) = pending.failed.remove(&self.number) {
                 return Err(error);
             }
-            let woken = self.joint.changed.wait(gathering);
-            gathering = woken.map_err(|_| broken())?;
+            let woken = self.coalescer.changed.wait(pending);
+            pending = woken.map_err(|_| broken())?;
         }
     }
 }
 
-impl Drop for Seat {
+impl Drop for Participant {
     fn drop(&mut self) {
-        self.joint.gathering().members -= 1;
-        self.joint.changed.notify_all();
+        self.coalescer.pending().members -= 1;
+        self.coalescer.changed.notify_all();
     }
 }
 
-impl Gathering {
+impl PendingRequests {
     /// Does everything that was asked for. Whoever asked for what fails has the error.
     fn work(&mut self, gpu: &Gpu, bytes: usize) {
-        let (bouts, judgings) = (take(&mut self.bouts), take(&mut self.judgings));
-        let asked: Vec<u64> = bouts.iter().map(|(number, _)| *number).collect();
-        let made = gpu.attempt(|| self.together.carry_out(bouts, gpu.memory(), bytes));
+        let (requests, evaluations) = (take(&mut self.requests), take(&mut self.evaluations));
+        let asked: Vec<u64> = requests.iter().map(|(number, _)| *number).collect();
+        let made = gpu.attempt(|| self.merged.carry_out(requests, gpu.memory(), bytes));
         match made {
-            Ok(bouts) => self.made.extend(bouts),
+            Ok(requests) => self.made.extend(requests),
             Err(error) => asked.iter().for_each(|run| self.fail(*run, error.clone())),
         }
-        for (run, scores) in judge(judgings, gpu, bytes) {
+        for (run, scores) in judge(evaluations, gpu, bytes) {
             match scores {
                 Ok(scores) => drop(self.scores.insert(run, scores)),
                 Err(error) => self.fail(run, error),
@@ -160,8 +160,8 @@ impl Gathering {
     }
 
     fn fail(&mut self, run: u64, error: EngineError) {
-        // There may have been no room for memory that is kept for the next bouts.
-        self.together = Together::default();
+        // There may have been no room for memory that is kept for the next requests.
+        self.merged = MergedLaunch::default();
         self.failed.insert(run, error);
     }
 }

@@ -7,7 +7,7 @@ use crate::stacked::batches::gather::gather;
 use crate::stacked::batches::part::Part;
 use crate::stacked::device::gpu::Gpu;
 use crate::stacked::device::memory::{Memory, download};
-use crate::stacked::losses::judgement::Judgement;
+use crate::stacked::losses::loss_kernels::LossKernels;
 use crate::stacked::losses::scores::scores;
 use crate::stacked::passes::flow::Flow;
 use crate::stacked::passes::workspace::{Workspace, block};
@@ -21,7 +21,7 @@ pub(crate) const CHUNK: usize = 1024;
 
 /// Models to be judged.
 #[derive(Debug)]
-pub(crate) struct Judging {
+pub(crate) struct EvaluationRequest {
     pub(crate) network: Arc<Network>,
     pub(crate) examples: Arc<DeviceExamples>,
     /// `[R, P_pad]`.
@@ -60,7 +60,7 @@ struct Chunk {
     counts: Vec<u32>,
 }
 
-impl Judging {
+impl EvaluationRequest {
     /// Loss and accuracy of every row; activations take `bytes` a buffer at most. Waits for the device.
     ///
     /// # Errors
@@ -123,7 +123,7 @@ impl Judging {
                         workspace.last()
                     }
                 };
-                let judgement = Judgement {
+                let kernels = LossKernels {
                     labels: &examples.labels,
                     indices: &indices,
                     counts: &counts,
@@ -133,7 +133,7 @@ impl Judging {
                     backward: false,
                 };
                 let outputs = (outputs, network.outputs());
-                judgement.launch(network.loss(), outputs, &part);
+                kernels.launch(network.loss(), outputs, &part);
                 scores(
                     (&losses, &hits, &counts),
                     (&loss_sums, &hit_sums),
@@ -164,24 +164,24 @@ impl Judging {
     }
 }
 
-/// The scores of all of `judgings`, by the number of their run; what is alike is judged as one, and fails as one.
+/// The scores of all of `evaluations`, by the number of their run; what is alike is judged as one, and fails as one.
 pub(crate) fn judge(
-    judgings: Vec<(u64, Judging)>,
+    evaluations: Vec<(u64, EvaluationRequest)>,
     gpu: &Gpu,
     bytes: usize,
 ) -> Vec<(u64, Result<Vec<Score>, EngineError>)> {
     let memory = gpu.memory();
-    let mut groups: Vec<Vec<(u64, Judging)>> = Vec::new();
-    for (number, judging) in judgings {
-        let takes = |group: &&mut Vec<(u64, Judging)>| {
+    let mut groups: Vec<Vec<(u64, EvaluationRequest)>> = Vec::new();
+    for (number, evaluation) in evaluations {
+        let takes = |group: &&mut Vec<(u64, EvaluationRequest)>| {
             let rows: usize = group.iter().map(|(_, other)| other.rows).sum();
-            let floats = (rows + judging.rows) * judging.network.layout().width();
-            group[0].1.goes_with(&judging)
+            let floats = (rows + evaluation.rows) * evaluation.network.layout().width();
+            group[0].1.goes_with(&evaluation)
                 && (floats * size_of::<f32>()) as u64 <= memory.largest_buffer()
         };
         match groups.iter_mut().find(takes) {
-            Some(group) => group.push((number, judging)),
-            None => groups.push(vec![(number, judging)]),
+            Some(group) => group.push((number, evaluation)),
+            None => groups.push(vec![(number, evaluation)]),
         }
     }
     let mut all = Vec::new();
@@ -197,7 +197,7 @@ pub(crate) fn judge(
 
 /// The scores of `group`, whose rows are judged one after the other.
 fn as_one(
-    mut group: Vec<(u64, Judging)>,
+    mut group: Vec<(u64, EvaluationRequest)>,
     memory: &Memory,
     bytes: usize,
 ) -> Result<Vec<(u64, Vec<Score>)>, EngineError> {

@@ -1,14 +1,14 @@
 //! The batches of some steps of all rows, on the device.
 
-use super::sheet::Sheet;
+use super::batch_schedule::BatchSchedule;
 use crate::network::dropout::Dropout;
 use crate::stacked::device::memory::Memory;
 use crate::stacked::layers::dropout::Masks;
 use burn_cubecl::tensor::CubeTensor;
 
-/// A [`Sheet`] on the device; entry `step · R + row`.
+/// A [`BatchSchedule`] on the device; entry `step · R + row`.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct DeviceBatchSchedule {
     pub(crate) steps: usize,
     pub(crate) rows: usize,
     /// Indices per entry.
@@ -23,18 +23,18 @@ pub(crate) struct Table {
     left_out: Option<(CubeTensor, Dropout)>,
 }
 
-impl Table {
-    /// Copies `sheet` to the device.
-    pub(crate) fn upload(memory: &Memory, sheet: &Sheet) -> Self {
+impl DeviceBatchSchedule {
+    /// Copies `schedule` to the device.
+    pub(crate) fn upload(memory: &Memory, schedule: &BatchSchedule) -> Self {
         let masks = |(keys, dropout): &(Vec<u32>, Dropout)| (memory.upload_words(keys), *dropout);
         Self {
-            steps: sheet.steps,
-            rows: sheet.rows,
-            width: sheet.width,
-            indices: memory.upload_words(&sheet.indices),
-            counts: memory.upload_words(&sheet.counts),
-            scalars: memory.upload_floats(&sheet.scalars),
-            left_out: sheet.left_out.as_ref().map(masks),
+            steps: schedule.steps,
+            rows: schedule.rows,
+            width: schedule.width,
+            indices: memory.upload_words(&schedule.indices),
+            counts: memory.upload_words(&schedule.counts),
+            scalars: memory.upload_floats(&schedule.scalars),
+            left_out: schedule.left_out.as_ref().map(masks),
         }
     }
 

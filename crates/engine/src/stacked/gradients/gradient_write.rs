@@ -5,7 +5,7 @@ use cubecl::prelude::*;
 
 /// What a reader of a node does with the gradient that it sends there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Deposit {
+pub(crate) struct GradientWrite {
     /// Whether another reader was there before.
     pub(crate) add: bool,
     /// Whether no other comes after and the node has ReLU, behind which the gradient then goes.
@@ -14,32 +14,32 @@ pub(crate) struct Deposit {
 
 /// A node's gradient and what a reader does with it.
 #[derive(Clone, Copy)]
-pub(crate) struct Below<'a> {
+pub(crate) struct InputGradient<'a> {
     pub(crate) gradient: &'a CubeTensor,
     /// What the node gave.
     pub(crate) activations: &'a CubeTensor,
     /// What was kept of a layer that leaves outputs out was multiplied by this; what was left out is zero, and so has no
     /// gradient.
     pub(crate) slope: f32,
-    pub(crate) how: Deposit,
+    pub(crate) write: GradientWrite,
 }
 
-impl Below<'_> {
+impl InputGradient<'_> {
     /// Numbers that are read to leave `count` of them.
     pub(crate) fn reads(&self, count: usize) -> usize {
-        count * (usize::from(self.how.add) + usize::from(self.how.masked))
+        count * (usize::from(self.write.add) + usize::from(self.write.masked))
     }
 }
 
 #[cfg(test)]
-impl<'a> Below<'a> {
+impl<'a> InputGradient<'a> {
     /// The gradient of a node that has ReLU and one reader.
     pub(crate) fn masked(
         gradient: &'a CubeTensor,
         activations: &'a CubeTensor,
         slope: f32,
     ) -> Self {
-        let how = Deposit {
+        let write = GradientWrite {
             add: false,
             masked: true,
         };
@@ -47,13 +47,13 @@ impl<'a> Below<'a> {
             gradient,
             activations,
             slope,
-            how,
+            write,
         }
     }
 
     /// The gradient of a node without ReLU that another reader has sent something.
     pub(crate) fn added(gradient: &'a CubeTensor, activations: &'a CubeTensor) -> Self {
-        let how = Deposit {
+        let write = GradientWrite {
             add: true,
             masked: false,
         };
@@ -61,26 +61,26 @@ impl<'a> Below<'a> {
             gradient,
             activations,
             slope: 1.0,
-            how,
+            write,
         }
     }
 }
 
 /// Leaves `value` at `place` of the gradient.
 #[cube]
-pub(crate) fn deposit(
+pub(crate) fn write_gradient(
     gradient: &mut [f32],
     activations: &[f32],
     place: usize,
     value: f32,
     slope: f32,
-    #[comptime] how: Deposit,
+    #[comptime] write: GradientWrite,
 ) {
     let mut sum = value;
-    if comptime!(how.add) {
+    if comptime!(write.add) {
         sum += gradient[place];
     }
-    if comptime!(how.masked) {
+    if comptime!(write.masked) {
         sum = select(activations[place] > 0.0f32, sum * slope, 0.0f32);
     }
     gradient[place] = sum;

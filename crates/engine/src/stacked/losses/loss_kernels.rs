@@ -10,7 +10,7 @@ use crate::stacked::batches::part::Part;
 use burn_cubecl::tensor::CubeTensor;
 
 /// What examples are judged by, and where the judgement goes.
-pub(crate) struct Judgement<'a> {
+pub(crate) struct LossKernels<'a> {
     pub(crate) labels: &'a Labels,
     pub(crate) indices: &'a CubeTensor,
     pub(crate) counts: &'a CubeTensor,
@@ -23,7 +23,7 @@ pub(crate) struct Judgement<'a> {
     pub(crate) backward: bool,
 }
 
-impl Judgement<'_> {
+impl LossKernels<'_> {
     /// Numbers that are written to judge `count` times `width` outputs.
     pub(crate) fn written(&self, count: usize, width: usize) -> usize {
         count * (1 + if self.backward { width } else { 1 })
@@ -130,7 +130,7 @@ mod tests {
             windowed: case.positions > 1,
         };
         let [indices, counts] = [&indices, &batch.counts].map(|words| memory.upload_words(words));
-        let judgement = Judgement {
+        let kernels = LossKernels {
             labels: &labels,
             indices: &indices,
             counts: &counts,
@@ -139,7 +139,7 @@ mod tests {
             hits: &found_hits,
             backward: case.backward,
         };
-        judgement.launch(case.loss, (&device, width), &batch.part());
+        kernels.launch(case.loss, (&device, width), &batch.part());
         scores(
             (&found_losses, &found_hits, &counts),
             (&loss_sums, &hit_sums),

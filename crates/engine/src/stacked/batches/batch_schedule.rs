@@ -4,7 +4,7 @@ use crate::network::dropout::Dropout;
 
 /// Batches of some steps; entry `step · R + row`.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Sheet {
+pub(crate) struct BatchSchedule {
     pub(crate) steps: usize,
     pub(crate) rows: usize,
     /// Indices per entry.
@@ -19,7 +19,7 @@ pub(crate) struct Sheet {
     pub(crate) left_out: Option<(Vec<u32>, Dropout)>,
 }
 
-impl Sheet {
+impl BatchSchedule {
     /// No row has anything to do.
     pub(crate) fn idle(steps: usize, rows: usize, width: usize) -> Self {
         Self {
@@ -36,11 +36,11 @@ impl Sheet {
     /// One step in which every row sees the whole of its shard, leaving out nothing.
     pub(crate) fn of_shards(shards: &[&[u32]]) -> Self {
         let longest = shards.iter().map(|shard| shard.len()).max().unwrap_or(0);
-        let mut sheet = Self::idle(1, shards.len(), longest.max(1));
+        let mut schedule = Self::idle(1, shards.len(), longest.max(1));
         for (row, shard) in shards.iter().enumerate() {
-            sheet.put((0, row), shard, 0.0, None);
+            schedule.put((0, row), shard, 0.0, None);
         }
-        sheet
+        schedule
     }
 
     /// Has the row `at` (step, row) see `batch` in the step, at the learning rate `rate`.
@@ -64,35 +64,39 @@ impl Sheet {
         }
     }
 
-    /// The rows of `sheets` one after the other in one: where a sheet has fewer steps than another, its rows have nothing to
+    /// The rows of `schedules` one after the other in one: where a schedule has fewer steps than another, its rows have nothing to
     /// do in the last.
-    pub(crate) fn side_by_side(sheets: &[&Self]) -> Self {
-        let most = |size: fn(&Self) -> usize| sheets.iter().map(|sheet| size(sheet)).max();
-        let rows = sheets.iter().map(|sheet| sheet.rows).sum();
-        let (steps, width) = (most(|sheet| sheet.steps), most(|sheet| sheet.width));
+    pub(crate) fn side_by_side(schedules: &[&Self]) -> Self {
+        let most = |size: fn(&Self) -> usize| schedules.iter().map(|schedule| size(schedule)).max();
+        let rows = schedules.iter().map(|schedule| schedule.rows).sum();
+        let (steps, width) = (
+            most(|schedule| schedule.steps),
+            most(|schedule| schedule.width),
+        );
         let mut all = Self::idle(steps.unwrap_or(0), rows, width.unwrap_or(1));
         let mut first_row = 0;
-        for sheet in sheets {
-            for step in 0..sheet.steps {
-                all.take_in(sheet, step, first_row);
+        for schedule in schedules {
+            for step in 0..schedule.steps {
+                all.take_in(schedule, step, first_row);
             }
-            first_row += sheet.rows;
+            first_row += schedule.rows;
         }
         all
     }
 
-    /// Copies step `step` of `sheet` to the rows from `first_row` on.
-    fn take_in(&mut self, sheet: &Self, step: usize, first_row: usize) {
-        let (from, to) = (step * sheet.rows, step * self.rows + first_row);
-        let batches = sheet.indices[from * sheet.width..].chunks_exact(sheet.width);
+    /// Copies step `step` of `schedule` to the rows from `first_row` on.
+    fn take_in(&mut self, schedule: &Self, step: usize, first_row: usize) {
+        let (from, to) = (step * schedule.rows, step * self.rows + first_row);
+        let batches = schedule.indices[from * schedule.width..].chunks_exact(schedule.width);
         let places = self.indices[to * self.width..].chunks_exact_mut(self.width);
-        for (place, batch) in places.zip(batches).take(sheet.rows) {
-            place[..sheet.width].copy_from_slice(batch);
+        for (place, batch) in places.zip(batches).take(schedule.rows) {
+            place[..schedule.width].copy_from_slice(batch);
         }
-        self.counts[to..][..sheet.rows].copy_from_slice(&sheet.counts[from..][..sheet.rows]);
-        let pairs = 2 * sheet.rows;
-        self.scalars[2 * to..][..pairs].copy_from_slice(&sheet.scalars[2 * from..][..pairs]);
-        if let Some((keys, dropout)) = &sheet.left_out {
+        self.counts[to..][..schedule.rows]
+            .copy_from_slice(&schedule.counts[from..][..schedule.rows]);
+        let pairs = 2 * schedule.rows;
+        self.scalars[2 * to..][..pairs].copy_from_slice(&schedule.scalars[2 * from..][..pairs]);
+        if let Some((keys, dropout)) = &schedule.left_out {
             let entries = self.counts.len();
             let (own, _) = self
                 .left_out
@@ -113,13 +117,13 @@ mod tests {
 
     #[test]
     fn sheets_of_any_steps_and_widths_stand_side_by_side() {
-        let mut one = Sheet::idle(2, 1, 3);
+        let mut one = BatchSchedule::idle(2, 1, 3);
         one.put((0, 0), &[7, 8, 9], 0.5, None);
         one.put((1, 0), &[6], 0.25, None);
-        let mut two = Sheet::idle(1, 2, 1);
+        let mut two = BatchSchedule::idle(1, 2, 1);
         let dropout = Dropout::new(0.5, 1, 1, 4);
         two.put((0, 1), &[3], 2.0, Some(dropout));
-        let all = Sheet::side_by_side(&[&one, &two]);
+        let all = BatchSchedule::side_by_side(&[&one, &two]);
         assert_eq!((all.steps, all.rows, all.width), (2, 3, 3));
         assert_eq!(
             all.indices,
@@ -137,8 +141,8 @@ mod tests {
 
     #[test]
     fn a_sheet_beside_nothing_stays_as_it_is() {
-        let sheet = Sheet::of_shards(&[&[4, 5], &[], &[1]]);
-        assert_eq!(sheet.counts, [2, 0, 1]);
-        assert_eq!(Sheet::side_by_side(&[&sheet]), sheet);
+        let schedule = BatchSchedule::of_shards(&[&[4, 5], &[], &[1]]);
+        assert_eq!(schedule.counts, [2, 0, 1]);
+        assert_eq!(BatchSchedule::side_by_side(&[&schedule]), schedule);
     }
 }
