@@ -22,7 +22,7 @@ use crate::stacked::requests::train_batch_request::{
     Arenas, Rule, TrainBatchRequest, layers_step_at_once,
 };
 use crate::stacked::stack_ops::stack_rows::StackRows;
-use crate::training::learner::{Context, RowStates};
+use crate::training::context::{Context, RowStates};
 use crate::training::tally::{DeviceLosses, RowTally};
 use crate::training::work::{Amount, LocalWork, RowWork, Velocity, WorkloadSize};
 use meshfold_data::{Examples, Splits};

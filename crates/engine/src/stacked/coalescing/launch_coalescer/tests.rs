@@ -9,7 +9,7 @@ use crate::stack::mixing::Mixing;
 use crate::stacked::device::test_device::{gpu, numbers};
 use crate::stacked::trainer::Stacked;
 use crate::training::batches::Pass;
-use crate::training::learner::{Context, RowStates};
+use crate::training::context::{Context, RowStates};
 use crate::training::schedule::LearningRate;
 use crate::training::score::{Score, Split};
 use crate::training::tally::RowTally;
