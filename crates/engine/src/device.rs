@@ -120,7 +120,7 @@ pub enum Device {
     Cpu(Cpu),
     /// The stacked trainer.
     #[cfg(feature = "gpu")]
-    Gpu(crate::stacked::Gpu),
+    Gpu(crate::stacked::SharedGpu),
 }
 
 impl Device {
@@ -137,7 +137,7 @@ impl Device {
             DeviceRequest::Cpu => Cpu::new(threads, instructions).map(Self::Cpu),
             #[cfg(feature = "gpu")]
             DeviceRequest::Wgpu(_) | DeviceRequest::Cuda(_) => {
-                crate::stacked::Gpu::open(request).map(Self::Gpu)
+                crate::stacked::SharedGpu::open(request).map(Self::Gpu)
             }
             #[cfg(not(feature = "gpu"))]
             DeviceRequest::Wgpu(_) | DeviceRequest::Cuda(_) => Err(EngineError::Device {
@@ -148,7 +148,7 @@ impl Device {
                         .to_owned(),
             }),
             #[cfg(feature = "gpu")]
-            DeviceRequest::Auto => match crate::stacked::Gpu::open(DeviceRequest::Wgpu(0)) {
+            DeviceRequest::Auto => match crate::stacked::SharedGpu::open(DeviceRequest::Wgpu(0)) {
                 Ok(gpu) if !gpu.is_software() => Ok(Self::Gpu(gpu)),
                 _ => Cpu::new(threads, instructions).map(Self::Cpu),
             },
