@@ -1,7 +1,7 @@
 //! A GPU and the runs that share it.
 
 use super::launch_coalescer::LaunchCoalescer;
-use crate::device::{DeviceRequest, THREAD_STACK};
+use crate::device::request::{DeviceRequest, THREAD_STACK};
 use crate::error::EngineError;
 use crate::stack::mixing::{HostMixing, Mixing};
 use crate::stacked::device::gpu::Gpu;

@@ -2,7 +2,7 @@
 
 use super::failures::{self, Failures, answer, wait};
 use super::memory::Memory;
-use crate::device::DeviceRequest;
+use crate::device::request::DeviceRequest;
 use crate::error::EngineError;
 use burn::tensor::Device;
 use burn_wgpu::graphics::AutoGraphicsApi;
