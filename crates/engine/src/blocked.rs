@@ -10,11 +10,11 @@ use crate::device::Cpu;
 use crate::error::EngineError;
 use crate::network::Network;
 use crate::stack::Stack;
-use crate::training::batches::{Batches, Pass, RowKey};
-use crate::training::learner::{Context, RowStates};
+use crate::training::batches::Pass;
+use crate::training::context::{Context, RowStates};
 use crate::training::tally::RowTally;
 use crate::training::work::{Amount, LocalWork, RowWork, Velocity, WorkloadSize};
-use evaluation::evaluate::Judged;
+use evaluation::judged::Judged;
 use pass::inputs::Goal;
 use pass::passes::Passes;
 use pass::scratch::Scratches;
@@ -39,12 +39,20 @@ pub(crate) fn bytes(network: &Network, workload: &WorkloadSize<'_>, threads: usi
     let scratch = pass::scratch::floats(network, workload);
     // For each run of test examples a list of the numbers that they share, and one of the others.
     let lists = match Goal::Judging.parts(network) {
-        true => 2 * workload.tests.div_ceil(evaluation::evaluate::ALIKE),
+        true => 2 * workload.tests.div_ceil(evaluation::judged::ALIKE),
         false => 0,
     };
     let tests = (workload.tests + lists) * network.inputs();
     let floats = (threads * scratch) as u64 + tests as u64;
     floats.saturating_mul(size_of::<f32>() as u64)
+}
+
+impl Network {
+    /// Bytes that training and judging take on `threads` threads of the processor besides the models and the examples
+    /// as they are stored; see [`Device::working_bytes`](crate::Device::working_bytes).
+    pub fn working_bytes(&self, workload: &WorkloadSize<'_>, threads: usize) -> u64 {
+        bytes(self, workload, threads)
+    }
 }
 
 /// Everything of one row that its thread needs.
@@ -241,34 +249,6 @@ fn jobs<'a>(
             work,
         })
         .collect()
-}
-
-impl<'a> Context<'a> {
-    /// The batches of one row in one call.
-    pub(crate) fn batches<'b>(
-        &self,
-        pass: &'b mut Pass,
-        row: &RowWork,
-        work: &LocalWork<'b>,
-        index: usize,
-    ) -> Batches<'b>
-    where
-        'a: 'b,
-    {
-        let key = RowKey {
-            seed: self.seed,
-            row: index as u32,
-        };
-        let shard = (row.client, self.partition.shard(row.client as usize));
-        Batches::new(
-            pass,
-            shard,
-            work.sgd,
-            key,
-            (work.round as u64 - 1, row.amount),
-        )
-        .scaled(work.rate_scale(index))
-    }
 }
 
 fn host(stack: Option<&Stack>) -> Option<&[f32]> {

@@ -1,61 +1,15 @@
 //! Where stacks live: the processor, or a GPU if the binary was built for one.
 
+pub(crate) mod request;
+
 use crate::error::EngineError;
 use crate::kernels::Instructions;
 use crate::network::Network;
 use crate::stack::recycled::Recycled;
 use crate::training::work::WorkloadSize;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::fmt;
-use std::str::FromStr;
+use request::{DeviceRequest, THREAD_STACK};
 use std::sync::Arc;
-
-/// Bytes of a thread's own stack: whole runs are carried out on the device's threads.
-pub(crate) const THREAD_STACK: usize = 8 << 20;
-
-/// A device as a user asks for it: `cpu`, `wgpu`, `wgpu:1`, `cuda:0`, `auto`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum DeviceRequest {
-    /// The client-blocked trainer on the processor.
-    #[default]
-    Cpu,
-    /// A GPU through wgpu, by index.
-    Wgpu(usize),
-    /// An NVIDIA GPU through CUDA, by index.
-    Cuda(usize),
-    /// A GPU if this binary and machine have one, else the processor.
-    Auto,
-}
-
-impl FromStr for DeviceRequest {
-    type Err = EngineError;
-
-    fn from_str(text: &str) -> Result<Self, EngineError> {
-        let (kind, index) = text.split_once(':').unwrap_or((text, "0"));
-        match (kind, index.parse()) {
-            ("cpu", Ok(0)) => Ok(Self::Cpu),
-            ("auto", Ok(0)) => Ok(Self::Auto),
-            ("wgpu", Ok(index)) => Ok(Self::Wgpu(index)),
-            ("cuda", Ok(index)) => Ok(Self::Cuda(index)),
-            _ => Err(EngineError::Device {
-                device: text.to_owned(),
-                reason: "no such device; use cpu, wgpu, wgpu:INDEX, cuda, cuda:INDEX or auto"
-                    .to_owned(),
-            }),
-        }
-    }
-}
-
-impl fmt::Display for DeviceRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Cpu => f.write_str("cpu"),
-            Self::Auto => f.write_str("auto"),
-            Self::Wgpu(index) => write!(f, "wgpu:{index}"),
-            Self::Cuda(index) => write!(f, "cuda:{index}"),
-        }
-    }
-}
 
 /// The processor: an instruction set and the threads that share the rows.
 #[derive(Debug, Clone)]
@@ -120,7 +74,7 @@ pub enum Device {
     Cpu(Cpu),
     /// The stacked trainer.
     #[cfg(feature = "gpu")]
-    Gpu(crate::stacked::Gpu),
+    Gpu(crate::stacked::SharedGpu),
 }
 
 impl Device {
@@ -137,7 +91,7 @@ impl Device {
             DeviceRequest::Cpu => Cpu::new(threads, instructions).map(Self::Cpu),
             #[cfg(feature = "gpu")]
             DeviceRequest::Wgpu(_) | DeviceRequest::Cuda(_) => {
-                crate::stacked::Gpu::open(request).map(Self::Gpu)
+                crate::stacked::SharedGpu::open(request).map(Self::Gpu)
             }
             #[cfg(not(feature = "gpu"))]
             DeviceRequest::Wgpu(_) | DeviceRequest::Cuda(_) => Err(EngineError::Device {
@@ -148,7 +102,7 @@ impl Device {
                         .to_owned(),
             }),
             #[cfg(feature = "gpu")]
-            DeviceRequest::Auto => match crate::stacked::Gpu::open(DeviceRequest::Wgpu(0)) {
+            DeviceRequest::Auto => match crate::stacked::SharedGpu::open(DeviceRequest::Wgpu(0)) {
                 Ok(gpu) if !gpu.is_software() => Ok(Self::Gpu(gpu)),
                 _ => Cpu::new(threads, instructions).map(Self::Cpu),
             },
@@ -260,24 +214,5 @@ impl Device {
             #[cfg(feature = "gpu")]
             Self::Gpu(gpu) => gpu.kind(),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn device_names_round_trip() {
-        for name in ["cpu", "auto", "wgpu:0", "wgpu:3", "cuda:1"] {
-            assert_eq!(
-                name.parse::<DeviceRequest>()
-                    .map(|device| device.to_string())
-                    .as_deref(),
-                Ok(name)
-            );
-        }
-        assert!("gpu".parse::<DeviceRequest>().is_err());
-        assert!("wgpu:x".parse::<DeviceRequest>().is_err());
     }
 }

@@ -26,12 +26,13 @@ mod prefetch;
 mod sigmoid;
 mod softmax;
 mod squared_error;
+mod start;
 mod streaming_store;
 #[cfg(test)]
 mod test_numbers;
 mod update;
 
-pub(crate) use affine::{Affine, Start};
+pub(crate) use affine::Affine;
 pub(crate) use column_subset::ColumnSubset;
 pub(crate) use convolve::Convolve;
 pub(crate) use elementwise::{sigmoid, tanh};
@@ -46,4 +47,5 @@ pub(crate) use prefetch::prefetch;
 pub(crate) use sigmoid::sigmoid_cross_entropy;
 pub(crate) use softmax::{MODELS, Outcome, cross_entropy, cross_entropy_of_models};
 pub(crate) use squared_error::squared_error;
+pub(crate) use start::Start;
 pub(crate) use update::{HeavyBall, Plain, Store, Update};

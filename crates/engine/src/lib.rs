@@ -20,7 +20,8 @@ mod training;
 
 /// The tensors that models of a user's own are written in, in the version that the engine has.
 pub use burn;
-pub use device::{Cpu, Device, DeviceRequest};
+pub use device::request::DeviceRequest;
+pub use device::{Cpu, Device};
 pub use error::EngineError;
 pub use kernels::Instructions;
 pub use network::Network;

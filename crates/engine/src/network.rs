@@ -11,7 +11,6 @@ pub(crate) mod own_models;
 
 use crate::error::EngineError;
 use crate::stream::{Key, Purpose, stream};
-use crate::training::work::WorkloadSize;
 use architecture::Sketch;
 use dropout::Dropout;
 use layer::{Layer, Node, Source};
@@ -145,12 +144,6 @@ impl Network {
     /// model leaves none out.
     pub fn dropout(&self, seed: u64, row: u32, step: u64) -> Option<Dropout> {
         (self.dropout > 0.0).then(|| Dropout::new(self.dropout, seed, row, step))
-    }
-
-    /// Bytes that training and judging take on `threads` threads of the processor besides the models and the examples
-    /// as they are stored; see [`Device::working_bytes`](crate::Device::working_bytes).
-    pub fn working_bytes(&self, workload: &WorkloadSize<'_>, threads: usize) -> u64 {
-        crate::blocked::bytes(self, workload, threads)
     }
 
     /// Floating-point operations of one local step on `batch` examples: two per multiply-accumulate of the forward

@@ -19,8 +19,8 @@ pub(crate) mod requests;
 pub(crate) mod stack_ops;
 mod trainer;
 
+pub(crate) use coalescing::shared_gpu::SharedGpu;
 pub use device::failures::is_told_by_runs;
-pub(crate) use device::gpu::Gpu;
 pub(crate) use device::memory::{Memory, copy, read};
 pub use device::trace::{Launched, Trace};
 pub(crate) use stack_ops::average::mean;

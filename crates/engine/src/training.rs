@@ -1,6 +1,7 @@
 //! Local work: batches, schedules, the learner that has rows train, and what it counts.
 
 pub(crate) mod batches;
+pub(crate) mod context;
 pub(crate) mod learner;
 pub(crate) mod schedule;
 pub(crate) mod score;

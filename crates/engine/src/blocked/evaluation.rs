@@ -2,3 +2,4 @@
 
 pub(crate) mod distinct;
 pub(crate) mod evaluate;
+pub(crate) mod judged;

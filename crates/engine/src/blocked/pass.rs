@@ -4,4 +4,5 @@ pub(crate) mod inputs;
 pub(crate) mod passes;
 pub(crate) mod scratch;
 pub(crate) mod sink;
+pub(crate) mod stage_io;
 pub(crate) mod stages;

@@ -3,6 +3,7 @@
 use super::column_subset::{ColumnSubset, Dense, Indexed, Terms};
 use super::packing::Packing;
 use super::panel::Panel;
+use super::start::Start;
 use pulp::{Simd, WithSimd};
 
 /// `y[i, j] = start[j] + Σ_k x[i, k] · w[k, j]`, then `max(0, ·)` if `relu`.
@@ -24,32 +25,6 @@ pub(crate) struct Affine<'a> {
     pub(crate) inner: usize,
     pub(crate) columns: usize,
     pub(crate) relu: bool,
-}
-
-/// What a sum begins with.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Start<'a> {
-    /// Nothing.
-    Zero,
-    /// A number per column, `[columns]`.
-    Bias(&'a [f32]),
-    /// What `y` holds.
-    Target,
-}
-
-impl<'a> Start<'a> {
-    /// A bias, or nothing.
-    pub(crate) fn of(bias: Option<&'a [f32]>) -> Self {
-        bias.map_or(Self::Zero, Self::Bias)
-    }
-
-    /// Whether a bias, if there is one, has `columns` numbers.
-    fn holds(&self, columns: usize) -> bool {
-        match self {
-            Self::Bias(bias) => bias.len() >= columns,
-            Self::Zero | Self::Target => true,
-        }
-    }
 }
 
 impl WithSimd for Affine<'_> {

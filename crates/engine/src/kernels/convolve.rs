@@ -3,10 +3,10 @@
 //! In a grid with channels innermost, a row of a window is one run of floats, and neighbouring windows of a line are rows
 //! of a matrix that overlap: a fixed number of floats apart.
 
-use super::affine::Start;
 use super::column_subset::Dense;
 use super::packing::Packing;
 use super::panel::Panel;
+use super::start::Start;
 use pulp::{Simd, WithSimd};
 
 /// `y[p, o] = start[o] + Σ_{q, c} x[p · stride + q, c] · w[q, c, o]`, then `max(0, ·)` if `relu`.

@@ -77,9 +77,9 @@ fn rounded_once(a: f32, b: f32, c: f32) -> f32 {
 mod tests {
     use super::*;
     use crate::kernels::Instructions;
-    use crate::kernels::affine::{Affine, Start};
     use crate::kernels::packing::Packing;
     use crate::kernels::test_numbers::numbers;
+    use crate::kernels::{Affine, Start};
 
     /// Numbers that try the rounding: of all sizes, with few digits and with many, and those at the ends.
     fn trying() -> Vec<f32> {

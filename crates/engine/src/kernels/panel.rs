@@ -1,10 +1,10 @@
 //! Products in tiles of registers: what those of dense layers, of convolutions and of gradients have in common.
 
-use super::affine::Start;
 use super::column_subset::Terms;
 use super::fused::fused;
 use super::mask::first_lanes;
 use super::packing::{PANEL, Packing};
+use super::start::Start;
 use pulp::Simd;
 
 /// Most rows of a tile that is several vectors wide.

@@ -1,5 +1,6 @@
 //! Loss and gradient by loops in double precision, example by example and layer by layer.
 
+mod accumulate;
 mod convolution;
 mod cost;
 mod covered;
@@ -14,6 +15,7 @@ use super::channels::as_read;
 use crate::network::Network;
 use crate::network::dropout::Dropout;
 use crate::network::layer::{Layer, Node, Source};
+use accumulate::accumulate;
 
 /// Mean loss and its gradient `[P_pad]` for one model `row` `[P_pad]` on examples `x` `[B, D]` with `targets` `[B, T]`.
 ///
@@ -171,12 +173,5 @@ impl Pass<'_> {
             }
             _ => 1.0,
         }
-    }
-}
-
-/// `to += terms`.
-fn accumulate(to: &mut [f64], terms: &[f64]) {
-    for (to, term) in to.iter_mut().zip(terms) {
-        *to += term;
     }
 }

@@ -59,7 +59,8 @@ impl Stack {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::{Device, DeviceRequest};
+    use crate::device::Device;
+    use crate::device::request::DeviceRequest;
     use crate::network::layout::Layout;
     use std::sync::Arc;
 

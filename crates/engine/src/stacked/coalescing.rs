@@ -3,3 +3,4 @@
 pub(crate) mod launch_coalescer;
 pub(crate) mod merged_launch;
 pub(crate) mod shared_examples;
+pub(crate) mod shared_gpu;

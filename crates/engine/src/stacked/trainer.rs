@@ -10,6 +10,7 @@ use crate::stacked::batches::device_batch_schedule::DeviceBatchSchedule;
 use crate::stacked::batches::draws::{Draws, SCHEDULE};
 use crate::stacked::batches::examples::DeviceExamples;
 use crate::stacked::coalescing::launch_coalescer::{LaunchCoalescer, Participant};
+use crate::stacked::coalescing::shared_gpu::SharedGpu;
 use crate::stacked::device::gpu::Gpu;
 use crate::stacked::device::memory::{cube, cube_mut, tensor};
 use crate::stacked::gradients::sgd::MomentumFrom;
@@ -22,7 +23,7 @@ use crate::stacked::requests::train_batch_request::{
     Arenas, Rule, TrainBatchRequest, layers_step_at_once,
 };
 use crate::stacked::stack_ops::stack_rows::StackRows;
-use crate::training::learner::{Context, RowStates};
+use crate::training::context::{Context, RowStates};
 use crate::training::tally::{DeviceLosses, RowTally};
 use crate::training::work::{Amount, LocalWork, RowWork, Velocity, WorkloadSize};
 use meshfold_data::{Examples, Splits};
@@ -34,7 +35,7 @@ const WORKSPACE: usize = 256 << 20;
 /// The stacked trainer: the examples on its device, and memory that is used again from call to call.
 #[derive(Debug)]
 pub(crate) struct Stacked {
-    pub(crate) gpu: Gpu,
+    pub(crate) gpu: SharedGpu,
     pub(crate) network: Arc<Network>,
     pub(crate) train: Arc<DeviceExamples>,
     pub(crate) test: Arc<DeviceExamples>,
@@ -93,7 +94,7 @@ impl Stacked {
     /// # Errors
     /// [`EngineError::Device`] if they, or one model, are more than a kernel can see at once.
     pub(crate) fn upload(
-        gpu: &Gpu,
+        gpu: &SharedGpu,
         network: &Network,
         splits: &Splits,
     ) -> Result<Self, EngineError> {

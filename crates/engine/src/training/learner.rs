@@ -1,6 +1,7 @@
 //! The learner: examples, their owners and the model, and the verbs that need all three.
 
 use super::batches::{Pass, Position, RowKey};
+use super::context::{Context, RowStates};
 use super::score::{Score, Split};
 use super::tally::{DeviceLosses, RowTally, Tally};
 use super::work::{Amount, BatchSize, LocalWork, RowWork, Sgd, Velocity};
@@ -9,7 +10,7 @@ use crate::device::Device;
 use crate::error::EngineError;
 use crate::network::Network;
 use crate::stack::Stack;
-use meshfold_data::{Examples, Partition, Splits};
+use meshfold_data::{Partition, Splits};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -22,22 +23,6 @@ pub enum Start {
     Same,
     /// Each row from a draw of its own.
     Independent,
-}
-
-/// What a trainer is given by the learner, the same for all rows.
-#[derive(Clone, Copy)]
-pub(crate) struct Context<'a> {
-    pub(crate) network: &'a Network,
-    pub(crate) train: &'a Examples,
-    pub(crate) test: &'a Examples,
-    pub(crate) partition: &'a Partition,
-    pub(crate) seed: u64,
-}
-
-/// What a trainer is given row by row.
-pub(crate) struct RowStates<'a> {
-    pub(crate) passes: &'a mut [Pass],
-    pub(crate) tallies: &'a mut [RowTally],
 }
 
 #[derive(Debug)]

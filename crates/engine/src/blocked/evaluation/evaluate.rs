@@ -1,50 +1,25 @@
 //! Judging every row's model: one product over many rows where the model is narrow.
 
 use super::distinct::{Distinct, block};
+use super::judged::{ALIKE, Judged};
 use crate::blocked::Blocked;
 use crate::blocked::pass::inputs::{Goal, Inputs};
 use crate::blocked::pass::passes::{Entry, Passes};
-use crate::blocked::pass::scratch::{Scratch, reserve};
+use crate::blocked::pass::scratch::{CHUNK, Scratch, reserve};
 use crate::blocked::workers::Deal;
 use crate::error::EngineError;
 use crate::kernels::{MODELS, Outcome, transpose};
 use crate::network::Network;
 use crate::network::layer::{Dense, Layer};
 use crate::stack::Stack;
-use crate::training::learner::Context;
+use crate::training::context::Context;
 use crate::training::score::{Score, Split};
 use meshfold_data::Examples;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Examples that go through a network at once.
-pub(crate) const CHUNK: usize = 96;
-/// As many where numbers that all of them share are taken once: the fewer, the more they share.
-pub(crate) const ALIKE: usize = 48;
-/// Examples of one task: enough that packing and scheduling do not show.
-const TASK: usize = 24 * CHUNK;
 /// Rows of a model with a single layer that share one product: 32 rows of 10 outputs fill 20 vectors of 16.
 const GROUP: usize = MODELS;
-
-/// Examples that models are judged on, as their first layer reads them.
-#[derive(Debug)]
-pub(crate) struct Judged {
-    /// What they are of all examples, in the order in which they are read.
-    indices: Vec<u32>,
-    /// How many are read at once, and each such run of them.
-    chunk: usize,
-    inputs: Vec<Inputs>,
-}
-
-impl Judged {
-    /// The runs of each task, with what they are of all examples.
-    fn tasks(&self) -> impl Iterator<Item = impl Iterator<Item = (&[u32], &Inputs)> + Clone> {
-        let each = (TASK / self.chunk).max(1);
-        let indices = self.indices.chunks(self.chunk * each);
-        let tasks = indices.zip(self.inputs.chunks(each));
-        tasks.map(|(indices, inputs)| indices.chunks(self.chunk).zip(inputs))
-    }
-}
 
 impl Blocked {
     /// Loss and accuracy of every row on `split`, or on its examples `subset`.

@@ -2,7 +2,7 @@
 
 use crate::blocked::pass::passes::Entry;
 use crate::blocked::pass::sink::Sink;
-use crate::blocked::steps::backward::StageIo;
+use crate::blocked::pass::stage_io::StageIo;
 use crate::device::Cpu;
 use crate::network::layer::Embedding;
 

@@ -1,7 +1,7 @@
 //! The last position of a sequence.
 
 use crate::blocked::pass::passes::Entry;
-use crate::blocked::steps::backward::StageIo;
+use crate::blocked::pass::stage_io::StageIo;
 use crate::network::layer::Grid;
 
 /// Copies the last position of `[T, B, channels]` to `outputs` `[B, channels]`.

@@ -7,6 +7,9 @@ use crate::network::layer::{Layer, Source};
 use crate::training::work::WorkloadSize;
 use std::sync::{Mutex, PoisonError};
 
+/// Examples that go through a network at once.
+pub(crate) const CHUNK: usize = 96;
+
 /// What the nodes of one stage give, keep and get back.
 #[derive(Debug, Default)]
 pub(crate) struct StageMemory {
@@ -84,10 +87,7 @@ impl Scratch {
 pub(crate) fn floats(network: &Network, workload: &WorkloadSize<'_>) -> usize {
     let stages = Stages::of(network);
     let batch = workload.batch.min(stages.piece);
-    let judged = workload
-        .tests
-        .min(crate::blocked::evaluation::evaluate::CHUNK)
-        .min(stages.piece);
+    let judged = workload.tests.min(CHUNK).min(stages.piece);
     let given: usize = stages.stages.iter().map(|stage| stage.width).sum();
     let kept: usize = stages.stages.iter().map(|stage| stage.kept).sum();
     let last = stages.stages.last().map_or(0, |stage| stage.width);

@@ -6,18 +6,10 @@ use crate::blocked::layers::lstm;
 use crate::blocked::pass::passes::{Entry, Passes};
 use crate::blocked::pass::scratch::{Buffers, Scratch, StageMemory, reserve};
 use crate::blocked::pass::sink::{Product, Sink};
+use crate::blocked::pass::stage_io::StageIo;
 use crate::kernels::{Affine, Packing, Start, transpose};
 use crate::network::dropout::Dropout;
 use crate::network::layer::{Dense, Layer};
-
-/// What a stage read, and where the gradient by it goes.
-#[derive(Debug)]
-pub(crate) struct StageIo<'a> {
-    pub(crate) entry: Entry<'a>,
-    /// Laid out as what was read; `None` if that was the example.
-    pub(crate) below: Option<&'a mut [f32]>,
-    pub(crate) batch: usize,
-}
 
 impl Passes<'_> {
     /// Carries the loss's gradient by the outputs, in the last output, back through the network, which left out what

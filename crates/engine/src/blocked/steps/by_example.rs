@@ -1,12 +1,12 @@
 //! Layers over grids, one example after the other: what one layer gives is in cache when the next reads it.
 
-use super::backward::StageIo;
 use crate::blocked::layers::convolution;
 use crate::blocked::layers::group_norm;
 use crate::blocked::layers::pool;
 use crate::blocked::pass::passes::Passes;
 use crate::blocked::pass::scratch::{Buffers, StageMemory, reserve};
 use crate::blocked::pass::sink::Sink;
+use crate::blocked::pass::stage_io::StageIo;
 use crate::blocked::pass::stages::Stage;
 use crate::device::Cpu;
 use crate::kernels::{Maximum, MaximumBack};

@@ -51,7 +51,7 @@ pub(super) fn backward(
             }
         }
         let bias = layer.bias.clone().unwrap_or_default();
-        super::accumulate(&mut gradient[bias], slopes);
+        super::accumulate::accumulate(&mut gradient[bias], slopes);
     }
     by_input
 }

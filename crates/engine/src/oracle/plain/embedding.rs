@@ -15,7 +15,7 @@ pub(super) fn backward(
     gradient: &mut [f64],
 ) -> Vec<f64> {
     for (token, slopes) in x.iter().zip(slopes.chunks_exact(layer.width)) {
-        super::accumulate(&mut gradient[vector_of(layer, *token)], slopes);
+        super::accumulate::accumulate(&mut gradient[vector_of(layer, *token)], slopes);
     }
     vec![0.0; x.len()]
 }

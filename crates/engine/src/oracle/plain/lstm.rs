@@ -51,7 +51,7 @@ pub(super) fn backward(
     let mut by_input = vec![0.0; x.len()];
     let (mut by_hidden, mut by_cell) = (zeros.clone(), zeros.clone());
     for at in (0..layer.positions).rev() {
-        super::accumulate(&mut by_hidden, &slopes[at * layer.hidden..][..layer.hidden]);
+        super::accumulate::accumulate(&mut by_hidden, &slopes[at * layer.hidden..][..layer.hidden]);
         let before = at.checked_sub(1).map(|before| &moments[before]);
         let (hidden, cell) =
             before.map_or((&zeros, &zeros), |moment| (&moment.hidden, &moment.cell));
@@ -62,7 +62,7 @@ pub(super) fn backward(
         by_input[place].copy_from_slice(&below);
         let weights = (row, layer.hidden_weight.start);
         by_hidden = through(weights, (hidden, &by_gates), gradient);
-        super::accumulate(&mut gradient[layer.bias.clone()], &by_gates);
+        super::accumulate::accumulate(&mut gradient[layer.bias.clone()], &by_gates);
     }
     by_input
 }

@@ -6,7 +6,7 @@ use crate::network::layer::Grid;
 pub(super) fn forward(grid: &Grid, x: &[f64]) -> Vec<f64> {
     let mut y = vec![0.0; grid.channels];
     for x in x.chunks_exact(grid.channels) {
-        super::accumulate(&mut y, x);
+        super::accumulate::accumulate(&mut y, x);
     }
     y.iter_mut().for_each(|y| *y /= grid.places() as f64);
     y

@@ -3,7 +3,7 @@
 use super::batch_schedule::BatchSchedule;
 use crate::network::Network;
 use crate::training::batches::{Batches, Pass};
-use crate::training::learner::Context;
+use crate::training::context::Context;
 use crate::training::work::{Amount, LocalWork, RowWork};
 
 /// Most indices of a schedule, unless a single step has more.

@@ -161,7 +161,7 @@ impl PendingRequests {
 
     fn fail(&mut self, run: u64, error: EngineError) {
         // There may have been no room for memory that is kept for the next requests.
-        self.together = MergedLaunch::default();
+        self.merged = MergedLaunch::default();
         self.failed.insert(run, error);
     }
 }

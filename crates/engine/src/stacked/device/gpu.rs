@@ -2,22 +2,14 @@
 
 use super::failures::{self, Failures, answer, wait};
 use super::memory::Memory;
-use super::trace::{count_as, is_counted};
-use crate::device::{DeviceRequest, THREAD_STACK};
+use crate::device::request::DeviceRequest;
 use crate::error::EngineError;
-use crate::stack::mixing::{HostMixing, Mixing};
-use crate::stacked::coalescing::launch_coalescer::LaunchCoalescer;
 use burn::tensor::Device;
-use burn_std::stream::StreamId;
 use burn_wgpu::graphics::AutoGraphicsApi;
 use burn_wgpu::{RuntimeOptions, WgpuDevice, WgpuSetup, try_init_device, try_init_setup, wgpu};
 use cubecl::device::WgpuDeviceKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
-
-/// Runs beyond which launches are a small share of what a GPU has to do.
-const WIDTH: usize = 32;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// An opened GPU. Cheap to clone; a GPU is opened once per process.
 #[derive(Debug, Clone)]
@@ -26,8 +18,6 @@ pub struct Gpu {
     memory: Memory,
     kind: String,
     software: bool,
-    /// The runs beside the one that this is for.
-    coalescer: Option<Arc<LaunchCoalescer>>,
 }
 
 /// A GPU that is open.
@@ -36,8 +26,6 @@ struct Opened {
     gpu: Gpu,
     /// What it takes to open it again, if that can be done.
     setup: Option<WgpuSetup>,
-    /// The runs that go on side by side on it since it was opened again.
-    coalescer: Arc<LaunchCoalescer>,
 }
 
 /// GPUs opened so far: the runtime allows each adapter to be set up once.
@@ -71,7 +59,6 @@ impl Gpu {
             request,
             gpu: gpu.clone(),
             setup,
-            coalescer: Arc::default(),
         });
         Ok(gpu)
     }
@@ -102,10 +89,7 @@ impl Gpu {
             failures.stay_lost(&because);
             return self.clone();
         }
-        Self {
-            coalescer: self.coalescer.as_ref().map(|_| earlier.coalescer.clone()),
-            ..earlier.gpu.clone()
-        }
+        earlier.gpu.clone()
     }
 
     /// Carries out `work`, and makes an error of it if this GPU fails meanwhile.
@@ -133,57 +117,6 @@ impl Gpu {
     /// Whether the adapter is a program that plays a GPU on the processor.
     pub fn is_software(&self) -> bool {
         self.software
-    }
-
-    /// Runs that are worth having side by side, at most: where launches cost little beside what there is to do, one.
-    pub(crate) fn width(&self) -> usize {
-        if self.software { 1 } else { WIDTH }
-    }
-
-    /// Calls `work` on `most` threads of their own, whose runs step together, and returns when all calls have.
-    pub(crate) fn side_by_side(&self, most: usize, work: impl Fn(Self) + Sync) {
-        if most <= 1 {
-            return (0..most).for_each(|_| work(self.clone()));
-        }
-        let coalescer = Arc::<LaunchCoalescer>::default();
-        // What one thread has written another reads: all give their work to one queue.
-        let stream = StreamId::current();
-        let counted = is_counted();
-        let on_queue = |gpu: Self| {
-            count_as(counted);
-            stream.executes(|| work(gpu));
-        };
-        thread::scope(|scope| {
-            for run in 0..most {
-                let coalescer = Some(coalescer.clone());
-                let gpu = Self {
-                    coalescer,
-                    ..self.clone()
-                };
-                let thread = thread::Builder::new().name(format!("meshfold-run-{run}"));
-                let thread = thread.stack_size(THREAD_STACK);
-                let on_queue = &on_queue;
-                let started = thread.spawn_scoped(scope, move || on_queue(gpu));
-                // With fewer threads there are fewer runs at a time.
-                if started.is_err() {
-                    if run == 0 {
-                        work(self.clone());
-                    }
-                    break;
-                }
-            }
-        });
-    }
-
-    /// The runs beside the one that this is for, if there are any.
-    pub(crate) fn coalescer(&self) -> Option<&Arc<LaunchCoalescer>> {
-        self.coalescer.as_ref()
-    }
-
-    /// Whether stacks wait with `mixing` until their rows step with those of other runs.
-    pub(crate) fn mixes_later(&self, mixing: &Mixing) -> bool {
-        let sparse = matches!(mixing.matrix().host, HostMixing::Sparse { .. });
-        self.coalescer.is_some() && sparse && mixing.rows() == mixing.columns()
     }
 
     /// Waits until all work given to the device is done.
@@ -280,7 +213,6 @@ fn gpu_of(adapter: &WgpuDevice, setup: &WgpuSetup) -> Gpu {
         memory: Memory::new(device),
         kind,
         software: info.device_type == wgpu::DeviceType::Cpu,
-        coalescer: None,
     }
 }
 
@@ -323,7 +255,6 @@ impl Opened {
         }
         self.gpu = gpu;
         self.setup = Some(setup);
-        self.coalescer = Arc::default();
         Ok(())
     }
 }
@@ -339,7 +270,6 @@ fn open_cuda(index: usize) -> Result<Gpu, String> {
         memory,
         kind,
         software: false,
-        coalescer: None,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::gpu::Gpu;
 use super::memory::download;
-use crate::device::DeviceRequest;
+use crate::device::request::DeviceRequest;
 use crate::network::layer::{Convolution, Dense, Embedding, Grid, GroupNorm, Lstm, Window};
 use crate::network::layout::Layout;
 use crate::stacked::batches::part::Part;

@@ -219,7 +219,7 @@ mod tests {
         }
     }
 
-    fn compare(gpu: &crate::stacked::Gpu, variant: Variant) {
+    fn compare(gpu: &crate::stacked::device::gpu::Gpu, variant: Variant) {
         let sgd = Sgd {
             learning_rate: LearningRate::Constant(0.1),
             momentum: 0.9,

@@ -136,10 +136,10 @@ impl Workspace {
                 kept: Kept::new(memory, &node.layer, (rows, examples), node.output.size()),
             }
         };
-        let mut nodes: Vec<NodeBuffers> = nodes.iter().enumerate().map(buffers).collect();
-        for index in (0..nodes.len()).rev().filter(|_| training) {
+        let mut all: Vec<NodeBuffers> = nodes.iter().enumerate().map(buffers).collect();
+        for index in (0..all.len()).rev().filter(|_| training) {
             if let Some(sum) = sum_of(index) {
-                nodes[index].delta = nodes[sum].delta.clone();
+                all[index].delta = all[sum].delta.clone();
             }
         }
         Self {
@@ -153,7 +153,7 @@ impl Workspace {
                 (Input::Tokens { .. }, Some(_)) => memory.upload_words(&vec![0; numbers]),
             },
             shared,
-            nodes,
+            nodes: all,
         }
     }
 

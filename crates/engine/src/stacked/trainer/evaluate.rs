@@ -5,7 +5,7 @@ use crate::stack::Stack;
 use crate::stacked::device::memory::cube;
 use crate::stacked::requests::evaluation_request::{EvaluationRequest, Lists};
 use crate::stacked::trainer::Stacked;
-use crate::training::learner::Context;
+use crate::training::context::Context;
 use crate::training::score::{Score, Split};
 
 impl Stacked {

@@ -46,7 +46,7 @@ fn run(gpu: &Gpu, bytes: usize, network: &Network, examples: &Arc<Examples>) -> 
     };
     let mut trainer = Stacked {
         workspace_bytes: bytes,
-        ..Stacked::upload(gpu, network, &splits).unwrap()
+        ..Stacked::upload(&gpu.clone().into(), network, &splits).unwrap()
     };
     let context = Context {
         network,
@@ -63,7 +63,8 @@ fn run(gpu: &Gpu, bytes: usize, network: &Network, examples: &Arc<Examples>) -> 
     let sgd = sgd();
     let work = LocalWork::new(1, &rows, &sgd);
     let initial: Vec<f32> = (0..5).flat_map(|row| network.initialise(1, row)).collect();
-    let mut stack = Stack::from_host(&Device::Gpu(gpu.clone()), network.layout(), initial).unwrap();
+    let mut stack =
+        Stack::from_host(&Device::Gpu(gpu.clone().into()), network.layout(), initial).unwrap();
     let (mut passes, mut tallies) = (vec![Pass::default(); 5], vec![RowTally::default(); 5]);
     let states = RowStates {
         passes: &mut passes,

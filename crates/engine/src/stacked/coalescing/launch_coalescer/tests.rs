@@ -6,10 +6,11 @@ use crate::network::Network;
 use crate::network::model::{CharLstm, Judged, Mlp, Model};
 use crate::stack::Stack;
 use crate::stack::mixing::Mixing;
+use crate::stacked::coalescing::shared_gpu::SharedGpu;
 use crate::stacked::device::test_device::{gpu, numbers};
 use crate::stacked::trainer::Stacked;
 use crate::training::batches::Pass;
-use crate::training::learner::{Context, RowStates};
+use crate::training::context::{Context, RowStates};
 use crate::training::schedule::LearningRate;
 use crate::training::score::{Score, Split};
 use crate::training::tally::RowTally;
@@ -98,7 +99,7 @@ impl Run {
     }
 
     /// Carries it out on `gpu`, calling `begun` when it has its place there.
-    fn on(&self, gpu: &Gpu, begun: impl Fn()) -> Outcome {
+    fn on(&self, gpu: &SharedGpu, begun: impl Fn()) -> Outcome {
         let (partition, device) = (self.partition(), Device::Gpu(gpu.clone()));
         let trainer = Stacked::upload(gpu, &self.network, &self.splits).unwrap();
         let mut trainer = trainer.in_schedules(self.schedule);
@@ -186,7 +187,7 @@ impl Run {
 }
 
 /// Carries out `runs` at the same time.
-fn side_by_side(gpu: &Gpu, runs: &[Run]) -> Vec<Outcome> {
+fn side_by_side(gpu: &SharedGpu, runs: &[Run]) -> Vec<Outcome> {
     let (next, begun) = (AtomicUsize::new(0), Barrier::new(runs.len()));
     let outcomes = Mutex::new(BTreeMap::new());
     gpu.side_by_side(runs.len(), |gpu| {
@@ -200,7 +201,9 @@ fn side_by_side(gpu: &Gpu, runs: &[Run]) -> Vec<Outcome> {
 }
 
 fn expect_the_bits_of_runs_alone(runs: &[Run]) {
-    let Some(gpu) = gpu() else { return };
+    let Some(gpu) = gpu().map(SharedGpu::from) else {
+        return;
+    };
     let together = side_by_side(&gpu, runs);
     assert_eq!(together.len(), runs.len());
     for (index, (run, found)) in runs.iter().zip(together).enumerate() {
@@ -306,7 +309,9 @@ fn velocities_are_carried_over_from_sheet_to_sheet() {
         schedule: 30,
         ..Run::new(&network, &splits, seed)
     };
-    let Some(gpu) = gpu() else { return };
+    let Some(gpu) = gpu().map(SharedGpu::from) else {
+        return;
+    };
     // One schedule for all steps, and one for each.
     let whole = Run::new(&network, &splits, 2).on(&gpu, || {});
     assert!(run(2).on(&gpu, || {}) == whole);

@@ -1,0 +1,12 @@
+//! What goes in and out of a stage on the way back.
+
+use super::passes::Entry;
+
+/// What a stage read, and where the gradient by it goes.
+#[derive(Debug)]
+pub(crate) struct StageIo<'a> {
+    pub(crate) entry: Entry<'a>,
+    /// Laid out as what was read; `None` if that was the example.
+    pub(crate) below: Option<&'a mut [f32]>,
+    pub(crate) batch: usize,
+}

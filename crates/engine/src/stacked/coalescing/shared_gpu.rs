@@ -1,0 +1,130 @@
+//! A GPU and the runs that share it.
+
+use super::launch_coalescer::LaunchCoalescer;
+use crate::device::request::{DeviceRequest, THREAD_STACK};
+use crate::error::EngineError;
+use crate::stack::mixing::{HostMixing, Mixing};
+use crate::stacked::device::gpu::Gpu;
+use crate::stacked::device::trace::{count_as, is_counted};
+use burn_cubecl::CubeDevice;
+use burn_std::stream::StreamId;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+/// Runs beyond which launches are a small share of what a GPU has to do.
+const WIDTH: usize = 32;
+
+/// An opened GPU as one run has it, with the runs beside that one. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct SharedGpu {
+    gpu: Gpu,
+    /// The runs that this one launches with; none if it is alone.
+    coalescer: Option<Arc<LaunchCoalescer>>,
+}
+
+/// The runs that go on side by side on each GPU that was opened again.
+static REOPENED: Mutex<Vec<(CubeDevice, Arc<LaunchCoalescer>)>> = Mutex::new(Vec::new());
+
+impl Deref for SharedGpu {
+    type Target = Gpu;
+
+    fn deref(&self) -> &Gpu {
+        &self.gpu
+    }
+}
+
+impl From<Gpu> for SharedGpu {
+    /// The GPU of a run that is alone.
+    fn from(gpu: Gpu) -> Self {
+        Self {
+            gpu,
+            coalescer: None,
+        }
+    }
+}
+
+impl SharedGpu {
+    /// Opens the adapter that `request` names, for a run that is alone.
+    ///
+    /// # Errors
+    /// Those of [`Gpu::open`].
+    pub(crate) fn open(request: DeviceRequest) -> Result<Self, EngineError> {
+        Gpu::open(request).map(Self::from)
+    }
+
+    /// This GPU, opened anew if it was lost: as [`Gpu::renewed`]. Runs that went on side by side do so again.
+    pub(crate) fn renewed(&self) -> Self {
+        let gpu = self.gpu.renewed();
+        let device = gpu.memory().device();
+        let same = device == self.gpu.memory().device();
+        let again = |own: &Arc<LaunchCoalescer>| match same {
+            true => own.clone(),
+            false => of_reopened(device),
+        };
+        let coalescer = self.coalescer.as_ref().map(again);
+        Self { gpu, coalescer }
+    }
+
+    /// Runs that are worth having side by side, at most: where launches cost little beside what there is to do, one.
+    pub(crate) fn width(&self) -> usize {
+        if self.is_software() { 1 } else { WIDTH }
+    }
+
+    /// Calls `work` on `most` threads of their own, whose runs step together, and returns when all calls have.
+    pub(crate) fn side_by_side(&self, most: usize, work: impl Fn(Self) + Sync) {
+        if most <= 1 {
+            return (0..most).for_each(|_| work(self.clone()));
+        }
+        let coalescer = Arc::<LaunchCoalescer>::default();
+        // What one thread has written another reads: all give their work to one queue.
+        let stream = StreamId::current();
+        let counted = is_counted();
+        let on_queue = |gpu: Self| {
+            count_as(counted);
+            stream.executes(|| work(gpu));
+        };
+        thread::scope(|scope| {
+            for run in 0..most {
+                let coalescer = Some(coalescer.clone());
+                let gpu = Self {
+                    gpu: self.gpu.clone(),
+                    coalescer,
+                };
+                let thread = thread::Builder::new().name(format!("meshfold-run-{run}"));
+                let thread = thread.stack_size(THREAD_STACK);
+                let on_queue = &on_queue;
+                let started = thread.spawn_scoped(scope, move || on_queue(gpu));
+                // With fewer threads there are fewer runs at a time.
+                if started.is_err() {
+                    if run == 0 {
+                        work(self.clone());
+                    }
+                    break;
+                }
+            }
+        });
+    }
+
+    /// The runs beside the one that this is for, if there are any.
+    pub(crate) fn coalescer(&self) -> Option<&Arc<LaunchCoalescer>> {
+        self.coalescer.as_ref()
+    }
+
+    /// Whether stacks wait with `mixing` until their rows step with those of other runs.
+    pub(crate) fn mixes_later(&self, mixing: &Mixing) -> bool {
+        let sparse = matches!(mixing.matrix().host, HostMixing::Sparse { .. });
+        self.coalescer.is_some() && sparse && mixing.rows() == mixing.columns()
+    }
+}
+
+/// The runs that go on side by side on `device`, which was opened again.
+fn of_reopened(device: &CubeDevice) -> Arc<LaunchCoalescer> {
+    let mut reopened = REOPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, coalescer)) = reopened.iter().find(|(known, _)| known == device) {
+        return coalescer.clone();
+    }
+    let coalescer = Arc::<LaunchCoalescer>::default();
+    reopened.push((device.clone(), coalescer.clone()));
+    coalescer
+}

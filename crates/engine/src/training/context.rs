@@ -1,0 +1,51 @@
+//! What a learner gives its trainer.
+
+use super::batches::{Batches, Pass, RowKey};
+use super::tally::RowTally;
+use super::work::{LocalWork, RowWork};
+use crate::network::Network;
+use meshfold_data::{Examples, Partition};
+
+/// What a trainer is given by the learner, the same for all rows.
+#[derive(Clone, Copy)]
+pub(crate) struct Context<'a> {
+    pub(crate) network: &'a Network,
+    pub(crate) train: &'a Examples,
+    pub(crate) test: &'a Examples,
+    pub(crate) partition: &'a Partition,
+    pub(crate) seed: u64,
+}
+
+/// What a trainer is given row by row.
+pub(crate) struct RowStates<'a> {
+    pub(crate) passes: &'a mut [Pass],
+    pub(crate) tallies: &'a mut [RowTally],
+}
+
+impl<'a> Context<'a> {
+    /// The batches of one row in one call.
+    pub(crate) fn batches<'b>(
+        &self,
+        pass: &'b mut Pass,
+        row: &RowWork,
+        work: &LocalWork<'b>,
+        index: usize,
+    ) -> Batches<'b>
+    where
+        'a: 'b,
+    {
+        let key = RowKey {
+            seed: self.seed,
+            row: index as u32,
+        };
+        let shard = (row.client, self.partition.shard(row.client as usize));
+        Batches::new(
+            pass,
+            shard,
+            work.sgd,
+            key,
+            (work.round as u64 - 1, row.amount),
+        )
+        .scaled(work.rate_scale(index))
+    }
+}
