@@ -268,7 +268,7 @@ mod tests {
         assert!(refusal(r#"{"csv": {"file": "a.csv"}}"#).starts_with("missing field `label`"));
         let share = read(r#"{"leukemia_a2": {"test_share": 1.0}}"#).unwrap();
         let refusal = share.validate().unwrap_err().to_string();
-        assert!(refusal.contains("test.share"), "{refusal}");
+        assert!(refusal.contains("test_share"), "{refusal}");
     }
 
     #[test]

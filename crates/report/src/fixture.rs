@@ -81,7 +81,10 @@ impl Fixture {
         });
         put("summary.json", summary.to_string());
         if self.finished {
-            put("DONE", "{}".to_owned());
+            put(
+                "DONE",
+                r#"{"meshfold": "0.1.0", "device": "cpu"}"#.to_owned(),
+            );
         }
         folder
     }

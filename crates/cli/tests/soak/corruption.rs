@@ -288,7 +288,7 @@ impl<'a> Trial<'a> {
         match outcome.expect_same(&self.hurt) {
             // A broken run that ends well has come to what it should, whatever was said on the way.
             Err(_) if named && (self.harm.state == "finished" || said.code != Some(0)) => Ok(None),
-            Err(_) if self.harm.state == "finished" && self.is_readable() => Ok(Some(format!(
+            Err(_) if self.is_unknowable() => Ok(Some(format!(
                 "unnoticed: {:?} {}",
                 self.harm.damage,
                 self.harm.name()
@@ -301,11 +301,12 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Whether the results of the damaged run can still be taken for those of a whole one: only a checksum would tell.
-    fn is_readable(&self) -> bool {
+    /// Whether nothing can tell of the damage: to what `DONE` says of the version and the device, with the digests as they were.
+    fn is_unknowable(&self) -> bool {
+        let is_done = self.harm.file.ends_with("DONE") && self.harm.state == "finished";
         let whole = &self.fixture.outcomes[self.harm.which];
         let found = Outcome::read(&self.hurt);
-        found.is_readable() && found.records().len() == whole.records().len()
+        is_done && found.is_readable() && found.records() == whole.records()
     }
 
     /// `run --again` puts right whatever it was, or names what lies in its way.

@@ -1,12 +1,27 @@
 //! SHA-256 in lower-case hexadecimal.
 
 use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
 /// SHA-256 of `bytes`, in lower-case hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
+}
+
+/// SHA-256 of the content of the file at `path`, which is read in pieces.
+pub fn sha256_of_file(path: &Path) -> io::Result<String> {
+    let (mut file, mut digest) = (File::open(path)?, Sha256::new());
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(hexadecimal(&digest.finalize())),
+            length => digest.update(&piece[..length]),
+        }
+    }
 }
 
 /// SHA-256 of pairs of numbers, eight bytes each, in lower-case hexadecimal.

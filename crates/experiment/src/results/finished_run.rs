@@ -11,6 +11,7 @@ use crate::results::outcome::Outcome;
 use crate::results::recorded_run::RecordedRun;
 use crate::results::results_error::ResultsError;
 use crate::results::run_file::{object, parsed};
+use crate::results::run_folder::{DONE, Seal};
 use crate::results::settings::Settings;
 
 /// The files of every run beside its configuration. `report.html` is not among them, for it can be written again.
@@ -49,6 +50,29 @@ pub(super) fn expect_files(folder: &Path, settings: &Settings) -> Result<(), Res
     }
     let environment = object::<Map<String, Value>>;
     parsed(&folder.join("environment.json"), environment).map(drop)
+}
+
+/// Checks the files against the digests that the run took when it was finished.
+///
+/// # Errors
+/// [`ResultsError::Content`] of the first file that is another, and of a `DONE` that cannot be understood;
+/// [`ResultsError::Read`].
+pub(super) fn expect_unaltered(folder: &Path) -> Result<(), ResultsError> {
+    let read = |text: &str| {
+        serde_json::from_str::<Seal>(text)
+            .map_err(|_| "it does not say who finished the run".to_owned())
+    };
+    let altered = match parsed(&folder.join(DONE), read)? {
+        Some(seal) => seal.altered(folder)?,
+        None => None,
+    };
+    match altered {
+        Some(path) => Err(ResultsError::Content {
+            path,
+            found: "it is not what the run wrote".to_owned(),
+        }),
+        None => Ok(()),
+    }
 }
 
 /// Checks that the run came to its end and that its files agree on it.

@@ -76,6 +76,7 @@ impl RecordedRun {
         let (_, holdings) = (run.overlay()?, run.partition()?);
         if is_finished {
             finished_run::expect_end(&run, &outcome, holdings.as_ref())?;
+            finished_run::expect_unaltered(folder)?;
         }
         Ok(run)
     }

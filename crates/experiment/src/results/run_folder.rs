@@ -1,5 +1,6 @@
 //! The folder of one run, `<results>/<name>/<id>/`, and the files that are written to it once.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Component, Path, PathBuf};
@@ -7,21 +8,77 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
+use crate::files::sha256::sha256_of_file;
 use crate::files::whole_file::{persist, temporary, write_atomically};
 use crate::files::write_error::plain_write_error;
+use crate::results::results_error::ResultsError;
 use crate::results::run_error::RunError;
 
 /// The file that marks a finished run; it is written last.
 pub const DONE: &str = "DONE";
 
-/// Who finished a run: the content of `DONE`.
+/// Who finished a run, as `DONE` says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Done {
     /// Version of the program.
     pub meshfold: String,
     /// Device kind, such as `cpu/avx2`.
     pub device: String,
+}
+
+/// The content of `DONE`: who finished the run, and what its files hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Seal {
+    #[serde(flatten)]
+    by: Done,
+    /// SHA-256 of each file that the run wrote before, by name. Versions before this one took none.
+    #[serde(default)]
+    sha256: BTreeMap<String, String>,
+}
+
+/// The files that a finished run vouches for, as far as it has them.
+const SEALED: [&str; 8] = [
+    "config.yaml",
+    "environment.json",
+    "partition.csv",
+    "overlay.json",
+    "overlay.edges",
+    "metrics.jsonl",
+    "clients.parquet",
+    "summary.json",
+];
+
+impl Seal {
+    /// The seal of the files in `folder`, as they are.
+    fn of(folder: &Path, by: Done) -> Result<Self, RunError> {
+        let mut sha256 = BTreeMap::new();
+        for name in SEALED {
+            let path = folder.join(name);
+            match sha256_of_file(&path) {
+                Ok(digest) => drop(sha256.insert(name.to_owned(), digest)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(source) => return Err(RunError::write(&path, source)),
+            }
+        }
+        Ok(Self { by, sha256 })
+    }
+
+    /// The first file in `folder` that is not as it was when the run was finished.
+    ///
+    /// # Errors
+    /// [`ResultsError::Read`] if a file cannot be read. A file that is missing is not told of here.
+    pub(crate) fn altered(&self, folder: &Path) -> Result<Option<PathBuf>, ResultsError> {
+        for (name, digest) in &self.sha256 {
+            let path = folder.join(name);
+            match sha256_of_file(&path) {
+                Ok(found) if found == *digest => {}
+                Ok(_) => return Ok(Some(path)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(source) => return Err(ResultsError::Read { path, source }),
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// The folder of one run.
@@ -74,6 +131,12 @@ impl RunFolder {
             device: "unknown".to_owned(),
         };
         Some(serde_json::from_str(&text).unwrap_or_else(|_| unknown()))
+    }
+
+    /// Marks the run as finished `by` a version on a device kind, with digests of all files that it wrote.
+    pub(crate) fn seal(&self, by: &Done) -> Result<(), RunError> {
+        let seal = Seal::of(&self.path, by.clone())?;
+        self.write_json(DONE, &seal)
     }
 
     /// Writes `name` whole or not at all.

@@ -254,7 +254,7 @@ impl<'a> Journal<'a> {
         if matches!(ending, Ending::Finished) {
             // Another process may have written a report of the unfinished run.
             folder.remove("report.html")?;
-            folder.write_json(DONE, &self.origin.by)?;
+            folder.seal(&self.origin.by)?;
             folder.remove(SPOOL)?;
             if !keeps(&self.plan.config) {
                 folder.remove(CHECKPOINT)?;

@@ -183,6 +183,59 @@ fn a_finished_run_that_was_damaged_is_told_apart_and_costs_no_other_run() {
     );
 }
 
+/// What can be read as well as before is told apart by the digests in `DONE`.
+#[test]
+fn an_altered_number_of_a_finished_run_is_noticed() {
+    let sweep = Sweep::new();
+    sweep.run();
+    let flip = |bytes: &[u8], place: usize| {
+        let mut bytes = bytes.to_vec();
+        bytes[place] ^= 1;
+        bytes
+    };
+    let without_the_second_line = |bytes: &[u8]| {
+        let lines = bytes.split_inclusive(|byte| *byte == b'\n').enumerate();
+        let kept = lines.filter(|(number, _)| *number != 1);
+        kept.flat_map(|(_, line)| line.to_vec()).collect::<Vec<_>>()
+    };
+    for (file, harm) in [
+        ("metrics.jsonl", 0),
+        ("clients.parquet", 1),
+        ("overlay.edges", 0),
+        ("DONE", 2),
+    ] {
+        let path = sweep.folder(1).join(file);
+        let whole = fs::read(&path).unwrap();
+        let spoilt = match harm {
+            0 => without_the_second_line(&whole),
+            1 => flip(&whole, 40),
+            _ => Vec::new(),
+        };
+        fs::write(&path, spoilt).unwrap();
+        let reports = sweep.run();
+        let Ending::Damaged { problem } = &reports[1].ending else {
+            panic!("{file}: {:?}", reports[1].ending)
+        };
+        assert!(
+            problem.contains(file) && problem.contains("--again"),
+            "{problem}"
+        );
+        fs::write(&path, whole).unwrap();
+    }
+    let sealed = fs::read_to_string(sweep.folder(1).join("DONE")).unwrap();
+    let mut earlier: serde_json::Value = serde_json::from_str(&sealed).unwrap();
+    assert_eq!(earlier["sha256"].as_object().unwrap().len(), 8);
+    // Versions that took no digests vouch for nothing.
+    earlier.as_object_mut().unwrap().remove("sha256");
+    fs::write(sweep.folder(1).join("DONE"), earlier.to_string()).unwrap();
+    let reports = sweep.run();
+    assert!(
+        matches!(reports[1].ending, Ending::Skipped { .. }),
+        "{:?}",
+        reports[1].ending
+    );
+}
+
 #[test]
 fn a_folder_with_the_configuration_of_another_run_is_damaged() {
     let sweep = Sweep::new();
