@@ -10,12 +10,11 @@ use serde_json::Value;
 use crate::session::{Verdict, complaint};
 
 /// Files of a run that are the same bytes however often it was interrupted.
-const SAME_BYTES: [&str; 5] = [
+const SAME_BYTES: [&str; 4] = [
     "config.yaml",
     "partition.csv",
     "overlay.edges",
     "overlay.json",
-    "DONE",
 ];
 
 /// What stands in place of the content of a file that cannot be read, before the reason.
@@ -37,6 +36,9 @@ impl Outcome {
             if folder.join(name).exists() {
                 keep(name, text(&folder.join(name)));
             }
+        }
+        if folder.join("DONE").exists() {
+            keep("DONE", who_finished(&folder.join("DONE")));
         }
         keep("metrics.jsonl", records(&folder.join("metrics.jsonl")));
         keep("summary.json", summary(&folder.join("summary.json")));
@@ -171,6 +173,16 @@ pub(crate) fn expect_documented_beside(results: &Path) -> Verdict {
 fn text(path: &Path) -> Result<Vec<String>, String> {
     let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
     Ok(text.split('\n').map(str::to_owned).collect())
+}
+
+/// `DONE` without the digests of files, in some of which times stand.
+fn who_finished(path: &Path) -> Result<Vec<String>, String> {
+    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let mut done: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    if let Some(done) = done.as_object_mut() {
+        done.remove("sha256");
+    }
+    Ok(vec![done.to_string()])
 }
 
 fn records(path: &Path) -> Result<Vec<String>, String> {

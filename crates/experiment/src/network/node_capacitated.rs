@@ -35,7 +35,8 @@ pub struct NodeCapacitated {
     /// Capacities of the servers; without it they are like clients, and a list counts clients, then servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub servers: Option<ServerCapacity>,
-    /// Bytes per second of each edge and direction, A_ii', should edges be bottlenecks as well.
+    /// Bytes per second of each edge and direction, A_ii', should edges be bottlenecks as well: edges among clients, or among
+    /// servers. The link of a client to its server is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edges: Option<Distribution>,
     /// Seconds that every message takes besides.
@@ -110,9 +111,16 @@ impl NodeCapacitated {
             Exchange::Messages(messages) => self.seconds_of(messages, moment),
             Exchange::Neighbours { .. } => self.seconds_among_peers(&Load::of(exchange), moment),
         };
-        let over_edges = match &self.edges {
-            Some(edges) => seconds_over_edges(edges, self.redraw, exchange, moment)?,
-            None => 0.0,
+        let over_edges = match (&self.edges, exchange) {
+            (Some(edges), Exchange::Messages(messages)) => {
+                let among_peers = messages
+                    .iter()
+                    .filter(|message| is_among_peers(message, moment));
+                let exchange = Exchange::Messages(among_peers.cloned().collect());
+                seconds_over_edges(edges, self.redraw, &exchange, moment)?
+            }
+            (Some(edges), _) => seconds_over_edges(edges, self.redraw, exchange, moment)?,
+            (None, _) => 0.0,
         };
         Ok(self.latency_seconds + at_nodes.max(over_edges))
     }
@@ -126,8 +134,7 @@ impl NodeCapacitated {
     }
 
     fn seconds_of(&self, messages: &[Message], moment: &Moment<'_>) -> f64 {
-        let is_mixed =
-            |message: &&Message| moment.is_server(message.from) != moment.is_server(message.to);
+        let is_mixed = |message: &&Message| !is_among_peers(message, moment);
         let among_peers = messages.iter().filter(|message| !is_mixed(message));
         let peers = self.seconds_among_peers(&Load::of_messages(among_peers), moment);
         let load = Load::of_messages(messages.iter().filter(is_mixed));
@@ -162,6 +169,11 @@ impl NodeCapacitated {
             _ => of(&self.upload, Drawn::Upload, node as usize),
         }
     }
+}
+
+/// Whether a message goes from client to client or from server to server: over an edge of the overlay.
+fn is_among_peers(message: &Message, moment: &Moment<'_>) -> bool {
+    moment.is_server(message.from) == moment.is_server(message.to)
 }
 
 #[cfg(test)]
@@ -302,6 +314,23 @@ mod tests {
             4.5,
             "40 / 10 rather than 20 / 8"
         );
+    }
+
+    /// (18): A_ii' is of edges between servers, and the link of a client has none.
+    #[test]
+    fn edges_do_not_throttle_the_links_of_clients_to_their_server() {
+        let links = NodeCapacitated {
+            servers: Some(ServerCapacity {
+                clients: Distribution::Fixed(10.0),
+                servers: None,
+            }),
+            edges: Some(Distribution::Fixed(0.5)),
+            ..with(Distribution::Fixed(20.0))
+        };
+        let down = Exchange::Messages(vec![message(2, 0, 40), message(3, 1, 40)]);
+        assert_eq!(seconds(&links, 2, &down), 40.0 / 10.0 + 40.0 / 20.0);
+        let among = Exchange::Messages(vec![message(2, 3, 40)]);
+        assert_eq!(seconds(&links, 2, &among), 40.0 / 0.5);
     }
 
     #[test]

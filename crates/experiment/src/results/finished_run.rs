@@ -69,7 +69,7 @@ pub(super) fn expect_unaltered(folder: &Path) -> Result<(), ResultsError> {
     match altered {
         Some(path) => Err(ResultsError::Content {
             path,
-            found: "it is not what the run wrote".to_owned(),
+            found: "it has another digest than DONE says".to_owned(),
         }),
         None => Ok(()),
     }
