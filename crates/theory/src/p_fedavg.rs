@@ -15,7 +15,7 @@ pub struct PFedavg {
     pub gradient_noise: f64,
     /// p, the expected consensus rate, [`Spectrum::p`](meshfold_topology::Spectrum::p) (Assumption 5).
     pub consensus_rate: f64,
-    /// Γ, see [`non_iid_degree`] (Assumption 6).
+    /// Γ, see [`NonIidDegree`](crate::NonIidDegree) (Assumption 6).
     pub non_iid_degree: f64,
     /// E, local steps per round.
     pub local_steps: u64,
