@@ -6,21 +6,24 @@ pub(crate) mod pass;
 pub(crate) mod steps;
 mod workers;
 
-use crate::device::Cpu;
+use crate::backend::rows::{Rows, on, on_mut};
+use crate::backend::trainer::{GradientRows, TrainedRows, Trainer};
+use crate::cpu::Cpu;
 use crate::error::EngineError;
 use crate::network::Network;
-use crate::stack::Stack;
+use crate::processor::host_rows::HostRows;
 use crate::training::batches::Pass;
 use crate::training::context::{Context, RowStates};
-use crate::training::tally::RowTally;
-use crate::training::work::{Amount, LocalWork, RowWork, Velocity, WorkloadSize};
+use crate::training::score::{Score, Split};
+use crate::training::tally::{DeviceLosses, RowTally};
+use crate::training::work::{Amount, RowWork, Tasks, WorkloadSize};
 use evaluation::judged::Judged;
 use pass::inputs::Goal;
 use pass::passes::Passes;
 use pass::scratch::Scratches;
 use pass::stages::Stages;
 use steps::gradient::Gradients;
-use steps::step::{GradientTerms, Trainer};
+use steps::step::{AnchorTerm, GradientTerms, RowTrainer};
 use workers::{Deal, Workers};
 
 /// The client-blocked trainer: scratch memory per thread, and the normalised test examples once they were asked for.
@@ -81,134 +84,6 @@ impl Blocked {
         })
     }
 
-    /// Runs all local steps of all rows.
-    ///
-    /// # Errors
-    /// Those of a model of the user's own.
-    pub(crate) fn train(
-        &mut self,
-        context: Context<'_>,
-        states: RowStates<'_>,
-        stack: &mut Stack,
-        velocity: Velocity<'_>,
-        work: &LocalWork<'_>,
-    ) -> Result<(), EngineError> {
-        let width = stack.layout().width();
-        let (correction, anchor) = (
-            host(work.correction),
-            host(work.anchor.map(|anchor| anchor.models)),
-        );
-        let velocities: Vec<Option<&mut [f32]>> = match velocity {
-            Velocity::Kept(kept) => rows_of(kept, width).map(Some).collect(),
-            Velocity::Fresh => (0..stack.rows()).map(|_| None).collect(),
-        };
-        let jobs = jobs(states, rows_of(stack, width), velocities, work.rows);
-        let share_rows = self.workers.share(jobs.len());
-        let trainer = Trainer {
-            gradients: self.gradients_of(context, share_rows),
-            sgd: work.sgd,
-        };
-        let train = |job: Job<'_>| {
-            let mut batches = context.batches(job.pass, job.work, work, job.row);
-            let extras = GradientTerms {
-                correction: correction.map(|all| &all[job.row * width..][..width]),
-                anchor: anchor
-                    .zip(work.anchor)
-                    .map(|(all, anchor)| (&all[job.row * width..][..width], anchor.mu)),
-            };
-            let mut scratch = self.scratches.take();
-            let loss =
-                trainer.train(job.target, job.velocity, extras, &mut batches, &mut scratch)?;
-            job.tally.add(loss, work.round);
-            self.scratches.put(scratch);
-            Ok(())
-        };
-        let deal = match share_rows {
-            true => Deal::InTurn,
-            false => Deal::Grains((jobs.len() / (16 * self.cpu.threads())).max(1)),
-        };
-        self.workers.map(jobs, deal, train)?;
-        Ok(())
-    }
-
-    /// The mini-batch gradient of every row at its next batch, `[R, P]`; zero for idle rows.
-    ///
-    /// # Errors
-    /// Those of a model of the user's own.
-    pub(crate) fn gradients(
-        &mut self,
-        context: Context<'_>,
-        states: RowStates<'_>,
-        stack: &Stack,
-        work: &LocalWork<'_>,
-    ) -> Result<Stack, EngineError> {
-        let width = stack.layout().width();
-        let mut out = Stack::zeros(stack.device(), stack.layout(), stack.rows());
-        let models = stack.host().unwrap_or_default();
-        let none = (0..stack.rows()).map(|_| None).collect();
-        let jobs = jobs(states, rows_of(&mut out, width), none, work.rows);
-        let trainer = Trainer {
-            gradients: self.gradients_of(context, false),
-            sgd: work.sgd,
-        };
-        let fill = |job: Job<'_>| {
-            let task = RowWork {
-                client: job.work.client,
-                amount: Amount::Steps(1),
-            };
-            let mut batches = context.batches(job.pass, &task, work, job.row);
-            let mut scratch = self.scratches.take();
-            let model = &models[job.row * width..][..width];
-            let loss = trainer.gradient(model, &mut batches, &mut scratch)?;
-            job.target.copy_from_slice(&scratch.gradient);
-            job.tally.add(loss, work.round);
-            self.scratches.put(scratch);
-            Ok(())
-        };
-        self.workers.map(jobs, Deal::Grains(usize::MAX), fill)?;
-        Ok(out)
-    }
-
-    /// The gradient of row `i`'s model on the whole shard of client `clients[i]`, `[R, P]`.
-    ///
-    /// # Errors
-    /// Those of a model of the user's own.
-    pub(crate) fn shard_gradients(
-        &self,
-        context: Context<'_>,
-        stack: &Stack,
-        clients: &[u32],
-    ) -> Result<Stack, EngineError> {
-        let width = stack.layout().width();
-        let mut out = Stack::zeros(stack.device(), stack.layout(), stack.rows());
-        let models = stack.host().unwrap_or_default();
-        let share_rows = self.workers.share(stack.rows());
-        let gradients = self.gradients_of(context, share_rows);
-        let fill = |((target, model), client): ((&mut [f32], &[f32]), &u32)| {
-            let shard = context.partition.shard(*client as usize);
-            if shard.is_empty() {
-                return Ok(());
-            }
-            let mut scratch = self.scratches.take();
-            scratch.indices.clear();
-            scratch.indices.extend_from_slice(shard);
-            gradients.accumulate(model, &mut scratch, None)?;
-            target.copy_from_slice(&scratch.gradient);
-            self.scratches.put(scratch);
-            Ok(())
-        };
-        let rows: Vec<_> = rows_of(&mut out, width)
-            .zip(models.chunks_exact(width))
-            .zip(clients)
-            .collect();
-        let deal = match share_rows {
-            true => Deal::InTurn,
-            false => Deal::Grains(1),
-        };
-        self.workers.map(rows, deal, fill)?;
-        Ok(out)
-    }
-
     fn gradients_of<'a>(&'a self, context: Context<'a>, share: bool) -> Gradients<'a> {
         Gradients {
             passes: self.passes(context.network, share),
@@ -224,6 +99,156 @@ impl Blocked {
             share,
         }
     }
+}
+
+impl Trainer for Blocked {
+    fn train(
+        &mut self,
+        context: Context<'_>,
+        states: RowStates<'_>,
+        rows: TrainedRows<'_>,
+        tasks: &Tasks<'_>,
+    ) -> Result<(), EngineError> {
+        let width = context.network.layout().width();
+        let correction = match rows.correction {
+            Some(correction) => Some(values("train", correction)?),
+            None => None,
+        };
+        let anchor = match rows.anchor {
+            Some(anchor) => Some((values("train", anchor.rows)?, anchor.mu)),
+            None => None,
+        };
+        let velocities: Vec<Option<&mut [f32]>> = match rows.velocity {
+            Some(kept) => values_mut("train", kept)?
+                .chunks_exact_mut(width)
+                .map(Some)
+                .collect(),
+            None => tasks.rows.iter().map(|_| None).collect(),
+        };
+        let targets = values_mut("train", rows.models)?.chunks_exact_mut(width);
+        let jobs = jobs(states, targets, velocities, tasks.rows);
+        let share_rows = self.workers.share(jobs.len());
+        let trainer = RowTrainer {
+            gradients: self.gradients_of(context, share_rows),
+            sgd: tasks.sgd,
+        };
+        let train = |job: Job<'_>| {
+            let mut batches = context.batches(job.pass, job.work, tasks, job.row);
+            let own = |all| row_of(all, job.row, width);
+            let terms = GradientTerms {
+                correction: correction.map(own),
+                anchor: anchor.map(|(all, mu)| AnchorTerm { row: own(all), mu }),
+            };
+            let mut scratch = self.scratches.take();
+            let loss =
+                trainer.train(job.target, job.velocity, terms, &mut batches, &mut scratch)?;
+            job.tally.add(loss, tasks.round);
+            self.scratches.put(scratch);
+            Ok(())
+        };
+        let deal = match share_rows {
+            true => Deal::InTurn,
+            false => Deal::Grains((jobs.len() / (16 * self.cpu.threads())).max(1)),
+        };
+        self.workers.map(jobs, deal, train)?;
+        Ok(())
+    }
+
+    fn gradients(
+        &mut self,
+        context: Context<'_>,
+        states: RowStates<'_>,
+        rows: GradientRows<'_>,
+        tasks: &Tasks<'_>,
+    ) -> Result<(), EngineError> {
+        let width = context.network.layout().width();
+        let models = values("gradients", rows.models)?;
+        let targets = values_mut("gradients", rows.gradients)?.chunks_exact_mut(width);
+        let none = tasks.rows.iter().map(|_| None).collect();
+        let jobs = jobs(states, targets, none, tasks.rows);
+        let trainer = RowTrainer {
+            gradients: self.gradients_of(context, false),
+            sgd: tasks.sgd,
+        };
+        let fill = |job: Job<'_>| {
+            let task = RowWork {
+                client: job.work.client,
+                amount: Amount::Steps(1),
+            };
+            let mut batches = context.batches(job.pass, &task, tasks, job.row);
+            let mut scratch = self.scratches.take();
+            let model = &models[job.row * width..][..width];
+            let loss = trainer.gradient(model, &mut batches, &mut scratch)?;
+            job.target.copy_from_slice(&scratch.gradient);
+            job.tally.add(loss, tasks.round);
+            self.scratches.put(scratch);
+            Ok(())
+        };
+        self.workers.map(jobs, Deal::Grains(usize::MAX), fill)?;
+        Ok(())
+    }
+
+    fn shard_gradients(
+        &self,
+        context: Context<'_>,
+        rows: GradientRows<'_>,
+        clients: &[u32],
+    ) -> Result<(), EngineError> {
+        let width = context.network.layout().width();
+        let share_rows = self.workers.share(clients.len());
+        let gradients = self.gradients_of(context, share_rows);
+        let fill = |((target, model), client): ((&mut [f32], &[f32]), &u32)| {
+            let shard = context.partition.shard(*client as usize);
+            if shard.is_empty() {
+                return Ok(());
+            }
+            let mut scratch = self.scratches.take();
+            scratch.indices.clear();
+            scratch.indices.extend_from_slice(shard);
+            gradients.accumulate(model, &mut scratch, None)?;
+            target.copy_from_slice(&scratch.gradient);
+            self.scratches.put(scratch);
+            Ok(())
+        };
+        let models = values("shard_gradients", rows.models)?.chunks_exact(width);
+        let targets = values_mut("shard_gradients", rows.gradients)?;
+        let targets = targets.chunks_exact_mut(width);
+        let rows: Vec<_> = targets.zip(models).zip(clients).collect();
+        let deal = match share_rows {
+            true => Deal::InTurn,
+            false => Deal::Grains(1),
+        };
+        self.workers.map(rows, deal, fill)?;
+        Ok(())
+    }
+
+    fn evaluate(
+        &mut self,
+        context: Context<'_>,
+        models: &dyn Rows,
+        split: Split<'_>,
+        subset: Option<&[u32]>,
+    ) -> Result<Vec<Score>, EngineError> {
+        let models = values("evaluate", models)?;
+        match split {
+            Split::Shards(clients) => self.scores_on_shards(context, models, clients),
+            Split::Train => self.scores(context.network, models, context.train, subset),
+            Split::Test => self.test_scores(context, models, subset),
+        }
+    }
+
+    /// Losses are added to the tallies as steps are made.
+    fn collect(&mut self, _: &mut [RowTally]) {}
+
+    fn losses(&self) -> Option<DeviceLosses> {
+        None
+    }
+
+    fn keeps(&self, _: &DeviceLosses) -> bool {
+        false
+    }
+
+    fn resume(&mut self, _: Option<&DeviceLosses>) {}
 }
 
 /// The rows that have something to do.
@@ -251,10 +276,18 @@ fn jobs<'a>(
         .collect()
 }
 
-fn host(stack: Option<&Stack>) -> Option<&[f32]> {
-    stack.and_then(Stack::host)
+/// The numbers of `rows`, for the verb `verb`.
+fn values<'a>(verb: &'static str, rows: &'a dyn Rows) -> Result<&'a [f32], EngineError> {
+    on(verb, rows).map(HostRows::values)
 }
 
-fn rows_of(stack: &mut Stack, width: usize) -> std::slice::ChunksExactMut<'_, f32> {
-    stack.host_mut().unwrap_or_default().chunks_exact_mut(width)
+fn values_mut<'a>(
+    verb: &'static str,
+    rows: &'a mut dyn Rows,
+) -> Result<&'a mut [f32], EngineError> {
+    on_mut(verb, rows).map(HostRows::values_mut)
+}
+
+fn row_of(all: &[f32], row: usize, width: usize) -> &[f32] {
+    &all[row * width..][..width]
 }

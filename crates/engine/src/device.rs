@@ -1,113 +1,53 @@
-//! Where stacks live: the processor, or a GPU if the binary was built for one.
+//! Where stacks live: the processor, or a GPU if the library was built for one.
 
 pub(crate) mod request;
 
+use crate::backend::Backend;
 use crate::error::EngineError;
 use crate::kernels::Instructions;
 use crate::network::Network;
-use crate::stack::recycled::Recycled;
+use crate::processor::Processor;
+#[cfg(feature = "gpu")]
+use crate::stacked::open as open_gpu;
 use crate::training::work::WorkloadSize;
-use rayon::{ThreadPool, ThreadPoolBuilder};
-use request::{DeviceRequest, THREAD_STACK};
+use request::DeviceRequest;
 use std::sync::Arc;
-
-/// The processor: an instruction set and the threads that share the rows.
-#[derive(Debug, Clone)]
-pub struct Cpu {
-    instructions: Instructions,
-    pool: Arc<ThreadPool>,
-    recycled: Arc<Recycled>,
-}
-
-impl Cpu {
-    /// Takes `threads` threads (all cores if `None`) and `instructions` (the widest that there are if `None`).
-    ///
-    /// # Errors
-    /// [`EngineError::Device`] if the threads cannot be started.
-    pub fn new(
-        threads: Option<usize>,
-        instructions: Option<Instructions>,
-    ) -> Result<Self, EngineError> {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(threads.unwrap_or(0))
-            .stack_size(THREAD_STACK)
-            .thread_name(|index| format!("meshfold-{index}"))
-            .build()
-            .map_err(|error| EngineError::Device {
-                device: "cpu".to_owned(),
-                reason: format!(
-                    "its threads cannot be started: {error}; ask for fewer threads, or raise the limits of the process, such as `ulimit -v`"
-                ),
-            })?;
-        Ok(Self {
-            instructions: instructions.unwrap_or_else(Instructions::detect),
-            pool: Arc::new(pool),
-            recycled: Arc::default(),
-        })
-    }
-
-    /// The instruction set that kernels use.
-    pub fn instructions(&self) -> Instructions {
-        self.instructions
-    }
-
-    /// Number of threads.
-    pub fn threads(&self) -> usize {
-        self.pool.current_num_threads()
-    }
-
-    /// Memory of stacks that are gone.
-    pub(crate) fn recycled(&self) -> &Recycled {
-        &self.recycled
-    }
-
-    /// Runs `work` on the device's own threads.
-    pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        self.pool.install(work)
-    }
-}
 
 /// An opened device. Cheap to clone.
 #[derive(Debug, Clone)]
-pub enum Device {
-    /// The client-blocked trainer.
-    Cpu(Cpu),
-    /// The stacked trainer.
-    #[cfg(feature = "gpu")]
-    Gpu(crate::stacked::SharedGpu),
+pub struct Device {
+    backend: Arc<dyn Backend>,
 }
 
 impl Device {
-    /// Opens what was asked for. Nothing falls back silently: only `auto` chooses.
+    /// Opens what was asked for; on the processor with `threads` threads (all cores if `None`) and `instructions` (the widest
+    /// that there are if `None`). Nothing falls back silently: only `auto` chooses.
     ///
     /// # Errors
-    /// [`EngineError::Device`] if the binary or the machine lacks the device.
+    /// [`EngineError::Device`] if the binary or the machine lacks the device, or its threads cannot be started.
     pub fn open(
         request: DeviceRequest,
         threads: Option<usize>,
         instructions: Option<Instructions>,
     ) -> Result<Self, EngineError> {
+        let processor = || Processor::open(threads, instructions).map(Self::of);
         match request {
-            DeviceRequest::Cpu => Cpu::new(threads, instructions).map(Self::Cpu),
-            #[cfg(feature = "gpu")]
+            DeviceRequest::Cpu => processor(),
             DeviceRequest::Wgpu(_) | DeviceRequest::Cuda(_) => {
-                crate::stacked::SharedGpu::open(request).map(Self::Gpu)
+                open_gpu(request).map(|backend| Self { backend })
             }
-            #[cfg(not(feature = "gpu"))]
-            DeviceRequest::Wgpu(_) | DeviceRequest::Cuda(_) => Err(EngineError::Device {
-                device: request.to_string(),
-                reason:
-                    "this binary was built for the processor alone; build it with `--features gpu` \
-                         (or `vulkan`, `cuda`) to use a GPU"
-                        .to_owned(),
-            }),
-            #[cfg(feature = "gpu")]
-            DeviceRequest::Auto => match crate::stacked::SharedGpu::open(DeviceRequest::Wgpu(0)) {
-                Ok(gpu) if !gpu.is_software() => Ok(Self::Gpu(gpu)),
-                _ => Cpu::new(threads, instructions).map(Self::Cpu),
+            // A GPU without memory of its own is a program on the processor.
+            DeviceRequest::Auto => match open_gpu(DeviceRequest::Wgpu(0)) {
+                Ok(backend) if backend.own_memory().is_some() => Ok(Self { backend }),
+                _ => processor(),
             },
-            #[cfg(not(feature = "gpu"))]
-            DeviceRequest::Auto => Cpu::new(threads, instructions).map(Self::Cpu),
+        }
+    }
+
+    /// The device of a backend that was opened.
+    pub(crate) fn of(backend: impl Backend + 'static) -> Self {
+        Self {
+            backend: Arc::new(backend),
         }
     }
 
@@ -116,7 +56,7 @@ impl Device {
     /// # Errors
     /// [`EngineError::Device`] if the threads cannot be started.
     pub fn cpu() -> Result<Self, EngineError> {
-        Cpu::new(None, None).map(Self::Cpu)
+        Self::open(DeviceRequest::Cpu, None, None)
     }
 
     /// Calls `work` `most` times at once, on the processor at most once for each of its threads, and returns when all calls
@@ -127,36 +67,29 @@ impl Device {
     /// their learners are made together where they are of the same kind: every learner waits there until the others have
     /// come or are gone. A call must not open a learner that lives as long as another of its own.
     pub fn side_by_side(&self, most: usize, work: impl Fn(&Self) + Sync) {
-        match self {
-            Self::Cpu(cpu) => {
-                cpu.pool.broadcast(|thread| {
-                    if thread.index() < most {
-                        work(self);
-                    }
-                });
-            }
-            #[cfg(feature = "gpu")]
-            Self::Gpu(gpu) => gpu.side_by_side(most, |gpu| work(&Self::Gpu(gpu))),
-        }
+        self.backend
+            .side_by_side(most, &|backend| work(&Self { backend }));
     }
 
     /// Calls that [`Device::side_by_side`] makes at once with profit, at most.
     pub fn width(&self) -> usize {
-        match self {
-            Self::Cpu(cpu) => cpu.threads(),
-            #[cfg(feature = "gpu")]
-            Self::Gpu(gpu) => gpu.width(),
-        }
+        self.backend.width()
+    }
+
+    /// Threads of the processor that share the rows; `None` on a GPU.
+    pub fn threads(&self) -> Option<usize> {
+        self.backend.threads()
+    }
+
+    /// The processor's instructions that rows are computed with; `None` on a GPU.
+    pub fn instructions(&self) -> Option<Instructions> {
+        self.backend.instructions()
     }
 
     /// Bytes of memory of its own that the device has for certain: a GPU tells of its largest buffer alone. `None` where
     /// models lie in the machine's memory.
     pub fn own_memory(&self) -> Option<u64> {
-        match self {
-            Self::Cpu(_) => None,
-            #[cfg(feature = "gpu")]
-            Self::Gpu(gpu) => (!gpu.is_software()).then(|| gpu.memory().largest_buffer()),
-        }
+        self.backend.own_memory()
     }
 
     /// Estimate of the bytes that training `network` and judging it take besides the models and the examples as they are
@@ -164,11 +97,7 @@ impl Device {
     /// else is counted: its copy of the examples, what the layers of a block of rows give and get back, and
     /// velocities and gradients of all rows where they are kept.
     pub fn working_bytes(&self, network: &Network, workload: &WorkloadSize<'_>) -> u64 {
-        match self {
-            Self::Cpu(cpu) => network.working_bytes(workload, cpu.threads()),
-            #[cfg(feature = "gpu")]
-            Self::Gpu(gpu) => crate::stacked::bytes(gpu, network, workload),
-        }
+        self.backend.working_bytes(network, workload)
     }
 
     /// Carries out `work`, and makes an error of it if a GPU is lost or runs out of memory meanwhile. This shows wherever
@@ -181,38 +110,42 @@ impl Device {
         &self,
         work: impl FnOnce() -> Result<T, E>,
     ) -> Result<T, E> {
-        match self {
-            Self::Cpu(_) => work(),
-            #[cfg(feature = "gpu")]
-            Self::Gpu(gpu) => gpu.attempt(work),
-        }
+        let (mut work, mut outcome) = (Some(work), None);
+        self.backend
+            .attempt(&mut || outcome = work.take().map(|work| work()))?;
+        outcome.expect("a backend calls the work once, and has come to its end")
     }
 
     /// The device, opened anew if it is a GPU that was lost. If that cannot be done it is the lost one, which says so where
     /// results are read.
     pub(crate) fn renewed(&self) -> Self {
-        match self {
-            Self::Cpu(_) => self.clone(),
-            #[cfg(feature = "gpu")]
-            Self::Gpu(gpu) => Self::Gpu(gpu.renewed()),
+        Self {
+            backend: self.backend.renewed(),
         }
     }
 
     /// Waits until all work given to the device is done; the processor's always is.
     pub fn wait(&self) {
-        match self {
-            Self::Cpu(_) => {}
-            #[cfg(feature = "gpu")]
-            Self::Gpu(gpu) => gpu.wait(),
-        }
+        self.backend.wait();
     }
 
     /// The device kind that results are bit-identical on, for example `cpu/avx512`.
     pub fn kind(&self) -> String {
-        match self {
-            Self::Cpu(cpu) => format!("cpu/{}", cpu.instructions),
-            #[cfg(feature = "gpu")]
-            Self::Gpu(gpu) => gpu.kind(),
-        }
+        self.backend.kind()
     }
+
+    /// What carries out the verbs.
+    pub(crate) fn backend(&self) -> &dyn Backend {
+        self.backend.as_ref()
+    }
+}
+
+#[cfg(not(feature = "gpu"))]
+fn open_gpu(request: DeviceRequest) -> Result<Arc<dyn Backend>, EngineError> {
+    Err(EngineError::Device {
+        device: request.to_string(),
+        reason: "this binary was built for the processor alone; build it with `--features gpu` \
+                 (or `vulkan`, `cuda`) to use a GPU"
+            .to_owned(),
+    })
 }

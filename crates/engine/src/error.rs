@@ -34,6 +34,12 @@ pub enum EngineError {
         /// Padded parameters per row of the second stack.
         right_width: usize,
     },
+    /// A verb was given stacks that live on different devices.
+    #[error("{verb}: the stacks live on different devices")]
+    OtherDevice {
+        /// The verb that was asked for.
+        verb: &'static str,
+    },
     /// A per-row argument has the wrong length.
     #[error("{verb}: {found} values for {rows} rows")]
     RowCount {

@@ -6,12 +6,15 @@
 //! blocks that stay in cache; on a GPU (feature `gpu`) as batched products. Both give the same models within f32
 //! rounding, and the same bits for the same seed on one device kind.
 
+mod backend;
 mod blocked;
+mod cpu;
 mod device;
 mod error;
 mod kernels;
 mod network;
 pub mod oracle;
+mod processor;
 mod stack;
 #[cfg(feature = "gpu")]
 mod stacked;
@@ -19,9 +22,10 @@ mod stream;
 mod training;
 
 /// The tensors that models of a user's own are written in, in the version that the engine has.
+#[cfg(feature = "own-models")]
 pub use burn;
+pub use device::Device;
 pub use device::request::DeviceRequest;
-pub use device::{Cpu, Device};
 pub use error::EngineError;
 pub use kernels::Instructions;
 pub use network::Network;
@@ -30,6 +34,7 @@ pub use network::layout::{ALIGNMENT, Block, Layout};
 pub use network::model::{
     CharLstm, Dnn8, GnLenet, Judged, Linear, Mlp, Model, NormPlace, Resnet, Targets, WordLstm,
 };
+#[cfg(feature = "own-models")]
 pub use network::own::{Initial, OwnModel, Parameter, Parameters, RowByRow};
 pub use network::own_models::OwnModels;
 pub use stack::Stack;
@@ -39,11 +44,10 @@ pub use stack::quantiser::{NormScope, Quantiser, uniform};
 pub use stacked::{Launched, Trace, is_told_by_runs};
 pub use stream::{Key, Purpose, stream, threefry};
 pub use training::learner::{Learner, LearnerState, Start};
+pub use training::local_work::{Anchor, LocalWork, Velocity};
 pub use training::schedule::{
     Harmonic, InverseTime, LearningRate, Per, Power, Progress, Restart, Schedule, Step,
 };
 pub use training::score::{Score, Split};
 pub use training::tally::Tally;
-pub use training::work::{
-    Amount, Anchor, BatchSize, Draw, LocalWork, RowWork, Sgd, Velocity, WorkloadSize,
-};
+pub use training::work::{Amount, BatchSize, Draw, RowWork, Sgd, WorkloadSize};

@@ -6,7 +6,9 @@ pub(crate) mod layer;
 pub(crate) mod layout;
 pub(crate) mod loss;
 pub(crate) mod model;
+#[cfg(feature = "own-models")]
 pub(crate) mod own;
+pub(crate) mod own_body;
 pub(crate) mod own_models;
 
 use crate::error::EngineError;
@@ -18,7 +20,7 @@ use layout::Layout;
 use loss::Loss;
 use meshfold_data::{Input, Shape};
 use model::Model;
-use own::{Own, OwnModel};
+use own_body::OwnBody;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -33,7 +35,8 @@ pub struct Network {
     classes: usize,
     positions: usize,
     loss: Loss,
-    dropout: f32,
+    /// Share of the hidden units that a training step leaves out.
+    pub(crate) dropout: f32,
 }
 
 /// What makes outputs of an example.
@@ -42,7 +45,11 @@ enum Body {
     /// Layers, each of which reads the example or what an earlier one gives.
     Layers(Arc<[Node]>),
     /// A model of the user's own.
-    Own(Own),
+    #[cfg_attr(
+        not(feature = "own-models"),
+        expect(dead_code, reason = "without burn there is none")
+    )]
+    Own(Arc<dyn OwnBody>),
 }
 
 impl Network {
@@ -72,29 +79,6 @@ impl Network {
             positions,
             loss,
             dropout: model.dropout(),
-        })
-    }
-
-    /// Fits a model of the user's own to examples of `input` in `classes` classes. It is judged by the cross-entropy of one
-    /// output per class, at one position: the class of an example, or the token that follows a window.
-    ///
-    /// # Errors
-    /// [`EngineError::OwnModel`] if its parameters cannot be, its outputs are of another shape than rows, examples and
-    /// classes, or a row's outputs change with the rows beside it; whatever the model says itself.
-    pub fn own(
-        model: Arc<dyn OwnModel>,
-        input: Input,
-        classes: usize,
-    ) -> Result<Self, EngineError> {
-        let own = Own::new(model, input, classes)?;
-        Ok(Self {
-            layout: own.layout().clone(),
-            body: Body::Own(own),
-            input,
-            classes,
-            positions: 1,
-            loss: Loss::CrossEntropy,
-            dropout: 0.0,
         })
     }
 
@@ -174,27 +158,10 @@ impl Network {
     }
 
     /// The model of the user's own, if it is one.
-    pub(crate) fn own_model(&self) -> Option<&Own> {
+    pub(crate) fn own_model(&self) -> Option<&dyn OwnBody> {
         match &self.body {
             Body::Layers(_) => None,
-            Body::Own(own) => Some(own),
-        }
-    }
-
-    /// Whether both are the same layers over the same examples, so that their rows can stand in one stack. Of models of a
-    /// user's own nothing is known.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn has_the_layers_of(&self, other: &Self) -> bool {
-        let own = |network: &Self| (network.input, network.classes, network.positions);
-        match (&self.body, &other.body) {
-            (Body::Layers(nodes), Body::Layers(others)) => {
-                Arc::ptr_eq(&self.layout, &other.layout)
-                    || nodes == others
-                        && own(self) == own(other)
-                        && (self.loss, self.dropout) == (other.loss, other.dropout)
-                        && self.layout == other.layout
-            }
-            _ => false,
+            Body::Own(own) => Some(own.as_ref()),
         }
     }
 

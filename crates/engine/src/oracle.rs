@@ -9,9 +9,11 @@
 //!
 //! Both know layers alone: they panic if they are given a model of a user's own.
 
+#[cfg(feature = "own-models")]
 mod autodiff;
 mod channels;
 mod plain;
 
+#[cfg(feature = "own-models")]
 pub use autodiff::{autodiff, autodiff_with_dropout};
 pub use plain::{plain, plain_with_dropout};

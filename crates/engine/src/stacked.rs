@@ -11,6 +11,8 @@
 pub(crate) mod batches;
 pub(crate) mod coalescing;
 pub(crate) mod device;
+mod gpu_backend;
+mod gpu_rows;
 pub(crate) mod gradients;
 pub(crate) mod layers;
 pub(crate) mod losses;
@@ -19,18 +21,6 @@ pub(crate) mod requests;
 pub(crate) mod stack_ops;
 mod trainer;
 
-pub(crate) use coalescing::shared_gpu::SharedGpu;
 pub use device::failures::is_told_by_runs;
-pub(crate) use device::memory::{Memory, copy, read};
 pub use device::trace::{Launched, Trace};
-pub(crate) use stack_ops::average::mean;
-pub(crate) use stack_ops::distances::squared_distances;
-pub(crate) use stack_ops::finite::finite_rows;
-pub(crate) use stack_ops::heavy_ball::heavy_ball;
-pub(crate) use stack_ops::mix::{GpuMixing, mix};
-pub(crate) use stack_ops::norms::squared_norms;
-pub(crate) use stack_ops::quantize::quantize;
-pub(crate) use stack_ops::rows::{gather_rows, scatter_rows};
-pub(crate) use stack_ops::scaled::{add_scaled, scale_rows};
-pub(crate) use stack_ops::stack_rows::StackRows;
-pub(crate) use trainer::{Stacked, bytes};
+pub(crate) use gpu_backend::open;

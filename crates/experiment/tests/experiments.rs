@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use meshfold_data::DataFolder;
-use meshfold_engine::{Cpu, Device, OwnModels};
+use meshfold_engine::{Device, OwnModels};
 use meshfold_experiment::{ConfigError, ExperimentSource, RunPlan, plan, plan_without_data};
 
 /// The folder with MNIST's files, or `None` with a printed reason.
@@ -44,7 +44,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 /// The runs of the experiment in `file` by what is published of its data where that is missing, or why there are none.
 fn published(file: &Path, data: &DataFolder) -> Result<Vec<RunPlan>, ConfigError> {
-    let device = Device::Cpu(Cpu::new(None, None).unwrap());
+    let device = Device::cpu().unwrap();
     let source = ExperimentSource::read(file).unwrap();
     plan_without_data(&device, &source, data, &OwnModels::new())
 }
@@ -127,7 +127,7 @@ fn a_stack_of_every_writer_of_femnist_is_known_without_the_data() {
         "algorithm={fedavg: {participation: {clients: 36}, local: {steps: 20}, batch_size: 32, learning_rate: 0.05}}"
             .to_owned(),
     ]);
-    let device = Device::Cpu(Cpu::new(None, None).unwrap());
+    let device = Device::cpu().unwrap();
     let plans = plan_without_data(&device, &source, &nothing, &OwnModels::new());
     let plan = plans.unwrap().remove(0);
     assert_eq!((plan.clients, plan.rows.count), (3550, 1));

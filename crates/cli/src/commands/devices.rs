@@ -1,6 +1,6 @@
 //! `meshfold devices`.
 
-use meshfold_engine::{Cpu, Device, DeviceRequest, Instructions};
+use meshfold_engine::{Device, DeviceRequest, Instructions};
 use serde::Serialize;
 
 use crate::arguments::DevicesArguments;
@@ -60,19 +60,17 @@ pub(crate) fn devices(arguments: &DevicesArguments) -> Result<(), Failure> {
 }
 
 fn processor() -> Listed {
-    let (cpu, error) = match Cpu::new(None, None) {
-        Ok(cpu) => (Some(cpu), None),
-        Err(error) => (None, Some(error.to_string())),
-    };
+    let opened = Device::cpu();
+    let cpu = opened.as_ref().ok();
     Listed {
         device: DeviceRequest::Cpu.to_string(),
-        threads: cpu.as_ref().map(Cpu::threads),
-        kind: cpu.map(|cpu| Device::Cpu(cpu).kind()),
+        threads: cpu.and_then(Device::threads),
+        kind: cpu.map(Device::kind),
         instructions: Instructions::available()
             .iter()
             .map(ToString::to_string)
             .collect(),
-        error,
+        error: opened.err().map(|error| error.to_string()),
     }
 }
 

@@ -120,13 +120,10 @@ impl Session {
         } else {
             format!("{} runs", plans.len())
         };
-        let device = match &self.options.device {
-            Device::Cpu(cpu) => {
-                format!("cpu/{} with {} threads", cpu.instructions(), cpu.threads())
-            }
-            #[cfg(feature = "gpu")]
-            gpu => gpu.kind(),
-        };
+        let mut device = self.options.device.kind();
+        if let Some(threads) = self.options.device.threads() {
+            device.push_str(&format!(" with {threads} threads"));
+        }
         let version = env!("CARGO_PKG_VERSION");
         terminal::line(&format!(
             "meshfold {version}: {}, {runs} on {device}",

@@ -1,6 +1,6 @@
 //! Who computes the rows.
 
-use crate::device::Cpu;
+use crate::cpu::Cpu;
 use crate::error::EngineError;
 use crate::network::Network;
 use rayon::prelude::*;

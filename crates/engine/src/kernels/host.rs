@@ -1,7 +1,8 @@
 //! Verbs on stacks in host memory. Each is a loop over blocks that threads share; sums go in ascending row order.
 
 use super::norm;
-use crate::device::Cpu;
+use crate::backend::rows::HeavyBall;
+use crate::cpu::Cpu;
 use crate::network::layout::Layout;
 use crate::stack::quantiser::{NormScope, Quantiser, uniform};
 use rayon::prelude::*;
@@ -110,21 +111,21 @@ pub(crate) fn scale_rows(cpu: &Cpu, to: &mut [f32], scales: &[f32], width: usize
     });
 }
 
+/// What a heavy-ball step works on, each `[R, width]`.
+pub(crate) struct HeavyBallRows<'a> {
+    pub(crate) models: &'a mut [f32],
+    pub(crate) velocities: &'a mut [f32],
+    pub(crate) gradients: &'a [f32],
+}
+
 /// `v <- momentum · v + g`, `w <- w − rates[i] · v`.
-pub(crate) fn heavy_ball(
-    cpu: &Cpu,
-    w: &mut [f32],
-    v: &mut [f32],
-    g: &[f32],
-    rates: &[f32],
-    momentum: f32,
-    width: usize,
-) {
+pub(crate) fn heavy_ball(cpu: &Cpu, rows: HeavyBallRows<'_>, step: HeavyBall<'_>, width: usize) {
+    let HeavyBall { rates, momentum } = step;
     cpu.install(|| {
-        let rows = w
-            .par_chunks_exact_mut(width)
-            .zip(v.par_chunks_exact_mut(width))
-            .zip(g.par_chunks_exact(width));
+        let models = rows.models.par_chunks_exact_mut(width);
+        let rows = models
+            .zip(rows.velocities.par_chunks_exact_mut(width))
+            .zip(rows.gradients.par_chunks_exact(width));
         rows.zip(rates).for_each(|(((w, v), g), rate)| {
             cpu.instructions().vectorize(|| {
                 for ((w, v), g) in w.iter_mut().zip(v).zip(g) {

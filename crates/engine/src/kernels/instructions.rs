@@ -191,8 +191,8 @@ mod tests {
     use crate::kernels::test_numbers::numbers;
     use crate::kernels::{Affine, Packing, Start};
     use crate::{
-        Amount, BatchSize, Cpu, Device, Draw, GnLenet, Learner, LearningRate, LocalWork, Mlp,
-        Model, Network, RowWork, Sgd, Start as From, Velocity,
+        Amount, BatchSize, Device, DeviceRequest, Draw, GnLenet, Learner, LearningRate, LocalWork,
+        Mlp, Model, Network, RowWork, Sgd, Start as From, Velocity,
     };
     use meshfold_data::{Examples, Input, Partition, Scale, Shape, Splits};
     use std::sync::Arc;
@@ -218,7 +218,7 @@ mod tests {
 
     /// The bits of two models after some local steps.
     fn trained(model: &Model, set: Instructions) -> Vec<u32> {
-        let device = Device::Cpu(Cpu::new(Some(1), Some(set)).unwrap());
+        let device = Device::open(DeviceRequest::Cpu, Some(1), Some(set)).unwrap();
         let network = Network::new(model, Input::Numbers(SHAPE), 2).unwrap();
         let shards = vec![(0..20).collect(), (20..40).collect()];
         let partition = Arc::new(Partition::new(shards, 40).unwrap());

@@ -3,7 +3,7 @@
 use super::host::mean;
 use super::prefetch::prefetch_for_later;
 use super::streaming_store::{Written, streaming_store};
-use crate::device::Cpu;
+use crate::cpu::Cpu;
 use crate::stack::mixing::HostMixing;
 use rayon::prelude::*;
 

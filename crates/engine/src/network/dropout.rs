@@ -17,8 +17,10 @@ const VALUES: f32 = 16_777_216.0;
 /// [`threefry`] at the example's place in the whole batch: it depends neither on the device nor on how a batch is cut.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Dropout {
-    key: [u32; 2],
-    threshold: u32,
+    /// The key of the bits.
+    pub(crate) key: [u32; 2],
+    /// A unit whose upper 24 bits are below this is left out.
+    pub(crate) threshold: u32,
     scale: f32,
 }
 
@@ -64,18 +66,6 @@ impl Dropout {
     /// What a unit that is kept is multiplied by, `1 / (1 − p)`.
     pub(crate) fn scale(&self) -> f32 {
         self.scale
-    }
-
-    /// The key of the bits.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn key(&self) -> [u32; 2] {
-        self.key
-    }
-
-    /// A unit whose upper 24 bits are below this is left out.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn threshold(&self) -> u32 {
-        self.threshold
     }
 }
 

@@ -45,12 +45,6 @@ pub(crate) struct Dense {
 }
 
 impl Dense {
-    /// Number of weights and biases.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn parameters(&self) -> usize {
-        self.weight.len() + self.bias.as_ref().map_or(0, ExactSizeIterator::len)
-    }
-
     /// The floats of the layer's bias in `row`.
     pub(crate) fn bias_of<'a, T>(&self, row: &'a [T]) -> Option<&'a [T]> {
         self.bias.clone().map(|bias| &row[bias])

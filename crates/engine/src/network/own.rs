@@ -5,6 +5,7 @@ mod initial;
 mod parameter;
 mod parameters;
 mod row_by_row;
+mod rows;
 mod tape;
 
 pub use initial::Initial;
@@ -12,14 +13,17 @@ pub use parameter::Parameter;
 pub use parameters::Parameters;
 pub use row_by_row::RowByRow;
 
-pub(crate) use body::{Own, host};
-#[cfg(feature = "gpu")]
+pub(crate) use body::Own;
 pub(crate) use tape::Tape;
 
+use super::loss::Loss;
+use super::own_models::OwnModels;
+use super::{Body, Network};
 use crate::error::EngineError;
 use burn::tensor::Tensor;
 use meshfold_data::Input;
 use std::fmt::Debug;
+use std::sync::Arc;
 
 /// A model that is no variant of [`Model`](crate::Model): what its parameters are, and what it makes of an example.
 ///
@@ -81,4 +85,38 @@ pub trait OwnModel: Debug + Send + Sync {
     /// # Errors
     /// [`EngineError::OwnModel`] if a parameter is asked for that [`OwnModel::parameters`] does not name.
     fn forward(&self, parameters: &Parameters<'_>, x: Tensor<3>) -> Result<Tensor<3>, EngineError>;
+}
+
+impl Network {
+    /// Fits a model of the user's own to examples of `input` in `classes` classes. It is judged by the cross-entropy of one
+    /// output per class, at one position: the class of an example, or the token that follows a window.
+    ///
+    /// # Errors
+    /// [`EngineError::OwnModel`] if its parameters cannot be, its outputs are of another shape than rows, examples and
+    /// classes, or a row's outputs change with the rows beside it; whatever the model says itself.
+    pub fn own(
+        model: Arc<dyn OwnModel>,
+        input: Input,
+        classes: usize,
+    ) -> Result<Self, EngineError> {
+        let own = Own::new(model, input, classes)?;
+        Ok(Self {
+            layout: own.layout.clone(),
+            body: Body::Own(Arc::new(own)),
+            input,
+            classes,
+            positions: 1,
+            loss: Loss::CrossEntropy,
+            dropout: 0.0,
+        })
+    }
+}
+
+impl OwnModels {
+    /// These models and `model` under `name`, in place of any that had it.
+    pub fn with(self, name: impl Into<String>, model: impl OwnModel + 'static) -> Self {
+        let model: Arc<dyn OwnModel> = Arc::new(model);
+        let fit = move |input, classes| Network::own(model.clone(), input, classes);
+        self.and(name.into(), Arc::new(fit))
+    }
 }

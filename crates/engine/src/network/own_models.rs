@@ -1,16 +1,19 @@
 //! The models of a user's own, by the names that configurations have for them.
 
-use super::OwnModel;
 use super::model::Model;
 use crate::error::EngineError;
 use crate::network::Network;
 use meshfold_data::Input;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
-/// What `model: {own: NAME}` of a configuration may name.
-#[derive(Debug, Clone, Default)]
-pub struct OwnModels(BTreeMap<String, Arc<dyn OwnModel>>);
+/// Fits a model to examples of a shape in so many classes.
+type Fit = dyn Fn(Input, usize) -> Result<Network, EngineError> + Send + Sync;
+
+/// What `model: {own: NAME}` of a configuration may name. The cargo feature `own-models` adds `with`, which names one.
+#[derive(Clone, Default)]
+pub struct OwnModels(BTreeMap<String, Arc<Fit>>);
 
 impl OwnModels {
     /// No models.
@@ -18,9 +21,13 @@ impl OwnModels {
         Self::default()
     }
 
-    /// These models and `model` under `name`, in place of any that had it.
-    pub fn with(mut self, name: impl Into<String>, model: impl OwnModel + 'static) -> Self {
-        self.0.insert(name.into(), Arc::new(model));
+    /// These models and the one that `fit` makes under `name`, in place of any that had it.
+    #[cfg_attr(
+        not(feature = "own-models"),
+        expect(dead_code, reason = "without burn there is no model to name")
+    )]
+    pub(super) fn and(mut self, name: String, fit: Arc<Fit>) -> Self {
+        self.0.insert(name, fit);
         self
     }
 
@@ -29,15 +36,15 @@ impl OwnModels {
         self.0.keys().map(String::as_str)
     }
 
-    /// The model of that name.
-    pub fn get(&self, name: &str) -> Option<&Arc<dyn OwnModel>> {
-        self.0.get(name)
+    /// Whether there is a model of that name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.0.contains_key(name)
     }
 
     /// Builds `model` for examples of `input` in `classes` classes, be it one of these or one of the engine's.
     ///
     /// # Errors
-    /// As [`Network::new`] and [`Network::own`]; [`EngineError::OwnModel`] if none has the name.
+    /// As [`Network::new`]; [`EngineError::OwnModel`] if none has the name, or the one that has it does not fit.
     pub fn network(
         &self,
         model: &Model,
@@ -45,13 +52,19 @@ impl OwnModels {
         classes: usize,
     ) -> Result<Network, EngineError> {
         match model {
-            Model::Own(name) => match self.get(name) {
-                Some(own) => Network::own(own.clone(), input, classes),
+            Model::Own(name) => match self.0.get(name) {
+                Some(fit) => fit(input, classes),
                 None => Err(EngineError::OwnModel {
                     reason: format!("none is named `{name}`"),
                 }),
             },
             model => Network::new(model, input, classes),
         }
+    }
+}
+
+impl fmt::Debug for OwnModels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.names()).finish()
     }
 }

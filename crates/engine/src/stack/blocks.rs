@@ -12,7 +12,7 @@ impl Stack {
     /// # Errors
     /// The first error of `take`.
     pub fn each_block<E>(&self, mut take: impl FnMut(&[f32]) -> Result<(), E>) -> Result<(), E> {
-        if let Some(values) = self.host() {
+        if let Some(values) = self.storage.host() {
             return values.chunks(BLOCK).try_for_each(take);
         }
         for rows in self.blocks_of_rows() {
@@ -31,7 +31,7 @@ impl Stack {
         &mut self,
         mut give: impl FnMut(&mut [f32]) -> Result<(), E>,
     ) -> Result<(), E> {
-        if let Some(values) = self.host_mut() {
+        if let Some(values) = self.storage.host_mut() {
             return values.chunks_mut(BLOCK).try_for_each(give);
         }
         for rows in self.blocks_of_rows() {

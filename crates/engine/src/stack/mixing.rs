@@ -1,11 +1,8 @@
 //! A mixing matrix made ready for a device.
 
-#[cfg(feature = "gpu")]
-use crate::stacked::{GpuMixing, Memory};
 use meshfold_topology::{Form, MixingMatrix};
-use std::sync::Arc;
-#[cfg(feature = "gpu")]
-use std::sync::OnceLock;
+use std::any::Any;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A mixing matrix in the engine's precision, uploaded to a device when it is first used there.
 #[derive(Debug)]
@@ -19,8 +16,8 @@ pub struct Mixing {
 pub(crate) struct Matrix {
     pub(crate) rows: usize,
     pub(crate) host: HostMixing,
-    #[cfg(feature = "gpu")]
-    gpu: OnceLock<GpuMixing>,
+    /// What devices have made of it, each of a type of its own.
+    uploaded: Mutex<Vec<Arc<dyn Any + Send + Sync>>>,
 }
 
 /// The matrix in host memory.
@@ -76,8 +73,7 @@ impl Mixing {
         let matrix = Matrix {
             rows,
             host,
-            #[cfg(feature = "gpu")]
-            gpu: OnceLock::new(),
+            uploaded: Mutex::default(),
         };
         Self {
             columns,
@@ -105,11 +101,35 @@ impl Mixing {
     }
 }
 
-#[cfg(feature = "gpu")]
 impl Matrix {
-    /// The matrix on the device of `memory`.
-    pub(crate) fn on(&self, memory: &Memory) -> &GpuMixing {
-        let upload = || GpuMixing::upload(&self.host, self.rows, memory);
-        self.gpu.get_or_init(upload)
+    /// What `upload` makes of the matrix for a device; it is called once for each type that is asked for.
+    #[cfg_attr(
+        not(feature = "gpu"),
+        expect(dead_code, reason = "the processor reads it as it is")
+    )]
+    pub(crate) fn uploaded<T: Any + Send + Sync>(&self, upload: impl FnOnce(&Self) -> T) -> Arc<T> {
+        let mut all = self.uploaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let earlier = all.iter().find_map(|one| one.clone().downcast().ok());
+        earlier.unwrap_or_else(|| {
+            let made = Arc::new(upload(self));
+            all.push(made.clone());
+            made
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_matrix_is_uploaded_once_for_each_kind_of_device() {
+        let mixing = Mixing::identity(3);
+        let rows = |matrix: &Matrix| matrix.rows;
+        let first = mixing.matrix().uploaded(rows);
+        let again = mixing.matrix().uploaded(|_| 0usize);
+        let other = mixing.matrix().uploaded(|matrix| matrix.rows as f64);
+        assert!(Arc::ptr_eq(&first, &again));
+        assert_eq!((*first, *other), (3, 3.0));
     }
 }

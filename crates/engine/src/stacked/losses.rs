@@ -2,6 +2,7 @@
 
 pub(crate) mod cross_entropy;
 pub(crate) mod cross_entropy_of_many;
+mod launch;
 pub(crate) mod loss_kernels;
 pub(crate) mod scores;
 pub(crate) mod sigmoid;

@@ -2,9 +2,10 @@
 
 pub(crate) mod evaluate;
 
+use crate::backend::rows::{Rows, on, on_mut};
+use crate::backend::trainer::{GradientRows, TrainedRows, Trainer};
 use crate::error::EngineError;
 use crate::network::Network;
-use crate::stack::Stack;
 use crate::stacked::batches::batch_schedule::BatchSchedule;
 use crate::stacked::batches::device_batch_schedule::DeviceBatchSchedule;
 use crate::stacked::batches::draws::{Draws, SCHEDULE};
@@ -13,6 +14,7 @@ use crate::stacked::coalescing::launch_coalescer::{LaunchCoalescer, Participant}
 use crate::stacked::coalescing::shared_gpu::SharedGpu;
 use crate::stacked::device::gpu::Gpu;
 use crate::stacked::device::memory::{cube, cube_mut, tensor};
+use crate::stacked::gpu_rows::GpuRows;
 use crate::stacked::gradients::sgd::MomentumFrom;
 use crate::stacked::gradients::sink::Sink;
 use crate::stacked::passes::steps::{Scratch, Steps};
@@ -24,8 +26,10 @@ use crate::stacked::requests::train_batch_request::{
 };
 use crate::stacked::stack_ops::stack_rows::StackRows;
 use crate::training::context::{Context, RowStates};
+use crate::training::score::{Score, Split};
 use crate::training::tally::{DeviceLosses, RowTally};
-use crate::training::work::{Amount, LocalWork, RowWork, Velocity, WorkloadSize};
+use crate::training::work::{Amount, RowWork, Tasks, WorkloadSize};
+use burn_cubecl::tensor::CubeTensor;
 use meshfold_data::{Examples, Splits};
 use std::sync::Arc;
 
@@ -127,91 +131,6 @@ impl Stacked {
         Self { schedule, ..self }
     }
 
-    /// Runs all local steps of all rows.
-    ///
-    /// # Errors
-    /// [`EngineError::Device`] if the stack is more than a kernel can see at once, or if a run beside this one broke down;
-    /// those of a model of the user's own.
-    pub(crate) fn train(
-        &mut self,
-        context: Context<'_>,
-        states: RowStates<'_>,
-        stack: &mut Stack,
-        velocity: Velocity<'_>,
-        work: &LocalWork<'_>,
-    ) -> Result<(), EngineError> {
-        let (rows, width) = (stack.rows(), stack.layout().width());
-        self.gpu.expect_fit("a stack", rows, width)?;
-        let draws = Draws::new(context, states.passes, work, work.rows, self.schedule);
-        let mut kept = match velocity {
-            Velocity::Fresh => None,
-            Velocity::Kept(kept) => Some(kept),
-        };
-        let rule = Rule::of(work, kept.is_none());
-        // The trainer's own memory is nobody's from one request to the next where runs go side by side.
-        let carried = self.gpu.coalescer().is_some() && rule.first == MomentumFrom::Zero;
-        let carried = carried && draws.schedules() > 1;
-        let velocities = kept.as_mut().map(|kept| cube_mut(kept.gpu_rows().take()));
-        let (models, mixing) = match &self.participant {
-            Some(_) => stack.gpu_rows().take_unmixed(),
-            None => (stack.gpu_rows().take(), None),
-        };
-        let arenas = Arenas {
-            models: cube_mut(models),
-            mixing,
-            velocities: velocities
-                .or_else(|| carried.then(|| self.gpu.memory().zeros(rows, width))),
-            correction: work.correction.map(|stack| cube(stack.tensor())),
-            anchor: work.anchor.map(|anchor| cube(anchor.models.tensor())),
-            gradients: None,
-        };
-        let (arenas, outcome) = self.requests(draws, rule, arenas, states.tallies, work.round)?;
-        if let Some((kept, velocities)) = kept.zip(arenas.velocities) {
-            *kept.gpu_rows() = StackRows::new(tensor(velocities));
-        }
-        *stack.gpu_rows() = StackRows::unmixed(tensor(arenas.models), arenas.mixing);
-        outcome
-    }
-
-    /// The mini-batch gradient of every row at its next batch, `[R, P]`; zero for idle rows.
-    ///
-    /// # Errors
-    /// As [`Stacked::train`].
-    pub(crate) fn gradients(
-        &mut self,
-        context: Context<'_>,
-        states: RowStates<'_>,
-        stack: &Stack,
-        work: &LocalWork<'_>,
-    ) -> Result<Stack, EngineError> {
-        let (rows, width) = (stack.rows(), stack.layout().width());
-        self.gpu.expect_fit("a stack", rows, width)?;
-        let once = |row: &RowWork| match row.amount {
-            Amount::Idle => *row,
-            _ => RowWork {
-                client: row.client,
-                amount: Amount::Steps(1),
-            },
-        };
-        let tasks: Vec<RowWork> = work.rows.iter().map(once).collect();
-        let draws = Draws::new(context, states.passes, work, &tasks, self.schedule);
-        let mut out = Stack::zeros(stack.device(), stack.layout(), rows);
-        let arenas = Arenas {
-            models: cube(stack.tensor()),
-            mixing: None,
-            velocities: None,
-            correction: None,
-            anchor: None,
-            gradients: Some(cube_mut(out.gpu_rows().take())),
-        };
-        let rule = Rule::of(work, true);
-        let (arenas, outcome) = self.requests(draws, rule, arenas, states.tallies, work.round)?;
-        if let Some(gradients) = arenas.gradients {
-            *out.gpu_rows() = StackRows::new(tensor(gradients));
-        }
-        outcome.map(|()| out)
-    }
-
     /// Carries out requests until nothing is left to draw. Gives the arenas back, and whether all went well.
     ///
     /// # Errors
@@ -258,69 +177,6 @@ impl Stacked {
         request.make(memory, self.scratch.insert(scratch), shape)
     }
 
-    /// The gradient of row `i`'s model on the whole shard of client `clients[i]`, `[R, P]`.
-    ///
-    /// # Errors
-    /// [`EngineError::Device`] if the stack or the shards are more than a kernel can see at once; those of a model of the
-    /// user's own.
-    pub(crate) fn shard_gradients(
-        &self,
-        context: Context<'_>,
-        stack: &Stack,
-        clients: &[u32],
-    ) -> Result<Stack, EngineError> {
-        let (rows, width, memory) = (stack.rows(), stack.layout().width(), self.gpu.memory());
-        self.gpu.expect_fit("a stack", rows, width)?;
-        let mut out = Stack::zeros(stack.device(), stack.layout(), rows);
-        let shard = |client: &u32| context.partition.shard(*client as usize);
-        let shards: Vec<&[u32]> = clients.iter().map(shard).collect();
-        let longest = shards.iter().map(|shard| shard.len()).max().unwrap_or(0);
-        if longest == 0 {
-            return Ok(out);
-        }
-        let longest_in_positions = longest * context.network.positions();
-        self.gpu
-            .expect_fit("the shards", rows, longest_in_positions)?;
-        let schedule = BatchSchedule::of_shards(&shards);
-        let table = DeviceBatchSchedule::upload(memory, &schedule);
-        let block = self.block(context.network, rows, table.width);
-        let scratch = Scratch::new(memory, context.network, (rows, table.width, 1), block);
-        let models = cube(stack.tensor());
-        let gradients = cube_mut(out.gpu_rows().take());
-        let steps = Steps {
-            network: context.network,
-            examples: &self.train,
-            schedule: &schedule,
-            table: &table,
-            models: &models,
-            scratch: &scratch,
-            tallies: &[],
-            block,
-        };
-        let sink = Sink::writing(&gradients, width);
-        steps.each(|part| steps.gradient(part, &sink))?;
-        *out.gpu_rows() = StackRows::new(tensor(gradients));
-        Ok(out)
-    }
-
-    /// A copy of the losses that have not been moved yet. Waits for the device.
-    pub(crate) fn losses(&self) -> Option<DeviceLosses> {
-        self.tallies.as_ref().map(Tallies::saved)
-    }
-
-    /// Replaces the losses that have not been moved yet.
-    pub(crate) fn resume(&mut self, losses: Option<&DeviceLosses>) {
-        let memory = self.gpu.memory();
-        self.tallies = losses.map(|losses| Tallies::of_saved(memory, losses));
-    }
-
-    /// Moves the losses seen so far to `tallies`. Waits for the device.
-    pub(crate) fn collect(&mut self, tallies: &mut [RowTally]) {
-        if let Some(own) = self.tallies.take() {
-            own.collect(tallies);
-        }
-    }
-
     fn block(&self, network: &Network, rows: usize, table: usize) -> (usize, usize) {
         block(network, rows, table, self.workspace_bytes)
     }
@@ -334,6 +190,177 @@ impl Stacked {
         let own = self.tallies.take();
         own.unwrap_or_else(|| Tallies::new(self.gpu.memory(), rows))
     }
+}
+
+impl Trainer for Stacked {
+    fn train(
+        &mut self,
+        context: Context<'_>,
+        states: RowStates<'_>,
+        rows: TrainedRows<'_>,
+        tasks: &Tasks<'_>,
+    ) -> Result<(), EngineError> {
+        let (count, width) = (tasks.rows.len(), context.network.layout().width());
+        self.gpu.expect_fit("a stack", count, width)?;
+        let models: &mut GpuRows = on_mut("train", rows.models)?;
+        let mut kept = match rows.velocity {
+            Some(kept) => Some(on_mut::<GpuRows>("train", kept)?),
+            None => None,
+        };
+        let correction = match rows.correction {
+            Some(correction) => Some(arena("train", correction)?),
+            None => None,
+        };
+        let anchor = match rows.anchor {
+            Some(anchor) => Some(arena("train", anchor.rows)?),
+            None => None,
+        };
+        let rule = Rule::of(
+            tasks.sgd,
+            rows.anchor.map(|anchor| anchor.mu),
+            kept.is_none(),
+        );
+        let draws = Draws::new(context, states.passes, tasks, self.schedule);
+        // The trainer's own memory is nobody's from one request to the next where runs go side by side.
+        let carried = self.gpu.coalescer().is_some() && rule.first == MomentumFrom::Zero;
+        let carried = carried && draws.schedules() > 1;
+        let velocities = kept.as_mut().map(|kept| cube_mut(kept.rows().take()));
+        let (unmixed, mixing) = match &self.participant {
+            Some(_) => models.rows().take_unmixed(),
+            None => (models.rows().take(), None),
+        };
+        let arenas = Arenas {
+            models: cube_mut(unmixed),
+            mixing,
+            velocities: velocities
+                .or_else(|| carried.then(|| self.gpu.memory().zeros(count, width))),
+            correction,
+            anchor,
+            gradients: None,
+        };
+        let (arenas, outcome) = self.requests(draws, rule, arenas, states.tallies, tasks.round)?;
+        if let Some((kept, velocities)) = kept.zip(arenas.velocities) {
+            *kept.rows() = StackRows::new(tensor(velocities));
+        }
+        *models.rows() = StackRows::unmixed(tensor(arenas.models), arenas.mixing);
+        outcome
+    }
+
+    fn gradients(
+        &mut self,
+        context: Context<'_>,
+        states: RowStates<'_>,
+        rows: GradientRows<'_>,
+        tasks: &Tasks<'_>,
+    ) -> Result<(), EngineError> {
+        let (count, width) = (tasks.rows.len(), context.network.layout().width());
+        self.gpu.expect_fit("a stack", count, width)?;
+        let models = arena("gradients", rows.models)?;
+        let out: &mut GpuRows = on_mut("gradients", rows.gradients)?;
+        let once = |row: &RowWork| match row.amount {
+            Amount::Idle => *row,
+            _ => RowWork {
+                client: row.client,
+                amount: Amount::Steps(1),
+            },
+        };
+        let single: Vec<RowWork> = tasks.rows.iter().map(once).collect();
+        let single = Tasks {
+            rows: &single,
+            ..*tasks
+        };
+        let draws = Draws::new(context, states.passes, &single, self.schedule);
+        let arenas = Arenas {
+            models,
+            mixing: None,
+            velocities: None,
+            correction: None,
+            anchor: None,
+            gradients: Some(cube_mut(out.rows().take())),
+        };
+        let rule = Rule::of(tasks.sgd, None, true);
+        let (arenas, outcome) = self.requests(draws, rule, arenas, states.tallies, tasks.round)?;
+        if let Some(gradients) = arenas.gradients {
+            *out.rows() = StackRows::new(tensor(gradients));
+        }
+        outcome
+    }
+
+    fn shard_gradients(
+        &self,
+        context: Context<'_>,
+        rows: GradientRows<'_>,
+        clients: &[u32],
+    ) -> Result<(), EngineError> {
+        let (count, width) = (clients.len(), context.network.layout().width());
+        self.gpu.expect_fit("a stack", count, width)?;
+        let models = arena("shard_gradients", rows.models)?;
+        let out: &mut GpuRows = on_mut("shard_gradients", rows.gradients)?;
+        let shard = |client: &u32| context.partition.shard(*client as usize);
+        let shards: Vec<&[u32]> = clients.iter().map(shard).collect();
+        let longest = shards.iter().map(|shard| shard.len()).max().unwrap_or(0);
+        if longest == 0 {
+            return Ok(());
+        }
+        let longest_in_positions = longest * context.network.positions();
+        self.gpu
+            .expect_fit("the shards", count, longest_in_positions)?;
+        let (memory, schedule) = (self.gpu.memory(), BatchSchedule::of_shards(&shards));
+        let table = DeviceBatchSchedule::upload(memory, &schedule);
+        let block = self.block(context.network, count, table.width);
+        let scratch = Scratch::new(memory, context.network, (count, table.width, 1), block);
+        let gradients = cube_mut(out.rows().take());
+        let steps = Steps {
+            network: context.network,
+            examples: &self.train,
+            schedule: &schedule,
+            table: &table,
+            models: &models,
+            scratch: &scratch,
+            tallies: &[],
+            block,
+        };
+        let sink = Sink::writing(&gradients, width);
+        let outcome = steps.each(|part| steps.gradient(part, &sink));
+        *out.rows() = StackRows::new(tensor(gradients));
+        outcome
+    }
+
+    fn evaluate(
+        &mut self,
+        context: Context<'_>,
+        models: &dyn Rows,
+        split: Split<'_>,
+        subset: Option<&[u32]>,
+    ) -> Result<Vec<Score>, EngineError> {
+        let models = arena("evaluate", models)?;
+        self.judge(context, models, split, subset)
+    }
+
+    fn collect(&mut self, tallies: &mut [RowTally]) {
+        if let Some(own) = self.tallies.take() {
+            own.collect(tallies);
+        }
+    }
+
+    fn losses(&self) -> Option<DeviceLosses> {
+        self.tallies.as_ref().map(Tallies::saved)
+    }
+
+    fn keeps(&self, losses: &DeviceLosses) -> bool {
+        // Two words for each row.
+        losses.words.len() == 2 * losses.seen.len()
+    }
+
+    fn resume(&mut self, losses: Option<&DeviceLosses>) {
+        let memory = self.gpu.memory();
+        self.tallies = losses.map(|losses| Tallies::of_saved(memory, losses));
+    }
+}
+
+/// `rows` as kernels read them, for the verb `verb`.
+fn arena(verb: &'static str, rows: &dyn Rows) -> Result<CubeTensor, EngineError> {
+    on::<GpuRows>(verb, rows).map(|rows| cube(rows.tensor()))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::batches::{Batches, Pass, RowKey};
 use super::tally::RowTally;
-use super::work::{LocalWork, RowWork};
+use super::work::{RowWork, Tasks};
 use crate::network::Network;
 use meshfold_data::{Examples, Partition};
 
@@ -28,7 +28,7 @@ impl<'a> Context<'a> {
         &self,
         pass: &'b mut Pass,
         row: &RowWork,
-        work: &LocalWork<'b>,
+        tasks: &Tasks<'b>,
         index: usize,
     ) -> Batches<'b>
     where
@@ -42,10 +42,10 @@ impl<'a> Context<'a> {
         Batches::new(
             pass,
             shard,
-            work.sgd,
+            tasks.sgd,
             key,
-            (work.round as u64 - 1, row.amount),
+            (tasks.round as u64 - 1, row.amount),
         )
-        .scaled(work.rate_scale(index))
+        .scaled(tasks.rate_scale(index))
     }
 }

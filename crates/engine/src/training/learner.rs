@@ -1,36 +1,27 @@
 //! The learner: examples, their owners and the model, and the verbs that need all three.
 
-use super::batches::{Pass, Position, RowKey};
+mod checks;
+mod counts;
+mod start;
+mod state;
+
+pub use start::Start;
+pub use state::LearnerState;
+
+use super::batches::Pass;
 use super::context::{Context, RowStates};
+use super::local_work::{LocalWork, Velocity};
 use super::score::{Score, Split};
-use super::tally::{DeviceLosses, RowTally, Tally};
-use super::work::{Amount, BatchSize, LocalWork, RowWork, Sgd, Velocity};
-use crate::blocked::Blocked;
+use super::tally::RowTally;
+use super::work::{Amount, RowWork, Sgd};
+use crate::backend::trainer::{GradientRows, Trainer};
 use crate::device::Device;
 use crate::error::EngineError;
 use crate::network::Network;
 use crate::stack::Stack;
+use checks::check_examples;
 use meshfold_data::{Partition, Splits};
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-/// From which model rows start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Start {
-    /// Every row from the same model.
-    #[default]
-    Same,
-    /// Each row from a draw of its own.
-    Independent,
-}
-
-#[derive(Debug)]
-enum Trainer {
-    Blocked(Blocked),
-    #[cfg(feature = "gpu")]
-    Stacked(Box<crate::stacked::Stacked>),
-}
 
 /// Everything that local work and evaluation need besides the models: one copy of the examples, who owns which, the
 /// network, and how far each row has come through its data.
@@ -45,20 +36,14 @@ pub struct Learner {
     tallies: Vec<RowTally>,
     local_steps: u64,
     examples_seen: u64,
-    trainer: Trainer,
+    trainer: Box<dyn Trainer>,
 }
 
-/// What a learner must be given to go on where another stopped.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LearnerState {
-    positions: Vec<Position>,
-    local_steps: u64,
-    examples_seen: u64,
-    /// The losses of each row since the last tally.
-    losses: Vec<RowTally>,
-    /// Losses that are still on the GPU.
-    on_device: Option<DeviceLosses>,
+/// A trainer and what it is given.
+struct Call<'a> {
+    context: Context<'a>,
+    states: RowStates<'a>,
+    trainer: &'a mut dyn Trainer,
 }
 
 impl Learner {
@@ -75,41 +60,9 @@ impl Learner {
         partition: Arc<Partition>,
         seed: u64,
     ) -> Result<Self, EngineError> {
-        for (found, needed) in [
-            (splits.train.width(), network.inputs()),
-            (splits.test.width(), network.inputs()),
-            (splits.train.classes(), network.classes()),
-            (splits.test.classes(), network.classes()),
-        ] {
-            if found != needed {
-                return Err(EngineError::Setting {
-                    what: "examples",
-                    found: format!("{found} features or classes where the network has {needed}"),
-                    needed: "of the network's shape",
-                });
-            }
-        }
-        for examples in [&splits.train, &splits.test] {
-            if !network.reads(examples.input()) {
-                return Err(EngineError::Setting {
-                    what: "examples",
-                    found: format!("{:?}", examples.input()),
-                    needed: "what the network was built for",
-                });
-            }
-        }
+        check_examples(&network, &splits)?;
         let device = device.renewed();
-        let trainer = match &device {
-            Device::Cpu(cpu) => {
-                // What an earlier run held may be of other shapes.
-                cpu.recycled().clear();
-                Trainer::Blocked(Blocked::new(cpu, &network)?)
-            }
-            #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => Trainer::Stacked(Box::new(crate::stacked::Stacked::upload(
-                gpu, &network, &splits,
-            )?)),
-        };
+        let trainer = device.backend().trainer(&network, &splits)?;
         let (passes, tallies) = (Vec::new(), Vec::new());
         Ok(Self {
             device,
@@ -145,20 +98,6 @@ impl Learner {
         &self.splits
     }
 
-    /// The first models of a run, `[rows, P]`.
-    ///
-    /// # Errors
-    /// Those of [`Stack::from_host`].
-    pub fn initial(&self, rows: usize, start: Start) -> Result<Stack, EngineError> {
-        let values = match start {
-            Start::Same => self.network.initialise(self.seed, 0).repeat(rows),
-            Start::Independent => (0..rows as u32)
-                .flat_map(|row| self.network.initialise(self.seed, row))
-                .collect(),
-        };
-        Stack::from_host(&self.device, self.network.layout(), values)
-    }
-
     /// Local steps that a row's work amounts to.
     pub fn steps_of(&self, row: &RowWork, sgd: &Sgd) -> u32 {
         sgd.steps_on(row.amount, self.partition.shard(row.client as usize).len())
@@ -166,12 +105,13 @@ impl Learner {
 
     /// The learning rate of each row's next step; 0 for idle rows.
     pub fn rates(&self, work: &LocalWork<'_>) -> Vec<f32> {
+        let tasks = work.tasks();
         let rate = |(row, task): (usize, &RowWork)| match task.amount {
             Amount::Idle => 0.0,
             _ => {
                 let start = self.passes.get(row).map(Pass::position).unwrap_or_default();
                 let progress = start.progress(work.round as u64 - 1);
-                work.rate_scale(row) * work.sgd.learning_rate.at(&progress) as f32
+                tasks.rate_scale(row) * work.sgd.learning_rate.at(&progress) as f32
             }
         };
         work.rows.iter().enumerate().map(rate).collect()
@@ -197,12 +137,10 @@ impl Learner {
             self.check(stack, work, &[Some(kept)])?;
         }
         let steps = self.count(work, |learner, row| learner.steps_of(row, work.sgd));
-        let (context, states, trainer) = self.context(stack.rows());
-        match trainer {
-            Trainer::Blocked(trainer) => trainer.train(context, states, stack, velocity, work)?,
-            #[cfg(feature = "gpu")]
-            Trainer::Stacked(trainer) => trainer.train(context, states, stack, velocity, work)?,
-        }
+        let call = self.call(stack.rows());
+        let (rows, tasks) = (work.rows_of(stack, velocity), work.tasks());
+        call.trainer
+            .train(call.context, call.states, rows, &tasks)?;
         Ok(steps)
     }
 
@@ -213,12 +151,15 @@ impl Learner {
     pub fn gradients(&mut self, stack: &Stack, work: &LocalWork<'_>) -> Result<Stack, EngineError> {
         self.check(stack, work, &[])?;
         self.count(work, |_, row| u32::from(row.amount != Amount::Idle));
-        let (context, states, trainer) = self.context(stack.rows());
-        match trainer {
-            Trainer::Blocked(trainer) => trainer.gradients(context, states, stack, work),
-            #[cfg(feature = "gpu")]
-            Trainer::Stacked(trainer) => trainer.gradients(context, states, stack, work),
-        }
+        let mut gradients = Stack::zeros(stack.device(), stack.layout(), stack.rows());
+        let rows = GradientRows {
+            models: stack.storage(),
+            gradients: gradients.storage_mut(),
+        };
+        let call = self.call(stack.rows());
+        call.trainer
+            .gradients(call.context, call.states, rows, &work.tasks())?;
+        Ok(gradients)
     }
 
     /// The gradient of every row's model on all training examples of a client, `[R, P]`: row `i` on the shard of client
@@ -247,18 +188,14 @@ impl Learner {
                 reason: "does not exist",
             });
         }
-        let context = Context {
-            network: &self.network,
-            train: &self.splits.train,
-            test: &self.splits.test,
-            partition: &self.partition,
-            seed: self.seed,
+        let mut gradients = Stack::zeros(stack.device(), stack.layout(), stack.rows());
+        let rows = GradientRows {
+            models: stack.storage(),
+            gradients: gradients.storage_mut(),
         };
-        match &self.trainer {
-            Trainer::Blocked(trainer) => trainer.shard_gradients(context, stack, clients),
-            #[cfg(feature = "gpu")]
-            Trainer::Stacked(trainer) => trainer.shard_gradients(context, stack, clients),
-        }
+        self.trainer
+            .shard_gradients(self.context(), rows, clients)?;
+        Ok(gradients)
     }
 
     /// Judges every row on `split`, or on its examples `subset`. Waits for the device.
@@ -280,129 +217,23 @@ impl Learner {
                 rows: stack.rows(),
             });
         }
-        let (context, _, trainer) = self.context(stack.rows());
-        match trainer {
-            Trainer::Blocked(trainer) => trainer.evaluate(context, stack, split, subset),
-            #[cfg(feature = "gpu")]
-            Trainer::Stacked(trainer) => trainer.evaluate(context, stack, split, subset),
+        let call = self.call(stack.rows());
+        call.trainer
+            .evaluate(call.context, stack.storage(), split, subset)
+    }
+
+    fn context(&self) -> Context<'_> {
+        Context {
+            network: &self.network,
+            train: &self.splits.train,
+            test: &self.splits.test,
+            partition: &self.partition,
+            seed: self.seed,
         }
     }
 
-    /// Work done so far and the mean training loss since the last call. Waits for the device.
-    pub fn tally(&mut self) -> Tally {
-        #[cfg(feature = "gpu")]
-        self.collect();
-        let trained: Vec<f64> = self
-            .tallies
-            .iter_mut()
-            .map(|tally| std::mem::take(&mut tally.recent))
-            .filter(|recent| recent.steps > 0)
-            .map(|recent| recent.sum / recent.steps as f64)
-            .collect();
-        let train_loss =
-            (!trained.is_empty()).then(|| trained.iter().sum::<f64>() / trained.len() as f64);
-        Tally {
-            local_steps: self.local_steps,
-            examples_seen: self.examples_seen,
-            train_loss,
-        }
-    }
-
-    /// Fails if a loss or a model of a row that `alive` names was not finite, naming the first round and its lowest
-    /// row. Waits for the device.
-    ///
-    /// # Errors
-    /// [`EngineError::NonFinite`].
-    pub fn expect_finite(
-        &mut self,
-        stack: &Stack,
-        alive: &[bool],
-        round: usize,
-    ) -> Result<(), EngineError> {
-        #[cfg(feature = "gpu")]
-        self.collect();
-        self.tallies
-            .resize_with(self.tallies.len().max(stack.rows()), RowTally::default);
-        for (row, finite) in stack.finite_rows().into_iter().enumerate() {
-            if !finite && alive.get(row).copied().unwrap_or(true) {
-                self.tallies[row].mark_broken(round);
-            }
-        }
-        let first = self
-            .tallies
-            .iter()
-            .enumerate()
-            .filter_map(|(row, tally)| Some((tally.broken?, row)))
-            .min();
-        first.map_or(Ok(()), |(round, row)| {
-            Err(EngineError::NonFinite { round, row })
-        })
-    }
-
-    /// What another learner needs to continue from here. It includes the losses since the last [`tally`](Self::tally), which
-    /// remain to be tallied. Waits for the device.
-    pub fn state(&self) -> LearnerState {
-        LearnerState {
-            positions: self.passes.iter().map(Pass::position).collect(),
-            local_steps: self.local_steps,
-            examples_seen: self.examples_seen,
-            losses: self.tallies.clone(),
-            on_device: match &self.trainer {
-                Trainer::Blocked(_) => None,
-                #[cfg(feature = "gpu")]
-                Trainer::Stacked(trainer) => trainer.losses(),
-            },
-        }
-    }
-
-    /// Whether a learner of the same clients, examples and device kind can be in `state`.
-    pub fn fits(&self, state: &LearnerState) -> bool {
-        let on_device = state.on_device.as_ref().is_none_or(|losses| {
-            let is_gpu = match &self.trainer {
-                Trainer::Blocked(_) => false,
-                #[cfg(feature = "gpu")]
-                Trainer::Stacked(_) => true,
-            };
-            is_gpu && losses.is_whole()
-        });
-        let is_within = |position: &Position| position.is_within(&self.partition);
-        on_device
-            && state.positions.iter().all(is_within)
-            && state.losses.len() >= state.positions.len()
-            && (state.local_steps == 0 || !state.positions.is_empty())
-    }
-
-    /// Goes on from where another learner of the same run stopped.
-    ///
-    /// # Panics
-    /// If the state does not [fit](Self::fits).
-    pub fn resume(&mut self, state: &LearnerState) {
-        assert!(self.fits(state), "the state of a learner of the same run");
-        let (partition, seed) = (&self.partition, self.seed);
-        self.passes = (0u32..)
-            .zip(&state.positions)
-            .map(|(row, position)| {
-                Pass::resume(*position, RowKey { seed, row }, |client| {
-                    partition.shard(client as usize).to_vec()
-                })
-            })
-            .collect();
-        self.tallies.clone_from(&state.losses);
-        (self.local_steps, self.examples_seen) = (state.local_steps, state.examples_seen);
-        #[cfg(feature = "gpu")]
-        if let Trainer::Stacked(trainer) = &mut self.trainer {
-            trainer.resume(state.on_device.as_ref());
-        }
-    }
-
-    #[cfg(feature = "gpu")]
-    fn collect(&mut self) {
-        if let Trainer::Stacked(trainer) = &mut self.trainer {
-            trainer.collect(&mut self.tallies);
-        }
-    }
-
-    fn context(&mut self, rows: usize) -> (Context<'_>, RowStates<'_>, &mut Trainer) {
+    /// What a call of the trainer on `rows` rows is given.
+    fn call(&mut self, rows: usize) -> Call<'_> {
         if self.passes.len() < rows {
             self.passes.resize_with(rows, Pass::default);
             self.tallies.resize_with(rows, RowTally::default);
@@ -418,75 +249,10 @@ impl Learner {
             passes: &mut self.passes[..rows],
             tallies: &mut self.tallies[..rows],
         };
-        (context, states, &mut self.trainer)
-    }
-
-    /// Adds the work to the counts; returns the steps of each row.
-    fn count(&mut self, work: &LocalWork<'_>, steps: impl Fn(&Self, &RowWork) -> u32) -> Vec<u32> {
-        let counted: Vec<u32> = work.rows.iter().map(|row| steps(self, row)).collect();
-        for (index, (row, steps)) in work.rows.iter().zip(&counted).enumerate() {
-            let shard = self.partition.shard(row.client as usize).len();
-            let position = self.passes.get(index).map(Pass::position);
-            self.local_steps += u64::from(*steps);
-            self.examples_seen +=
-                position
-                    .unwrap_or_default()
-                    .examples_of((row, *steps), work.sgd, shard);
+        Call {
+            context,
+            states,
+            trainer: self.trainer.as_mut(),
         }
-        counted
-    }
-
-    fn check(
-        &self,
-        stack: &Stack,
-        work: &LocalWork<'_>,
-        others: &[Option<&Stack>],
-    ) -> Result<(), EngineError> {
-        if work.rows.len() != stack.rows() {
-            return Err(EngineError::RowCount {
-                verb: "train",
-                found: work.rows.len(),
-                rows: stack.rows(),
-            });
-        }
-        if let Some(scales) = work.rate_scales {
-            stack.expect_per_row("train", scales.len())?;
-        }
-        for other in others.iter().flatten() {
-            stack.expect_same("train", other)?;
-        }
-        if work.round == 0 || work.sgd.batch_size == BatchSize::Size(0) {
-            let (what, found) = if work.round == 0 {
-                ("round", "0")
-            } else {
-                ("batch size", "0")
-            };
-            return Err(EngineError::Setting {
-                what,
-                found: found.to_owned(),
-                needed: "at least 1",
-            });
-        }
-        for (row, task) in work
-            .rows
-            .iter()
-            .enumerate()
-            .filter(|(_, task)| task.amount != Amount::Idle)
-        {
-            let client = task.client as usize;
-            let reason = if client >= self.partition.clients() {
-                "does not exist"
-            } else if self.partition.shard(client).is_empty() {
-                "holds no examples"
-            } else {
-                continue;
-            };
-            return Err(EngineError::Client {
-                row,
-                client,
-                reason,
-            });
-        }
-        Ok(())
     }
 }

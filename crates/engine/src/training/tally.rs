@@ -70,13 +70,6 @@ pub(crate) struct DeviceLosses {
     pub(crate) round: usize,
 }
 
-impl DeviceLosses {
-    /// Whether there are two words for each row.
-    pub(crate) fn is_whole(&self) -> bool {
-        self.words.len() == 2 * self.seen.len()
-    }
-}
-
 /// Serialises a float as its bits.
 mod bits {
     use serde::{Deserialize, Deserializer, Serializer};

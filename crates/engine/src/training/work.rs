@@ -1,7 +1,6 @@
 //! What the rows of a stack are to do between two exchanges.
 
 use super::schedule::LearningRate;
-use crate::stack::Stack;
 use serde::{Deserialize, Serialize};
 
 /// How much local work a row does.
@@ -77,56 +76,20 @@ pub struct WorkloadSize<'a> {
     pub stored: usize,
 }
 
-/// A pull `mu * (w - anchor)` added to every gradient (FedProx).
+/// What the rows of a stack are to do in one call, whatever is added to their gradients.
 #[derive(Debug, Clone, Copy)]
-pub struct Anchor<'a> {
-    /// Where the rows are pulled to, `[R, P]`.
-    pub models: &'a Stack,
-    /// Strength of the pull.
-    pub mu: f32,
-}
-
-/// Local work of all rows of a stack.
-#[derive(Debug, Clone, Copy)]
-pub struct LocalWork<'a> {
-    /// Communication round, 1-based; it keys the draws and the schedule.
-    pub round: usize,
+pub(crate) struct Tasks<'a> {
+    /// Communication round, 1-based.
+    pub(crate) round: usize,
     /// One entry per row.
-    pub rows: &'a [RowWork],
-    /// How a step is made.
-    pub sgd: &'a Sgd,
-    /// Added to every gradient, `[R, P]` (SCAFFOLD, quasi-global momentum).
-    pub correction: Option<&'a Stack>,
-    /// A pull towards given models (FedProx).
-    pub anchor: Option<Anchor<'a>>,
-    /// What each row's learning rate is multiplied by, `[R]`; 1 if absent (P-FedAvg, the weighted losses of (2)).
-    pub rate_scales: Option<&'a [f32]>,
+    pub(crate) rows: &'a [RowWork],
+    pub(crate) sgd: &'a Sgd,
+    pub(crate) rate_scales: Option<&'a [f32]>,
 }
 
-impl<'a> LocalWork<'a> {
-    /// Work without correction, anchor or scales.
-    pub fn new(round: usize, rows: &'a [RowWork], sgd: &'a Sgd) -> Self {
-        Self {
-            round,
-            rows,
-            sgd,
-            correction: None,
-            anchor: None,
-            rate_scales: None,
-        }
-    }
-
+impl Tasks<'_> {
     /// What the learning rate of row `row` is multiplied by.
     pub(crate) fn rate_scale(&self, row: usize) -> f32 {
         self.rate_scales.map_or(1.0, |scales| scales[row])
     }
-}
-
-/// Where the momentum of local steps lives.
-#[derive(Debug)]
-pub enum Velocity<'a> {
-    /// Zero at the start of this work and forgotten after it.
-    Fresh,
-    /// Kept by the method from one call to the next, `[R, P]`.
-    Kept(&'a mut Stack),
 }

@@ -6,10 +6,9 @@ pub mod quantising;
 
 pub use cases::*;
 use meshfold_data::{Examples, Partition};
-#[cfg(feature = "gpu")]
 use meshfold_engine::DeviceRequest;
 use meshfold_engine::{
-    Amount, BatchSize, Cpu, Device, Dnn8, Draw, Dropout, Instructions, Key, Learner, LearningRate,
+    Amount, BatchSize, Device, Dnn8, Draw, Dropout, Instructions, Key, Learner, LearningRate,
     Linear, LocalWork, Mlp, Model, Network, Purpose, RowWork, Sgd, Stack, Start, Targets, oracle,
     stream,
 };
@@ -86,7 +85,7 @@ pub fn learner_of_classes(
 }
 
 pub fn cpu(threads: usize, instructions: Option<Instructions>) -> Device {
-    Device::Cpu(Cpu::new(Some(threads), instructions).unwrap())
+    Device::open(DeviceRequest::Cpu, Some(threads), instructions).unwrap()
 }
 
 /// The first adapter. Where `MESHFOLD_CI` is set there must be one.

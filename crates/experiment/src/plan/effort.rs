@@ -91,19 +91,14 @@ pub(crate) struct Pace {
 impl Pace {
     /// The pace of `device`, of the processor with all its cores if absent.
     pub(crate) fn of(device: Option<&Device>) -> Self {
-        let instructions = match device {
-            Some(Device::Cpu(cpu)) => cpu.instructions(),
-            #[allow(unreachable_patterns)]
-            // Without its feature `gpu` the engine has no other device.
-            Some(_) => {
-                return Self {
-                    rate: GPU,
-                    threads: None,
-                    step: 0.0,
-                    round: GPU_ROUND,
-                };
-            }
-            None => Instructions::detect(),
+        let instructions = device.map_or_else(|| Some(Instructions::detect()), Device::instructions);
+        let Some(instructions) = instructions else {
+            return Self {
+                rate: GPU,
+                threads: None,
+                step: 0.0,
+                round: GPU_ROUND,
+            };
         };
         let rate = match instructions.to_string().as_str() {
             "avx512" => WIDE,
@@ -121,10 +116,9 @@ impl Pace {
 
 /// Threads of the processor that a run on `device` has.
 pub(crate) fn threads(device: Option<&Device>) -> usize {
-    match device {
-        Some(Device::Cpu(cpu)) => cpu.threads(),
-        _ => std::thread::available_parallelism().map_or(1, usize::from),
-    }
+    device
+        .and_then(Device::threads)
+        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 impl Workload<'_> {
@@ -229,6 +223,7 @@ pub fn about(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use meshfold_engine::DeviceRequest;
 
     #[test]
     fn long_times_are_told_in_one_unit() {
@@ -255,8 +250,8 @@ mod tests {
             rounds: 1e3,
         };
         let on = |threads, instructions| {
-            let cpu = meshfold_engine::Cpu::new(Some(threads), Some(instructions));
-            effort.seconds(&Pace::of(Some(&Device::Cpu(cpu.unwrap()))))
+            let cpu = Device::open(DeviceRequest::Cpu, Some(threads), Some(instructions));
+            effort.seconds(&Pace::of(Some(&cpu.unwrap())))
         };
         let portable: Instructions = "portable".parse().unwrap();
         let (one, four) = (on(1, portable), on(4, portable));

@@ -46,7 +46,7 @@ fn network(
     outline: &DatasetSummary,
 ) -> Result<Network, ConfigError> {
     if let Model::Own(name) = &run.config.model
-        && own_models.get(name).is_none()
+        && !own_models.contains(name)
     {
         let fault = ConfigFault::OwnModel {
             name: name.clone(),

@@ -43,24 +43,13 @@ impl Environment {
             meshfold: VERSION.to_owned(),
             commit,
             device: device.kind(),
-            threads: threads(device),
+            threads: device.threads(),
             os: std::env::consts::OS.to_owned(),
             architecture: std::env::consts::ARCH.to_owned(),
             cpu: processor(),
             date: now.round(Unit::Second).unwrap_or(now),
             data: None,
         }
-    }
-}
-
-#[allow(
-    unreachable_patterns,
-    reason = "without the gpu feature the processor is the only device"
-)]
-fn threads(device: &Device) -> Option<usize> {
-    match device {
-        Device::Cpu(cpu) => Some(cpu.threads()),
-        _ => None,
     }
 }
 

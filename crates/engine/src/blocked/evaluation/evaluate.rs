@@ -11,9 +11,8 @@ use crate::error::EngineError;
 use crate::kernels::{MODELS, Outcome, transpose};
 use crate::network::Network;
 use crate::network::layer::{Dense, Layer};
-use crate::stack::Stack;
 use crate::training::context::Context;
-use crate::training::score::{Score, Split};
+use crate::training::score::Score;
 use meshfold_data::Examples;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -22,35 +21,40 @@ use std::ops::Range;
 const GROUP: usize = MODELS;
 
 impl Blocked {
-    /// Loss and accuracy of every row on `split`, or on its examples `subset`.
+    /// Loss and accuracy of every row of `models` on the test examples, or on its examples `subset`. All of them are read once.
     ///
     /// # Errors
     /// Those of a model of the user's own.
-    pub(crate) fn evaluate(
+    pub(in crate::blocked) fn test_scores(
         &mut self,
         context: Context<'_>,
-        stack: &Stack,
-        split: Split<'_>,
+        models: &[f32],
         subset: Option<&[u32]>,
     ) -> Result<Vec<Score>, EngineError> {
-        if let Split::Shards(clients) = split {
-            return self.evaluate_shards(context, stack, clients);
+        let (network, test) = (context.network, context.test);
+        if subset.is_some() {
+            return self.scores(network, models, test, subset);
         }
-        let examples = if matches!(split, Split::Test) {
-            context.test
-        } else {
-            context.train
-        };
-        let tests = whole_test(split, subset);
-        let judged = match self.tests.take_if(|_| tests) {
-            Some(tests) => tests,
-            None => self.judged(context.network, examples, subset),
-        };
-        let scores = self.judge(context.network, stack, examples, &judged)?;
-        if tests {
-            self.tests = Some(judged);
-        }
+        let kept = self.tests.take();
+        let judged = kept.unwrap_or_else(|| self.judged(network, test, None));
+        let scores = self.judge(network, models, test, &judged)?;
+        self.tests = Some(judged);
         Ok(scores)
+    }
+
+    /// Loss and accuracy of every row of `models` on `examples`, or on those of `subset`.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
+    pub(in crate::blocked) fn scores(
+        &self,
+        network: &Network,
+        models: &[f32],
+        examples: &Examples,
+        subset: Option<&[u32]>,
+    ) -> Result<Vec<Score>, EngineError> {
+        let judged = self.judged(network, examples, subset);
+        self.judge(network, models, examples, &judged)
     }
 
     /// Reads `subset` of `examples`, or all of them.
@@ -88,12 +92,11 @@ impl Blocked {
     fn judge(
         &self,
         network: &Network,
-        stack: &Stack,
+        models: &[f32],
         examples: &Examples,
         judged: &Judged,
     ) -> Result<Vec<Score>, EngineError> {
         let width = network.layout().width();
-        let models = stack.host().unwrap_or_default();
         let distinct = self.cpu.install(|| Distinct::of(models, width));
         let single = single(network);
         let group = if single.is_some() { GROUP } else { 1 };
@@ -149,12 +152,12 @@ impl Blocked {
         let (width, passes) = (network.outputs(), self.passes(network, false));
         scratch.fit(network, &self.stages, indices.len(), false);
         passes.targets(examples, indices, &mut scratch.labels);
-        let mut by_burn: Vec<f32>;
+        let mut by_model: Vec<f32>;
         let outputs = match network.own_model() {
             Some(own) => {
                 let x = &inputs.x[..indices.len() * network.inputs()];
-                by_burn = own.outputs(row, x, indices.len())?;
-                &mut by_burn[..]
+                by_model = own.outputs(row, x, indices.len())?;
+                &mut by_model[..]
             }
             None => {
                 let memory = (&mut scratch.stages[..], &mut scratch.buffers);
@@ -171,15 +174,17 @@ impl Blocked {
         ))
     }
 
-    /// Row `i` on the training shard of client `clients[i]`.
-    fn evaluate_shards(
+    /// Loss and accuracy of row `i` of `models` on the training shard of client `clients[i]`.
+    ///
+    /// # Errors
+    /// Those of a model of the user's own.
+    pub(in crate::blocked) fn scores_on_shards(
         &self,
         context: Context<'_>,
-        stack: &Stack,
+        models: &[f32],
         clients: &[u32],
     ) -> Result<Vec<Score>, EngineError> {
         let width = context.network.layout().width();
-        let models = stack.host().unwrap_or_default();
         let passes = self.passes(context.network, false);
         let judge = |(row, client): (&[f32], &u32)| {
             let mut shard = context.partition.shard(*client as usize).to_vec();
@@ -210,10 +215,6 @@ fn single(network: &Network) -> Option<&Dense> {
         },
         _ => None,
     }
-}
-
-fn whole_test(split: Split<'_>, subset: Option<&[u32]>) -> bool {
-    matches!(split, Split::Test) && subset.is_none()
 }
 
 fn labels(examples: &Examples, indices: &[u32]) -> Vec<u16> {

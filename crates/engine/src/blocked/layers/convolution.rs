@@ -1,6 +1,6 @@
 //! Convolutions of one example.
 
-use crate::device::Cpu;
+use crate::cpu::Cpu;
 use crate::kernels::{Convolve, Outer, OuterBlocks, Start, Store};
 use crate::network::layer::{Convolution, Grid};
 use std::ops::Range;

@@ -3,7 +3,7 @@
 use crate::blocked::pass::passes::Entry;
 use crate::blocked::pass::sink::Sink;
 use crate::blocked::pass::stage_io::StageIo;
-use crate::device::Cpu;
+use crate::cpu::Cpu;
 use crate::network::layer::Embedding;
 
 /// Token `position` of example `index`; the example holds its tokens by their numbers.

@@ -1,6 +1,6 @@
 //! Group normalisation of one example.
 
-use crate::device::Cpu;
+use crate::cpu::Cpu;
 use crate::kernels::channels::{ChannelAffine, ChannelCombine, Products, Squares, Sums};
 use crate::network::layer::{GroupNorm, NORM_EPSILON};
 

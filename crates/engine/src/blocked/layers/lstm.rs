@@ -5,7 +5,7 @@ use crate::blocked::pass::passes::Entry;
 use crate::blocked::pass::scratch::{Buffers, StageMemory, reserve};
 use crate::blocked::pass::sink::{Product, Sink};
 use crate::blocked::pass::stage_io::StageIo;
-use crate::device::Cpu;
+use crate::cpu::Cpu;
 use crate::kernels::{Affine, Packing, Start, pack, pack_transposed, sigmoid, tanh};
 use crate::network::layer::Lstm;
 

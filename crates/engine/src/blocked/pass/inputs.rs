@@ -4,7 +4,7 @@
 //! takes such a number once for all examples: forward its product with the weights, back its product with the sum of
 //! the gradients.
 
-use crate::device::Cpu;
+use crate::cpu::Cpu;
 use crate::kernels::ColumnSubset;
 use crate::network::Network;
 use crate::network::layer::Layer;
@@ -117,7 +117,7 @@ impl Inputs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::Cpu;
+    use crate::cpu::Cpu;
 
     #[test]
     fn numbers_are_parted_by_whether_all_examples_share_them() {

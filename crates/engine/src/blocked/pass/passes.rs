@@ -3,7 +3,7 @@
 use super::inputs::{Goal, Inputs, Parts};
 use super::scratch::reserve;
 use super::stages::Stages;
-use crate::device::Cpu;
+use crate::cpu::Cpu;
 use crate::kernels::prefetch;
 use crate::network::Network;
 use meshfold_data::{Examples, Features, Input};

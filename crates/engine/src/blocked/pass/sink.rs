@@ -1,6 +1,6 @@
 //! Where the gradients of a batch go.
 
-use crate::device::Cpu;
+use crate::cpu::Cpu;
 use crate::kernels::{
     ColumnSubset, HeavyBall, MANY_ROWS, Outer, OuterBlocks, Plain, Store, Update,
 };

@@ -8,7 +8,7 @@ use crate::blocked::pass::scratch::{Buffers, StageMemory, reserve};
 use crate::blocked::pass::sink::Sink;
 use crate::blocked::pass::stage_io::StageIo;
 use crate::blocked::pass::stages::Stage;
-use crate::device::Cpu;
+use crate::cpu::Cpu;
 use crate::kernels::{Maximum, MaximumBack};
 use crate::network::layer::{Layer, Node, Source};
 use rayon::prelude::*;

@@ -1,6 +1,7 @@
 //! The gradient of one row's batch.
 
 use super::forward::Masks;
+use super::own::Target;
 use crate::blocked::pass::inputs::Goal;
 use crate::blocked::pass::passes::Passes;
 use crate::blocked::pass::scratch::Scratch;
@@ -108,8 +109,11 @@ impl Gradients<'_> {
             };
             let add = first > 0;
             if let Some(own) = self.passes.network.own_model() {
-                let target = (&mut gradient[..], add);
-                loss += self.by_tape(own, weights, scratch, &piece, target)?;
+                let target = Target {
+                    gradient: &mut gradient,
+                    add,
+                };
+                loss += self.of_own(own, weights, scratch, &piece, target)?;
                 continue;
             }
             loss += self.forward(weights, scratch, &piece);

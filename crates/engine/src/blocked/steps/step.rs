@@ -13,17 +13,24 @@ use crate::training::work::Sgd;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GradientTerms<'a> {
     pub(crate) correction: Option<&'a [f32]>,
-    pub(crate) anchor: Option<(&'a [f32], f32)>,
+    pub(crate) anchor: Option<AnchorTerm<'a>>,
+}
+
+/// A pull `mu * (w - anchor)` added to a row's gradient.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AnchorTerm<'a> {
+    pub(crate) row: &'a [f32],
+    pub(crate) mu: f32,
 }
 
 /// What the rows of one call have in common.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Trainer<'a> {
+pub(crate) struct RowTrainer<'a> {
     pub(crate) gradients: Gradients<'a>,
     pub(crate) sgd: &'a Sgd,
 }
 
-impl Trainer<'_> {
+impl RowTrainer<'_> {
     /// Takes all steps that `batches` holds; returns the losses seen.
     ///
     /// # Errors
@@ -180,7 +187,7 @@ impl Trainer<'_> {
                         let correction = &correction[range.clone()];
                         g.iter_mut().zip(correction).for_each(|(g, c)| *g += c);
                     }
-                    if let Some((anchor, mu)) = terms.anchor {
+                    if let Some(AnchorTerm { row: anchor, mu }) = terms.anchor {
                         let anchor = &anchor[range.clone()];
                         for ((g, anchor), w) in g.iter_mut().zip(anchor).zip(&*w) {
                             *g += mu * (w - anchor);

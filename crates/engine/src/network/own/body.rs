@@ -2,10 +2,10 @@
 
 use super::OwnModel;
 use super::parameter::{Parameter, arrange};
+use super::rows::host;
 use crate::error::EngineError;
-use crate::network::layout::{Block, Layout};
-use crate::stream::{Key, Purpose, stream};
-use burn::tensor::{Device, Tensor, TensorData};
+use crate::network::layout::Layout;
+use crate::network::own_body::OwnBody;
 use meshfold_data::Input;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ const TOLERANCE: f32 = 1e-2;
 pub(crate) struct Own {
     model: Arc<dyn OwnModel>,
     parameters: Vec<Parameter>,
-    layout: Arc<Layout>,
+    pub(in crate::network) layout: Arc<Layout>,
     classes: usize,
 }
 
@@ -58,27 +58,6 @@ impl Own {
         self.classes
     }
 
-    /// How a row of the stack is laid out.
-    pub(crate) fn layout(&self) -> &Arc<Layout> {
-        &self.layout
-    }
-
-    /// Draws one initial model, `[P_pad]`: a stream for every parameter.
-    pub(crate) fn initialise(&self, seed: u64, row: u32) -> Vec<f32> {
-        let mut values = vec![0.0; self.layout.width()];
-        let blocks = self.layout.blocks().iter();
-        for (layer, (block, parameter)) in (0..).zip(blocks.zip(&self.parameters)) {
-            let key = Key {
-                row,
-                layer,
-                ..Key::default()
-            };
-            let mut rng = stream(seed, Purpose::Initialisation, key);
-            parameter.initial.draw(&mut values[block.range()], &mut rng);
-        }
-        values
-    }
-
     /// Holds the outputs of a row beside another against its outputs alone, and looks whether they can be differentiated.
     fn try_out(&self, input: Input) -> Result<(), EngineError> {
         let width = input.features();
@@ -91,7 +70,7 @@ impl Own {
             let models = &models[rows.start * self.layout.width()..][..count * self.layout.width()];
             let x = &x[rows.start * TRIED * width..][..count * TRIED * width];
             let (views, x) = self.on_processor(models, x, [count, TRIED, width]);
-            let tape = self.pass(views, x, true)?;
+            let tape = self.tape(views, x, true)?;
             Ok(host(tape.outputs()))
         };
         let (both, second) = (outputs(0..2)?, outputs(1..2)?);
@@ -109,26 +88,6 @@ impl Own {
         }
     }
 
-    /// The parameters of rows `[R, P_pad]`, `[R, size]` each, and examples of `shape` `[R, B, D]`, as tensors of the
-    /// processor.
-    pub(crate) fn on_processor(
-        &self,
-        models: &[f32],
-        x: &[f32],
-        shape: [usize; 3],
-    ) -> (Vec<Tensor<2>>, Tensor<3>) {
-        let device = Device::flex();
-        let view = |block: &Block| {
-            let rows = models.chunks_exact(self.layout.width());
-            let values = rows.flat_map(|row| &row[block.range()]).copied();
-            let data = TensorData::new(values.collect::<Vec<f32>>(), [shape[0], block.size()]);
-            Tensor::from_data(data, &device)
-        };
-        let views = self.layout.blocks().iter().map(view).collect();
-        let x = TensorData::new(x.to_vec(), shape);
-        (views, Tensor::from_data(x, &device))
-    }
-
     /// Number `at` of an example that nobody has seen.
     fn made_up(&self, input: Input, at: usize) -> f32 {
         match input {
@@ -136,12 +95,4 @@ impl Own {
             Input::Tokens { .. } => (at * 7919 % self.classes.max(1)) as f32,
         }
     }
-}
-
-/// The numbers of a tensor of the processor, row-major.
-pub(crate) fn host<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
-    tensor
-        .into_data()
-        .try_to_vec()
-        .expect("what is computed from f32 is f32")
 }

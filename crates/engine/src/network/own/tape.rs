@@ -18,7 +18,7 @@ impl Own {
     ///
     /// # Errors
     /// [`EngineError::OwnModel`] if they are not `[R, B, C]`, or come from no parameter where they are tracked.
-    pub(crate) fn pass(
+    pub(crate) fn tape(
         &self,
         views: Vec<Tensor<2>>,
         x: Tensor<3>,

@@ -60,7 +60,7 @@ impl BatchSchedule {
             let (keys, _) = self
                 .left_out
                 .get_or_insert_with(|| (vec![0; 2 * entries], dropout));
-            keys[2 * entry..][..2].copy_from_slice(&dropout.key());
+            keys[2 * entry..][..2].copy_from_slice(&dropout.key);
         }
     }
 
@@ -134,7 +134,7 @@ mod tests {
             all.scalars,
             [0.5, 1.0, 0.0, 0.0, 2.0, 1.0, 0.25, 1.0, 0.0, 0.0, 0.0, 0.0]
         );
-        let [first, second] = dropout.key();
+        let [first, second] = dropout.key;
         let keys = vec![0, 0, 0, 0, first, second, 0, 0, 0, 0, 0, 0];
         assert_eq!(all.left_out, Some((keys, dropout)));
     }

@@ -4,7 +4,7 @@ use super::batch_schedule::BatchSchedule;
 use crate::network::Network;
 use crate::training::batches::{Batches, Pass};
 use crate::training::context::Context;
-use crate::training::work::{Amount, LocalWork, RowWork};
+use crate::training::work::{Amount, RowWork, Tasks};
 
 /// Most indices of a schedule, unless a single step has more.
 pub(crate) const SCHEDULE: usize = 1 << 22;
@@ -22,32 +22,30 @@ pub(crate) struct Draws<'a> {
 }
 
 impl<'a> Draws<'a> {
-    /// Prepares to draw what `work` asks for; `tasks` are its rows, or what takes their place. A schedule has up
-    /// to `schedule` indices, or a single step.
+    /// Prepares to draw what `tasks` ask for. A schedule has up to `schedule` indices, or a single step.
     pub(crate) fn new(
         context: Context<'a>,
         passes: &'a mut [Pass],
-        work: &LocalWork<'a>,
-        tasks: &[RowWork],
+        tasks: &Tasks<'a>,
         schedule: usize,
     ) -> Self {
         let shard = |task: &RowWork| context.partition.shard(task.client as usize).len();
-        let busy = || tasks.iter().filter(|task| task.amount != Amount::Idle);
+        let busy = || tasks.rows.iter().filter(|task| task.amount != Amount::Idle);
         let width = busy()
-            .map(|task| work.sgd.batch_on(shard(task)))
+            .map(|task| tasks.sgd.batch_on(shard(task)))
             .max()
             .unwrap_or(0)
             .max(1);
         let left = busy()
-            .map(|task| work.sgd.steps_on(task.amount, shard(task)))
+            .map(|task| tasks.sgd.steps_on(task.amount, shard(task)))
             .max()
             .unwrap_or(0) as usize;
         let rows: Vec<Option<Batches<'a>>> = passes
             .iter_mut()
-            .zip(tasks)
+            .zip(tasks.rows)
             .enumerate()
             .map(|(row, (pass, task))| {
-                (task.amount != Amount::Idle).then(|| context.batches(pass, task, work, row))
+                (task.amount != Amount::Idle).then(|| context.batches(pass, task, tasks, row))
             })
             .collect();
         // Their losses are kept as well, of every position.

@@ -3,7 +3,7 @@
 use super::launch_coalescer::LaunchCoalescer;
 use crate::device::request::{DeviceRequest, THREAD_STACK};
 use crate::error::EngineError;
-use crate::stack::mixing::{HostMixing, Mixing};
+use crate::stack::mixing::{HostMixing, Matrix};
 use crate::stacked::device::gpu::Gpu;
 use crate::stacked::device::trace::{count_as, is_counted};
 use burn_cubecl::CubeDevice;
@@ -12,12 +12,9 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// Runs beyond which launches are a small share of what a GPU has to do.
-const WIDTH: usize = 32;
-
 /// An opened GPU as one run has it, with the runs beside that one. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct SharedGpu {
+pub(crate) struct SharedGpu {
     gpu: Gpu,
     /// The runs that this one launches with; none if it is alone.
     coalescer: Option<Arc<LaunchCoalescer>>,
@@ -54,7 +51,7 @@ impl SharedGpu {
     }
 
     /// This GPU, opened anew if it was lost: as [`Gpu::renewed`]. Runs that went on side by side do so again.
-    pub(crate) fn renewed(&self) -> Self {
+    pub(crate) fn opened_anew(&self) -> Self {
         let gpu = self.gpu.renewed();
         let device = gpu.memory().device();
         let same = device == self.gpu.memory().device();
@@ -66,13 +63,8 @@ impl SharedGpu {
         Self { gpu, coalescer }
     }
 
-    /// Runs that are worth having side by side, at most: where launches cost little beside what there is to do, one.
-    pub(crate) fn width(&self) -> usize {
-        if self.is_software() { 1 } else { WIDTH }
-    }
-
     /// Calls `work` on `most` threads of their own, whose runs step together, and returns when all calls have.
-    pub(crate) fn side_by_side(&self, most: usize, work: impl Fn(Self) + Sync) {
+    pub(crate) fn run_side_by_side(&self, most: usize, work: impl Fn(Self) + Sync) {
         if most <= 1 {
             return (0..most).for_each(|_| work(self.clone()));
         }
@@ -111,10 +103,10 @@ impl SharedGpu {
         self.coalescer.as_ref()
     }
 
-    /// Whether stacks wait with `mixing` until their rows step with those of other runs.
-    pub(crate) fn mixes_later(&self, mixing: &Mixing) -> bool {
-        let sparse = matches!(mixing.matrix().host, HostMixing::Sparse { .. });
-        self.coalescer.is_some() && sparse && mixing.rows() == mixing.columns()
+    /// Whether `rows` rows wait with `matrix` until they step with those of other runs.
+    pub(crate) fn mixes_later(&self, matrix: &Matrix, rows: usize) -> bool {
+        let sparse = matches!(matrix.host, HostMixing::Sparse { .. });
+        self.coalescer.is_some() && sparse && matrix.rows == rows
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// An opened GPU. Cheap to clone; a GPU is opened once per process.
 #[derive(Debug, Clone)]
-pub struct Gpu {
+pub(crate) struct Gpu {
     device: Device,
     memory: Memory,
     kind: String,
@@ -105,17 +105,17 @@ impl Gpu {
     }
 
     /// The device that burn's tensors are made on.
-    pub fn device(&self) -> &Device {
+    pub(crate) fn device(&self) -> &Device {
         &self.device
     }
 
     /// What results are bit-identical on: `wgpu/<adapter>/<graphics interface>`.
-    pub fn kind(&self) -> String {
+    pub(crate) fn kind(&self) -> String {
         self.kind.clone()
     }
 
     /// Whether the adapter is a program that plays a GPU on the processor.
-    pub fn is_software(&self) -> bool {
+    pub(crate) fn is_software(&self) -> bool {
         self.software
     }
 

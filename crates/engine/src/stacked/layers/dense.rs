@@ -3,3 +3,12 @@
 pub(crate) mod affine;
 pub(crate) mod delta;
 pub(crate) mod outer;
+
+use crate::network::layer::Dense;
+
+impl Dense {
+    /// Number of weights and biases.
+    pub(crate) fn parameters(&self) -> usize {
+        self.weight.len() + self.bias.as_ref().map_or(0, ExactSizeIterator::len)
+    }
+}

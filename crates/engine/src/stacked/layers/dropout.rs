@@ -67,7 +67,7 @@ impl Masks<'_> {
             part.argument(),
             units,
             layer,
-            self.dropout.threshold(),
+            self.dropout.threshold,
             self.dropout.scale(),
         );
     }
@@ -111,7 +111,7 @@ mod tests {
             let memory = gpu.memory();
             let device = memory.upload_floats(&values);
             let masks = Masks {
-                keys: &memory.upload_words(&steps.map(|dropout| dropout.key()).concat()),
+                keys: &memory.upload_words(&steps.map(|dropout| dropout.key).concat()),
                 dropout: steps[0],
             };
             masks.apply(2, (&device, units), &memory.upload_words(&counts), &part);

@@ -4,6 +4,7 @@
 use super::flow::Flow;
 use super::workspace::Workspace;
 use crate::error::EngineError;
+use crate::network::Network;
 use crate::network::own::{Own, Tape};
 use crate::stacked::batches::part::{Part, Slot, examples_of, has};
 use crate::stacked::device::launch::line;
@@ -13,10 +14,16 @@ use burn_cubecl::CubeBackend;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 use meshfold_data::Input;
+use std::any::Any;
+
+/// The model of the user's own as burn knows it, if `network` is one.
+pub(crate) fn own_of(network: &Network) -> Option<&Own> {
+    let body: &dyn Any = network.own_model()?;
+    body.downcast_ref()
+}
 
 /// Outputs of a block of rows, and the way back from them.
-pub(crate) struct Pass<'a> {
-    own: &'a Own,
+pub(crate) struct Pass {
     tape: Tape,
     /// `[rows, examples, C]`; once judged, the gradient of the losses by them.
     pub(crate) outputs: CubeTensor,
@@ -27,26 +34,26 @@ impl Workspace {
     ///
     /// # Errors
     /// Those of the model.
-    pub(crate) fn pass<'a>(
+    pub(crate) fn pass(
         &self,
-        own: &'a Own,
+        own: &Own,
         flow: &Flow<'_>,
         tracked: bool,
-    ) -> Result<Pass<'a>, EngineError> {
+    ) -> Result<Pass, EngineError> {
         let part = flow.part;
         let arena = tensor::<2>(flow.models.clone()).narrow(0, part.first_row, part.rows);
-        let blocks = own.layout().blocks().iter();
+        let blocks = flow.network.layout().blocks().iter();
         // Burn's products want parameters without the gaps between the rows of the arena.
         let views =
             blocks.map(|block| contiguous(arena.clone().narrow(1, block.offset, block.size())));
-        let tape = own.pass(views.collect(), self.examples_of(flow), tracked)?;
+        let tape = own.tape(views.collect(), self.examples_of(flow), tracked)?;
         let outputs = cube(tape.outputs());
         // They are judged in place, while the way back may need them as they were.
         let outputs = match outputs.can_mut() {
             true => outputs,
             false => outputs.copy(),
         };
-        Ok(Pass { own, tape, outputs })
+        Ok(Pass { tape, outputs })
     }
 
     /// The examples of a block of rows, `[rows, examples, D]`; where a row has fewer, those of an earlier batch or zeros.
@@ -72,13 +79,13 @@ impl Workspace {
     }
 }
 
-impl Pass<'_> {
+impl Pass {
     /// Carries the gradient in `outputs` back into `gradients` `[R, P_pad]`, added to what is there if `add`. Rows without
     /// examples keep what they have.
     pub(crate) fn back(self, flow: &Flow<'_>, gradients: &CubeTensor, add: bool) {
         let (part, width) = (flow.part, flow.network.outputs());
         silence(&self.outputs, width, flow.counts, part);
-        let blocks = self.own.layout().blocks().iter();
+        let blocks = flow.network.layout().blocks().iter();
         for (block, gradient) in blocks.zip(self.tape.back(tensor(self.outputs))) {
             if let Some(gradient) = gradient {
                 let from = (&cube(gradient), block.size());

@@ -1,6 +1,7 @@
 //! The steps of one table of batches, up to the gradients.
 
 use super::flow::Flow;
+use super::own::own_of;
 use super::tallies::{Tallies, tally};
 use super::workspace::Workspace;
 use crate::error::EngineError;
@@ -156,7 +157,7 @@ impl Steps<'_> {
                 backward: true,
             };
             let (width, sink) = (self.network.outputs(), sink.piece(first_example == 0));
-            match self.network.own_model() {
+            match own_of(self.network) {
                 Some(own) => {
                     let pass = workspace.pass(own, &flow, true)?;
                     kernels.launch(self.network.loss(), (&pass.outputs, width), &piece);

@@ -101,7 +101,7 @@ pub(crate) fn block(
 ) -> (usize, usize) {
     let rows = match network.own_model() {
         // Their parameters are copied out of the arena.
-        Some(own) => rows.min(bytes / (own.layout().width() * size_of::<f32>())),
+        Some(_) => rows.min(bytes / (network.layout().width() * size_of::<f32>())),
         None => rows,
     };
     let fit = bytes / (widest(network) * size_of::<f32>());

@@ -10,6 +10,7 @@ use crate::stacked::device::memory::{Memory, download};
 use crate::stacked::losses::loss_kernels::LossKernels;
 use crate::stacked::losses::scores::scores;
 use crate::stacked::passes::flow::Flow;
+use crate::stacked::passes::own::own_of;
 use crate::stacked::passes::workspace::{Workspace, block};
 use crate::stacked::stack_ops::rows::collect_rows;
 use crate::training::score::Score;
@@ -113,7 +114,7 @@ impl EvaluationRequest {
                     part: &part,
                 };
                 let by_burn;
-                let outputs = match network.own_model() {
+                let outputs = match own_of(network) {
                     Some(own) => {
                         by_burn = workspace.pass(own, &flow, false)?.outputs;
                         &by_burn

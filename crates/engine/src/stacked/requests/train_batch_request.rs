@@ -15,7 +15,7 @@ use crate::stacked::passes::tallies::Tallies;
 use crate::stacked::stack_ops::mix::mixed;
 use crate::stacked::stack_ops::norms::clip_scales;
 use crate::stacked::stack_ops::scaled::scale_by;
-use crate::training::work::LocalWork;
+use crate::training::work::Sgd;
 use burn_cubecl::tensor::CubeTensor;
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,14 +33,14 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
-    /// What `work` asks for, with velocities that begin at zero if they are `fresh`.
-    pub(crate) fn of(work: &LocalWork<'_>, fresh: bool) -> Self {
+    /// What `sgd` asks for, with a pull of strength `mu` if there is one, and velocities that begin at zero if they are `fresh`.
+    pub(crate) fn of(sgd: &Sgd, mu: Option<f32>, fresh: bool) -> Self {
         Self {
-            momentum: work.sgd.momentum,
-            decay: work.sgd.weight_decay,
-            clip_norm: work.sgd.clip_norm,
-            mu: work.anchor.map(|anchor| anchor.mu),
-            first: match work.sgd.momentum {
+            momentum: sgd.momentum,
+            decay: sgd.weight_decay,
+            clip_norm: sgd.clip_norm,
+            mu,
+            first: match sgd.momentum {
                 0.0 => MomentumFrom::Nothing,
                 _ if fresh => MomentumFrom::Zero,
                 _ => MomentumFrom::Velocity,

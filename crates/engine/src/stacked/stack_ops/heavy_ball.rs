@@ -1,5 +1,6 @@
 //! One heavy-ball step with gradients that were given.
 
+use crate::backend::rows::HeavyBall;
 use crate::stacked::device::launch::line;
 use crate::stacked::device::memory::{Memory, cube, cube_mut, tensor};
 use crate::stacked::device::trace::moves;
@@ -30,8 +31,7 @@ pub(crate) fn heavy_ball(
     models: Tensor<2>,
     velocities: Tensor<2>,
     gradients: Tensor<2>,
-    rates: &[f32],
-    momentum: f32,
+    step: HeavyBall<'_>,
 ) -> (Tensor<2>, Tensor<2>) {
     let [rows, width] = models.dims();
     let (models, velocities) = (cube_mut(models), cube_mut(velocities));
@@ -45,10 +45,12 @@ pub(crate) fn heavy_ball(
         models.clone().into_buffer_arg(),
         velocities.clone().into_buffer_arg(),
         cube(gradients).into_buffer_arg(),
-        Memory::of(&models).upload_floats(rates).into_buffer_arg(),
+        Memory::of(&models)
+            .upload_floats(step.rates)
+            .into_buffer_arg(),
         rows,
         width / 4,
-        momentum,
+        step.momentum,
     );
     (tensor(models), tensor(velocities))
 }
@@ -73,7 +75,11 @@ mod tests {
                 .map(|(at, (w, v))| w - rates[at / width] * v)
                 .collect();
             let [w, v, g] = [w, v, g].map(|values| stacked(&gpu, &values, rows));
-            let (w, v) = heavy_ball(w, v, g, &rates, 0.9);
+            let step = HeavyBall {
+                rates: &rates,
+                momentum: 0.9,
+            };
+            let (w, v) = heavy_ball(w, v, g, step);
             expect_close(&read(w), &models, 1e-6);
             expect_close(&read(v), &velocities, 1e-6);
         }

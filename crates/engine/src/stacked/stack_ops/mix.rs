@@ -7,6 +7,7 @@ use crate::stacked::device::memory::{Memory, cube, cube_mut, tensor};
 use burn::tensor::Tensor;
 use burn_cubecl::tensor::CubeTensor;
 use std::iter::once;
+use std::sync::Arc;
 
 /// A mixing matrix on the device.
 #[derive(Debug)]
@@ -56,15 +57,22 @@ impl GpuMixing {
 }
 
 /// `W · from` into the memory of `out`; `from` is `[columns, P_pad]`, `out` `[rows, P_pad]`.
-pub(crate) fn mix(from: Tensor<2>, mixing: &GpuMixing, out: Tensor<2>) -> Tensor<2> {
-    tensor(mix_into(&cube(from), mixing, cube_mut(out)))
+pub(crate) fn mix(from: Tensor<2>, matrix: &Matrix, out: Tensor<2>) -> Tensor<2> {
+    let from = cube(from);
+    let mixing = on_device(matrix, &Memory::of(&from));
+    tensor(mix_into(&from, &mixing, cube_mut(out)))
+}
+
+/// `matrix` on the device of `memory`.
+fn on_device(matrix: &Matrix, memory: &Memory) -> Arc<GpuMixing> {
+    matrix.uploaded(|matrix| GpuMixing::upload(&matrix.host, matrix.rows, memory))
 }
 
 /// `W · from` in memory of its own.
 pub(crate) fn mixed(from: &CubeTensor, matrix: &Matrix) -> CubeTensor {
     let memory = Memory::of(from);
     let to = memory.floats(&[matrix.rows, from.meta.shape()[1]]);
-    mix_into(from, matrix.on(&memory), to)
+    mix_into(from, &on_device(matrix, &memory), to)
 }
 
 /// `to = W · from`; gives back what holds it.
@@ -109,6 +117,11 @@ mod tests {
             }
         }
         out
+    }
+
+    /// `mixing · from` into the memory of `out`.
+    fn mix(from: Tensor<2>, mixing: &GpuMixing, out: Tensor<2>) -> Tensor<2> {
+        tensor(mix_into(&cube(from), mixing, cube_mut(out)))
     }
 
     fn mixed(gpu: &Gpu, rows: &[Vec<(u32, f32)>], from: &[f32], sources: usize) -> Vec<f32> {

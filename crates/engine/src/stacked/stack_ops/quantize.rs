@@ -102,7 +102,7 @@ mod tests {
                     keys: keys.clone(),
                 };
                 let mut host = values.clone();
-                let cpu = crate::device::Cpu::new(Some(1), None).unwrap();
+                let cpu = crate::cpu::Cpu::new(Some(1), None).unwrap();
                 crate::kernels::host::quantize(&cpu, &mut host, &layout, &quantiser);
                 let found = read(quantize(stacked(&gpu, &values, rows), &layout, &quantiser));
                 // Norms and quotients may differ in the last bit, and then a value near a boundary rounds the other way.

@@ -1,22 +1,21 @@
 //! Judging every row's model.
 
 use crate::error::EngineError;
-use crate::stack::Stack;
-use crate::stacked::device::memory::cube;
 use crate::stacked::requests::evaluation_request::{EvaluationRequest, Lists};
 use crate::stacked::trainer::Stacked;
 use crate::training::context::Context;
 use crate::training::score::{Score, Split};
+use burn_cubecl::tensor::CubeTensor;
 
 impl Stacked {
-    /// Loss and accuracy of every row on `split`, or on its examples `subset`. Waits for the device.
+    /// Loss and accuracy of every row of `models` on `split`, or on its examples `subset`. Waits for the device.
     ///
     /// # Errors
     /// [`EngineError::Device`] if a run beside this one broke down; those of a model of the user's own.
-    pub(crate) fn evaluate(
-        &mut self,
+    pub(super) fn judge(
+        &self,
         context: Context<'_>,
-        stack: &Stack,
+        models: CubeTensor,
         split: Split<'_>,
         subset: Option<&[u32]>,
     ) -> Result<Vec<Score>, EngineError> {
@@ -33,8 +32,8 @@ impl Stacked {
         let evaluation = EvaluationRequest {
             network: self.network.clone(),
             examples: examples.clone(),
-            models: cube(stack.tensor()),
-            rows: stack.rows(),
+            rows: models.meta.shape()[0],
+            models,
             lists,
         };
         match &self.participant {

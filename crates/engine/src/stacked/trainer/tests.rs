@@ -4,11 +4,12 @@ use super::*;
 use crate::device::Device;
 use crate::network::model::{CharLstm, GnLenet, Judged, Mlp, Model, NormPlace, Resnet};
 use crate::network::own::{Initial, OwnModel, Parameter, Parameters};
+use crate::stack::Stack;
 use crate::stacked::device::test_device::{expect_close, gpu, numbers};
 use crate::stacked::passes::workspace::widest;
 use crate::training::batches::Pass;
+use crate::training::local_work::{LocalWork, Velocity};
 use crate::training::schedule::LearningRate;
-use crate::training::score::{Score, Split};
 use crate::training::work::{BatchSize, Draw, Sgd};
 use burn::tensor::{Tensor, activation};
 use meshfold_data::{Examples, Input, Partition, Scale, Shape};
@@ -63,23 +64,31 @@ fn run(gpu: &Gpu, bytes: usize, network: &Network, examples: &Arc<Examples>) -> 
     let sgd = sgd();
     let work = LocalWork::new(1, &rows, &sgd);
     let initial: Vec<f32> = (0..5).flat_map(|row| network.initialise(1, row)).collect();
-    let mut stack =
-        Stack::from_host(&Device::Gpu(gpu.clone().into()), network.layout(), initial).unwrap();
+    let device = Device::of(SharedGpu::from(gpu.clone()));
+    let mut stack = Stack::from_host(&device, network.layout(), initial).unwrap();
     let (mut passes, mut tallies) = (vec![Pass::default(); 5], vec![RowTally::default(); 5]);
     let states = RowStates {
         passes: &mut passes,
         tallies: &mut tallies,
     };
+    let models = work.rows_of(&mut stack, Velocity::Fresh);
     trainer
-        .train(context, states, &mut stack, Velocity::Fresh, &work)
+        .train(context, states, models, &work.tasks())
         .unwrap();
     let states = RowStates {
         passes: &mut passes,
         tallies: &mut tallies,
     };
-    let gradients = trainer.gradients(context, states, &stack, &work).unwrap();
+    let mut gradients = Stack::zeros(&device, network.layout(), 5);
+    let models = GradientRows {
+        models: stack.storage(),
+        gradients: gradients.storage_mut(),
+    };
+    trainer
+        .gradients(context, states, models, &work.tasks())
+        .unwrap();
     let scores = trainer
-        .evaluate(context, &stack, Split::Test, None)
+        .evaluate(context, stack.storage(), Split::Test, None)
         .unwrap();
     Outcome {
         models: stack.to_host(),

@@ -1,6 +1,7 @@
 //! Tests of runs side by side: the bits of runs alone.
 
 use super::*;
+use crate::backend::trainer::{GradientRows, Trainer};
 use crate::device::Device;
 use crate::network::Network;
 use crate::network::model::{CharLstm, Judged, Mlp, Model};
@@ -11,10 +12,11 @@ use crate::stacked::device::test_device::{gpu, numbers};
 use crate::stacked::trainer::Stacked;
 use crate::training::batches::Pass;
 use crate::training::context::{Context, RowStates};
+use crate::training::local_work::{Anchor, LocalWork, Velocity};
 use crate::training::schedule::LearningRate;
 use crate::training::score::{Score, Split};
 use crate::training::tally::RowTally;
-use crate::training::work::{Amount, Anchor, BatchSize, Draw, LocalWork, RowWork, Sgd, Velocity};
+use crate::training::work::{Amount, BatchSize, Draw, RowWork, Sgd};
 use meshfold_data::{Examples, Partition, Scale, Shape, Splits};
 use meshfold_topology::MixingMatrix;
 use std::sync::Barrier;
@@ -100,7 +102,7 @@ impl Run {
 
     /// Carries it out on `gpu`, calling `begun` when it has its place there.
     fn on(&self, gpu: &SharedGpu, begun: impl Fn()) -> Outcome {
-        let (partition, device) = (self.partition(), Device::Gpu(gpu.clone()));
+        let (partition, device) = (self.partition(), Device::of(gpu.clone()));
         let trainer = Stacked::upload(gpu, &self.network, &self.splits).unwrap();
         let mut trainer = trainer.in_schedules(self.schedule);
         begun();
@@ -150,11 +152,18 @@ impl Run {
                 });
             }
             if self.kind == Kind::Gradients {
-                let found = trainer.gradients(context, states, &models, &work).unwrap();
+                let mut found = Stack::zeros(&device, layout, self.rows);
+                let rows = GradientRows {
+                    models: models.storage(),
+                    gradients: found.storage_mut(),
+                };
+                let taken = trainer.gradients(context, states, rows, &work.tasks());
+                taken.unwrap();
                 models.add_scaled(&found, &vec![-0.1; self.rows]).unwrap();
                 other = found;
             } else {
-                let trained = trainer.train(context, states, &mut models, velocity, &work);
+                let rows = work.rows_of(&mut models, velocity);
+                let trained = trainer.train(context, states, rows, &work.tasks());
                 trained.unwrap();
             }
             if self.kind == Kind::Mixed {
@@ -175,7 +184,8 @@ impl Run {
             (Split::Train, Some(half.as_slice())),
             (Split::Shards(&clients), None),
         ] {
-            scores.extend(trainer.evaluate(context, &models, split, subset).unwrap());
+            let judged = trainer.evaluate(context, models.storage(), split, subset);
+            scores.extend(judged.unwrap());
         }
         Outcome {
             models: models.to_host(),
@@ -190,7 +200,7 @@ impl Run {
 fn side_by_side(gpu: &SharedGpu, runs: &[Run]) -> Vec<Outcome> {
     let (next, begun) = (AtomicUsize::new(0), Barrier::new(runs.len()));
     let outcomes = Mutex::new(BTreeMap::new());
-    gpu.side_by_side(runs.len(), |gpu| {
+    gpu.run_side_by_side(runs.len(), |gpu| {
         let index = next.fetch_add(1, Ordering::Relaxed);
         let outcome = runs[index].on(&gpu, || {
             begun.wait();

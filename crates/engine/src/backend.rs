@@ -1,0 +1,69 @@
+//! What a device must be able to do. The processor is one implementation, GPUs are another.
+//!
+//! A third is a folder of its own with three types: a [`Backend`] that opens the device, the [`Rows`] of a stack there, and
+//! a [`Trainer`]. Then [`Device::open`](crate::Device::open) gets one arm.
+
+pub(crate) mod rows;
+pub(crate) mod trainer;
+
+use crate::error::EngineError;
+use crate::kernels::Instructions;
+use crate::network::Network;
+use crate::training::work::WorkloadSize;
+use meshfold_data::Splits;
+use rows::Rows;
+use std::fmt::Debug;
+use std::sync::Arc;
+use trainer::Trainer;
+
+/// A device that stacks live on. [`Device`](crate::Device) says of each method what its caller may expect.
+pub(crate) trait Backend: Debug + Send + Sync {
+    /// The device kind that results are bit-identical on.
+    fn kind(&self) -> String;
+
+    /// Threads of the processor that share the rows; `None` where it does not compute them.
+    fn threads(&self) -> Option<usize>;
+
+    /// The processor's instructions that rows are computed with; `None` where it does not compute them.
+    fn instructions(&self) -> Option<Instructions>;
+
+    /// Calls that [`Backend::side_by_side`] makes at once with profit, at most.
+    fn width(&self) -> usize;
+
+    /// Bytes of memory of its own that the device has for certain; `None` where models lie in the machine's memory.
+    fn own_memory(&self) -> Option<u64>;
+
+    /// Estimate of the bytes that training `network` and judging it take besides models and examples.
+    fn working_bytes(&self, network: &Network, workload: &WorkloadSize<'_>) -> u64;
+
+    /// The device, opened anew if it was lost.
+    fn renewed(&self) -> Arc<dyn Backend>;
+
+    /// Waits until all work given to the device is done.
+    fn wait(&self);
+
+    /// Calls `work` once.
+    ///
+    /// # Errors
+    /// [`EngineError::DeviceLost`], [`EngineError::OutOfDeviceMemory`] or [`EngineError::Device`] if the device failed
+    /// meanwhile: then `work` has not come to its end.
+    fn attempt(&self, work: &mut dyn FnMut()) -> Result<(), EngineError>;
+
+    /// Calls `work` `most` times at once, each time with the device as that call is to use it.
+    fn side_by_side(&self, most: usize, work: &(dyn Fn(Arc<dyn Backend>) + Sync));
+
+    /// Rows of zeros, `[rows, width]`.
+    fn zeros(&self, rows: usize, width: usize) -> Box<dyn Rows>;
+
+    /// Uploads `values`, `[R, width]` row-major.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if a kernel of the device could not see them at once.
+    fn from_host(&self, values: Vec<f32>, width: usize) -> Result<Box<dyn Rows>, EngineError>;
+
+    /// A trainer of `network` on the examples `splits`.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if the examples or a model do not fit the device, or its threads cannot be started.
+    fn trainer(&self, network: &Network, splits: &Splits) -> Result<Box<dyn Trainer>, EngineError>;
+}

@@ -1,0 +1,104 @@
+//! The rows of a stack on a device.
+
+use crate::error::EngineError;
+use crate::network::layout::Layout;
+use crate::stack::mixing::Matrix;
+use crate::stack::quantiser::Quantiser;
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// The rows `[R, P_pad]` of a stack: [`Stack`](crate::Stack) checks shapes and says of each verb what it does.
+///
+/// # Errors
+/// Verbs with another operand fail with [`EngineError::OtherDevice`] if that is of another kind of device.
+pub(crate) trait Rows: Any + Debug + Send + Sync {
+    /// Reads all rows back, row-major. Waits for the device.
+    fn to_host(&self) -> Vec<f32>;
+
+    /// The rows, if they lie in host memory.
+    fn host(&self) -> Option<&[f32]>;
+
+    /// The rows, to be changed, if they lie in host memory.
+    fn host_mut(&mut self) -> Option<&mut [f32]>;
+
+    /// The rows as a burn tensor.
+    #[cfg(feature = "own-models")]
+    fn tensor(&self) -> burn::tensor::Tensor<2>;
+
+    /// A copy with memory of its own.
+    fn duplicate(&self) -> Box<dyn Rows>;
+
+    /// Sets every parameter to zero.
+    fn clear(&mut self);
+
+    /// `rows <- W · rows`, where `matrix` has a column for each row and is not the identity.
+    fn mix(&mut self, matrix: &Arc<Matrix>);
+
+    /// New rows: row `i` is row `rows[i]` of these.
+    fn gather(&self, rows: &[u32]) -> Box<dyn Rows>;
+
+    /// Overwrites row `rows[i]` with row `i` of `source`; the targets are distinct.
+    fn scatter(&mut self, rows: &[u32], source: &dyn Rows) -> Result<(), EngineError>;
+
+    /// `row_i <- row_i + scales[i] · other_i`.
+    fn add_scaled(&mut self, other: &dyn Rows, scales: &[f32]) -> Result<(), EngineError>;
+
+    /// `row_i <- scales[i] · row_i`.
+    fn scale(&mut self, scales: &[f32]);
+
+    /// `v_i <- momentum · v_i + g_i`, `row_i <- row_i − rates[i] · v_i`.
+    fn heavy_ball(
+        &mut self,
+        velocity: &mut dyn Rows,
+        gradients: &dyn Rows,
+        step: HeavyBall<'_>,
+    ) -> Result<(), EngineError>;
+
+    /// Replaces each row by its quantised form.
+    fn quantize(&mut self, layout: &Layout, quantiser: &Quantiser);
+
+    /// `Σ_i weights[i] · row_i`: a single row.
+    fn mean(&self, weights: &[f64]) -> Box<dyn Rows>;
+
+    /// `‖row_i − Σ_j weights[j] · row_j‖²` of every row. Waits for the device.
+    fn squared_distances(&self, weights: &[f64]) -> Vec<f64>;
+
+    /// `‖row_i‖²` of every row. Waits for the device.
+    fn squared_norms(&self) -> Vec<f64>;
+
+    /// Whether every parameter of a row is a finite number, row by row. Waits for the device.
+    fn are_finite(&self) -> Vec<bool>;
+}
+
+/// How a heavy-ball step goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HeavyBall<'a> {
+    /// Learning rate of each row.
+    pub(crate) rates: &'a [f32],
+    pub(crate) momentum: f32,
+}
+
+/// `rows` as those of one kind of device, for the verb `verb`.
+///
+/// # Errors
+/// [`EngineError::OtherDevice`] if they are of another kind.
+pub(crate) fn on<'a, R: Rows>(
+    verb: &'static str,
+    rows: &'a dyn Rows,
+) -> Result<&'a R, EngineError> {
+    let rows: &dyn Any = rows;
+    rows.downcast_ref().ok_or(EngineError::OtherDevice { verb })
+}
+
+/// As [`on`], to be changed.
+///
+/// # Errors
+/// As [`on`].
+pub(crate) fn on_mut<'a, R: Rows>(
+    verb: &'static str,
+    rows: &'a mut dyn Rows,
+) -> Result<&'a mut R, EngineError> {
+    let rows: &mut dyn Any = rows;
+    rows.downcast_mut().ok_or(EngineError::OtherDevice { verb })
+}

@@ -1,0 +1,91 @@
+//! What trains the rows of a device and judges them.
+
+use super::rows::Rows;
+use crate::error::EngineError;
+use crate::training::context::{Context, RowStates};
+use crate::training::score::{Score, Split};
+use crate::training::tally::{DeviceLosses, RowTally};
+use crate::training::work::Tasks;
+use std::fmt::Debug;
+
+/// Trains the rows of a device and judges them. [`Learner`](crate::Learner) checks shapes and clients, and says of each
+/// method what it does.
+///
+/// # Errors
+/// [`EngineError::OtherDevice`] if rows are of another kind of device, [`EngineError::Device`] if they are more than a kernel
+/// of the device can see at once or a run beside this one broke down; those of a model of the user's own.
+pub(crate) trait Trainer: Debug + Send {
+    /// Runs all local steps of all rows.
+    fn train(
+        &mut self,
+        context: Context<'_>,
+        states: RowStates<'_>,
+        rows: TrainedRows<'_>,
+        tasks: &Tasks<'_>,
+    ) -> Result<(), EngineError>;
+
+    /// The mini-batch gradient of every row of `judged.models` at its next batch into `judged.gradients`; zero for idle rows.
+    fn gradients(
+        &mut self,
+        context: Context<'_>,
+        states: RowStates<'_>,
+        rows: GradientRows<'_>,
+        tasks: &Tasks<'_>,
+    ) -> Result<(), EngineError>;
+
+    /// The gradient of row `i` on the whole shard of client `clients[i]`.
+    fn shard_gradients(
+        &self,
+        context: Context<'_>,
+        rows: GradientRows<'_>,
+        clients: &[u32],
+    ) -> Result<(), EngineError>;
+
+    /// Loss and accuracy of every row on `split`, or on its examples `subset`. Waits for the device.
+    fn evaluate(
+        &mut self,
+        context: Context<'_>,
+        models: &dyn Rows,
+        split: Split<'_>,
+        subset: Option<&[u32]>,
+    ) -> Result<Vec<Score>, EngineError>;
+
+    /// Moves the losses that are still on the device to `tallies`. Waits for the device.
+    fn collect(&mut self, tallies: &mut [RowTally]);
+
+    /// A copy of the losses that are still on the device. Waits for the device.
+    fn losses(&self) -> Option<DeviceLosses>;
+
+    /// Whether `losses` can be put back on the device.
+    fn keeps(&self, losses: &DeviceLosses) -> bool;
+
+    /// Replaces the losses that are still on the device.
+    fn resume(&mut self, losses: Option<&DeviceLosses>);
+}
+
+/// The rows of a call of [`Trainer::train`], each `[R, P_pad]`.
+#[derive(Debug)]
+pub(crate) struct TrainedRows<'a> {
+    pub(crate) models: &'a mut dyn Rows,
+    /// Momentum that outlasts the call; else it begins at zero and is forgotten.
+    pub(crate) velocity: Option<&'a mut dyn Rows>,
+    /// Added to every gradient.
+    pub(crate) correction: Option<&'a dyn Rows>,
+    /// Where the rows are pulled to.
+    pub(crate) anchor: Option<AnchorRows<'a>>,
+}
+
+/// A pull `mu * (w - anchor)` added to every gradient.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AnchorRows<'a> {
+    pub(crate) rows: &'a dyn Rows,
+    pub(crate) mu: f32,
+}
+
+/// The rows of a call that takes gradients, each `[R, P_pad]`.
+#[derive(Debug)]
+pub(crate) struct GradientRows<'a> {
+    pub(crate) models: &'a dyn Rows,
+    /// Zeros, which become the gradients.
+    pub(crate) gradients: &'a mut dyn Rows,
+}

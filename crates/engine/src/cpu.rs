@@ -1,0 +1,61 @@
+//! The threads and the instructions of the processor.
+
+use crate::device::request::THREAD_STACK;
+use crate::error::EngineError;
+use crate::kernels::Instructions;
+use rayon::{BroadcastContext, ThreadPool, ThreadPoolBuilder};
+use std::sync::Arc;
+
+/// An instruction set and the threads that share the rows. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Cpu {
+    instructions: Instructions,
+    pool: Arc<ThreadPool>,
+}
+
+impl Cpu {
+    /// Takes `threads` threads (all cores if `None`) and `instructions` (the widest that there are if `None`).
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if the threads cannot be started.
+    pub(crate) fn new(
+        threads: Option<usize>,
+        instructions: Option<Instructions>,
+    ) -> Result<Self, EngineError> {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads.unwrap_or(0))
+            .stack_size(THREAD_STACK)
+            .thread_name(|index| format!("meshfold-{index}"))
+            .build()
+            .map_err(|error| EngineError::Device {
+                device: "cpu".to_owned(),
+                reason: format!(
+                    "its threads cannot be started: {error}; ask for fewer threads, or raise the limits of the process, such as `ulimit -v`"
+                ),
+            })?;
+        Ok(Self {
+            instructions: instructions.unwrap_or_else(Instructions::detect),
+            pool: Arc::new(pool),
+        })
+    }
+
+    /// The instruction set that kernels use.
+    pub(crate) fn instructions(&self) -> Instructions {
+        self.instructions
+    }
+
+    /// Number of threads.
+    pub(crate) fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Runs `work` on these threads.
+    pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.pool.install(work)
+    }
+
+    /// Runs `work` on each of these threads.
+    pub(crate) fn broadcast(&self, work: impl Fn(BroadcastContext<'_>) + Sync) {
+        self.pool.broadcast(work);
+    }
+}

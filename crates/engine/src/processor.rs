@@ -1,0 +1,102 @@
+//! The processor as a device.
+
+pub(crate) mod host_rows;
+mod recycled;
+
+use crate::backend::Backend;
+use crate::backend::rows::Rows;
+use crate::backend::trainer::Trainer;
+use crate::blocked::{self, Blocked};
+use crate::cpu::Cpu;
+use crate::error::EngineError;
+use crate::kernels::Instructions;
+use crate::network::Network;
+use crate::training::work::WorkloadSize;
+use host_rows::HostRows;
+use meshfold_data::Splits;
+use recycled::Recycled;
+use std::sync::Arc;
+
+/// The processor: its threads, and memory of stacks that are gone. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Processor {
+    cpu: Cpu,
+    recycled: Arc<Recycled>,
+}
+
+impl Processor {
+    /// Takes `threads` threads (all cores if `None`) and `instructions` (the widest that there are if `None`).
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if the threads cannot be started.
+    pub(crate) fn open(
+        threads: Option<usize>,
+        instructions: Option<Instructions>,
+    ) -> Result<Self, EngineError> {
+        Ok(Self {
+            cpu: Cpu::new(threads, instructions)?,
+            recycled: Arc::default(),
+        })
+    }
+}
+
+impl Backend for Processor {
+    fn kind(&self) -> String {
+        format!("cpu/{}", self.cpu.instructions())
+    }
+
+    fn threads(&self) -> Option<usize> {
+        Some(self.cpu.threads())
+    }
+
+    fn instructions(&self) -> Option<Instructions> {
+        Some(self.cpu.instructions())
+    }
+
+    fn width(&self) -> usize {
+        self.cpu.threads()
+    }
+
+    fn own_memory(&self) -> Option<u64> {
+        None
+    }
+
+    fn working_bytes(&self, network: &Network, workload: &WorkloadSize<'_>) -> u64 {
+        blocked::bytes(network, workload, self.cpu.threads())
+    }
+
+    fn renewed(&self) -> Arc<dyn Backend> {
+        Arc::new(self.clone())
+    }
+
+    /// Nothing to wait for: verbs return when they are done.
+    fn wait(&self) {}
+
+    fn attempt(&self, work: &mut dyn FnMut()) -> Result<(), EngineError> {
+        work();
+        Ok(())
+    }
+
+    fn side_by_side(&self, most: usize, work: &(dyn Fn(Arc<dyn Backend>) + Sync)) {
+        self.cpu.broadcast(|thread| {
+            if thread.index() < most {
+                work(Arc::new(self.clone()));
+            }
+        });
+    }
+
+    fn zeros(&self, rows: usize, width: usize) -> Box<dyn Rows> {
+        Box::new(HostRows::zeros(&self.cpu, &self.recycled, rows, width))
+    }
+
+    fn from_host(&self, values: Vec<f32>, width: usize) -> Result<Box<dyn Rows>, EngineError> {
+        let rows = HostRows::new(&self.cpu, &self.recycled, values, width);
+        Ok(Box::new(rows))
+    }
+
+    fn trainer(&self, network: &Network, _: &Splits) -> Result<Box<dyn Trainer>, EngineError> {
+        // What an earlier run held may be of other shapes.
+        self.recycled.clear();
+        Ok(Box::new(Blocked::new(&self.cpu, network)?))
+    }
+}

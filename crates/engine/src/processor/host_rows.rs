@@ -1,0 +1,206 @@
+//! Rows in host memory, on which the processor's kernels work.
+
+use super::recycled::Recycled;
+use crate::backend::rows::{HeavyBall, Rows, on, on_mut};
+use crate::cpu::Cpu;
+use crate::error::EngineError;
+use crate::kernels::{host, mix};
+use crate::network::layout::Layout;
+use crate::stack::mixing::Matrix;
+use crate::stack::quantiser::Quantiser;
+use std::mem::{replace, take};
+use std::sync::Arc;
+
+/// Rows `[R, P_pad]` in host memory, row-major. When they go, their memory is left to rows to come.
+#[derive(Debug)]
+pub(crate) struct HostRows {
+    cpu: Cpu,
+    recycled: Arc<Recycled>,
+    values: Vec<f32>,
+    width: usize,
+    /// The other half of the double buffer that mixing writes into.
+    spare: Option<Vec<f32>>,
+}
+
+impl HostRows {
+    /// `values` as rows of `width` floats, which are not copied.
+    pub(super) fn new(cpu: &Cpu, recycled: &Arc<Recycled>, values: Vec<f32>, width: usize) -> Self {
+        Self {
+            cpu: cpu.clone(),
+            recycled: recycled.clone(),
+            values,
+            width,
+            spare: None,
+        }
+    }
+
+    /// Rows of zeros, in memory that was used before if there is any.
+    pub(super) fn zeros(cpu: &Cpu, recycled: &Arc<Recycled>, rows: usize, width: usize) -> Self {
+        let values = match recycled.take(rows * width) {
+            Some(mut values) => {
+                values.fill(0.0);
+                values
+            }
+            None => vec![0.0; rows * width],
+        };
+        Self::new(cpu, recycled, values, width)
+    }
+
+    /// The rows, row-major.
+    pub(crate) fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// The rows, to be changed.
+    pub(crate) fn values_mut(&mut self) -> &mut [f32] {
+        &mut self.values
+    }
+
+    /// Memory for `rows` rows that holds any values, all of which are about to be written.
+    fn unwritten(&self, rows: usize) -> Vec<f32> {
+        let size = rows * self.width;
+        self.recycled.take(size).unwrap_or_else(|| vec![0.0; size])
+    }
+
+    /// Other rows of the same width.
+    fn of(&self, values: Vec<f32>) -> Self {
+        Self::new(&self.cpu, &self.recycled, values, self.width)
+    }
+
+    fn weighted_mean(&self, weights: &[f64]) -> Vec<f32> {
+        let mut mean = self.unwritten(1);
+        host::mean(&self.cpu, &self.values, weights, &mut mean);
+        mean
+    }
+}
+
+impl Drop for HostRows {
+    fn drop(&mut self) {
+        let own = take(&mut self.values);
+        for memory in self.spare.take().into_iter().chain([own]) {
+            self.recycled.put(memory);
+        }
+    }
+}
+
+impl Rows for HostRows {
+    fn to_host(&self) -> Vec<f32> {
+        self.values.clone()
+    }
+
+    fn host(&self) -> Option<&[f32]> {
+        Some(&self.values)
+    }
+
+    fn host_mut(&mut self) -> Option<&mut [f32]> {
+        Some(&mut self.values)
+    }
+
+    #[cfg(feature = "own-models")]
+    fn tensor(&self) -> burn::tensor::Tensor<2> {
+        let shape = [self.values.len() / self.width.max(1), self.width];
+        let data = burn::tensor::TensorData::new(self.values.clone(), shape);
+        burn::tensor::Tensor::from_data(data, &burn::tensor::Device::flex())
+    }
+
+    fn duplicate(&self) -> Box<dyn Rows> {
+        let size = self.values.len();
+        let copy = match self.recycled.take(size) {
+            Some(mut copy) => {
+                copy.copy_from_slice(&self.values);
+                copy
+            }
+            None => self.values.clone(),
+        };
+        Box::new(self.of(copy))
+    }
+
+    fn clear(&mut self) {
+        self.values.fill(0.0);
+    }
+
+    fn mix(&mut self, matrix: &Arc<Matrix>) {
+        let size = matrix.rows * self.width;
+        let spare = self.spare.take().filter(|spare| spare.len() == size);
+        let mut mixed = spare.unwrap_or_else(|| self.unwritten(matrix.rows));
+        mix(
+            &self.cpu,
+            &matrix.host,
+            &self.values,
+            self.width,
+            &mut mixed,
+        );
+        let old = replace(&mut self.values, mixed);
+        match old.len() == size {
+            true => self.spare = Some(old),
+            false => self.recycled.put(old),
+        }
+    }
+
+    fn gather(&self, rows: &[u32]) -> Box<dyn Rows> {
+        let mut values = self.unwritten(rows.len());
+        for (target, row) in values.chunks_exact_mut(self.width).zip(rows) {
+            target.copy_from_slice(&self.values[*row as usize * self.width..][..self.width]);
+        }
+        Box::new(self.of(values))
+    }
+
+    fn scatter(&mut self, rows: &[u32], source: &dyn Rows) -> Result<(), EngineError> {
+        let source: &Self = on("scatter", source)?;
+        for (values, row) in source.values.chunks_exact(self.width).zip(rows) {
+            self.values[*row as usize * self.width..][..self.width].copy_from_slice(values);
+        }
+        Ok(())
+    }
+
+    fn add_scaled(&mut self, other: &dyn Rows, scales: &[f32]) -> Result<(), EngineError> {
+        let other: &Self = on("add_scaled", other)?;
+        let (to, from) = (&mut self.values, &other.values);
+        host::add_scaled(&self.cpu, to, from, scales, self.width);
+        Ok(())
+    }
+
+    fn scale(&mut self, scales: &[f32]) {
+        host::scale_rows(&self.cpu, &mut self.values, scales, self.width);
+    }
+
+    fn heavy_ball(
+        &mut self,
+        velocity: &mut dyn Rows,
+        gradients: &dyn Rows,
+        step: HeavyBall<'_>,
+    ) -> Result<(), EngineError> {
+        let velocity: &mut Self = on_mut("heavy_ball_step", velocity)?;
+        let gradients: &Self = on("heavy_ball_step", gradients)?;
+        let rows = host::HeavyBallRows {
+            models: &mut self.values,
+            velocities: &mut velocity.values,
+            gradients: &gradients.values,
+        };
+        host::heavy_ball(&self.cpu, rows, step, self.width);
+        Ok(())
+    }
+
+    fn quantize(&mut self, layout: &Layout, quantiser: &Quantiser) {
+        host::quantize(&self.cpu, &mut self.values, layout, quantiser);
+    }
+
+    fn mean(&self, weights: &[f64]) -> Box<dyn Rows> {
+        Box::new(self.of(self.weighted_mean(weights)))
+    }
+
+    fn squared_distances(&self, weights: &[f64]) -> Vec<f64> {
+        let mean = self.weighted_mean(weights);
+        let squares = host::squared_distances(&self.cpu, &self.values, &mean, self.width);
+        self.recycled.put(mean);
+        squares
+    }
+
+    fn squared_norms(&self) -> Vec<f64> {
+        host::squared_norms(&self.cpu, &self.values, self.width)
+    }
+
+    fn are_finite(&self) -> Vec<bool> {
+        host::finite_rows(&self.cpu, &self.values, self.width)
+    }
+}

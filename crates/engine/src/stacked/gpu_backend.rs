@@ -1,0 +1,91 @@
+//! A GPU as a device.
+
+use crate::backend::Backend;
+use crate::backend::rows::Rows;
+use crate::backend::trainer::Trainer;
+use crate::device::request::DeviceRequest;
+use crate::error::EngineError;
+use crate::kernels::Instructions;
+use crate::network::Network;
+use crate::stacked::coalescing::shared_gpu::SharedGpu;
+use crate::stacked::device::gpu::Gpu;
+use crate::stacked::gpu_rows::GpuRows;
+use crate::stacked::trainer::{self, Stacked};
+use crate::training::work::WorkloadSize;
+use burn::tensor::{Tensor, TensorData};
+use meshfold_data::Splits;
+use std::sync::Arc;
+
+/// Runs beyond which launches are a small share of what a GPU has to do.
+const WIDTH: usize = 32;
+
+/// Opens the GPU that `request` names.
+///
+/// # Errors
+/// [`EngineError::Device`] if this binary or machine lacks it.
+pub(crate) fn open(request: DeviceRequest) -> Result<Arc<dyn Backend>, EngineError> {
+    Ok(Arc::new(SharedGpu::open(request)?))
+}
+
+impl Backend for SharedGpu {
+    fn kind(&self) -> String {
+        Gpu::kind(self)
+    }
+
+    fn threads(&self) -> Option<usize> {
+        None
+    }
+
+    fn instructions(&self) -> Option<Instructions> {
+        None
+    }
+
+    /// Where launches cost little beside what there is to do, one.
+    fn width(&self) -> usize {
+        if self.is_software() { 1 } else { WIDTH }
+    }
+
+    fn own_memory(&self) -> Option<u64> {
+        (!self.is_software()).then(|| self.memory().largest_buffer())
+    }
+
+    fn working_bytes(&self, network: &Network, workload: &WorkloadSize<'_>) -> u64 {
+        trainer::bytes(self, network, workload)
+    }
+
+    fn renewed(&self) -> Arc<dyn Backend> {
+        Arc::new(self.opened_anew())
+    }
+
+    fn wait(&self) {
+        Gpu::wait(self);
+    }
+
+    fn attempt(&self, work: &mut dyn FnMut()) -> Result<(), EngineError> {
+        Gpu::attempt(self, || {
+            work();
+            Ok(())
+        })
+    }
+
+    fn side_by_side(&self, most: usize, work: &(dyn Fn(Arc<dyn Backend>) + Sync)) {
+        self.run_side_by_side(most, |gpu| work(Arc::new(gpu)));
+    }
+
+    fn zeros(&self, rows: usize, width: usize) -> Box<dyn Rows> {
+        let zeros = Tensor::zeros([rows, width], self.device());
+        Box::new(GpuRows::new(self, zeros))
+    }
+
+    fn from_host(&self, values: Vec<f32>, width: usize) -> Result<Box<dyn Rows>, EngineError> {
+        let rows = values.len() / width.max(1);
+        self.expect_fit("a stack", rows, width)?;
+        let data = TensorData::new(values, [rows, width]);
+        let rows = Tensor::from_data(data, self.device());
+        Ok(Box::new(GpuRows::new(self, rows)))
+    }
+
+    fn trainer(&self, network: &Network, splits: &Splits) -> Result<Box<dyn Trainer>, EngineError> {
+        Ok(Box::new(Stacked::upload(self, network, splits)?))
+    }
+}

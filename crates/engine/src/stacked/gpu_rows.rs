@@ -1,0 +1,159 @@
+//! The rows of a stack on a GPU.
+
+use crate::backend::rows::{HeavyBall, Rows, on, on_mut};
+use crate::error::EngineError;
+use crate::network::layout::Layout;
+use crate::stack::mixing::Matrix;
+use crate::stack::quantiser::Quantiser;
+use crate::stacked::coalescing::shared_gpu::SharedGpu;
+use crate::stacked::device::memory::{copy, read};
+use crate::stacked::stack_ops::average::mean;
+use crate::stacked::stack_ops::distances::squared_distances;
+use crate::stacked::stack_ops::finite::finite_rows;
+use crate::stacked::stack_ops::heavy_ball::heavy_ball;
+use crate::stacked::stack_ops::mix::mix;
+use crate::stacked::stack_ops::norms::squared_norms;
+use crate::stacked::stack_ops::quantize::quantize;
+use crate::stacked::stack_ops::rows::{gather_rows, scatter_rows};
+use crate::stacked::stack_ops::scaled::{add_scaled, scale_rows};
+use crate::stacked::stack_ops::stack_rows::StackRows;
+use burn::tensor::Tensor;
+use std::mem::replace;
+use std::sync::Arc;
+
+/// Rows `[R, P_pad]` on a GPU, with the double buffer that mixing writes into.
+#[derive(Debug)]
+pub(crate) struct GpuRows {
+    gpu: SharedGpu,
+    rows: StackRows,
+    spare: Option<Tensor<2>>,
+}
+
+impl GpuRows {
+    /// Rows of `gpu`.
+    pub(crate) fn new(gpu: &SharedGpu, rows: Tensor<2>) -> Self {
+        Self {
+            gpu: gpu.clone(),
+            rows: StackRows::new(rows),
+            spare: None,
+        }
+    }
+
+    /// The rows, mixed.
+    pub(crate) fn tensor(&self) -> Tensor<2> {
+        self.rows.tensor()
+    }
+
+    /// The rows, to be taken out; they must be put back.
+    pub(crate) fn rows(&mut self) -> &mut StackRows {
+        &mut self.rows
+    }
+
+    /// Other rows of the same GPU.
+    fn of(&self, rows: Tensor<2>) -> Box<dyn Rows> {
+        Box::new(Self::new(&self.gpu, rows))
+    }
+}
+
+impl Rows for GpuRows {
+    fn to_host(&self) -> Vec<f32> {
+        read(self.tensor())
+    }
+
+    fn host(&self) -> Option<&[f32]> {
+        None
+    }
+
+    fn host_mut(&mut self) -> Option<&mut [f32]> {
+        None
+    }
+
+    fn tensor(&self) -> Tensor<2> {
+        self.rows.tensor()
+    }
+
+    fn duplicate(&self) -> Box<dyn Rows> {
+        self.of(copy(self.tensor()))
+    }
+
+    fn clear(&mut self) {
+        self.rows.change(|rows| rows.zeros_like());
+    }
+
+    fn mix(&mut self, matrix: &Arc<Matrix>) {
+        let rows = self.tensor();
+        let [before, width] = rows.dims();
+        if self.gpu.mixes_later(matrix, before) {
+            // Nobody else must hold them when they are stepped.
+            drop(rows);
+            return self.rows.mix_later(matrix);
+        }
+        let shape = [matrix.rows, width];
+        let spare = self.spare.take().filter(|spare| spare.dims() == shape);
+        let target = spare.unwrap_or_else(|| Tensor::empty(shape, self.gpu.device()));
+        let mixed = mix(rows, matrix, target);
+        let mut old = replace(&mut self.rows, StackRows::new(mixed));
+        if before == matrix.rows {
+            self.spare = Some(old.take());
+        }
+    }
+
+    fn gather(&self, rows: &[u32]) -> Box<dyn Rows> {
+        self.of(gather_rows(self.tensor(), rows))
+    }
+
+    fn scatter(&mut self, rows: &[u32], source: &dyn Rows) -> Result<(), EngineError> {
+        let source = on::<Self>("scatter", source)?.tensor();
+        self.rows
+            .change(|target| scatter_rows(target, rows, source));
+        Ok(())
+    }
+
+    fn add_scaled(&mut self, other: &dyn Rows, scales: &[f32]) -> Result<(), EngineError> {
+        let other = on::<Self>("add_scaled", other)?.tensor();
+        self.rows.change(|target| add_scaled(target, other, scales));
+        Ok(())
+    }
+
+    fn scale(&mut self, scales: &[f32]) {
+        self.rows.change(|target| scale_rows(target, scales));
+    }
+
+    fn heavy_ball(
+        &mut self,
+        velocity: &mut dyn Rows,
+        gradients: &dyn Rows,
+        step: HeavyBall<'_>,
+    ) -> Result<(), EngineError> {
+        let velocity: &mut Self = on_mut("heavy_ball_step", velocity)?;
+        let gradients = on::<Self>("heavy_ball_step", gradients)?.tensor();
+        let (models, velocities) = (self.rows.take(), velocity.rows.take());
+        let (models, velocities) = heavy_ball(models, velocities, gradients, step);
+        self.rows = StackRows::new(models);
+        velocity.rows = StackRows::new(velocities);
+        Ok(())
+    }
+
+    fn quantize(&mut self, layout: &Layout, quantiser: &Quantiser) {
+        self.rows
+            .change(|target| quantize(target, layout, quantiser));
+    }
+
+    fn mean(&self, weights: &[f64]) -> Box<dyn Rows> {
+        self.of(mean(self.tensor(), weights))
+    }
+
+    fn squared_distances(&self, weights: &[f64]) -> Vec<f64> {
+        let rows = self.tensor();
+        let mean = mean(rows.clone(), weights);
+        squared_distances(rows, mean)
+    }
+
+    fn squared_norms(&self) -> Vec<f64> {
+        squared_norms(self.tensor())
+    }
+
+    fn are_finite(&self) -> Vec<bool> {
+        finite_rows(self.tensor())
+    }
+}

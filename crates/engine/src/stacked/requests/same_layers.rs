@@ -1,0 +1,22 @@
+//! Which networks can stand in one stack.
+
+use crate::network::Network;
+use std::sync::Arc;
+
+impl Network {
+    /// Whether both are the same layers over the same examples, so that their rows can stand in one stack. Of models of a
+    /// user's own nothing is known.
+    pub(crate) fn has_the_layers_of(&self, other: &Self) -> bool {
+        let is_own = |network: &Self| network.own_model().is_some();
+        let reads = |network: &Self| (network.input(), network.classes(), network.positions());
+        let learns = |network: &Self| (network.loss(), network.dropout);
+        if is_own(self) || is_own(other) {
+            return false;
+        }
+        Arc::ptr_eq(self.layout(), other.layout())
+            || self.nodes() == other.nodes()
+                && reads(self) == reads(other)
+                && learns(self) == learns(other)
+                && self.layout() == other.layout()
+    }
+}

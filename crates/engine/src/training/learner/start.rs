@@ -1,0 +1,33 @@
+//! The first models of a run.
+
+use super::Learner;
+use crate::error::EngineError;
+use crate::stack::Stack;
+use serde::{Deserialize, Serialize};
+
+/// From which model rows start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Start {
+    /// Every row from the same model.
+    #[default]
+    Same,
+    /// Each row from a draw of its own.
+    Independent,
+}
+
+impl Learner {
+    /// The first models of a run, `[rows, P]`.
+    ///
+    /// # Errors
+    /// Those of [`Stack::from_host`].
+    pub fn initial(&self, rows: usize, start: Start) -> Result<Stack, EngineError> {
+        let values = match start {
+            Start::Same => self.network.initialise(self.seed, 0).repeat(rows),
+            Start::Independent => (0..rows as u32)
+                .flat_map(|row| self.network.initialise(self.seed, row))
+                .collect(),
+        };
+        Stack::from_host(&self.device, self.network.layout(), values)
+    }
+}

@@ -1,0 +1,64 @@
+//! Stopping a learner and going on with another.
+
+use super::Learner;
+use crate::training::batches::{Pass, Position, RowKey};
+use crate::training::tally::{DeviceLosses, RowTally};
+use serde::{Deserialize, Serialize};
+
+/// What a learner must be given to go on where another stopped.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LearnerState {
+    positions: Vec<Position>,
+    local_steps: u64,
+    examples_seen: u64,
+    /// The losses of each row since the last tally.
+    losses: Vec<RowTally>,
+    /// Losses that are still on the GPU.
+    on_device: Option<DeviceLosses>,
+}
+
+impl Learner {
+    /// What another learner needs to continue from here. It includes the losses since the last [`tally`](Self::tally), which
+    /// remain to be tallied. Waits for the device.
+    pub fn state(&self) -> LearnerState {
+        LearnerState {
+            positions: self.passes.iter().map(Pass::position).collect(),
+            local_steps: self.local_steps,
+            examples_seen: self.examples_seen,
+            losses: self.tallies.clone(),
+            on_device: self.trainer.losses(),
+        }
+    }
+
+    /// Whether a learner of the same clients, examples and device kind can be in `state`.
+    pub fn fits(&self, state: &LearnerState) -> bool {
+        let on_device = state.on_device.as_ref();
+        let is_kept = on_device.is_none_or(|losses| self.trainer.keeps(losses));
+        let is_within = |position: &Position| position.is_within(&self.partition);
+        is_kept
+            && state.positions.iter().all(is_within)
+            && state.losses.len() >= state.positions.len()
+            && (state.local_steps == 0 || !state.positions.is_empty())
+    }
+
+    /// Goes on from where another learner of the same run stopped.
+    ///
+    /// # Panics
+    /// If the state does not [fit](Self::fits).
+    pub fn resume(&mut self, state: &LearnerState) {
+        assert!(self.fits(state), "the state of a learner of the same run");
+        let (partition, seed) = (&self.partition, self.seed);
+        self.passes = (0u32..)
+            .zip(&state.positions)
+            .map(|(row, position)| {
+                Pass::resume(*position, RowKey { seed, row }, |client| {
+                    partition.shard(client as usize).to_vec()
+                })
+            })
+            .collect();
+        self.tallies.clone_from(&state.losses);
+        (self.local_steps, self.examples_seen) = (state.local_steps, state.examples_seen);
+        self.trainer.resume(state.on_device.as_ref());
+    }
+}
