@@ -59,7 +59,7 @@ pub(crate) trait Backend: Debug + Send + Sync {
     ///
     /// # Errors
     /// [`EngineError::Device`] if a kernel of the device could not see them at once.
-    fn from_host(&self, values: Vec<f32>, width: usize) -> Result<Box<dyn Rows>, EngineError>;
+    fn upload(&self, values: Vec<f32>, width: usize) -> Result<Box<dyn Rows>, EngineError>;
 
     /// A trainer of `network` on the examples `splits`.
     ///

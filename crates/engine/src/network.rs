@@ -47,7 +47,7 @@ enum Body {
     /// A model of the user's own.
     #[cfg_attr(
         not(feature = "own-models"),
-        expect(dead_code, reason = "without burn there is none")
+        allow(dead_code, reason = "without burn there is none")
     )]
     Own(Arc<dyn OwnBody>),
 }

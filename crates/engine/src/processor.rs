@@ -89,7 +89,7 @@ impl Backend for Processor {
         Box::new(HostRows::zeros(&self.cpu, &self.recycled, rows, width))
     }
 
-    fn from_host(&self, values: Vec<f32>, width: usize) -> Result<Box<dyn Rows>, EngineError> {
+    fn upload(&self, values: Vec<f32>, width: usize) -> Result<Box<dyn Rows>, EngineError> {
         let rows = HostRows::new(&self.cpu, &self.recycled, values, width);
         Ok(Box::new(rows))
     }

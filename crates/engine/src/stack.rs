@@ -57,7 +57,7 @@ impl Stack {
             device: device.clone(),
             layout: layout.clone(),
             rows,
-            storage: device.backend().from_host(values, layout.width())?,
+            storage: device.backend().upload(values, layout.width())?,
         })
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use meshfold_engine::{Device, OwnModels};
+use meshfold_engine::OwnModels;
 use meshfold_experiment::{
     Ending, RunOptions, RunPlan, RunReport, Summary, brief, finished, most_at_once, plan_on,
     run_all,

@@ -1,12 +1,13 @@
 //! Models of a user's own, written with burn, and differentiated by it.
 
 mod body;
+mod host;
 mod initial;
 mod parameter;
 mod parameters;
 mod row_by_row;
 mod rows;
-mod tape;
+pub(crate) mod tape;
 
 pub use initial::Initial;
 pub use parameter::Parameter;
@@ -14,7 +15,6 @@ pub use parameters::Parameters;
 pub use row_by_row::RowByRow;
 
 pub(crate) use body::Own;
-pub(crate) use tape::Tape;
 
 use super::loss::Loss;
 use super::own_models::OwnModels;

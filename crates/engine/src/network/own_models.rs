@@ -24,7 +24,7 @@ impl OwnModels {
     /// These models and the one that `fit` makes under `name`, in place of any that had it.
     #[cfg_attr(
         not(feature = "own-models"),
-        expect(dead_code, reason = "without burn there is no model to name")
+        allow(dead_code, reason = "without burn there is no model to name")
     )]
     pub(super) fn and(mut self, name: String, fit: Arc<Fit>) -> Self {
         self.0.insert(name, fit);

@@ -77,7 +77,7 @@ impl Backend for SharedGpu {
         Box::new(GpuRows::new(self, zeros))
     }
 
-    fn from_host(&self, values: Vec<f32>, width: usize) -> Result<Box<dyn Rows>, EngineError> {
+    fn upload(&self, values: Vec<f32>, width: usize) -> Result<Box<dyn Rows>, EngineError> {
         let rows = values.len() / width.max(1);
         self.expect_fit("a stack", rows, width)?;
         let data = TensorData::new(values, [rows, width]);

@@ -91,7 +91,8 @@ pub(crate) struct Pace {
 impl Pace {
     /// The pace of `device`, of the processor with all its cores if absent.
     pub(crate) fn of(device: Option<&Device>) -> Self {
-        let instructions = device.map_or_else(|| Some(Instructions::detect()), Device::instructions);
+        let instructions =
+            device.map_or_else(|| Some(Instructions::detect()), Device::instructions);
         let Some(instructions) = instructions else {
             return Self {
                 rate: GPU,

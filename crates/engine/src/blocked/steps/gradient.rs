@@ -1,7 +1,6 @@
 //! The gradient of one row's batch.
 
 use super::forward::Masks;
-use super::own::Target;
 use crate::blocked::pass::inputs::Goal;
 use crate::blocked::pass::passes::Passes;
 use crate::blocked::pass::scratch::Scratch;
@@ -27,6 +26,14 @@ pub(crate) struct Piece<'a> {
     pub(crate) dropout: Option<&'a Dropout>,
     /// The examples are there, and what the first layer makes of them.
     pub(crate) begun: bool,
+}
+
+/// Where a gradient goes.
+pub(crate) struct Target<'a> {
+    /// `[P_pad]`.
+    pub(crate) gradient: &'a mut [f32],
+    /// Whether it is added to what is there.
+    pub(crate) add: bool,
 }
 
 impl Gradients<'_> {

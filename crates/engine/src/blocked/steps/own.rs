@@ -1,6 +1,6 @@
 //! Models of a user's own: they go forth and back themselves, the loss between is that of all models.
 
-use super::gradient::{Gradients, Piece};
+use super::gradient::{Gradients, Piece, Target};
 use crate::blocked::pass::scratch::Scratch;
 use crate::error::EngineError;
 use crate::network::own_body::OwnBody;
@@ -30,12 +30,4 @@ impl Gradients<'_> {
         pass.back(outputs, target.gradient);
         Ok(loss)
     }
-}
-
-/// Where a gradient goes.
-pub(super) struct Target<'a> {
-    /// `[P_pad]`.
-    pub(super) gradient: &'a mut [f32],
-    /// Whether it is added to what is there.
-    pub(super) add: bool,
 }

@@ -1,8 +1,8 @@
 //! A user's own model, fitted to a dataset and checked.
 
 use super::OwnModel;
+use super::host::host;
 use super::parameter::{Parameter, arrange};
-use super::rows::host;
 use crate::error::EngineError;
 use crate::network::layout::Layout;
 use crate::network::own_body::OwnBody;

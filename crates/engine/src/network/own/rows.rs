@@ -1,6 +1,7 @@
 //! A user's own model on the processor: burn goes forth and back, from numbers to numbers.
 
 use super::body::Own;
+use super::host::host;
 use super::tape::Tape;
 use crate::error::EngineError;
 use crate::network::layout::{Block, Layout};
@@ -85,12 +86,4 @@ impl OwnPass for Pass {
             }
         }
     }
-}
-
-/// The numbers of a tensor of the processor, row-major.
-pub(super) fn host<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
-    tensor
-        .into_data()
-        .try_to_vec()
-        .expect("what is computed from f32 is f32")
 }
