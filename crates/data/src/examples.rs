@@ -1,5 +1,7 @@
 //! Labelled examples held in host memory.
 
+#[cfg(feature = "burn")]
+mod burn_examples;
 mod dataset_summary;
 pub(crate) mod features;
 mod splits;
@@ -7,8 +9,8 @@ mod text_shares;
 
 use std::sync::Arc;
 
-use burn_dataset::{Dataset, DatasetError};
-
+#[cfg(feature = "burn")]
+pub use self::burn_examples::Example;
 pub use self::dataset_summary::DatasetSummary;
 pub use self::features::{Features, Input, Scale, Scaling, Shape, Windows};
 pub use self::splits::Splits;
@@ -338,28 +340,6 @@ fn expect_count(found: usize, examples: usize, shape: Shape) -> Result<(), DataE
             examples,
             width,
         }),
-    }
-}
-
-/// One example as a model sees it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Example {
-    /// Scaled features, `[D]`.
-    pub features: Vec<f32>,
-    /// Class, below `C`.
-    pub label: u16,
-}
-
-impl Dataset<Example> for Examples {
-    fn get(&self, index: usize) -> Result<Example, DatasetError> {
-        Ok(Example {
-            features: self.row(index),
-            label: self.labels[index],
-        })
-    }
-
-    fn len(&self) -> usize {
-        self.labels.len()
     }
 }
 

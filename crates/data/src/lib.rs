@@ -55,9 +55,10 @@ pub use self::datasets::published::Published;
 pub use self::datasets::qmnist::Qmnist;
 pub use self::datasets::reddit::{Reddit, RedditSource};
 pub use self::datasets::shakespeare::{Shakespeare, ShakespeareSource};
+#[cfg(feature = "burn")]
+pub use self::examples::Example;
 pub use self::examples::{
-    DatasetSummary, Example, Examples, Features, Input, Scale, Scaling, Shape, Splits, TextShare,
-    Windows,
+    DatasetSummary, Examples, Features, Input, Scale, Scaling, Shape, Splits, TextShare, Windows,
 };
 pub use self::files::check::{CheckReport, FileCheck, FileStatus, check};
 pub use self::files::error::{DataError, MirrorFailure};

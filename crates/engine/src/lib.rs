@@ -5,6 +5,9 @@
 //! leaving the device, and [`Stack::mix`] averages rows over an overlay. On the processor the rows are trained in
 //! blocks that stay in cache; on a GPU (feature `gpu`) as batched products. Both give the same models within f32
 //! rounding, and the same bits for the same seed on one device kind.
+//!
+//! The feature `own-models`, which `gpu` includes, adds models of a user's own, written with burn (`OwnModel`, `RowByRow`), burn
+//! itself as `burn`, and `Stack::tensor`.
 
 mod backend;
 mod blocked;
