@@ -23,10 +23,8 @@ fn three() -> Examples {
 #[test]
 fn rows_and_scaled_examples_agree() {
     let examples = three();
-    let first = Dataset::get(&examples, 0).unwrap();
-    assert_eq!(first.features, [0.0, 1.0]);
-    assert_eq!(first.label, 0);
-    assert_eq!(Dataset::iter(&examples).count(), 3);
+    assert_eq!((examples.row(0), examples.labels()[0]), (vec![0.0, 1.0], 0));
+    assert_eq!(examples.len(), 3);
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub(crate) trait Trainer: Debug + Send {
         tasks: &Tasks<'_>,
     ) -> Result<(), EngineError>;
 
-    /// The mini-batch gradient of every row of `judged.models` at its next batch into `judged.gradients`; zero for idle rows.
+    /// The mini-batch gradient of every row of `rows.models` at its next batch into `rows.gradients`; zero for idle rows.
     fn gradients(
         &mut self,
         context: Context<'_>,

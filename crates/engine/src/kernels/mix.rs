@@ -51,7 +51,11 @@ pub(crate) fn mix(cpu: &Cpu, mixing: &HostMixing, from: &[f32], width: usize, to
             columns,
             weights,
         } => {
-            let matrix = (row_ptr.as_slice(), columns.as_slice(), weights.as_slice());
+            let matrix = SparseRows {
+                row_ptr,
+                columns,
+                weights,
+            };
             let bytes = size_of_val(from) + size_of_val(to);
             if bytes >= STREAMED_BYTES && to.len() <= STREAMED_ROWS * width {
                 mix_sparse::<true>(cpu, matrix, from, width, to);
@@ -81,14 +85,27 @@ pub(crate) fn mix(cpu: &Cpu, mixing: &HostMixing, from: &[f32], width: usize, to
     }
 }
 
+/// A matrix in compressed sparse rows.
+#[derive(Clone, Copy)]
+struct SparseRows<'a> {
+    row_ptr: &'a [usize],
+    columns: &'a [u32],
+    weights: &'a [f32],
+}
+
 /// The product with a matrix in compressed sparse rows; `STREAMED` past the caches.
 fn mix_sparse<const STREAMED: bool>(
     cpu: &Cpu,
-    (row_ptr, columns, weights): (&[usize], &[u32], &[f32]),
+    matrix: SparseRows<'_>,
     from: &[f32],
     width: usize,
     to: &mut [f32],
 ) {
+    let SparseRows {
+        row_ptr,
+        columns,
+        weights,
+    } = matrix;
     let rows = row_ptr.len() - 1;
     assert_eq!(
         to.len(),

@@ -1,6 +1,7 @@
 //! Batches and examples as kernels read them.
 
 pub(crate) mod batch_schedule;
+pub(crate) mod block_shape;
 pub(crate) mod device_batch_schedule;
 pub(crate) mod draws;
 pub(crate) mod examples;

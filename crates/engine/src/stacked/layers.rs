@@ -1,6 +1,7 @@
 //! One file for each kind of layer and direction, with the plain loop that its kernel must agree with.
 
 pub(crate) mod add;
+pub(crate) mod arena;
 pub(crate) mod convolution;
 pub(crate) mod dense;
 pub(crate) mod dropout;

@@ -7,6 +7,7 @@ use crate::backend::trainer::{GradientRows, TrainedRows, Trainer};
 use crate::error::EngineError;
 use crate::network::Network;
 use crate::stacked::batches::batch_schedule::BatchSchedule;
+use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::device_batch_schedule::DeviceBatchSchedule;
 use crate::stacked::batches::draws::{Draws, SCHEDULE};
 use crate::stacked::batches::examples::DeviceExamples;
@@ -17,7 +18,7 @@ use crate::stacked::device::memory::{cube, cube_mut, tensor};
 use crate::stacked::gpu_rows::GpuRows;
 use crate::stacked::gradients::sgd::MomentumFrom;
 use crate::stacked::gradients::sink::Sink;
-use crate::stacked::passes::steps::{Scratch, Steps};
+use crate::stacked::passes::steps::{ScheduleSize, Scratch, Steps};
 use crate::stacked::passes::tallies::Tallies;
 use crate::stacked::passes::workspace::{self, block, largest};
 use crate::stacked::requests::evaluation_request::CHUNK;
@@ -73,7 +74,7 @@ pub(crate) fn bytes(gpu: &Gpu, network: &Network, workload: &WorkloadSize<'_>) -
     let blocks = block(network, workload.rows, workload.batch, most);
     let evaluation = block(network, workload.rows, workload.tests.clamp(1, CHUNK), most);
     let written = workload.sgd.clip_norm.is_some()
-        || workload.batch > blocks.1
+        || workload.batch > blocks.examples
         || !layers_step_at_once(network)
         || network.own_model().is_some();
     let stacks = u64::from(workload.sgd.momentum > 0.0) + u64::from(written);
@@ -171,13 +172,13 @@ impl Stacked {
     fn alone(&mut self, request: &TrainBatchRequest) -> Result<(), EngineError> {
         let (schedule, memory) = (&request.schedule, self.gpu.memory());
         let shape = self.block(&request.network, schedule.rows, schedule.width);
-        let size = (schedule.rows, schedule.width, schedule.steps);
+        let size = ScheduleSize::of(schedule);
         let old = self.scratch.take();
         let scratch = Scratch::fitting(old, memory, &request.network, size, shape);
         request.make(memory, self.scratch.insert(scratch), shape)
     }
 
-    fn block(&self, network: &Network, rows: usize, table: usize) -> (usize, usize) {
+    fn block(&self, network: &Network, rows: usize, table: usize) -> BlockShape {
         block(network, rows, table, self.workspace_bytes)
     }
 
@@ -308,7 +309,7 @@ impl Trainer for Stacked {
         let (memory, schedule) = (self.gpu.memory(), BatchSchedule::of_shards(&shards));
         let table = DeviceBatchSchedule::upload(memory, &schedule);
         let block = self.block(context.network, count, table.width);
-        let scratch = Scratch::new(memory, context.network, (count, table.width, 1), block);
+        let scratch = Scratch::new(memory, context.network, ScheduleSize::of(&schedule), block);
         let gradients = cube_mut(out.rows().take());
         let steps = Steps {
             network: context.network,

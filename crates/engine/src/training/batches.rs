@@ -26,12 +26,7 @@ pub(crate) struct Position {
 impl Position {
     /// Examples that the next `steps` local steps of `row` see on a shard of `shard` examples: the last batch of a pass
     /// is short.
-    pub(crate) fn examples_of(
-        &self,
-        (row, steps): (&RowWork, u32),
-        sgd: &Sgd,
-        shard: usize,
-    ) -> u64 {
+    pub(crate) fn examples_of(&self, row: &RowWork, steps: u32, sgd: &Sgd, shard: usize) -> u64 {
         let size = sgd.batch_on(shard);
         if row.amount == Amount::Idle || steps == 0 {
             return 0;
@@ -104,6 +99,16 @@ pub(crate) struct Batches<'a> {
     rate_scale: f32,
     done: Progress,
     replacement: Option<ChaCha8Rng>,
+}
+
+/// What a row does in one call of `train`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RowCall<'a> {
+    pub(crate) work: RowWork,
+    /// The examples of the client that it works for.
+    pub(crate) shard: &'a [u32],
+    /// Rounds that are over.
+    pub(crate) rounds: u64,
 }
 
 /// Whose streams are drawn from.
@@ -182,14 +187,13 @@ fn order_stream(key: RowKey, pass: u32) -> ChaCha8Rng {
 }
 
 impl<'a> Batches<'a> {
-    /// The batches of a row that works for `client` by `amount`, in the round after `rounds` rounds.
-    pub(crate) fn new(
-        pass: &'a mut Pass,
-        (client, shard): (u32, &'a [u32]),
-        sgd: &'a Sgd,
-        key: RowKey,
-        (rounds, amount): (u64, Amount),
-    ) -> Self {
+    /// The batches of a row that does `call`.
+    pub(crate) fn new(pass: &'a mut Pass, call: RowCall<'a>, sgd: &'a Sgd, key: RowKey) -> Self {
+        let RowCall {
+            work: RowWork { client, amount },
+            shard,
+            rounds,
+        } = call;
         let restart = pass.position.client != client || matches!(amount, Amount::Epochs(_));
         if restart && amount != Amount::Idle {
             pass.position.client = client;
@@ -291,7 +295,12 @@ mod tests {
     const KEY: RowKey = RowKey { seed: 3, row: 1 };
 
     fn draw(pass: &mut Pass, shard: &[u32], sgd: &Sgd, amount: Amount) -> Vec<Vec<u32>> {
-        let mut batches = Batches::new(pass, (0, shard), sgd, KEY, (0, amount));
+        let call = RowCall {
+            work: RowWork { client: 0, amount },
+            shard,
+            rounds: 0,
+        };
+        let mut batches = Batches::new(pass, call, sgd, KEY);
         let (mut all, mut indices) = (Vec::new(), Vec::new());
         while batches.next(&mut indices).is_some() {
             all.push(indices.clone());
@@ -335,9 +344,7 @@ mod tests {
             {
                 let row = RowWork { client: 0, amount };
                 let steps = rule.steps_on(amount, shard.len());
-                let foretold = pass
-                    .position()
-                    .examples_of((&row, steps), &rule, shard.len());
+                let foretold = pass.position().examples_of(&row, steps, &rule, shard.len());
                 let drawn = draw(&mut pass, &shard, &rule, amount);
                 assert_eq!(foretold as usize, drawn.concat().len(), "{amount:?}");
             }

@@ -1,6 +1,6 @@
 //! What a learner gives its trainer.
 
-use super::batches::{Batches, Pass, RowKey};
+use super::batches::{Batches, Pass, RowCall, RowKey};
 use super::tally::RowTally;
 use super::work::{RowWork, Tasks};
 use crate::network::Network;
@@ -38,14 +38,11 @@ impl<'a> Context<'a> {
             seed: self.seed,
             row: index as u32,
         };
-        let shard = (row.client, self.partition.shard(row.client as usize));
-        Batches::new(
-            pass,
-            shard,
-            tasks.sgd,
-            key,
-            (tasks.round as u64 - 1, row.amount),
-        )
-        .scaled(tasks.rate_scale(index))
+        let call = RowCall {
+            work: *row,
+            shard: self.partition.shard(row.client as usize),
+            rounds: tasks.round as u64 - 1,
+        };
+        Batches::new(pass, call, tasks.sgd, key).scaled(tasks.rate_scale(index))
     }
 }

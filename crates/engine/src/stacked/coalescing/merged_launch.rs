@@ -5,7 +5,7 @@ use crate::network::Network;
 use crate::stacked::batches::batch_schedule::BatchSchedule;
 use crate::stacked::device::memory::Memory;
 use crate::stacked::gradients::sgd::MomentumFrom;
-use crate::stacked::passes::steps::Scratch;
+use crate::stacked::passes::steps::{ScheduleSize, Scratch};
 use crate::stacked::passes::workspace::block;
 use crate::stacked::requests::train_batch_request::{Arenas, Job, TrainBatchRequest};
 use crate::stacked::stack_ops::mix_sparse::mix_side_by_side;
@@ -71,7 +71,7 @@ impl MergedLaunch {
         let joined = (requests.len() > 1).then(|| BatchSchedule::side_by_side(&schedules));
         let schedule = joined.as_ref().unwrap_or(&first.schedule);
         let shape = block(&first.network, schedule.rows, schedule.width, bytes);
-        let size = (schedule.rows, schedule.width, schedule.steps);
+        let size = ScheduleSize::of(schedule);
         let old = self.scratch.take();
         let old = old.filter(|(network, _)| network.has_the_layers_of(&first.network));
         let old = old.map(|(_, scratch)| scratch);
@@ -205,7 +205,7 @@ fn go_together(one: &TrainBatchRequest, other: &TrainBatchRequest, bytes: usize)
     };
     let is_whole = |request: &TrainBatchRequest| {
         let width = request.schedule.width;
-        block(&request.network, 1, width, bytes).1 >= width
+        block(&request.network, 1, width, bytes).examples >= width
     };
     let widths = [one, other].map(|request| request.schedule.width);
     Arc::ptr_eq(&one.examples, &other.examples)

@@ -5,6 +5,7 @@ use super::memory::download;
 use crate::device::request::DeviceRequest;
 use crate::network::layer::{Convolution, Dense, Embedding, Grid, GroupNorm, Lstm, Window};
 use crate::network::layout::Layout;
+use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::part::Part;
 use crate::stacked::gradients::gradient_write::InputGradient;
 use burn::tensor::{Tensor, TensorData};
@@ -88,6 +89,13 @@ impl Batch {
 
     pub(crate) fn rows(&self) -> usize {
         self.counts.len()
+    }
+
+    pub(crate) fn shape(&self) -> BlockShape {
+        BlockShape {
+            rows: self.rows(),
+            examples: self.examples,
+        }
     }
 
     pub(crate) fn part(&self) -> Part {

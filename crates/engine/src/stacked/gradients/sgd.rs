@@ -109,6 +109,13 @@ impl MomentumFrom {
     }
 }
 
+/// What a step changes, each `[R, width]`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SteppedArenas<'a> {
+    pub(crate) models: &'a CubeTensor,
+    pub(crate) velocities: Option<&'a CubeTensor>,
+}
+
 /// An update to launch. Arenas are `[R, width]`.
 pub(crate) struct Update<'a> {
     pub(crate) momentum: f32,
@@ -123,16 +130,17 @@ pub(crate) struct Update<'a> {
 }
 
 impl Update<'_> {
-    /// Moves the parameters `range` of `models` and `velocities`, of the rows of `part` that have a step to do; `rates` are
+    /// Moves the parameters `range` of `arenas`, of the rows of `part` that have a step to do; `rates` are
     /// rate and whether there is one, of every entry of the table. `range` begins at a vector, and what follows it up to the
     /// next one is padding.
     pub(crate) fn launch_on(
         &self,
         range: Range<usize>,
-        (models, velocities): (&CubeTensor, Option<&CubeTensor>),
+        arenas: SteppedArenas<'_>,
         rates: &CubeTensor,
         part: &Part,
     ) {
+        let SteppedArenas { models, velocities } = arenas;
         // What a variant does not use is stood in for by a vector of its own: a buffer that a kernel writes to must
         // not be bound twice.
         let memory = Memory::of(models);
@@ -279,7 +287,10 @@ mod tests {
         let scalars = [rates[0], 1.0, rates[1], 0.0, rates[2], 1.0];
         let rates_of = gpu.memory().upload_floats(&scalars);
         let kept = (variant.momentum_from != MomentumFrom::Nothing).then_some(&velocities);
-        let arenas = (&models, kept);
+        let arenas = SteppedArenas {
+            models: &models,
+            velocities: kept,
+        };
         // In two parts, the second of which ends within a vector.
         for range in [0..64, 64..WIDTH - 1] {
             update.launch_on(range, arenas, &rates_of, &batch.part());

@@ -1,7 +1,7 @@
 //! Where the gradient of a layer goes: into the arena of gradients, or, where it is whole and nothing else acts on it,
 //! straight into velocity and weights while it is in registers.
 
-use super::sgd::{MomentumFrom, Update, advance};
+use super::sgd::{MomentumFrom, SteppedArenas, Update, advance};
 use crate::stacked::batches::part::Part;
 use crate::stacked::device::memory::Memory;
 use burn_cubecl::tensor::CubeTensor;
@@ -70,6 +70,14 @@ pub(crate) fn store_or_step<N: Size>(
     }
 }
 
+/// How a step goes that nothing but momentum and decay acts on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StepRule {
+    pub(crate) momentum: f32,
+    pub(crate) decay: f32,
+    pub(crate) momentum_from: MomentumFrom,
+}
+
 /// A sink for the gradients of all layers. Arenas are `[R, width]`.
 #[derive(Debug, Clone)]
 pub(crate) struct Sink {
@@ -103,14 +111,15 @@ impl Sink {
         }
     }
 
-    /// Into `models` and their velocities, by way of `gradients` where a layer cannot step at once.
+    /// Into `arenas`, by way of `gradients` where a layer cannot step at once.
     pub(crate) fn stepping(
-        (momentum, decay): (f32, f32),
+        rule: StepRule,
         gradients: &CubeTensor,
-        (models, velocities): (&CubeTensor, Option<&CubeTensor>),
+        arenas: SteppedArenas<'_>,
         rates: &CubeTensor,
-        (width, momentum_from): (usize, MomentumFrom),
+        width: usize,
     ) -> Self {
+        let SteppedArenas { models, velocities } = arenas;
         let nothing = || Memory::of(models).floats(&[4]);
         Self {
             gradients: gradients.clone(),
@@ -118,9 +127,9 @@ impl Sink {
             velocities: velocities.cloned().unwrap_or_else(nothing),
             rates: rates.clone(),
             width,
-            action: GradientAction::Step(momentum_from),
-            momentum,
-            decay,
+            action: GradientAction::Step(rule.momentum_from),
+            momentum: rule.momentum,
+            decay: rule.decay,
         }
     }
 
@@ -169,7 +178,10 @@ impl Sink {
             anchor: None,
             momentum_from,
         };
-        let arenas = (&self.models, Some(&self.velocities));
+        let arenas = SteppedArenas {
+            models: &self.models,
+            velocities: Some(&self.velocities),
+        };
         update.launch_on(range, arenas, &self.rates, part);
     }
 }
@@ -214,8 +226,16 @@ mod tests {
             let [mut models, mut velocities] = [1, 2].map(|seed| numbers(all * width, seed));
             let arenas = [&models, &velocities].map(|values| cube(stacked(&gpu, values, all)));
             let nothing = memory.floats(&[4]);
-            let states = (&arenas[0], Some(&arenas[1]));
-            let sink = Sink::stepping((momentum, decay), &nothing, states, &table, (width, from));
+            let states = SteppedArenas {
+                models: &arenas[0],
+                velocities: Some(&arenas[1]),
+            };
+            let rule = StepRule {
+                momentum,
+                decay,
+                momentum_from: from,
+            };
+            let sink = Sink::stepping(rule, &nothing, states, &table, width);
             outer.launch(&sink, &batch.part());
             let busy = (0..batch.rows()).filter(|row| batch.counts[*row] > 0);
             for (row, at) in busy.flat_map(|row| {

@@ -4,6 +4,7 @@ use crate::network::layer::Embedding;
 use crate::stacked::batches::part::{Part, Slot, has};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
+use crate::stacked::layers::arena::Arena;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -58,7 +59,7 @@ fn embedding_kernel<N: Size>(
 /// `[rows, examples, positions, width]`.
 pub(crate) fn embed(
     embedding: &Embedding,
-    (models, width): (&CubeTensor, usize),
+    Arena { models, width }: Arena<'_>,
     (tokens, shared, counts): (&CubeTensor, bool, &CubeTensor),
     outputs: &CubeTensor,
     part: &Part,
@@ -129,7 +130,16 @@ mod tests {
                     ..batch.part()
                 };
                 let given = (&tokens, shared, &counts);
-                embed(&embedding, (&arena, width), given, &out, &part);
+                embed(
+                    &embedding,
+                    Arena {
+                        models: &arena,
+                        width,
+                    },
+                    given,
+                    &out,
+                    &part,
+                );
                 assert_eq!(download::<f32>(out), host);
             }
         }

@@ -7,6 +7,7 @@
 
 use super::embedding::{EmbeddingAt, argument};
 use crate::network::layer::Embedding;
+use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::part::{Part, Slot, examples_of};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::memory::Memory;
@@ -133,11 +134,8 @@ pub(crate) struct EmbeddingGradient<'a> {
 }
 
 /// Memory for [`EmbeddingGradient::strings`].
-pub(crate) fn strings(
-    memory: &Memory,
-    embedding: &Embedding,
-    (rows, examples): (usize, usize),
-) -> CubeTensor {
+pub(crate) fn strings(memory: &Memory, embedding: &Embedding, shape: BlockShape) -> CubeTensor {
+    let BlockShape { rows, examples } = shape;
     memory.words(&[rows, examples, embedding.positions, 2])
 }
 
@@ -253,7 +251,7 @@ mod tests {
                     tokens: &tokens,
                     deltas: &deltas,
                     counts: &counts,
-                    strings: &strings(memory, &embedding, (batch.rows(), 3)),
+                    strings: &strings(memory, &embedding, batch.shape()),
                 };
                 let sink = Sink::writing(&gradients, width);
                 gradient.launch(&sink.piece(!add), &batch.part());

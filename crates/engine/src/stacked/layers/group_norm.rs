@@ -6,10 +6,12 @@
 
 use super::relu::rectified_one;
 use crate::network::layer::{GroupNorm, NORM_EPSILON};
+use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::part::{Part, Slot, has};
 use crate::stacked::device::launch::{CUBE, cubes};
 use crate::stacked::device::memory::Memory;
 use crate::stacked::device::trace::moves;
+use crate::stacked::layers::arena::Arena;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -119,8 +121,9 @@ pub(crate) struct Norms {
 }
 
 impl Norms {
-    /// Memory for `examples` examples of each of `rows` rows.
-    pub(crate) fn new(memory: &Memory, norm: &GroupNorm, (rows, examples): (usize, usize)) -> Self {
+    /// Memory for a block of `shape`.
+    pub(crate) fn new(memory: &Memory, norm: &GroupNorm, shape: BlockShape) -> Self {
+        let BlockShape { rows, examples } = shape;
         Self {
             channels: memory.floats(&[rows, examples, norm.grid.channels, 2]),
             groups: memory.floats(&[rows, examples, norm.groups, 2]),
@@ -130,7 +133,7 @@ impl Norms {
     /// Normalises `inputs` to `outputs`, both `[rows, examples, places, channels]`, followed by ReLU if `relu`.
     pub(crate) fn forward(
         &self,
-        (models, width): (&CubeTensor, usize),
+        Arena { models, width }: Arena<'_>,
         norm: &GroupNorm,
         (inputs, outputs, counts): (&CubeTensor, &CubeTensor, &CubeTensor),
         part: &Part,
@@ -218,8 +221,11 @@ mod tests {
                 cube(stacked(&gpu, &models, all)),
                 memory.upload_words(&batch.counts),
             );
-            Norms::new(memory, &norm, (batch.rows(), 3)).forward(
-                (&arena, width),
+            Norms::new(memory, &norm, batch.shape()).forward(
+                Arena {
+                    models: &arena,
+                    width,
+                },
                 &norm,
                 (&inputs, &out, &counts),
                 &batch.part(),

@@ -8,6 +8,7 @@ use crate::stacked::device::launch::{CUBE, cubes, line};
 use crate::stacked::device::trace::moves;
 use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradient};
 use crate::stacked::gradients::sink::{GradientAction, Sink, StepAt, store_or_step};
+use crate::stacked::layers::arena::Arena;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -178,7 +179,7 @@ impl NormDelta<'_> {
     pub(crate) fn send(
         &self,
         norms: &Norms,
-        (models, width): (&CubeTensor, usize),
+        Arena { models, width }: Arena<'_>,
         below: &InputGradient<'_>,
         part: &Part,
     ) {
@@ -306,8 +307,14 @@ mod tests {
             let outputs = memory.floats(&[x.len()]);
             let counts = memory.upload_words(&batch.counts);
             let [models, found] = [models, before].map(|values| cube(stacked(&gpu, &values, all)));
-            let kept = Norms::new(memory, &norm, (batch.rows(), 3));
-            let (arena, part) = ((&models, width), batch.part());
+            let kept = Norms::new(memory, &norm, batch.shape());
+            let (arena, part) = (
+                Arena {
+                    models: &models,
+                    width,
+                },
+                batch.part(),
+            );
             kept.forward(arena, &norm, (&inputs, &outputs, &counts), &part, false);
             let back = NormDelta {
                 norm: &norm,

@@ -5,10 +5,12 @@
 //! does for a layer.
 
 use crate::network::layer::{Dense, Lstm};
+use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::part::{Part, Slot, examples_of};
 use crate::stacked::device::launch::{cubes, units, vector_size};
 use crate::stacked::device::memory::Memory;
 use crate::stacked::device::trace::moves;
+use crate::stacked::layers::arena::Arena;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -220,8 +222,9 @@ pub(crate) fn products(lstm: &Lstm) -> [Dense; 2] {
 }
 
 impl Recurrence {
-    /// Memory for `examples` examples of each of `rows` rows.
-    pub(crate) fn new(memory: &Memory, lstm: &Lstm, (rows, examples): (usize, usize)) -> Self {
+    /// Memory for a block of `shape`.
+    pub(crate) fn new(memory: &Memory, lstm: &Lstm, shape: BlockShape) -> Self {
+        let BlockShape { rows, examples } = shape;
         let floats = |places, size| memory.floats(&[rows, examples, places, size]);
         Self {
             gates: floats(lstm.positions, 4 * lstm.hidden),
@@ -234,7 +237,7 @@ impl Recurrence {
     /// `[rows, examples, positions, hidden]`.
     pub(crate) fn forward(
         &self,
-        (models, width): (&CubeTensor, usize),
+        Arena { models, width }: Arena<'_>,
         lstm: &Lstm,
         (states, counts): (&CubeTensor, &CubeTensor),
         part: &Part,
@@ -341,7 +344,15 @@ mod tests {
                 carried: memory.floats(&[1]),
             };
             let outputs = (&found_states, &counts);
-            recurrence.forward((&arena, width), &lstm, outputs, &batch.part());
+            recurrence.forward(
+                Arena {
+                    models: &arena,
+                    width,
+                },
+                &lstm,
+                outputs,
+                &batch.part(),
+            );
             expect_close(&download::<f32>(recurrence.gates), &gates, 1e-5);
             expect_close(&download::<f32>(recurrence.cells), &cells, 1e-5);
             expect_close(&download::<f32>(found_states), &states, 1e-5);

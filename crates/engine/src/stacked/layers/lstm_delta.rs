@@ -6,6 +6,7 @@ use crate::network::layer::Lstm;
 use crate::stacked::batches::part::{Part, Slot, examples_of};
 use crate::stacked::device::launch::{cubes, units, vector_size};
 use crate::stacked::device::trace::moves;
+use crate::stacked::layers::arena::Arena;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -149,7 +150,7 @@ impl Recurrence {
     /// leaves the gradient by what the gates were before they were applied in their place.
     pub(crate) fn backward(
         &self,
-        (models, width): (&CubeTensor, usize),
+        Arena { models, width }: Arena<'_>,
         lstm: &Lstm,
         (above, counts): (&CubeTensor, &CubeTensor),
         part: &Part,
@@ -250,7 +251,15 @@ mod tests {
                 cells,
                 carried: memory.floats(&[9, lstm.hidden]),
             };
-            recurrence.backward((&arena, width), &lstm, (&above, &counts), &batch.part());
+            recurrence.backward(
+                Arena {
+                    models: &arena,
+                    width,
+                },
+                &lstm,
+                (&above, &counts),
+                &batch.part(),
+            );
             expect_close(&download::<f32>(recurrence.gates), &gates, 1e-5);
         }
     }

@@ -31,7 +31,7 @@ mod tests {
     use crate::stacked::batches::labels::{Labels, upload_halves};
     use crate::stacked::device::memory::download;
     use crate::stacked::device::test_device::{Batch, expect_close, gpu, numbers};
-    use crate::stacked::losses::scores::scores;
+    use crate::stacked::losses::scores::Scores;
 
     /// What is judged.
     struct Case {
@@ -121,12 +121,15 @@ mod tests {
             backward: case.backward,
         };
         kernels.launch(case.loss, (&device, width), &batch.part());
-        scores(
-            (&found_losses, &found_hits, &counts),
-            (&loss_sums, &hit_sums),
-            &batch.part(),
-            (0, case.positions),
-        );
+        let scores = Scores {
+            losses: &found_losses,
+            hits: &found_hits,
+            counts: &counts,
+            positions: case.positions,
+            loss_sums: &loss_sums,
+            hit_sums: &hit_sums,
+        };
+        scores.launch(&batch.part(), 0);
         let per_row = case.examples * case.positions;
         expect_close(&download::<f32>(device), &host, 1e-5);
         expect_close(&download::<f32>(found_losses), &losses, 1e-5);

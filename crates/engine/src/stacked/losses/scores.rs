@@ -38,26 +38,38 @@ fn scores_kernel(
     hit_sums[first + slot.first_row + row] = hit;
 }
 
-/// Sums `losses` and `hits` `[rows, table, positions]` into the sums `[chunks, R]`, whose chunk begins at `first`.
-pub(crate) fn scores(
-    (losses, hits, counts): (&CubeTensor, &CubeTensor, &CubeTensor),
-    (loss_sums, hit_sums): (&CubeTensor, &CubeTensor),
-    part: &Part,
-    (first, positions): (usize, usize),
-) {
-    let (count, dim) = line(&losses.client, part.rows);
-    moves(2 * part.places() * positions, 2 * part.rows);
-    scores_kernel::launch(
-        &losses.client,
-        count,
-        dim,
-        losses.clone().into_buffer_arg(),
-        hits.clone().into_buffer_arg(),
-        counts.clone().into_buffer_arg(),
-        loss_sums.clone().into_buffer_arg(),
-        hit_sums.clone().into_buffer_arg(),
-        part.argument(),
-        first,
-        positions,
-    );
+/// What is summed, and where the sums go.
+pub(crate) struct Scores<'a> {
+    /// `[rows, table, positions]`.
+    pub(crate) losses: &'a CubeTensor,
+    /// `[rows, table, positions]`.
+    pub(crate) hits: &'a CubeTensor,
+    pub(crate) counts: &'a CubeTensor,
+    pub(crate) positions: usize,
+    /// `[chunks, R]`.
+    pub(crate) loss_sums: &'a CubeTensor,
+    /// `[chunks, R]`.
+    pub(crate) hit_sums: &'a CubeTensor,
+}
+
+impl Scores<'_> {
+    /// Sums the losses and hits of `part` into the chunk of sums that begins at `first`.
+    pub(crate) fn launch(&self, part: &Part, first: usize) {
+        let (losses, positions) = (self.losses, self.positions);
+        let (count, dim) = line(&losses.client, part.rows);
+        moves(2 * part.places() * positions, 2 * part.rows);
+        scores_kernel::launch(
+            &losses.client,
+            count,
+            dim,
+            losses.clone().into_buffer_arg(),
+            self.hits.clone().into_buffer_arg(),
+            self.counts.clone().into_buffer_arg(),
+            self.loss_sums.clone().into_buffer_arg(),
+            self.hit_sums.clone().into_buffer_arg(),
+            part.argument(),
+            first,
+            positions,
+        );
+    }
 }

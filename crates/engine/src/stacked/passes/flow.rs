@@ -2,6 +2,7 @@
 
 use crate::network::Network;
 use crate::stacked::batches::part::Part;
+use crate::stacked::layers::arena::Arena;
 use crate::stacked::layers::dropout::Masks;
 use burn_cubecl::tensor::CubeTensor;
 
@@ -19,8 +20,11 @@ pub(crate) struct Flow<'a> {
 }
 
 impl<'a> Flow<'a> {
-    /// The arena and how many floats make a row of it.
-    pub(crate) fn arena(&self) -> (&'a CubeTensor, usize) {
-        (self.models, self.network.layout().width())
+    /// The models of all rows.
+    pub(crate) fn arena(&self) -> Arena<'a> {
+        Arena {
+            models: self.models,
+            width: self.network.layout().width(),
+        }
     }
 }

@@ -4,6 +4,7 @@ use super::flow::Flow;
 use super::workspace::{Kept, Workspace};
 use crate::network::layer::{Convolution, Dense, Layer, Lstm, Node, Source};
 use crate::stacked::layers::add::add;
+use crate::stacked::layers::arena::Arena;
 use crate::stacked::layers::convolution::convolve::Convolve;
 use crate::stacked::layers::dense::affine::Affine;
 use crate::stacked::layers::embedding::embed;
@@ -72,7 +73,7 @@ impl Workspace {
     }
 
     fn affine<'a>(&'a self, flow: &Flow<'a>, layer: &'a Dense, source: Source) -> Affine<'a> {
-        let (models, width) = flow.arena();
+        let Arena { models, width } = flow.arena();
         Affine {
             models,
             width,
@@ -90,7 +91,7 @@ impl Workspace {
         layer: &'a Convolution,
         source: Source,
     ) -> Convolve<'a> {
-        let (models, width) = flow.arena();
+        let Arena { models, width } = flow.arena();
         Convolve {
             models,
             width,

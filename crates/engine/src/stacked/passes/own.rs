@@ -5,6 +5,7 @@ use super::flow::Flow;
 use super::workspace::Workspace;
 use crate::error::EngineError;
 use crate::network::Network;
+use crate::network::layout::Block;
 use crate::network::own::Own;
 use crate::network::own::tape::Tape;
 use crate::stacked::batches::part::{Part, Slot, examples_of, has};
@@ -89,9 +90,13 @@ impl Pass {
         let blocks = flow.network.layout().blocks().iter();
         for (block, gradient) in blocks.zip(self.tape.back(tensor(self.outputs))) {
             if let Some(gradient) = gradient {
-                let from = (&cube(gradient), block.size());
-                let to = (gradients, flow.arena().1, block.offset);
-                deposit(from, to, flow.counts, part, add);
+                let deposit = Deposit {
+                    block,
+                    width: flow.arena().width,
+                    counts: flow.counts,
+                    add,
+                };
+                deposit.launch(&cube(gradient), gradients, part);
             }
         }
     }
@@ -150,28 +155,35 @@ fn deposit_kernel(
     }
 }
 
-/// Writes `from` `[rows, size]` to the block at `offset` of the rows of `to` `[R, width]`.
-fn deposit(
-    (from, size): (&CubeTensor, usize),
-    (to, width, offset): (&CubeTensor, usize, usize),
-    counts: &CubeTensor,
-    part: &Part,
+/// Where the gradient by a parameter goes in the rows of an arena.
+struct Deposit<'a> {
+    block: &'a Block,
+    /// Floats of a row.
+    width: usize,
+    counts: &'a CubeTensor,
+    /// Whether it is added to what is there.
     add: bool,
-) {
-    let (count, dim) = line(&to.client, part.rows * size);
-    deposit_kernel::launch(
-        &to.client,
-        count,
-        dim,
-        from.clone().into_buffer_arg(),
-        to.clone().into_buffer_arg(),
-        counts.clone().into_buffer_arg(),
-        part.argument(),
-        size,
-        width,
-        offset,
-        add,
-    );
+}
+
+impl Deposit<'_> {
+    /// Writes `from` `[rows, size]` to the block of the rows of `to` `[R, width]`.
+    fn launch(&self, from: &CubeTensor, to: &CubeTensor, part: &Part) {
+        let size = self.block.size();
+        let (count, dim) = line(&to.client, part.rows * size);
+        deposit_kernel::launch(
+            &to.client,
+            count,
+            dim,
+            from.clone().into_buffer_arg(),
+            to.clone().into_buffer_arg(),
+            self.counts.clone().into_buffer_arg(),
+            part.argument(),
+            size,
+            self.width,
+            self.block.offset,
+            self.add,
+        );
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::workspace::Workspace;
 use crate::error::EngineError;
 use crate::network::Network;
 use crate::stacked::batches::batch_schedule::BatchSchedule;
+use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::device_batch_schedule::DeviceBatchSchedule;
 use crate::stacked::batches::examples::DeviceExamples;
 use crate::stacked::batches::gather::gather;
@@ -17,12 +18,30 @@ use crate::stacked::losses::loss_kernels::LossKernels;
 use burn_cubecl::tensor::CubeTensor;
 use std::ops::Range;
 
+/// What memory for the steps of a schedule depends on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ScheduleSize {
+    pub(crate) rows: usize,
+    /// Examples of the largest batch.
+    pub(crate) table: usize,
+    pub(crate) steps: usize,
+}
+
+impl ScheduleSize {
+    /// That of `schedule`.
+    pub(crate) fn of(schedule: &BatchSchedule) -> Self {
+        Self {
+            rows: schedule.rows,
+            table: schedule.width,
+            steps: schedule.steps,
+        }
+    }
+}
+
 /// Memory of one call, kept for the next.
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    rows: usize,
-    table: usize,
-    steps: usize,
+    size: ScheduleSize,
     pub(crate) workspace: Workspace,
     /// `[steps, rows, table, positions]`.
     pub(crate) losses: CubeTensor,
@@ -40,30 +59,29 @@ impl Scratch {
         old: Option<Self>,
         memory: &Memory,
         network: &Network,
-        (rows, table, steps): (usize, usize, usize),
-        shape: (usize, usize),
+        size: ScheduleSize,
+        shape: BlockShape,
     ) -> Self {
         let fits = |old: &Self| {
-            old.rows == rows
-                && old.table >= table
-                && old.steps >= steps
+            old.size.rows == size.rows
+                && old.size.table >= size.table
+                && old.size.steps >= size.steps
                 && old.workspace.fits(shape)
         };
         old.filter(fits)
-            .unwrap_or_else(|| Self::new(memory, network, (rows, table, steps), shape))
+            .unwrap_or_else(|| Self::new(memory, network, size, shape))
     }
 
-    /// Memory for `rows` rows with batches of up to `table` examples, `steps` of them a table, in blocks of `shape`.
+    /// Memory for schedules of `size`, in blocks of `shape`.
     pub(crate) fn new(
         memory: &Memory,
         network: &Network,
-        (rows, table, steps): (usize, usize, usize),
-        shape: (usize, usize),
+        size: ScheduleSize,
+        shape: BlockShape,
     ) -> Self {
+        let ScheduleSize { rows, table, steps } = size;
         Self {
-            rows,
-            table,
-            steps,
+            size,
             workspace: Workspace::new(memory, network, shape, false, true),
             losses: memory.floats(&[steps, rows, table, network.positions()]),
             hits: memory.words(&[1]),
@@ -84,7 +102,7 @@ pub(crate) struct Steps<'a> {
     /// Where the losses of which rows go; nowhere if no step is made.
     pub(crate) tallies: &'a [(&'a Tallies, Range<usize>)],
     /// Rows of a block, and examples of a piece of their batches.
-    pub(crate) block: (usize, usize),
+    pub(crate) block: BlockShape,
 }
 
 impl Steps<'_> {
@@ -98,8 +116,8 @@ impl Steps<'_> {
         mut work: impl FnMut(&Part) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
         let all = self.table.rows;
-        for first_row in (0..all).step_by(self.block.0) {
-            let rows = self.block.0.min(all - first_row);
+        for first_row in (0..all).step_by(self.block.rows) {
+            let rows = self.block.rows.min(all - first_row);
             for step in 0..self.table.steps {
                 if self.schedule.counts_of(step)[first_row..][..rows]
                     .iter()
@@ -112,7 +130,7 @@ impl Steps<'_> {
                         own: true,
                         table: self.table.width,
                         first_example: 0,
-                        examples: self.block.1,
+                        examples: self.block.examples,
                         losses: step * all + first_row,
                     })?;
                 }
@@ -129,7 +147,7 @@ impl Steps<'_> {
     /// Those of a model of the user's own.
     pub(crate) fn gradient(&self, part: &Part, sink: &Sink) -> Result<(), EngineError> {
         let (table, scratch, workspace) = (self.table, self.scratch, &self.scratch.workspace);
-        for first_example in (0..table.width).step_by(self.block.1) {
+        for first_example in (0..table.width).step_by(self.block.examples) {
             let piece = Part {
                 first_example,
                 ..*part

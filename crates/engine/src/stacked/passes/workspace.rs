@@ -2,6 +2,7 @@
 
 use crate::network::Network;
 use crate::network::layer::{Layer, Node, Source};
+use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::device::memory::Memory;
 use crate::stacked::gradients::gradient_aliasing::is_handed;
 use crate::stacked::layers::embedding_gradient::strings;
@@ -16,8 +17,7 @@ const BUFFERS: usize = 4;
 /// Memory for a block of rows.
 #[derive(Debug)]
 pub(crate) struct Workspace {
-    rows: usize,
-    examples: usize,
+    shape: BlockShape,
     /// `[rows, examples, D]`, or `[examples, D]` if the rows share it; tokens are words.
     pub(crate) input: CubeTensor,
     pub(crate) shared: bool,
@@ -75,9 +75,9 @@ fn sizes(network: &Network, training: bool) -> Vec<usize> {
 }
 
 /// Bytes of all buffers for so many rows and examples.
-pub(crate) fn bytes(network: &Network, (rows, examples): (usize, usize), training: bool) -> u64 {
+pub(crate) fn bytes(network: &Network, shape: BlockShape, training: bool) -> u64 {
     let numbers: usize = sizes(network, training).iter().sum();
-    let all = (rows as u64).saturating_mul((examples * numbers) as u64);
+    let all = (shape.rows as u64).saturating_mul((shape.examples * numbers) as u64);
     all.saturating_mul(size_of::<f32>() as u64)
 }
 
@@ -93,12 +93,7 @@ pub(crate) fn widest(network: &Network) -> usize {
 }
 
 /// Rows and examples of a block whose largest buffer stays within `bytes`, and all within some times as much.
-pub(crate) fn block(
-    network: &Network,
-    rows: usize,
-    examples: usize,
-    bytes: usize,
-) -> (usize, usize) {
+pub(crate) fn block(network: &Network, rows: usize, examples: usize, bytes: usize) -> BlockShape {
     let rows = match network.own_model() {
         // Their parameters are copied out of the arena.
         Some(_) => rows.min(bytes / (network.layout().width() * size_of::<f32>())),
@@ -106,19 +101,23 @@ pub(crate) fn block(
     };
     let fit = bytes / (widest(network) * size_of::<f32>());
     let examples = examples.min(fit).max(1);
-    (rows.min(fit / examples).max(1), examples)
+    BlockShape {
+        rows: rows.min(fit / examples).max(1),
+        examples,
+    }
 }
 
 impl Workspace {
-    /// Room for `examples` examples of each of `rows` rows. Without `training` there are no gradients; if the rows
+    /// Room for a block of `shape`. Without `training` there are no gradients; if the rows
     /// share their examples there is one input.
     pub(crate) fn new(
         memory: &Memory,
         network: &Network,
-        (rows, examples): (usize, usize),
+        shape: BlockShape,
         shared: bool,
         training: bool,
     ) -> Self {
+        let BlockShape { rows, examples } = shape;
         let input = [if shared { 1 } else { rows }, examples, network.inputs()];
         let last = network.nodes().len().saturating_sub(1);
         let numbers = input.iter().product();
@@ -133,7 +132,7 @@ impl Workspace {
             NodeBuffers {
                 output: floats(),
                 delta: (training && index < last && sum_of(index).is_none()).then(floats),
-                kept: Kept::new(memory, &node.layer, (rows, examples), node.output.size()),
+                kept: Kept::new(memory, &node.layer, shape, node.output.size()),
             }
         };
         let mut all: Vec<NodeBuffers> = nodes.iter().enumerate().map(buffers).collect();
@@ -143,8 +142,7 @@ impl Workspace {
             }
         }
         Self {
-            rows,
-            examples,
+            shape,
             // A user's own model goes over whole batches, whose places beyond a short one must hold something.
             input: match (network.input(), network.own_model()) {
                 (Input::Numbers(_), None) => memory.floats(&input),
@@ -157,9 +155,9 @@ impl Workspace {
         }
     }
 
-    /// Whether there is room for so many rows and examples.
-    pub(crate) fn fits(&self, (rows, examples): (usize, usize)) -> bool {
-        self.rows >= rows && self.examples >= examples
+    /// Whether there is room for a block of `shape`.
+    pub(crate) fn fits(&self, shape: BlockShape) -> bool {
+        self.shape.rows >= shape.rows && self.shape.examples >= shape.examples
     }
 
     /// What `source` gives.
@@ -182,10 +180,10 @@ impl Workspace {
 }
 
 impl Kept {
-    fn new(memory: &Memory, layer: &Layer, shape: (usize, usize), size: usize) -> Self {
+    fn new(memory: &Memory, layer: &Layer, shape: BlockShape, size: usize) -> Self {
         match layer {
             Layer::GroupNorm(norm) => Self::Norms(Norms::new(memory, norm, shape)),
-            Layer::MaxPool(_) => Self::Chosen(memory.words(&[shape.0, shape.1, size])),
+            Layer::MaxPool(_) => Self::Chosen(memory.words(&[shape.rows, shape.examples, size])),
             Layer::Embedding(embedding) => Self::Strings(strings(memory, embedding, shape)),
             Layer::Lstm(lstm) => Self::Recurrence(Recurrence::new(memory, lstm, shape)),
             _ => Self::Nothing,

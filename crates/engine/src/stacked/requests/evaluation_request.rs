@@ -8,7 +8,7 @@ use crate::stacked::batches::part::Part;
 use crate::stacked::device::gpu::Gpu;
 use crate::stacked::device::memory::{Memory, download};
 use crate::stacked::losses::loss_kernels::LossKernels;
-use crate::stacked::losses::scores::scores;
+use crate::stacked::losses::scores::Scores;
 use crate::stacked::passes::flow::Flow;
 use crate::stacked::passes::own::own_of;
 use crate::stacked::passes::workspace::{Workspace, block};
@@ -73,8 +73,9 @@ impl EvaluationRequest {
         if rows == 0 || longest == 0 {
             return Ok(vec![Score::default(); rows]);
         }
-        let (block_rows, width) = block(network, rows, longest.min(CHUNK), bytes);
-        let workspace = Workspace::new(memory, network, (block_rows, width), !own, false);
+        let shape = block(network, rows, longest.min(CHUNK), bytes);
+        let workspace = Workspace::new(memory, network, shape, !own, false);
+        let (block_rows, width) = (shape.rows, shape.examples);
         let positions = network.positions();
         let (losses, hits) = (
             memory.floats(&[block_rows, width, positions]),
@@ -135,12 +136,15 @@ impl EvaluationRequest {
                 };
                 let outputs = (outputs, network.outputs());
                 kernels.launch(network.loss(), outputs, &part);
-                scores(
-                    (&losses, &hits, &counts),
-                    (&loss_sums, &hit_sums),
-                    &part,
-                    (chunk * rows, positions),
-                );
+                let scores = Scores {
+                    losses: &losses,
+                    hits: &hits,
+                    counts: &counts,
+                    positions,
+                    loss_sums: &loss_sums,
+                    hit_sums: &hit_sums,
+                };
+                scores.launch(&part, chunk * rows);
             }
         }
         let (loss_sums, hit_sums) = (download::<f32>(loss_sums), download::<u32>(hit_sums));

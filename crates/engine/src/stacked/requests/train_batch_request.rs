@@ -5,11 +5,12 @@ use crate::network::Network;
 use crate::network::layer::{Layer, Node};
 use crate::stack::mixing::Matrix;
 use crate::stacked::batches::batch_schedule::BatchSchedule;
+use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::device_batch_schedule::DeviceBatchSchedule;
 use crate::stacked::batches::examples::DeviceExamples;
 use crate::stacked::device::memory::Memory;
-use crate::stacked::gradients::sgd::{MomentumFrom, Update};
-use crate::stacked::gradients::sink::Sink;
+use crate::stacked::gradients::sgd::{MomentumFrom, SteppedArenas, Update};
+use crate::stacked::gradients::sink::{Sink, StepRule};
 use crate::stacked::passes::steps::{Scratch, Steps};
 use crate::stacked::passes::tallies::Tallies;
 use crate::stacked::stack_ops::mix::mixed;
@@ -101,7 +102,7 @@ impl TrainBatchRequest {
         &self,
         memory: &Memory,
         scratch: &mut Scratch,
-        block: (usize, usize),
+        block: BlockShape,
     ) -> Result<(), EngineError> {
         let all = 0..self.schedule.rows;
         let job = Job {
@@ -128,7 +129,7 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Carries it out in blocks of so many rows and examples.
+    /// Carries it out in blocks of such a shape.
     ///
     /// # Errors
     /// Those of a model of the user's own.
@@ -136,11 +137,11 @@ impl Job<'_> {
         &self,
         memory: &Memory,
         scratch: &mut Scratch,
-        block: (usize, usize),
+        block: BlockShape,
     ) -> Result<(), EngineError> {
         let (rows, width) = (self.schedule.rows, self.network.layout().width());
         let keeps = self.arenas.gradients.is_some();
-        let at_once = !keeps && self.steps_at_once() && block.1 >= self.schedule.width;
+        let at_once = !keeps && self.steps_at_once() && block.examples >= self.schedule.width;
         if !keeps && self.rule.first != MomentumFrom::Nothing && self.arenas.velocities.is_none() {
             // The first step of a row writes them.
             scratch
@@ -195,8 +196,10 @@ impl Job<'_> {
         let (rows, width) = (self.schedule.rows, self.network.layout().width());
         let (arenas, rates) = (self.arenas, &steps.table.scalars);
         let velocities = arenas.velocities.as_ref();
-        let velocities = velocities.or(steps.scratch.velocities.as_ref());
-        let states = (&arenas.models, velocities);
+        let stepped = SteppedArenas {
+            models: &arenas.models,
+            velocities: velocities.or(steps.scratch.velocities.as_ref()),
+        };
         let whole = steps.scratch.gradients.clone();
         let gradients = &whole.unwrap_or_else(|| memory.floats(&[4]));
         steps.each(|part| {
@@ -205,9 +208,12 @@ impl Job<'_> {
                 from => from,
             };
             if at_once {
-                let numbers = (self.rule.momentum, self.rule.decay);
-                let layout = (width, momentum_from);
-                let sink = Sink::stepping(numbers, gradients, states, rates, layout);
+                let rule = StepRule {
+                    momentum: self.rule.momentum,
+                    decay: self.rule.decay,
+                    momentum_from,
+                };
+                let sink = Sink::stepping(rule, gradients, stepped, rates, width);
                 return steps.gradient(part, &sink);
             }
             steps.gradient(part, &Sink::writing(gradients, width))?;
@@ -223,7 +229,7 @@ impl Job<'_> {
                 anchor: arenas.anchor.as_ref().zip(self.rule.mu),
                 momentum_from,
             };
-            update.launch_on(0..width, states, rates, part);
+            update.launch_on(0..width, stepped, rates, part);
             Ok(())
         })
     }

@@ -69,10 +69,9 @@ impl Learner {
             let shard = self.partition.shard(row.client as usize).len();
             let position = self.passes.get(index).map(Pass::position);
             self.local_steps += u64::from(*steps);
-            self.examples_seen +=
-                position
-                    .unwrap_or_default()
-                    .examples_of((row, *steps), work.sgd, shard);
+            self.examples_seen += position
+                .unwrap_or_default()
+                .examples_of(row, *steps, work.sgd, shard);
         }
         counted
     }

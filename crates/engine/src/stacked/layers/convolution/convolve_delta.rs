@@ -6,6 +6,7 @@ use crate::stacked::batches::part::{Part, Slot, examples_of};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
 use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradient};
+use crate::stacked::layers::arena::Arena;
 use crate::stacked::layers::layer::{self, LayerAt};
 use crate::stacked::layers::window::{self, WindowAt, position_over};
 use burn_cubecl::tensor::CubeTensor;
@@ -93,7 +94,7 @@ fn convolve_delta_kernel<N: Size>(
 /// Sends `above` `[rows, examples, positions, outputs]` through the layer to `below`, which is
 /// `[rows, examples, places, channels]`.
 pub(crate) fn convolve_delta(
-    (models, width): (&CubeTensor, usize),
+    Arena { models, width }: Arena<'_>,
     convolution: &Convolution,
     (above, counts): (&CubeTensor, &CubeTensor),
     below: &InputGradient<'_>,
@@ -174,7 +175,10 @@ mod tests {
             let counts = gpu.memory().upload_words(&batch.counts);
             sent.check(&gpu, &batch, &values, |below| {
                 convolve_delta(
-                    (&arena, width),
+                    Arena {
+                        models: &arena,
+                        width,
+                    },
                     &layer,
                     (&above, &counts),
                     below,

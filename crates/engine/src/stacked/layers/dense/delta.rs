@@ -5,6 +5,7 @@ use crate::stacked::batches::part::{Part, Slot, examples_of};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
 use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradient};
+use crate::stacked::layers::arena::Arena;
 use crate::stacked::layers::layer::{self, LayerAt};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -70,7 +71,7 @@ fn delta_kernel<N: Size>(
 
 /// Sends `above` `[rows, examples, places, outputs]` through the layer to `below`, which is `[rows, examples, places, inputs]`.
 pub(crate) fn delta(
-    (models, width): (&CubeTensor, usize),
+    Arena { models, width }: Arena<'_>,
     layer: &Dense,
     (above, counts): (&CubeTensor, &CubeTensor),
     below: &InputGradient<'_>,
@@ -156,7 +157,10 @@ mod tests {
             let counts = memory.upload_words(&batch.counts);
             let arena = cube(stacked(&gpu, &models, all));
             delta(
-                (&arena, width),
+                Arena {
+                    models: &arena,
+                    width,
+                },
                 &layer,
                 (&above, &counts),
                 &InputGradient::masked(&below, &activations, 1.25),
