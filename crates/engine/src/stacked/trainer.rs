@@ -349,8 +349,7 @@ impl Trainer for Stacked {
     }
 
     fn keeps(&self, losses: &DeviceLosses) -> bool {
-        // Two words for each row.
-        losses.words.len() == 2 * losses.seen.len()
+        Tallies::are_whole(losses)
     }
 
     fn resume(&mut self, losses: Option<&DeviceLosses>) {

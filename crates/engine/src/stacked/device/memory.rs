@@ -177,7 +177,7 @@ mod tests {
         let Some(gpu) = gpu() else { return };
         let source = stacked(&gpu, &[1.0, 2.0], 1);
         let shared = copy(source.clone());
-        let doubled = crate::stacked::scale_rows(source.clone(), &[2.0]);
+        let doubled = crate::stacked::stack_ops::scaled::scale_rows(source.clone(), &[2.0]);
         assert_eq!(
             (read(shared), read(source), read(doubled)),
             (vec![1.0, 2.0], vec![1.0, 2.0], vec![2.0, 4.0])

@@ -5,7 +5,6 @@ use super::flow::Flow;
 use super::workspace::Workspace;
 use crate::error::EngineError;
 use crate::network::Network;
-use crate::network::layout::Block;
 use crate::network::own::Own;
 use crate::network::own::tape::Tape;
 use crate::stacked::batches::part::{Part, Slot, examples_of, has};
@@ -91,7 +90,8 @@ impl Pass {
         for (block, gradient) in blocks.zip(self.tape.back(tensor(self.outputs))) {
             if let Some(gradient) = gradient {
                 let deposit = Deposit {
-                    block,
+                    size: block.size(),
+                    offset: block.offset,
                     width: flow.arena().width,
                     counts: flow.counts,
                     add,
@@ -157,7 +157,9 @@ fn deposit_kernel(
 
 /// Where the gradient by a parameter goes in the rows of an arena.
 struct Deposit<'a> {
-    block: &'a Block,
+    /// Numbers of the parameter, and where they begin in a row.
+    size: usize,
+    offset: usize,
     /// Floats of a row.
     width: usize,
     counts: &'a CubeTensor,
@@ -168,8 +170,7 @@ struct Deposit<'a> {
 impl Deposit<'_> {
     /// Writes `from` `[rows, size]` to the block of the rows of `to` `[R, width]`.
     fn launch(&self, from: &CubeTensor, to: &CubeTensor, part: &Part) {
-        let size = self.block.size();
-        let (count, dim) = line(&to.client, part.rows * size);
+        let (count, dim) = line(&to.client, part.rows * self.size);
         deposit_kernel::launch(
             &to.client,
             count,
@@ -178,9 +179,9 @@ impl Deposit<'_> {
             to.clone().into_buffer_arg(),
             self.counts.clone().into_buffer_arg(),
             part.argument(),
-            size,
+            self.size,
             self.width,
-            self.block.offset,
+            self.offset,
             self.add,
         );
     }
@@ -200,13 +201,14 @@ mod tests {
         let before = numbers((batch.rows() + 1) * width, 4);
         for add in [false, true] {
             let to = gpu.memory().upload_floats(&before);
-            deposit(
-                (&gpu.memory().upload_floats(&from), size),
-                (&to, width, offset),
-                &gpu.memory().upload_words(&batch.counts),
-                &batch.part(),
+            let deposit = Deposit {
+                size,
+                offset,
+                width,
+                counts: &gpu.memory().upload_words(&batch.counts),
                 add,
-            );
+            };
+            deposit.launch(&gpu.memory().upload_floats(&from), &to, &batch.part());
             let mut needed = before.clone();
             for (row, _) in batch
                 .counts

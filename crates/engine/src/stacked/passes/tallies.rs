@@ -97,6 +97,11 @@ impl Tallies {
         }
     }
 
+    /// Whether there are two words for each row of `saved`.
+    pub(crate) fn are_whole(saved: &DeviceLosses) -> bool {
+        saved.words.len() == 2 * saved.seen.len()
+    }
+
     /// The losses that were [saved](Self::saved).
     pub(crate) fn of_saved(memory: &Memory, saved: &DeviceLosses) -> Self {
         Self {
@@ -230,7 +235,7 @@ mod tests {
             tally((&losses, 2), &table, &[(&of_other, 0..1), (&tallies, 1..5)]);
         }
         let saved = tallies.saved();
-        assert!(saved.is_whole());
+        assert!(Tallies::are_whole(&saved));
         let tallies = Tallies::of_saved(memory, &saved);
         assert_eq!(tallies.saved(), saved);
         let mut of_others = [RowTally::default()];
