@@ -1,6 +1,7 @@
 //! Who owns which training example: the ways of dealing them to clients.
 
 mod apportion;
+mod at_random;
 mod by_owner;
 mod cut;
 mod error;
