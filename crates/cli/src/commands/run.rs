@@ -28,8 +28,8 @@ use crate::terminal;
 /// failed, is damaged or got no report, the others having gone on; [`Failure::Interrupted`] after Ctrl-C.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let device = arguments.device.open()?;
-    let folder = arguments.experiment.data.folder()?;
     let source = arguments.experiment.source()?;
+    let folder = arguments.experiment.data.folder_for(&source)?;
     let plans = plan_on(&device, &source, &folder, &OwnModels::new())?;
     let session = Session {
         options: RunOptions {
