@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, value_parser};
 use clap_complete::Shell;
@@ -111,9 +111,9 @@ pub(crate) struct OverlayArguments {
     #[command(flatten)]
     pub(crate) data: DataArguments,
     /// In place of a file: a topology, as a file would give it
-    #[arg(long, value_name = "YAML", requires = "nodes")]
+    #[arg(long, value_name = "YAML")]
     pub(crate) topology: Option<String>,
-    /// Nodes of that topology
+    /// Nodes of that topology [default: those in its file of edges]
     #[arg(long, requires = "topology", value_parser = value_parser!(u32).range(1..))]
     pub(crate) nodes: Option<u32>,
     /// Mixing weights on it [default: metropolis_hastings]
@@ -307,6 +307,14 @@ pub(crate) struct DataArguments {
 }
 
 impl DataArguments {
+    /// The folder of the datasets, and that of the experiment for files of the user's own.
+    ///
+    /// # Errors
+    /// As [`folder`](Self::folder).
+    pub(crate) fn folder_for(&self, source: &ExperimentSource) -> Result<DataFolder, Failure> {
+        Ok(self.folder()?.beside(source.resolve(Path::new(""))))
+    }
+
     /// The folder of the datasets.
     ///
     /// # Errors
@@ -384,7 +392,7 @@ mod tests {
         assert!(read("meshfold overlay a.yaml --set seed=3"));
         assert!(read("meshfold overlay --topology ring --nodes 10 --seed 4"));
         assert!(!read("meshfold overlay"));
-        assert!(!read("meshfold overlay --topology ring"));
+        assert!(read("meshfold overlay --topology ring"));
         assert!(!read("meshfold overlay a.yaml --topology ring --nodes 10"));
         assert!(!read("meshfold overlay --topology ring --nodes 0"));
     }

@@ -72,5 +72,5 @@ pub use self::files::suggestion::nearest;
 pub use self::partition::{
     ByRole, ByUser, ByWriter, ClassSizes, Classes, Dirichlet, ExampleOrder, Explicit, Iid,
     LabelQuota, Labelled, OneLabel, Owners, Partition, PartitionError, Partitioner, Quantity,
-    Shards, Similarity, TwoLabelPowerLaw, label_histogram,
+    Shards, Shortfall, Similarity, TwoLabelPowerLaw, label_histogram,
 };

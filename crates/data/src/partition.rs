@@ -1,6 +1,7 @@
 //! Who owns which training example: the ways of dealing them to clients.
 
 mod apportion;
+mod at_random;
 mod by_owner;
 mod cut;
 mod error;
@@ -32,7 +33,7 @@ pub use self::by_role::ByRole;
 pub use self::by_user::ByUser;
 pub use self::by_writer::ByWriter;
 pub use self::classes::{ClassSizes, Classes};
-pub use self::dirichlet::Dirichlet;
+pub use self::dirichlet::{Dirichlet, Shortfall};
 pub use self::error::PartitionError;
 pub use self::explicit::{ExampleOrder, Explicit};
 pub use self::iid::Iid;

@@ -4,7 +4,8 @@
 
 use meshfold_data::{
     ByRole, ByUser, ByWriter, ClassSizes, Classes, Dirichlet, Explicit, Iid, LabelQuota, Labelled,
-    OneLabel, PartitionError, Partitioner, Quantity, Shards, Similarity, TwoLabelPowerLaw,
+    OneLabel, PartitionError, Partitioner, Quantity, Shards, Shortfall, Similarity,
+    TwoLabelPowerLaw,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -56,7 +57,8 @@ fn settings_that_cannot_be_met_are_named() {
         refusal(Partitioner::Dirichlet(Dirichlet {
             clients: 5,
             alpha: 0.0,
-            min_examples: 1
+            min_examples: 1,
+            shortfall: Shortfall::Redraw,
         })),
         "partition: dirichlet.alpha is 0, 0.000001 to 1000000 needed"
     );
@@ -64,7 +66,8 @@ fn settings_that_cannot_be_met_are_named() {
         refusal(Partitioner::Dirichlet(Dirichlet {
             clients: 5,
             alpha: 1.0,
-            min_examples: 13
+            min_examples: 13,
+            shortfall: Shortfall::Redraw,
         })),
         "partition: dirichlet.min_examples is 13, 1 to 12 (60 examples over 5 clients) needed"
     );

@@ -4,7 +4,7 @@
 
 use meshfold_data::{
     ClassSizes, Classes, Dirichlet, Iid, LabelQuota, Labelled, OneLabel, Partition, Partitioner,
-    Quantity, Shards, Similarity, label_histogram,
+    Quantity, Shards, Shortfall, Similarity, label_histogram,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -48,6 +48,7 @@ fn every_way(clients: usize) -> Vec<Partitioner> {
             clients,
             alpha: 0.5,
             min_examples: 1,
+            shortfall: Shortfall::Redraw,
         }),
         Partitioner::Similarity(Similarity {
             clients,
@@ -233,6 +234,7 @@ fn dirichlet_is_uneven_for_small_alpha_and_even_for_large() {
             clients: 20,
             alpha,
             min_examples: 1,
+            shortfall: Shortfall::Redraw,
         });
         let rows = deal(&way, &labels, 2).label_counts(&labels, CLASSES);
         let share = |row: &Vec<u64>| {
@@ -306,7 +308,8 @@ fn configurations_are_read_with_their_defaults() {
         Partitioner::Dirichlet(Dirichlet {
             clients: 3,
             alpha: 0.1,
-            min_examples: 1
+            min_examples: 1,
+            shortfall: Shortfall::Redraw,
         })
     );
     assert_eq!(
@@ -344,6 +347,7 @@ fn ten_thousand_clients_are_dealt_in_no_time() {
         clients: 10_000,
         alpha: 10.0,
         min_examples: 1,
+        shortfall: Shortfall::Redraw,
     };
     deal(&Partitioner::Dirichlet(dirichlet), &labels, 1);
     // About a hundred times what it takes; anything quadratic takes longer.

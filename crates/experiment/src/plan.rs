@@ -104,11 +104,13 @@ fn plan_by(
     let mut asks_in_vain = None;
     for (index, run) in runs.into_iter().enumerate() {
         let asks = checks::asks_for_cliques(&run);
+        let is_same_on_any_overlay = run.leaves_overlay_out;
         let planned = planner.plan(run)?;
         if asks && !planned.has_cliques() {
             asks_in_vain.get_or_insert(index);
         }
         match place_of.get(&planned.id) {
+            Some(_) if is_same_on_any_overlay => {}
             Some(&place) => {
                 let again = format!(
                     "the sweep asks for this run again as {}; it is run once",

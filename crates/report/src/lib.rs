@@ -71,12 +71,6 @@ pub const PAGE: &str = "report.html";
 /// How every page ends.
 const END: [u8; 8] = *b"</html>\n";
 
-/// Packs the plotting library's script, 2 MB that stay for all reports to come. It takes some 20 MB while it lasts: called
-/// before a run holds much, they do not come on top.
-pub fn prepare_reports() {
-    plotly_script::packed();
-}
-
 /// Writes one self-contained HTML page about the runs in these folders to `out`, and returns what it leaves out.
 ///
 /// Each folder is a run (`runs/<name>/<id>`) or holds runs (`runs/<name>`), which are then taken in the order of their
@@ -96,7 +90,7 @@ pub fn write_report(runs: &[PathBuf], out: &Path) -> Result<Vec<LeftOut>, Report
 /// Writes the page `report.html` of the run in `folder`, unless a whole one is there.
 ///
 /// The page of a run that is alone in its experiment is self-contained. With `in_sweep`, or where other runs lie beside it,
-/// they share one copy of the plotting library, 1.9 MB, in the folder above.
+/// they share one copy of the plotting library, 0.6 MB, in the folder above.
 ///
 /// # Errors
 /// Those of reading the run, and [`ReportError::Write`].

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use meshfold_engine::{Key, Purpose, stream};
 use meshfold_experiment::{
     CliqueSummary, ExperimentSource, OverlayFigures, PlannedOverlay, RamanujanBound, RunConfig,
-    brief, check_overlay_memory, plan, with_edge_lists,
+    brief, check_overlay_memory, nodes_of_edge_lists, plan, with_edge_lists,
 };
 use meshfold_topology::{Overlay, OverlaySummary, Topology, Weights};
 use serde::Serialize;
@@ -23,9 +23,9 @@ use crate::table::{Column, Table};
 /// # Errors
 /// [`Failure::Refused`] if they cannot be built, or if no run exchanges over one.
 pub(crate) fn overlay(arguments: &OverlayArguments) -> Result<(), Failure> {
-    match (&arguments.file, &arguments.topology, arguments.nodes) {
-        (_, Some(topology), Some(nodes)) => {
-            let (label, summary) = given(topology, nodes as usize, arguments)?;
+    match (&arguments.file, &arguments.topology) {
+        (_, Some(topology)) => {
+            let (label, summary) = given(topology, arguments)?;
             if arguments.json {
                 return Ok(json_lines::print([Line::of(
                     label,
@@ -34,20 +34,20 @@ pub(crate) fn overlay(arguments: &OverlayArguments) -> Result<(), Failure> {
             }
             print(&[(label, &summary, None)])
         }
-        (Some(file), ..) => {
+        (Some(file), None) => {
             let source =
                 ExperimentSource::read(file)?.with_overrides(arguments.overrides.iter().cloned());
             of_experiment(&source, arguments)
         }
-        _ => Err(Failure::refused(
-            "found neither a file nor a topology with its nodes, needed one of them",
+        (None, None) => Err(Failure::refused(
+            "found neither a file nor a topology, needed one of them",
         )),
     }
 }
 
 /// The overlays of the runs of an experiment.
 fn of_experiment(source: &ExperimentSource, arguments: &OverlayArguments) -> Result<(), Failure> {
-    let plans = plan(source, &arguments.data.folder()?)?;
+    let plans = plan(source, &arguments.data.folder_for(source)?)?;
     if plans.iter().all(|plan| plan.overlay.is_none()) {
         return Err(Failure::refused(
             "found no overlay: the method exchanges over none",
@@ -96,10 +96,15 @@ impl<T> Line<T> {
 /// The overlay of a topology that is given as a file would give it, and its label.
 fn given(
     topology: &str,
-    nodes: usize,
     arguments: &OverlayArguments,
 ) -> Result<(String, OverlaySummary), Failure> {
     let (topology, weights) = as_in_a_file(topology, arguments.weights.as_deref())?;
+    let nodes = match arguments.nodes {
+        Some(nodes) => nodes as usize,
+        None => nodes_of_edge_lists(&topology)?.ok_or_else(|| {
+            Failure::refused("found no --nodes, needed for a topology that names no file of edges")
+        })?,
+    };
     let (topology, built) = build(topology, &weights, nodes, arguments.seed)?;
     let matrix = weights.draw(
         &built,

@@ -51,8 +51,9 @@ enum Contents {
 /// # Errors
 /// [`Failure::Refused`] if the experiment cannot be planned, or if several partitions are asked for as one CSV.
 pub(crate) fn partition(arguments: &PartitionArguments) -> Result<(), Failure> {
-    let folder = arguments.experiment.data.folder()?;
-    let plans = plan(&arguments.experiment.source()?, &folder)?;
+    let source = arguments.experiment.source()?;
+    let folder = arguments.experiment.data.folder_for(&source)?;
+    let plans = plan(&source, &folder)?;
     let mut texts = Texts {
         folder: &folder,
         known: Vec::new(),

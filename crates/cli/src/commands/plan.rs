@@ -31,8 +31,8 @@ const COLUMNS: [Column<'_>; 9] = [
 /// [`Failure::Refused`] if the experiment cannot be planned.
 pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
     let device = arguments.device.open()?;
-    let folder = arguments.experiment.data.folder()?;
     let source = arguments.experiment.source()?;
+    let folder = arguments.experiment.data.folder_for(&source)?;
     let plan = match arguments.without_data {
         true => plan_without_data,
         false => plan_on,

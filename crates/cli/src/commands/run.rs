@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 
 use meshfold_engine::OwnModels;
 use meshfold_experiment::{
-    Ending, RunOptions, RunPlan, RunReport, Summary, brief, finished, most_at_once, plan_on,
-    run_all,
+    Ending, RunOptions, RunPlan, RunReport, Summary, brief, most_at_once, plan_on, run_all,
 };
-use meshfold_report::{LeftOut, PAGE, ReportError, prepare_reports, write_report};
+use meshfold_report::{LeftOut, PAGE, ReportError, write_report};
 use serde::Serialize;
 
 use crate::arguments::RunArguments;
@@ -29,8 +28,8 @@ use crate::terminal;
 /// failed, is damaged or got no report, the others having gone on; [`Failure::Interrupted`] after Ctrl-C.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let device = arguments.device.open()?;
-    let folder = arguments.experiment.data.folder()?;
     let source = arguments.experiment.source()?;
+    let folder = arguments.experiment.data.folder_for(&source)?;
     let plans = plan_on(&device, &source, &folder, &OwnModels::new())?;
     let session = Session {
         options: RunOptions {
@@ -46,10 +45,6 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let stop = interruption::listen()?;
     let at_once = arguments.at_once.map(usize::from);
     let at_once = at_once.unwrap_or_else(|| most_at_once(&plans, &session.options));
-    let is_left = |plan: &RunPlan| matches!(finished(plan, &session.options), Ok(None));
-    if plans.iter().any(is_left) {
-        prepare_reports();
-    }
     let runs = Runs::new(&plans, &folder, session.quiet);
     let reports = run_all(&plans, &session.options, at_once, &stop, &runs)?;
     let comparison = session.compare(&plans, &reports);

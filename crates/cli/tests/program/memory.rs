@@ -239,6 +239,7 @@ fn ratios_until(sandbox: &Sandbox, arguments: &[&str], is_near: impl Fn(f64) -> 
 fn planned_to_held(sandbox: &Sandbox, arguments: &[&str]) -> f64 {
     let plan = sandbox.meshfold(&[&["plan", "--json"], arguments].concat());
     let planned = &plan.ended_with(0).json()[0]["memory_bytes"];
-    let held = held(sandbox, &[&["run", "-q"], arguments].concat());
+    // The runs before are finished, and would be skipped.
+    let held = held(sandbox, &[&["run", "-q", "--again"], arguments].concat());
     planned.as_u64().unwrap() as f64 / held as f64
 }

@@ -115,12 +115,16 @@ fn an_overlay_is_shown_from_a_file_and_from_the_command_line() {
     let square = sandbox.meshfold(&[
         "overlay",
         "--topology",
-        "{edges: {file: square.edges}}",
-        "--nodes",
-        "4",
+        "{periodic: {list: [{edges: {file: square.edges}}, ring]}}",
         "--json",
     ]);
-    assert_eq!(square.ended_with(0).json()[0]["edges"], 4);
+    let square = &square.ended_with(0).json()[0];
+    assert_eq!((&square["nodes"], &square["edges"]), (&4.into(), &4.into()));
+    let refused = sandbox.says("overlay --topology ring").ended_with(2).err;
+    assert!(
+        refused.contains("found no --nodes, needed for a topology that names no file of edges"),
+        "{refused}"
+    );
     let random = |seed: &str| {
         let topology = "{erdos_renyi: {p: 0.3}}";
         let line = [

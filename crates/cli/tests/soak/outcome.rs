@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 
-use crate::session::{Verdict, complaint};
+use crate::session::{Verdict, complaint, panic_message};
 
 /// Files of a run that are the same bytes however often it was interrupted.
 const SAME_BYTES: [&str; 4] = [
@@ -216,7 +217,13 @@ fn forget_times(value: &mut Value) {
     }
 }
 
+/// The rows of a table. Of some damaged ones the library that reads them panics.
 fn table(path: &Path) -> Result<Vec<String>, String> {
+    let rows = catch_unwind(|| rows(path));
+    rows.unwrap_or_else(|panic| Err(panic_message(&*panic)))
+}
+
+fn rows(path: &Path) -> Result<Vec<String>, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let reader = SerializedFileReader::new(file).map_err(|error| error.to_string())?;
     let rows = reader

@@ -1,12 +1,14 @@
 //! `npz`: any arrays of features and labels that NumPy saved.
 
 mod classes;
+mod tags;
 
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use self::tags::Tags;
 use super::Dataset;
 use crate::datasets::own_tables::{self, MOST_NUMBERS};
 use crate::datasets::published::Published;
@@ -29,7 +31,8 @@ const MOST_CLASSES: usize = u16::MAX as usize;
 /// `x` is `[M, D]`, `[M, height, width]` or `[M, channels, height, width]`, of integers or of floating-point numbers of 4
 /// or 8 bytes. Bytes without a sign (`uint8`) are pixels: a model sees `byte / 255`, unless they are standardised. Labels
 /// are whole numbers from 0; there is one class more than the largest, unless `classes` says how many there are. More
-/// classes than examples must be said. The owners are the numbers in the client's array.
+/// classes than examples must be said. The owners are the numbers in the client's array. Labels and owners may be texts
+/// as well (`U` or `S`): these are numbered in their order, as numbers if all are numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NpzTable {
@@ -220,9 +223,15 @@ impl NpzTable {
 
     /// All but the features of `sources`.
     fn tagged(&self, sources: &[Source]) -> Result<Tagged, DataError> {
-        let labels: Vec<&[u16]> = sources.iter().map(|s| s.labels.as_slice()).collect();
-        let clients: Option<Vec<&[u32]>> = sources.iter().map(|s| s.clients.as_deref()).collect();
-        let labels = labels.concat();
+        let mut labels = Tags::new("a label", u16::MAX - 1);
+        let mut clients = Tags::new("a client", u32::MAX);
+        for source in sources {
+            source.tags(&source.names.y, &mut labels)?;
+            if let Some(client) = &source.names.client {
+                source.tags(client, &mut clients)?;
+            }
+        }
+        let (labels, clients) = (labels.numbered(), clients.numbered());
         let count = labels.len();
         if u32::try_from(count).is_err() {
             let reason = format!("{count} examples found, at most {} needed", u32::MAX);
@@ -232,7 +241,7 @@ impl NpzTable {
             NpzTest::Share(share) => own_tables::drawn(count, *share, self.seed)
                 .map_err(|fault| fault.of(NAME, &sources[0].path))?,
             NpzTest::Arrays(_) | NpzTest::File(_) => {
-                let first = sources[0].labels.len() as u32;
+                let first = sources[0].examples as u32;
                 ((0..first).collect(), (first..count as u32).collect())
             }
         };
@@ -241,8 +250,8 @@ impl NpzTable {
             return Err(Fault::at(0_u64, reason).of(NAME, sources[0].entry(&self.y)));
         }
         Ok(Tagged {
-            classes: self.class_count(sources, count)?,
-            clients: clients.map(|clients| clients.concat()),
+            classes: self.class_count(sources, &labels)?,
+            clients: self.client.as_ref().map(|_| clients),
             labels,
             train,
             test,
@@ -253,39 +262,39 @@ impl NpzTable {
 /// The arrays of one split, the features unread.
 struct Source {
     path: PathBuf,
-    /// The array of features.
-    x: String,
-    /// The array of labels.
-    y: String,
-    /// What it holds.
+    names: NpzArrays,
+    /// What the array of features holds.
     kind: Kind,
     /// Of an example.
     shape: Shape,
-    labels: Vec<u16>,
-    clients: Option<Vec<u32>>,
+    examples: usize,
 }
 
 impl Source {
     fn open(path: PathBuf, names: NpzArrays) -> Result<Self, DataError> {
-        let (kind, shape, count) = in_array(&path, &names.x, |array| {
+        in_array(&path, &names.x, |array| {
             let header = array.header();
+            if header.kind.is_text() {
+                return Err(Fault::at(0_u64, "texts found, numbers needed"));
+            }
             let shape = example_shape(header).map_err(|reason| Fault::at(0_u64, reason));
-            shape.map(|(shape, count)| (header.kind, shape, count))
-        })?;
-        let labels = in_array(&path, &names.y, |array| whole(array, count, u16::MAX - 1))?;
-        let clients = names.client.as_deref();
-        let clients = clients
-            .map(|name| in_array(&path, name, |array| whole(array, count, u32::MAX)))
-            .transpose()?;
-        Ok(Self {
-            path,
-            x: names.x,
-            y: names.y,
+            shape.map(|(shape, examples)| (header.kind, shape, examples))
+        })
+        .map(|(kind, shape, examples)| Self {
+            path: path.clone(),
+            names: names.clone(),
             kind,
             shape,
-            labels,
-            clients,
+            examples,
         })
+    }
+
+    /// Appends the labels or owners in the array `name` to `tags`.
+    fn tags<T>(&self, name: &str, tags: &mut Tags<T>) -> Result<(), DataError>
+    where
+        T: TryFrom<u64> + Into<f64> + Copy,
+    {
+        in_array(&self.path, name, |array| tags.read(array, self.examples))
     }
 
     /// What a person is shown of the array `name`: the archive's path and its entry.
@@ -298,8 +307,8 @@ impl Source {
         &self,
         mut row: impl FnMut(&mut Array<Member<'_>>) -> Result<(), Fault>,
     ) -> Result<(), DataError> {
-        in_array(&self.path, &self.x, |mut array| {
-            let (header, count) = (array.header(), self.labels.len());
+        in_array(&self.path, &self.names.x, |mut array| {
+            let (header, count) = (array.header(), self.examples);
             let known = example_shape(header).ok() == Some((self.shape, count));
             if !known || header.kind != self.kind {
                 return Err(Fault::at(0_u64, "the file changed while it was read"));
@@ -379,31 +388,6 @@ fn example_shape(header: &Header) -> Result<(Shape, usize), String> {
         ));
     }
     Ok((shape, count))
-}
-
-/// The whole numbers from 0 to `most` in the `array` of `count` elements.
-fn whole<T>(mut array: Array<Member<'_>>, count: usize, most: T) -> Result<Vec<T>, Fault>
-where
-    T: TryFrom<u64> + Into<f64> + Copy,
-{
-    let found = &array.header().shape;
-    if !matches!(found[..], [found] | [found, 1] if found == count) {
-        let reason = format!("shape {found:?} found, [{count}] needed");
-        return Err(Fault::at(0_u64, reason));
-    }
-    let most: f64 = most.into();
-    let mut numbers = Vec::new();
-    let room = numbers.try_reserve_exact(count);
-    room.map_err(|_| Fault::at(0_u64, format!("no memory for {count} numbers")))?;
-    array.each(count, |value| {
-        let fits = value.fract() == 0.0 && (0.0..=most).contains(&value);
-        let number = fits.then(|| T::try_from(value as u64).ok()).flatten();
-        let refusal = || format!("{value} found, a whole number from 0 to {most} needed");
-        numbers.push(number.ok_or_else(refusal)?);
-        Ok(())
-    })?;
-    array.into_content().finish()?;
-    Ok(numbers)
 }
 
 #[cfg(test)]

@@ -22,11 +22,11 @@ const MOST_WORDS: usize = 1 << 30;
 /// Bytes that the name of a user's file may have, folders included; no system takes longer ones.
 const MOST_NAME: usize = 4096;
 
-/// The path of the user's file `name`, which has to be inside the data folder.
+/// The path of the user's file `name`, which has to be inside the folder of the experiment's file or the data folder.
 ///
-/// The name alone may not lead out of the folder, so that an experiment of somebody else reads nothing but data. A link
-/// in the folder may, and is followed: only the owner of the folder can have put it there, as nothing that is downloaded
-/// or unpacked makes links.
+/// The name alone may not lead out of these folders, so that an experiment of somebody else reads nothing but data. A link
+/// in the data folder may, and is followed: only the owner of the folder can have put it there, as nothing that is
+/// downloaded or unpacked makes links.
 ///
 /// # Errors
 /// [`DataError::Setting`] if the name leads out of the folder, [`DataError::NoTable`] if there is no such file,
@@ -44,16 +44,15 @@ pub(crate) fn inside(
             dataset,
             setting,
             found: format!("`{}`", excerpt(name)),
-            needed: "the name of a file inside the data folder".into(),
+            needed: "the name of a file beside the experiment or inside the data folder".into(),
         });
     }
-    let path = folder.path().join(name);
-    match regular::first([path.clone()])? {
+    match regular::first(folder.own_file(name))? {
         Some(path) => Ok(path),
         None => Err(DataError::NoTable {
             dataset,
             setting,
-            path,
+            places: folder.own_file(name).collect(),
             origin: folder.origin(),
         }),
     }
@@ -220,6 +219,22 @@ mod tests {
         assert!(absent.to_string().contains("b.csv"), "{absent}");
         let long = inside("csv", "file", &"a".repeat(10_000_000), &place).unwrap_err();
         assert!(long.to_string().len() < 300, "{long}");
+    }
+
+    #[test]
+    fn a_file_beside_the_experiment_goes_before_one_in_the_data_folder() {
+        let (data, beside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let place = DataFolder::new(data.path()).beside(beside.path());
+        let found = || inside("csv", "file", "a.csv", &place);
+        let told = found().unwrap_err().to_string();
+        let places = [beside.path(), data.path()].map(|folder| folder.join("a.csv"));
+        for path in &places {
+            assert!(told.contains(&path.display().to_string()), "{told}");
+        }
+        std::fs::write(&places[1], b"1,2").unwrap();
+        assert_eq!(found().unwrap(), places[1]);
+        std::fs::write(&places[0], b"1,2").unwrap();
+        assert_eq!(found().unwrap(), places[0]);
     }
 
     #[cfg(unix)]

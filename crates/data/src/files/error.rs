@@ -106,16 +106,16 @@ pub enum DataError {
         /// How the folder was chosen.
         origin: FolderOrigin,
     },
-    /// A user's file is not in the data folder.
-    #[error("{dataset}: no file {} ({origin})", .path.display())]
+    /// A user's file is neither beside the experiment nor in the data folder.
+    #[error("{dataset}: no file {} ({origin})", listed(.places))]
     NoTable {
         /// Name of the dataset.
         dataset: &'static str,
         /// The setting that names it.
         setting: &'static str,
-        /// Where it was looked for.
-        path: PathBuf,
-        /// How the folder was chosen.
+        /// Where it was looked for: beside the experiment, then in the data folder.
+        places: Vec<PathBuf>,
+        /// How the data folder was chosen.
         origin: FolderOrigin,
     },
     /// No manifest has this name.
@@ -139,7 +139,7 @@ pub enum DataError {
     /// A file of a dataset is in none of the places looked at.
     #[error(
         "{dataset}: {file} not found; looked for {} ({origin}); {}",
-        .looked.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(" and "),
+        listed(.looked),
         remedy(dataset).unwrap_or_default()
     )]
     Missing {
@@ -217,6 +217,15 @@ pub enum DataError {
         /// What each mirror did, in the order tried.
         failures: Vec<MirrorFailure>,
     },
+}
+
+/// Paths, one after the other.
+fn listed(paths: &[PathBuf]) -> String {
+    let shown: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    shown.join(" and ")
 }
 
 /// How the files of `dataset` are had.

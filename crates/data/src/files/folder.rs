@@ -15,6 +15,8 @@ pub const DATA_FOLDER_VARIABLE: &str = "MESHFOLD_DATA";
 pub struct DataFolder {
     path: PathBuf,
     origin: FolderOrigin,
+    /// Where files of the user's own are looked for first.
+    experiment: Option<PathBuf>,
 }
 
 /// How a [`DataFolder`] was chosen.
@@ -46,6 +48,7 @@ impl DataFolder {
         Self {
             path: path.into(),
             origin: FolderOrigin::Given,
+            experiment: None,
         }
     }
 
@@ -75,7 +78,27 @@ impl DataFolder {
                 FolderOrigin::Platform,
             ),
         };
-        Ok(Self { path, origin })
+        Ok(Self {
+            path,
+            origin,
+            experiment: None,
+        })
+    }
+
+    /// Has files of the user's own, those of `csv` and `npz`, looked for in the folder of the experiment's file as well, and
+    /// there first.
+    #[must_use]
+    pub fn beside(self, experiment: impl Into<PathBuf>) -> Self {
+        Self {
+            experiment: Some(experiment.into()),
+            ..self
+        }
+    }
+
+    /// Where the user's own file `name` may lie, the likeliest place first.
+    pub(crate) fn own_file(&self, name: &str) -> impl Iterator<Item = PathBuf> {
+        let folders = self.experiment.iter().chain([&self.path]);
+        folders.map(move |folder| folder.join(name))
     }
 
     /// The folder itself.

@@ -16,6 +16,8 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 const MOST_HEADER: usize = 10_000;
 /// Dimensions that an array may have.
 const MOST_DIMENSIONS: usize = 32;
+/// Characters or bytes that a text may have.
+const MOST_TEXT: usize = 1 << 16;
 /// Bytes that are read at a time.
 const PIECE: usize = 1 << 16;
 
@@ -28,14 +30,26 @@ pub(crate) enum Kind {
     Unsigned(usize),
     /// `f` floating point, of this many bytes.
     Float(usize),
+    /// `U` texts of up to this many characters, of four bytes each; shorter ones end in zeros.
+    Text(usize),
+    /// `S` texts of up to this many bytes; shorter ones end in zeros.
+    Bytes(usize),
 }
 
 impl Kind {
     /// Bytes of an element.
     pub(crate) fn size(self) -> usize {
         match self {
-            Self::Signed(size) | Self::Unsigned(size) | Self::Float(size) => size,
+            Self::Signed(size) | Self::Unsigned(size) | Self::Float(size) | Self::Bytes(size) => {
+                size
+            }
+            Self::Text(characters) => 4 * characters,
         }
+    }
+
+    /// Whether the elements are texts and not numbers.
+    pub(crate) fn is_text(self) -> bool {
+        matches!(self, Self::Text(_) | Self::Bytes(_))
     }
 }
 
@@ -99,15 +113,37 @@ impl<R: Read> Array<R> {
         mut see: impl FnMut(f64) -> Result<(), String>,
     ) -> Result<(), Fault> {
         let (kind, big_endian) = (self.header.kind, self.header.big_endian);
+        self.each_element(count, |bytes| see(number(bytes, kind, big_endian)?))
+    }
+
+    /// Gives `see` the next `count` elements as texts; what it says is wrong lies at the element, whose index is told.
+    ///
+    /// # Errors
+    /// A [`Fault`] of `see`, or if the content cannot be read so far.
+    pub(crate) fn each_text(
+        &mut self,
+        count: usize,
+        mut see: impl FnMut(&str) -> Result<(), String>,
+    ) -> Result<(), Fault> {
+        let (kind, big_endian) = (self.header.kind, self.header.big_endian);
+        self.each_element(count, |bytes| see(&text(bytes, kind, big_endian)?))
+    }
+
+    /// Gives `see` the bytes of the next `count` elements.
+    fn each_element(
+        &mut self,
+        count: usize,
+        mut see: impl FnMut(&[u8]) -> Result<(), String>,
+    ) -> Result<(), Fault> {
+        let kind = self.header.kind;
         let mut left = count;
         while left > 0 {
-            let elements = left.min(PIECE / kind.size());
+            let elements = left.min(PIECE / kind.size()).max(1);
             self.piece.resize(elements * kind.size(), 0);
             let read = self.content.read_exact(&mut self.piece);
             read.map_err(|error| self.fault(error.to_string()))?;
             for bytes in self.piece.chunks_exact(kind.size()) {
-                see(number(bytes, kind, big_endian))
-                    .map_err(|reason| self.fault(format!("{}: {reason}", self.place())))?;
+                see(bytes).map_err(|reason| self.fault(format!("{}: {reason}", self.place())))?;
                 self.read += 1;
             }
             left -= elements;
@@ -156,14 +192,14 @@ impl<R: Read> Array<R> {
     }
 }
 
-fn number(bytes: &[u8], kind: Kind, big_endian: bool) -> f64 {
+fn number(bytes: &[u8], kind: Kind, big_endian: bool) -> Result<f64, String> {
     let mut wide = [0; 8];
     wide[..bytes.len()].copy_from_slice(bytes);
     if big_endian {
         wide[..bytes.len()].reverse();
     }
     let bits = u64::from_le_bytes(wide);
-    match kind {
+    Ok(match kind {
         Kind::Unsigned(_) => bits as f64,
         Kind::Signed(size) => {
             let unused = 64 - 8 * size as u32;
@@ -171,7 +207,26 @@ fn number(bytes: &[u8], kind: Kind, big_endian: bool) -> f64 {
         }
         Kind::Float(4) => f64::from(f32::from_bits(bits as u32)),
         Kind::Float(_) => f64::from_bits(bits),
-    }
+        Kind::Text(_) | Kind::Bytes(_) => return Err("a text found, a number needed".into()),
+    })
+}
+
+/// The text of an element, without the zeros at its end.
+fn text(bytes: &[u8], kind: Kind, big_endian: bool) -> Result<String, String> {
+    let text = match kind {
+        Kind::Text(_) => {
+            let (characters, _) = bytes.as_chunks::<4>();
+            let code = |four: &[u8; 4]| match big_endian {
+                true => u32::from_be_bytes(*four),
+                false => u32::from_le_bytes(*four),
+            };
+            let characters = characters.iter().map(|four| char::from_u32(code(four)));
+            characters.collect::<Option<String>>()
+        }
+        _ => String::from_utf8(bytes.to_vec()).ok(),
+    };
+    let text = text.ok_or("a text that is no Unicode (UTF-8 in arrays of bytes)")?;
+    Ok(text.trim_end_matches('\0').to_owned())
 }
 
 /// Reads the header at the beginning of `content`.
@@ -305,8 +360,15 @@ fn quoted(text: &str) -> Result<(&str, &str), String> {
 
 fn kind_of(descr: &str) -> Result<(Kind, bool), String> {
     let shown = excerpt(descr);
-    let refusal = || format!("elements `{shown}` found, integers or f4 or f8 needed");
+    let refusal =
+        || format!("elements `{shown}` found, integers, f4 or f8, or texts (U or S) needed");
     let (order, kind) = descr.split_at_checked(1).ok_or_else(refusal)?;
+    let length = |digits: &str| {
+        digits
+            .parse()
+            .ok()
+            .filter(|length| (1..=MOST_TEXT).contains(length))
+    };
     let kind = match kind {
         "u1" | "b1" => Kind::Unsigned(1),
         "u2" => Kind::Unsigned(2),
@@ -318,7 +380,11 @@ fn kind_of(descr: &str) -> Result<(Kind, bool), String> {
         "i8" => Kind::Signed(8),
         "f4" => Kind::Float(4),
         "f8" => Kind::Float(8),
-        _ => return Err(refusal()),
+        _ => match kind.split_at_checked(1) {
+            Some(("U", digits)) => Kind::Text(length(digits).ok_or_else(refusal)?),
+            Some(("S", digits)) => Kind::Bytes(length(digits).ok_or_else(refusal)?),
+            _ => return Err(refusal()),
+        },
     };
     match order {
         "<" | "|" | "=" => Ok((kind, false)),

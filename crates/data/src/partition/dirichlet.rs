@@ -1,5 +1,8 @@
 //! `dirichlet`: label shares at random, more uneven the smaller α.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
 use rand_chacha::ChaCha8Rng;
@@ -17,7 +20,7 @@ use super::{Labelled, PartitionError, Shard, Strategy};
 ///
 /// # Interpretation
 /// A draw that leaves a client with fewer than `min_examples` examples in all is repeated, at most
-/// 100 times. Shares become counts by rounding their cumulative sums down.
+/// 100 times, or the client is [topped up](Shortfall::TopUp). Shares become counts by rounding their cumulative sums down.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dirichlet {
@@ -28,6 +31,26 @@ pub struct Dirichlet {
     /// The fewest examples that a client may end with.
     #[serde(default = "one")]
     pub min_examples: usize,
+    /// What is done about a draw that leaves a client with fewer.
+    #[serde(default, skip_serializing_if = "Shortfall::is_default")]
+    pub shortfall: Shortfall,
+}
+
+/// What is done about a draw that leaves a client with too few examples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shortfall {
+    /// The draw is repeated. With many clients and a small α none succeeds.
+    #[default]
+    Redraw,
+    /// The client gets random examples of whoever holds the most, one after the other. The others keep what they drew.
+    TopUp,
+}
+
+impl Shortfall {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 fn one() -> usize {
@@ -81,6 +104,12 @@ impl Strategy for Dirichlet {
         } = examples;
         let groups = by_label(labels, classes);
         let totals: Vec<usize> = groups.iter().map(Vec::len).collect();
+        if self.shortfall == Shortfall::TopUp {
+            let counts = self.counts(self.alpha, &totals, rng);
+            let mut shards = hand_out(groups, &counts, self.clients, rng);
+            top_up(&mut shards, self.min_examples, rng);
+            return Ok(Shard::all(shards));
+        }
         match self.draw(self.alpha, DRAWS, &totals, rng) {
             Some(counts) => Ok(Shard::all(hand_out(groups, &counts, self.clients, rng))),
             None => Err(PartitionError::Dirichlet {
@@ -104,12 +133,17 @@ impl Dirichlet {
         rng: &mut ChaCha8Rng,
     ) -> Option<Vec<Vec<usize>>> {
         (0..draws).find_map(|_| {
-            let of = |&total: &usize| counts(total, &shares(alpha, self.clients, rng));
-            let counts: Vec<Vec<usize>> = totals.iter().map(of).collect();
+            let counts = self.counts(alpha, totals, rng);
             let size = |client: usize| counts.iter().map(|label| label[client]).sum::<usize>();
             let enough = (0..self.clients).all(|client| size(client) >= self.min_examples);
             enough.then_some(counts)
         })
+    }
+
+    /// Counts `[C][N]` of a draw.
+    fn counts(&self, alpha: f64, totals: &[usize], rng: &mut ChaCha8Rng) -> Vec<Vec<usize>> {
+        let of = |&total: &usize| counts(total, &shares(alpha, self.clients, rng));
+        totals.iter().map(of).collect()
     }
 
     /// The smallest round concentration above α for which draws succeed within a few trials, twice.
@@ -172,6 +206,25 @@ fn hand_out(
     shards
 }
 
+/// Gives every client at least `least` examples, which are there to give: random ones of whoever holds the most at the time.
+fn top_up(shards: &mut [Vec<u32>], least: usize, rng: &mut ChaCha8Rng) {
+    let sizes = shards.iter().enumerate();
+    let mut holders: BinaryHeap<(usize, Reverse<usize>)> = sizes
+        .map(|(client, shard)| (shard.len(), Reverse(client)))
+        .collect();
+    for client in 0..shards.len() {
+        while shards[client].len() < least {
+            let mut most = holders.peek_mut().expect("every client is a holder");
+            let (size, Reverse(holder)) = *most;
+            let example = rng.random_range(0..size);
+            let example = shards[holder].swap_remove(example);
+            shards[client].push(example);
+            // Those who were given some are listed with less than they have. They hold too little to give.
+            most.0 = size - 1;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,6 +275,7 @@ mod tests {
             clients: 100,
             alpha,
             min_examples: 1,
+            shortfall: Shortfall::Redraw,
         };
         let mut rng = ChaCha8Rng::seed_from_u64(4);
         let error = asked(0.01)
@@ -238,7 +292,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .ends_with(&format!("alpha {enough} would do")),
+                .ends_with(&format!("alpha {enough} would do, or `shortfall: top_up`")),
             "{error}"
         );
         assert!(
@@ -246,5 +300,52 @@ mod tests {
                 .deal(Labelled::new(&labels, 10), &mut rng)
                 .is_ok()
         );
+    }
+
+    #[test]
+    fn clients_are_topped_up_from_those_who_hold_the_most() {
+        let mut rng = ChaCha8Rng::seed_from_u64(4);
+        let mut shards = vec![
+            vec![0],
+            (1..8).collect(),
+            vec![],
+            (8..13).collect(),
+            vec![13],
+        ];
+        top_up(&mut shards, 2, &mut rng);
+        let sizes: Vec<usize> = shards.iter().map(Vec::len).collect();
+        // 7 gives first, then it gives twice more against 5; of two who hold as many the first gives.
+        assert_eq!(sizes, [2, 4, 2, 4, 2]);
+        let mut all = shards.concat();
+        all.sort_unstable();
+        assert!(all.into_iter().eq(0..14));
+    }
+
+    #[test]
+    fn a_thousand_clients_share_mnist_with_alpha_a_tenth() {
+        let labels: Vec<u16> = (0..60_000).map(|i| i % 10).collect();
+        let asked = Dirichlet {
+            clients: 1000,
+            alpha: 0.1,
+            min_examples: 2,
+            shortfall: Shortfall::TopUp,
+        };
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let shards = asked.deal(Labelled::new(&labels, 10), &mut rng).unwrap();
+        let least = shards.iter().map(Shard::len).min();
+        assert_eq!(least, Some(2));
+        assert_eq!(shards.iter().map(Shard::len).sum::<usize>(), 60_000);
+        // Those who drew enough keep their labels, which are some and not all.
+        let skewed = shards.iter().filter(|shard| {
+            let mut known: Vec<u16> = shard
+                .indices()
+                .iter()
+                .map(|&e| labels[e as usize])
+                .collect();
+            known.sort_unstable();
+            known.dedup();
+            known.len() < 8
+        });
+        assert!(skewed.count() > 900);
     }
 }

@@ -106,8 +106,8 @@ pub enum PartitionError {
         "partition: dirichlet with alpha {alpha} left a client with fewer than {min_examples} \
          examples in each of {draws} draws over {clients} clients; {}",
         match .suggestion {
-            Some(enough) => format!("alpha {enough} would do"),
-            None => "no alpha would do: take fewer clients or a smaller min_examples".to_owned(),
+            Some(enough) => format!("alpha {enough} would do, or `shortfall: top_up`"),
+            None => "no alpha would do: take fewer clients, a smaller min_examples, or `shortfall: top_up`".to_owned(),
         }
     )]
     Dirichlet {

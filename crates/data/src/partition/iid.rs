@@ -1,10 +1,9 @@
 //! `iid`: every client gets a uniform sample.
 
-use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{Labelled, PartitionError, Shard, Strategy, cut};
+use super::{Labelled, PartitionError, Shard, Strategy, at_random, cut};
 
 /// All examples, shuffled and cut into parts whose sizes differ by at most one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,10 +35,7 @@ impl Strategy for Iid {
         examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Vec<Shard>, PartitionError> {
-        let mut order: Vec<u32> = (0..examples.examples as u32).collect();
-        order.shuffle(rng);
-        Ok(cut::pieces(&order, self.clients)
-            .map(|piece| Shard::from(piece.to_vec()))
-            .collect())
+        let size = |client| cut::range(examples.examples, self.clients, client).len();
+        Ok(at_random::deal(examples, (0..self.clients).map(size), rng))
     }
 }

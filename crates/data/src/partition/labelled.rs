@@ -37,6 +37,11 @@ impl<'a> Labelled<'a> {
         }
     }
 
+    /// Whether the examples are known by their number alone, so that one is like another.
+    pub(super) fn are_unseen(&self) -> bool {
+        self.labels.len() < self.examples
+    }
+
     /// # Panics
     /// If labels are missing that can be dealt by, if one is not below the number of classes, if there is not one owner
     /// per example, or if an index of an example needs more than 32 bits.
@@ -46,7 +51,7 @@ impl<'a> Labelled<'a> {
             "example indices are 32 bit"
         );
         assert!(
-            self.labels.len() == self.examples || (self.text && self.labels.is_empty()),
+            !self.are_unseen() || (self.text && self.labels.is_empty()),
             "one label per example"
         );
         assert!(

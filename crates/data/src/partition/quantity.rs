@@ -1,12 +1,11 @@
 //! `quantity`: clients differ in how much they have, not in what.
 
-use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
 
 use super::apportion::apportion;
-use super::{Labelled, PartitionError, Shard, Strategy};
+use super::{Labelled, PartitionError, Shard, Strategy, at_random};
 
 /// All examples, shuffled and dealt in sizes proportional to `exp(sigma * z)`, z standard normal.
 ///
@@ -50,23 +49,12 @@ impl Strategy for Quantity {
         examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Vec<Shard>, PartitionError> {
-        let count = examples.examples;
         let mut weight = || {
             let z: f64 = StandardNormal.sample(rng);
             (self.sigma * z).exp()
         };
         let weights: Vec<f64> = (0..self.clients).map(|_| weight()).collect();
-        let mut examples: Vec<u32> = (0..count as u32).collect();
-        examples.shuffle(rng);
-        let mut rest = examples.as_slice();
-        let mut take = |size: usize| {
-            let (part, others) = rest.split_at(size);
-            rest = others;
-            Shard::from(part.to_vec())
-        };
-        Ok(apportion(count, &weights, 1)
-            .into_iter()
-            .map(&mut take)
-            .collect())
+        let sizes = apportion(examples.examples, &weights, 1);
+        Ok(at_random::deal(examples, sizes, rng))
     }
 }

@@ -43,6 +43,19 @@ pub fn with_edge_lists(mut topology: Topology, nodes: usize) -> Result<Topology,
     Ok(topology)
 }
 
+/// The nodes that the edge lists of `topology`, found from the working folder, have at least: one more than the largest
+/// number in them; none if it names no list.
+///
+/// # Errors
+/// [`ConfigError`] about the file at fault.
+pub fn nodes_of_edge_lists(topology: &Topology) -> Result<Option<usize>, ConfigError> {
+    let mut read = with_edge_lists(topology.clone(), usize::MAX)?;
+    let lists = read.edge_lists_mut().into_iter();
+    let pairs = lists.flat_map(|(_, edges)| edges.pairs.iter().copied());
+    let largest = pairs.map(|(a, b)| a.max(b)).max();
+    Ok(largest.map(|node| node as usize + 1))
+}
+
 /// Reads the file of `edges`, found from the folder of `source`: its pairs are filled in, as is its SHA-256.
 ///
 /// # Errors

@@ -11,7 +11,7 @@ use crate::config::run_config::RunConfig;
 use crate::config::source::{ExperimentSource, Place};
 use crate::config::sweep::{self, Variation};
 use crate::config::tree::{Node, Value};
-use meshfold_algorithms::Method;
+use meshfold_algorithms::{Method, OverlayUse};
 use meshfold_topology::{Topology, Uniform, Weights};
 
 /// What an experiment's file and its overrides say: values with their places, not yet of any type.
@@ -28,6 +28,8 @@ pub(crate) struct Resolved<'a> {
     pub(crate) source: &'a ExperimentSource,
     pub(crate) config: Box<RunConfig>,
     pub(crate) variation: Vec<(String, String)>,
+    /// Whether the overlay of the sweep is left out, as the method of this run exchanges over none.
+    pub(crate) leaves_overlay_out: bool,
     experiment: &'a Experiment<'a>,
     /// Its place among the runs of the experiment.
     index: usize,
@@ -70,6 +72,10 @@ impl<'a> Experiment<'a> {
         for (run, variation) in runs.iter_mut().zip(labels) {
             run.variation = variation;
         }
+        let takes_overlay = |run: &Resolved<'_>| !run.refuses_overlay();
+        if runs.iter().any(takes_overlay) {
+            runs.iter_mut().for_each(Resolved::leave_overlay_out);
+        }
         Ok(runs)
     }
 
@@ -89,6 +95,7 @@ impl<'a> Experiment<'a> {
             source: self.source,
             config: Box::new(config),
             variation: Vec::new(),
+            leaves_overlay_out: false,
             experiment: self,
             index,
             tree: OnceCell::new(),
@@ -142,6 +149,24 @@ pub(crate) fn take_sweep(
 }
 
 impl Resolved<'_> {
+    fn refuses_overlay(&self) -> bool {
+        self.config.algorithm.profile().overlay == OverlayUse::Refused
+    }
+
+    /// Takes the overlay out of a run whose method exchanges over none. Methods with and without an overlay can so be compared
+    /// in one sweep.
+    fn leave_overlay_out(&mut self) {
+        if !self.refuses_overlay() || self.config.topology.is_none() {
+            return;
+        }
+        let of_overlay =
+            |path: &str| matches!(path.split('.').next(), Some("topology" | "weights"));
+        self.config.topology = None;
+        self.config.weights = None;
+        self.variation.retain(|(path, _)| !of_overlay(path));
+        self.leaves_overlay_out = true;
+    }
+
     /// `fault` of the value at the dotted `path`, or of what stands in its way.
     pub(crate) fn error(&self, fault: impl Into<ConfigFault>, path: &str) -> ConfigError {
         fault

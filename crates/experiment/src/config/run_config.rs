@@ -52,7 +52,11 @@ pub struct RunConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stragglers: Option<Stragglers>,
     /// Clients and edges that fail.
-    #[serde(default, skip_serializing_if = "no_failures")]
+    #[serde(
+        default,
+        deserialize_with = "failures_or_null",
+        skip_serializing_if = "no_failures"
+    )]
     pub failures: Failures,
     /// The network that the time of a round is simulated on; no time is if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,6 +67,11 @@ pub struct RunConfig {
     /// When the state is saved, so that an interrupted run can be resumed; never if absent.
     #[serde(default)]
     pub checkpoint: Option<Checkpoint>,
+}
+
+/// `null` is no failures, as it is of the other settings that may be absent.
+fn failures_or_null<'de, D: Deserializer<'de>>(failures: D) -> Result<Failures, D::Error> {
+    Option::<Failures>::deserialize(failures).map(Option::unwrap_or_default)
 }
 
 fn no_failures(failures: &Failures) -> bool {
@@ -238,6 +247,18 @@ rounds: 50
 evaluate: {examples: 50, targets: [0.65]}
 checkpoint: {every: 10}
 ";
+
+    #[test]
+    fn no_failures_may_be_written_as_null() {
+        let read = |more: &str| {
+            let text = format!("{YAML}{more}");
+            RunConfig::read(&ExperimentSource::new("e.yaml", text)).unwrap()
+        };
+        let without = read("");
+        assert_eq!(read("failures: null\n"), without);
+        assert_eq!(read("failures: []\n"), without);
+        assert!(!without.to_yaml().contains("failures"));
+    }
 
     #[test]
     fn a_configuration_reads_back_with_its_defaults() {

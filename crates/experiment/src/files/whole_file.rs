@@ -1,6 +1,6 @@
 //! Files that appear whole or not at all, and what killed processes leave of them.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, FileType, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -39,19 +39,30 @@ pub fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
 /// Removes unfinished files of killed processes from `folder`: those that nobody has locked. It leaves what it cannot remove.
 pub fn remove_leftovers(folder: &Path) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_unfinished = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes())
+    };
     for entry in entries.filter(is_unfinished) {
-        let path = entry.path();
-        let is_free = |file: File| file.try_lock().is_ok();
-        if File::options().write(true).open(&path).is_ok_and(is_free) {
-            fs::remove_file(&path).ok();
+        if entry
+            .file_type()
+            .is_ok_and(|kind| is_free(&entry.path(), kind))
+        {
+            fs::remove_file(entry.path()).ok();
         }
     }
 }
 
-fn is_unfinished(entry: &fs::DirEntry) -> bool {
-    let name = entry.file_name();
-    name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes())
-        && entry.file_type().is_ok_and(|kind| kind.is_file())
+/// Whether no process writes to the unfinished file. No process writes through a link, and folders are not ours.
+fn is_free(path: &Path, kind: FileType) -> bool {
+    let is_unlocked = |file: File| file.try_lock().is_ok();
+    match kind.is_file() {
+        true => File::options()
+            .write(true)
+            .open(path)
+            .is_ok_and(is_unlocked),
+        false => kind.is_symlink(),
+    }
 }
 
 /// Moves a written temporary file to `path` in one step.
@@ -73,6 +84,8 @@ mod tests {
         fs::write(&left, "half").unwrap();
         fs::write(place("own"), "whole").unwrap();
         fs::create_dir(place(&format!("{UNFINISHED}folder"))).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("nowhere", place(&format!("{UNFINISHED}link"))).unwrap();
         let mut in_progress = temporary(folder.path()).unwrap();
         in_progress.write_all(b"half").unwrap();
         remove_leftovers(folder.path());

@@ -36,9 +36,9 @@ pub(crate) struct Footprint {
     pub(crate) page_bytes: u64,
 }
 
-/// What the program takes with the smallest of runs, measured: its own pages, its threads, the packed script of the
-/// reports, and what the allocator holds for use again, in pages of 2 MiB.
-const PROGRAM: u64 = 58 << 20;
+/// What the program takes with the smallest of runs, measured: its own pages, its threads, and what the allocator holds for
+/// use again, in pages of 2 MiB.
+const PROGRAM: u64 = 42 << 20;
 
 /// What reading let go of and is still held when training begins, at most, measured: the allocator gives memory back a
 /// second after it was freed, and what training asks for meanwhile does not always fit it.

@@ -298,6 +298,12 @@ impl<'a> Planner<'a> {
         ));
         warnings.extend(failure_checks::warnings(config, clients, overlay));
         warnings.extend(value_warnings::of(config, overlay));
+        if run.leaves_overlay_out {
+            let method = config.algorithm.name();
+            warnings.push(format!(
+                "`topology` is left out, for {method} exchanges over no overlay"
+            ));
+        }
         warnings.extend(learning.dataset.warning.clone());
         warnings
     }

@@ -216,7 +216,9 @@ fn overlay(summary: &OverlaySummary, text: &str) -> Result<Overlay, String> {
     let pairs = parse_edge_list(text).map_err(|error| error.to_string())?;
     let (found, edges) = (pairs.len(), summary.edges);
     if found != edges {
-        return Err(format!("it lists {found} of {edges} edges"));
+        return Err(format!(
+            "it lists {found} edges, overlay.json counts {edges}"
+        ));
     }
     Overlay::from_edges(summary.nodes, pairs).map_err(|error| error.to_string())
 }

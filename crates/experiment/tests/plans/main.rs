@@ -416,3 +416,36 @@ fn figures_of_models_that_no_client_holds_are_said_not_to_be_recorded() {
     assert_eq!(warnings, [of("`theory: inexactness`"), of("`train`")]);
     assert!(one(&format!("{YAML}{asked}")).warnings.is_empty());
 }
+
+#[test]
+fn methods_with_and_without_an_overlay_stand_in_one_grid() {
+    let methods = "[{dsgd: {batch_size: 20, learning_rate: 0.05}}, {alone: {batch_size: 20, learning_rate: 0.05}}]";
+    let sweep = format!(
+        "weights: uniform\nsweep: {{grid: {{algorithm: {methods}, topology: [ring, complete]}}}}\n"
+    );
+    let plans = plans(&format!("{YAML}{sweep}"));
+    let labels: Vec<String> = plans.iter().map(RunPlan::label).collect();
+    assert_eq!(
+        labels,
+        [
+            "algorithm=dsgd, topology=ring",
+            "algorithm=dsgd, topology=complete",
+            "algorithm=alone"
+        ]
+    );
+    let has_overlay =
+        |plan: &RunPlan| plan.config.topology.is_some() && plan.config.weights.is_some();
+    assert!(has_overlay(&plans[0]) && has_overlay(&plans[1]));
+    let alone = &plans[2];
+    assert!(alone.config.topology.is_none() && alone.config.weights.is_none());
+    let notice = "`topology` is left out, for alone exchanges over no overlay";
+    let given = |plan: &&RunPlan| plan.warnings.iter().any(|warning| warning == notice);
+    assert_eq!(plans.iter().filter(given).count(), 1);
+    assert!(given(&alone), "{:?}", alone.warnings);
+    assert!(
+        !alone
+            .warnings
+            .iter()
+            .any(|warning| warning.contains("again"))
+    );
+}

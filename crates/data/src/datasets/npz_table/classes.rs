@@ -9,7 +9,7 @@ use crate::datasets::table_rows::Tagged;
 use crate::files::excerpt::listed;
 
 impl NpzTable {
-    /// How many classes the labels of `sources` have, which are of so many examples.
+    /// How many classes the `labels` of `sources` have.
     ///
     /// # Errors
     /// [`DataError::Table`] naming the largest label, if it is not below `classes`, or if nobody said that there are more
@@ -17,18 +17,11 @@ impl NpzTable {
     pub(super) fn class_count(
         &self,
         sources: &[Source],
-        examples: usize,
+        labels: &[u16],
     ) -> Result<usize, DataError> {
-        let largest = |source: &Source| source.labels.iter().max().copied().unwrap_or_default();
-        let first = &sources[0];
-        let of = sources[1..].iter().fold(first, |of, next| {
-            if largest(next) > largest(of) {
-                next
-            } else {
-                of
-            }
-        });
-        let (label, needed) = (largest(of), usize::from(largest(of)) + 1);
+        let examples = labels.len();
+        let label = labels.iter().max().copied().unwrap_or_default();
+        let needed = usize::from(label) + 1;
         let reason = match self.classes {
             Some(classes) if needed <= classes => return Ok(classes),
             None if needed <= examples => return Ok(needed),
@@ -38,14 +31,15 @@ impl NpzTable {
                  say `classes: {needed}` if there are as many"
             ),
         };
-        let element = of.labels.iter().position(|found| *found == label);
+        let first = labels.iter().position(|found| *found == label);
+        let (mut element, mut source) = (first.unwrap_or_default(), &sources[0]);
+        if let Some(index) = element.checked_sub(source.examples) {
+            (element, source) = (index, &sources[1]);
+        }
         Err(DataError::Table {
             dataset: NAME,
-            path: of.entry(&of.y),
-            reason: format!(
-                "element {} is the label {label}, {reason}",
-                element.unwrap_or_default()
-            ),
+            path: source.entry(&source.names.y),
+            reason: format!("element {element} is the label {label}, {reason}"),
         })
     }
 }

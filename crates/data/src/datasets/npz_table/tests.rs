@@ -232,3 +232,70 @@ fn archives_that_are_no_files_or_have_no_end_are_refused() {
         .unwrap();
     assert!(refusal().contains("no zip archive"), "{}", refusal());
 }
+
+/// An array of texts of up to `width` characters.
+fn texts(width: usize, texts: &[&str]) -> Vec<u8> {
+    let padded = |text: &&str| {
+        let zeros = std::iter::repeat_n('\0', width - text.chars().count());
+        Vec::from_iter(text.chars().chain(zeros))
+    };
+    let characters = texts.iter().flat_map(padded);
+    let bytes: Vec<u8> = characters
+        .flat_map(|c| u32::from(c).to_le_bytes())
+        .collect();
+    array(
+        &format!("<U{width}"),
+        &format!("({},)", texts.len()),
+        &bytes,
+    )
+}
+
+#[test]
+fn labels_and_owners_may_be_texts() {
+    let x = array("|u1", "(4, 1)", &[0, 1, 2, 3]);
+    let more = array("|u1", "(2, 1)", &[4, 5]);
+    let y = texts(5, &["löwe", "ant", "löwe", "bee"]);
+    let y_test = texts(3, &["bee", "ape"]);
+    let who = array("|S2", "(4,)", b"10b\x009\x00b\x00");
+    let who_test = array("|S1", "(2,)", b"9a");
+    let entries = [
+        ("x.npy", &x[..]),
+        ("y.npy", &y),
+        ("who.npy", &who),
+        ("x_test.npy", &more),
+        ("y_test.npy", &y_test),
+        ("who_test.npy", &who_test),
+    ];
+    let json = r#"{"file": "a.npz", "client": "who",
+        "test": {"arrays": {"x": "x_test", "y": "y_test", "client": "who_test"}}}"#;
+    let splits = load(json, &entries).unwrap();
+    // ant, ape, bee, löwe; 10, 9, a, b.
+    assert_eq!(splits.train.labels(), [3, 0, 3, 2]);
+    assert_eq!(splits.test.labels(), [2, 1]);
+    assert_eq!(splits.train.classes(), 4);
+    assert_eq!(splits.train.owners(), Some([0, 3, 1, 3].as_slice()));
+    assert_eq!(splits.test.owners(), Some([1, 2].as_slice()));
+    assert_eq!(
+        summary(json, &entries).unwrap(),
+        DatasetSummary::of(&splits)
+    );
+
+    let refusal = |name: &str, other: &[u8]| {
+        let entries =
+            entries.map(|(entry, array)| (entry, if entry == name { other } else { array }));
+        load(json, &entries).unwrap_err().to_string()
+    };
+    let mixed = refusal("y_test.npy", &array("|u1", "(2,)", &[0, 1]));
+    assert!(
+        mixed.contains("y_test.npy")
+            && mixed.ends_with("numbers found where a label of a training example is one of texts"),
+        "{mixed}"
+    );
+    let empty = refusal("y.npy", &texts(4, &["a", "", "b", "c"]));
+    assert!(
+        empty.ends_with("element 1: found an empty text, a label is needed"),
+        "{empty}"
+    );
+    let words = refusal("x.npy", &array("|S1", "(4, 1)", b"abcd"));
+    assert!(words.ends_with("texts found, numbers needed"), "{words}");
+}

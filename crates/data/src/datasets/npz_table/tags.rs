@@ -1,0 +1,95 @@
+//! Labels and owners in arrays: whole numbers, or texts that are numbered in their order.
+
+use crate::datasets::own_tables::Words;
+use crate::files::fault::Fault;
+use crate::formats::npy::Array;
+use crate::formats::zip_member::Member;
+
+/// One array of labels or owners after the other, those of the training examples first.
+#[derive(Debug)]
+pub(super) struct Tags<T> {
+    /// What an entry is, as `a label`.
+    what: &'static str,
+    /// The largest number.
+    most: T,
+    numbers: Vec<T>,
+    /// Of arrays of texts, which have no numbers before all of them are known.
+    texts: Words,
+}
+
+impl<T: TryFrom<u64> + Into<f64> + Copy> Tags<T> {
+    /// None yet. Numbers up to `most` are taken, and as many different texts.
+    pub(super) fn new(what: &'static str, most: T) -> Self {
+        Self {
+            what,
+            most,
+            numbers: Vec::new(),
+            texts: Words::default(),
+        }
+    }
+
+    /// Appends the `count` elements of `array`.
+    ///
+    /// # Errors
+    /// A [`Fault`] at what is wrong, and if numbers follow texts or the other way round.
+    pub(super) fn read(&mut self, mut array: Array<Member<'_>>, count: usize) -> Result<(), Fault> {
+        let found = &array.header().shape;
+        if !matches!(found[..], [found] | [found, 1] if found == count) {
+            let reason = format!("shape {found:?} found, [{count}] needed");
+            return Err(Fault::at(0_u64, reason));
+        }
+        match array.header().kind.is_text() {
+            true if !self.numbers.is_empty() => return Err(self.mixed("texts", "numbers")),
+            false if self.texts.len() > 0 => return Err(self.mixed("numbers", "texts")),
+            true => self.read_texts(&mut array, count)?,
+            false => self.read_numbers(&mut array, count)?,
+        }
+        array.into_content().finish()
+    }
+
+    fn mixed(&self, found: &str, needed: &str) -> Fault {
+        let what = self.what;
+        Fault::at(
+            0_u64,
+            format!("{found} found where {what} of a training example is one of {needed}"),
+        )
+    }
+
+    fn read_texts(&mut self, array: &mut Array<Member<'_>>, count: usize) -> Result<(), Fault> {
+        let (what, most) = (self.what, self.most.into());
+        array.each_text(count, |text| {
+            if text.is_empty() {
+                return Err(format!("found an empty text, {what} is needed"));
+            }
+            self.texts.push(text)?;
+            match self.texts.different() as f64 > most {
+                true => Err(format!("more than {most} different texts")),
+                false => Ok(()),
+            }
+        })
+    }
+
+    fn read_numbers(&mut self, array: &mut Array<Member<'_>>, count: usize) -> Result<(), Fault> {
+        let most: f64 = self.most.into();
+        let room = self.numbers.try_reserve_exact(count);
+        room.map_err(|_| Fault::at(0_u64, format!("no memory for {count} numbers")))?;
+        array.each(count, |value| {
+            let fits = value.fract() == 0.0 && (0.0..=most).contains(&value);
+            let number = fits.then(|| T::try_from(value as u64).ok()).flatten();
+            let refusal = || format!("{value} found, a whole number from 0 to {most} needed");
+            self.numbers.push(number.ok_or_else(refusal)?);
+            Ok(())
+        })
+    }
+
+    /// The number of every entry. Texts are numbered in their order, as numbers if all are numbers.
+    pub(super) fn numbered(self) -> Vec<T> {
+        if self.texts.len() == 0 {
+            return self.numbers;
+        }
+        let number = |number: u32| T::try_from(u64::from(number)).ok();
+        let numbers = self.texts.numbered().into_iter();
+        let numbers = numbers.map(|text| number(text).expect("there are at most so many texts"));
+        numbers.collect()
+    }
+}
