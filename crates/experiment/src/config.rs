@@ -21,6 +21,7 @@ pub(crate) mod source;
 mod source_file;
 pub(crate) mod sweep;
 mod tree;
+mod tree_access;
 mod variant;
 pub(crate) mod variation;
 mod yaml_error;

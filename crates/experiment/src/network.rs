@@ -23,6 +23,7 @@ mod rate_trace;
 mod redraw;
 mod trace;
 mod trace_file;
+mod traces;
 
 pub use clock::{Clock, NetworkNodes};
 pub use compute::Compute;
@@ -36,7 +37,8 @@ pub use link_model::LinkModel;
 pub use node_capacitated::{NodeCapacitated, ServerCapacity};
 pub use rate_trace::RateTrace;
 pub use redraw::Redraw;
-pub use trace::{LinkTrace, Traces};
+pub use trace::LinkTrace;
+pub use traces::Traces;
 
 /// The network of a run and how fast its clients compute.
 ///

@@ -1,18 +1,18 @@
 //! The page about overlays under churn.
 
-use super::chart::Chart;
-use super::churn_charts;
-use super::document::{Document, Section, charts, chip, columns, footer, swatch};
-use super::palette::{self, SERIES};
-use super::plotly_script::Script;
-use super::quantity_text::{count, mean, percent, seconds};
+use crate::charts;
+use crate::document::chart::Chart;
+use crate::document::palette::{self, SERIES};
+use crate::document::plotly_script::Script;
+use crate::document::quantity_text::{count, mean, percent, seconds};
+use crate::document::{self, Document, Section, chip, columns, footer, swatch};
 use maud::{Markup, html};
 use meshfold_experiment::ChurnRun;
 use meshfold_topology::protocol::{ChurnTrace, EventKind, EventRecord};
 use serde_json::{Value, json};
 
 /// The page about these simulations, at least one.
-pub(super) fn page(title: &str, runs: &[(ChurnRun, ChurnTrace)]) -> Document {
+pub(crate) fn page(title: &str, runs: &[(ChurnRun, ChurnTrace)]) -> Document {
     let charted = &runs[..runs.len().min(SERIES)];
     let sections = vec![
         correct(charted),
@@ -62,7 +62,7 @@ fn sentence(runs: &[(ChurnRun, ChurnTrace)]) -> String {
 }
 
 fn correct(runs: &[(ChurnRun, ChurnTrace)]) -> Section {
-    let chart = churn_charts::correct(runs);
+    let chart = charts::churn::correct(runs);
     let lead = "Share of the nodes alive that have exactly the correct neighbour on both sides of every ring.";
     Section {
         id: "correct-neighbours",
@@ -74,7 +74,10 @@ fn correct(runs: &[(ChurnRun, ChurnTrace)]) -> Section {
 }
 
 fn messages(runs: &[(ChurnRun, ChurnTrace)]) -> Section {
-    let charts: Vec<Chart> = vec![churn_charts::messages(runs), churn_charts::heartbeats(runs)];
+    let charts: Vec<Chart> = vec![
+        charts::churn::messages(runs),
+        charts::churn::heartbeats(runs),
+    ];
     let lead = "Messages since the beginning: those that change the overlay, and the heartbeats that watch it.";
     Section {
         id: "traffic",
@@ -182,7 +185,7 @@ fn toolbar(runs: &[(ChurnRun, ChurnTrace)]) -> Markup {
 fn data(runs: &[(ChurnRun, ChurnTrace)], sections: &[Section]) -> Value {
     let group = |(index, (run, _)): (usize, &(ChurnRun, ChurnTrace))| json!({ "label": run.label(), "note": "", "series": palette::series(index) });
     let groups: Vec<Value> = runs.iter().enumerate().map(group).collect();
-    json!({ "groups": groups, "axes": [], "charts": charts(sections) })
+    json!({ "groups": groups, "axes": [], "charts": document::charts(sections) })
 }
 
 #[cfg(test)]

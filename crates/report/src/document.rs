@@ -1,10 +1,15 @@
 //! A page as a file: sections under a header, with style and data inside, and the plotting library inside or beside it.
 
-use super::chart::Chart;
-use super::escape::json_in_script;
-use super::palette;
-use super::plotly_script::{self, Script};
+pub(crate) mod chart;
+pub(crate) mod escape;
+pub(crate) mod palette;
+pub(crate) mod plotly_script;
+pub(crate) mod quantity_text;
+
+use chart::Chart;
+use escape::json_in_script;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use plotly_script::Script;
 use serde_json::{Map, Value};
 use std::io::{self, Write};
 
@@ -15,13 +20,13 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 const BESIDE: &str = "'self' file:";
 
 /// A part of the page under its own heading, and the plots that its body has boxes for.
-pub(super) struct Section {
-    pub(super) id: &'static str,
-    pub(super) heading: &'static str,
+pub(crate) struct Section {
+    pub(crate) id: &'static str,
+    pub(crate) heading: &'static str,
     /// One or two sentences on how to read it.
-    pub(super) lead: String,
-    pub(super) body: Markup,
-    pub(super) charts: Vec<Chart>,
+    pub(crate) lead: String,
+    pub(crate) body: Markup,
+    pub(crate) charts: Vec<Chart>,
 }
 
 impl Section {
@@ -37,22 +42,22 @@ impl Section {
 }
 
 /// A page and its parts.
-pub(super) struct Document {
-    pub(super) title: String,
+pub(crate) struct Document {
+    pub(crate) title: String,
     /// What stands below the title.
-    pub(super) header: Markup,
-    pub(super) toolbar: Markup,
-    pub(super) sections: Vec<Section>,
-    pub(super) footer: Markup,
+    pub(crate) header: Markup,
+    pub(crate) toolbar: Markup,
+    pub(crate) sections: Vec<Section>,
+    pub(crate) footer: Markup,
     /// What the page's script draws from.
-    pub(super) data: Value,
+    pub(crate) data: Value,
     /// Where the page finds the plotting library.
-    pub(super) script: Script,
+    pub(crate) script: Script,
 }
 
 impl Document {
     /// Writes the whole page as HTML, a part at a time: scripts and data are too large to hold twice.
-    pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+    pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         write!(
             out,
             "{}<html lang=\"en\">{}<body>",
@@ -80,7 +85,7 @@ impl Document {
                 out.write_all(above.0.as_bytes())?;
             }
         }
-        let script = include_str!("page.js");
+        let script = include_str!("document/page.js");
         writeln!(out, "<script>{script}</script></body></html>")
     }
 
@@ -96,7 +101,7 @@ impl Document {
                 meta name="viewport" content="width=device-width,initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (self.title) " · Meshfold" }
-                style { (PreEscaped(palette::style())) (PreEscaped(include_str!("page.css"))) }
+                style { (PreEscaped(palette::style())) (PreEscaped(include_str!("document/page.css"))) }
             }
         }
     }
@@ -115,7 +120,7 @@ impl Document {
 }
 
 /// Boxes of charts that stand side by side where there is room.
-pub(super) fn columns(charts: &[Chart]) -> Markup {
+pub(crate) fn columns(charts: &[Chart]) -> Markup {
     html! {
         div class="columns" {
             @for chart in charts { (chart.element()) }
@@ -124,7 +129,7 @@ pub(super) fn columns(charts: &[Chart]) -> Markup {
 }
 
 /// The plots of all sections by their names, as the page's script takes them.
-pub(super) fn charts(sections: &[Section]) -> Map<String, Value> {
+pub(crate) fn charts(sections: &[Section]) -> Map<String, Value> {
     sections
         .iter()
         .flat_map(|section| &section.charts)
@@ -133,7 +138,7 @@ pub(super) fn charts(sections: &[Section]) -> Map<String, Value> {
 }
 
 /// The last lines of a page: who wrote it, from what, and what it needs to be shown.
-pub(super) fn footer(source: &str, script: &Script) -> Markup {
+pub(crate) fn footer(source: &str, script: &Script) -> Markup {
     html! {
         footer {
             p {
@@ -153,12 +158,12 @@ pub(super) fn footer(source: &str, script: &Script) -> Markup {
 }
 
 /// The mark of a group or a simulation in its colour.
-pub(super) fn swatch(index: usize) -> Markup {
+pub(crate) fn swatch(index: usize) -> Markup {
     html! { i class="swatch" style={ "background:var(--series-" (palette::series(index)) ")" } {} }
 }
 
 /// A button that shows and hides a group or a simulation.
-pub(super) fn chip(index: usize, content: &Markup) -> Markup {
+pub(crate) fn chip(index: usize, content: &Markup) -> Markup {
     html! {
         button type="button" class="chip" data-group=(index) aria-pressed="true" { (swatch(index)) (content) }
     }

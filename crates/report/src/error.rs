@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::left_out::LeftOut;
+use crate::left_out::LeftOut;
 use meshfold_experiment::plain_write_error;
 use meshfold_experiment::results::ResultsError;
 
@@ -36,7 +36,7 @@ pub enum ReportError {
 
 impl ReportError {
     /// `source` was met when the page or script `path` was written.
-    pub(super) fn write(path: &Path, source: io::Error) -> Self {
+    pub(crate) fn write(path: &Path, source: io::Error) -> Self {
         Self::Write {
             path: path.to_owned(),
             source: plain_write_error(source),

@@ -14,18 +14,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A run to be made up.
-pub(super) struct Fixture {
-    pub(super) name: &'static str,
-    pub(super) clients: usize,
-    pub(super) rounds: usize,
-    pub(super) seed: u64,
+pub(crate) struct Fixture {
+    pub(crate) name: &'static str,
+    pub(crate) clients: usize,
+    pub(crate) rounds: usize,
+    pub(crate) seed: u64,
     /// As a configuration has it, such as `{ring: {hops: 1}}`.
-    pub(super) topology: &'static str,
-    pub(super) learning_rate: f64,
+    pub(crate) topology: &'static str,
+    pub(crate) learning_rate: f64,
     /// Bits of a parameter, if messages are quantised.
-    pub(super) bits: Option<u32>,
+    pub(crate) bits: Option<u32>,
     /// Whether the run came to its end.
-    pub(super) finished: bool,
+    pub(crate) finished: bool,
 }
 
 impl Default for Fixture {
@@ -47,7 +47,7 @@ const PARAMETERS: u64 = 159_010;
 
 impl Fixture {
     /// Writes the run's folder below `runs` and says where it is.
-    pub(super) fn write(&self, runs: &Path) -> PathBuf {
+    pub(crate) fn write(&self, runs: &Path) -> PathBuf {
         let folder = runs.join(self.name).join(self.id());
         fs::create_dir_all(&folder).unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);

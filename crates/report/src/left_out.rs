@@ -18,7 +18,7 @@ pub struct LeftOut {
 
 impl LeftOut {
     /// The run in `folder`, which cannot be reported because of `error`.
-    pub(super) fn new(folder: &Path, error: ResultsError) -> Self {
+    pub(crate) fn new(folder: &Path, error: ResultsError) -> Self {
         Self {
             folder: folder.to_owned(),
             label: label(folder),
@@ -43,7 +43,7 @@ impl LeftOut {
     }
 
     /// The run's label, or else the name of its folder.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         let id = folder_name(&self.folder);
         match &self.label {
             Some(label) => format!("{label} ({id})"),
@@ -51,7 +51,7 @@ impl LeftOut {
         }
     }
 
-    pub(super) fn into_error(self) -> ResultsError {
+    pub(crate) fn into_error(self) -> ResultsError {
         *self.error
     }
 }

@@ -5,10 +5,10 @@
 //! out writes the page of each once it has ended, by one call of [`write_run_report`]; the program `meshfold` does so.
 //!
 //! A report is made from what runs left in their folders alone, so it can be made again at any time, of finished, failed
-//! and running runs alike. Its path: `gathering` finds the runs,
-//! [`RecordedRun`] reads each, `group` takes runs that differ in their seed only as one
-//! and names what distinguishes the groups, a file for each figure makes it, and `page` puts them together with
-//! style, script and the plotting library. A run of which something is missing or damaged is left out, named on the page,
+//! and running runs alike. Its path: in the folder `runs`, `gathering` finds the
+//! runs, [`RecordedRun`] reads each, and `group` takes runs that differ in their seed only as one and names what
+//! distinguishes the groups. `charts`, `tables`, `overlay` and `partition` make the figures, and `page` puts them together
+//! into a `document`, which holds style, script and the plotting library. A run of which something is missing or damaged is left out, named on the page,
 //! and never keeps the others from it.
 
 use meshfold_experiment::files::whole_file::{persist, remove_leftovers, temporary};
@@ -16,40 +16,16 @@ use std::fs;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-mod axes;
-mod chart;
-mod churn_charts;
+mod charts;
 mod churn_page;
-mod configuration;
-mod curve_charts;
-mod curves;
-mod degree_chart;
 mod document;
 mod error;
-mod escape;
-mod force_layout;
-mod gathering;
-mod group;
-mod headline;
-mod holdings;
 mod left_out;
-mod overlay_cards;
-mod overlay_drawing;
-mod overlay_layout;
-mod overlay_section;
+mod overlay;
 mod page;
-mod palette;
-mod partition_chart;
-mod partition_section;
-mod plotly_script;
-mod quantised_section;
-mod quantity_text;
-mod run_order;
-mod setting_label;
-mod spectrum_chart;
-mod spread_chart;
-mod summary_table;
-mod text_chart;
+mod partition;
+mod runs;
+mod tables;
 
 #[cfg(test)]
 mod fixture;
@@ -57,13 +33,13 @@ mod fixture;
 mod tests;
 
 use document::Document;
+use document::plotly_script::Script;
 pub use error::ReportError;
-use gathering::Gathered;
 pub use left_out::LeftOut;
 use meshfold_experiment::ChurnRun;
 use meshfold_experiment::results::RecordedRun;
 use meshfold_topology::protocol::ChurnTrace;
-use plotly_script::Script;
+use runs::gathering::{self, Gathered};
 
 /// The file name of a run's report.
 pub const PAGE: &str = "report.html";

@@ -1,22 +1,23 @@
 //! The page about runs: its sections in order, and what its script draws from.
 
-use super::axes::axes;
-use super::configuration;
-use super::curve_charts;
-use super::document::{self, Document, Section, charts, chip, columns};
-use super::error::ReportError;
-use super::gathering::Gathered;
-use super::group::Group;
-use super::headline;
-use super::left_out::LeftOut;
-use super::overlay_section;
-use super::palette::{self, SERIES};
-use super::partition_section;
-use super::plotly_script::Script;
-use super::quantised_section;
-use super::quantity_text::{lambda_range, percent};
-use super::spread_chart;
-use super::summary_table;
+mod axes;
+mod headline;
+
+use crate::charts;
+use crate::document::palette::{self, SERIES};
+use crate::document::plotly_script::Script;
+use crate::document::quantity_text::{lambda_range, percent};
+use crate::document::{self, Document, Section, chip, columns};
+use crate::error::ReportError;
+use crate::left_out::LeftOut;
+use crate::overlay;
+use crate::partition;
+use crate::runs::gathering::Gathered;
+use crate::runs::group::Group;
+use crate::tables::configuration;
+use crate::tables::quantised;
+use crate::tables::summary;
+use axes::axes;
 use maud::{Markup, html};
 use meshfold_experiment::results::RecordedRun;
 use serde_json::{Value, json};
@@ -28,18 +29,18 @@ const NAMED: usize = 20;
 ///
 /// # Errors
 /// [`ReportError::Results`] for files that are read again where they are shown.
-pub(super) fn page(gathered: &Gathered, script: Script) -> Result<Document, ReportError> {
+pub(crate) fn page(gathered: &Gathered, script: Script) -> Result<Document, ReportError> {
     let Gathered { runs, left_out } = gathered;
     let groups = Group::all(runs);
     let charted = &groups[..groups.len().min(SERIES)];
     let mut sections = vec![glance(charted)];
-    sections.extend(overlay_section::cards(charted)?);
+    sections.extend(overlay::cards(charted)?);
     sections.push(table(&groups));
-    sections.extend(quantised_section::section(&groups));
+    sections.extend(quantised::section(&groups));
     sections.push(course(charted));
     sections.extend(clients(charted));
-    sections.extend(overlay_section::structure(charted)?);
-    sections.extend(partition_section::section(charted)?);
+    sections.extend(overlay::structure(charted)?);
+    sections.extend(partition::section(charted)?);
     sections.push(configurations(&groups));
     let header = html! {
         p class="headline" { (headline::sentences(&groups)) }
@@ -59,7 +60,7 @@ pub(super) fn page(gathered: &Gathered, script: Script) -> Result<Document, Repo
 }
 
 fn glance(groups: &[Group<'_>]) -> Section {
-    let chart = curve_charts::accuracy(groups);
+    let chart = charts::curve::accuracy(groups);
     let lead = "Mean test accuracy of all clients' models (line), from the lowest to the highest client (band); \
                 dotted, if asked for, the average of all models taken as one.";
     Section {
@@ -73,7 +74,7 @@ fn glance(groups: &[Group<'_>]) -> Section {
 
 fn table(groups: &[Group<'_>]) -> Section {
     let lead = "Figures of the last evaluation; of several seeds the mean, lowest and highest are over all of them.";
-    let body = summary_table::table(groups);
+    let body = summary::table(groups);
     Section {
         id: "table",
         heading: "Runs in figures",
@@ -84,8 +85,11 @@ fn table(groups: &[Group<'_>]) -> Section {
 }
 
 fn course(groups: &[Group<'_>]) -> Section {
-    let charts = vec![curve_charts::loss(groups), curve_charts::consensus(groups)];
-    let exact = curve_charts::in_exact_agreement(groups);
+    let charts = vec![
+        charts::curve::loss(groups),
+        charts::curve::consensus(groups),
+    ];
+    let exact = charts::curve::in_exact_agreement(groups);
     let agreement = match exact.as_slice() {
         [] => String::new(),
         [one] => format!(
@@ -111,7 +115,7 @@ fn course(groups: &[Group<'_>]) -> Section {
 }
 
 fn clients(groups: &[Group<'_>]) -> Option<Section> {
-    let chart = spread_chart::chart(groups)?;
+    let chart = charts::spread::chart(groups)?;
     let lead = "How the final test accuracy is spread over the clients: each row is a histogram, the diamonds below \
                 it are the lowest client, the mean and the highest.";
     Some(Section {
@@ -177,10 +181,10 @@ fn notices(runs: &[RecordedRun], groups: &[Group<'_>], charted: usize) -> Markup
     }
     if runs
         .iter()
-        .any(|run| run.evaluations.len() > super::curves::POINTS)
+        .any(|run| run.evaluations.len() > crate::runs::curves::POINTS)
     {
         items.push(html! {
-            "Lines are drawn through " (super::curves::POINTS) " of the evaluations, evenly chosen."
+            "Lines are drawn through " (crate::runs::curves::POINTS) " of the evaluations, evenly chosen."
         });
     }
     html! {
@@ -258,5 +262,5 @@ fn data(groups: &[Group<'_>], sections: &[Section]) -> Value {
         .enumerate()
         .map(|(index, group)| json!({ "label": group.label, "note": note(group), "series": palette::series(index) }))
         .collect();
-    json!({ "groups": groups_data, "axes": axes(groups), "charts": charts(sections) })
+    json!({ "groups": groups_data, "axes": axes(groups), "charts": document::charts(sections) })
 }

@@ -1,7 +1,7 @@
 //! Claims about whole pages.
 
-use super::fixture::Fixture;
 use super::*;
+use crate::fixture::Fixture;
 use serde_json::Value;
 use tempfile::TempDir;
 

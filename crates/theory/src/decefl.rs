@@ -156,37 +156,6 @@ impl DeceflRate {
     }
 }
 
-/// The largest μ for which `w_k <- Σ_j W_kj w_j − μ(w_k − w_k^local)` is stable: `(1 + λ_N(W)) / (1 − ρ)`.
-///
-/// `contraction` is ρ, by which local work shrinks the distance from its fixed point: 0 where it reaches the optimum,
-/// near 1 where it hardly moves. Infinite at ρ = 1.
-///
-/// # Source
-/// DeceFL (Yuan et al.), (1), with local epochs in place of the gradient step.
-///
-/// # Interpretation
-/// The paper states no such condition. With local work that contracts all directions by ρ the distance from the fixed
-/// point is multiplied by `W − μ(1−ρ)I`, whose smallest eigenvalue `λ_N − μ(1−ρ)` must not be below −1. The λ_N of
-/// `max_degree` weights on sparse graphs is negative, and then μ = 1 may be too large.
-///
-/// # Errors
-/// [`BoundError`] unless λ_N is in `[−1, 1]` and ρ in `[0, 1]`.
-pub fn largest_stable_mu(lambda_n: f64, contraction: f64) -> Result<f64, BoundError> {
-    let holds = (-1.0..=1.0).contains(&lambda_n);
-    require("lambda_N", lambda_n, holds, "must be from -1 to 1")?;
-    let holds = (0.0..=1.0).contains(&contraction);
-    require(
-        "the contraction of local work",
-        contraction,
-        holds,
-        "must be from 0 to 1",
-    )?;
-    if contraction == 1.0 {
-        return Ok(f64::INFINITY);
-    }
-    Ok((1.0 + lambda_n) / (1.0 - contraction))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -307,35 +276,5 @@ mod tests {
                 mixed - step * curvature[k] * (models[k] - centre[k])
             });
         }
-    }
-
-    #[test]
-    fn the_largest_stable_mu_is_where_a_path_of_four_begins_to_swing() {
-        // `max_degree` weights I − L/3 on a path of four: λ_N = 1 − (2 + √2)/3.
-        let lambda_n = 1.0 - (2.0 + 2.0_f64.sqrt()) / 3.0;
-        let swing = |mu: f64, contraction: f64| {
-            let mut models = [1.0, -0.5, 0.25, 0.8];
-            for _ in 0..4000 {
-                let at = |k: i32| models[k.clamp(0, 3) as usize];
-                let kept = 1.0 - mu * (1.0 - contraction);
-                models = [0, 1, 2, 3]
-                    .map(|k| (at(k - 1) - 2.0 * at(k) + at(k + 1)) / 3.0 + kept * at(k));
-            }
-            models.iter().fold(0.0_f64, |most, w| most.max(w.abs()))
-        };
-        for contraction in [0.0, 0.25] {
-            let limit = largest_stable_mu(lambda_n, contraction).unwrap();
-            assert!(swing(limit * 0.99, contraction) < 1e-9);
-            assert!(swing(limit * 1.01, contraction) > 1e9);
-        }
-        assert!(largest_stable_mu(lambda_n, 0.0).unwrap() < 1.0);
-    }
-
-    #[test]
-    fn local_work_that_does_not_move_is_always_stable() {
-        assert_eq!(largest_stable_mu(-0.9, 1.0).unwrap(), f64::INFINITY);
-        assert_eq!(largest_stable_mu(0.0, 0.0).unwrap(), 1.0);
-        assert!(largest_stable_mu(-1.1, 0.0).is_err());
-        assert!(largest_stable_mu(f64::NAN, 0.0).is_err());
     }
 }

@@ -22,7 +22,6 @@
 //! | weighted average of iterates | [`IterateWeights`] | Wang below (15), Liu below (10) | – |
 //! | convergence of DeceFL | [`Decefl`] | Yuan (5), (6) | λ: `overlay.json` |
 //! | the same, stochastic or time-varying | [`StochasticDecefl`] | Yuan, Supplementary Information, (9), (10), (12), (15) | λ: `overlay.json` |
-//! | stable μ of DeceFL | [`largest_stable_mu`] | Yuan (1) | λ_N: `overlay.json` |
 //! | bytes and seconds of a round | [`dfedrw_busiest_bytes`], [`dfedrw_seconds`], [`fedavg_seconds`] | Wang (18), Section VI-F | – |
 //! | speed-up by several servers | [`speed_up`] | Liu (17)-(20) | – |
 //!
@@ -46,7 +45,7 @@ mod quantisation;
 mod speed_up;
 
 pub use bound_error::BoundError;
-pub use decefl::{Decefl, DeceflRate, DeceflStart, HarmonicRate, largest_stable_mu};
+pub use decefl::{Decefl, DeceflRate, DeceflStart, HarmonicRate};
 pub use decefl_stochastic::{StochasticDecefl, StochasticRate, StochasticStart};
 pub use dfedavgm::{
     DfedavgmDescent, DfedavgmRate, DfedavgmRateTerms, DfedavgmStability, dfedavgm_rate_limit,

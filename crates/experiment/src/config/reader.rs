@@ -1,10 +1,6 @@
 //! Gives the values of a tree their types, keeping the place of whatever does not fit.
 
-use serde::de::value::StrDeserializer;
-use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess,
-    Visitor,
-};
+use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 use serde::forward_to_deserialize_any;
 
 use crate::config::decode_error::{DecodeError, map_in_words};
@@ -12,6 +8,7 @@ use crate::config::error::ConfigError;
 use crate::config::fault::ConfigFault;
 use crate::config::source::ExperimentSource;
 use crate::config::tree::{Entry, Node, Value};
+use crate::config::tree_access::{Entries, Items};
 use crate::config::variant::Choice;
 
 /// Reads a `T` from `node`; an error points into `source`.
@@ -127,114 +124,6 @@ impl<'de> IntoDeserializer<'de, DecodeError> for &'de Node {
 
     fn into_deserializer(self) -> Self {
         self
-    }
-}
-
-/// The items of a list.
-struct Items<'de> {
-    items: std::iter::Enumerate<std::slice::Iter<'de, Node>>,
-}
-
-impl<'de> Items<'de> {
-    /// Lets `visitor` read all of `items`; serde's own visitors leave what is too many.
-    fn visit<V: Visitor<'de>>(items: &'de [Node], visitor: V) -> Result<V::Value, DecodeError> {
-        let mut access = Self {
-            items: items.iter().enumerate(),
-        };
-        let read = visitor.visit_seq(&mut access)?;
-        match access.items.next() {
-            None => Ok(read),
-            Some((index, extra)) => {
-                let (found, needed) = (
-                    format!("{} entries", items.len()),
-                    format!("a list of {index}"),
-                );
-                Err(DecodeError::new(ConfigFault::WrongType { found, needed }).at(extra.place))
-            }
-        }
-    }
-}
-
-impl<'de> SeqAccess<'de> for Items<'de> {
-    type Error = DecodeError;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(
-        &mut self,
-        seed: T,
-    ) -> Result<Option<T::Value>, DecodeError> {
-        let Some((index, item)) = self.items.next() else {
-            return Ok(None);
-        };
-        let read = seed.deserialize(item);
-        read.map(Some)
-            .map_err(|unfit| unfit.at(item.place).below(index.to_string()))
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.items.len())
-    }
-}
-
-/// The entries of a map.
-pub(crate) struct Entries<'de> {
-    entries: std::slice::Iter<'de, Entry>,
-    current: Option<&'de Entry>,
-}
-
-impl<'de> Entries<'de> {
-    pub(crate) fn of(entries: &'de [Entry]) -> Self {
-        Self {
-            entries: entries.iter(),
-            current: None,
-        }
-    }
-
-    /// Lets `visitor` read all of `entries`; one that takes the first alone would ignore the others.
-    fn visit<V: Visitor<'de>>(entries: &'de [Entry], visitor: V) -> Result<V::Value, DecodeError> {
-        let mut access = Self::of(entries);
-        let read = visitor.visit_map(&mut access)?;
-        match access.entries.next() {
-            None => Ok(read),
-            Some(extra) => {
-                let found = entries.iter().map(|entry| entry.key.clone()).collect();
-                Err(DecodeError::new(ConfigFault::OneChoice {
-                    found,
-                    known: Vec::new(),
-                })
-                .at(extra.key_place))
-            }
-        }
-    }
-}
-
-impl<'de> MapAccess<'de> for Entries<'de> {
-    type Error = DecodeError;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, DecodeError> {
-        self.current = self.entries.next();
-        let Some(entry) = self.current else {
-            return Ok(None);
-        };
-        let key: StrDeserializer<'de, DecodeError> = entry.key.as_str().into_deserializer();
-        seed.deserialize(key)
-            .map(Some)
-            .map_err(|unfit| unfit.at(entry.key_place))
-    }
-
-    fn next_value_seed<T: DeserializeSeed<'de>>(
-        &mut self,
-        seed: T,
-    ) -> Result<T::Value, DecodeError> {
-        let entry = self.current.expect("serde asks for a value after its key");
-        seed.deserialize(&entry.value)
-            .map_err(|unfit| unfit.at(entry.place()).below(entry.key.as_str()))
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.entries.len())
     }
 }
 

@@ -7,9 +7,9 @@ use serde::de::{
 
 use crate::config::decode_error::{DecodeError, owned};
 use crate::config::fault::ConfigFault;
-use crate::config::reader::Entries;
 use crate::config::source::Place;
 use crate::config::tree::{Node, Value};
+use crate::config::tree_access::Entries;
 
 /// The one variant that a value chooses.
 pub(crate) struct Choice<'de> {

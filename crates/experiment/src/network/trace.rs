@@ -13,6 +13,7 @@ use super::load::{Load, is_silent};
 use super::moment::Moment;
 use super::rate_trace::RateTrace;
 use super::trace_file;
+use super::traces::Traces;
 use crate::files::sha256::sha256;
 
 /// Bandwidths read from a CSV file, such as measurements of a mobile network.
@@ -74,17 +75,6 @@ pub struct LinkTrace {
 
 fn is_false(value: &bool) -> bool {
     !value
-}
-
-/// Bandwidths over time.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Traces {
-    /// The same for every client.
-    All(RateTrace),
-    /// By node.
-    Nodes(BTreeMap<u32, RateTrace>),
-    /// By sending and receiving node.
-    Edges(BTreeMap<(u32, u32), RateTrace>),
 }
 
 impl LinkTrace {

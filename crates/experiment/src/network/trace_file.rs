@@ -8,7 +8,7 @@ use meshfold_topology::redacted;
 
 use super::error::NetworkError;
 use super::rate_trace::RateTrace;
-use super::trace::Traces;
+use super::traces::Traces;
 use crate::files::text_file::read_text;
 
 /// The most bytes that a file of bandwidths may have: some ten million rows.

@@ -46,3 +46,11 @@ fn text_of(path: &Path) -> Result<Option<String>, ResultsError> {
         }),
     }
 }
+
+/// Checks that the last line of a table is not cut off.
+pub(super) fn expect_whole_lines(text: &str) -> Result<(), String> {
+    match text.is_empty() || text.ends_with('\n') {
+        true => Ok(()),
+        false => Err("its last line is cut off".to_owned()),
+    }
+}

@@ -1,6 +1,7 @@
 //! Claims about the order of runs that are found in a folder.
 
 use super::*;
+use crate::document::palette;
 use meshfold_experiment::results::sweep_order;
 
 fn labels(page: &str) -> Vec<String> {

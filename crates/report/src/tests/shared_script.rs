@@ -1,6 +1,7 @@
 //! Claims about the pages of single runs, which may share the plotting library.
 
 use super::*;
+use crate::document::plotly_script;
 
 fn run(folder: &TempDir, seed: u64) -> PathBuf {
     Fixture {

@@ -1,0 +1,9 @@
+//! The charts of the pages, a file for each kind.
+
+pub(crate) mod churn;
+pub(crate) mod curve;
+pub(crate) mod degree;
+pub(crate) mod partition;
+pub(crate) mod spectrum;
+pub(crate) mod spread;
+pub(crate) mod text;

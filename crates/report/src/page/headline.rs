@@ -1,0 +1,170 @@
+//! What the numbers say, in two or three sentences.
+
+use crate::document::quantity_text::{bytes, lambda_range, percent};
+use crate::runs::group::Group;
+
+/// Differences in accuracy below this do not count as one.
+const NOTICEABLE: f64 = 0.005;
+
+/// Sentences about a page's groups, computed from their final figures. Plain text.
+pub(crate) fn sentences(groups: &[Group<'_>]) -> String {
+    let mut measured: Vec<(&Group<'_>, f64)> = groups
+        .iter()
+        .filter_map(|group| Some((group, group.final_accuracy().mean?)))
+        .collect();
+    measured.sort_by(|a, b| b.1.total_cmp(&a.1));
+    match measured.as_slice() {
+        [] => "No evaluation is recorded yet.".to_owned(),
+        [(group, _)] => single(group),
+        _ => comparison(&measured),
+    }
+}
+
+fn single(group: &Group<'_>) -> String {
+    let accuracy = group.final_accuracy();
+    let mut text = format!(
+        "{} the models reach {} test accuracy in the mean, the lowest {} and the highest {}.",
+        after(&[group]),
+        percent(accuracy.mean),
+        percent(accuracy.min),
+        percent(accuracy.max)
+    );
+    let mean_model = group.final_figure(|last| last.mean_model_accuracy);
+    if mean_model.is_some() {
+        text.push_str(&format!(
+            " Their average, taken as one model, reaches {}.",
+            percent(mean_model)
+        ));
+    }
+    let traffic = bytes(group.final_figure(|last| last.bytes_total));
+    match group.lambda() {
+        Some(_) => text.push_str(&format!(
+            " The overlay {} mixes with λ = {}; {traffic} crossed it.",
+            crate::runs::setting_label::topology(&group.first().settings).unwrap_or_default(),
+            lambda_range(group.lambda())
+        )),
+        None => text.push_str(&format!(" {traffic} crossed the network.")),
+    }
+    text
+}
+
+/// Groups with their mean accuracies, best first; at least two.
+fn comparison(measured: &[(&Group<'_>, f64)]) -> String {
+    let (best, worst) = (measured[0], measured[measured.len() - 1]);
+    let groups: Vec<&Group<'_>> = measured.iter().map(|(group, _)| *group).collect();
+    let named = if measured.len() <= 4 {
+        measured.to_vec()
+    } else {
+        vec![best, worst]
+    };
+    let reached: Vec<String> = named.iter().map(|group| reached(group)).collect();
+    let rest = match measured.len() - named.len() {
+        0 => String::new(),
+        1 => "; the other lies between".to_owned(),
+        others => format!("; the other {others} lie between"),
+    };
+    let mut text = format!(
+        "{} the models reach a mean test accuracy of {}{rest}.",
+        after(&groups),
+        listed(&reached)
+    );
+    text.push(' ');
+    text.push_str(&verdict(measured));
+    if let Some(price) = price(&groups) {
+        text.push(' ');
+        text.push_str(&price);
+    }
+    text
+}
+
+/// `After 50 rounds`, or a phrase for groups that ended at different rounds.
+fn after(groups: &[&Group<'_>]) -> String {
+    let rounds: Vec<Option<usize>> = groups.iter().map(|group| group.last_round()).collect();
+    match rounds[0] {
+        Some(round) if rounds.iter().all(|other| *other == rounds[0]) => {
+            format!("After {round} round{}", if round == 1 { "" } else { "s" })
+        }
+        _ => "At the last evaluation of each".to_owned(),
+    }
+}
+
+/// `93.5 % with complete (λ = 0)`.
+fn reached((group, mean): &(&Group<'_>, f64)) -> String {
+    let lambda = group.lambda().map_or_else(String::new, |range| {
+        format!(" (λ\u{a0}=\u{a0}{})", lambda_range(Some(range)))
+    });
+    format!("{} with {}{lambda}", percent(Some(*mean)), group.label)
+}
+
+/// How far apart best and worst are, and whether accuracy follows the overlays' λ.
+fn verdict(measured: &[(&Group<'_>, f64)]) -> String {
+    let (best, worst) = (&measured[0], &measured[measured.len() - 1]);
+    let difference = best.1 - worst.1;
+    let apart = format!(
+        "{:.1} points lie between {} and {}",
+        100.0 * difference,
+        best.0.label,
+        worst.0.label
+    );
+    let lambdas: Option<Vec<f64>> = measured
+        .iter()
+        .map(|(group, _)| group.lambda().map(|range| range.0))
+        .collect();
+    let lambdas = match lambdas {
+        Some(lambdas)
+            if lambdas
+                .iter()
+                .any(|lambda| (lambda - lambdas[0]).abs() > 1e-6) =>
+        {
+            lambdas
+        }
+        _ => return format!("{apart}."),
+    };
+    if difference < NOTICEABLE {
+        return format!("Here the overlay hardly matters: {apart}.");
+    }
+    // From best to worst λ must grow, except between groups whose accuracies are as good as equal.
+    let follows = (0..measured.len()).all(|i| {
+        (i + 1..measured.len())
+            .all(|j| measured[i].1 - measured[j].1 < NOTICEABLE || lambdas[i] <= lambdas[j] + 1e-9)
+    });
+    match follows {
+        true => format!(
+            "The overlay matters: the faster it mixes (the smaller λ), the better the models; {apart}."
+        ),
+        false => format!("{apart}, and accuracy does not simply follow λ."),
+    }
+}
+
+/// What the group with most traffic pays against the one with least.
+fn price(groups: &[&Group<'_>]) -> Option<String> {
+    let traffic = |group: &&Group<'_>| {
+        group
+            .final_figure(|last| last.bytes_total)
+            .filter(|bytes| *bytes > 0.0)
+    };
+    let mut sent = groups
+        .iter()
+        .filter_map(|group| Some((*group, traffic(group)?)))
+        .collect::<Vec<_>>();
+    sent.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let ((most, high), (least, low)) = (sent.first()?, sent.last()?);
+    (*high > 1.05 * low).then(|| {
+        format!(
+            "The traffic of {} is {:.1} times that of {} ({} against {}).",
+            most.label,
+            high / low,
+            least.label,
+            bytes(Some(*high)),
+            bytes(Some(*low))
+        )
+    })
+}
+
+fn listed(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [firsts @ .., last] => format!("{} and {last}", firsts.join(", ")),
+    }
+}

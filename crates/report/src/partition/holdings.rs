@@ -1,0 +1,104 @@
+//! What each client owns, by what the examples are.
+
+use crate::charts;
+use crate::document::chart::Chart;
+use crate::document::quantity_text::{count, mean};
+use meshfold_experiment::results::{Holdings, LabelCounts, TextCounts};
+
+/// The chart of them.
+pub(crate) fn chart(holdings: &Holdings, id: String) -> Chart {
+    match holdings {
+        Holdings::Labels(counts) => charts::partition::chart(id, counts),
+        Holdings::Text(counts) => charts::text::chart(id, counts),
+    }
+}
+
+/// What the chart shows.
+pub(crate) fn lead(holdings: &Holdings) -> &'static str {
+    match holdings {
+        Holdings::Labels(_) => {
+            "How many training examples of each label each client owns; above the map, how many in all."
+        }
+        Holdings::Text(_) => {
+            "How many tokens of the text each client's windows lie over; above, how many different ones."
+        }
+    }
+}
+
+/// Clients and what they own.
+pub(crate) fn in_words(holdings: &Holdings) -> String {
+    match holdings {
+        Holdings::Labels(counts) => labels_in_words(counts),
+        Holdings::Text(counts) => text_in_words(counts),
+    }
+}
+
+/// Clients, windows and tokens per client.
+fn text_in_words(counts: &TextCounts) -> String {
+    let total: usize = counts
+        .examples
+        .iter()
+        .map(|&examples| examples as usize)
+        .sum();
+    let each = |figures: &[u32]| {
+        let figures = || figures.iter().map(|&figure| figure as usize);
+        range(figures().min().unwrap_or(0), figures().max().unwrap_or(0))
+    };
+    let mut words = format!(
+        "{} clients own {} windows, {} each, over {} tokens, {} of them different",
+        count(counts.clients()),
+        count(total),
+        each(&counts.examples),
+        each(&counts.tokens),
+        each(&counts.vocabulary),
+    );
+    words.push('.');
+    match charts::text::together(counts) {
+        1 => {}
+        together => words.push_str(&format!(" Each bar is the mean of {together} clients.")),
+    }
+    words
+}
+
+fn range(low: usize, high: usize) -> String {
+    if low == high {
+        count(low)
+    } else {
+        format!("{} to {}", count(low), count(high))
+    }
+}
+
+/// Clients, examples and labels per client.
+fn labels_in_words(counts: &LabelCounts) -> String {
+    let (examples, labels) = (counts.examples(), counts.labels_held());
+    let total: usize = examples.iter().map(|&examples| examples as usize).sum();
+    let clients = counts.clients.max(1) as f64;
+    let (fewest, most) = (
+        examples.iter().min().copied().unwrap_or(0),
+        examples.iter().max().copied().unwrap_or(0),
+    );
+    let (narrowest, widest) = (
+        labels.iter().min().copied().unwrap_or(0),
+        labels.iter().max().copied().unwrap_or(0),
+    );
+    let held = labels.iter().sum::<usize>() as f64 / clients;
+    let mut words = format!(
+        "{} clients own {} examples, {} each, of {} of the {} labels",
+        count(counts.clients),
+        count(total),
+        range(fewest as usize, most as usize),
+        range(narrowest, widest),
+        counts.classes(),
+    );
+    if narrowest != widest {
+        words.push_str(&format!(" ({} in the mean)", mean(held)));
+    }
+    words.push('.');
+    match charts::partition::together(counts) {
+        1 => {}
+        together => words.push_str(&format!(
+            " Each column of the map is the mean of {together} clients."
+        )),
+    }
+    words
+}

@@ -1,0 +1,108 @@
+//! From paths to the runs that a page is about, in their order.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::order;
+use crate::error::ReportError;
+use crate::left_out::LeftOut;
+use meshfold_experiment::results::{RecordedRun, ResultsError, is_run};
+
+/// The runs of a page, and those that it leaves out.
+#[derive(Default)]
+pub(crate) struct Gathered {
+    /// In the order of the page.
+    pub(crate) runs: Vec<RecordedRun>,
+    pub(crate) left_out: Vec<LeftOut>,
+}
+
+impl Gathered {
+    /// Reads the runs in `given`, in that order. Each path is the folder of a run or holds such folders; a run that is
+    /// found twice counts once.
+    ///
+    /// # Errors
+    /// [`ReportError::NoRuns`] if nothing is given. If every run must be left out, [`ResultsError::NotARun`] of the first path
+    /// where no run was found at all, [`ReportError::NothingLeft`] if there are damaged ones.
+    pub(crate) fn of(given: &[PathBuf]) -> Result<Self, ReportError> {
+        let mut gathered = Self::default();
+        let mut seen = BTreeSet::new();
+        for path in given {
+            let folders = run_folders(path).unwrap_or_else(|error| {
+                gathered.left_out.push(LeftOut::new(path, error));
+                Vec::new()
+            });
+            let mut runs = Vec::new();
+            for folder in folders {
+                if !seen.insert(fs::canonicalize(&folder).unwrap_or_else(|_| folder.clone())) {
+                    continue;
+                }
+                match RecordedRun::read(&folder) {
+                    Ok(run) => runs.push(run),
+                    Err(error) => gathered.left_out.push(LeftOut::new(&folder, error)),
+                }
+            }
+            order::sort(path, &mut runs);
+            gathered.runs.extend(runs);
+        }
+        match gathered.runs.is_empty() {
+            true => Err(gathered.nothing_left()),
+            false => Ok(gathered),
+        }
+    }
+
+    fn nothing_left(mut self) -> ReportError {
+        if self.left_out.iter().any(LeftOut::is_damaged) {
+            let left_out = self.left_out;
+            return ReportError::NothingLeft { left_out };
+        }
+        match self.left_out.is_empty() {
+            true => ReportError::NoRuns,
+            false => self.left_out.swap_remove(0).into_error().into(),
+        }
+    }
+}
+
+/// The folders that a path stands for: itself, or its subfolders by name if one of them is a run's.
+///
+/// # Errors
+/// [`ResultsError::NotARun`] if there is no run, [`ResultsError::Read`] if the folder cannot be listed.
+fn run_folders(path: &Path) -> Result<Vec<PathBuf>, ResultsError> {
+    if is_run(path) {
+        return Ok(vec![path.to_owned()]);
+    }
+    let folders = match path.is_dir() {
+        true => subfolders(path).map_err(|source| ResultsError::Read {
+            path: path.to_owned(),
+            source,
+        })?,
+        false => Vec::new(),
+    };
+    match folders.iter().any(|folder| is_run(folder)) {
+        true => Ok(folders),
+        false => Err(ResultsError::NotARun {
+            folder: path.to_owned(),
+        }),
+    }
+}
+
+/// The folders in `folder` by their names, without hidden ones.
+fn subfolders(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
+        let path = entry.path();
+        if !is_hidden && path.is_dir() {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Whether `above` has the folder of a run beside `folder`.
+pub(crate) fn has_other_runs(above: &Path, folder: &Path) -> bool {
+    let is_other = |other: &PathBuf| other.file_name() != folder.file_name() && is_run(other);
+    subfolders(above).is_ok_and(|folders| folders.iter().any(is_other))
+}

@@ -1,0 +1,149 @@
+//! Runs that differ in their seed only, taken as one.
+
+use super::curves::{self, Curves};
+use super::setting_label;
+use meshfold_experiment::results::RecordedRun;
+use meshfold_experiment::results::Settings;
+use meshfold_experiment::results::{Evaluation, RecordedSpread};
+
+/// Runs of one configuration under one or more seeds.
+#[derive(Debug)]
+pub(crate) struct Group<'a> {
+    /// What distinguishes the group from the others of the page, or what a single one is called.
+    pub(crate) label: String,
+    /// In the order in which they were named; never empty.
+    pub(crate) runs: Vec<&'a RecordedRun>,
+    pub(crate) curves: Curves,
+    /// The runs that the curves and final figures are of: those that came furthest.
+    pub(crate) averaged: Vec<&'a RecordedRun>,
+}
+
+impl<'a> Group<'a> {
+    /// Groups runs, in the order in which each group's first run was named.
+    pub(crate) fn all(runs: &'a [RecordedRun]) -> Vec<Self> {
+        let mut kinds: Vec<(String, Vec<&RecordedRun>)> = Vec::new();
+        for run in runs {
+            let kind = run.settings.kind();
+            match kinds.iter_mut().find(|(other, _)| *other == kind) {
+                Some((_, members)) => members.push(run),
+                None => kinds.push((kind, vec![run])),
+            }
+        }
+        let firsts: Vec<&Settings> = kinds
+            .iter()
+            .map(|(_, members)| &members[0].settings)
+            .collect();
+        let labels = labels(&firsts);
+        kinds
+            .into_iter()
+            .zip(labels)
+            .map(|((_, members), label)| Self::new(label, members))
+            .collect()
+    }
+
+    fn new(label: String, runs: Vec<&'a RecordedRun>) -> Self {
+        let furthest = runs
+            .iter()
+            .filter_map(|run| run.last())
+            .map(|last| last.round)
+            .max();
+        let reached =
+            |run: &&RecordedRun| run.last().is_some_and(|last| Some(last.round) == furthest);
+        let averaged: Vec<&RecordedRun> = runs.iter().copied().filter(reached).collect();
+        let evaluations: Vec<&[Evaluation]> = averaged
+            .iter()
+            .map(|run| run.evaluations.as_slice())
+            .collect();
+        let curves = Curves::of(&evaluations);
+        Self {
+            label,
+            runs,
+            curves,
+            averaged,
+        }
+    }
+
+    /// The run that stands for the group where only one can be shown.
+    pub(crate) fn first(&self) -> &'a RecordedRun {
+        self.averaged.first().unwrap_or(&self.runs[0])
+    }
+
+    /// Smallest and largest λ of the runs' overlays.
+    pub(crate) fn lambda(&self) -> Option<(f64, f64)> {
+        let known = || {
+            self.runs
+                .iter()
+                .filter_map(|run| run.overlay_summary.as_ref()?.lambda)
+        };
+        Some((known().reduce(f64::min)?, known().reduce(f64::max)?))
+    }
+
+    /// Accuracy at the last evaluation.
+    pub(crate) fn final_accuracy(&self) -> RecordedSpread {
+        self.curves.final_accuracy()
+    }
+
+    /// A figure of the last evaluation, mean over seeds.
+    pub(crate) fn final_figure(&self, figure: fn(&Evaluation) -> Option<f64>) -> Option<f64> {
+        curves::mean(self.averaged.iter().map(|run| run.last().and_then(figure)))
+    }
+
+    /// The last round that was evaluated.
+    pub(crate) fn last_round(&self) -> Option<usize> {
+        self.first().last().map(|last| last.round)
+    }
+
+    /// First round, mean over seeds, at which the mean accuracy was at least `target`; absent if a seed never got there.
+    pub(crate) fn round_reaching(&self, target: f64) -> Option<f64> {
+        let reaching = |run: &&RecordedRun| run.reaching(target).map(|first| first.round as f64);
+        curves::mean(self.averaged.iter().map(reaching))
+    }
+
+    /// Bytes sent, mean over seeds, until [`round_reaching`](Self::round_reaching).
+    pub(crate) fn traffic_reaching(&self, target: f64) -> Option<f64> {
+        let reaching =
+            |run: &&RecordedRun| run.reaching(target).and_then(|first| first.bytes_total);
+        curves::mean(self.averaged.iter().map(reaching))
+    }
+
+    /// The seeds that the figures are over in words, such as `seeds 1, 2, 3`.
+    pub(crate) fn seeds(&self) -> String {
+        let runs = if self.averaged.is_empty() {
+            &self.runs
+        } else {
+            &self.averaged
+        };
+        let seeds: Vec<String> = runs
+            .iter()
+            .filter_map(|run| run.settings.seed())
+            .map(|seed| seed.to_string())
+            .collect();
+        match seeds.len() {
+            0 => String::new(),
+            1 => format!("seed {}", seeds[0]),
+            2..=12 => format!("seeds {}", seeds.join(", ")),
+            count => format!("{count} seeds"),
+        }
+    }
+}
+
+/// Labels that tell the groups apart; a number is added where words do not.
+fn labels(firsts: &[&Settings]) -> Vec<String> {
+    let mut labels = setting_label::differences(firsts);
+    for (label, settings) in labels.iter_mut().zip(firsts) {
+        if label.is_empty() {
+            *label =
+                setting_label::topology(settings).unwrap_or_else(|| settings.name().to_owned());
+        }
+    }
+    let repeated: Vec<bool> = labels
+        .iter()
+        .map(|label| labels.iter().filter(|other| *other == label).count() > 1)
+        .collect();
+    for (index, label) in labels.iter_mut().enumerate() {
+        if repeated[index] {
+            *label = format!("{label} ({})", index + 1);
+        }
+    }
+    labels
+}

@@ -1,0 +1,5 @@
+//! The tables of the page: summary, configuration and what quantised training did.
+
+pub(crate) mod configuration;
+pub(crate) mod quantised;
+pub(crate) mod summary;
