@@ -12,6 +12,24 @@ pub(crate) struct KeptVelocity(Option<Stack>);
 /// The name among the stacks of a checkpoint.
 const NAME: &str = "velocity";
 
+/// One step of every row along gradients that are at hand.
+pub(crate) struct HeavyBallStep<'a> {
+    /// η of each row.
+    pub(crate) rates: &'a [f32],
+    /// What each row does in the round.
+    pub(crate) rows: &'a [RowWork],
+    /// β.
+    pub(crate) momentum: f32,
+}
+
+/// Gradients of every row with weight decay, and how far to go along them.
+pub(crate) struct DecayedGradients {
+    /// Of the rows' next batches, their mean: `[R, P]`.
+    pub(crate) gradients: Stack,
+    /// η of each row.
+    pub(crate) rates: Vec<f32>,
+}
+
 impl KeptVelocity {
     /// What local steps are given.
     pub(crate) fn of_training(&mut self, models: &Stack, training: &Training) -> Velocity<'_> {
@@ -27,9 +45,13 @@ impl KeptVelocity {
         &mut self,
         models: &mut Stack,
         gradients: &mut Stack,
-        (rates, rows): (&[f32], &[RowWork]),
-        momentum: f32,
+        step: &HeavyBallStep<'_>,
     ) -> Result<(), AlgorithmError> {
+        let HeavyBallStep {
+            rates,
+            rows,
+            momentum,
+        } = *step;
         let velocity = self.like(models);
         if rows.iter().any(is_idle) {
             // A row that idles may have been given the gradients of others.
@@ -66,14 +88,13 @@ impl KeptVelocity {
     }
 }
 
-/// Mean gradients of the rows' next batches with weight decay, the rates of those steps, and one step counted for each
-/// row that does not idle.
+/// Takes the gradients of the rows' next batches, and counts one step for each row that does not idle.
 pub(crate) fn decayed_gradients(
     models: &Stack,
     round: &mut Round<'_>,
     rows: &[RowWork],
     training: &Training,
-) -> Result<(Stack, Vec<f32>), AlgorithmError> {
+) -> Result<DecayedGradients, AlgorithmError> {
     let work = round.work(rows, training);
     let rates = round.learner.rates(&work);
     let mut gradients = round.learner.gradients(models, &work)?;
@@ -89,7 +110,7 @@ pub(crate) fn decayed_gradients(
     }
     let steps: Vec<u32> = rows.iter().map(|row| u32::from(!is_idle(row))).collect();
     round.count_steps(rows, &steps);
-    Ok((gradients, rates))
+    Ok(DecayedGradients { gradients, rates })
 }
 
 /// Whether a row has nothing to do.

@@ -6,7 +6,7 @@ use crate::method_spec::{MethodSpec, Profile, no_limits};
 use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
 use crate::traffic::Message;
 use crate::training::{Local, StepsPerRound, Training, method_config};
-use crate::velocity::{KeptVelocity, decayed_gradients};
+use crate::velocity::{DecayedGradients, HeavyBallStep, KeptVelocity, decayed_gradients};
 use meshfold_engine::{Mixing, Stack};
 use meshfold_topology::{MixingMatrix, Overlay, OverlaySummary};
 
@@ -43,8 +43,10 @@ struct DCliquesState {
 impl Algorithm for DCliquesState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
         let rows = round.client_rows(&self.training);
-        let momentum = self.training.sgd.momentum;
-        let (mut gradients, rates) = decayed_gradients(models, round, &rows, &self.training)?; // Fig. 4, line 3
+        let DecayedGradients {
+            mut gradients,
+            rates,
+        } = decayed_gradients(models, round, &rows, &self.training)?; // Fig. 4, line 3
         if self.clique_averaging {
             let links = clique_links(round.overlay());
             let bytes = self.setting.model_bytes();
@@ -65,8 +67,12 @@ impl Algorithm for DCliquesState {
             round.traffic.count_as_printed(printed);
             gradients.mix(&clique_means(&links)?)?; // line 4
         }
-        self.velocity
-            .step(models, &mut gradients, (&rates, &rows), momentum)?; // line 5; (4), (5)
+        let step = HeavyBallStep {
+            rates: &rates,
+            rows: &rows,
+            momentum: self.training.sgd.momentum,
+        };
+        self.velocity.step(models, &mut gradients, &step)?; // line 5; (4), (5)
         round.mix(models, self.setting.model_bytes())?; // line 6
         Ok(())
     }

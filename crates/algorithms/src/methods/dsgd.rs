@@ -6,7 +6,7 @@ use crate::message_scope::MessageScope;
 use crate::method_spec::{MethodSpec, Profile, no_limits};
 use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
 use crate::training::{Local, StepsPerRound, Training, method_config};
-use crate::velocity::{KeptVelocity, decayed_gradients};
+use crate::velocity::{DecayedGradients, HeavyBallStep, KeptVelocity, decayed_gradients};
 use meshfold_engine::Stack;
 use meshfold_topology::Overlay;
 use serde::{Deserialize, Serialize};
@@ -62,12 +62,17 @@ impl Algorithm for DsgdState {
                 self.exchange(models, round)?; // line 5
             }
             Order::MixThenStep => {
-                let (mut gradients, rates) =
-                    decayed_gradients(models, round, &rows, &self.training)?; // Lian Algorithm 1, line 3
+                let DecayedGradients {
+                    mut gradients,
+                    rates,
+                } = decayed_gradients(models, round, &rows, &self.training)?; // Lian Algorithm 1, line 3
                 self.exchange(models, round)?; // line 4
-                let momentum = self.training.sgd.momentum;
-                self.velocity
-                    .step(models, &mut gradients, (&rates, &rows), momentum)?; // line 5
+                let step = HeavyBallStep {
+                    rates: &rates,
+                    rows: &rows,
+                    momentum: self.training.sgd.momentum,
+                };
+                self.velocity.step(models, &mut gradients, &step)?; // line 5
             }
         }
         Ok(())

@@ -6,7 +6,7 @@ use crate::method_spec::{MethodSpec, Profile, no_limits};
 use crate::presence::PresenceTracker;
 use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
 use crate::training::{StepsPerRound, Training, method_config, one_plain_step};
-use crate::velocity::{decayed_gradients, is_idle};
+use crate::velocity::{DecayedGradients, decayed_gradients, is_idle};
 use meshfold_engine::Stack;
 use meshfold_topology::Overlay;
 
@@ -45,7 +45,10 @@ impl Algorithm for GradientTrackingState {
         }
         let rows = round.client_rows(&self.training);
         let bytes = self.setting.model_bytes();
-        let (mut change, rates) = decayed_gradients(models, round, &rows, &self.training)?;
+        let DecayedGradients {
+            gradients: mut change,
+            rates,
+        } = decayed_gradients(models, round, &rows, &self.training)?;
         let ones: Vec<f32> = rows.iter().map(|row| f32::from(!is_idle(row))).collect();
         let minus: Vec<f32> = ones.iter().map(|one| -one).collect();
         let zeros = || Stack::zeros(models.device(), models.layout(), models.rows());
