@@ -58,7 +58,7 @@ mod tests;
 
 use document::Document;
 pub use error::ReportError;
-use gathering::Gathered;
+pub use gathering::Gathered;
 pub use left_out::LeftOut;
 use meshfold_experiment::ChurnRun;
 use meshfold_experiment::results::RecordedRun;
