@@ -8,6 +8,7 @@ use meshfold_data::DataFolder;
 use meshfold_engine::{Device, DeviceRequest, Instructions};
 use meshfold_experiment::{ConfigError, ExperimentSource};
 
+use crate::commands::tabulate::TableArguments;
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -43,6 +44,8 @@ pub(crate) enum Command {
     Devices(DevicesArguments),
     /// Write one HTML report about one run or several
     Report(ReportArguments),
+    /// Compare finished runs in a table: mean, spread and 95 % interval over seeds
+    Table(TableArguments),
     /// Print a completion script for a shell
     Completions(CompletionsArguments),
 }

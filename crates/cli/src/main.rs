@@ -21,7 +21,7 @@ use clap::Parser;
 
 use crate::arguments::{Arguments, Command};
 use crate::commands::{
-    churn, completions, data, devices, overlay, partition, plan, report, run, speedup,
+    churn, completions, data, devices, overlay, partition, plan, report, run, speedup, tabulate,
 };
 
 #[global_allocator]
@@ -41,6 +41,7 @@ fn main() -> ExitCode {
         Command::Data(command) => data::data(command),
         Command::Devices(arguments) => devices::devices(arguments),
         Command::Report(arguments) => report::report(arguments),
+        Command::Table(arguments) => tabulate::tabulate(arguments),
         Command::Completions(arguments) => completions::completions(arguments),
     };
     match done {

@@ -40,6 +40,11 @@ impl Table {
         self.0.add_row(cells.into_iter().map(Cell::new));
     }
 
+    /// The table as text, without a line break at its end.
+    pub(crate) fn text(&self) -> String {
+        self.0.to_string()
+    }
+
     /// Prints it to standard output.
     ///
     /// # Errors

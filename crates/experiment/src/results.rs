@@ -5,6 +5,7 @@
 
 pub(crate) mod clients;
 mod evaluation_log;
+mod figures;
 mod final_accuracies;
 mod finished_run;
 mod holdings;
@@ -23,6 +24,7 @@ pub mod sweep_order;
 mod text_counts;
 
 pub use evaluation_log::{Evaluation, RecordedSpread};
+pub use figures::Figures;
 pub use final_accuracies::RowAccuracy;
 pub use holdings::Holdings;
 pub use label_counts::LabelCounts;

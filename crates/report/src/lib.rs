@@ -39,7 +39,8 @@ pub use left_out::LeftOut;
 use meshfold_experiment::ChurnRun;
 use meshfold_experiment::results::RecordedRun;
 use meshfold_topology::protocol::ChurnTrace;
-use runs::gathering::{self, Gathered};
+use runs::gathering;
+pub use runs::gathering::Gathered;
 
 /// The file name of a run's report.
 pub const PAGE: &str = "report.html";

@@ -11,3 +11,4 @@ pub(crate) mod report;
 pub(crate) mod run;
 mod runs;
 pub(crate) mod speedup;
+pub(crate) mod tabulate;

@@ -9,12 +9,13 @@ use crate::error::ReportError;
 use crate::left_out::LeftOut;
 use meshfold_experiment::results::{RecordedRun, ResultsError, is_run};
 
-/// The runs of a page, and those that it leaves out.
-#[derive(Default)]
-pub(crate) struct Gathered {
-    /// In the order of the page.
-    pub(crate) runs: Vec<RecordedRun>,
-    pub(crate) left_out: Vec<LeftOut>,
+/// The runs of some folders, and those that cannot be read.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// In the order of the folders, and in each of the sweep.
+    pub runs: Vec<RecordedRun>,
+    /// Folders in which something is missing or damaged, or that hold no run.
+    pub left_out: Vec<LeftOut>,
 }
 
 impl Gathered {
@@ -24,7 +25,7 @@ impl Gathered {
     /// # Errors
     /// [`ReportError::NoRuns`] if nothing is given. If every run must be left out, [`ResultsError::NotARun`] of the first path
     /// where no run was found at all, [`ReportError::NothingLeft`] if there are damaged ones.
-    pub(crate) fn of(given: &[PathBuf]) -> Result<Self, ReportError> {
+    pub fn of(given: &[PathBuf]) -> Result<Self, ReportError> {
         let mut gathered = Self::default();
         let mut seen = BTreeSet::new();
         for path in given {

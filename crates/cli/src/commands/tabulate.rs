@@ -1,0 +1,187 @@
+//! `meshfold table DIR...`.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use meshfold_comparison::{At, Grid, Request, Table, csv, latex, markdown, records};
+use meshfold_report::{Gathered, LeftOut};
+
+use crate::failure::Failure;
+use crate::table::{Column, Table as Lines};
+use crate::terminal;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Settings go by their names in YAML, such as algorithm.dsgd.learning_rate, or by the end of it, such as learning_rate.
+Figures go by their names in metrics.jsonl. Of accuracies more is better, of all other figures less.
+
+Examples:
+  meshfold table runs/first --by topology
+  meshfold table runs/first --by topology,algorithm --best learning_rate --compare algorithm=dsgd
+  meshfold table runs/first --by topology --at target=0.95 --format latex -o table.tex")]
+pub(crate) struct TableArguments {
+    /// Folders of runs, or folders that hold runs
+    #[arg(required = true, value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    /// Settings that tell the rows apart
+    #[arg(long, value_name = "SETTING,...", value_delimiter = ',')]
+    by: Vec<String>,
+    /// The setting whose values repeat a row
+    #[arg(long, value_name = "SETTING", default_value = "seed")]
+    over: String,
+    /// Take for each row the best value of this setting
+    #[arg(long, value_name = "SETTING")]
+    best: Option<String>,
+    /// The figure that says which value is best [default: that of --metric]
+    #[arg(long, value_name = "FIGURE", requires = "best")]
+    on: Option<String>,
+    /// Where to judge a run: the last evaluation up to round=, steps=, examples=, bytes= or seconds=; or target=, to show
+    /// when the metric first reached it [default: the last evaluation]
+    #[arg(long, value_name = "WAY=NUMBER")]
+    at: Option<At>,
+    /// The figure to show
+    #[arg(long, value_name = "FIGURE", default_value = "test_accuracy")]
+    metric: String,
+    /// Compare each row with the one that has this value, over the same seeds
+    #[arg(long, value_name = "SETTING=VALUE", value_parser = setting)]
+    compare: Option<Baseline>,
+    /// How to write it [default: by the ending of FILE, else terminal]
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Write the table to a file
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// A setting and its value.
+#[derive(Clone, Debug)]
+struct Baseline {
+    setting: String,
+    value: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Terminal,
+    Markdown,
+    /// Plain numbers, accuracies as fractions
+    Csv,
+    /// For the package booktabs
+    Latex,
+    /// Plain numbers, one object a line
+    Json,
+}
+
+fn setting(text: &str) -> Result<Baseline, String> {
+    let (setting, value) = text
+        .split_once('=')
+        .ok_or("needed a setting and its value, such as algorithm=dsgd")?;
+    Ok(Baseline {
+        setting: setting.to_owned(),
+        value: value.to_owned(),
+    })
+}
+
+/// Shows what the runs in the folders say of each setting.
+///
+/// # Errors
+/// [`Failure::Refused`] if there is no run or a name stands for nothing, [`Failure::Broken`] if the file cannot be written,
+/// [`Failure::Incomplete`] if the table leaves out a damaged run.
+pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
+    let at = arguments.at.clone().unwrap_or_default();
+    if matches!((&at, &arguments.compare), (At::Target(_), Some(_))) {
+        return Err(Failure::refused(
+            "--compare compares figures: it does not go with --at target=, which not every run may reach",
+        ));
+    }
+    let gathered = Gathered::of(&arguments.folders)?;
+    let baseline = arguments.compare.as_ref();
+    let request = Request {
+        by: arguments.by.clone(),
+        over: arguments.over.clone(),
+        best: arguments.best.clone(),
+        on: arguments.on.clone(),
+        at,
+        metric: arguments.metric.clone(),
+        compare: baseline.map(|baseline| (baseline.setting.clone(), baseline.value.clone())),
+    };
+    let table =
+        Table::of(&gathered.runs, request).map_err(|error| Failure::refused(error.to_string()))?;
+    let format = arguments
+        .format
+        .unwrap_or_else(|| format_of(&arguments.out));
+    let text = text(&table, format)?;
+    match &arguments.out {
+        Some(file) => fs::write(file, text).map_err(|error| {
+            Failure::broken(format_args!(
+                "{} cannot be written: {error}",
+                file.display()
+            ))
+        })?,
+        None => std::io::stdout().lock().write_all(text.as_bytes())?,
+    }
+    if matches!(format, Format::Csv | Format::Json) {
+        table.notes.iter().for_each(|note| terminal::line(note));
+    }
+    tell_left_out(&gathered.left_out)
+}
+
+/// Names the runs that the table is without.
+fn tell_left_out(left_out: &[LeftOut]) -> Result<(), Failure> {
+    for run in left_out {
+        let folder = run.folder().display();
+        terminal::line(&format!("{folder} is left out: {}", run.reason()));
+    }
+    match left_out.iter().any(LeftOut::is_damaged) {
+        true => Err(Failure::Incomplete),
+        false => Ok(()),
+    }
+}
+
+/// The format that the ending of a file's name says.
+fn format_of(out: &Option<PathBuf>) -> Format {
+    let ending = out.as_deref().and_then(Path::extension);
+    match ending.and_then(|ending| ending.to_str()) {
+        Some("md") => Format::Markdown,
+        Some("csv") => Format::Csv,
+        Some("tex") => Format::Latex,
+        Some("json" | "jsonl") => Format::Json,
+        _ => Format::Terminal,
+    }
+}
+
+fn text(table: &Table, format: Format) -> Result<String, Failure> {
+    Ok(match format {
+        Format::Terminal => lines(&Grid::of(table)),
+        Format::Markdown => markdown(&Grid::of(table)),
+        Format::Latex => latex(&Grid::of(table)),
+        Format::Csv => csv(table).map_err(Failure::broken)?,
+        Format::Json => {
+            let records = records(table).into_iter();
+            let lines = records.map(|record| format!("{}\n", serde_json::Value::from(record)));
+            lines.collect()
+        }
+    })
+}
+
+/// The table in a frame, and its notes.
+fn lines(grid: &Grid) -> String {
+    let column = |(place, title)| match place < grid.words {
+        true => Column::Text(title),
+        false => Column::Figure(title),
+    };
+    let titles = grid.titles.iter().map(String::as_str);
+    let columns: Vec<Column<'_>> = titles.enumerate().map(column).collect();
+    let mut table = Lines::new(&columns);
+    grid.rows
+        .iter()
+        .for_each(|row| table.row(row.cells.iter().cloned()));
+    let mut text = format!("{}\n", table.text());
+    for note in &grid.notes {
+        text += &format!("{note}\n");
+    }
+    text
+}

@@ -1,0 +1,156 @@
+//! At which evaluation a run is looked at.
+
+use std::str::FromStr;
+
+use meshfold_experiment::results::Figures;
+
+/// Where on its way each run is judged.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum At {
+    /// At its last evaluation.
+    #[default]
+    Last,
+    /// At the last evaluation at which a figure is at most `limit`.
+    UpTo {
+        /// What counts the way.
+        way: Way,
+        /// The most of it.
+        limit: f64,
+    },
+    /// Where the metric first reaches this value.
+    Target(f64),
+}
+
+/// What a run spends on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// Communication rounds.
+    Round,
+    /// Local steps of all rows.
+    Steps,
+    /// Training examples seen.
+    Examples,
+    /// Bytes sent.
+    Bytes,
+    /// Seconds on the simulated network.
+    Seconds,
+}
+
+impl Way {
+    const ALL: [Self; 5] = [
+        Self::Round,
+        Self::Steps,
+        Self::Examples,
+        Self::Bytes,
+        Self::Seconds,
+    ];
+
+    /// As the command line has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Round => "round",
+            Self::Steps => "steps",
+            Self::Examples => "examples",
+            Self::Bytes => "bytes",
+            Self::Seconds => "seconds",
+        }
+    }
+
+    /// The figure of `metrics.jsonl`.
+    pub(crate) fn figure(self) -> &'static str {
+        match self {
+            Self::Round => "round",
+            Self::Steps => "local_steps",
+            Self::Examples => "examples_seen",
+            Self::Bytes => "bytes_total",
+            Self::Seconds => "simulated_seconds",
+        }
+    }
+}
+
+impl FromStr for At {
+    type Err = String;
+
+    /// Reads `round=100`, `bytes=1e9` or `target=0.95`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let needed = "needed round=, steps=, examples=, bytes=, seconds= or target= with a number";
+        let (name, number) = text.split_once('=').ok_or(needed)?;
+        let number: f64 = number.parse().map_err(|_| needed)?;
+        if !number.is_finite() || number < 0.0 {
+            return Err(format!("found {number}, needed a number of at least 0"));
+        }
+        if name == "target" {
+            return Ok(Self::Target(number));
+        }
+        let way = Way::ALL.into_iter().find(|way| way.name() == name);
+        let way = way.ok_or(needed)?;
+        Ok(Self::UpTo { way, limit: number })
+    }
+}
+
+impl At {
+    /// The evaluation that counts; none if there is no evaluation, or none so early.
+    pub(crate) fn of<'a>(&self, evaluations: &'a [Figures]) -> Option<&'a Figures> {
+        match self {
+            Self::UpTo { way, limit } => {
+                let is_before =
+                    |figures: &&Figures| figures.get(way.figure()).is_some_and(|at| at <= limit);
+                evaluations.iter().rev().find(is_before)
+            }
+            Self::Last | Self::Target(_) => evaluations.last(),
+        }
+    }
+
+    /// Whether a run went far enough that more rounds would not change the evaluation that counts.
+    pub(crate) fn is_passed(&self, evaluations: &[Figures]) -> bool {
+        match self {
+            Self::UpTo { way, limit } => {
+                let last = evaluations.last().and_then(|last| last.get(way.figure()));
+                last.is_some_and(|at| at >= limit)
+            }
+            Self::Last | Self::Target(_) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn evaluations() -> Vec<Figures> {
+        let at = |round: f64| {
+            [("round", round), ("bytes_total", 100.0 * round)]
+                .map(|(name, value)| (name.to_owned(), value))
+                .into()
+        };
+        vec![at(0.0), at(5.0), at(10.0)]
+    }
+
+    #[test]
+    fn the_last_evaluation_at_or_before_the_limit_counts() {
+        let evaluations = evaluations();
+        let round = |text: &str| {
+            let at: At = text.parse().unwrap();
+            at.of(&evaluations).map(|figures| figures["round"])
+        };
+        assert_eq!(round("round=5"), Some(5.0));
+        assert_eq!(round("round=9"), Some(5.0));
+        assert_eq!(round("bytes=1e3"), Some(10.0));
+        assert_eq!(round("bytes=999"), Some(5.0));
+        assert_eq!(round("seconds=1"), None);
+        assert_eq!(At::Last.of(&evaluations).unwrap()["round"], 10.0);
+    }
+
+    #[test]
+    fn a_run_that_ended_before_the_limit_is_known() {
+        let passed = |text: &str| text.parse::<At>().unwrap().is_passed(&evaluations());
+        assert!(passed("round=10") && passed("bytes=10") && !passed("round=11"));
+    }
+
+    #[test]
+    fn what_is_no_place_is_refused() {
+        for text in ["round", "round=x", "rounds=3", "bytes=-1", "target=NaN"] {
+            assert!(text.parse::<At>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Why a table cannot be made.
+
+use meshfold_experiment::results::ResultsError;
+
+/// A fact about what was asked for, or about the runs.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// No run has a setting of this name.
+    #[error(
+        "no setting is called `{written}`; the runs differ in: {}; they have in common: {}",
+        list(varied),
+        list(others)
+    )]
+    UnknownField {
+        /// What was asked for.
+        written: String,
+        /// Settings in which the runs differ.
+        varied: Vec<String>,
+        /// The other settings.
+        others: Vec<String>,
+    },
+    /// A run has several settings whose names end so.
+    #[error("`{written}` may be any of {}; write more of the name", list(paths))]
+    AmbiguousField {
+        /// What was asked for.
+        written: String,
+        /// The settings.
+        paths: Vec<String>,
+    },
+    /// No run recorded a figure of this name.
+    #[error(
+        "no figure is called `{written}`; those that there are: {}",
+        list(known)
+    )]
+    UnknownFigure {
+        /// What was asked for.
+        written: String,
+        /// The figures that the runs recorded.
+        known: Vec<String>,
+    },
+    /// Runs that would be taken as repetitions of each other differ in more than they may.
+    #[error(
+        "the runs of the row {row} differ in {}; name it in --by, --over or --best",
+        list(differing)
+    )]
+    Mixed {
+        /// The row's values.
+        row: String,
+        /// The settings in which they differ.
+        differing: Vec<String>,
+    },
+    /// Two runs of a row have the same seed, or whatever is averaged over.
+    #[error("the row {row} has two runs of {over}: give one folder of results at a time")]
+    Twice {
+        /// The row's values.
+        row: String,
+        /// What both runs have.
+        over: String,
+    },
+    /// The setting compared by is none of the columns.
+    #[error("--compare {written}: the rows are not told apart by `{written}`; name it in --by")]
+    NotAColumn {
+        /// What was asked for.
+        written: String,
+    },
+    /// No row has the value to compare with.
+    #[error(
+        "--compare {field}={value}: found no such row; {field} is one of {}",
+        list(known)
+    )]
+    NoBaseline {
+        /// The setting.
+        field: String,
+        /// The value asked for.
+        value: String,
+        /// The values that there are.
+        known: Vec<String>,
+    },
+    /// The records of a run cannot be read.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+}
+
+fn list(names: &[String]) -> String {
+    match names.is_empty() {
+        true => "nothing".to_owned(),
+        false => names.join(", "),
+    }
+}

@@ -1,0 +1,206 @@
+//! The settings of a run as fields, each with the name that it has in YAML.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use meshfold_experiment::results::Settings;
+use serde_json::Value;
+
+use crate::error::TableError;
+
+/// The settings of a run by dotted path, such as `algorithm.dsgd.learning_rate`.
+///
+/// A choice is a field as well: `algorithm` is `dsgd`, and `topology` is `ring`, whatever they contain. What is null is
+/// absent, and so are the name of the experiment and its checkpoints, which say nothing of what a run computes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Fields(BTreeMap<String, Value>);
+
+impl Fields {
+    /// The fields of `settings`.
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let mut fields = Self::default();
+        for key in settings.keys().chain(["seed"]) {
+            fields.add(key, settings.get(key));
+        }
+        fields
+    }
+
+    fn add(&mut self, path: &str, value: &Value) {
+        match value {
+            Value::Null => {}
+            Value::Object(map) => {
+                if let (1, Some(choice)) = (map.len(), map.keys().next()) {
+                    self.0.insert(path.to_owned(), choice.clone().into());
+                }
+                for (key, value) in map {
+                    self.add(&format!("{path}.{key}"), value);
+                }
+            }
+            _ => drop(self.0.insert(path.to_owned(), value.clone())),
+        }
+    }
+
+    /// The value of the field that `name` stands for.
+    pub(crate) fn get(&self, name: &Name) -> Option<&Value> {
+        name.paths.iter().find_map(|path| self.0.get(path))
+    }
+}
+
+/// A field as it was asked for, found in some runs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Name {
+    /// As it was written.
+    pub(crate) written: String,
+    /// The paths that it stands for, at most one in each run.
+    paths: Vec<String>,
+}
+
+impl Name {
+    /// The field that is called `written` in `runs`: a whole path, or the end of one. An end may stand for several paths
+    /// if no run has two of them, as `learning_rate` does where every run has one method.
+    ///
+    /// # Errors
+    /// [`TableError::UnknownField`] and [`TableError::AmbiguousField`].
+    pub(crate) fn find(written: &str, runs: &[Fields]) -> Result<Self, TableError> {
+        let name = |paths| Self {
+            written: written.to_owned(),
+            paths,
+        };
+        if runs.iter().any(|run| run.0.contains_key(written)) {
+            return Ok(name(vec![written.to_owned()]));
+        }
+        let end = format!(".{written}");
+        let ends = |run: &Fields| -> Vec<String> {
+            let paths = run.0.keys();
+            paths.filter(|path| path.ends_with(&end)).cloned().collect()
+        };
+        let mut paths = Vec::new();
+        for run in runs {
+            let own = ends(run);
+            if own.len() > 1 {
+                return Err(TableError::AmbiguousField {
+                    written: written.to_owned(),
+                    paths: own,
+                });
+            }
+            paths.extend(own);
+        }
+        paths.sort();
+        paths.dedup();
+        match paths.is_empty() {
+            true => Err(TableError::UnknownField {
+                written: written.to_owned(),
+                varied: differing(runs, &[]),
+                others: same(runs),
+            }),
+            false => Ok(name(paths)),
+        }
+    }
+}
+
+/// The paths at which `runs` differ, without those that `named` stand for and those below another one.
+pub(crate) fn differing(runs: &[Fields], named: &[&Name]) -> Vec<String> {
+    let is_named = |path: &String| named.iter().any(|name| name.paths.contains(path));
+    let mut found: Vec<String> = Vec::new();
+    for path in paths(runs) {
+        let first = runs.first().and_then(|run| run.0.get(&path));
+        let differs = runs.iter().any(|run| run.0.get(&path) != first);
+        let is_below = found
+            .iter()
+            .any(|above| path.starts_with(&format!("{above}.")));
+        if differs && !is_named(&path) && !is_below {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// The paths that have one value in all of `runs`.
+fn same(runs: &[Fields]) -> Vec<String> {
+    let first = runs.first();
+    let is_same = |path: &String| {
+        let first = first.and_then(|run| run.0.get(path));
+        runs.iter().all(|run| run.0.get(path) == first)
+    };
+    paths(runs).into_iter().filter(is_same).collect()
+}
+
+/// Every path of one of `runs`, in the order of the alphabet.
+fn paths(runs: &[Fields]) -> BTreeSet<String> {
+    let all = runs.iter().flat_map(|run| run.0.keys());
+    all.cloned().collect()
+}
+
+/// A value in a table: `ring`, `0.1`, `[200, 100]`; a dash for what is absent.
+pub(crate) fn text(value: Option<&Value>) -> String {
+    match value {
+        None => "–".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(items)) => {
+            let items: Vec<String> = items.iter().map(|item| text(Some(item))).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Some(other) => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(text: &str) -> Fields {
+        Fields::of(&Settings::parse(text).unwrap())
+    }
+
+    fn found(written: &str, runs: &[Fields]) -> Vec<String> {
+        let name = Name::find(written, runs).unwrap();
+        runs.iter().map(|run| text(run.get(&name))).collect()
+    }
+
+    fn runs() -> [Fields; 2] {
+        [
+            fields(
+                "seed: 1\nrounds: 5\ntopology: {ring: {hops: 1}}\nalgorithm: {dsgd: {learning_rate: 0.1}}",
+            ),
+            fields(
+                "seed: 2\nrounds: 5\ntopology: null\nalgorithm: {fedavg: {learning_rate: 0.5, server: {rate: 1}}}",
+            ),
+        ]
+    }
+
+    #[test]
+    fn fields_go_by_whole_paths_and_by_ends_that_no_run_has_twice() {
+        let runs = runs();
+        assert_eq!(found("topology", &runs), ["ring", "–"]);
+        assert_eq!(found("algorithm", &runs), ["dsgd", "fedavg"]);
+        assert_eq!(found("algorithm.dsgd.learning_rate", &runs), ["0.1", "–"]);
+        assert_eq!(found("learning_rate", &runs), ["0.1", "0.5"]);
+        assert_eq!(found("seed", &runs), ["1", "2"]);
+    }
+
+    #[test]
+    fn an_end_that_a_run_has_twice_is_ambiguous() {
+        let run = fields("algorithm: {dsgd: {rate: 1}}\nstragglers: {rate: 2}");
+        let error = Name::find("rate", &[run]).unwrap_err().to_string();
+        assert!(
+            error.contains("algorithm.dsgd.rate, stragglers.rate"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn an_unknown_name_lists_those_that_there_are() {
+        let error = Name::find("degree", &runs()).unwrap_err().to_string();
+        assert!(error.contains("`degree`"), "{error}");
+        assert!(error.contains("algorithm, seed, topology"), "{error}");
+        assert!(error.contains("rounds"), "{error}");
+    }
+
+    #[test]
+    fn what_differs_is_named_once() {
+        let runs = runs();
+        assert_eq!(differing(&runs, &[]), ["algorithm", "seed", "topology"]);
+        let seed = Name::find("seed", &runs).unwrap();
+        assert_eq!(differing(&runs, &[&seed]), ["algorithm", "topology"]);
+        assert_eq!(differing(&runs[..1], &[]), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,120 @@
+//! Runs that repeat each other under other seeds, taken together.
+
+use meshfold_statistics::Estimate;
+
+use crate::at::At;
+use crate::error::TableError;
+use crate::fields::{Fields, Name, differing, text};
+use crate::judged::{Judged, more_is_better};
+
+/// The settings that a table is about, found in the runs.
+pub(crate) struct Names {
+    pub(crate) by: Vec<Name>,
+    pub(crate) over: Name,
+    pub(crate) best: Option<Name>,
+}
+
+/// Runs of one row.
+#[derive(Clone)]
+pub(crate) struct Group<'a> {
+    /// The values of the settings in `by`.
+    pub(crate) keys: Vec<String>,
+    /// The value of the setting in `best`.
+    pub(crate) chosen: Option<String>,
+    pub(crate) runs: Vec<&'a Judged>,
+}
+
+impl<'a> Group<'a> {
+    /// The groups in the order of their first runs, one for each value of `by` and `best`.
+    pub(crate) fn all(runs: &'a [Judged], names: &Names) -> Result<Vec<Self>, TableError> {
+        let mut groups: Vec<Self> = Vec::new();
+        for run in runs {
+            let value = |name: &Name| text(run.fields.get(name));
+            let keys: Vec<String> = names.by.iter().map(value).collect();
+            let chosen = names.best.as_ref().map(value);
+            let same = |group: &&mut Self| group.keys == keys && group.chosen == chosen;
+            match groups.iter_mut().find(same) {
+                Some(group) => group.runs.push(run),
+                None => groups.push(Self {
+                    keys,
+                    chosen,
+                    runs: vec![run],
+                }),
+            }
+        }
+        groups.iter().try_for_each(|group| group.check(names))?;
+        Ok(groups)
+    }
+
+    /// Requires that the runs differ in nothing but what is averaged over, and each in that.
+    fn check(&self, names: &Names) -> Result<(), TableError> {
+        let fields: Vec<Fields> = self.runs.iter().map(|run| run.fields.clone()).collect();
+        let mut named: Vec<&Name> = names.by.iter().collect();
+        named.push(&names.over);
+        named.extend(&names.best);
+        let differing = differing(&fields, &named);
+        let row = self.name();
+        if !differing.is_empty() {
+            return Err(TableError::Mixed { row, differing });
+        }
+        let mut seen = Vec::new();
+        for value in self
+            .runs
+            .iter()
+            .map(|run| text(run.fields.get(&names.over)))
+        {
+            if seen.contains(&value) {
+                let over = format!("{} {value}", names.over.written);
+                return Err(TableError::Twice { row, over });
+            }
+            seen.push(value);
+        }
+        Ok(())
+    }
+
+    /// The row in words.
+    pub(crate) fn name(&self) -> String {
+        let parts: Vec<&str> = self
+            .keys
+            .iter()
+            .chain(&self.chosen)
+            .map(String::as_str)
+            .collect();
+        match parts.is_empty() {
+            true => "of all runs".to_owned(),
+            false => parts.join(", "),
+        }
+    }
+
+    /// What is averaged over, with the figure, of the runs that have it.
+    pub(crate) fn values(&self, over: &Name, metric: &str, at: &At) -> Vec<(String, f64)> {
+        let pair = |run: &&Judged| Some((text(run.fields.get(over)), run.value(metric, at)?));
+        self.runs.iter().filter_map(pair).collect()
+    }
+
+    pub(crate) fn estimate(&self, over: &Name, metric: &str, at: &At) -> Option<Estimate> {
+        let values = self.values(over, metric, at);
+        let values: Vec<f64> = values.into_iter().map(|(_, value)| value).collect();
+        Estimate::of(&values)
+    }
+}
+
+/// Of the groups with the same keys the one with the best mean of `on`, the first of equal ones.
+pub(crate) fn best_of<'a>(groups: &[Group<'a>], over: &Name, on: &str, at: &At) -> Vec<Group<'a>> {
+    let sign = if more_is_better(on) { 1.0 } else { -1.0 };
+    let score = |group: &Group<'_>| {
+        let mean = group
+            .estimate(over, on, at)
+            .map(|estimate| sign * estimate.mean);
+        mean.unwrap_or(f64::NEG_INFINITY)
+    };
+    let mut best: Vec<Group<'a>> = Vec::new();
+    for group in groups {
+        match best.iter_mut().find(|other| other.keys == group.keys) {
+            Some(other) if score(group) > score(other) => *other = group.clone(),
+            Some(_) => {}
+            None => best.push(group.clone()),
+        }
+    }
+    best
+}

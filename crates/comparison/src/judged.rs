@@ -1,0 +1,63 @@
+//! One run, with the numbers that a table takes of it.
+
+use meshfold_experiment::results::{DONE, Figures, RecordedRun};
+
+use crate::at::At;
+use crate::error::TableError;
+use crate::fields::Fields;
+
+/// A run with its settings and figures at hand.
+#[derive(Clone, Debug)]
+pub(crate) struct Judged {
+    pub(crate) fields: Fields,
+    pub(crate) figures: Vec<Figures>,
+    pub(crate) is_finished: bool,
+}
+
+impl Judged {
+    pub(crate) fn of(run: &RecordedRun) -> Result<Self, TableError> {
+        Ok(Self {
+            fields: Fields::of(&run.settings),
+            figures: run.figures()?,
+            is_finished: run.folder.join(DONE).is_file(),
+        })
+    }
+
+    /// The figure called `metric` where `at` says; absent if the run did not get there or did not measure it.
+    pub(crate) fn value(&self, metric: &str, at: &At) -> Option<f64> {
+        let is_due = self.is_finished || at.is_passed(&self.figures);
+        let figures = at.of(&self.figures).filter(|_| is_due)?;
+        figures.get(metric).copied()
+    }
+
+    /// The first evaluation at which `metric` is at least `target`, or at most if less is better.
+    pub(crate) fn reaching(&self, metric: &str, target: f64) -> Option<&Figures> {
+        let is_there = |value: f64| match more_is_better(metric) {
+            true => value >= target,
+            false => value <= target,
+        };
+        let mut figures = self.figures.iter();
+        figures.find(|figures| figures.get(metric).is_some_and(|value| is_there(*value)))
+    }
+}
+
+/// Accuracies should be high, all other figures low.
+pub(crate) fn more_is_better(metric: &str) -> bool {
+    metric.contains("accuracy")
+}
+
+/// Requires that one of `runs` measured `metric`.
+pub(crate) fn expect_figure(metric: &str, runs: &[Judged]) -> Result<(), TableError> {
+    let names = || {
+        runs.iter()
+            .flat_map(|run| run.figures.iter().flat_map(|figures| figures.keys()))
+    };
+    if names().any(|name| name == metric) {
+        return Ok(());
+    }
+    let known: std::collections::BTreeSet<&String> = names().collect();
+    Err(TableError::UnknownFigure {
+        written: metric.to_owned(),
+        known: known.into_iter().cloned().collect(),
+    })
+}

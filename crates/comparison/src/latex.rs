@@ -1,0 +1,80 @@
+//! A table in LaTeX, for the package `booktabs`.
+
+use crate::grid::{Grid, GridRow};
+
+/// A `table` whose caption holds the notes. The best mean of each group is bold.
+pub fn latex(grid: &Grid) -> String {
+    let columns = "l".repeat(grid.words) + &"r".repeat(grid.titles.len() - grid.words);
+    let titles: Vec<String> = grid.titles.iter().map(|title| escaped(title)).collect();
+    let mut text = "% \\usepackage{booktabs}\n\\begin{table}\n\\centering\n".to_owned();
+    let bold = "Bold: the best mean among rows that differ in the last setting only".to_owned();
+    let notes: Vec<String> = grid
+        .notes
+        .iter()
+        .chain([&bold])
+        .map(|note| format!("{}.", escaped(note)))
+        .collect();
+    text += &format!("\\caption{{{}}}\n", notes.join(" "));
+    text += &format!(
+        "\\begin{{tabular}}{{{columns}}}\n\\toprule\n{} \\\\\n\\midrule\n",
+        titles.join(" & ")
+    );
+    for row in &grid.rows {
+        text += &format!("{} \\\\\n", cells(row, grid.words).join(" & "));
+    }
+    text + "\\bottomrule\n\\end{tabular}\n\\end{table}\n"
+}
+
+/// The cells of a row; the second figure is its mean.
+fn cells(row: &GridRow, words: usize) -> Vec<String> {
+    let cell = |(place, cell): (usize, &String)| match row.is_best && place == words + 1 {
+        true => format!("\\textbf{{{}}}", escaped(cell)),
+        false => escaped(cell),
+    };
+    row.cells.iter().enumerate().map(cell).collect()
+}
+
+/// Text without characters that LaTeX takes as commands.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for character in text.chars() {
+        match character {
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => escaped.extend(['\\', character]),
+            '\\' => escaped += "\\textbackslash{}",
+            '~' => escaped += "\\textasciitilde{}",
+            '^' => escaped += "\\textasciicircum{}",
+            '<' => escaped += "$<$",
+            '±' => escaped += "$\\pm$",
+            '–' => escaped += "--",
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_escaped_and_the_best_mean_is_bold() {
+        let row = GridRow {
+            cells: ["d_2", "3", "88.80 ± 1.20 %"].map(str::to_owned).to_vec(),
+            is_best: true,
+        };
+        let grid = Grid {
+            titles: ["a_b", "n", "test_accuracy"].map(str::to_owned).to_vec(),
+            words: 1,
+            rows: vec![row],
+            notes: vec!["50 % of runs".to_owned()],
+        };
+        let text = latex(&grid);
+        for part in [
+            "\\begin{tabular}{lrr}\n\\toprule\na\\_b & n & test\\_accuracy \\\\\n",
+            "d\\_2 & 3 & \\textbf{88.80 $\\pm$ 1.20 \\%} \\\\\n\\bottomrule",
+            "\\caption{50 \\% of runs. Bold:",
+        ] {
+            assert!(text.contains(part), "{part}\n{text}");
+        }
+    }
+}

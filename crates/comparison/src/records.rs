@@ -1,0 +1,93 @@
+//! A table for programs: each row an object of plain numbers.
+
+use meshfold_statistics::{Estimate, Paired};
+use serde_json::{Map, Value};
+
+use crate::table::{Outcome, Row, Table};
+
+/// One object for each row, all with the same keys in the same order. Accuracies are fractions; what is not known is null.
+pub fn records(table: &Table) -> Vec<Map<String, Value>> {
+    table.rows.iter().map(|row| record(row, table)).collect()
+}
+
+/// The [`records`] as CSV with a line of titles.
+///
+/// # Errors
+/// None that a table can cause: what the writer of CSV answers.
+pub fn csv(table: &Table) -> Result<String, csv::Error> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for (place, record) in records(table).iter().enumerate() {
+        if place == 0 {
+            writer.write_record(record.keys())?;
+        }
+        writer.write_record(record.values().map(cell))?;
+    }
+    let bytes = writer.into_inner().map_err(|error| error.into_error())?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn record(row: &Row, table: &Table) -> Map<String, Value> {
+    let request = &table.request;
+    let mut record = Map::new();
+    let names = request.by.iter().chain(&request.best);
+    for (name, value) in names.zip(row.keys.iter().chain(&row.chosen)) {
+        record.insert(name.clone(), value.clone().into());
+    }
+    match &row.outcome {
+        Outcome::Figure(estimate) => {
+            record.insert("metric".to_owned(), request.metric.clone().into());
+            put_estimate(&mut record, "", estimate.as_ref());
+        }
+        Outcome::Target(reaching) => {
+            record.insert("runs".to_owned(), reaching.runs.into());
+            record.insert("reached".to_owned(), reaching.reached.into());
+            put_estimate(&mut record, "rounds_", reaching.rounds.as_ref());
+            put_estimate(&mut record, "bytes_", reaching.bytes.as_ref());
+            put_estimate(&mut record, "seconds_", reaching.seconds.as_ref());
+        }
+    }
+    if request.compare.is_some() {
+        put_comparison(&mut record, row.comparison.as_ref());
+    }
+    record
+}
+
+fn put_estimate(record: &mut Map<String, Value>, prefix: &str, estimate: Option<&Estimate>) {
+    let n = estimate.map_or(0, |estimate| estimate.n);
+    let interval = estimate.and_then(|estimate| estimate.interval);
+    record.insert(format!("{prefix}n"), n.into());
+    let numbers = [
+        ("mean", estimate.map(|estimate| estimate.mean)),
+        ("sd", estimate.and_then(|estimate| estimate.sd)),
+        ("low", interval.map(|interval| interval.low)),
+        ("high", interval.map(|interval| interval.high)),
+    ];
+    for (name, number) in numbers {
+        record.insert(format!("{prefix}{name}"), number.into());
+    }
+}
+
+fn put_comparison(record: &mut Map<String, Value>, paired: Option<&Paired>) {
+    let test = paired.and_then(|paired| paired.test);
+    put_estimate(
+        record,
+        "difference_",
+        paired.map(|paired| &paired.difference),
+    );
+    let numbers = [
+        ("effect", test.map(|test| test.effect)),
+        ("t", test.map(|test| test.t)),
+        ("p_value", test.map(|test| test.p_value)),
+    ];
+    for (name, number) in numbers {
+        record.insert(name.to_owned(), number.into());
+    }
+}

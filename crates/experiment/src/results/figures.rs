@@ -1,0 +1,80 @@
+//! Every figure of a run's evaluations by its name in `metrics.jsonl`.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::results::recorded_run::RecordedRun;
+use crate::results::results_error::ResultsError;
+use crate::results::run_file::{object, parsed};
+
+/// The figures of one evaluation by name, such as `round` and `bytes_total`.
+///
+/// What lies in an object has a dotted name, `test_accuracy.min`; `test_accuracy` alone is its mean. A figure that was not
+/// measured or is not finite is absent.
+pub type Figures = BTreeMap<String, f64>;
+
+impl RecordedRun {
+    /// The figures of each evaluation, in the order of the rounds. They are read when asked for.
+    ///
+    /// # Errors
+    /// [`ResultsError::Read`], and [`ResultsError::Content`] for a line that is no record.
+    pub fn figures(&self) -> Result<Vec<Figures>, ResultsError> {
+        let lines = parsed(&self.folder.join("metrics.jsonl"), parse)?;
+        Ok(lines.unwrap_or_default())
+    }
+}
+
+/// Reads the lines in order. A last line without a line break that cannot be read was torn and is left out.
+fn parse(text: &str) -> Result<Vec<Figures>, String> {
+    let mut all = Vec::new();
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        match object::<Map<String, Value>>(line) {
+            Ok(record) => all.push(flat(&record)),
+            Err(_) if line.trim().is_empty() || !line.ends_with('\n') => {}
+            Err(error) => return Err(format!("line {}: {error}", index + 1)),
+        }
+    }
+    Ok(all)
+}
+
+fn flat(record: &Map<String, Value>) -> Figures {
+    let mut figures = Figures::new();
+    for (name, value) in record {
+        match value {
+            Value::Object(parts) => {
+                let mean = parts.get("mean").and_then(Value::as_f64);
+                figures.extend(mean.map(|mean| (name.clone(), mean)));
+                let parts = parts.iter();
+                figures.extend(
+                    parts.filter_map(|(part, value)| {
+                        Some((format!("{name}.{part}"), value.as_f64()?))
+                    }),
+                );
+            }
+            _ => figures.extend(value.as_f64().map(|value| (name.clone(), value))),
+        }
+    }
+    figures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_go_by_their_names_and_a_torn_line_is_left_out() {
+        let text = "{\"round\":2,\"train_loss\":null,\"test_accuracy\":{\"mean\":0.5,\"min\":0.25},\"theory\":{\"gamma\":3}}\n{\"rou";
+        let figures = parse(text).unwrap();
+        let expected = [
+            ("round", 2.0),
+            ("test_accuracy", 0.5),
+            ("test_accuracy.mean", 0.5),
+            ("test_accuracy.min", 0.25),
+            ("theory.gamma", 3.0),
+        ];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value));
+        assert_eq!(figures, [Figures::from(expected)]);
+        assert!(parse("{\"rou\n").unwrap_err().starts_with("line 1: "));
+    }
+}

@@ -1,0 +1,43 @@
+//! Quantiles of a sample.
+
+/// The `share`-quantile of `values`, linear between the two values that it falls between; `None` if there are no values.
+///
+/// # Source
+/// Hyndman and Fan, Sample quantiles in statistical packages, 1996, definition 7: what NumPy and R take by default.
+///
+/// # Panics
+/// If `share` does not lie between 0 and 1.
+pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
+    assert!((0.0..=1.0).contains(&share), "a share is between 0 and 1");
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let last = sorted.len().checked_sub(1)?;
+    let place = share * last as f64;
+    let below = sorted[place.floor() as usize];
+    let above = sorted[place.ceil() as usize];
+    Some(below + place.fract() * (above - below))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `numpy.quantile(x, share)`.
+    #[test]
+    fn quantiles_are_those_of_numpy() {
+        let values = [0.912, 0.905, 0.931, 0.897, 0.918];
+        let reference = [
+            (0.0, 0.897),
+            (0.05, 0.8986000000000001),
+            (0.25, 0.905),
+            (0.5, 0.912),
+            (0.9, 0.9258000000000001),
+            (1.0, 0.931),
+        ];
+        for (share, expected) in reference {
+            let found = quantile(&values, share).unwrap();
+            assert!((found - expected).abs() < 1e-15, "{share}: {found}");
+        }
+        assert_eq!(quantile(&[], 0.5), None);
+    }
+}
