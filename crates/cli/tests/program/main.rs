@@ -21,3 +21,4 @@ mod running;
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod signals;
+mod table;

@@ -1,0 +1,138 @@
+//! Tables of finished runs: their figures are those of the runs.
+
+use serde_json::Value;
+
+use crate::sandbox::Sandbox;
+
+/// A finished sweep, and for each run, in its order, the last line of its records.
+fn finished() -> (Sandbox, Vec<Value>) {
+    let sandbox = Sandbox::new();
+    let tiny = sandbox.read("tiny.yaml");
+    let sweep = "sweep: {grid: {algorithm.dfedavgm.learning_rate: [0.01, 0.2], topology: [ring, complete], seed: [1, 2, 3]}}\n";
+    sandbox.write("sweep.yaml", &format!("{tiny}{sweep}"));
+    let runs = sandbox.says("run sweep.yaml --json").ended_with(0).json();
+    let last = |run: &Value| {
+        let records = sandbox.read(&format!(
+            "{}/metrics.jsonl",
+            run["folder"].as_str().unwrap()
+        ));
+        serde_json::from_str(records.lines().last().unwrap()).unwrap()
+    };
+    let records = runs.iter().map(last).collect();
+    (sandbox, records)
+}
+
+/// The figure `name` of three runs that differ in their seeds: of rate `rate` on overlay `overlay`, by their places.
+fn seeds(records: &[Value], [rate, overlay]: [usize; 2], name: &str) -> [f64; 3] {
+    [0, 1, 2].map(|seed| {
+        records[6 * rate + 3 * overlay + seed][name]["mean"]
+            .as_f64()
+            .unwrap()
+    })
+}
+
+/// Mean, and the half of Student's 95 % interval of three values: 4.302653 standard errors.
+fn interval(values: [f64; 3]) -> (f64, f64) {
+    let mean = values.iter().sum::<f64>() / 3.0;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, 4.302_652_729_911_275 * (squares / 2.0 / 3.0).sqrt())
+}
+
+fn is(found: &Value, expected: f64) {
+    let found = found.as_f64().unwrap();
+    assert!((found - expected).abs() < 1e-6, "{found} for {expected}");
+}
+
+#[test]
+fn rows_hold_mean_and_interval_over_seeds() {
+    let (sandbox, records) = finished();
+    let line = "table runs/tiny --by learning_rate,topology --format json";
+    let rows = sandbox.says(line).ended_with(0).json();
+    assert_eq!(rows.len(), 4);
+    for (place, row) in rows.iter().enumerate() {
+        let (mean, half) = interval(seeds(&records, [place / 2, place % 2], "test_accuracy"));
+        is(&row["mean"], mean);
+        is(&row["low"], mean - half);
+        is(&row["high"], mean + half);
+        assert_eq!(row["n"], 3);
+        assert_eq!(row["topology"], ["ring", "complete"][place % 2]);
+    }
+    let csv = sandbox.says(&line.replace("json", "csv")).ended_with(0).out;
+    assert_eq!(csv.lines().count(), 5, "{csv}");
+    let early = sandbox.says(&format!("{line} --at round=0 --metric mean_model_accuracy"));
+    assert_eq!(early.ended_with(0).json().len(), 4);
+}
+
+#[test]
+fn the_best_rate_of_each_overlay_is_chosen_by_its_mean() {
+    let (sandbox, records) = finished();
+    let line = "table runs/tiny --by topology --best learning_rate";
+    let rows = sandbox
+        .says(&format!("{line} --format json"))
+        .ended_with(0)
+        .json();
+    for (overlay, row) in rows.iter().enumerate() {
+        let mean = |rate| interval(seeds(&records, [rate, overlay], "test_accuracy")).0;
+        is(&row["mean"], f64::max(mean(0), mean(1)));
+    }
+    let said = sandbox.says(line).ended_with(0);
+    assert!(said.out.contains("chosen by test accuracy"), "{}", said.out);
+    sandbox.says(&format!("{line} -o table.tex")).ended_with(0);
+    let latex = sandbox.read("table.tex");
+    for part in ["\\toprule", "\\bottomrule", "complete"] {
+        assert!(latex.contains(part), "{latex}");
+    }
+}
+
+#[test]
+fn settings_are_compared_over_the_same_seeds() {
+    let (sandbox, records) = finished();
+    let line = "table runs/tiny --by topology,learning_rate --compare topology=ring --format json";
+    let rows = sandbox.says(line).ended_with(0).json();
+    let row = rows
+        .iter()
+        .find(|row| row["topology"] == "complete")
+        .unwrap();
+    let [a, b] = [[0, 1], [0, 0]].map(|of| seeds(&records, of, "test_accuracy"));
+    let (mean, _) = interval([0, 1, 2].map(|seed| a[seed] - b[seed]));
+    is(&row["difference_mean"], mean);
+}
+
+#[test]
+fn what_cannot_be_a_table_is_refused_with_what_there_is() {
+    let (sandbox, _) = finished();
+    for (line, parts) in [
+        ("--by topolgy", ["topolgy", "topology"]),
+        (
+            "--by topology",
+            ["differ in algorithm.dfedavgm.learning_rate", "--best"],
+        ),
+        (
+            "--by topology,learning_rate --metric acuracy",
+            ["acuracy", "test_accuracy"],
+        ),
+        (
+            "--by topology,learning_rate --compare topology=star",
+            ["star", "ring"],
+        ),
+    ] {
+        let said = sandbox.says(&format!("table runs/tiny {line}"));
+        said.ended_with(2).complained_of(&parts);
+    }
+    sandbox.says("table nowhere --by topology").ended_with(2);
+}
+
+#[test]
+fn a_missing_seed_is_named() {
+    let (sandbox, _) = finished();
+    let folder = sandbox.says("run sweep.yaml --json").json()[1]["folder"].clone();
+    std::fs::remove_dir_all(sandbox.path(folder.as_str().unwrap())).unwrap();
+    let said = sandbox
+        .says("table runs/tiny --by topology,learning_rate")
+        .ended_with(0);
+    assert!(
+        said.out.contains("seed 2 is missing (no run)"),
+        "{}",
+        said.out
+    );
+}
