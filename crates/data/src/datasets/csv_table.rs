@@ -62,7 +62,10 @@ pub struct CsvTable {
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a column is given by its name in the header, or by its place counted from 0"
+)]
 pub enum Column {
     /// Counted from 0.
     Place(usize),

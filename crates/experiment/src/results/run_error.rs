@@ -44,6 +44,21 @@ pub enum RunError {
         /// What has changed, in words.
         changed: String,
     },
+    /// An interrupted run was begun on another device kind, where the same seed gives other bits.
+    #[error(
+        "{} was begun on {begun_on} and has a checkpoint of round {round}, which {device} cannot resume with the same bits: resume it on \
+         {begun_on}, or start it again with --again", path.display()
+    )]
+    OtherDevice {
+        /// The run's folder.
+        path: PathBuf,
+        /// The device kind that wrote the checkpoint.
+        begun_on: String,
+        /// The device kind of this run.
+        device: String,
+        /// The round of the checkpoint.
+        round: usize,
+    },
     /// The data have changed since the run was planned.
     #[error(
         "the examples of {dataset} have changed since the run was planned: start the command again"

@@ -4,6 +4,8 @@
 //! of writes matters: records come before the checkpoint that counts them, and everything comes before `DONE`. The checkpoint
 //! and the spool are removed after `DONE`.
 
+use std::path::Path;
+
 use meshfold_data::{Features, Splits};
 
 use crate::config::edge_list;
@@ -70,8 +72,9 @@ impl<'a> Journal<'a> {
     /// Makes the folder and locks it for this process. With `again` an earlier run is forgotten.
     ///
     /// # Errors
-    /// [`RunError::Busy`] if another process has it; [`RunError::OtherData`], before anything is changed, if the data have
-    /// changed since the run was begun; [`RunError::Folder`] and [`RunError::Write`] if it cannot be written to.
+    /// [`RunError::Busy`] if another process has it. [`RunError::OtherDevice`] and [`RunError::OtherData`], before anything is
+    /// changed, if the run was begun on another device kind or with other data. [`RunError::Folder`] and [`RunError::Write`]
+    /// if it cannot be written to.
     pub(crate) fn open(
         plan: &'a RunPlan,
         folder: RunFolder,
@@ -92,14 +95,8 @@ impl<'a> Journal<'a> {
         }
         let checkpoint = CheckpointFile::new(folder.file(CHECKPOINT));
         let found = checkpoint.open(&origin);
-        if let Some(found) = &found
-            && let Some(changed) = found.saved.origin.data.changed_in(&origin.data)
-        {
-            return Err(RunError::OtherData {
-                path: folder.path().to_owned(),
-                dataset: name_of(&plan.config.dataset),
-                changed,
-            });
+        if let Some(found) = &found {
+            expect_same_origin(found, &origin, plan, folder.path())?;
         }
         for outdated in [TABLE, "summary.json", "report.html"] {
             folder.remove(outdated)?;
@@ -271,6 +268,32 @@ impl<'a> Journal<'a> {
             last: self.records.into_iter().last(),
             summary: Some(summary),
         })
+    }
+}
+
+/// Checks that `found` was written on the device kind and with the data of `origin`.
+fn expect_same_origin(
+    found: &Checkpoint,
+    origin: &Origin,
+    plan: &RunPlan,
+    folder: &Path,
+) -> Result<(), RunError> {
+    let begun = &found.saved.origin;
+    if begun.by.device != origin.by.device {
+        return Err(RunError::OtherDevice {
+            path: folder.to_owned(),
+            begun_on: begun.by.device.clone(),
+            device: origin.by.device.clone(),
+            round: found.saved.round,
+        });
+    }
+    match begun.data.changed_in(&origin.data) {
+        Some(changed) => Err(RunError::OtherData {
+            path: folder.to_owned(),
+            dataset: name_of(&plan.config.dataset),
+            changed,
+        }),
+        None => Ok(()),
     }
 }
 

@@ -40,6 +40,13 @@ fn a_list_is_told_the_keys_that_are_needed() {
             "topology",
         ),
         (
+            "dataset",
+            "dataset: {csv: {file: a.csv, label: [1]}}",
+            2,
+            "dataset.csv.label: a column is given by its name in the header, or by its place counted from 0",
+            "label",
+        ),
+        (
             "learning_rate",
             "    learning_rate: {power: [5, 0.4]}",
             10,
