@@ -34,8 +34,8 @@ pub enum EngineError {
         /// Padded parameters per row of the second stack.
         right_width: usize,
     },
-    /// A verb was given stacks that live on different devices.
-    #[error("{verb}: the stacks live on different devices")]
+    /// A verb was given stacks of which one is on a processor and the other on a GPU.
+    #[error("{verb}: one stack is on a processor and the other on a GPU")]
     OtherDevice {
         /// The verb that was asked for.
         verb: &'static str,

@@ -181,3 +181,22 @@ fn clearing_sets_everything_to_zero() {
         models.to_host()
     });
 }
+
+#[test]
+fn stacks_of_a_processor_and_of_a_gpu_are_not_combined() {
+    let Some(gpu) = gpu() else { return };
+    let cpu = Device::cpu().unwrap();
+    for (device, other) in [(&gpu, &cpu), (&cpu, &gpu)] {
+        let (mut models, other) = (stack(device, 3, 1), stack(other, 3, 2));
+        let before = models.to_host();
+        for (verb, error) in [
+            ("add_scaled", models.add_scaled(&other, &[1.0; 3])),
+            ("scatter", models.scatter(&[0, 1, 2], &other)),
+        ] {
+            let said = error.unwrap_err().to_string();
+            let expected = format!("{verb}: one stack is on a processor and the other on a GPU");
+            assert_eq!(said, expected);
+        }
+        assert_eq!(models.to_host(), before);
+    }
+}

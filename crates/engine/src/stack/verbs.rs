@@ -51,7 +51,7 @@ impl Stack {
     /// # Errors
     /// [`EngineError::RowIndex`] if a target is out of range or repeated, [`EngineError::RowCount`] if there are
     /// not as many targets as source rows, [`EngineError::StackShape`] if the rows of one are longer than those of the other,
-    /// [`EngineError::OtherDevice`] if they live on different devices.
+    /// [`EngineError::OtherDevice`] if one is on a GPU and the other is not.
     pub fn scatter(&mut self, rows: &[u32], source: &Self) -> Result<(), EngineError> {
         if rows.len() != source.rows {
             return Err(EngineError::RowCount {

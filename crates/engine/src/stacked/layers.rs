@@ -1,7 +1,8 @@
-//! One file for each kind of layer and direction, with the plain loop that its kernel must agree with.
+//! The layers as kernels, each beside the plain loop that it must agree with.
 
 pub(crate) mod add;
 pub(crate) mod arena;
+pub(crate) mod bias_gradient;
 pub(crate) mod convolution;
 pub(crate) mod dense;
 pub(crate) mod dropout;
@@ -9,11 +10,10 @@ pub(crate) mod embedding;
 pub(crate) mod embedding_gradient;
 pub(crate) mod group_norm;
 pub(crate) mod group_norm_delta;
-pub(crate) mod last;
 pub(crate) mod layer;
 pub(crate) mod lstm;
 pub(crate) mod lstm_delta;
 pub(crate) mod max_pool;
-pub(crate) mod mean_pool;
+pub(crate) mod over_places;
 pub(crate) mod relu;
 pub(crate) mod window;

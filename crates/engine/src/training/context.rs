@@ -4,7 +4,8 @@ use super::batches::{Batches, Pass, RowCall, RowKey};
 use super::tally::RowTally;
 use super::work::{RowWork, Tasks};
 use crate::network::Network;
-use meshfold_data::{Examples, Partition};
+use meshfold_data::{Examples, Partition, Splits};
+use std::sync::Arc;
 
 /// What a trainer is given by the learner, the same for all rows.
 #[derive(Clone, Copy)]
@@ -14,6 +15,30 @@ pub(crate) struct Context<'a> {
     pub(crate) test: &'a Examples,
     pub(crate) partition: &'a Partition,
     pub(crate) seed: u64,
+}
+
+/// The learning problem: everything that is the same throughout a run.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    pub(crate) network: Network,
+    pub(crate) splits: Splits,
+    /// Who owns which training example.
+    pub(crate) partition: Arc<Partition>,
+    /// Keys the initial models and the batches.
+    pub(crate) seed: u64,
+}
+
+impl Problem {
+    /// What a trainer is given of it.
+    pub(crate) fn context(&self) -> Context<'_> {
+        Context {
+            network: &self.network,
+            train: &self.splits.train,
+            test: &self.splits.test,
+            partition: &self.partition,
+            seed: self.seed,
+        }
+    }
 }
 
 /// What a trainer is given row by row.

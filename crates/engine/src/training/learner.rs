@@ -9,7 +9,7 @@ pub use start::Start;
 pub use state::LearnerState;
 
 use super::batches::Pass;
-use super::context::{Context, RowStates};
+use super::context::{Context, Problem, RowStates};
 use super::local_work::{LocalWork, Velocity};
 use super::score::{Score, Split};
 use super::tally::RowTally;
@@ -28,10 +28,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Learner {
     device: Device,
-    network: Network,
-    splits: Splits,
-    partition: Arc<Partition>,
-    seed: u64,
+    problem: Problem,
     passes: Vec<Pass>,
     tallies: Vec<RowTally>,
     local_steps: u64,
@@ -66,10 +63,12 @@ impl Learner {
         let (passes, tallies) = (Vec::new(), Vec::new());
         Ok(Self {
             device,
-            network,
-            splits,
-            partition,
-            seed,
+            problem: Problem {
+                network,
+                splits,
+                partition,
+                seed,
+            },
             passes,
             tallies,
             local_steps: 0,
@@ -85,22 +84,25 @@ impl Learner {
 
     /// The network that a row holds the parameters of.
     pub fn network(&self) -> &Network {
-        &self.network
+        &self.problem.network
     }
 
     /// Who owns which training example.
     pub fn partition(&self) -> &Partition {
-        &self.partition
+        &self.problem.partition
     }
 
     /// The examples.
     pub fn splits(&self) -> &Splits {
-        &self.splits
+        &self.problem.splits
     }
 
     /// Local steps that a row's work amounts to.
     pub fn steps_of(&self, row: &RowWork, sgd: &Sgd) -> u32 {
-        sgd.steps_on(row.amount, self.partition.shard(row.client as usize).len())
+        sgd.steps_on(
+            row.amount,
+            self.problem.partition.shard(row.client as usize).len(),
+        )
     }
 
     /// The learning rate of each row's next step; 0 for idle rows.
@@ -179,7 +181,7 @@ impl Learner {
                 rows: stack.rows(),
             });
         }
-        let count = self.partition.clients();
+        let count = self.problem.partition.clients();
         let missing = |client: &u32| *client as usize >= count;
         if let Some(row) = clients.iter().position(missing) {
             return Err(EngineError::Client {
@@ -194,7 +196,7 @@ impl Learner {
             gradients: gradients.storage_mut(),
         };
         self.trainer
-            .shard_gradients(self.context(), rows, clients)?;
+            .shard_gradients(self.problem.context(), rows, clients)?;
         Ok(gradients)
     }
 
@@ -222,35 +224,18 @@ impl Learner {
             .evaluate(call.context, stack.storage(), split, subset)
     }
 
-    fn context(&self) -> Context<'_> {
-        Context {
-            network: &self.network,
-            train: &self.splits.train,
-            test: &self.splits.test,
-            partition: &self.partition,
-            seed: self.seed,
-        }
-    }
-
     /// What a call of the trainer on `rows` rows is given.
     fn call(&mut self, rows: usize) -> Call<'_> {
         if self.passes.len() < rows {
             self.passes.resize_with(rows, Pass::default);
             self.tallies.resize_with(rows, RowTally::default);
         }
-        let context = Context {
-            network: &self.network,
-            train: &self.splits.train,
-            test: &self.splits.test,
-            partition: &self.partition,
-            seed: self.seed,
-        };
         let states = RowStates {
             passes: &mut self.passes[..rows],
             tallies: &mut self.tallies[..rows],
         };
         Call {
-            context,
+            context: self.problem.context(),
             states,
             trainer: self.trainer.as_mut(),
         }

@@ -80,6 +80,39 @@ pub(crate) fn examples_of(slot: &Slot, counts: &[u32], row: usize) -> usize {
     left
 }
 
+/// Some neighbouring places of a row of a block that one unit holds.
+#[derive(CubeType, Clone, Copy)]
+pub(crate) struct Tile {
+    /// Row of the block.
+    pub(crate) row: usize,
+    /// First of the places, counted within the row.
+    pub(crate) first: usize,
+    /// Places that the row has; the tile is empty unless `first` is below it.
+    pub(crate) count: usize,
+}
+
+/// Tile `at` of all rows, where an example has `places` places and a tile `size` of them.
+#[cube]
+pub(crate) fn tile_at(
+    slot: &Slot,
+    counts: &[u32],
+    at: usize,
+    places: usize,
+    #[comptime] size: usize,
+) -> Tile {
+    let tiles = (slot.examples * places).div_ceil(size);
+    let row = at / tiles;
+    let mut count = 0usize;
+    if row < slot.rows {
+        count = examples_of(slot, counts, row) * places;
+    }
+    Tile {
+        row,
+        first: at % tiles * size,
+        count,
+    }
+}
+
 /// Whether place `at` of `[rows, examples]` holds an example of the piece.
 #[cube]
 pub(crate) fn has(slot: &Slot, counts: &[u32], at: usize) -> bool {

@@ -36,6 +36,20 @@ pub(crate) struct StepAt {
     pub(crate) decay: f32,
 }
 
+/// What a chain of sums begins with: what is at `place` where the gradient is added to, else zero.
+#[cube]
+pub(crate) fn chain_start<N: Size>(
+    gradients: &[Vector<f32, N>],
+    place: usize,
+    #[comptime] action: GradientAction,
+) -> Vector<f32, N> {
+    let mut sum = Vector::new(0.0f32);
+    if comptime!(action == GradientAction::Add) {
+        sum = gradients[place];
+    }
+    sum
+}
+
 /// Leaves the `gradient` of the parameters at `place`, which belong to entry `entry` of the table.
 #[cube]
 #[allow(clippy::too_many_arguments)]

@@ -7,7 +7,7 @@ use crate::stacked::batches::part::{Part, Slot, examples_of, has};
 use crate::stacked::device::launch::{CUBE, cubes, line};
 use crate::stacked::device::trace::moves;
 use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradient};
-use crate::stacked::gradients::sink::{GradientAction, Sink, StepAt, store_or_step};
+use crate::stacked::gradients::sink::{GradientAction, Sink, StepAt, chain_start, store_or_step};
 use crate::stacked::layers::arena::Arena;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -128,12 +128,8 @@ fn gradient_kernel<N: Size>(
     }
     let entry = slot.entry + row;
     let model = (slot.first_row + row) * norm.width + channel;
-    let mut weight = Vector::<f32, N>::new(0.0f32);
-    let mut bias = Vector::<f32, N>::new(0.0f32);
-    if comptime!(action == GradientAction::Add) {
-        weight = gradients[model + norm.weight];
-        bias = gradients[model + norm.bias];
-    }
+    let mut weight = chain_start(gradients, model + norm.weight, action);
+    let mut bias = chain_start(gradients, model + norm.bias, action);
     for example in row * slot.examples..row * slot.examples + count {
         let at = 2 * (example * norm.channels + channel);
         bias += Vector::new(sums[at]);

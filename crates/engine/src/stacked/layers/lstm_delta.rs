@@ -3,7 +3,7 @@
 
 use super::lstm::{LstmAt, Recurrence, StateAt, argument, tanh};
 use crate::network::layer::Lstm;
-use crate::stacked::batches::part::{Part, Slot, examples_of};
+use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
 use crate::stacked::device::launch::{cubes, units, vector_size};
 use crate::stacked::device::trace::moves;
 use crate::stacked::layers::arena::Arena;
@@ -27,13 +27,7 @@ fn lstm_delta_kernel<N: Size>(
     #[comptime] tile: usize,
     #[comptime] units: usize,
 ) {
-    let tiles = slot.examples.div_ceil(tile);
-    let row = CUBE_POS / tiles;
-    let first = CUBE_POS % tiles * tile;
-    if row >= slot.rows {
-        terminate!();
-    }
-    let count = examples_of(&slot, counts, row);
+    let Tile { row, first, count } = tile_at(&slot, counts, CUBE_POS, 1, tile);
     if first >= count {
         terminate!();
     }

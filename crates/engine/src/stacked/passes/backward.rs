@@ -14,10 +14,9 @@ use crate::stacked::layers::dense::outer::Outer;
 use crate::stacked::layers::embedding_gradient::EmbeddingGradient;
 use crate::stacked::layers::group_norm::Norms;
 use crate::stacked::layers::group_norm_delta::NormDelta;
-use crate::stacked::layers::last::last_delta;
 use crate::stacked::layers::lstm::{Recurrence, products};
 use crate::stacked::layers::max_pool::max_pool_delta;
-use crate::stacked::layers::mean_pool::mean_pool_delta;
+use crate::stacked::layers::over_places::OverPlaces;
 use burn_cubecl::tensor::CubeTensor;
 
 /// What comes back to a node.
@@ -143,8 +142,8 @@ impl Back<'_> {
                 let way = (above.0, chosen, output);
                 max_pool_delta(pool, way, above.1, below, part);
             }
-            (Layer::MeanPool(grid), _) => mean_pool_delta(grid, above, below, part),
-            (Layer::Last(grid), _) => last_delta(grid, above, below, part),
+            (Layer::MeanPool(grid), _) => OverPlaces::Mean.backward(grid, above, below, part),
+            (Layer::Last(grid), _) => OverPlaces::Last.backward(grid, above, below, part),
             _ => unreachable!("memory is made for the layers of its network"),
         }
     }

@@ -8,10 +8,9 @@ use crate::stacked::layers::arena::Arena;
 use crate::stacked::layers::convolution::convolve::Convolve;
 use crate::stacked::layers::dense::affine::Affine;
 use crate::stacked::layers::embedding::embed;
-use crate::stacked::layers::last::last;
 use crate::stacked::layers::lstm::{Recurrence, products};
 use crate::stacked::layers::max_pool::max_pool;
-use crate::stacked::layers::mean_pool::mean_pool;
+use crate::stacked::layers::over_places::OverPlaces;
 use burn_cubecl::tensor::CubeTensor;
 
 impl Workspace {
@@ -54,7 +53,7 @@ impl Workspace {
                 let given = (inputs, flow.counts);
                 max_pool(pool, given, (output, chosen), part, relu);
             }
-            (Layer::MeanPool(grid), _) => mean_pool(grid, through, part, relu),
+            (Layer::MeanPool(grid), _) => OverPlaces::Mean.forward(grid, through, part, relu),
             (Layer::Add(other), _) => {
                 let size = node.output.size();
                 let both = (inputs, self.output(*other));
@@ -67,7 +66,7 @@ impl Workspace {
             (Layer::Lstm(lstm), Kept::Recurrence(recurrence)) => {
                 self.recur(flow, (lstm, node.source), recurrence, output);
             }
-            (Layer::Last(grid), _) => last(grid, through, part, relu),
+            (Layer::Last(grid), _) => OverPlaces::Last.forward(grid, through, part, relu),
             _ => unreachable!("memory is made for the layers of its network"),
         }
     }

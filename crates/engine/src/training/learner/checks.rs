@@ -56,9 +56,9 @@ impl Learner {
             .filter(|(_, task)| task.amount != Amount::Idle)
         {
             let client = task.client as usize;
-            let reason = if client >= self.partition.clients() {
+            let reason = if client >= self.problem.partition.clients() {
                 "does not exist"
-            } else if self.partition.shard(client).is_empty() {
+            } else if self.problem.partition.shard(client).is_empty() {
                 "holds no examples"
             } else {
                 continue;

@@ -66,7 +66,7 @@ impl Learner {
     ) -> Vec<u32> {
         let counted: Vec<u32> = work.rows.iter().map(|row| steps(self, row)).collect();
         for (index, (row, steps)) in work.rows.iter().zip(&counted).enumerate() {
-            let shard = self.partition.shard(row.client as usize).len();
+            let shard = self.problem.partition.shard(row.client as usize).len();
             let position = self.passes.get(index).map(Pass::position);
             self.local_steps += u64::from(*steps);
             self.examples_seen += position

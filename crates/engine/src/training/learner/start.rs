@@ -23,11 +23,15 @@ impl Learner {
     /// Those of [`Stack::from_host`].
     pub fn initial(&self, rows: usize, start: Start) -> Result<Stack, EngineError> {
         let values = match start {
-            Start::Same => self.network.initialise(self.seed, 0).repeat(rows),
+            Start::Same => self
+                .problem
+                .network
+                .initialise(self.problem.seed, 0)
+                .repeat(rows),
             Start::Independent => (0..rows as u32)
-                .flat_map(|row| self.network.initialise(self.seed, row))
+                .flat_map(|row| self.problem.network.initialise(self.problem.seed, row))
                 .collect(),
         };
-        Stack::from_host(&self.device, self.network.layout(), values)
+        Stack::from_host(&self.device, self.problem.network.layout(), values)
     }
 }

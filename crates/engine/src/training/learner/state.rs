@@ -35,7 +35,7 @@ impl Learner {
     pub fn fits(&self, state: &LearnerState) -> bool {
         let on_device = state.on_device.as_ref();
         let is_kept = on_device.is_none_or(|losses| self.trainer.keeps(losses));
-        let is_within = |position: &Position| position.is_within(&self.partition);
+        let is_within = |position: &Position| position.is_within(&self.problem.partition);
         is_kept
             && state.positions.iter().all(is_within)
             && state.losses.len() >= state.positions.len()
@@ -48,7 +48,7 @@ impl Learner {
     /// If the state does not [fit](Self::fits).
     pub fn resume(&mut self, state: &LearnerState) {
         assert!(self.fits(state), "the state of a learner of the same run");
-        let (partition, seed) = (&self.partition, self.seed);
+        let (partition, seed) = (&self.problem.partition, self.problem.seed);
         self.passes = (0u32..)
             .zip(&state.positions)
             .map(|(row, position)| {

@@ -3,7 +3,7 @@
 //! Windows are read where they lie: unfolding them first would take a place's bytes once for every window over it.
 
 use crate::network::layer::{Convolution, Dense};
-use crate::stacked::batches::part::{Part, Slot, examples_of};
+use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
 use crate::stacked::layers::layer::{self, LayerAt};
@@ -31,19 +31,18 @@ fn convolve_kernel<N: Size, M: Size>(
     #[comptime] relu: bool,
     #[comptime] biased: bool,
 ) {
-    let slots = slot.examples * layer.places;
-    let tiles = slots.div_ceil(tile);
     let column = ABSOLUTE_POS % layer.columns;
-    let rest = ABSOLUTE_POS / layer.columns;
-    let row = rest / tiles;
-    let first = rest % tiles * tile;
-    if row >= slot.rows {
-        terminate!();
-    }
-    let count = examples_of(&slot, counts, row) * layer.places;
+    let Tile { row, first, count } = tile_at(
+        &slot,
+        counts,
+        ABSOLUTE_POS / layer.columns,
+        layer.places,
+        tile,
+    );
     if first >= count {
         terminate!();
     }
+    let slots = slot.examples * layer.places;
     let model = (slot.first_row + row) * layer.width;
     let taps = window.size_y * window.size_x;
     let channels = layer.inputs / taps / M::value();

@@ -2,7 +2,7 @@
 
 use super::convolve::product;
 use crate::network::layer::Convolution;
-use crate::stacked::batches::part::{Part, Slot, examples_of};
+use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
 use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradient};
@@ -34,19 +34,12 @@ fn convolve_delta_kernel<N: Size>(
     let taps = window.size_y * window.size_x;
     let channels = layer.inputs / taps;
     let places = window.height * window.width;
-    let slots = slot.examples * places;
-    let tiles = slots.div_ceil(tile);
     let channel = ABSOLUTE_POS % channels;
-    let rest = ABSOLUTE_POS / channels;
-    let row = rest / tiles;
-    let first = rest % tiles * tile;
-    if row >= slot.rows {
-        terminate!();
-    }
-    let count = examples_of(&slot, counts, row) * places;
+    let Tile { row, first, count } = tile_at(&slot, counts, ABSOLUTE_POS / channels, places, tile);
     if first >= count {
         terminate!();
     }
+    let slots = slot.examples * places;
     let model = (slot.first_row + row) * layer.width + layer.weight;
     let mut sums = Array::<Vector<f32, N>>::new(tile);
     #[unroll]

@@ -6,7 +6,8 @@ use crate::network::layer::Convolution;
 use crate::stacked::batches::part::{Part, Slot, examples_of};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
-use crate::stacked::gradients::sink::{GradientAction, Sink, StepAt, store_or_step};
+use crate::stacked::gradients::sink::{GradientAction, Sink, StepAt, chain_start, store_or_step};
+use crate::stacked::layers::bias_gradient::bias_gradient;
 use crate::stacked::layers::layer::{self, LayerAt};
 use crate::stacked::layers::window::{self, WindowAt};
 use burn_cubecl::tensor::CubeTensor;
@@ -68,16 +69,20 @@ fn convolve_outer_kernel<N: Size, M: Size>(
     let model = (slot.first_row + row) * layer.width;
     let source = row * slot.examples;
     if input == inner {
-        let place = model + layer.bias + column;
-        let mut sum = Vector::new(0.0f32);
-        if comptime!(action == GradientAction::Add) {
-            sum = gradients[place];
-        }
-        for place in source * layer.places..(source + count) * layer.places {
-            sum += deltas[place * layer.columns + column];
-        }
-        store_or_step(
-            gradients, models, velocities, rates, &step, entry, place, sum, action,
+        bias_gradient(
+            deltas,
+            gradients,
+            models,
+            velocities,
+            rates,
+            &step,
+            &layer,
+            entry,
+            model + layer.bias + column,
+            column,
+            source * layer.places,
+            (source + count) * layer.places,
+            action,
         );
     } else {
         let channels = inner / (window.size_y * window.size_x);
@@ -103,10 +108,7 @@ fn convolve_outer_kernel<N: Size, M: Size>(
         let mut sums = Array::<Vector<f32, N>>::new(M::value());
         #[unroll]
         for m in 0..M::value() {
-            sums[m] = Vector::new(0.0f32);
-            if comptime!(action == GradientAction::Add) {
-                sums[m] = gradients[first + m * layer.columns];
-            }
+            sums[m] = chain_start(gradients, first + m * layer.columns, action);
         }
         for example in source..source + count {
             for row_y in first_y..end_y {

@@ -1,7 +1,7 @@
 //! The forward product of a layer: `y = x · W + b`, with ReLU if asked for.
 
 use crate::network::layer::Dense;
-use crate::stacked::batches::part::{Part, Slot, examples_of};
+use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
 use crate::stacked::layers::layer::{self, LayerAt};
@@ -26,19 +26,18 @@ fn affine_kernel<N: Size, M: Size>(
     #[comptime] relu: bool,
     #[comptime] biased: bool,
 ) {
-    let slots = slot.examples * layer.places;
-    let tiles = slots.div_ceil(tile);
     let column = ABSOLUTE_POS % layer.columns;
-    let rest = ABSOLUTE_POS / layer.columns;
-    let row = rest / tiles;
-    let first = rest % tiles * tile;
-    if row >= slot.rows {
-        terminate!();
-    }
-    let count = examples_of(&slot, counts, row) * layer.places;
+    let Tile { row, first, count } = tile_at(
+        &slot,
+        counts,
+        ABSOLUTE_POS / layer.columns,
+        layer.places,
+        tile,
+    );
     if first >= count {
         terminate!();
     }
+    let slots = slot.examples * layer.places;
     let model = (slot.first_row + row) * layer.width;
     let inner = layer.inputs / M::value();
     let source = row * input_rows * slots;

@@ -1,7 +1,7 @@
 //! The loss's gradient by a layer's input: `δx = δy · Wᵀ`.
 
 use crate::network::layer::Dense;
-use crate::stacked::batches::part::{Part, Slot, examples_of};
+use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
 use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradient};
@@ -27,19 +27,18 @@ fn delta_kernel<N: Size>(
     #[comptime] tile: usize,
     #[comptime] write: GradientWrite,
 ) {
-    let slots = slot.examples * layer.places;
-    let tiles = slots.div_ceil(tile);
     let input = ABSOLUTE_POS % layer.inputs;
-    let rest = ABSOLUTE_POS / layer.inputs;
-    let row = rest / tiles;
-    let first = rest % tiles * tile;
-    if row >= slot.rows {
-        terminate!();
-    }
-    let count = examples_of(&slot, counts, row) * layer.places;
+    let Tile { row, first, count } = tile_at(
+        &slot,
+        counts,
+        ABSOLUTE_POS / layer.inputs,
+        layer.places,
+        tile,
+    );
     if first >= count {
         terminate!();
     }
+    let slots = slot.examples * layer.places;
     let weights = (slot.first_row + row) * layer.width + layer.weight + input * layer.columns;
     let mut sums = Array::<Vector<f32, N>>::new(tile);
     let mut places = Array::<usize>::new(tile);

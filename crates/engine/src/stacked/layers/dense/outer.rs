@@ -4,7 +4,8 @@ use crate::network::layer::Dense;
 use crate::stacked::batches::part::{Part, Slot, examples_of};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
-use crate::stacked::gradients::sink::{GradientAction, Sink, StepAt, store_or_step};
+use crate::stacked::gradients::sink::{GradientAction, Sink, StepAt, chain_start, store_or_step};
+use crate::stacked::layers::bias_gradient::bias_gradient;
 use crate::stacked::layers::layer::{self, LayerAt};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -45,26 +46,27 @@ fn outer_kernel<N: Size, M: Size>(
     let entry = slot.entry + row;
     let model = (slot.first_row + row) * layer.width;
     if input == inner {
-        let place = model + layer.bias + column;
-        let mut sum = Vector::new(0.0f32);
-        if comptime!(action == GradientAction::Add) {
-            sum = gradients[place];
-        }
-        for place in source..source + count * layer.places {
-            sum += deltas[place * layer.columns + column];
-        }
-        store_or_step(
-            gradients, models, velocities, rates, &step, entry, place, sum, action,
+        bias_gradient(
+            deltas,
+            gradients,
+            models,
+            velocities,
+            rates,
+            &step,
+            &layer,
+            entry,
+            model + layer.bias + column,
+            column,
+            source,
+            source + count * layer.places,
+            action,
         );
     } else {
         let first = model + layer.weight + input * M::value() * layer.columns + column;
         let mut sums = Array::<Vector<f32, N>>::new(M::value());
         #[unroll]
         for m in 0..M::value() {
-            sums[m] = Vector::new(0.0f32);
-            if comptime!(action == GradientAction::Add) {
-                sums[m] = gradients[first + m * layer.columns];
-            }
+            sums[m] = chain_start(gradients, first + m * layer.columns, action);
         }
         for example in 0..count {
             let first_place = source + example * layer.places;
