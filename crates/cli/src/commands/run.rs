@@ -170,7 +170,7 @@ fn tell_left_out(left_out: &[LeftOut], reports: &[RunReport]) {
 struct Line {
     id: String,
     label: String,
-    /// `finished`, `skipped`, `damaged`, `interrupted` or `failed`.
+    /// `finished`, `skipped`, `elsewhere`, `damaged`, `interrupted` or `failed`.
     ending: &'static str,
     error: Option<String>,
     folder: String,
@@ -184,6 +184,7 @@ impl Line {
         let (ending, error) = match &report.ending {
             Ending::Finished => ("finished", None),
             Ending::Skipped { .. } => ("skipped", None),
+            Ending::Elsewhere => ("elsewhere", None),
             Ending::Damaged { problem } => ("damaged", Some(problem.clone())),
             Ending::Interrupted => ("interrupted", None),
             Ending::Failed { error } => ("failed", Some(error.to_string())),

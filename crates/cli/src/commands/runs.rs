@@ -69,7 +69,7 @@ impl<'a> Runs<'a> {
         ));
     }
 
-    /// Says how a run ended; that it failed or was skipped is said even if `quiet`.
+    /// Says how a run ended. If `quiet`, what went as it should is not told.
     fn tell(&self, index: usize, report: &RunReport, took: Duration) {
         let plan = &self.plans[index];
         let accuracy = report.last.as_ref().map(|last| {
@@ -107,8 +107,12 @@ impl<'a> Runs<'a> {
                     "skipped, {accuracy}: finished before by meshfold {} on {}{other}{data}; --again runs it again",
                     by.meshfold, by.device
                 );
-                (true, text)
+                (*differs || changed.is_some(), text)
             }
+            Ending::Elsewhere => (
+                true,
+                "left to another process, which carries it out".to_owned(),
+            ),
             Ending::Interrupted => {
                 let next = match (report.checkpoint, &plan.config.checkpoint) {
                     (Some(round), _) => format!("the same command resumes it after round {round}"),

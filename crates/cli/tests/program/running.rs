@@ -241,3 +241,46 @@ fn every_method_runs() {
     }
     assert_eq!(sandbox.runs("tiny").len(), 4);
 }
+
+#[test]
+fn two_processes_share_the_runs_of_a_sweep() {
+    let sandbox = Sandbox::new();
+    let text = crate::sandbox::TINY.replace("rounds: 4", "rounds: 300");
+    let sweep = "sweep: {grid: {seed: [1, 2, 3, 4, 5, 6]}}\n";
+    sandbox.write("shared.yaml", &format!("{text}{sweep}"));
+    let line = "run shared.yaml --json --at-once 1 --threads 1";
+    let processes = [(); 2].map(|()| sandbox.start(line));
+    let mut finished = Vec::new();
+    for process in processes {
+        let output = process.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        let lines = String::from_utf8(output.stdout).unwrap();
+        let lines = lines
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let lines: Vec<_> = lines.collect();
+        assert_eq!(lines.len(), 6);
+        for line in lines {
+            let ending = line["ending"].as_str().unwrap();
+            assert!(
+                ["finished", "skipped", "elsewhere"].contains(&ending),
+                "{line}"
+            );
+            if ending == "finished" {
+                finished.push(line["id"].to_string());
+            }
+        }
+    }
+    assert_eq!(finished.len(), 6, "every run is carried out by one of them");
+    finished.sort();
+    finished.dedup();
+    assert_eq!(finished.len(), 6, "no run is carried out twice");
+    let runs = sandbox.runs("tiny");
+    assert_eq!(runs.len(), 6);
+    for run in runs {
+        assert_eq!(sandbox.records(&run).len(), 301, "{run}");
+        assert!(sandbox.path(&format!("{run}/DONE")).exists());
+    }
+    assert!(sandbox.path("runs/tiny/report.html").exists());
+}

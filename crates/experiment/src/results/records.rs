@@ -180,6 +180,12 @@ impl Metrics {
         }
     }
 
+    /// Whether another process has locked the file at `path`.
+    pub(crate) fn are_locked(path: &Path) -> bool {
+        let file = File::open(path);
+        file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+    }
+
     /// Keeps the records up to `round` (none if `None`), cuts the rest off and returns what was kept.
     pub(crate) fn keep(&mut self, round: Option<usize>) -> Result<Vec<Record>, RunError> {
         let mut text = Vec::new();

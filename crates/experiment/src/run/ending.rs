@@ -27,6 +27,8 @@ pub enum Ending {
         /// What is wrong and what to do about it.
         problem: String,
     },
+    /// Before it began, because another process carries it out.
+    Elsewhere,
     /// After fewer rounds, because it was asked to stop; everything until then is written.
     Interrupted,
     /// After fewer rounds, because a model, the device or a file of the run failed; everything until then is kept. Or before

@@ -17,6 +17,7 @@ use crate::config::source::ExperimentSource;
 use crate::plan::memory;
 use crate::plan::run_plan::RunPlan;
 use crate::results::RecordedRun;
+use crate::results::records::{METRICS, Metrics};
 use crate::results::results_error::AGAIN;
 use crate::results::run_error::RunError;
 use crate::results::run_folder::{DONE, RunFolder};
@@ -74,13 +75,13 @@ pub fn run_all<A: RunHost>(
         plans,
         options,
         stop,
+        order: (0..plans.len()).collect(),
         next: AtomicUsize::new(0),
         outcomes: Mutex::new(plans.iter().map(|_| None).collect()),
     };
-    let at_once = at_once.min(plans.len());
-    options
-        .device
-        .side_by_side(at_once, |device| queue.serve(device, host));
+    queue.serve_all(at_once, host);
+    let queue = queue.of_those_elsewhere();
+    queue.serve_all(at_once, host);
     let outcomes = queue
         .outcomes
         .into_inner()
@@ -116,12 +117,40 @@ struct Queue<'a, E> {
     plans: &'a [RunPlan],
     options: &'a RunOptions,
     stop: &'a AtomicBool,
-    /// The first run that has not begun.
+    /// Places in `plans`, in the order in which they are taken.
+    order: Vec<usize>,
+    /// Place in `order` of the first run that has not begun.
     next: AtomicUsize,
     outcomes: Mutex<Vec<Option<Result<RunReport, E>>>>,
 }
 
-impl<E: From<RunError>> Queue<'_, E> {
+impl<E: From<RunError> + Send> Queue<'_, E> {
+    /// Carries out all runs, up to `at_once` of them at the same time.
+    fn serve_all<A: RunHost<Error = E>>(&self, at_once: usize, host: &A) {
+        let at_once = at_once.min(self.order.len());
+        let device = &self.options.device;
+        if at_once > 0 {
+            device.side_by_side(at_once, |device| self.serve(device, host));
+        }
+    }
+
+    /// The runs that another process had when it was their turn.
+    fn of_those_elsewhere(self) -> Self {
+        let outcomes = self.outcomes();
+        let is_elsewhere = |index: &&usize| {
+            let outcome = outcomes[**index].as_ref();
+            let report = outcome.and_then(|outcome| outcome.as_ref().ok());
+            report.is_some_and(|report| matches!(report.ending, Ending::Elsewhere))
+        };
+        let order = self.order.iter().filter(is_elsewhere).copied().collect();
+        drop(outcomes);
+        Self {
+            order,
+            next: AtomicUsize::new(0),
+            ..self
+        }
+    }
+
     /// Takes runs until none is left.
     fn serve<A: RunHost<Error = E>>(&self, device: &Device, host: &A) {
         let options = RunOptions {
@@ -129,10 +158,10 @@ impl<E: From<RunError>> Queue<'_, E> {
             ..self.options.clone()
         };
         while !self.stop.load(Ordering::Relaxed) {
-            let index = self.next.fetch_add(1, Ordering::Relaxed);
-            if index >= self.plans.len() {
+            let place = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(&index) = self.order.get(place) else {
                 break;
-            }
+            };
             let outcome = self.carry_out(index, &options, host);
             if outcome.is_err() {
                 self.stop.store(true, Ordering::Relaxed);
@@ -150,13 +179,16 @@ impl<E: From<RunError>> Queue<'_, E> {
         let (plan, began) = (&self.plans[index], Instant::now());
         let report = match skip(plan, options)? {
             Some(report) => unless_damaged(plan, report),
+            None if is_elsewhere(plan, options)? => ended(plan, options, Ending::Elsewhere)?,
             None => {
-                let next = self.next.load(Ordering::Relaxed);
+                let place = self.next.load(Ordering::Relaxed);
+                let next = self.order.get(place).copied().unwrap_or(self.plans.len());
                 let data = host.data(index, next)?;
                 let mut observer = host.observer(index);
                 match run(plan, &data, options, self.stop, &mut *observer) {
                     Ok(report) => report,
-                    Err(error) => broken_off(plan, options, error)?,
+                    Err(RunError::Busy { .. }) => ended(plan, options, Ending::Elsewhere)?,
+                    Err(error) => ended(plan, options, Ending::Failed { error })?,
                 }
             }
         };
@@ -208,17 +240,19 @@ fn remove_empty_folders(plans: &[RunPlan], options: &RunOptions) {
     }
 }
 
-/// The report of a run that failed with `error`, which costs no other run.
-fn broken_off(
-    plan: &RunPlan,
-    options: &RunOptions,
-    error: RunError,
-) -> Result<RunReport, RunError> {
+/// Whether another process carries out `plan`.
+fn is_elsewhere(plan: &RunPlan, options: &RunOptions) -> Result<bool, RunError> {
+    let folder = RunFolder::new(&options.results, &plan.config.name, &plan.id)?;
+    Ok(Metrics::are_locked(&folder.file(METRICS)))
+}
+
+/// The report of a run that ended before it began, or broke off, which costs no other run.
+fn ended(plan: &RunPlan, options: &RunOptions, ending: Ending) -> Result<RunReport, RunError> {
     let folder = RunFolder::new(&options.results, &plan.config.name, &plan.id)?;
     Ok(RunReport {
         id: plan.id.clone(),
         folder: folder.path().to_owned(),
-        ending: Ending::Failed { error },
+        ending,
         resumed_from: None,
         checkpoint: None,
         data: None,

@@ -17,7 +17,7 @@ pub(super) fn summary(
         Ending::Finished | Ending::Skipped { .. } | Ending::Damaged { .. } => {
             (Status::Finished, None)
         }
-        Ending::Interrupted => (Status::Interrupted, None),
+        Ending::Interrupted | Ending::Elsewhere => (Status::Interrupted, None),
         Ending::Failed { error } => (Status::Failed, Some(error.to_string())),
     };
     Summary {

@@ -1,7 +1,7 @@
 //! Runs of a sweep at the same time.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
@@ -157,4 +157,47 @@ fn after_a_stop_no_run_begins() {
     let again = run_all(&plans, &options, 2, &AtomicBool::new(false), &host).unwrap();
     let is_skipped = |report: &RunReport| matches!(report.ending, Ending::Skipped { .. });
     assert!(again.iter().all(is_skipped));
+}
+
+#[test]
+fn a_run_that_another_process_has_is_left_to_it_and_the_others_go_on() {
+    let (plans, results) = (plans(), tempfile::tempdir().unwrap());
+    let folder = results.path().join("tiny").join(&plans[1].id);
+    fs::create_dir_all(&folder).unwrap();
+    let taken = File::create(folder.join("metrics.jsonl")).unwrap();
+    taken.lock().unwrap();
+    let run_all = || {
+        let host = Counting {
+            plans: plans.clone(),
+            ..Counting::default()
+        };
+        run_all(
+            &plans,
+            &options(&results, 2),
+            2,
+            &AtomicBool::new(false),
+            &host,
+        )
+        .unwrap()
+    };
+    let reports = run_all();
+    assert_eq!(reports.len(), plans.len());
+    for (index, report) in reports.iter().enumerate() {
+        match index {
+            1 => assert!(
+                matches!(report.ending, Ending::Elsewhere),
+                "{:?}",
+                report.ending
+            ),
+            _ => assert!(
+                matches!(report.ending, Ending::Finished),
+                "{:?}",
+                report.ending
+            ),
+        }
+    }
+    assert_eq!(fs::read(folder.join("metrics.jsonl")).unwrap(), b"");
+    // The other process ends without having carried it out.
+    drop(taken);
+    assert!(matches!(run_all()[1].ending, Ending::Finished));
 }
