@@ -11,7 +11,7 @@ use crate::terminal;
 /// started stays so: `nohup` goes on after its terminal is closed.
 ///
 /// # Errors
-/// [`Failure::Broken`] if the system does not let it be caught.
+/// [`Failure::Refused`] if the system gives no thread for it.
 pub(crate) fn listen() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&stop);
@@ -21,7 +21,10 @@ pub(crate) fn listen() -> Result<Arc<AtomicBool>, Failure> {
         (true, Request::Hangup) => {}
         (true, Request::End) => std::process::exit(130),
     };
-    signals::catch(react)
-        .map_err(|error| Failure::broken(format_args!("Ctrl-C cannot be caught: {error}")))?;
+    signals::catch(react).map_err(|error| {
+        Failure::refused(format_args!(
+            "the thread that waits for Ctrl-C cannot be started: {error}; raise the limits of the process, such as `ulimit -v`"
+        ))
+    })?;
     Ok(stop)
 }
