@@ -34,9 +34,11 @@ mod network;
 mod node;
 mod post;
 mod repair;
+mod repair_state;
 mod simulation;
 mod table;
 mod trace;
+mod writing;
 
 #[cfg(test)]
 mod tests;

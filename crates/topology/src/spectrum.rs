@@ -2,10 +2,12 @@
 
 use crate::{Form, MixingMatrix, Overlay, TopologyError, Weights};
 use distance_from_mean::distance_from_mean;
-use symmetric::{Extremes, Symmetric};
+use extremes::{Extremes, extremes};
+use symmetric::Symmetric;
 
 mod dense;
 mod distance_from_mean;
+mod extremes;
 mod lanczos;
 mod shift_invert;
 mod symmetric;
@@ -121,7 +123,7 @@ pub(crate) fn laplacian_extremes(overlay: &Overlay) -> Result<Extremes, Topology
             largest: if linked > 1 { linked as f64 } else { 0.0 },
         });
     }
-    let extremes = Symmetric::laplacian(overlay).extremes(overlay.is_connected())?;
+    let extremes = extremes(&Symmetric::laplacian(overlay), overlay.is_connected())?;
     if extremes.smallest.is_nan() || extremes.largest.is_nan() {
         return Err(TopologyError::Eigenvalues { nodes });
     }
@@ -217,7 +219,7 @@ impl Mixing {
             Some([_, second]) => (*second, *second),
             Some(_) => (0.0, 0.0),
             None => {
-                let extremes = deficit.extremes(connected)?;
+                let extremes = extremes(&deficit, connected)?;
                 (1.0 - extremes.smallest, 1.0 - extremes.largest)
             }
         };

@@ -9,7 +9,7 @@ use super::clock::Time;
 use super::coordinates::{Address, Coordinates, Slot};
 use super::message::Message;
 use super::post::Post;
-use super::repair::Repair;
+use super::repair_state::RepairState;
 use super::table::Table;
 
 /// A node of the overlay: all that it knows came with messages.
@@ -25,7 +25,7 @@ pub(super) struct Node {
     /// Nodes that left, or that did not answer.
     gone: BTreeSet<Address>,
     /// By slot.
-    pub(super) repairs: Vec<Repair>,
+    pub(super) repairs: Vec<RepairState>,
 }
 
 /// A neighbour, as it was last heard of.
@@ -57,7 +57,7 @@ impl Node {
             neighbours,
             contacts: Vec::new(),
             gone: BTreeSet::new(),
-            repairs: vec![Repair::default(); 2 * spaces],
+            repairs: vec![RepairState::default(); 2 * spaces],
         }
     }
 
@@ -185,7 +185,7 @@ impl Node {
         for contact in &mut self.contacts {
             contact.heard = Time::default();
         }
-        self.repairs.fill(Repair::default());
+        self.repairs.fill(RepairState::default());
     }
 
     /// Makes the table say what is so.

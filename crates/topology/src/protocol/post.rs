@@ -1,23 +1,18 @@
 //! What a node sends in one turn.
 
-use std::rc::Rc;
-
 use super::coordinates::{Address, Slot};
-use super::message::{Message, Search};
-use super::node::Node;
-use super::table::Table;
+use super::message::Search;
 
-/// The messages of one turn; those that carry the sender's table are written when the turn ends, so that they carry
-/// the newest.
+/// What is to be sent when the turn ends: messages that carry the sender's table then carry the newest.
 #[derive(Debug, Default)]
 pub(super) struct Post {
-    discoveries: Vec<(Address, Search)>,
-    found: Option<Search>,
-    connects: Vec<(Address, Slot)>,
-    answer: Option<Address>,
-    displaced: Vec<Address>,
-    heartbeats: bool,
-    farewell: bool,
+    pub(super) discoveries: Vec<(Address, Search)>,
+    pub(super) found: Option<Search>,
+    pub(super) connects: Vec<(Address, Slot)>,
+    pub(super) answer: Option<Address>,
+    pub(super) displaced: Vec<Address>,
+    pub(super) heartbeats: bool,
+    pub(super) farewell: bool,
     /// The node has nobody left to ask and looks for a member as if it joined.
     pub(super) seeks_member: bool,
     /// The turn changed the node's neighbours.
@@ -54,47 +49,5 @@ impl Post {
     /// A farewell to every neighbour.
     pub(super) fn farewell(&mut self) {
         self.farewell = true;
-    }
-
-    /// Writes the messages of `node`, to whom each, and empties the post.
-    pub(super) fn write(&mut self, node: &mut Node, letters: &mut Vec<(Address, Message)>) {
-        if self.changed {
-            node.renew_table();
-        }
-        let table = |node: &Node| Rc::clone(&node.table);
-        for (to, search) in self.discoveries.drain(..) {
-            letters.push((to, Message::Discovery(search)));
-        }
-        if let Some(search) = self.found.take() {
-            let table = table(node);
-            letters.push((search.origin, Message::Found { search, table }));
-        }
-        for (to, slot) in self.connects.drain(..) {
-            let table = table(node);
-            letters.push((to, Message::Connect { slot, table }));
-        }
-        for to in self.displaced.drain(..) {
-            // Whoever is answered reads of it there.
-            if self.answer != Some(to) {
-                letters.push((to, Message::Displaced { table: table(node) }));
-            }
-        }
-        if let Some(to) = self.answer.take() {
-            letters.push((to, Message::Answer { table: table(node) }));
-        }
-        let kind: Option<fn(Rc<Table>) -> Message> = match (self.farewell, self.heartbeats) {
-            (true, _) => Some(|table| Message::Leave { table }),
-            (false, true) => Some(|table| Message::Heartbeat { table }),
-            (false, false) => None,
-        };
-        if let Some(kind) = kind {
-            letters.extend(node.contacts().map(|to| (to, kind(table(node)))));
-        }
-        *self = Self {
-            discoveries: std::mem::take(&mut self.discoveries),
-            connects: std::mem::take(&mut self.connects),
-            displaced: std::mem::take(&mut self.displaced),
-            ..Self::default()
-        };
     }
 }
