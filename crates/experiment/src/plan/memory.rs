@@ -44,9 +44,6 @@ const PROGRAM: u64 = 42 << 20;
 /// second after it was freed, and what training asks for meanwhile does not always fit it.
 const LINGERING: u64 = 16 << 20;
 
-/// The same of what planning let go of, measured on overlays whose planning takes 60 MiB and more.
-const LINGERING_OF_PLAN: u64 = 24 << 20;
-
 impl Footprint {
     /// Estimate in bytes of the most memory that a run holds at once. Reading follows planning and training follows
     /// reading, so the largest of them counts.
@@ -67,8 +64,8 @@ impl Footprint {
     }
 
     /// In the rounds: `4 P_pad (R + working rows + 1)` for the models, what the method needs besides, and the mean of the
-    /// models when they are judged; the examples; the overlays; what the trainer needs; what lingers of reading and
-    /// planning; and the page in the end.
+    /// models when they are judged; the examples; the overlays; what the trainer needs; what lingers of reading; and the page
+    /// in the end.
     fn training(&self) -> u64 {
         let rows = (self.rows as u64)
             .saturating_add(self.working_rows as u64)
@@ -81,7 +78,6 @@ impl Footprint {
             self.overlay_bytes,
             self.working_bytes,
             LINGERING.min(self.reading_bytes as u64),
-            LINGERING_OF_PLAN.min(self.planning_bytes),
             self.page_bytes,
         ]
         .into_iter()
@@ -174,11 +170,6 @@ mod tests {
             ..dealt
         };
         assert_eq!(little.bytes(), PROGRAM + examples + (108 << 20));
-        let planned = Footprint {
-            planning_bytes: 5 << 20,
-            ..little
-        };
-        assert_eq!(planned.bytes(), PROGRAM + examples + (113 << 20));
     }
 
     #[test]
