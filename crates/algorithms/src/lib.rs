@@ -7,6 +7,7 @@
 
 mod aggregation;
 mod error;
+mod kept;
 mod message_scope;
 mod method_spec;
 mod methods;
@@ -22,6 +23,7 @@ mod velocity;
 
 pub use aggregation::PartialAggregation;
 pub use error::AlgorithmError;
+pub use kept::KeptStack;
 pub use message_scope::{MessageScope, Pair};
 pub use method_spec::{
     Holders, IterateWeighting, MethodSpec, OverlayUse, Profile, RowKind, Rows, ServerNodes,

@@ -288,3 +288,36 @@ macro_rules! no_limits {
     };
 }
 pub(crate) use no_limits;
+
+/// Says what most methods say alike: the keys as they are written (`training`, `steps_per_round`), messages between
+/// neighbours (`message_scope`), and one exchange of models with all neighbours (`forecast`).
+macro_rules! usual {
+    (@ training) => {
+        fn training(&self) -> $crate::Training {
+            self.training_keys()
+        }
+    };
+    (@ steps_per_round) => {
+        fn steps_per_round(&self, setting: &$crate::Setting) -> $crate::StepsPerRound {
+            self.training_keys().steps_per_round(setting)
+        }
+    };
+    (@ message_scope) => {
+        fn message_scope(&self, _: &$crate::Setting, _: usize, _: bool) -> $crate::MessageScope {
+            $crate::MessageScope::Neighbours
+        }
+    };
+    (@ forecast) => {
+        fn forecast(
+            &self,
+            setting: &$crate::Setting,
+            overlay: Option<&meshfold_topology::Overlay>,
+        ) -> $crate::Forecast {
+            $crate::Forecast::of_exchange(&self.training_keys(), setting, overlay)
+        }
+    };
+    ($($told:ident),+) => {
+        $($crate::method_spec::usual!(@ $told);)+
+    };
+}
+pub(crate) use usual;

@@ -39,3 +39,21 @@ impl PresenceTracker {
         }
     }
 }
+
+/// Says that a method keeps the [`PresenceTracker`] in its field `$field`, and nothing else, as numbers of a checkpoint.
+macro_rules! keeps_presence {
+    ($field:ident) => {
+        fn numbers(&self) -> Vec<(&'static str, Vec<f64>)> {
+            vec![self.$field.numbers()]
+        }
+
+        fn may_keep(&self, name: &str, numbers: &[f64]) -> bool {
+            self.$field.may_be(name, numbers)
+        }
+
+        fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {
+            self.$field.restore(name, &numbers);
+        }
+    };
+}
+pub(crate) use keeps_presence;

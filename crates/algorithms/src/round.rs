@@ -1,6 +1,7 @@
 //! What a method is given each round, and what it must be able to do.
 
 use crate::error::AlgorithmError;
+use crate::kept::KeptStack;
 use crate::stragglers::{Completion, StragglerContext, Work};
 use crate::traffic::{Message, Traffic};
 use crate::training::Training;
@@ -230,18 +231,15 @@ pub trait Algorithm: Send {
         models
     }
 
-    /// Stacks that the method keeps from round to round besides the models, by name, for checkpoints.
-    fn state(&self) -> Vec<(&'static str, &Stack)> {
-        Vec::new()
+    /// The stacks that the method keeps from round to round besides the models. A checkpoint holds those that are there.
+    fn kept(&self) -> &[KeptStack] {
+        &[]
     }
 
-    /// Rows of the stack that [`Algorithm::state`] may give under `name`; none if it gives no such stack.
-    fn state_rows(&self, _name: &str) -> Option<usize> {
-        None
+    /// The same stacks, in which those of a checkpoint are put.
+    fn kept_mut(&mut self) -> &mut [KeptStack] {
+        &mut []
     }
-
-    /// Takes back a stack that [`Algorithm::state`] named; an unknown name is ignored.
-    fn restore(&mut self, _name: &str, _stack: Stack) {}
 
     /// Numbers that the method keeps on the host from round to round, by name, for checkpoints.
     fn numbers(&self) -> Vec<(&'static str, Vec<f64>)> {

@@ -1,16 +1,15 @@
 //! Momentum that a method keeps from round to round.
 
 use crate::error::AlgorithmError;
+use crate::kept::KeptStack;
 use crate::round::Round;
 use crate::training::Training;
 use meshfold_engine::{Amount, RowWork, Stack, Velocity};
+use std::slice;
 
 /// The velocity of every row, zero at first; none is held without momentum.
-#[derive(Debug, Default)]
-pub(crate) struct KeptVelocity(Option<Stack>);
-
-/// The name among the stacks of a checkpoint.
-const NAME: &str = "velocity";
+#[derive(Debug)]
+pub(crate) struct KeptVelocity(KeptStack);
 
 /// One step of every row along gradients that are at hand.
 pub(crate) struct HeavyBallStep<'a> {
@@ -31,12 +30,17 @@ pub(crate) struct DecayedGradients {
 }
 
 impl KeptVelocity {
+    /// Of `rows` rows.
+    pub(crate) fn new(rows: usize) -> Self {
+        Self(KeptStack::new("velocity", rows))
+    }
+
     /// What local steps are given.
     pub(crate) fn of_training(&mut self, models: &Stack, training: &Training) -> Velocity<'_> {
         if training.sgd.momentum == 0.0 {
             return Velocity::Fresh;
         }
-        Velocity::Kept(self.like(models))
+        Velocity::Kept(self.0.or_zeros(models))
     }
 
     /// `v <- βv + g`, `w <- w − ηv` for gradients that were exchanged or are of an earlier model; rows that idle keep
@@ -52,7 +56,7 @@ impl KeptVelocity {
             rows,
             momentum,
         } = *step;
-        let velocity = self.like(models);
+        let velocity = self.0.or_zeros(models);
         if rows.iter().any(is_idle) {
             // A row that idles may have been given the gradients of others.
             let own = |row| if is_idle(row) { 0.0 } else { 1.0 };
@@ -64,27 +68,14 @@ impl KeptVelocity {
         Ok(())
     }
 
-    /// The velocity itself, of the shape of `models`.
-    fn like(&mut self, models: &Stack) -> &mut Stack {
-        self.0
-            .get_or_insert_with(|| Stack::zeros(models.device(), models.layout(), models.rows()))
+    /// For [`Algorithm::kept`](crate::Algorithm::kept).
+    pub(crate) fn kept(&self) -> &[KeptStack] {
+        slice::from_ref(&self.0)
     }
 
-    /// For [`Algorithm::state`](crate::Algorithm::state).
-    pub(crate) fn state(&self) -> Vec<(&'static str, &Stack)> {
-        self.0.iter().map(|velocity| (NAME, velocity)).collect()
-    }
-
-    /// Whether a checkpoint has the velocity under `name`.
-    pub(crate) fn is_called(name: &str) -> bool {
-        name == NAME
-    }
-
-    /// For [`Algorithm::restore`](crate::Algorithm::restore).
-    pub(crate) fn restore(&mut self, name: &str, stack: Stack) {
-        if Self::is_called(name) {
-            self.0 = Some(stack);
-        }
+    /// For [`Algorithm::kept_mut`](crate::Algorithm::kept_mut).
+    pub(crate) fn kept_mut(&mut self) -> &mut [KeptStack] {
+        slice::from_mut(&mut self.0)
     }
 }
 

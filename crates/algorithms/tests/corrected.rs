@@ -50,14 +50,15 @@ fn gradient_tracking_follows_the_mean_gradient() {
 fn mixing_keeps_the_mean_of_the_trackers_at_that_of_the_gradients() {
     let scene = Scene::with_a_death();
     let course = run(&method!(GradientTracking {}, full(1)), &scene, 3);
-    let state = course.algorithm.state();
-    let rows = |name| support::models_of(state.iter().find(|(it, _)| *it == name).unwrap().1);
     let average = |rows: &Models| {
         let all: Vec<(f64, &[f64])> = rows.iter().map(|row| (1.0, row.as_slice())).collect();
         mean(&all)
     };
     // Mixing by doubly stochastic weights keeps sums, the dead client's tracker and gradient among them.
-    let means = [average(&rows("tracker")), average(&rows("gradient"))];
+    let means = [
+        average(&course.kept("tracker")),
+        average(&course.kept("gradient")),
+    ];
     expect_close(&means[..1], &means[1..]);
 }
 

@@ -170,12 +170,10 @@ fn scaffold_follows_its_control_variates() {
     let course = run(&method, &scene, 4);
     let (x, each, c) = scaffold(&course, 4, 0.5);
     expect_close(&course.models(), &[x]);
-    let state = course.algorithm.state();
-    let stack = |name| support::models_of(state.iter().find(|(it, _)| *it == name).unwrap().1);
     // A variate is a difference of models over K η = 0.3, which the rounding is divided by as well.
-    let most = support::difference(&stack("variates"), &each);
+    let most = support::difference(&course.kept("variates"), &each);
     assert!(most < 1e-5, "off by {most:e}");
-    let most = support::difference(&stack("variate"), &[c]);
+    let most = support::difference(&course.kept("variate"), &[c]);
     assert!(most < 1e-5, "off by {most:e}");
     // Models and variates go down and come up.
     assert_eq!(course.models_sent(), 4.0 * 3.0);
@@ -194,10 +192,9 @@ fn scaffolds_variate_is_the_mean_of_the_clients() {
         full(2)
     );
     let course = run(&method, &scene, 6);
-    let state = course.algorithm.state();
-    let variates = support::models_of(state[0].1);
+    let variates = course.kept("variates");
     let all: Vec<(f64, &[f64])> = variates.iter().map(|c| (1.0, c.as_slice())).collect();
-    let most = support::difference(&support::models_of(state[1].1), &[mean(&all)]);
+    let most = support::difference(&course.kept("variate"), &[mean(&all)]);
     // Six rounds of sums of values up to about 1.
     assert!(most < 2e-6, "off by {most:e}");
     assert!(variates.iter().flatten().any(|c| c.abs() > 0.01));

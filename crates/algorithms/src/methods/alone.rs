@@ -1,10 +1,11 @@
 //! Training without exchange (DeceFL, Fig. 4): what every client reaches by itself.
 
 use crate::error::AlgorithmError;
+use crate::kept::KeptStack;
 use crate::message_scope::MessageScope;
-use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
 use crate::round::{Algorithm, Forecast, Round, Setting};
-use crate::training::{StepsPerRound, Training, method_config};
+use crate::training::{Training, method_config};
 use crate::velocity::KeptVelocity;
 use meshfold_engine::Stack;
 use meshfold_topology::Overlay;
@@ -19,7 +20,6 @@ method_config! {
 
 struct AloneState {
     training: Training,
-    clients: usize,
     velocity: KeptVelocity,
 }
 
@@ -33,16 +33,12 @@ impl Algorithm for AloneState {
         Ok(())
     }
 
-    fn state(&self) -> Vec<(&'static str, &Stack)> {
-        self.velocity.state()
+    fn kept(&self) -> &[KeptStack] {
+        self.velocity.kept()
     }
 
-    fn state_rows(&self, name: &str) -> Option<usize> {
-        KeptVelocity::is_called(name).then_some(self.clients)
-    }
-
-    fn restore(&mut self, name: &str, stack: Stack) {
-        self.velocity.restore(name, stack);
+    fn kept_mut(&mut self) -> &mut [KeptStack] {
+        self.velocity.kept_mut()
     }
 }
 
@@ -51,9 +47,7 @@ impl MethodSpec for Alone {
         Profile::without_overlay()
     }
 
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
+    usual!(training, steps_per_round);
 
     no_limits!(check_keys, check_clients, check_overlay, unstable_at);
 
@@ -72,15 +66,10 @@ impl MethodSpec for Alone {
         }
     }
 
-    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
-        self.training_keys().steps_per_round(setting)
-    }
-
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
         Box::new(AloneState {
             training: self.training_keys(),
-            clients: setting.clients,
-            velocity: KeptVelocity::default(),
+            velocity: KeptVelocity::new(setting.clients),
         })
     }
 }

@@ -1,10 +1,11 @@
 //! One model trained on all data in one place: what no federation is expected to beat.
 
 use crate::error::AlgorithmError;
+use crate::kept::KeptStack;
 use crate::message_scope::MessageScope;
-use crate::method_spec::{Holders, MethodSpec, Profile, no_limits};
+use crate::method_spec::{Holders, MethodSpec, Profile, no_limits, usual};
 use crate::round::{Algorithm, Forecast, Round, Setting};
-use crate::training::{StepsPerRound, Training, method_config};
+use crate::training::{Training, method_config};
 use crate::velocity::KeptVelocity;
 use meshfold_engine::{RowWork, Stack};
 use meshfold_topology::Overlay;
@@ -39,16 +40,12 @@ impl Algorithm for CentralisedState {
         Ok(())
     }
 
-    fn state(&self) -> Vec<(&'static str, &Stack)> {
-        self.velocity.state()
+    fn kept(&self) -> &[KeptStack] {
+        self.velocity.kept()
     }
 
-    fn state_rows(&self, name: &str) -> Option<usize> {
-        KeptVelocity::is_called(name).then_some(1)
-    }
-
-    fn restore(&mut self, name: &str, stack: Stack) {
-        self.velocity.restore(name, stack);
+    fn kept_mut(&mut self) -> &mut [KeptStack] {
+        self.velocity.kept_mut()
     }
 }
 
@@ -61,9 +58,7 @@ impl MethodSpec for Centralised {
         }
     }
 
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
+    usual!(training, steps_per_round);
 
     no_limits!(check_keys, check_clients, check_overlay, unstable_at);
 
@@ -82,14 +77,10 @@ impl MethodSpec for Centralised {
         }
     }
 
-    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
-        self.training_keys().steps_per_round(setting)
-    }
-
     fn begin(&self, _setting: &Setting) -> Box<dyn Algorithm> {
         Box::new(CentralisedState {
             training: self.training_keys(),
-            velocity: KeptVelocity::default(),
+            velocity: KeptVelocity::new(1),
         })
     }
 }

@@ -1,14 +1,15 @@
 //! D² and exact diffusion: decentralized SGD that corrects for the difference of the clients' losses.
 
 use crate::error::AlgorithmError;
-use crate::message_scope::MessageScope;
-use crate::method_spec::{MethodSpec, Profile, no_limits};
-use crate::presence::PresenceTracker;
-use crate::round::{Algorithm, Forecast, Round, Setting};
-use crate::training::{StepsPerRound, Training, method_config, one_plain_step};
+use crate::kept::KeptStack;
+use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
+use crate::presence::{PresenceTracker, keeps_presence};
+use crate::round::{Algorithm, Round, Setting};
+use crate::training::{Training, method_config, one_plain_step};
 use crate::velocity::is_idle;
 use meshfold_engine::{Stack, Velocity};
 use meshfold_topology::{Overlay, OverlaySummary};
+use std::slice;
 
 method_config! {
     /// Parameters of [`Method::D2`](crate::Method::D2): `w^{t+1} = W (2 w^t − w^{t−1} − η g^t + η g^{t−1})`, and
@@ -42,14 +43,14 @@ struct D2State {
     halved: bool,
     setting: Setting,
     /// `ψ^t`, `[N, P]`.
-    adapted: Option<Stack>,
+    adapted: KeptStack,
     gone: PresenceTracker,
 }
 
 impl Algorithm for D2State {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
         if self.gone.changes_to(round.gone.iter().copied()) {
-            self.adapted = None;
+            self.adapted.forget();
         }
         let rows = round.client_rows(&self.training);
         let work = round.work(&rows, &self.training);
@@ -79,34 +80,15 @@ impl Algorithm for D2State {
         Ok(())
     }
 
-    fn state(&self) -> Vec<(&'static str, &Stack)> {
-        self.adapted
-            .iter()
-            .map(|stack| ("adapted", stack))
-            .collect()
+    fn kept(&self) -> &[KeptStack] {
+        slice::from_ref(&self.adapted)
     }
 
-    fn state_rows(&self, name: &str) -> Option<usize> {
-        (name == "adapted").then_some(self.setting.clients)
+    fn kept_mut(&mut self) -> &mut [KeptStack] {
+        slice::from_mut(&mut self.adapted)
     }
 
-    fn restore(&mut self, name: &str, stack: Stack) {
-        if name == "adapted" {
-            self.adapted = Some(stack);
-        }
-    }
-
-    fn numbers(&self) -> Vec<(&'static str, Vec<f64>)> {
-        vec![self.gone.numbers()]
-    }
-
-    fn may_keep(&self, name: &str, numbers: &[f64]) -> bool {
-        self.gone.may_be(name, numbers)
-    }
-
-    fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {
-        self.gone.restore(name, &numbers);
-    }
+    keeps_presence!(gone);
 }
 
 impl D2State {
@@ -115,7 +97,7 @@ impl D2State {
             training,
             halved,
             setting: setting.clone(),
-            adapted: None,
+            adapted: KeptStack::new("adapted", setting.clients),
             gone: PresenceTracker::nobody(setting.clients),
         })
     }
@@ -127,7 +109,7 @@ impl D2State {
             .filter(|(_, moving)| **moving == 0.0)
             .map(|(row, _)| row)
             .collect();
-        if let (Some(adapted), false) = (&mut self.adapted, idle.is_empty()) {
+        if let (Some(adapted), false) = (self.adapted.get_mut(), idle.is_empty()) {
             adapted.scatter(&idle, &before.gather(&idle)?)?;
         }
         Ok(())
@@ -142,9 +124,7 @@ impl MethodSpec for D2 {
         }
     }
 
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
+    usual!(training, steps_per_round, message_scope, forecast);
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
         one_plain_step("d2", self.local, self.momentum)
@@ -191,18 +171,6 @@ impl MethodSpec for D2 {
         4 * clients
     }
 
-    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
-        MessageScope::Neighbours
-    }
-
-    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
-        Forecast::of_exchange(&self.training_keys(), setting, overlay)
-    }
-
-    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
-        self.training_keys().steps_per_round(setting)
-    }
-
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
         D2State::boxed(self.training_keys(), false, setting)
     }
@@ -216,9 +184,7 @@ impl MethodSpec for ExactDiffusion {
         }
     }
 
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
+    usual!(training, steps_per_round, message_scope, forecast);
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
         one_plain_step("exact_diffusion", self.local, self.momentum)
@@ -228,18 +194,6 @@ impl MethodSpec for ExactDiffusion {
 
     fn working_rows(&self, clients: usize) -> usize {
         3 * clients
-    }
-
-    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
-        MessageScope::Neighbours
-    }
-
-    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
-        Forecast::of_exchange(&self.training_keys(), setting, overlay)
-    }
-
-    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
-        self.training_keys().steps_per_round(setting)
     }
 
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {

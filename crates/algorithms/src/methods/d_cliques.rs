@@ -1,11 +1,11 @@
 //! D-SGD over D-Cliques, with clique averaging.
 
 use crate::error::AlgorithmError;
-use crate::message_scope::MessageScope;
-use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::kept::KeptStack;
+use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
 use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
 use crate::traffic::Message;
-use crate::training::{Local, StepsPerRound, Training, method_config};
+use crate::training::{Local, Training, method_config};
 use crate::velocity::{DecayedGradients, HeavyBallStep, KeptVelocity, decayed_gradients};
 use meshfold_engine::{Mixing, Stack};
 use meshfold_topology::{MixingMatrix, Overlay, OverlaySummary};
@@ -77,16 +77,12 @@ impl Algorithm for DCliquesState {
         Ok(())
     }
 
-    fn state(&self) -> Vec<(&'static str, &Stack)> {
-        self.velocity.state()
+    fn kept(&self) -> &[KeptStack] {
+        self.velocity.kept()
     }
 
-    fn state_rows(&self, name: &str) -> Option<usize> {
-        KeptVelocity::is_called(name).then_some(self.setting.clients)
-    }
-
-    fn restore(&mut self, name: &str, stack: Stack) {
-        self.velocity.restore(name, stack);
+    fn kept_mut(&mut self) -> &mut [KeptStack] {
+        self.velocity.kept_mut()
     }
 }
 
@@ -95,9 +91,7 @@ impl MethodSpec for DCliques {
         Profile::gossip()
     }
 
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
+    usual!(training, steps_per_round, message_scope);
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
         if self.local == Local::Steps(1) {
@@ -131,10 +125,6 @@ impl MethodSpec for DCliques {
         4 * clients
     }
 
-    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
-        MessageScope::Neighbours
-    }
-
     fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
         let links = overlay.map_or(0, |overlay| {
             let inside = if self.clique_averaging {
@@ -153,16 +143,12 @@ impl MethodSpec for DCliques {
         }
     }
 
-    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
-        self.training_keys().steps_per_round(setting)
-    }
-
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
         Box::new(DCliquesState {
             training: self.training_keys(),
             clique_averaging: self.clique_averaging,
             setting: setting.clone(),
-            velocity: KeptVelocity::default(),
+            velocity: KeptVelocity::new(setting.clients),
         })
     }
 }

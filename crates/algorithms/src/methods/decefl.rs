@@ -1,12 +1,10 @@
 //! DeceFL: mixing and a step against the client's own local work.
 
 use crate::error::AlgorithmError;
-use crate::message_scope::MessageScope;
-use crate::method_spec::{MethodSpec, Profile, no_limits};
-use crate::round::{Algorithm, Forecast, Round, Setting};
-use crate::training::{StepsPerRound, Training, method_config};
+use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
+use crate::round::{Algorithm, Round, Setting};
+use crate::training::{Training, method_config};
 use meshfold_engine::{Stack, Velocity};
-use meshfold_topology::Overlay;
 use serde::{Deserialize, Serialize};
 
 /// What a client's own step is multiplied by.
@@ -70,9 +68,7 @@ impl MethodSpec for Decefl {
         Profile::gossip()
     }
 
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
+    usual!(training, steps_per_round, message_scope, forecast);
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
         if self.mu > 0.0 && self.mu.is_finite() {
@@ -100,18 +96,6 @@ impl MethodSpec for Decefl {
 
     fn working_rows(&self, clients: usize) -> usize {
         2 * clients
-    }
-
-    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
-        MessageScope::Neighbours
-    }
-
-    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
-        Forecast::of_exchange(&self.training_keys(), setting, overlay)
-    }
-
-    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
-        self.training_keys().steps_per_round(setting)
     }
 
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {

@@ -2,10 +2,10 @@
 
 use crate::aggregation::{PartialAggregation, exchange};
 use crate::error::AlgorithmError;
-use crate::message_scope::MessageScope;
-use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::kept::KeptStack;
+use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
 use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
-use crate::training::{Local, StepsPerRound, Training, method_config};
+use crate::training::{Local, Training, method_config};
 use crate::velocity::{DecayedGradients, HeavyBallStep, KeptVelocity, decayed_gradients};
 use meshfold_engine::Stack;
 use meshfold_topology::Overlay;
@@ -78,16 +78,12 @@ impl Algorithm for DsgdState {
         Ok(())
     }
 
-    fn state(&self) -> Vec<(&'static str, &Stack)> {
-        self.velocity.state()
+    fn kept(&self) -> &[KeptStack] {
+        self.velocity.kept()
     }
 
-    fn state_rows(&self, name: &str) -> Option<usize> {
-        KeptVelocity::is_called(name).then_some(self.setting.clients)
-    }
-
-    fn restore(&mut self, name: &str, stack: Stack) {
-        self.velocity.restore(name, stack);
+    fn kept_mut(&mut self) -> &mut [KeptStack] {
+        self.velocity.kept_mut()
     }
 }
 
@@ -103,9 +99,7 @@ impl MethodSpec for Dsgd {
         Profile::gossip()
     }
 
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
+    usual!(training, steps_per_round, message_scope);
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
         if self.order == Order::MixThenStep && self.local != Local::Steps(1) {
@@ -126,10 +120,6 @@ impl MethodSpec for Dsgd {
         (1 + velocity + gradients) * clients
     }
 
-    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
-        MessageScope::Neighbours
-    }
-
     fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
         let messages = overlay.map_or(0.0, |overlay| match self.aggregation {
             Some(aggregation) => aggregation.messages(overlay),
@@ -141,17 +131,13 @@ impl MethodSpec for Dsgd {
         }
     }
 
-    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
-        self.training_keys().steps_per_round(setting)
-    }
-
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
         Box::new(DsgdState {
             training: self.training_keys(),
             order: self.order,
             aggregation: self.aggregation,
             setting: setting.clone(),
-            velocity: KeptVelocity::default(),
+            velocity: KeptVelocity::new(setting.clients),
         })
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
-use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
 use crate::participation::{Participation, Weighting, down, up};
 use crate::round::{Algorithm, Forecast, Round, Setting};
-use crate::training::{StepsPerRound, Training, method_config};
+use crate::training::{Training, method_config};
 use meshfold_engine::{Anchor, Mixing, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
 
@@ -67,9 +67,7 @@ impl MethodSpec for Fedavg {
         Profile::one_server()
     }
 
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
+    usual!(training, steps_per_round);
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
         self.participation.check()
@@ -92,10 +90,6 @@ impl MethodSpec for Fedavg {
     fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
         self.participation
             .forecast(&self.training_keys(), setting, 2)
-    }
-
-    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
-        self.training_keys().steps_per_round(setting)
     }
 
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {

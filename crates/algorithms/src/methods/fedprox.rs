@@ -2,11 +2,11 @@
 
 use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
-use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
 use crate::methods::fedavg::FedavgState;
 use crate::participation::{Participation, Weighting};
 use crate::round::{Algorithm, Forecast, Setting};
-use crate::training::{StepsPerRound, Training, method_config};
+use crate::training::method_config;
 use meshfold_topology::Overlay;
 
 method_config! {
@@ -35,9 +35,7 @@ impl MethodSpec for Fedprox {
         Profile::one_server()
     }
 
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
+    usual!(training, steps_per_round);
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
         if !(self.mu >= 0.0 && self.mu.is_finite()) {
@@ -67,10 +65,6 @@ impl MethodSpec for Fedprox {
     fn forecast(&self, setting: &Setting, _overlay: Option<&Overlay>) -> Forecast {
         self.participation
             .forecast(&self.training_keys(), setting, 2)
-    }
-
-    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
-        self.training_keys().steps_per_round(setting)
     }
 
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {

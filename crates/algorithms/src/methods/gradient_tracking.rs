@@ -1,11 +1,11 @@
 //! Gradient tracking: every client follows an estimate of the mean gradient.
 
 use crate::error::AlgorithmError;
-use crate::message_scope::MessageScope;
-use crate::method_spec::{MethodSpec, Profile, no_limits};
-use crate::presence::PresenceTracker;
+use crate::kept::KeptStack;
+use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
+use crate::presence::{PresenceTracker, keeps_presence};
 use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
-use crate::training::{StepsPerRound, Training, method_config, one_plain_step};
+use crate::training::{Training, method_config, one_plain_step};
 use crate::velocity::{DecayedGradients, decayed_gradients, is_idle};
 use meshfold_engine::Stack;
 use meshfold_topology::Overlay;
@@ -31,17 +31,15 @@ method_config! {
 struct GradientTrackingState {
     training: Training,
     setting: Setting,
-    /// `y`, `[N, P]`.
-    tracker: Option<Stack>,
-    /// `g` of the round before, `[N, P]`.
-    gradient: Option<Stack>,
+    /// `y`, and `g` of the round before, each `[N, P]`.
+    kept: [KeptStack; 2],
     gone: PresenceTracker,
 }
 
 impl Algorithm for GradientTrackingState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
         if self.gone.changes_to(round.gone.iter().copied()) {
-            (self.tracker, self.gradient) = (None, None);
+            self.kept.iter_mut().for_each(KeptStack::forget);
         }
         let rows = round.client_rows(&self.training);
         let bytes = self.setting.model_bytes();
@@ -51,10 +49,9 @@ impl Algorithm for GradientTrackingState {
         } = decayed_gradients(models, round, &rows, &self.training)?;
         let ones: Vec<f32> = rows.iter().map(|row| f32::from(!is_idle(row))).collect();
         let minus: Vec<f32> = ones.iter().map(|one| -one).collect();
-        let zeros = || Stack::zeros(models.device(), models.layout(), models.rows());
-        let first = self.tracker.is_none();
-        let gradient = self.gradient.get_or_insert_with(zeros);
-        let tracker = self.tracker.get_or_insert_with(zeros);
+        let [tracker, gradient] = &mut self.kept;
+        let first = tracker.get().is_none();
+        let (tracker, gradient) = (tracker.or_zeros(models), gradient.or_zeros(models));
         change.add_scaled(gradient, &minus)?; // g(w^t) − g(w^{t−1})
         gradient.add_scaled(&change, &ones)?;
         tracker.add_scaled(&change, &ones)?;
@@ -67,37 +64,15 @@ impl Algorithm for GradientTrackingState {
         Ok(())
     }
 
-    fn state(&self) -> Vec<(&'static str, &Stack)> {
-        let named = [("tracker", &self.tracker), ("gradient", &self.gradient)];
-        named
-            .into_iter()
-            .filter_map(|(name, stack)| Some((name, stack.as_ref()?)))
-            .collect()
+    fn kept(&self) -> &[KeptStack] {
+        &self.kept
     }
 
-    fn state_rows(&self, name: &str) -> Option<usize> {
-        matches!(name, "tracker" | "gradient").then_some(self.setting.clients)
+    fn kept_mut(&mut self) -> &mut [KeptStack] {
+        &mut self.kept
     }
 
-    fn restore(&mut self, name: &str, stack: Stack) {
-        match name {
-            "tracker" => self.tracker = Some(stack),
-            "gradient" => self.gradient = Some(stack),
-            _ => {}
-        }
-    }
-
-    fn numbers(&self) -> Vec<(&'static str, Vec<f64>)> {
-        vec![self.gone.numbers()]
-    }
-
-    fn may_keep(&self, name: &str, numbers: &[f64]) -> bool {
-        self.gone.may_be(name, numbers)
-    }
-
-    fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {
-        self.gone.restore(name, &numbers);
-    }
+    keeps_presence!(gone);
 }
 
 impl MethodSpec for GradientTracking {
@@ -108,9 +83,7 @@ impl MethodSpec for GradientTracking {
         }
     }
 
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
+    usual!(training, steps_per_round, message_scope);
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
         one_plain_step("gradient_tracking", self.local, self.momentum)
@@ -122,10 +95,6 @@ impl MethodSpec for GradientTracking {
         5 * clients
     }
 
-    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
-        MessageScope::Neighbours
-    }
-
     fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
         let messages = 2 * overlay.map_or(0, messages_over);
         Forecast {
@@ -134,16 +103,11 @@ impl MethodSpec for GradientTracking {
         }
     }
 
-    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
-        self.training_keys().steps_per_round(setting)
-    }
-
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
         Box::new(GradientTrackingState {
             training: self.training_keys(),
             setting: setting.clone(),
-            tracker: None,
-            gradient: None,
+            kept: ["tracker", "gradient"].map(|name| KeptStack::new(name, setting.clients)),
             gone: PresenceTracker::nobody(setting.clients),
         })
     }

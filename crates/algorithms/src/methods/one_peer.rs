@@ -1,11 +1,12 @@
 //! D-SGD in which every client hears from one other a round.
 
 use crate::error::AlgorithmError;
+use crate::kept::KeptStack;
 use crate::message_scope::MessageScope;
-use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
 use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::traffic::Message;
-use crate::training::{StepsPerRound, Training, method_config};
+use crate::training::{Training, method_config};
 use crate::velocity::KeptVelocity;
 use meshfold_engine::{Mixing, Stack};
 use meshfold_topology::{MixingMatrix, OnePeer as Exponential, Overlay};
@@ -81,16 +82,12 @@ impl Algorithm for OnePeerState {
         Ok(())
     }
 
-    fn state(&self) -> Vec<(&'static str, &Stack)> {
-        self.velocity.state()
+    fn kept(&self) -> &[KeptStack] {
+        self.velocity.kept()
     }
 
-    fn state_rows(&self, name: &str) -> Option<usize> {
-        KeptVelocity::is_called(name).then_some(self.setting.clients)
-    }
-
-    fn restore(&mut self, name: &str, stack: Stack) {
-        self.velocity.restore(name, stack);
+    fn kept_mut(&mut self) -> &mut [KeptStack] {
+        self.velocity.kept_mut()
     }
 }
 
@@ -99,9 +96,7 @@ impl MethodSpec for OnePeer {
         Profile::without_overlay()
     }
 
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
+    usual!(training, steps_per_round);
 
     no_limits!(check_keys, check_clients, check_overlay, unstable_at);
 
@@ -131,15 +126,11 @@ impl MethodSpec for OnePeer {
         }
     }
 
-    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
-        self.training_keys().steps_per_round(setting)
-    }
-
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
         Box::new(OnePeerState {
             training: self.training_keys(),
             setting: setting.clone(),
-            velocity: KeptVelocity::default(),
+            velocity: KeptVelocity::new(setting.clients),
         })
     }
 }

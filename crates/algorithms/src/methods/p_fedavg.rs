@@ -1,13 +1,12 @@
 //! P-FedAvg: federated averaging with parallel servers that mix over an overlay of their own.
 
 use crate::error::AlgorithmError;
-use crate::message_scope::MessageScope;
-use crate::method_spec::{IterateWeighting, MethodSpec, Profile, no_limits};
+use crate::method_spec::{IterateWeighting, MethodSpec, Profile, no_limits, usual};
 use crate::participation::Weighting;
 use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
 use crate::servers::{PerServer, Servers, Way, messages};
 use crate::traffic::Message;
-use crate::training::{StepsPerRound, Training, method_config};
+use crate::training::{Training, method_config};
 use meshfold_engine::{Mixing, RowWork, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
 
@@ -114,9 +113,7 @@ impl MethodSpec for PFedavg {
         }
     }
 
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
+    usual!(training, steps_per_round, message_scope);
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
         self.servers.check()?;
@@ -138,10 +135,6 @@ impl MethodSpec for PFedavg {
         slots.saturating_add(4 * self.servers.count)
     }
 
-    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
-        MessageScope::Neighbours
-    }
-
     fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
         let groups = self.servers.clients(setting);
         let training = self.training_keys();
@@ -154,10 +147,6 @@ impl MethodSpec for PFedavg {
                 .saturating_add(mixing)
                 .saturating_mul(setting.model_bytes()),
         }
-    }
-
-    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
-        self.training_keys().steps_per_round(setting)
     }
 
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {

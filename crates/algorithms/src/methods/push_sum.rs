@@ -1,12 +1,11 @@
 //! Stochastic gradient push: averages over directed overlays.
 
 use crate::error::AlgorithmError;
-use crate::message_scope::MessageScope;
-use crate::method_spec::{MethodSpec, Profile, no_limits};
-use crate::round::{Algorithm, Forecast, Round, Setting};
-use crate::training::{StepsPerRound, Training, method_config};
+use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
+use crate::round::{Algorithm, Round, Setting};
+use crate::training::{Training, method_config};
 use meshfold_engine::{Mixing, Stack, Velocity};
-use meshfold_topology::{Form, MixingMatrix, Overlay, Uniform, Weights, column_stochastic};
+use meshfold_topology::{Form, MixingMatrix, Uniform, Weights, column_stochastic};
 
 method_config! {
     /// Parameters of [`Method::PushSum`](crate::Method::PushSum).
@@ -81,26 +80,12 @@ impl MethodSpec for PushSum {
         }
     }
 
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
+    usual!(training, steps_per_round, message_scope, forecast);
 
     no_limits!(check_keys, check_clients, check_overlay, unstable_at);
 
     fn working_rows(&self, clients: usize) -> usize {
         2 * clients
-    }
-
-    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
-        MessageScope::Neighbours
-    }
-
-    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
-        Forecast::of_exchange(&self.training_keys(), setting, overlay)
-    }
-
-    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
-        self.training_keys().steps_per_round(setting)
     }
 
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {

@@ -1,13 +1,13 @@
 //! Decentralized SGD with quasi-global momentum.
 
 use crate::error::AlgorithmError;
-use crate::message_scope::MessageScope;
-use crate::method_spec::{MethodSpec, Profile, no_limits};
-use crate::round::{Algorithm, Forecast, Round, Setting};
-use crate::training::{StepsPerRound, Training, method_config, one_plain_step};
+use crate::kept::KeptStack;
+use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
+use crate::round::{Algorithm, Round, Setting};
+use crate::training::{Training, method_config, one_plain_step};
 use crate::velocity::is_idle;
 use meshfold_engine::{Stack, Velocity};
-use meshfold_topology::Overlay;
+use std::slice;
 
 method_config! {
     /// Parameters of [`Method::QgDsgdm`](crate::Method::QgDsgdm): momentum that follows the movement of the mixed
@@ -33,7 +33,7 @@ struct QgDsgdmState {
     memory: f32,
     setting: Setting,
     /// `m̂`, `[N, P]`.
-    movement: Option<Stack>,
+    movement: KeptStack,
 }
 
 impl Algorithm for QgDsgdmState {
@@ -42,9 +42,7 @@ impl Algorithm for QgDsgdmState {
         let mut work = round.work(&rows, &self.training);
         let rates = round.learner.rates(&work);
         let mut before = models.duplicate();
-        let movement = self
-            .movement
-            .get_or_insert_with(|| Stack::zeros(models.device(), models.layout(), models.rows()));
+        let movement = self.movement.or_zeros(models);
         let mut correction = movement.duplicate();
         correction.scale_rows(&vec![self.momentum; models.rows()])?;
         work.correction = Some(&correction);
@@ -68,21 +66,12 @@ impl Algorithm for QgDsgdmState {
         Ok(())
     }
 
-    fn state(&self) -> Vec<(&'static str, &Stack)> {
-        self.movement
-            .iter()
-            .map(|stack| ("movement", stack))
-            .collect()
+    fn kept(&self) -> &[KeptStack] {
+        slice::from_ref(&self.movement)
     }
 
-    fn state_rows(&self, name: &str) -> Option<usize> {
-        (name == "movement").then_some(self.setting.clients)
-    }
-
-    fn restore(&mut self, name: &str, stack: Stack) {
-        if name == "movement" {
-            self.movement = Some(stack);
-        }
+    fn kept_mut(&mut self) -> &mut [KeptStack] {
+        slice::from_mut(&mut self.movement)
     }
 }
 
@@ -91,9 +80,7 @@ impl MethodSpec for QgDsgdm {
         Profile::gossip()
     }
 
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
+    usual!(training, steps_per_round, message_scope, forecast);
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
         if let Some(memory) = self.memory.filter(|memory| !(0.0..1.0).contains(memory)) {
@@ -112,18 +99,6 @@ impl MethodSpec for QgDsgdm {
         4 * clients
     }
 
-    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
-        MessageScope::Neighbours
-    }
-
-    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
-        Forecast::of_exchange(&self.training_keys(), setting, overlay)
-    }
-
-    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
-        self.training_keys().steps_per_round(setting)
-    }
-
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
         let mut training = self.training_keys();
         training.sgd.momentum = 0.0;
@@ -132,7 +107,7 @@ impl MethodSpec for QgDsgdm {
             momentum: self.momentum,
             memory: self.memory.unwrap_or(self.momentum),
             setting: setting.clone(),
-            movement: None,
+            movement: KeptStack::new("movement", setting.clients),
         })
     }
 }

@@ -1,12 +1,13 @@
 //! SCAFFOLD: federated averaging with control variates.
 
 use crate::error::AlgorithmError;
+use crate::kept::KeptStack;
 use crate::message_scope::MessageScope;
-use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
 use crate::participation::{Participation, Weighting, alive, down, up};
-use crate::presence::PresenceTracker;
+use crate::presence::{PresenceTracker, keeps_presence};
 use crate::round::{Algorithm, Forecast, Round, Setting};
-use crate::training::{StepsPerRound, Training, method_config};
+use crate::training::{Training, method_config};
 use meshfold_engine::{LearningRate, Mixing, Per, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
 
@@ -51,10 +52,8 @@ struct ScaffoldState {
     weighting: Weighting,
     global_learning_rate: f32,
     setting: Setting,
-    /// `c_i`, `[N, P]`.
-    variates: Option<Stack>,
-    /// `c`, `[1, P]`.
-    variate: Option<Stack>,
+    /// `c_i`, `[N, P]`, and `c`, `[1, P]`.
+    kept: [KeptStack; 2],
     absent: PresenceTracker,
 }
 
@@ -65,9 +64,8 @@ impl Algorithm for ScaffoldState {
             return Ok(());
         }
         let (count, clients) = (rows.len(), self.setting.clients);
-        let zeros = |rows| Stack::zeros(models.device(), models.layout(), rows);
-        let variates = self.variates.get_or_insert_with(|| zeros(clients));
-        let variate = self.variate.get_or_insert_with(|| zeros(1));
+        let [variates, variate] = &mut self.kept;
+        let (variates, variate) = (variates.or_zeros(models), variate.or_zeros(models));
         if self
             .absent
             .changes_to(round.alive.iter().map(|alive| !alive))
@@ -109,41 +107,15 @@ impl Algorithm for ScaffoldState {
         Ok(())
     }
 
-    fn state(&self) -> Vec<(&'static str, &Stack)> {
-        let named = [("variates", &self.variates), ("variate", &self.variate)];
-        named
-            .into_iter()
-            .filter_map(|(name, stack)| Some((name, stack.as_ref()?)))
-            .collect()
+    fn kept(&self) -> &[KeptStack] {
+        &self.kept
     }
 
-    fn state_rows(&self, name: &str) -> Option<usize> {
-        match name {
-            "variates" => Some(self.setting.clients),
-            "variate" => Some(1),
-            _ => None,
-        }
+    fn kept_mut(&mut self) -> &mut [KeptStack] {
+        &mut self.kept
     }
 
-    fn restore(&mut self, name: &str, stack: Stack) {
-        match name {
-            "variates" => self.variates = Some(stack),
-            "variate" => self.variate = Some(stack),
-            _ => {}
-        }
-    }
-
-    fn numbers(&self) -> Vec<(&'static str, Vec<f64>)> {
-        vec![self.absent.numbers()]
-    }
-
-    fn may_keep(&self, name: &str, numbers: &[f64]) -> bool {
-        self.absent.may_be(name, numbers)
-    }
-
-    fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {
-        self.absent.restore(name, &numbers);
-    }
+    keeps_presence!(absent);
 }
 
 impl MethodSpec for Scaffold {
@@ -151,9 +123,7 @@ impl MethodSpec for Scaffold {
         Profile::one_server()
     }
 
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
+    usual!(training, steps_per_round);
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
         let fault =
@@ -200,10 +170,6 @@ impl MethodSpec for Scaffold {
             .forecast(&self.training_keys(), setting, 4)
     }
 
-    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
-        self.training_keys().steps_per_round(setting)
-    }
-
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
         Box::new(ScaffoldState {
             training: self.training_keys(),
@@ -211,8 +177,10 @@ impl MethodSpec for Scaffold {
             weighting: self.weighting,
             global_learning_rate: self.global_learning_rate,
             setting: setting.clone(),
-            variates: None,
-            variate: None,
+            kept: [
+                KeptStack::new("variates", setting.clients),
+                KeptStack::new("variate", 1),
+            ],
             absent: PresenceTracker::nobody(setting.clients),
         })
     }

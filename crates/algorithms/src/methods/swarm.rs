@@ -2,11 +2,11 @@
 
 use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
-use crate::method_spec::{MethodSpec, Profile, ServerNodes, no_limits};
+use crate::method_spec::{MethodSpec, Profile, ServerNodes, no_limits, usual};
 use crate::participation::{Participation, Weighting, down, up};
 use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::traffic::Message;
-use crate::training::{StepsPerRound, Training, method_config};
+use crate::training::{Training, method_config};
 use meshfold_engine::{Key, Mixing, Purpose, RowWork, Stack, Velocity, stream};
 use meshfold_topology::{MixingMatrix, Overlay};
 use rand::RngExt;
@@ -75,9 +75,7 @@ impl MethodSpec for Swarm {
         }
     }
 
-    fn training(&self) -> Training {
-        self.training_keys()
-    }
+    usual!(training, steps_per_round);
 
     no_limits!(check_keys, check_clients, check_overlay, unstable_at);
 
@@ -101,10 +99,6 @@ impl MethodSpec for Swarm {
             bytes: whole.bytes - 2 * setting.model_bytes(),
             ..whole
         }
-    }
-
-    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
-        self.training_keys().steps_per_round(setting)
     }
 
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {

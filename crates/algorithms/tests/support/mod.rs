@@ -327,16 +327,27 @@ impl Course {
         self.traffic.push(traffic);
     }
 
+    /// The stack that the method keeps under `name`.
+    pub(crate) fn kept(&self, name: &str) -> Models {
+        let mut kept = self.algorithm.kept().iter();
+        let kept = kept.find(|kept| kept.name() == name).unwrap();
+        models_of(kept.get().unwrap())
+    }
+
     /// The same run taken up by a method and a learner built anew from what a checkpoint holds.
     pub(crate) fn resumed(self) -> Self {
         let mut fresh = Self::new(&self.method, &self.scene);
-        for (name, stack) in self.algorithm.state() {
-            assert_eq!(
-                fresh.algorithm.state_rows(name),
-                Some(stack.rows()),
-                "{name}"
-            );
-            fresh.algorithm.restore(name, stack.duplicate());
+        let names = |run: &Self| -> Vec<_> {
+            let kept = run.algorithm.kept().iter();
+            kept.map(|kept| (kept.name(), kept.rows())).collect()
+        };
+        assert_eq!(names(&fresh), names(&self));
+        let kept = self.algorithm.kept().iter();
+        for (to, from) in fresh.algorithm.kept_mut().iter_mut().zip(kept) {
+            if let Some(stack) = from.get() {
+                assert_eq!(stack.rows(), from.rows(), "{}", from.name());
+                to.replace(stack.duplicate());
+            }
         }
         for (name, numbers) in self.algorithm.numbers() {
             assert!(fresh.algorithm.may_keep(name, &numbers), "{name}");

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use meshfold_algorithms::KeptStack;
 use meshfold_engine::{LearnerState, Stack};
 
 use super::{MODELS, RunState};
@@ -25,7 +26,9 @@ impl RunState<'_> {
 
     /// The stacks that a checkpoint holds, by name.
     pub(crate) fn stacks(&self) -> Vec<(&str, &Stack)> {
-        let mut stacks: Vec<(&str, &Stack)> = self.algorithm.state();
+        let kept = self.algorithm.kept().iter();
+        let of_method = kept.filter_map(|kept| Some((kept.name(), kept.get()?)));
+        let mut stacks: Vec<(&str, &Stack)> = of_method.collect();
         stacks.extend(self.theory.state());
         stacks.push((MODELS, &self.models));
         stacks
@@ -69,7 +72,10 @@ impl RunState<'_> {
         match name {
             MODELS => Some(self.models.rows()),
             AVERAGED => self.theory.averages().then_some(1),
-            name => self.algorithm.state_rows(name),
+            name => {
+                let mut kept = self.algorithm.kept().iter();
+                kept.find(|kept| kept.name() == name).map(KeptStack::rows)
+            }
         }
     }
 
@@ -89,7 +95,12 @@ impl RunState<'_> {
             checkpoint.read(&name, &mut stack)?;
             match name.as_str() {
                 AVERAGED => averaged = Some(stack),
-                name => self.algorithm.restore(name, stack),
+                name => {
+                    let mut kept = self.algorithm.kept_mut().iter_mut();
+                    if let Some(kept) = kept.find(|kept| kept.name() == name) {
+                        kept.replace(stack);
+                    }
+                }
             }
         }
         let saved = checkpoint.saved;

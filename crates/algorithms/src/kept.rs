@@ -1,0 +1,55 @@
+//! What a method keeps from round to round besides the models.
+
+use meshfold_engine::Stack;
+
+/// A stack that a method keeps from round to round, and the name under which a checkpoint holds it.
+#[derive(Debug)]
+pub struct KeptStack {
+    name: &'static str,
+    rows: usize,
+    stack: Option<Stack>,
+}
+
+impl KeptStack {
+    /// A stack of `rows` rows, which is not there yet.
+    pub fn new(name: &'static str, rows: usize) -> Self {
+        let stack = None;
+        Self { name, rows, stack }
+    }
+
+    /// The name in a checkpoint.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Rows that the stack has once it is there.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The stack, if it is there.
+    pub fn get(&self) -> Option<&Stack> {
+        self.stack.as_ref()
+    }
+
+    /// The stack, if it is there.
+    pub fn get_mut(&mut self) -> Option<&mut Stack> {
+        self.stack.as_mut()
+    }
+
+    /// The stack, with the parameters of `models`; zero at first.
+    pub fn or_zeros(&mut self, models: &Stack) -> &mut Stack {
+        let zeros = || Stack::zeros(models.device(), models.layout(), self.rows);
+        self.stack.get_or_insert_with(zeros)
+    }
+
+    /// Keeps `stack` and returns the one before.
+    pub fn replace(&mut self, stack: Stack) -> Option<Stack> {
+        self.stack.replace(stack)
+    }
+
+    /// Keeps none.
+    pub fn forget(&mut self) {
+        self.stack = None;
+    }
+}
