@@ -36,3 +36,39 @@ pub(super) fn deal(
     let dealt = cut::pieces(&shards, clients).map(<[Vec<Range<u32>>]>::concat);
     Ok(dealt.map(Shard::of_runs).collect())
 }
+
+/// Implements [`Strategy`](super::Strategy) for a partition by owners, each of whom is an `$owner`.
+macro_rules! deals_by_owner {
+    ($partition:ident, $owner:literal) => {
+        impl $crate::partition::Strategy for $partition {
+            fn clients(&self) -> Option<usize> {
+                self.clients
+            }
+
+            fn label(&self) -> String {
+                concat!("by ", $owner).to_owned()
+            }
+
+            fn reads_owners(&self) -> bool {
+                true
+            }
+
+            fn reads_labels(&self) -> bool {
+                false
+            }
+
+            fn check(&self, _: usize, _: usize) -> Result<(), $crate::PartitionError> {
+                Ok(())
+            }
+
+            fn deal(
+                &self,
+                examples: $crate::Labelled<'_>,
+                rng: &mut rand_chacha::ChaCha8Rng,
+            ) -> Result<Vec<$crate::Shard>, $crate::PartitionError> {
+                $crate::partition::by_owner::deal($owner, self.clients, examples, rng)
+            }
+        }
+    };
+}
+pub(super) use deals_by_owner;

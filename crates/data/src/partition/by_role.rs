@@ -1,9 +1,8 @@
 //! `by_role`: the role that speaks a text owns it.
 
-use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{Labelled, PartitionError, Shard, Strategy, by_owner};
+use super::by_owner::deals_by_owner;
 
 /// One client per role, or the roles dealt at random to `clients` clients, whose numbers of roles differ by at most one.
 ///
@@ -22,35 +21,7 @@ pub struct ByRole {
     pub clients: Option<usize>,
 }
 
-impl Strategy for ByRole {
-    fn clients(&self) -> Option<usize> {
-        self.clients
-    }
-
-    fn label(&self) -> String {
-        "by role".into()
-    }
-
-    fn reads_owners(&self) -> bool {
-        true
-    }
-
-    fn reads_labels(&self) -> bool {
-        false
-    }
-
-    fn check(&self, _examples: usize, _classes: usize) -> Result<(), PartitionError> {
-        Ok(())
-    }
-
-    fn deal(
-        &self,
-        examples: Labelled<'_>,
-        rng: &mut ChaCha8Rng,
-    ) -> Result<Vec<Shard>, PartitionError> {
-        by_owner::deal("role", self.clients, examples, rng)
-    }
-}
+deals_by_owner!(ByRole, "role");
 
 #[cfg(test)]
 mod tests {

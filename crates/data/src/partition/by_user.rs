@@ -1,9 +1,8 @@
 //! `by_user`: who posted a text owns it.
 
-use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{Labelled, PartitionError, Shard, Strategy, by_owner};
+use super::by_owner::deals_by_owner;
 
 /// One client per user, or the users dealt at random to `clients` clients, whose numbers of users differ by at most one.
 ///
@@ -20,32 +19,4 @@ pub struct ByUser {
     pub clients: Option<usize>,
 }
 
-impl Strategy for ByUser {
-    fn clients(&self) -> Option<usize> {
-        self.clients
-    }
-
-    fn label(&self) -> String {
-        "by user".into()
-    }
-
-    fn reads_owners(&self) -> bool {
-        true
-    }
-
-    fn reads_labels(&self) -> bool {
-        false
-    }
-
-    fn check(&self, _examples: usize, _classes: usize) -> Result<(), PartitionError> {
-        Ok(())
-    }
-
-    fn deal(
-        &self,
-        examples: Labelled<'_>,
-        rng: &mut ChaCha8Rng,
-    ) -> Result<Vec<Shard>, PartitionError> {
-        by_owner::deal("user", self.clients, examples, rng)
-    }
-}
+deals_by_owner!(ByUser, "user");

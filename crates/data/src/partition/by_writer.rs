@@ -1,9 +1,8 @@
 //! `by_writer`: who wrote an example owns it.
 
-use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use super::{Labelled, PartitionError, Shard, Strategy, by_owner};
+use super::by_owner::deals_by_owner;
 
 /// One client per writer, or the writers dealt at random to `clients` clients, whose numbers of writers differ by at
 /// most one.
@@ -21,32 +20,4 @@ pub struct ByWriter {
     pub clients: Option<usize>,
 }
 
-impl Strategy for ByWriter {
-    fn clients(&self) -> Option<usize> {
-        self.clients
-    }
-
-    fn label(&self) -> String {
-        "by writer".into()
-    }
-
-    fn reads_owners(&self) -> bool {
-        true
-    }
-
-    fn reads_labels(&self) -> bool {
-        false
-    }
-
-    fn check(&self, _examples: usize, _classes: usize) -> Result<(), PartitionError> {
-        Ok(())
-    }
-
-    fn deal(
-        &self,
-        examples: Labelled<'_>,
-        rng: &mut ChaCha8Rng,
-    ) -> Result<Vec<Shard>, PartitionError> {
-        by_owner::deal("writer", self.clients, examples, rng)
-    }
-}
+deals_by_owner!(ByWriter, "writer");
