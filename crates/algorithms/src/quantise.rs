@@ -193,7 +193,14 @@ mod tests {
             norm: NormScope::Model,
             aggregate: Aggregate::Replica,
         };
-        assert!(bits(1).check().is_err() && bits(25).check().is_err());
-        assert!(bits(2).check().is_ok());
+        assert_eq!(
+            bits(1).check().unwrap_err().to_string(),
+            "quantise.bits is 1, but a parameter is sent in 2 to 24 bits, one of them the sign"
+        );
+        assert_eq!(
+            bits(25).check().unwrap_err().to_string(),
+            "quantise.bits is 25, but a parameter is sent in 2 to 24 bits, one of them the sign"
+        );
+        bits(2).check().unwrap();
     }
 }

@@ -321,23 +321,40 @@ mod tests {
 
     #[test]
     fn more_servers_than_clients_and_servers_without_one_are_refused() {
-        assert!(servers(0, Assign::Random).check().is_err());
-        assert!(servers(4, Assign::Random).check_clients(3).is_err());
-        assert!(servers(2, Assign::List(vec![0, 2])).check().is_err());
-        assert!(
+        assert_eq!(
+            servers(0, Assign::Random).check().unwrap_err().to_string(),
+            "servers.count is 0, but there must be at least one server"
+        );
+        assert_eq!(
+            servers(4, Assign::Random)
+                .check_clients(3)
+                .unwrap_err()
+                .to_string(),
+            "servers.count is 4 for 3 clients, but every server needs a client"
+        );
+        assert_eq!(
+            servers(2, Assign::List(vec![0, 2]))
+                .check()
+                .unwrap_err()
+                .to_string(),
+            "servers.assign is server 2, but servers are numbered from 0 to count - 1"
+        );
+        assert_eq!(
             servers(2, Assign::List(vec![0, 0, 0]))
                 .check_clients(3)
-                .is_err()
+                .unwrap_err()
+                .to_string(),
+            "servers.assign is a list without server 1, but every server needs a client"
         );
-        assert!(
+        assert_eq!(
             servers(2, Assign::List(vec![0, 1]))
                 .check_clients(3)
-                .is_err()
+                .unwrap_err()
+                .to_string(),
+            "servers.assign is a list of 2 for 3 clients, but every client needs its server"
         );
-        assert!(
-            servers(2, Assign::List(vec![1, 0, 1]))
-                .check_clients(3)
-                .is_ok()
-        );
+        servers(2, Assign::List(vec![1, 0, 1]))
+            .check_clients(3)
+            .unwrap();
     }
 }

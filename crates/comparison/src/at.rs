@@ -149,8 +149,19 @@ mod tests {
 
     #[test]
     fn what_is_no_place_is_refused() {
-        for text in ["round", "round=x", "rounds=3", "bytes=-1", "target=NaN"] {
-            assert!(text.parse::<At>().is_err(), "{text}");
+        let forms = "needed round=, steps=, examples=, bytes=, seconds= or target= with a number";
+        for (text, reason) in [
+            ("round", forms),
+            ("round=x", forms),
+            ("rounds=3", forms),
+            ("bytes=-1", "found -1, needed a number of at least 0"),
+            ("target=NaN", "found NaN, needed a number of at least 0"),
+        ] {
+            assert_eq!(
+                text.parse::<At>().unwrap_err().to_string(),
+                reason,
+                "{text}"
+            );
         }
     }
 }

@@ -206,7 +206,7 @@ fn what_follows_in_a_text_is_no_label_to_deal_by() {
         r#"{"quantity": {"clients": 3, "sigma": 1}}"#,
         r#"{"by_user": {}}"#,
     ] {
-        assert!(deal(way).is_ok(), "{way}");
+        deal(way).unwrap();
     }
     for way in [
         r#"{"shards": {"clients": 3}}"#,

@@ -87,19 +87,56 @@ mod tests {
     #[test]
     fn no_condition_accepts_nan_or_infinity() {
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            assert!(positive("L", value).is_err());
-            assert!(not_negative("L", value).is_err());
-            assert!(contracting("lambda", value).is_err());
-            assert!(finite("bound", value).is_err());
+            let said = positive("L", value).unwrap_err().to_string();
+            assert!(
+                said.starts_with("L is") && said.ends_with(", but must be finite and above 0"),
+                "{said}"
+            );
+            let said = not_negative("L", value).unwrap_err().to_string();
+            assert!(
+                said.starts_with("L is") && said.ends_with(", but must be finite and at least 0"),
+                "{said}"
+            );
+            let said = contracting("lambda", value).unwrap_err().to_string();
+            assert!(
+                said.starts_with("lambda is")
+                    && said.ends_with(
+                        ", but must be at least 0 and below 1: the overlay has to be connected"
+                    ),
+                "{said}"
+            );
+            let said = finite("bound", value).unwrap_err().to_string();
+            assert!(
+                said.starts_with("bound is")
+                    && said.ends_with(", which is no number to compare with"),
+                "{said}"
+            );
         }
     }
 
     #[test]
     fn each_condition_ends_where_it_says() {
-        assert!(positive("L", 0.0).is_err() && positive("L", 1e-300).is_ok());
-        assert!(not_negative("L", 0.0).is_ok() && not_negative("L", -1e-300).is_err());
-        assert!(contracting("lambda", 0.0).is_ok() && contracting("lambda", 1.0).is_err());
-        assert!(at_least_one("T", 1).is_ok() && at_least_one("T", 0).is_err());
+        assert_eq!(
+            positive("L", 0.0).unwrap_err().to_string(),
+            "L is 0, but must be finite and above 0"
+        );
+        positive("L", 1e-300).unwrap();
+        not_negative("L", 0.0).unwrap();
+        let said = not_negative("L", -1e-300).unwrap_err().to_string();
+        assert!(
+            said.ends_with("1, but must be finite and at least 0"),
+            "{said}"
+        );
+        contracting("lambda", 0.0).unwrap();
+        assert_eq!(
+            contracting("lambda", 1.0).unwrap_err().to_string(),
+            "lambda is 1, but must be at least 0 and below 1: the overlay has to be connected"
+        );
+        at_least_one("T", 1).unwrap();
+        assert_eq!(
+            at_least_one("T", 0).unwrap_err().to_string(),
+            "T is 0, but must be at least 1"
+        );
     }
 
     #[test]

@@ -224,20 +224,39 @@ mod tests {
     #[test]
     fn each_condition_of_the_rate_is_checked() {
         let fits = |delta, gamma| CONSTANTS.check_rate(&HarmonicRate { delta, gamma });
-        assert!(fits(2.0, 4.0).is_ok());
-        assert!(fits(1.0, 4.0).is_err());
-        assert!(fits(2.0, 3.9).is_err());
+        fits(2.0, 4.0).unwrap();
+        assert_eq!(
+            fits(1.0, 4.0).unwrap_err().to_string(),
+            "delta is 1, but must be above 1/mu = 1"
+        );
+        assert_eq!(
+            fits(2.0, 3.9).unwrap_err().to_string(),
+            "the first learning rate delta/Gamma is 0.5128205128205129, but must be at most 1/L = 0.5"
+        );
         let slow = Decefl {
             lambda: 0.8,
             ..CONSTANTS
         };
-        assert!(slow.check_rate(&RATE).is_err());
-        assert!(fits(f64::NAN, 4.0).is_err() && fits(2.0, f64::INFINITY).is_err());
+        assert_eq!(
+            slow.check_rate(&RATE).unwrap_err().to_string(),
+            "Gamma is 4, but must be above lambda/(1 - lambda) = 4.000000000000001"
+        );
+        assert_eq!(
+            fits(f64::NAN, 4.0).unwrap_err().to_string(),
+            "delta is NaN, but must be above 1/mu = 1"
+        );
+        assert_eq!(
+            fits(2.0, f64::INFINITY).unwrap_err().to_string(),
+            "Gamma is inf, but must be above lambda/(1 - lambda) = 1"
+        );
         let disconnected = Decefl {
             lambda: 1.0,
             ..CONSTANTS
         };
-        assert!(disconnected.check_rate(&RATE).is_err());
+        assert_eq!(
+            disconnected.check_rate(&RATE).unwrap_err().to_string(),
+            "lambda is 1, but must be at least 0 and below 1: the overlay has to be connected"
+        );
     }
 
     #[test]

@@ -268,7 +268,14 @@ mod tests {
         let scaled = dfedavgm_rate_limit(smoothness, steps).unwrap() * smoothness * 6.0;
         assert!((64.0 * scaled * scaled + 64.0 * scaled - 1.0).abs() < 1e-14);
         assert!(scaled < 0.125);
-        assert!(dfedavgm_rate_limit(0.0, 1).is_err() && dfedavgm_rate_limit(1.0, 0).is_err());
+        assert_eq!(
+            dfedavgm_rate_limit(0.0, 1).unwrap_err().to_string(),
+            "the smoothness L is 0, but must be finite and above 0"
+        );
+        assert_eq!(
+            dfedavgm_rate_limit(1.0, 0).unwrap_err().to_string(),
+            "the number of local steps K is 0, but must be at least 1"
+        );
     }
 
     #[test]
@@ -284,7 +291,14 @@ mod tests {
         assert_eq!(bound(12, 0.0).unwrap(), 1.375);
         assert!(bound(12, 0.6).unwrap() > bound(12, 0.5).unwrap());
         assert!(bound(13, 0.5).unwrap() < bound(12, 0.5).unwrap());
-        assert!(bound(12, 1.0).is_err() && bound(0, 0.5).is_err());
+        assert_eq!(
+            bound(12, 1.0).unwrap_err().to_string(),
+            "lambda is 1, but must be at least 0 and below 1: the overlay has to be connected"
+        );
+        assert_eq!(
+            bound(0, 0.5).unwrap_err().to_string(),
+            "the number of rounds T is 0, but must be at least 1"
+        );
     }
 
     #[test]
@@ -299,13 +313,23 @@ mod tests {
     #[test]
     fn the_rate_begins_where_its_learning_rate_is_allowed() {
         // 64(√17 + 4)² = 4223.03
-        assert!(RATE.terms(4223, 0.5).is_err() && RATE.terms(4224, 0.5).is_ok());
-        assert!(RATE.terms(0, 0.5).is_err());
+        assert_eq!(
+            RATE.terms(4223, 0.5).unwrap_err().to_string(),
+            "the number of rounds T is 4223, but must be at least 4224: with fewer, the learning rate 1/(LK sqrt(T)) is too large"
+        );
+        RATE.terms(4224, 0.5).unwrap();
+        assert_eq!(
+            RATE.terms(0, 0.5).unwrap_err().to_string(),
+            "the number of rounds T is 0, but must be at least 4224: with fewer, the learning rate 1/(LK sqrt(T)) is too large"
+        );
         let momentum = DfedavgmRate {
             momentum: 1.0,
             ..RATE
         };
-        assert!(momentum.terms(10_000, 0.5).is_err());
+        assert_eq!(
+            momentum.terms(10_000, 0.5).unwrap_err().to_string(),
+            "the momentum beta is 1, but must be in [0, 1)"
+        );
     }
 
     #[test]
@@ -351,8 +375,26 @@ mod tests {
             shard_size: 100,
             ..STABILITY
         };
-        assert!(large.generalization_bound(1_000_000, 1.0).is_err());
-        assert!(STABILITY.generalization_bound(200, f64::INFINITY).is_err());
-        assert!(STABILITY.generalization_bound(200, f64::NAN).is_err());
+        assert_eq!(
+            large
+                .generalization_bound(1_000_000, 1.0)
+                .unwrap_err()
+                .to_string(),
+            "t0 = T^(cLK/(1+cLK)) (cLK)^(1/(1+cLK)) is 928103.7751801696, but must be at most n = 100: c is too large"
+        );
+        assert_eq!(
+            STABILITY
+                .generalization_bound(200, f64::INFINITY)
+                .unwrap_err()
+                .to_string(),
+            "C_lambda is inf, but must be finite and at least 0"
+        );
+        assert_eq!(
+            STABILITY
+                .generalization_bound(200, f64::NAN)
+                .unwrap_err()
+                .to_string(),
+            "C_lambda is NaN, but must be finite and at least 0"
+        );
     }
 }

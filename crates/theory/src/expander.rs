@@ -149,7 +149,10 @@ mod tests {
             assert!(ramanujan_kappa(degree + 1).unwrap() < ramanujan_kappa(degree).unwrap());
             assert!(ramanujan_lambda(degree + 1).unwrap() < ramanujan_lambda(degree).unwrap());
         }
-        assert!(ramanujan_kappa(2).is_err());
+        assert_eq!(
+            ramanujan_kappa(2).unwrap_err().to_string(),
+            "the degree is 2, but must be at least 3"
+        );
     }
 
     #[test]
@@ -157,7 +160,10 @@ mod tests {
         // Eigenvalues of its Laplacian: 0, 2, 5.
         assert!(regular_kappa(3, 2.0).unwrap() >= 2.5);
         assert!(regular_kappa(3, 1.0).unwrap() < 2.5);
-        assert!(regular_kappa(3, 3.0).is_err());
+        assert_eq!(
+            regular_kappa(3, 3.0).unwrap_err().to_string(),
+            "the second eigenvalue of the adjacency matrix is 3, but must be at least 0 and below the degree 3"
+        );
     }
 
     #[test]

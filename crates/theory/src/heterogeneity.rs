@@ -117,9 +117,22 @@ mod tests {
 
     #[test]
     fn a_vanishing_global_gradient_has_no_dissimilarity() {
-        assert!(local_dissimilarity(&[1.0, 1.0], 0.0).is_err());
-        assert!(local_dissimilarity(&[], 1.0).is_err());
-        assert!(local_dissimilarity(&[f64::NAN], 1.0).is_err());
+        assert_eq!(
+            local_dissimilarity(&[1.0, 1.0], 0.0)
+                .unwrap_err()
+                .to_string(),
+            "the squared norm of the global gradient is 0, but must be finite and above 0"
+        );
+        assert_eq!(
+            local_dissimilarity(&[], 1.0).unwrap_err().to_string(),
+            "the number of devices is 0, but must be at least 1"
+        );
+        assert_eq!(
+            local_dissimilarity(&[f64::NAN], 1.0)
+                .unwrap_err()
+                .to_string(),
+            "a squared norm of a local gradient is NaN, but must be finite and at least 0"
+        );
     }
 
     #[test]
@@ -136,7 +149,13 @@ mod tests {
         assert_eq!(walk_inexactness(&[0.5, 0.25, 1.0]).unwrap(), 0.125);
         assert_eq!(walk_inexactness(&[]).unwrap(), 1.0);
         assert_eq!(walk_inexactness(&[0.5, 0.0]).unwrap(), 0.0);
-        assert!(walk_inexactness(&[0.5, 1.01]).is_err());
-        assert!(inexactness(0.0, 0.0).is_err());
+        assert_eq!(
+            walk_inexactness(&[0.5, 1.01]).unwrap_err().to_string(),
+            "gamma of a visit is 1.01, but must be from 0 to 1"
+        );
+        assert_eq!(
+            inexactness(0.0, 0.0).unwrap_err().to_string(),
+            "the norm of the gradient before local work is 0, but must be finite and above 0"
+        );
     }
 }

@@ -96,10 +96,18 @@ mod tests {
     #[test]
     fn a_refused_weight_leaves_the_sum_alone() {
         let mut kept = IterateWeights::new();
-        assert!(kept.mixing_factor(0.0).is_err());
+        assert_eq!(
+            kept.mixing_factor(0.0).unwrap_err().to_string(),
+            "the sum of the weights of iterates is 0, but must be above 0: the first iterate needs a weight"
+        );
         assert_eq!(kept.mixing_factor(2.0).unwrap(), 1.0);
         for weight in [-1.0, f64::NAN, f64::INFINITY] {
-            assert!(kept.mixing_factor(weight).is_err());
+            let said = kept.mixing_factor(weight).unwrap_err().to_string();
+            assert!(
+                said.starts_with("the weight of an iterate is")
+                    && said.ends_with(", but must be finite and at least 0"),
+                "{said}"
+            );
         }
         assert_eq!(kept.total(), 2.0);
         assert_eq!(kept.mixing_factor(0.0).unwrap(), 0.0);

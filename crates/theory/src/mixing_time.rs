@@ -226,7 +226,10 @@ mod tests {
         };
         assert_eq!(slow.steps_at(5).unwrap(), 5);
         assert_eq!(slow.steps_at(16).unwrap(), 10);
-        assert!(slow.distance_bound(9).is_err());
+        assert_eq!(
+            slow.distance_bound(9).unwrap_err().to_string(),
+            "the number of steps tau is 9, but must be at least K_P = 10"
+        );
     }
 
     #[test]
@@ -238,9 +241,21 @@ mod tests {
 
     #[test]
     fn a_disconnected_walk_has_no_mixing_time() {
-        assert!(MixingTime::symmetric(1.0, 5).is_err());
-        assert!(MixingTime::symmetric(0.4, 5).is_err());
-        assert!(MixingTime::symmetric(f64::NAN, 5).is_err());
-        assert!(MixingTime::symmetric(0.6, 0).is_err());
+        assert_eq!(
+            MixingTime::symmetric(1.0, 5).unwrap_err().to_string(),
+            "lambda_P is 1, but must be at least 1/2 and below 1: it is (lambda + 1)/2 of a connected overlay"
+        );
+        assert_eq!(
+            MixingTime::symmetric(0.4, 5).unwrap_err().to_string(),
+            "lambda_P is 0.4, but must be at least 1/2 and below 1: it is (lambda + 1)/2 of a connected overlay"
+        );
+        assert_eq!(
+            MixingTime::symmetric(f64::NAN, 5).unwrap_err().to_string(),
+            "lambda_P is NaN, but must be at least 1/2 and below 1: it is (lambda + 1)/2 of a connected overlay"
+        );
+        assert_eq!(
+            MixingTime::symmetric(0.6, 0).unwrap_err().to_string(),
+            "the number of devices n is 0, but must be at least 1"
+        );
     }
 }

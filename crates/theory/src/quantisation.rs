@@ -183,7 +183,14 @@ mod tests {
         }
         assert_eq!(quantisation_interval(2).unwrap(), 1.0);
         assert_eq!(quantisation_interval(8).unwrap(), 1.0 / 127.0);
-        assert!(quantisation_interval(1).is_err() && quantisation_interval(33).is_err());
+        assert_eq!(
+            quantisation_interval(1).unwrap_err().to_string(),
+            "the bits b is 1, but must be from 2 to 32"
+        );
+        assert_eq!(
+            quantisation_interval(33).unwrap_err().to_string(),
+            "the bits b is 33, but must be from 2 to 32"
+        );
     }
 
     #[test]
@@ -280,6 +287,9 @@ mod tests {
             walk_lambda: 1.0,
             ..QUANTISED
         };
-        assert!(connected.error_threshold().is_err());
+        assert_eq!(
+            connected.error_threshold().unwrap_err().to_string(),
+            "lambda_P is 1, but must be at least 1/2 and below 1: it is (lambda + 1)/2 of a connected overlay"
+        );
     }
 }

@@ -65,7 +65,7 @@ macro_rules! deals_by_owner {
                 &self,
                 examples: $crate::Labelled<'_>,
                 rng: &mut rand_chacha::ChaCha8Rng,
-            ) -> Result<Vec<$crate::Shard>, $crate::PartitionError> {
+            ) -> Result<Vec<$crate::partition::Shard>, $crate::PartitionError> {
                 $crate::partition::by_owner::deal($owner, self.clients, examples, rng)
             }
         }

@@ -25,10 +25,11 @@ deals_by_owner!(ByRole, "role");
 
 #[cfg(test)]
 mod tests {
+    use rand_chacha::ChaCha8Rng;
     use rand_chacha::rand_core::SeedableRng;
 
     use super::*;
-    use crate::Partitioner;
+    use crate::{Labelled, Partitioner};
 
     #[test]
     fn more_clients_than_examples_are_told_of_the_roles() {

@@ -295,11 +295,9 @@ mod tests {
                 .ends_with(&format!("alpha {enough} would do, or `shortfall: top_up`")),
             "{error}"
         );
-        assert!(
-            asked(enough)
-                .deal(Labelled::new(&labels, 10), &mut rng)
-                .is_ok()
-        );
+        asked(enough)
+            .deal(Labelled::new(&labels, 10), &mut rng)
+            .unwrap();
     }
 
     #[test]

@@ -332,7 +332,7 @@ fn traces_with_gaps_negative_rates_or_times_that_go_back_name_their_line() {
         folder.path().join("4g.csv").display()
     );
     let source = experiment(&dsgd, "ring", &more);
-    assert!(plan(&source, &DataFolder::new("nowhere")).is_ok());
+    plan(&source, &DataFolder::new("nowhere")).unwrap();
 }
 
 /// 10 clients; servers are the nodes from 10 on.
@@ -467,7 +467,7 @@ fn a_non_iid_degree_needs_convex_losses_that_have_a_minimum() {
         expect(&refused(&logistic(none)), "theory", &words);
     }
     let decays = logistic(", weight_decay: 0.1");
-    assert!(plan(&decays, &DataFolder::new("nowhere")).is_ok());
+    plan(&decays, &DataFolder::new("nowhere")).unwrap();
 }
 
 #[test]

@@ -127,19 +127,31 @@ fn the_constants_shrink_with_lambda_and_the_window() {
 #[test]
 fn each_condition_of_the_rate_is_checked() {
     let fits = |delta, gamma| CONSTANTS.check_rate(&HarmonicRate { delta, gamma });
-    assert!(fits(20.0, 80.0).is_ok());
-    assert!(fits(20.0, 79.0).is_err());
-    assert!(fits(10.0, 80.0).is_err());
+    fits(20.0, 80.0).unwrap();
+    assert_eq!(
+        fits(20.0, 79.0).unwrap_err().to_string(),
+        "the first learning rate delta/Gamma is 0.25316455696202533, but must be at most 1/(2L) = 0.25"
+    );
+    assert_eq!(
+        fits(10.0, 80.0).unwrap_err().to_string(),
+        "delta is 10, but must be above m/mu = 10"
+    );
     let slow = StochasticDecefl {
         lambda: 0.99,
         ..CONSTANTS
     };
-    assert!(slow.check_rate(&RATE).is_err());
+    assert_eq!(
+        slow.check_rate(&RATE).unwrap_err().to_string(),
+        "Gamma is 99, but must be above 199.5037751492221"
+    );
     let long = StochasticDecefl {
         window: 50,
         ..CONSTANTS
     };
-    assert!(long.check_rate(&RATE).is_err());
+    assert_eq!(
+        long.check_rate(&RATE).unwrap_err().to_string(),
+        "Gamma is 99, but must be above 237.74258867227934"
+    );
     let small = StochasticDecefl {
         smoothness: 1e-3,
         convexity: 1e-3,
@@ -153,7 +165,11 @@ fn each_condition_of_the_rate_is_checked() {
             gamma,
         })
     };
-    assert!(at(least).is_err() && at(least * 1.001).is_ok());
+    assert_eq!(
+        at(least).unwrap_err().to_string(),
+        "Gamma is 3.7748517734455866, but must be above 3.7748517734455866"
+    );
+    at(least * 1.001).unwrap();
 }
 
 #[test]
@@ -178,11 +194,28 @@ fn a_constant_rate_is_the_proofs_recursion_unrolled() {
 #[test]
 fn a_constant_rate_has_a_largest_value_and_no_window() {
     let at = |eta| CONSTANTS.constant_rate_bound(&START, eta, 10);
-    assert!(at(0.125).is_ok() && at(0.126).is_err() && at(0.0).is_err());
-    assert!(at(f64::NAN).is_err());
+    at(0.125).unwrap();
+    assert_eq!(
+        at(0.126).unwrap_err().to_string(),
+        "the learning rate eta is 0.126, but must be above 0 and at most K/(2mL) = 0.125"
+    );
+    assert_eq!(
+        at(0.0).unwrap_err().to_string(),
+        "the learning rate eta is 0, but must be above 0 and at most K/(2mL) = 0.125"
+    );
+    assert_eq!(
+        at(f64::NAN).unwrap_err().to_string(),
+        "the learning rate eta is NaN, but must be above 0 and at most K/(2mL) = 0.125"
+    );
     let window = StochasticDecefl {
         window: 2,
         ..CONSTANTS
     };
-    assert!(window.constant_rate_bound(&START, 0.1, 10).is_err());
+    assert_eq!(
+        window
+            .constant_rate_bound(&START, 0.1, 10)
+            .unwrap_err()
+            .to_string(),
+        "the window B is 2, but must be 1: the overlay is fixed"
+    );
 }

@@ -204,13 +204,14 @@ fn exponents_outside_of_the_theorem_have_no_printed_bound() {
         let steps = PowerSteps { exponent, ..STEPS };
         let terms = WALK.terms(&steps, 100, None).unwrap();
         assert_eq!(terms.bound().is_ok(), holds);
-        assert!(terms.bound_by_step_sum().is_ok());
+        terms.bound_by_step_sum().unwrap();
     }
 }
 
 #[test]
 fn constants_out_of_range_have_no_terms() {
-    for walk in [
+    let reason = |walk: RandomWalk| walk.terms(&STEPS, 10, None).unwrap_err().to_string();
+    let walks = [
         RandomWalk { devices: 0, ..WALK },
         RandomWalk {
             walk_lambda: 1.0,
@@ -232,13 +233,26 @@ fn constants_out_of_range_have_no_terms() {
             initial_distance_squared: -1.0,
             ..WALK
         },
-    ] {
-        assert!(walk.terms(&STEPS, 10, None).is_err());
-    }
-    assert!(WALK.terms(&STEPS, 0, None).is_err());
+    ];
+    let reasons = [
+        "the number of devices n is 0, but must be at least 1",
+        "lambda_P is 1, but must be at least 1/2 and below 1: it is (lambda + 1)/2 of a connected overlay",
+        "the dissimilarity delta^2 is 0.9, but must be finite and at least 1",
+        "the inexactness gamma is 1.1, but must be from 0 to 1",
+        "the gradient norm D is NaN, but must be finite and at least 0",
+        "the squared distance of w^0 from w* is -1, but must be finite and at least 0",
+    ];
+    assert_eq!(walks.map(reason), reasons);
+    assert_eq!(
+        WALK.terms(&STEPS, 0, None).unwrap_err().to_string(),
+        "the number of visits k is 0, but must be at least 1"
+    );
     let frozen = PowerSteps {
         inverse_first: 0.0,
         ..STEPS
     };
-    assert!(WALK.terms(&frozen, 10, None).is_err());
+    assert_eq!(
+        WALK.terms(&frozen, 10, None).unwrap_err().to_string(),
+        "the inverse r of the first step size is 0, but must be finite and above 0"
+    );
 }

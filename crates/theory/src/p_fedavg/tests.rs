@@ -45,8 +45,20 @@ fn drawing_clients_adds_their_sampling() {
         .partial_participation(4.0, 128, &[u64::MAX; 2])
         .unwrap();
     assert!((many - full).abs() < 1e-9);
-    assert!(CONSTANTS.partial_participation(4.0, 128, &[]).is_err());
-    assert!(CONSTANTS.partial_participation(4.0, 128, &[2, 0]).is_err());
+    assert_eq!(
+        CONSTANTS
+            .partial_participation(4.0, 128, &[])
+            .unwrap_err()
+            .to_string(),
+        "the number of servers M is 0, but must be at least 1"
+    );
+    assert_eq!(
+        CONSTANTS
+            .partial_participation(4.0, 128, &[2, 0])
+            .unwrap_err()
+            .to_string(),
+        "the number of clients K_i that a server draws is 0, but must be at least 1"
+    );
 }
 
 #[test]
@@ -135,9 +147,19 @@ fn constants_out_of_range_have_no_bound() {
             ..CONSTANTS
         },
     ] {
-        assert!(constants.full_participation(4.0, 128).is_err());
+        let said = constants
+            .full_participation(4.0, 128)
+            .unwrap_err()
+            .to_string();
+        assert!(said.starts_with("the"), "{said}");
     }
-    assert!(CONSTANTS.full_participation(4.0, 0).is_err());
+    assert_eq!(
+        CONSTANTS
+            .full_participation(4.0, 0)
+            .unwrap_err()
+            .to_string(),
+        "the number of steps T is 0, but must be at least 1"
+    );
 }
 
 #[test]
@@ -150,12 +172,19 @@ fn noise_averages_out_over_clients_and_batches() {
     assert_eq!(gradient_noise(&[vec![client]]).unwrap(), 2.0);
     let noise = gradient_noise(&[vec![client; 2], vec![client; 4]]).unwrap();
     assert!((noise - 0.375).abs() < 1e-15);
-    assert!(gradient_noise(&[vec![client], vec![]]).is_err());
-    assert!(
+    assert_eq!(
+        gradient_noise(&[vec![client], vec![]])
+            .unwrap_err()
+            .to_string(),
+        "the number of clients N_i of a server is 0, but must be at least 1"
+    );
+    assert_eq!(
         gradient_noise(&[vec![ClientNoise {
             batch_size: 0,
             ..client
         }]])
-        .is_err()
+        .unwrap_err()
+        .to_string(),
+        "the batch size B_j is 0, but must be at least 1"
     );
 }

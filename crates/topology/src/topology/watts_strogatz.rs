@@ -168,11 +168,11 @@ mod tests {
     fn parameters_that_do_not_fit_are_refused() {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         for (neighbours, rewire) in [(3, 0.1), (0, 0.1), (10, 0.1), (4, 1.5), (4, f64::NAN)] {
-            assert!(
-                WattsStrogatz { neighbours, rewire }
-                    .build(10, &mut rng)
-                    .is_err()
-            );
+            let said = WattsStrogatz { neighbours, rewire }
+                .build(10, &mut rng)
+                .unwrap_err()
+                .to_string();
+            assert!(said.starts_with("watts_strogatz:"), "{said}");
         }
     }
 }

@@ -313,7 +313,7 @@ mod tests {
             )
         };
         let refusal = |file: String| users(file.as_bytes()).unwrap_err().reason;
-        assert!(users(file(r#"["b", "a"]"#, "[9, 2]").as_bytes()).is_ok());
+        users(file(r#"["b", "a"]"#, "[9, 2]").as_bytes()).unwrap();
         for (users, counts, reason) in [
             (
                 r#"["a", "b"]"#,

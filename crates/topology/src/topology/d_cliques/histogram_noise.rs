@@ -147,7 +147,12 @@ mod tests {
                 epsilon,
                 scale: NoiseScale::Deviation,
             };
-            assert!(noise.check().is_err(), "{epsilon}");
+            let said = noise.check().unwrap_err().to_string();
+            assert!(
+                said.starts_with("d_cliques: noise: epsilon =")
+                    && said.ends_with("must be positive and finite"),
+                "{said}"
+            );
         }
     }
 }
