@@ -1,4 +1,4 @@
-//! How the program ends when not all went well: what is told, and the exit code.
+//! How the program ends after a failure: its message and its exit code.
 
 use std::fmt::Display;
 use std::io;

@@ -1,4 +1,4 @@
-//! What clients train on, and what models are judged by.
+//! Training and test examples of a dataset.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What LEAF's files of json have in common: they are read as a stream, by users, with nothing in them without a bound.
+//! The common reader of LEAF's json files: it streams them user by user and limits everything that it reads.
 
 mod users;
 mod watched;

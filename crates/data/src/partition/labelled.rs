@@ -1,4 +1,4 @@
-//! What a way of dealing sees of the examples.
+//! The examples as a partition sees them.
 
 use super::Owners;
 

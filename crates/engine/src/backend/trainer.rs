@@ -1,4 +1,4 @@
-//! What trains the rows of a device and judges them.
+//! The trait of what trains and scores the rows of a device.
 
 use super::rows::Rows;
 use crate::error::EngineError;

@@ -1,4 +1,4 @@
-//! What stands in a network in place of layers: a model that differentiates itself.
+//! The body of a network without layers: a model that differentiates itself.
 
 use crate::error::EngineError;
 use std::any::Any;

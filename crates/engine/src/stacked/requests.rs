@@ -1,4 +1,4 @@
-//! What a run asks of its device in one go.
+//! The requests of a run to its device.
 
 pub(crate) mod evaluation_request;
 mod same_layers;

@@ -1,4 +1,4 @@
-//! How well models do.
+//! Accuracy and loss of models.
 
 use crate::kernels::Outcome;
 

@@ -1,4 +1,4 @@
-//! What is counted while models train.
+//! Counts that models keep while they train.
 
 use serde::{Deserialize, Serialize};
 

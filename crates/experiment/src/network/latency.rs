@@ -1,4 +1,4 @@
-//! Phases that cost the same whoever takes part.
+//! Phases that take the same time whichever clients take part.
 
 use meshfold_algorithms::Exchange;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Whether the failures of a run leave anybody, and whether they hit anything.
+//! Whether any client survives the failures of a run, and whether each failure has an effect.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What outputs cost, by burn.
+//! The loss of outputs, computed by burn.
 
 use crate::network::Network;
 use crate::network::loss::Loss;

@@ -1,4 +1,4 @@
-//! What outputs cost, by the formulas.
+//! The loss of outputs, computed by its formula.
 
 use crate::network::loss::Loss;
 use crate::network::model::Targets;

@@ -1,4 +1,4 @@
-//! What is to be foretold of every example, two labels to a word.
+//! Targets of every example, two labels to a word.
 
 use super::part::{Slot, place_of};
 use crate::error::EngineError;

@@ -1,4 +1,4 @@
-//! What befalls a GPU while it works: it is lost, or its driver has no memory left.
+//! Failures of a GPU at work: it is lost, or its driver has no memory left.
 //!
 //! Work is given to a GPU without waiting, so that a failure shows where results are read. There it unwinds to
 //! [`attempt`], which makes an error of it: results are read in the midst of functions that cannot fail, those of other

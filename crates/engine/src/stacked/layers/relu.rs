@@ -1,4 +1,4 @@
-//! What becomes of negative outputs.
+//! ReLU: negative outputs become zero.
 
 use cubecl::prelude::*;
 

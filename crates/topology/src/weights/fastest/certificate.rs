@@ -1,4 +1,4 @@
-//! Proof of how near weights are to the best, whoever found them.
+//! A bound on how far given weights are from the best ones.
 
 use super::problem::{Problem, eigenvalues};
 use crate::TopologyError;
