@@ -104,7 +104,8 @@ impl Quantise {
     /// hears no other keeps its model.
     pub(crate) fn average(
         self,
-        (after, before): (&Stack, &Stack),
+        after: &Stack,
+        before: &Stack,
         heard: &Heard,
         mixing: &Mixing,
         round: &Round<'_>,

@@ -96,7 +96,7 @@ impl Table {
         let mut rows: Vec<Row> = rows.collect();
         if let Some((field, value)) = &request.compare {
             let place = column(&names, field)?;
-            compare(&mut rows, &groups, &names.over, (place, value, &request))?;
+            compare(&mut rows, &groups, &names.over, place, value, &request)?;
         }
         Ok(Self {
             request,
@@ -212,7 +212,9 @@ fn compare(
     rows: &mut [Row],
     groups: &[Group<'_>],
     over: &Name,
-    (place, value, request): (usize, &str, &Request),
+    place: usize,
+    value: &str,
+    request: &Request,
 ) -> Result<(), TableError> {
     let known: BTreeSet<&String> = groups.iter().map(|group| &group.keys[place]).collect();
     if !known.iter().any(|known| *known == value) {

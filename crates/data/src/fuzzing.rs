@@ -154,7 +154,7 @@ pub fn csv(bytes: &[u8]) -> bool {
         };
         let dealt = RowsBySplit::of("csv", &tagged, table.width);
         let mut dealt = dealt.expect("a table holds fewer numbers than bytes");
-        csv_table::numbers(bytes, &settings, (table.width, rows), &mut dealt)
+        csv_table::numbers(bytes, &settings, table.width, rows, &mut dealt)
             .map_err(told)
             .is_ok()
     };
@@ -173,7 +173,7 @@ pub fn leaf(bytes: &[u8]) -> bool {
 
 /// The expression matrix and the annotation of the leukaemia samples.
 pub fn leukemia(bytes: &[u8]) -> bool {
-    let matrix = read_matrix(bytes, (0, 0)).is_ok_and(|matrix| {
+    let matrix = read_matrix(bytes, 0, 0).is_ok_and(|matrix| {
         assert_eq!(matrix.values.len(), matrix.samples.len() * matrix.genes());
         assert_eq!(matrix.rows(&[0]).len(), matrix.genes());
         true

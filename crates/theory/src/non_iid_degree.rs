@@ -136,7 +136,7 @@ pub fn logistic_degree(
         .par_iter()
         .map(|(_, shard)| {
             let weights = vec![1.0 / shard.len() as f64; shard.len()];
-            least_cross_entropy(train, (shard, weights), decay, stop)
+            least_cross_entropy(train, shard, weights, decay, stop)
         })
         .collect();
     let (mut mean, mut error, mut sum) = (0.0, 0.0, 0.0);
@@ -146,7 +146,7 @@ pub fn logistic_degree(
         sum += share;
     }
     let (examples, weights): (Vec<u32>, Vec<f64>) = shares.examples().unzip();
-    let all = least_cross_entropy(train, (&examples, weights), decay * sum, stop);
+    let all = least_cross_entropy(train, &examples, weights, decay * sum, stop);
     NonIidDegree {
         degree: all.loss - mean,
         // What was found is above the minima: one error raises Γ, the other lowers it.
@@ -157,7 +157,8 @@ pub fn logistic_degree(
 /// The least loss of a logistic model on these examples of `train`.
 fn least_cross_entropy(
     train: &Labelled<'_, impl Features>,
-    (examples, weights): (&[u32], Vec<f64>),
+    examples: &[u32],
+    weights: Vec<f64>,
     decay: f64,
     stop: &AtomicBool,
 ) -> Minimum {

@@ -89,12 +89,12 @@ impl DfedavgState {
                 let mixing = Mixing::new(&weighted_means(&subsets, &self.setting.shard_sizes)?);
                 round.traffic.messages(messages_of(&subsets, bytes));
                 let heard = Heard::of(&subsets);
-                quantise.average((models, before), &heard, &mixing, round)?
+                quantise.average(models, before, &heard, &mixing, round)?
             }
             None => {
                 round.exchange_models(bytes);
                 let heard = Heard::over(round.overlay());
-                quantise.average((models, before), &heard, round.mixing(), round)?
+                quantise.average(models, before, &heard, round.mixing(), round)?
             }
         };
         Ok(())

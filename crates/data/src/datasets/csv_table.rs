@@ -134,8 +134,8 @@ impl Dataset for CsvTable {
         let mut dealt = RowsBySplit::of(NAME, &tagged, table.width)?;
         let mut first = 0;
         for (path, end) in files.iter().zip(&table.ends) {
-            let known = (table.width, end - first);
-            numbers(self.content(path)?, self, known, &mut dealt)
+            let rows = end - first;
+            numbers(self.content(path)?, self, table.width, rows, &mut dealt)
                 .map_err(|fault| fault.of(path))?;
             first = *end;
         }
@@ -319,7 +319,8 @@ fn take_word(
 pub(crate) fn numbers(
     content: impl Read,
     settings: &CsvTable,
-    (width, rows): (usize, usize),
+    width: usize,
+    rows: usize,
     dealt: &mut RowsBySplit<f32>,
 ) -> Result<(), Fault> {
     let changed = |found: String| format!("{found}: the file changed while it was read");

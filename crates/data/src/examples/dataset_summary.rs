@@ -133,7 +133,7 @@ impl DatasetSummary {
             let (train, test) = labels.split_at(self.train);
             let owners = self.owners.as_ref().map(OwnerList::listed);
             let owners = owners.as_ref().map(|owners| owners.split_at(self.train));
-            digest((self.input, self.classes), [train, test], owners)
+            digest(self.input, self.classes, [train, test], owners)
         })
     }
 
@@ -141,8 +141,8 @@ impl DatasetSummary {
     pub fn digest_of(splits: &Splits) -> String {
         let (train, test) = (&splits.train, &splits.test);
         let labels = [train.labels(), test.labels()];
-        let kind = (train.input(), train.classes());
-        digest(kind, labels, train.owners().zip(test.owners())).finish()
+        let owners = train.owners().zip(test.owners());
+        digest(train.input(), train.classes(), labels, owners).finish()
     }
 
     /// Training examples, without those kept apart for validation.
@@ -254,7 +254,8 @@ impl OwnerList {
 
 /// The digest of training and test examples without their features.
 fn digest(
-    (input, classes): (Input, usize),
+    input: Input,
+    classes: usize,
     labels: [&[u16]; 2],
     owners: Option<(&[u32], &[u32])>,
 ) -> Digest {

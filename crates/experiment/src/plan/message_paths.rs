@@ -48,7 +48,7 @@ pub(crate) fn check(
                 clock.check_edges(of_servers(groups, clients))?;
             }
             let first = groups.map_or(0, |_| clients);
-            of_overlays((config, population), planned, clock, first)?;
+            of_overlays(config, population, planned, clock, first)?;
         }
         (MessageScope::Neighbours, None) => {}
     }
@@ -57,7 +57,8 @@ pub(crate) fn check(
 
 /// Checks the edges of one overlay of a schedule after another, whose node 0 is node `first` of the network.
 fn of_overlays(
-    (config, population): (&RunConfig, &Population),
+    config: &RunConfig,
+    population: &Population,
     planned: &PlannedOverlay,
     clock: &Clock,
     first: u32,

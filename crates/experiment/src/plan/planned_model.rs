@@ -27,7 +27,8 @@ impl Networks {
         &mut self,
         run: &Resolved<'_>,
         own_models: &OwnModels,
-        (dataset, outline): (&str, &DatasetSummary),
+        dataset: &str,
+        outline: &DatasetSummary,
     ) -> Result<Network, ConfigError> {
         let key = format!("{dataset} {}", json(&run.config.model));
         if let Some(known) = self.0.get(&key) {

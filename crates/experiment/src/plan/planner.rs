@@ -151,7 +151,7 @@ impl<'a> Planner<'a> {
         let key = json(&config.dataset);
         let dataset = self.data.outline(run, &key)?;
         let outline = &dataset.outline;
-        let network = self.networks.get(run, self.own_models, (&key, outline))?;
+        let network = self.networks.get(run, self.own_models, &key, outline)?;
         let partition = self.data.partition(run, &key, outline)?;
         checks::clients(run, partition.clients())?;
         let (train, test) = dealt_sizes(outline, &partition);
@@ -159,7 +159,8 @@ impl<'a> Planner<'a> {
         let layout = network.layout();
         let population = self.populations.get(
             &partition,
-            (outline, config.partition.pools()),
+            outline,
+            config.partition.pools(),
             &config.algorithm,
             population::Model {
                 seed: config.seed,
@@ -233,7 +234,8 @@ impl<'a> Planner<'a> {
             working_bytes: self.working_bytes(
                 config,
                 &learning.network,
-                (partition, learning.test),
+                partition,
+                learning.test,
                 outline,
             ),
         }
@@ -313,7 +315,8 @@ impl<'a> Planner<'a> {
         &self,
         config: &RunConfig,
         network: &Network,
-        (partition, tests): (&Partition, usize),
+        partition: &Partition,
+        tests: usize,
         outline: &DatasetSummary,
     ) -> u64 {
         let (method, clients) = (&config.algorithm, partition.clients());

@@ -37,7 +37,8 @@ impl Populations {
     pub(crate) fn get(
         &mut self,
         partition: &Arc<Partition>,
-        (outline, pools): (&DatasetSummary, bool),
+        outline: &DatasetSummary,
+        pools: bool,
         method: &Method,
         model: Model,
     ) -> Population {

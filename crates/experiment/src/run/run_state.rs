@@ -17,7 +17,7 @@ use crate::results::records::Record;
 use crate::results::run_error::RunError;
 use crate::run::checkpoint::Totals;
 use crate::run::evaluation::{Judge, Verdict, alive_rows};
-use crate::run::theory_measurements::TheoryMeasurements;
+use crate::run::theory_measurements::{RowsAlive, TheoryMeasurements};
 
 /// The name of the models in a checkpoint; a method's own stacks have the names that it gives them.
 const MODELS: &str = "models";
@@ -223,9 +223,15 @@ impl<'a> RunState<'a> {
         };
         let theory = self.theory.measure(
             &mut self.learner,
-            (&self.models, deployed),
+            RowsAlive {
+                models: &self.models,
+                alive: &self.alive,
+            },
+            RowsAlive {
+                models: deployed,
+                alive: &deployed_alive,
+            },
             kind,
-            (&self.alive, &deployed_alive),
             skew,
         )?;
         let record = Record {

@@ -28,6 +28,15 @@ pub(crate) struct TheoryMeasurements {
     non_iid_degree: Option<NonIidDegree>,
 }
 
+/// Models, and which of their rows count.
+#[derive(Clone, Copy)]
+pub(crate) struct RowsAlive<'a> {
+    /// `[R, P]`.
+    pub(crate) models: &'a Stack,
+    /// `[R]`.
+    pub(crate) alive: &'a [bool],
+}
+
 impl TheoryMeasurements {
     /// Measures what the plan asks for.
     pub(crate) fn new(plan: &RunPlan) -> Self {
@@ -96,24 +105,24 @@ impl TheoryMeasurements {
     pub(crate) fn measure(
         &mut self,
         learner: &mut Learner,
-        (models, deployed): (&Stack, &Stack),
+        own: RowsAlive<'_>,
+        deployed: RowsAlive<'_>,
         kind: RowKind,
-        (alive, deployed_alive): (&[bool], &[bool]),
         skew: Option<[f64; 2]>,
     ) -> Result<Measurements, EngineError> {
         let mut found = Measurements::new();
         let at_mean = self.asks(Quantity::Dissimilarity) || self.asks(Quantity::GradientNorm);
         if at_mean {
-            self.at_mean(learner, deployed, (alive, deployed_alive), &mut found)?;
+            self.at_mean(learner, deployed, own.alive, &mut found)?;
         }
         if let Some(before) = self.before.take()
             && kind == RowKind::Client
         {
-            let after = own_gradients(learner, models)?;
+            let after = own_gradients(learner, own.models)?;
             let ratios = before
                 .iter()
                 .zip(&after)
-                .zip(alive)
+                .zip(own.alive)
                 .filter(|(_, alive)| **alive);
             let ratios: Vec<f64> = ratios
                 .filter_map(|((before, after), _)| inexactness(before.sqrt(), after.sqrt()).ok())
@@ -140,11 +149,11 @@ impl TheoryMeasurements {
     fn at_mean(
         &self,
         learner: &Learner,
-        deployed: &Stack,
-        (alive, deployed_alive): (&[bool], &[bool]),
+        deployed: RowsAlive<'_>,
+        alive: &[bool],
         found: &mut Measurements,
     ) -> Result<(), EngineError> {
-        let mean = deployed.mean_row(deployed_alive);
+        let mean = deployed.models.mean_row(deployed.alive);
         let clients: Vec<u32> = (0..)
             .zip(alive)
             .filter(|(_, alive)| **alive)

@@ -59,7 +59,7 @@ impl DfedrwState {
             unreachable!("clients that hold rows are left with models")
         };
         if let Some(quantise) = self.config.quantise {
-            *models = quantise.average((&last, models), &Heard::of(&subsets), &mixing, round)?; // (14)
+            *models = quantise.average(&last, models, &Heard::of(&subsets), &mixing, round)?; // (14)
             return Ok(());
         }
         last.mix(&mixing)?; // (11)
@@ -108,12 +108,8 @@ impl DfedrwState {
             .collect();
         let mixing = Mixing::new(&weighted_means(&subsets, &examples)?);
         if let Some(quantise) = self.config.quantise {
-            *models = quantise.average(
-                (&walks.models, models),
-                &Heard::of(&subsets),
-                &mixing,
-                round,
-            )?;
+            *models =
+                quantise.average(&walks.models, models, &Heard::of(&subsets), &mixing, round)?;
             return Ok(());
         }
         walks.models.mix(&mixing)?;

@@ -59,7 +59,7 @@ fn parsed(path: &Path, expected: Option<&ManifestFile>) -> Result<Matrix, DataEr
     };
     // A number takes a digit and what follows it.
     let most = expected.map_or(0, |file| file.content_bytes() as usize / 2);
-    let matrix = matrix::read(&mut hashed, (GENES, most)).map_err(|fault| fault.of(NAME, path))?;
+    let matrix = matrix::read(&mut hashed, GENES, most).map_err(|fault| fault.of(NAME, path))?;
     let Some(expected) = expected else {
         return Ok(matrix);
     };

@@ -52,7 +52,7 @@ impl Matrix {
 ///
 /// # Errors
 /// A [`Fault`] at the row that is not such.
-pub(crate) fn read(content: impl Read, (genes, most): (usize, usize)) -> Result<Matrix, Fault> {
+pub(crate) fn read(content: impl Read, genes: usize, most: usize) -> Result<Matrix, Fault> {
     let mut lines = Lines::new(content);
     let samples = header(&mut lines)?;
     let expected = samples.len().saturating_mul(genes);
@@ -187,13 +187,13 @@ mod tests {
     use super::*;
 
     fn read(content: &[u8]) -> Result<Matrix, Fault> {
-        super::read(content, (0, 0))
+        super::read(content, 0, 0)
     }
 
     #[test]
     fn room_is_made_for_what_is_expected_but_not_for_any_number_of_samples() {
         let room = |most| {
-            let matrix = super::read(&b"a\tb\ng\t1\t2\n"[..], (1000, most)).unwrap();
+            let matrix = super::read(&b"a\tb\ng\t1\t2\n"[..], 1000, most).unwrap();
             matrix.values.capacity()
         };
         assert!(room(2000) >= 2000);

@@ -41,12 +41,13 @@ pub(crate) fn each<T: Send>(
     of: impl Fn(Comment<'_>) -> Option<T> + Sync,
     take: impl FnMut(T) -> Result<(), String>,
 ) -> Result<(), Fault> {
-    each_by((BLOCK, MOST_LINE), dump, of, take)
+    each_by(BLOCK, MOST_LINE, dump, of, take)
 }
 
 /// As [`each`], by blocks of `size` bytes that grow up to `most` where a line is longer.
 pub(super) fn each_by<T: Send>(
-    (size, most): (usize, usize),
+    size: usize,
+    most: usize,
     mut dump: impl Read,
     of: impl Fn(Comment<'_>) -> Option<T> + Sync,
     mut take: impl FnMut(T) -> Result<(), String>,

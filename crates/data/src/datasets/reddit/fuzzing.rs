@@ -34,9 +34,7 @@ fn comments(content: &[u8], block: usize) -> Option<Comments> {
         assert_eq!(words.split_terminator(' ').count(), count);
         Some(words)
     };
-    let read = dump::each_by((block, block), content, of, |words| {
-        collection.add(0, &words)
-    });
+    let read = dump::each_by(block, block, content, of, |words| collection.add(0, &words));
     let (comments, vocabulary) = collection.in_vocabulary(5);
     let tokens = vocabulary.tokens();
     assert!(

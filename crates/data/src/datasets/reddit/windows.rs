@@ -11,8 +11,8 @@ use crate::{DataError, DatasetSummary, Examples, Input, Splits};
 /// The examples of `chosen`: windows of `window` tokens, one for each `stride`-th next word of an author.
 pub(super) fn splits(chosen: &Chosen, window: usize, stride: usize) -> Result<Splits, DataError> {
     let mut text = Vec::with_capacity(text_length(chosen, window)?);
-    let train = cut(&chosen.train, (window, stride), &mut text);
-    let test = cut(&chosen.test, (window, stride), &mut text);
+    let train = cut(&chosen.train, window, stride, &mut text);
+    let test = cut(&chosen.test, window, stride, &mut text);
     let text = Arc::new(text);
     let examples = |(starts, owners): (Vec<u32>, Vec<u32>)| {
         let examples = Examples::windows(text.clone(), starts, window, chosen.tokens)?;
@@ -70,7 +70,8 @@ fn text_length(chosen: &Chosen, window: usize) -> Result<usize, DataError> {
 /// are.
 fn cut(
     comments: &Comments,
-    (window, stride): (usize, usize),
+    window: usize,
+    stride: usize,
     text: &mut Vec<u16>,
 ) -> (Vec<u32>, Vec<u32>) {
     let (mut starts, mut owners) = room(comments, stride);
