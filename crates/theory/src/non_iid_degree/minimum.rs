@@ -1,4 +1,6 @@
 //! The minimum of a strongly convex loss, and how far from it what was found can be.
+//!
+//! Written here and not taken from `argmin`, which asks for loss and gradient one by one, each a pass over all examples.
 
 use std::collections::VecDeque;
 

@@ -2,7 +2,8 @@
 //!
 //! Parlett, *The Symmetric Eigenvalue Problem* (1998), chapter 13. The three-term recurrence alone is used: lost
 //! orthogonality repeats eigenvalues that have converged (Paige 1980) but moves neither end of the spectrum, and
-//! a kept basis would cost more than the iterations that it saves.
+//! a kept basis would cost more than the iterations that it saves: `faer`'s partial eigensolver keeps at least 64 vectors of
+//! length N, half a gigabyte for a million nodes, where this keeps three.
 
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
