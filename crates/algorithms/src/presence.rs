@@ -1,4 +1,4 @@
-//! Who is absent, remembered from round to round: what methods keep of a client is worthless, or worse, once it is gone.
+//! Remembers which clients are absent. What a method keeps of a client that is gone is worthless, or worse.
 
 /// The clients that were absent in the last round.
 #[derive(Debug, Clone)]

@@ -1,4 +1,4 @@
-//! What a method sends when its messages are quantised.
+//! Quantised messages.
 
 use crate::error::AlgorithmError;
 use crate::round::Round;

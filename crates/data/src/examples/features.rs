@@ -1,4 +1,4 @@
-//! What the features of examples are, and how they are held.
+//! The features of examples, and how they are stored.
 
 use std::sync::Arc;
 

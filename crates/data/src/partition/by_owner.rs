@@ -1,4 +1,4 @@
-//! Whose an example is owns it: what `by_writer`, `by_role` and `by_user` have in common.
+//! The client of an example is its owner: the code that `by_writer`, `by_role` and `by_user` share.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Whose the examples are.
+//! The owner of each example.
 
 use std::ops::Range;
 

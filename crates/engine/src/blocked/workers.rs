@@ -1,4 +1,4 @@
-//! Who computes the rows.
+//! The threads that compute the rows.
 
 use crate::cpu::Cpu;
 use crate::error::EngineError;

@@ -1,4 +1,4 @@
-//! What the sums of a product begin with.
+//! The values that the sums of a product begin with.
 
 /// What a sum begins with.
 #[derive(Debug, Clone, Copy)]

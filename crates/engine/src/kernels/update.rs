@@ -1,4 +1,4 @@
-//! What is done with the gradient of a weight while it is in registers.
+//! The update of a weight while its gradient is in registers.
 
 use super::fused::fused;
 use super::mask::first_lanes;

@@ -1,4 +1,4 @@
-//! What sets a run apart from the others of its sweep, in a line.
+//! A label for a run of a sweep: the settings in which it differs from the others.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! How fast the clients compute.
+//! The computing speeds of the clients.
 
 use serde::{Deserialize, Serialize};
 

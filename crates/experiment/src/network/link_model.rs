@@ -1,4 +1,4 @@
-//! What messages travel over.
+//! The links that messages travel over.
 
 use meshfold_algorithms::Exchange;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What an exchange asks of each node.
+//! The bytes that each node sends and receives in an exchange.
 
 use meshfold_algorithms::{Exchange, Message};
 

@@ -1,4 +1,4 @@
-//! How long a drawn capacity stays.
+//! How long a drawn capacity lasts.
 
 use serde::{Deserialize, Serialize};
 

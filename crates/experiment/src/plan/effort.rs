@@ -1,4 +1,4 @@
-//! How much work a run is, and about how long it takes.
+//! Estimates the work of a run and the time that it takes.
 //!
 //! These are rough figures, to tell minutes from years before a run begins: they may be wrong by a factor of ten, and
 //! say nothing of whatever else the machine has to do.

@@ -1,4 +1,4 @@
-//! Whether any client survives the failures of a run, and whether each failure has an effect.
+//! Checks that some client survives the failures of a run, and that each failure has an effect.
 
 use std::collections::BTreeSet;
 

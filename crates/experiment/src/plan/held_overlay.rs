@@ -1,4 +1,4 @@
-//! How much memory a planned overlay, its weights and its messages take while they are planned, run and shown.
+//! Estimates the memory of a planned overlay, its weights and its messages, while they are planned, run and shown.
 
 use meshfold_algorithms::{OverlayUse, Policy};
 use meshfold_topology::Weights;

@@ -1,4 +1,4 @@
-//! Whether the overlays of a schedule connect their nodes together, and over how many rounds.
+//! Checks that the overlays of a schedule connect their nodes together, and finds over how many rounds.
 
 use meshfold_topology::{GrowingUnion, Members, Redraw, Topology, TopologyError};
 

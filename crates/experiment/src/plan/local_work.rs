@@ -1,4 +1,4 @@
-//! Whether the local work of clients can be counted, and whether they can do it in time.
+//! Checks the local work of clients: that it can be counted, and done in time.
 
 use meshfold_algorithms::{Policy, StragglerUnit};
 use meshfold_engine::Amount;

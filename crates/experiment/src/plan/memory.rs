@@ -1,4 +1,4 @@
-//! How much memory a run takes, and how much there is.
+//! Estimates the memory that a run takes, and finds out how much there is.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Whether the method can use the overlay that is planned.
+//! Checks that the method can use the planned overlay.
 
 use meshfold_algorithms::OverlayUse;
 use meshfold_topology::Outside;

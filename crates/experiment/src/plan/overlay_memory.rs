@@ -1,4 +1,4 @@
-//! Whether an overlay can be built in the memory that is left, told before it is.
+//! Checks that an overlay fits the memory that is left, before it is built.
 
 use meshfold_topology::{OverlaySize, Topology, Weights};
 

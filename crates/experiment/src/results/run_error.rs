@@ -107,7 +107,7 @@ pub enum RunError {
     },
     /// Failures leave nobody whose model could be judged.
     #[error(
-        "no client is alive after round {round}, so that no model can be judged: let fewer fail"
+        "no client is alive after round {round}, so no model can be evaluated: let fewer clients fail"
     )]
     NobodyAlive {
         /// The round.

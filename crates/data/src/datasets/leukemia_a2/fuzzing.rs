@@ -1,4 +1,4 @@
-//! What the fuzzer calls of this dataset.
+//! The functions of this dataset that the fuzzer calls.
 
 use sha2::{Digest, Sha256};
 

@@ -1,4 +1,4 @@
-//! What goes through a network.
+//! The batch that goes through a network, and where it lies.
 
 use crate::network::Network;
 use crate::stacked::batches::part::Part;

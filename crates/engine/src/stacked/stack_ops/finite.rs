@@ -1,4 +1,4 @@
-//! Whether models are finite. Told by bits: shading languages may assume that no float is infinite or no number.
+//! Finds models that are not finite, by their bits: shading languages may assume that no float is infinite or no number.
 
 use crate::stacked::device::launch::line;
 use crate::stacked::device::memory::{Memory, cube, download};
