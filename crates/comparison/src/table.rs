@@ -122,7 +122,9 @@ fn choice(request: &Request, on: &str) -> Option<String> {
     let over = &request.over;
     let figure = on.replace('_', " ");
     let caution = match on.starts_with("test") || on.starts_with("mean_model") {
-        true => format!(" (chosen by {figure}, so the same test examples chose the setting and measure it)"),
+        true => format!(
+            " (chosen by {figure}, so the same test examples chose the setting and measure it)"
+        ),
         false => String::new(),
     };
     Some(format!(
