@@ -126,22 +126,8 @@ impl Topology {
                     .collect()
             }
             Self::Redraw(redraw) => vec![("redraw.of".to_owned(), &mut *redraw.of)],
-            Self::Path(_)
-            | Self::Ring(_)
-            | Self::Grid(_)
-            | Self::Torus(_)
-            | Self::Complete(_)
-            | Self::Star(_)
-            | Self::BalancedTree(_)
-            | Self::Barbell(_)
-            | Self::ErdosRenyi(_)
-            | Self::Regular(_)
-            | Self::RingPlusMatching(_)
-            | Self::VirtualRings(_)
-            | Self::Exponential(_)
-            | Self::WattsStrogatz(_)
-            | Self::DCliques(_)
-            | Self::OnePeer(_) => Vec::new(),
+            // No other topology names files or holds topologies.
+            _ => Vec::new(),
         };
         let lists = inside.into_iter().flat_map(|(path, of)| {
             let below = of.edge_lists_mut().into_iter();
