@@ -39,11 +39,11 @@ fn said(sandbox: &Sandbox, script: &str) -> Said {
 }
 
 #[test]
+#[cfg_attr(
+    not(target_os = "linux"),
+    ignore = "this system does not tell what limits a process has"
+)]
 fn runs_beyond_the_limits_of_the_process_are_refused_before_they_start() {
-    if !cfg!(target_os = "linux") {
-        println!("skipped: this system does not tell what limits a process has");
-        return;
-    }
     let sandbox = Sandbox::new();
     sandbox.write("wide.yaml", WIDE);
     let parts = [
@@ -165,11 +165,8 @@ fn large_overlays_that_a_plan_asks_for_are_refused_at_their_line() {
 }
 
 #[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "this system has no /dev/zero")]
 fn files_without_an_end_are_read_up_to_a_limit() {
-    if !cfg!(target_os = "linux") {
-        println!("skipped: this system has no /dev/zero");
-        return;
-    }
     let sandbox = Sandbox::new();
     let limit = ["/dev/zero", "bytes", "are read"];
     for line in ["run /dev/zero", "plan /dev/zero", "churn /dev/zero"] {

@@ -81,11 +81,11 @@ fn held(sandbox: &Sandbox, arguments: &[&str]) -> u64 {
 }
 
 #[test]
+#[cfg_attr(
+    not(target_os = "linux"),
+    ignore = "this system does not tell what a process held"
+)]
 fn plans_name_the_memory_that_runs_hold() {
-    if !cfg!(target_os = "linux") {
-        println!("skipped: this system does not tell what a process held");
-        return;
-    }
     let sandbox = Sandbox::new();
     sandbox.write("wide.yaml", WIDE);
     for (method, other) in METHODS {
@@ -100,11 +100,11 @@ fn plans_name_the_memory_that_runs_hold() {
 }
 
 #[test]
+#[cfg_attr(
+    not(target_os = "linux"),
+    ignore = "this system does not tell what a process held"
+)]
 fn checkpoints_take_no_further_copy_of_the_models() {
-    if !cfg!(target_os = "linux") {
-        println!("skipped: this system does not tell what a process held");
-        return;
-    }
     let sandbox = Sandbox::new();
     sandbox.write("wide.yaml", WIDE);
     let often = "checkpoint={every: 1, keep: true}";
@@ -140,11 +140,11 @@ fn checkpoints_take_no_further_copy_of_the_models() {
 }
 
 #[test]
+#[cfg_attr(
+    not(target_os = "linux"),
+    ignore = "this system does not tell what a process held"
+)]
 fn plans_name_the_memory_that_tables_of_ones_own_take() {
-    if !cfg!(target_os = "linux") {
-        println!("skipped: this system does not tell what a process held");
-        return;
-    }
     let sandbox = Sandbox::new();
     let row = |row: usize| format!("{}{}\n", "7,".repeat(300), row % 3);
     let rows: String = (0..40_000).map(row).collect();
@@ -155,11 +155,11 @@ fn plans_name_the_memory_that_tables_of_ones_own_take() {
 }
 
 #[test]
+#[cfg_attr(
+    not(target_os = "linux"),
+    ignore = "this system does not tell what a process held"
+)]
 fn plans_name_the_memory_that_many_clients_on_a_complete_overlay_take() {
-    if !cfg!(target_os = "linux") {
-        println!("skipped: this system does not tell what a process held");
-        return;
-    }
     let sandbox = Sandbox::new();
     sandbox.write("many.yaml", MANY);
     expect_within_the_plan(&sandbox, &["many.yaml"]);
@@ -167,11 +167,11 @@ fn plans_name_the_memory_that_many_clients_on_a_complete_overlay_take() {
 
 /// What is listed edge by edge is in the plan, also if that is so only once something has failed.
 #[test]
+#[cfg_attr(
+    not(target_os = "linux"),
+    ignore = "this system does not tell what a process held"
+)]
 fn no_run_holds_more_for_its_overlay_than_is_planned() {
-    if !cfg!(target_os = "linux") {
-        println!("skipped: this system does not tell what a process held");
-        return;
-    }
     let sandbox = Sandbox::new();
     sandbox.write("many.yaml", &MANY.replace("3000", "1500"));
     for overrides in [
@@ -197,11 +197,11 @@ fn no_run_holds_more_for_its_overlay_than_is_planned() {
 }
 
 #[test]
+#[cfg_attr(
+    not(target_os = "linux"),
+    ignore = "this system does not tell what a process held"
+)]
 fn planning_many_clients_on_a_complete_overlay_takes_little() {
-    if !cfg!(target_os = "linux") {
-        println!("skipped: this system does not tell what a process held");
-        return;
-    }
     let sandbox = Sandbox::new();
     sandbox.write("many.yaml", &MANY.replace("3000", "60000"));
     let model = "model={mlp: {hidden: [1]}}";
