@@ -4,6 +4,7 @@
 //! table, or with `--json` as one object per line; progress and errors go to standard error. Exit codes: 0 done, 1 a run
 //! or a download failed, 2 what was asked for cannot be done, 130 interrupted.
 
+mod allocator;
 mod arguments;
 mod commands;
 mod failure;
@@ -24,10 +25,8 @@ use crate::commands::{
     churn, completions, data, devices, overlay, partition, plan, report, run, speedup, tabulate,
 };
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
+    allocator::return_memory_soon();
     let arguments = Arguments::parse();
     terminal::prepare(arguments.verbose);
     signals::outlive_file_size_limit();

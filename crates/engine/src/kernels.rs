@@ -1,4 +1,4 @@
-//! Host kernels. The only place in the workspace with `unsafe` code.
+//! Host kernels. The only place with `unsafe` code, but for one line about the program's allocator.
 //!
 //! Products are tiles of registers, written once over [`pulp`]'s vectors and compiled for each instruction set.
 //! Every output is one chain of fused multiply-adds in ascending order of the summed index, so its bits do not

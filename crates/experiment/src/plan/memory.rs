@@ -40,8 +40,8 @@ pub(crate) struct Footprint {
 /// use again, in pages of 2 MiB.
 const PROGRAM: u64 = 42 << 20;
 
-/// What reading let go of and is still held when training begins, at most, measured: the allocator gives memory back a
-/// second after it was freed, and what training asks for meanwhile does not always fit it.
+/// What reading let go of and is still held when training begins, at most, measured: the allocator gives memory back
+/// some time after it was freed, and what training asks for meanwhile does not always fit it.
 const LINGERING: u64 = 16 << 20;
 
 impl Footprint {
