@@ -1,9 +1,10 @@
 //! Tables that compare runs: one row for each setting, with what its seeds say of it.
 //!
 //! [`Table::of`] groups the runs that somebody recorded by the settings in a [`Request`] and estimates a figure of each
-//! group. [`Grid`] is a table in words, which [`latex()`] and [`markdown()`] write; [`records()`] and [`csv()`] give plain numbers.
+//! group; [`Curves::of`] follows a figure over the way of each group. [`Grid`] is a table in words, which [`latex()`] and [`markdown()`] write; [`records()`] and [`csv()`] give plain numbers.
 
 mod at;
+mod curves;
 mod error;
 mod fields;
 mod grid;
@@ -11,13 +12,17 @@ mod grouping;
 mod judged;
 mod latex;
 mod markdown;
+mod progress;
 mod records;
+mod series;
 mod table;
 
 pub use at::{At, Way};
+pub use curves::{Band, CurvePoint, CurveRequest, Curves, MeanCurve, Only};
 pub use error::TableError;
 pub use grid::{Grid, GridRow};
 pub use latex::latex;
 pub use markdown::markdown;
+pub use progress::Progress;
 pub use records::{csv, records};
 pub use table::{Outcome, Reaching, Request, Row, Table};

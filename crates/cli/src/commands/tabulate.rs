@@ -129,8 +129,8 @@ pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
     tell_left_out(&gathered.left_out)
 }
 
-/// Names the runs that the table is without.
-fn tell_left_out(left_out: &[LeftOut]) -> Result<(), Failure> {
+/// Names the runs that a table or figure is without.
+pub(crate) fn tell_left_out(left_out: &[LeftOut]) -> Result<(), Failure> {
     for run in left_out {
         let folder = run.folder().display();
         terminal::line(&format!("{folder} is left out: {}", run.reason()));
