@@ -55,6 +55,11 @@ pub(crate) struct Name {
 }
 
 impl Name {
+    /// Whether it stands for this path and no other.
+    pub(crate) fn stands_for(&self, path: &str) -> bool {
+        self.paths == [path]
+    }
+
     /// The field that is called `written` in `runs`: a whole path, or the end of one. An end may stand for several paths
     /// if no run has two of them, as `learning_rate` does where every run has one method.
     ///

@@ -12,6 +12,7 @@ mod grouping;
 mod judged;
 mod latex;
 mod markdown;
+mod notes;
 mod progress;
 mod records;
 mod series;

@@ -49,6 +49,7 @@ pub use files::guarded::is_guarded;
 pub use files::write_error::plain_write_error;
 pub use plan::churn::{ChurnRun, plan_churn};
 pub use plan::effort::{DAY, about};
+pub use plan::fairness::uneven_work;
 pub use plan::overlay_memory::check_overlay_memory;
 pub use plan::planned_overlay::{CliqueSummary, OverlayFigures, PlannedOverlay, ScheduleSummary};
 pub use plan::population::Population;

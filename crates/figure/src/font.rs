@@ -51,9 +51,9 @@ mod tests {
 
     #[test]
     fn widths_are_those_of_the_font() {
-        // Advances of Roboto in 1/2048: A 1336, space 507.
+        // Advances of Roboto in 1/2048: A 1336, space 508.
         assert_eq!(width("A"), 1336.0 / 2048.0);
-        assert_eq!(width("A A"), (2.0 * 1336.0 + 507.0) / 2048.0);
+        assert_eq!(width("A A"), (2.0 * 1336.0 + 508.0) / 2048.0);
         assert_eq!(width(""), 0.0);
     }
 

@@ -4,16 +4,20 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use meshfold_comparison::{Grid, Table as Comparisons};
 use meshfold_engine::OwnModels;
+use meshfold_experiment::results::RecordedRun;
 use meshfold_experiment::{
     Ending, RunOptions, RunPlan, RunReport, Summary, brief, most_at_once, plan_on, run_all,
 };
 use meshfold_report::{LeftOut, PAGE, ReportError, write_report};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::arguments::RunArguments;
 use crate::commands::plan::warn;
 use crate::commands::runs::{Runs, page_of};
+use crate::commands::tabulate;
 use crate::failure::Failure;
 use crate::figures::{bytes, decimal, percent};
 use crate::interruption;
@@ -56,6 +60,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         json_lines::print(lines)?;
     } else {
         print(&lines.collect::<Vec<_>>(), &comparison)?;
+        print_over_seeds(&reports)?;
     }
     let lacks_page = runs.lacks_page() || comparison.is_lacking();
     verdict(&plans, &reports, lacks_page)
@@ -170,6 +175,8 @@ fn tell_left_out(left_out: &[LeftOut], reports: &[RunReport]) {
 struct Line {
     id: String,
     label: String,
+    /// The settings that the sweep varies, by their paths.
+    settings: Map<String, Value>,
     /// `finished`, `skipped`, `elsewhere`, `damaged`, `interrupted` or `failed`.
     ending: &'static str,
     error: Option<String>,
@@ -192,6 +199,7 @@ impl Line {
         Self {
             id: report.id.clone(),
             label: plan.label(),
+            settings: plan.settings(),
             ending,
             error,
             folder: report.folder.display().to_string(),
@@ -223,6 +231,20 @@ impl Line {
             self.ending.to_owned(),
         ]
     }
+}
+
+/// What the runs say of each setting, if the sweep repeats settings under several seeds. A run that cannot be read is left out: its
+/// ending has been told.
+fn print_over_seeds(reports: &[RunReport]) -> Result<(), Failure> {
+    let runs = reports
+        .iter()
+        .map(|report| RecordedRun::read(&report.folder));
+    let runs: Vec<RecordedRun> = runs.filter_map(Result::ok).collect();
+    if let Ok(Some(table)) = Comparisons::over_seeds(&runs) {
+        let text = tabulate::lines(&Grid::of(&table));
+        write!(std::io::stdout().lock(), "{text}")?;
+    }
+    Ok(())
 }
 
 /// A table of the runs, and where to read more.
