@@ -39,6 +39,11 @@ impl Fields {
         }
     }
 
+    /// The value at a whole path.
+    pub(crate) fn at(&self, path: &str) -> Option<&Value> {
+        self.0.get(path)
+    }
+
     /// The value of the field that `name` stands for.
     pub(crate) fn get(&self, name: &Name) -> Option<&Value> {
         name.paths.iter().find_map(|path| self.0.get(path))

@@ -4,6 +4,7 @@
 //! group; [`Curves::of`] follows a figure over the way of each group. [`Grid`] is a table in words, which [`latex()`] and [`markdown()`] write; [`records()`] and [`csv()`] give plain numbers.
 
 mod at;
+mod combined;
 mod curves;
 mod error;
 mod fields;
@@ -13,12 +14,15 @@ mod judged;
 mod latex;
 mod markdown;
 mod notes;
+mod parquet_table;
 mod progress;
 mod records;
 mod series;
+mod settings_columns;
 mod table;
 
 pub use at::{At, Way};
+pub use combined::{CombineError, write_combined};
 pub use curves::{Band, CurvePoint, CurveRequest, Curves, MeanCurve, Only};
 pub use error::TableError;
 pub use grid::{Grid, GridRow};

@@ -2,7 +2,7 @@
 
 use crate::axis::{Axis, Range, Scale, Tick};
 use crate::drawing::{Anchor, Area, Colour, Drawing, Frame, Line, Place, Shape, Text};
-use crate::figure::{Curve, Figure, Point};
+use crate::figure::{Curve, Figure, Point, Size};
 use crate::font;
 use crate::legend::Rows;
 
@@ -22,8 +22,9 @@ impl Figure {
     pub(crate) fn drawing(&self) -> Drawing {
         let ranges = self.ranges();
         let legend = Rows::of(&self.legend, self.size.width - 2.0 * EDGE, self.font_size);
-        let frame = self.frame(&ranges, &legend);
-        let mut shapes = vec![ground(self)];
+        let size = self.page(&ranges, &legend);
+        let frame = self.frame(&ranges, &legend, size);
+        let mut shapes = vec![ground(size)];
         shapes.extend(self.grid(&ranges, frame));
         let curves = self.curves.iter();
         let place = |point: Point, value: f64| frame_place(&ranges, frame, point.x, value);
@@ -36,12 +37,19 @@ impl Figure {
         shapes.extend(self.axes(&ranges, frame));
         let corner = Place {
             x: EDGE,
-            y: self.size.height - EDGE - legend.height(),
+            y: size.height - EDGE - legend.height(),
         };
         shapes.extend(legend.shapes(corner, INK));
-        Drawing {
-            size: self.size,
-            shapes,
+        Drawing { size, shapes }
+    }
+
+    /// The page: as high as was asked for, or higher where a long legend leaves no room for the title of the y-axis.
+    fn page(&self, ranges: &Ranges, legend: &Rows) -> Size {
+        let frame = self.frame(ranges, legend, self.size);
+        let title = self.font_size * font::width(&self.y.heading(&ranges.y));
+        Size {
+            height: self.size.height + (title - frame.height()).max(0.0),
+            ..self.size
         }
     }
 
@@ -67,20 +75,20 @@ impl Figure {
     }
 
     /// Where the curves are drawn: what the words around leave.
-    fn frame(&self, ranges: &Ranges, legend: &Rows) -> Frame {
+    fn frame(&self, ranges: &Ranges, legend: &Rows, page: Size) -> Frame {
         let size = self.font_size;
-        let page = Frame {
+        let whole = Frame {
             left: 0.0,
             top: 0.0,
-            right: self.size.width,
-            bottom: self.size.height,
+            right: page.width,
+            bottom: page.height,
         };
         let width = |ticks: &[Tick]| {
             let widths = ticks.iter().map(|tick| font::width(&tick.label));
             size * widths.fold(0.0, f64::max)
         };
-        let y_labels = width(&self.y_ticks(&ranges.y, page));
-        let x_labels = width(&self.x_ticks(&ranges.x, page));
+        let y_labels = width(&self.y_ticks(&ranges.y, whole));
+        let x_labels = width(&self.x_ticks(&ranges.x, whole));
         let below = match legend.height() > 0.0 {
             true => legend.height() + 0.5 * size,
             false => 0.0,
@@ -88,8 +96,8 @@ impl Figure {
         Frame {
             left: EDGE + 1.5 * size + y_labels + 2.0 * TICK,
             top: EDGE + 0.5 * size,
-            right: self.size.width - EDGE - (0.5 * x_labels).max(2.0),
-            bottom: self.size.height - EDGE - below - 2.6 * size - 2.0 * TICK,
+            right: page.width - EDGE - (0.5 * x_labels).max(2.0),
+            bottom: page.height - EDGE - below - 2.6 * size - 2.0 * TICK,
         }
     }
 
@@ -285,8 +293,7 @@ fn rule(ends: [Place; 2], colour: Colour, width: f64) -> Shape {
 }
 
 /// The white page.
-fn ground(figure: &Figure) -> Shape {
-    let (width, height) = (figure.size.width, figure.size.height);
+fn ground(Size { width, height }: Size) -> Shape {
     let corners = [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)];
     Shape::Area(Area {
         corners: corners.map(|(x, y)| Place { x, y }).to_vec(),

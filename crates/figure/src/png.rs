@@ -46,7 +46,9 @@ impl Figure {
             true => Pixmap::new(width as u32, height as u32),
             false => None,
         };
-        let pixmap = pixmap.ok_or(PngError::Size { width, height })?;
+        let mut pixmap = pixmap.ok_or(PngError::Size { width, height })?;
+        // The page may end within the last pixels, which are white nevertheless.
+        pixmap.fill(Color::WHITE);
         let mut canvas = Canvas {
             pixmap,
             scale: Transform::from_scale(scale as f32, scale as f32),

@@ -118,7 +118,10 @@ fn nothing_leaves_the_page() {
     for width in [45.0, 85.0, 170.0] {
         let figure = figure(width);
         let svg = figure.svg();
-        let (across, down) = (figure.size.width + 0.01, figure.size.height + 0.01);
+        // The page is the first polygon.
+        let page = numbers(&svg, "polygon", "points");
+        let (across, down) = (page[4] + 0.01, page[5] + 0.01);
+        assert!(down >= figure.size.height, "{width} mm: {down}");
         for pair in numbers(&svg, "polyline", "points").chunks(2) {
             assert!((0.0..=across).contains(&pair[0]), "{width} mm: {pair:?}");
             assert!((0.0..=down).contains(&pair[1]), "{width} mm: {pair:?}");

@@ -1,5 +1,6 @@
 //! Tables of finished runs: their figures are those of the runs.
 
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 
 use crate::sandbox::Sandbox;
@@ -208,4 +209,59 @@ fn the_values_of_a_sweep_are_fields() {
         sandbox.json(&format!("{folder}/summary.json"))["settings"],
         expected
     );
+}
+
+/// The rows of a Parquet file as texts, and the description of a column.
+fn parquet(sandbox: &Sandbox, file: &str, column: &str) -> (Vec<String>, String) {
+    let file = std::fs::File::open(sandbox.path(file)).unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let rows = reader.get_row_iter(None).unwrap();
+    let rows = rows.map(|row| row.unwrap().to_string()).collect();
+    let about = reader
+        .metadata()
+        .file_metadata()
+        .key_value_metadata()
+        .unwrap();
+    let about = about.iter().find(|pair| pair.key == column).unwrap();
+    (rows, about.value.clone().unwrap())
+}
+
+#[test]
+fn the_tables_of_an_experiment_hold_every_run_with_its_settings() {
+    let (sandbox, records) = finished();
+    let (metrics, about) = parquet(&sandbox, "runs/tiny/metrics.parquet", "bytes_total");
+    assert_eq!(
+        about,
+        "Bytes sent since the start, each message counted once."
+    );
+    // Twelve runs, evaluated at the start and after each of four rounds, or as their records say.
+    let runs = sandbox.says("run sweep.yaml --json").ended_with(0).json();
+    let evaluations = sandbox.records(runs[0]["folder"].as_str().unwrap()).len();
+    assert_eq!(metrics.len(), 12 * evaluations);
+    let id = runs[7]["id"].as_str().unwrap();
+    let last = metrics.iter().rfind(|row| row.contains(id)).unwrap();
+    let bytes = records[7]["bytes_total"].as_f64().unwrap();
+    for part in [
+        "algorithm.dfedavgm.learning_rate: 0.2".to_owned(),
+        "topology: \"ring\"".to_owned(),
+        "seed: 2".to_owned(),
+        "clients: 10".to_owned(),
+        format!("bytes_total: {bytes:?}"),
+    ] {
+        assert!(last.contains(&part), "{part}: {last}");
+    }
+    let (clients, about) = parquet(&sandbox, "runs/tiny/clients.parquet", "seed");
+    assert_eq!(about, "A setting, by its path in the configuration.");
+    assert_eq!(clients.len(), 12 * 10 * evaluations);
+    assert!(clients[0].contains("examples: 60"), "{}", clients[0]);
+    let before = ["metrics", "clients"].map(|name| {
+        let path = sandbox.path(&format!("runs/tiny/{name}.parquet"));
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        (path, bytes)
+    });
+    sandbox.says("report runs/tiny").ended_with(0);
+    for (path, bytes) in before {
+        assert!(std::fs::read(&path).unwrap() == bytes, "{}", path.display());
+    }
 }
