@@ -197,7 +197,7 @@ impl<T: Terms> Panel<'_, T> {
             (true, Start::Zero) => Begin::Zero,
             // SAFETY: the caller bounds the tile.
             (true, Start::Bias(bias)) => Begin::Bias(unsafe { bias.as_ptr().add(first) }),
-            _ => Begin::Target,
+            (true, Start::Target) | (false, _) => Begin::Target,
         };
         // SAFETY: the caller bounds the tile.
         unsafe {

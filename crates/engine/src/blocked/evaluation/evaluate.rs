@@ -10,7 +10,7 @@ use crate::blocked::workers::Deal;
 use crate::error::EngineError;
 use crate::kernels::{MODELS, Outcome, transpose};
 use crate::network::Network;
-use crate::network::layer::{Dense, Layer};
+use crate::network::layer::{Dense, Layer, Node};
 use crate::training::context::Context;
 use crate::training::score::Score;
 use meshfold_data::Examples;
@@ -209,10 +209,12 @@ impl Blocked {
 /// The layer of a network that has but one, a dense layer.
 fn single(network: &Network) -> Option<&Dense> {
     match network.nodes() {
-        [node] => match &node.layer {
-            Layer::Dense(layer) => Some(layer),
-            _ => None,
-        },
+        [
+            Node {
+                layer: Layer::Dense(layer),
+                ..
+            },
+        ] => Some(layer),
         _ => None,
     }
 }

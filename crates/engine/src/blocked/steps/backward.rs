@@ -70,7 +70,11 @@ impl Passes<'_> {
                 Layer::Embedding(layer) => embedding::backward(self.cpu, layer, d, &io, sink),
                 Layer::Last(grid) => last::backward(grid, d, io),
                 Layer::Lstm(layer) => self.lstm_back(layer, memory, io, buffers, sink),
-                _ => unreachable!("layers over grids go by example"),
+                Layer::Convolution(_)
+                | Layer::GroupNorm(_)
+                | Layer::MaxPool(_)
+                | Layer::MeanPool(_)
+                | Layer::Add(_) => unreachable!("layers over grids go by example"),
             }
         }
     }

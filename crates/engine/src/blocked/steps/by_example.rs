@@ -81,7 +81,11 @@ impl<'a> ByExample<'a> {
                     let sums = x.iter().zip(other).map(|(x, other)| x + other);
                     out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum);
                 }
-                _ => unreachable!("a layer that takes a batch whole"),
+                Layer::Add(Source::Example)
+                | Layer::Dense(_)
+                | Layer::Embedding(_)
+                | Layer::Lstm(_)
+                | Layer::Last(_) => unreachable!("a layer that takes a batch whole"),
             }
             if node.relu {
                 self.cpu.instructions().vectorize(
@@ -156,7 +160,11 @@ impl<'a> ByExample<'a> {
                     let add = self.stage.readers(self.nodes, *other) > 1;
                     hand_on(d, &mut below[self.range(*other)], add);
                 }
-                _ => unreachable!("a layer that takes a batch whole"),
+                Layer::Add(Source::Example)
+                | Layer::Dense(_)
+                | Layer::Embedding(_)
+                | Layer::Lstm(_)
+                | Layer::Last(_) => unreachable!("a layer that takes a batch whole"),
             }
         }
     }
@@ -181,7 +189,13 @@ impl<'a> ByExample<'a> {
                 let kept = &kept[self.kept_from(index)..];
                 group_norm::With::new(self.cpu, layer).parameters(part, kept, sums);
             }
-            _ => {}
+            Layer::Dense(_)
+            | Layer::MaxPool(_)
+            | Layer::MeanPool(_)
+            | Layer::Add(_)
+            | Layer::Embedding(_)
+            | Layer::Lstm(_)
+            | Layer::Last(_) => {}
         }
     }
 
@@ -199,7 +213,13 @@ impl<'a> ByExample<'a> {
             let pieces = match &self.nodes[index].layer {
                 Layer::Convolution(layer) => convolution::pieces(layer),
                 Layer::GroupNorm(layer) => vec![layer.weight.clone(), layer.bias.clone()],
-                _ => Vec::new(),
+                Layer::Dense(_)
+                | Layer::MaxPool(_)
+                | Layer::MeanPool(_)
+                | Layer::Add(_)
+                | Layer::Embedding(_)
+                | Layer::Lstm(_)
+                | Layer::Last(_) => Vec::new(),
             };
             let pieces = pieces.into_iter().enumerate();
             pieces.map(move |(part, range)| (index, part, range))

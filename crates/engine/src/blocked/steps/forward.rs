@@ -51,7 +51,11 @@ impl Passes<'_> {
                     lstm::forward(self.cpu, (layer, weights), entry, memory, buffers);
                 }
                 Layer::Last(grid) => last::forward(grid, entry, outputs),
-                _ => self.examples(stage, weights, entry, (memory, batch), buffers),
+                Layer::Convolution(_)
+                | Layer::GroupNorm(_)
+                | Layer::MaxPool(_)
+                | Layer::MeanPool(_)
+                | Layer::Add(_) => self.examples(stage, weights, entry, (memory, batch), buffers),
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::flow::Flow;
 use super::workspace::{Kept, Workspace};
-use crate::network::layer::{Dense, GroupNorm, Layer, Lstm, Node, Source};
+use crate::network::layer::{Dense, Grid, GroupNorm, Layer, Lstm, MaxPool, Node, Source};
 use crate::stacked::gradients::gradient_aliasing::{is_handed, reads};
 use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient};
 use crate::stacked::gradients::sink::Sink;
@@ -117,8 +117,13 @@ impl Back<'_> {
             (Layer::Lstm(lstm), Kept::Recurrence(recurrence)) => {
                 self.recur(lstm, recurrence, output);
             }
+            (Layer::MaxPool(pool), Kept::Chosen(chosen)) => self.max_pool(pool, chosen, output),
+            (Layer::MeanPool(grid), _) => self.over_places(OverPlaces::Mean, grid),
+            (Layer::Last(grid), _) => self.over_places(OverPlaces::Last, grid),
             (Layer::Add(_), _) => {}
-            (layer, kept) => self.without_parameters(layer, output, kept),
+            (Layer::GroupNorm(_) | Layer::MaxPool(_) | Layer::Embedding(_) | Layer::Lstm(_), _) => {
+                unreachable!("memory is made for the layers of its network")
+            }
         }
     }
 
@@ -134,17 +139,16 @@ impl Back<'_> {
         (self.above, self.flow.counts)
     }
 
-    fn without_parameters(&self, layer: &Layer, output: &CubeTensor, kept: &Kept) {
-        let (above, part) = (self.counted(), self.flow.part);
-        let Some(below) = &self.below else { return };
-        match (layer, kept) {
-            (Layer::MaxPool(pool), Kept::Chosen(chosen)) => {
-                let way = (above.0, chosen, output);
-                max_pool_delta(pool, way, above.1, below, part);
-            }
-            (Layer::MeanPool(grid), _) => OverPlaces::Mean.backward(grid, above, below, part),
-            (Layer::Last(grid), _) => OverPlaces::Last.backward(grid, above, below, part),
-            _ => unreachable!("memory is made for the layers of its network"),
+    fn max_pool(&self, pool: &MaxPool, chosen: &CubeTensor, output: &CubeTensor) {
+        if let Some(below) = &self.below {
+            let way = (self.above, chosen, output);
+            max_pool_delta(pool, way, self.flow.counts, below, self.flow.part);
+        }
+    }
+
+    fn over_places(&self, kind: OverPlaces, grid: &Grid) {
+        if let Some(below) = &self.below {
+            kind.backward(grid, self.counted(), below, self.flow.part);
         }
     }
 

@@ -67,7 +67,9 @@ impl Workspace {
                 self.recur(flow, (lstm, node.source), recurrence, output);
             }
             (Layer::Last(grid), _) => OverPlaces::Last.forward(grid, through, part, relu),
-            _ => unreachable!("memory is made for the layers of its network"),
+            (Layer::GroupNorm(_) | Layer::MaxPool(_) | Layer::Lstm(_), _) => {
+                unreachable!("memory is made for the layers of its network")
+            }
         }
     }
 
