@@ -4,7 +4,7 @@ use super::column_subset::{ColumnSubset, stretches};
 use super::fused::fused;
 use super::mask::first_lanes;
 use super::panel::{Columns, even_part, with_rows};
-use super::update::{Update, load};
+use super::update::{Place, Update, load};
 use pulp::{Simd, WithSimd};
 
 /// `g[k, j] = Σ_i x[i, k] · d[i, j]` over `i < rows`, each tile of `g` handed to `update`.
@@ -140,10 +140,11 @@ impl<U: Update> Outer<'_, U> {
         if V > 1 {
             each_row!(r < R, [0 1 2 3 4 5 6 7 8 9 10 11], {
                 for (vector, sum) in sums[r].iter().enumerate() {
-                    let place = (first + r * self.columns + vector * lanes, mask);
+                    let offset = first + r * self.columns + vector * lanes;
+                    let place = Place { offset, mask };
                     // SAFETY: the caller bounds the tile within the update's targets.
                     unsafe {
-                        let held = self.update.held(simd, place.0, place.1);
+                        let held = self.update.held(simd, place);
                         self.update.apply(simd, place, held, *sum);
                     }
                 }
@@ -153,12 +154,18 @@ impl<U: Update> Outer<'_, U> {
         // Vectors of narrow rows overlap: read after a write, they would wait until it is out of the processor's hands.
         // SAFETY: the caller bounds the tile within the update's targets.
         unsafe {
-            let mut held = [self.update.held(simd, first, mask); R];
+            let top = Place {
+                offset: first,
+                mask,
+            };
+            let mut held = [self.update.held(simd, top); R];
             for (r, held) in held.iter_mut().enumerate().skip(1) {
-                *held = self.update.held(simd, first + r * self.columns, mask);
+                let offset = first + r * self.columns;
+                *held = self.update.held(simd, Place { offset, mask });
             }
             for ((r, sums), held) in sums.iter().enumerate().zip(held) {
-                let place = (first + r * self.columns, mask);
+                let offset = first + r * self.columns;
+                let place = Place { offset, mask };
                 self.update.apply(simd, place, held, sums[0]);
             }
         }

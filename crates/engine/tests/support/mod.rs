@@ -174,8 +174,8 @@ impl<'a> Sequential<'a> {
 
     pub fn gradient_with(&self, indices: &[u32], dropout: Option<Dropout>) -> Vec<f64> {
         let (x, targets) = batch(self.learner, &self.learner.splits().train, indices);
-        let (network, data) = (self.learner.network(), (&x[..], &targets[..]));
-        oracle::plain_with_dropout(network, &self.weights, data, dropout.as_ref()).1
+        let network = self.learner.network();
+        oracle::plain_with_dropout(network, &self.weights, &x, &targets, dropout.as_ref()).1
     }
 
     /// PyTorch's order: clip, weight decay, extra terms, momentum, step.
