@@ -39,7 +39,7 @@ pub(crate) struct StepAt {
 /// What a chain of sums begins with: what is at `place` where the gradient is added to, else zero.
 #[cube]
 pub(crate) fn chain_start<N: Size>(
-    gradients: &[Vector<f32, N>],
+    gradients: &mut [Vector<f32, N>],
     place: usize,
     #[comptime] action: GradientAction,
 ) -> Vector<f32, N> {
