@@ -17,13 +17,12 @@ const LARGE: usize = 64 << 10;
 impl Passes<'_> {
     /// Whether what the first layer makes of the next batch is computed ahead.
     pub(crate) fn steps_ahead(&self) -> bool {
-        match self.network.nodes().first().map(|node| &node.layer) {
-            Some(Layer::Dense(layer)) => {
-                let fits = layer.places == 1 && self.stages.stages.len() > 1;
-                fits && !self.share && layer.weight.len() >= LARGE
-            }
-            _ => false,
-        }
+        let first = self.network.nodes().first();
+        let Some(Layer::Dense(layer)) = first.map(|node| &node.layer) else {
+            return false;
+        };
+        let fits = layer.places == 1 && self.stages.stages.len() > 1;
+        fits && !self.share && layer.weight.len() >= LARGE
     }
 
     /// Takes `product` as the gradient of the weights of the first layer, and leaves in `y` `[B, outputs]` what the layer then
