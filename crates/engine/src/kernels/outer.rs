@@ -189,16 +189,34 @@ mod tests {
             .collect()
     }
 
+    /// The product of `x` `[rows, inner]` and `d` `[rows, columns]`, whose `sizes` are rows, inner and columns.
+    fn product<'a, U>(x: &'a [f32], d: &'a [f32], sizes: [usize; 3], update: U) -> Outer<'a, U> {
+        let [rows, inner, columns] = sizes;
+        Outer {
+            x,
+            x_stride: inner,
+            line: rows,
+            line_stride: 0,
+            subset: None,
+            d,
+            rows,
+            inner,
+            columns,
+            update,
+        }
+    }
+
     #[test]
     fn every_update_equals_a_host_loop_on_odd_sizes() {
-        for (rows, inner, columns) in [
-            (1, 1, 1),
-            (5, 7, 3),
-            (13, 31, 10),
-            (20, 17, 200),
-            (7, 9, 67),
-            (2, 13, 64),
+        for sizes in [
+            [1, 1, 1],
+            [5, 7, 3],
+            [13, 31, 10],
+            [20, 17, 200],
+            [7, 9, 67],
+            [2, 13, 64],
         ] {
+            let [rows, inner, columns] = sizes;
             let (x, d) = (numbers(rows * inner, 1), numbers(rows * columns, 2));
             let g = expected(&x, &d, rows, inner, columns);
             let (w, v) = (numbers(inner * columns, 3), numbers(inner * columns, 4));
@@ -206,42 +224,21 @@ mod tests {
             for set in Instructions::every() {
                 let (x, d) = (x.as_slice(), d.as_slice());
                 let mut gradient = vec![f32::NAN; inner * columns];
-                set.run(Outer {
-                    x,
-                    x_stride: inner,
-                    line: rows,
-                    line_stride: 0,
-                    subset: None,
-                    d,
-                    rows,
-                    inner,
-                    columns,
-                    update: Store {
-                        gradient: &mut gradient,
-                        add: false,
-                    },
-                });
+                let store = Store {
+                    gradient: &mut gradient,
+                    add: false,
+                };
+                set.run(product(x, d, sizes, store));
                 let mut plain = w.clone();
-                let update = Plain {
+                let step = Plain {
                     weights: &mut plain,
                     rate,
                     decay,
                 };
-                set.run(Outer {
-                    x,
-                    x_stride: inner,
-                    line: rows,
-                    line_stride: 0,
-                    subset: None,
-                    d,
-                    rows,
-                    inner,
-                    columns,
-                    update,
-                });
+                set.run(product(x, d, sizes, step));
                 for fresh in [false, true] {
                     let (mut weights, mut velocity) = (w.clone(), v.clone());
-                    let update = HeavyBall {
+                    let step = HeavyBall {
                         weights: &mut weights,
                         velocity: &mut velocity,
                         rate,
@@ -249,18 +246,7 @@ mod tests {
                         decay,
                         fresh,
                     };
-                    set.run(Outer {
-                        x,
-                        x_stride: inner,
-                        line: rows,
-                        line_stride: 0,
-                        subset: None,
-                        d,
-                        rows,
-                        inner,
-                        columns,
-                        update,
-                    });
+                    set.run(product(x, d, sizes, step));
                     for at in 0..g.len() {
                         let old = if fresh {
                             0.0
