@@ -44,6 +44,7 @@ pub use config::error::ConfigError;
 pub use config::fault::ConfigFault;
 pub use config::quantity::Quantity;
 pub use config::run_config::{Checkpoint, Evaluate, RunConfig, TestExamples};
+pub use config::seeds::Seeds;
 pub use config::source::ExperimentSource;
 pub use files::guarded::is_guarded;
 pub use files::write_error::plain_write_error;
