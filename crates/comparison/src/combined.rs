@@ -194,6 +194,12 @@ fn figure_column(name: &str) -> Column {
         "train_loss" => "Mean mini-batch loss since the last evaluation, in nats.",
         "test_accuracy" => "Fraction of test examples classified correctly, over the models",
         "test_loss" => "Mean cross-entropy on the test examples in nats, over the models",
+        "validation_accuracy" => {
+            "Fraction of the validation examples classified correctly, over the models"
+        }
+        "validation_loss" => {
+            "Mean cross-entropy on the validation examples in nats, over the models"
+        }
         "mean_model_accuracy" => "Accuracy of the mean of the models on the test examples.",
         "consensus_distance" => "sqrt(1/R sum of |w_i - mean|^2) over the rows alive.",
         "bytes_total" => "Bytes sent since the start, each message counted once.",

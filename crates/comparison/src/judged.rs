@@ -23,6 +23,13 @@ impl Judged {
         })
     }
 
+    /// Whether an evaluation has the figure called `metric`.
+    pub(crate) fn measured(&self, metric: &str) -> bool {
+        self.figures
+            .iter()
+            .any(|figures| figures.contains_key(metric))
+    }
+
     /// The figure called `metric` where `at` says; absent if the run did not get there or did not measure it.
     pub(crate) fn value(&self, metric: &str, at: &At) -> Option<f64> {
         let is_due = self.is_finished || at.is_passed(&self.figures);

@@ -21,7 +21,8 @@ pub struct Request {
     pub over: String,
     /// The setting of which each row takes the best value.
     pub best: Option<String>,
-    /// The figure that says which value is best; `metric` if absent.
+    /// The figure that says which value is best, or `validation`; if absent that of the validation examples, if all runs have
+    /// any, else `metric`.
     pub on: Option<String>,
     /// Where on its way a run is judged.
     pub at: At,
@@ -123,8 +124,8 @@ impl Table {
     pub fn of(runs: &[RecordedRun], request: Request) -> Result<Self, TableError> {
         let runs: Vec<Judged> = runs.iter().map(Judged::of).collect::<Result<_, _>>()?;
         let names = names(&runs, &request)?;
-        let on = request.on.as_deref().unwrap_or(&request.metric);
         expect_figure(&request.metric, &runs)?;
+        let on = &deciding(&request, &runs);
         expect_figure(on, &runs)?;
         let candidates = Group::all(&runs, &names)?;
         let groups = best_of(&candidates, &names.over, on, &request.at);
@@ -140,6 +141,18 @@ impl Table {
             rows,
             notes,
         })
+    }
+}
+
+/// The figure that says which value is best.
+fn deciding(request: &Request, runs: &[Judged]) -> String {
+    let of_test = request.metric.strip_prefix("test_");
+    let validation = format!("validation_{}", of_test.unwrap_or("accuracy"));
+    match request.on.as_deref() {
+        Some("validation") => validation,
+        Some(on) => on.to_owned(),
+        None if of_test.is_some() && runs.iter().all(|run| run.measured(&validation)) => validation,
+        None => request.metric.clone(),
     }
 }
 

@@ -318,15 +318,20 @@ impl Examples {
         }
     }
 
-    /// Cuts the first `count` examples off; the rest is dropped.
-    pub(crate) fn truncated(mut self, count: usize) -> Self {
+    /// The first `count` examples, and the others if there are any.
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub(crate) fn cut(mut self, count: usize) -> (Self, Option<Self>) {
+        let others: Vec<u32> = (count as u32..self.len() as u32).collect();
+        let others = (!others.is_empty()).then(|| self.selected(&others));
         self.features.truncate(count, self.width());
         self.labels.truncate(count);
         if let Some(owners) = &mut self.owners {
             owners.truncate(count);
         }
         self.digest = Kept::default();
-        self
+        (self, others)
     }
 }
 

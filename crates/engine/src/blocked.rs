@@ -13,10 +13,11 @@ use crate::error::EngineError;
 use crate::network::Network;
 use crate::processor::host_rows::HostRows;
 use crate::training::batches::Pass;
-use crate::training::context::{Context, RowStates};
+use crate::training::context::{Context, RowStates, no_validation};
 use crate::training::score::{Score, Split};
 use crate::training::tally::{DeviceLosses, RowTally};
 use crate::training::work::{Amount, RowWork, Tasks, WorkloadSize};
+use evaluation::evaluate::HeldOut;
 use evaluation::judged::Judged;
 use pass::inputs::Goal;
 use pass::passes::Passes;
@@ -26,7 +27,7 @@ use steps::gradient::Gradients;
 use steps::step::{AnchorTerm, GradientTerms, RowTrainer};
 use workers::{Deal, Workers};
 
-/// The client-blocked trainer: scratch memory per thread, and the normalised test examples once they were asked for.
+/// The client-blocked trainer: scratch memory per thread, and the normalised examples to judge on once they were asked for.
 #[derive(Debug)]
 pub(crate) struct Blocked {
     cpu: Cpu,
@@ -34,6 +35,7 @@ pub(crate) struct Blocked {
     stages: Stages,
     scratches: Scratches,
     tests: Option<Judged>,
+    validation: Option<Judged>,
 }
 
 /// Bytes that the trainer needs besides the models and the examples as they are stored: what each of `threads` threads
@@ -81,6 +83,7 @@ impl Blocked {
             stages: Stages::of(network),
             scratches: Scratches::default(),
             tests: None,
+            validation: None,
         })
     }
 
@@ -233,7 +236,20 @@ impl Trainer for Blocked {
         match split {
             Split::Shards(clients) => self.scores_on_shards(context, models, clients),
             Split::Train => self.scores(context.network, models, context.train, subset),
-            Split::Test => self.test_scores(context, models, subset),
+            Split::Test => {
+                let set = HeldOut {
+                    examples: context.test,
+                    kept: |own| &mut own.tests,
+                };
+                self.held_out_scores(context.network, models, set, subset)
+            }
+            Split::Validation => {
+                let set = HeldOut {
+                    examples: context.validation.ok_or_else(no_validation)?,
+                    kept: |own| &mut own.validation,
+                };
+                self.held_out_scores(context.network, models, set, subset)
+            }
         }
     }
 

@@ -170,6 +170,7 @@ fn signals(device: &Device, examples: Examples) -> Learner {
     let splits = Splits {
         train: examples.clone(),
         test: examples,
+        validation: None,
     };
     Learner::upload(device, network, splits, Arc::new(partition(&SHARDS)), SEED).unwrap()
 }
@@ -234,6 +235,7 @@ fn examples_that_a_network_does_not_read_are_refused() {
     let splits = Splits {
         train: examples.clone(),
         test: examples,
+        validation: None,
     };
     let partition = Arc::new(partition(&SHARDS));
     let refused = Learner::upload(&device, case.network(), splits, partition, SEED);

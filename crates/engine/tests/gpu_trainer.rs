@@ -50,6 +50,7 @@ fn learner_of_classes(device: &Device, model: &Model, classes: usize) -> Learner
     let splits = Splits {
         train: examples(total, classes),
         test: examples(1_500, classes),
+        validation: Some(examples(700, classes)),
     };
     let mut first = 0;
     let shards = SHARDS.map(|size| {
@@ -422,8 +423,13 @@ fn scores_are_those_of_the_processor() {
             let mut learner = learner(device, &model);
             let stack = learner.initial(6, Start::Independent).unwrap();
             let clients = [5, 4, 3, 2, 1, 0];
+            let few: Vec<u32> = (0..700).step_by(3).collect();
             [
                 learner.evaluate(&stack, Split::Test, None).unwrap(),
+                learner.evaluate(&stack, Split::Validation, None).unwrap(),
+                learner
+                    .evaluate(&stack, Split::Validation, Some(&few))
+                    .unwrap(),
                 learner
                     .evaluate(&stack, Split::Test, Some(&subset))
                     .unwrap(),

@@ -198,6 +198,7 @@ impl Fixture {
         let splits = Splits {
             train: Arc::new(examples.clone()),
             test: Arc::new(examples),
+            validation: None,
         };
         let network = self.network.clone();
         Learner::upload(device, network, splits, Arc::new(partition), SEED).unwrap()

@@ -3,7 +3,9 @@
 
 mod support;
 
+use meshfold_data::Splits;
 use meshfold_engine::{Learner, Mlp, Model, Split, Stack, Start, Targets, oracle};
+use std::sync::Arc;
 use support::*;
 
 /// Mean loss of one model over the judged positions of test example `index`, and the share of them it has right, by the
@@ -117,6 +119,44 @@ fn rows_that_repeat_are_scored_as_each_alone() {
         let rows = [0, 1, 0, 2, 2, 1];
         let alone = rows.map(|row| scores(&[row])[0]);
         assert_eq!(scores(&rows), alone);
+    }
+}
+
+#[test]
+fn validation_examples_are_judged_as_test_examples_are() {
+    for (model, classes) in models() {
+        let case = Case::of_pixels(model, classes);
+        let of = |splits| {
+            let partition = Arc::new(partition(&[9, 9, 9]));
+            Learner::upload(&cpu(2, None), case.network(), splits, partition, SEED).unwrap()
+        };
+        let own = case.splits(27);
+        let mut tested = of(Splits {
+            test: Arc::clone(&own.train),
+            ..own.clone()
+        });
+        let mut validated = of(Splits {
+            validation: Some(Arc::clone(&own.train)),
+            ..own.clone()
+        });
+        let stack = tested.initial(3, Start::Independent).unwrap();
+        // A whole set is read once and kept: the second time must be as the first.
+        for subset in [None, Some(&[1, 5, 26][..]), None] {
+            assert_eq!(
+                validated
+                    .evaluate(&stack, Split::Validation, subset)
+                    .unwrap(),
+                tested.evaluate(&stack, Split::Test, subset).unwrap()
+            );
+            let test = validated.evaluate(&stack, Split::Test, subset).unwrap();
+            let other = of(own.clone()).evaluate(&stack, Split::Test, subset);
+            assert_eq!(test, other.unwrap());
+        }
+        let refusal = tested
+            .evaluate(&stack, Split::Validation, None)
+            .unwrap_err();
+        let reason = "examples for validation: 0, but it must be at least 1";
+        assert!(refusal.to_string().contains(reason), "{refusal}");
     }
 }
 

@@ -255,6 +255,7 @@ pub(crate) fn learner_on(examples: Examples, model: &Model, sizes: &[usize]) -> 
     let splits = Splits {
         train: examples.clone(),
         test: examples,
+        validation: None,
     };
     let device = Device::cpu().unwrap();
     Learner::upload(&device, network, splits, Arc::new(partition), SEED).unwrap()

@@ -35,7 +35,8 @@ pub(crate) struct TableArguments {
     /// Take for each row the best value of this setting
     #[arg(long, value_name = "SETTING")]
     best: Option<String>,
-    /// The figure that says which value is best [default: that of --metric]
+    /// The figure that says which value is best, or `validation` [default: that of the validation examples if the runs have
+    /// any, else that of --metric]
     #[arg(long, value_name = "FIGURE", requires = "best")]
     on: Option<String>,
     /// Where to judge a run: the last evaluation up to round=, steps=, examples=, bytes= or seconds=; or target=, to show

@@ -212,14 +212,15 @@ fn planning_many_clients_on_a_complete_overlay_takes_little() {
     assert!(held < 150 << 20, "{held}");
 }
 
-/// Checks that the run of `arguments` holds what is planned for it, within 15 %.
+/// Checks that the run of `arguments` holds what is planned for it, within 15 %. The plan is of the most that a run may hold, so of
+/// three runs the one that held most says whether it is too high.
 #[track_caller]
 fn expect_within_the_plan(sandbox: &Sandbox, arguments: &[&str]) {
     let is_near = |ratio: f64| (0.85..1.15).contains(&ratio);
     let ratios = ratios_until(sandbox, arguments, is_near);
-    let median = ratios[ratios.len() / 2];
+    let (least, median) = (ratios[0], ratios[ratios.len() / 2]);
     assert!(
-        is_near(median),
+        least < 1.15 && median > 0.85,
         "{arguments:?}: planned over held {ratios:?}"
     );
 }

@@ -265,3 +265,54 @@ fn the_tables_of_an_experiment_hold_every_run_with_its_settings() {
         assert!(std::fs::read(&path).unwrap() == bytes, "{}", path.display());
     }
 }
+
+#[test]
+fn validation_examples_choose_and_test_examples_measure() {
+    let sandbox = Sandbox::new();
+    let tiny = sandbox
+        .read("tiny.yaml")
+        .replace("test: 100}", "test: 100, validation: 90}");
+    let sweep = "sweep: {grid: {algorithm.dfedavgm.learning_rate: [0.0001, 0.05], seed: [1, 2]}}\n";
+    sandbox.write("sweep.yaml", &format!("{tiny}{sweep}"));
+    let runs = sandbox.says("run sweep.yaml --json").ended_with(0).json();
+    for record in sandbox.records(runs[0]["folder"].as_str().unwrap()) {
+        let accuracy = record["validation_accuracy"]["mean"].as_f64().unwrap();
+        // Whole numbers of 90 examples in the mean of ten clients.
+        let right = 900.0 * accuracy;
+        assert!((right - right.round()).abs() < 1e-6, "{accuracy}");
+        assert!(record["validation_loss"]["max"].as_f64().unwrap() > 0.0);
+    }
+    for on in ["", " --on validation", " --on validation_accuracy"] {
+        let line = format!("table runs/tiny --best learning_rate{on}");
+        let said = sandbox.says(&line).ended_with(0);
+        assert!(said.out.contains("0.05"), "{}", said.out);
+        assert!(
+            said.out
+                .contains("best mean of validation_accuracy over seed\n"),
+            "{}",
+            said.out
+        );
+    }
+    let by_test = "table runs/tiny --best learning_rate --on test_accuracy";
+    let said = sandbox.says(by_test).ended_with(0);
+    assert!(
+        said.out.contains("the same test examples chose"),
+        "{}",
+        said.out
+    );
+    // Fewer examples, and none.
+    let few = sandbox.says(
+        "run tiny.yaml --set dataset.glyphs.validation=90 --set evaluate.validation=0 --json",
+    );
+    let few = few.ended_with(0).json();
+    let records = sandbox.records(few[0]["folder"].as_str().unwrap());
+    assert!(
+        records
+            .iter()
+            .all(|record| record.get("validation_loss").is_none())
+    );
+    sandbox
+        .says("run tiny.yaml --set evaluate.validation=20")
+        .ended_with(2)
+        .complained_of(&["evaluate.validation", "`validation` of the dataset"]);
+}

@@ -40,7 +40,7 @@ const TEST: usize = 10_000;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cifar10 {
-    /// The last so many training images are left out of training.
+    /// The last so many training images are kept apart for validation.
     pub validation: usize,
     /// How bytes become model input.
     pub scale: Scaling,
@@ -55,7 +55,7 @@ pub struct Cifar10 {
 pub struct Cifar100 {
     /// Which of its two labels an image has.
     pub labels: CifarLabels,
-    /// The last so many training images are left out of training.
+    /// The last so many training images are kept apart for validation.
     pub validation: usize,
     /// How bytes become model input.
     pub scale: Scaling,
@@ -191,8 +191,10 @@ impl Dataset for CifarLayout {
     fn load(&self, folder: &DataFolder) -> Result<Splits, DataError> {
         self.validate()?;
         let train = self.examples(folder, self.train)?;
+        let (train, validation) = train.cut(TRAIN - self.validation);
         Ok(Splits {
-            train: Arc::new(train.truncated(TRAIN - self.validation)),
+            train: Arc::new(train),
+            validation: validation.map(Arc::new),
             test: Arc::new(self.examples(folder, &[self.test])?),
         })
     }
@@ -239,6 +241,7 @@ impl CifarLayout {
     fn summary_of(&self, mut train: Vec<u16>, test: &[u16]) -> DatasetSummary {
         train.truncate(TRAIN - self.validation);
         DatasetSummary::new(Input::Numbers(SHAPE), self.record.classes, &train, test)
+            .with_validation(self.validation)
     }
 
     fn examples(&self, folder: &DataFolder, files: &[&str]) -> Result<Examples, DataError> {

@@ -74,6 +74,7 @@ impl Dataset for Consensus {
         Ok(Splits {
             train: Arc::clone(&examples),
             test: examples,
+            validation: None,
         })
     }
 

@@ -140,6 +140,7 @@ impl Dataset for Cwru {
         Ok(Splits {
             train: examples(train, &for_training)?,
             test: examples(test, &for_testing)?,
+            validation: None,
         })
     }
 

@@ -78,7 +78,11 @@ impl Dataset for Femnist {
         let mut numbers = HashMap::new();
         let train = self.read(folder, "train", &mut numbers, true)?;
         let test = self.read(folder, "test", &mut numbers, self.writers.is_none())?;
-        Ok(Splits { train, test })
+        Ok(Splits {
+            train,
+            test,
+            validation: None,
+        })
     }
 
     fn summary(&self, folder: &DataFolder) -> Result<DatasetSummary, DataError> {

@@ -59,10 +59,17 @@ pub struct Glyphs {
     pub train: usize,
     /// Test examples.
     pub test: usize,
+    /// The last so many training examples are kept apart for validation.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub validation: usize,
     /// Which world of writers and digits; independent of the run's seed.
     pub seed: u64,
     /// How bytes become model input.
     pub scale: Scaling,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl Default for Glyphs {
@@ -70,6 +77,7 @@ impl Default for Glyphs {
         Self {
             train: 60_000,
             test: 10_000,
+            validation: 0,
             seed: 0,
             scale: Scaling::Standard,
         }
@@ -93,26 +101,36 @@ impl Dataset for Glyphs {
                 });
             }
         }
+        if self.validation >= self.train {
+            return Err(DataError::Validation {
+                dataset: NAME,
+                asked: self.validation,
+                available: self.train,
+            });
+        }
         Ok(())
     }
 
     /// Draws all examples, in parallel.
     fn load(&self, _folder: &DataFolder) -> Result<Splits, DataError> {
         self.validate()?;
+        let all = self.split(self.train, TRAIN, 0)?;
+        let (train, validation) = all.cut(self.train - self.validation);
         Ok(Splits {
-            train: Arc::new(self.split(self.train, TRAIN, 0)?),
+            train: Arc::new(train),
             test: Arc::new(self.split(self.test, TEST, PEOPLE)?),
+            validation: validation.map(Arc::new),
         })
     }
 
     /// Digits and writers of the examples that [`load`](Self::load) draws, without drawing them.
     fn summary(&self, _folder: &DataFolder) -> Result<DatasetSummary, DataError> {
         self.validate()?;
-        let (train, mut owners) = self.origins(self.train, TRAIN, 0);
+        let (train, mut owners) = self.origins(self.train - self.validation, TRAIN, 0);
         let (test, writers) = self.origins(self.test, TEST, PEOPLE);
         owners.extend(writers);
         let summary = DatasetSummary::new(Input::Numbers(SHAPE), CLASSES, &train, &test);
-        Ok(summary.with_owners(owners))
+        Ok(summary.with_owners(owners).with_validation(self.validation))
     }
 
     /// Nothing: the program makes it.
@@ -123,7 +141,7 @@ impl Dataset for Glyphs {
 
     /// The digit and the writer of each example, together.
     fn reading_bytes(&self, summary: &DatasetSummary, _threads: usize) -> usize {
-        size_of::<(u16, u32)>() * (summary.train() + summary.test())
+        size_of::<(u16, u32)>() * (summary.train() + summary.test() + self.validation)
     }
 
     fn own_files(&self, _folder: &DataFolder) -> Result<Vec<PathBuf>, DataError> {

@@ -185,6 +185,7 @@ impl LeukemiaA2 {
         Ok(Splits {
             train: examples(train_rows, &train)?,
             test: examples(test_rows, &test)?,
+            validation: None,
         })
     }
 }

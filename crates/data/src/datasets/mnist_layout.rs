@@ -30,7 +30,7 @@ const TEST: usize = 10_000;
 pub(crate) struct MnistLayout {
     /// Name of the dataset and of its manifest.
     pub(crate) name: &'static str,
-    /// The last so many training images are left out of training.
+    /// The last so many training images are kept apart for validation.
     pub(crate) validation: usize,
     /// How many test images of classes of one size stand for all test images.
     pub(crate) balanced_test: Option<usize>,
@@ -80,9 +80,11 @@ impl Dataset for MnistLayout {
         if let Some(chosen) = self.chosen(test.labels()) {
             test = test.selected(&chosen);
         }
+        let (train, validation) = train.cut(TRAIN - self.validation);
         Ok(Splits {
-            train: Arc::new(train.truncated(TRAIN - self.validation)),
+            train: Arc::new(train),
             test: Arc::new(test),
+            validation: validation.map(Arc::new),
         })
     }
 
@@ -132,7 +134,7 @@ impl MnistLayout {
             test = chosen.iter().map(|&index| test[index as usize]).collect();
         }
         let input = Input::Numbers(SHAPE);
-        DatasetSummary::new(input, CLASSES, &train, &test)
+        DatasetSummary::new(input, CLASSES, &train, &test).with_validation(self.validation)
     }
 
     fn read_split(

@@ -30,7 +30,7 @@ const WRITERS: [usize; 2] = [539, 297];
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Qmnist {
-    /// The last so many training images are left out of training.
+    /// The last so many training images are kept apart for validation.
     pub validation: usize,
     /// How bytes become model input.
     pub scale: Scaling,
@@ -46,7 +46,11 @@ impl Dataset for Qmnist {
     }
 
     fn load(&self, folder: &DataFolder) -> Result<Splits, DataError> {
-        let Splits { train, test } = self.images().layout().load(folder)?;
+        let Splits {
+            train,
+            test,
+            validation,
+        } = self.images().layout().load(folder)?;
         let owned = |examples: Arc<Examples>, split| {
             let owners = writers(folder, split, examples.labels())?;
             Ok(Arc::new(Arc::unwrap_or_clone(examples).with_owners(owners)))
@@ -54,6 +58,7 @@ impl Dataset for Qmnist {
         Ok(Splits {
             train: owned(train, "train")?,
             test: owned(test, "test")?,
+            validation,
         })
     }
 

@@ -241,6 +241,7 @@ impl Shakespeare {
         Ok(Splits {
             train: examples(train)?,
             test: examples(test)?,
+            validation: None,
         })
     }
 

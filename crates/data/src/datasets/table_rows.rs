@@ -54,6 +54,7 @@ impl Tagged {
         Ok(Splits {
             train: examples(dealt.train, &self.train)?,
             test: examples(dealt.test, &self.test)?,
+            validation: None,
         })
     }
 }

@@ -15,6 +15,7 @@ pub struct DatasetSummary {
     owners: Option<OwnerList>,
     train: usize,
     test: usize,
+    validation: usize,
     /// Bytes of memory that the features of all examples take.
     feature_bytes: usize,
     input: Input,
@@ -31,6 +32,7 @@ impl DatasetSummary {
             owners: None,
             train: train.len(),
             test: test.len(),
+            validation: 0,
             feature_bytes: (train.len() + test.len()) * input.features(),
             input,
             classes,
@@ -78,6 +80,16 @@ impl DatasetSummary {
         }
     }
 
+    /// Says that so many examples are kept apart for validation. They are as large as the others.
+    pub(crate) fn with_validation(self, validation: usize) -> Self {
+        let each = self.feature_bytes / self.examples().max(1);
+        Self {
+            validation,
+            feature_bytes: self.feature_bytes + validation * each,
+            ..self
+        }
+    }
+
     /// Says whose each example is: the training examples, then the test examples.
     ///
     /// # Panics
@@ -115,6 +127,9 @@ impl DatasetSummary {
         if let Features::Tokens(windows) = train.features() {
             // Both lie in one text.
             summary.feature_bytes -= size_of_val(windows.text().as_slice());
+        }
+        if let Some(validation) = &splits.validation {
+            summary = summary.with_validation(validation.len());
         }
         match (train.owners(), test.owners()) {
             (Some(train), Some(test)) => summary.with_owners([train, test].concat()),
@@ -155,7 +170,12 @@ impl DatasetSummary {
         self.test
     }
 
-    /// Bytes of memory that the features of all examples take.
+    /// Examples kept apart for validation.
+    pub fn validation(&self) -> usize {
+        self.validation
+    }
+
+    /// Bytes of memory that the features of all examples take, those for validation included.
     pub fn feature_bytes(&self) -> usize {
         self.feature_bytes
     }
@@ -281,6 +301,7 @@ mod tests {
         let splits = |features, train, test| Splits {
             train: Arc::new(examples(features, train)),
             test: Arc::new(examples(features, test)),
+            validation: None,
         };
         let first = splits(1, vec![0, 1], vec![2]);
         let summary = DatasetSummary::of(&first);
@@ -302,6 +323,7 @@ mod tests {
         let owned = Splits {
             train: Arc::new(examples(1, vec![0, 1]).with_owners(vec![0, 0])),
             test: Arc::new(examples(1, vec![2]).with_owners(vec![1])),
+            validation: None,
         };
         assert_eq!(
             DatasetSummary::digest_of(&owned),

@@ -12,6 +12,8 @@ pub struct Splits {
     pub train: Arc<Examples>,
     /// Test examples, seen by evaluation alone.
     pub test: Arc<Examples>,
+    /// Examples kept apart from training, by which settings may be chosen; none if the dataset was not asked for any.
+    pub validation: Option<Arc<Examples>>,
 }
 
 impl Splits {
@@ -39,6 +41,7 @@ impl Splits {
         Self {
             test: Arc::new(pooled.selected(held_out)),
             train: Arc::new(pooled),
+            validation: self.validation,
         }
     }
 }

@@ -73,7 +73,8 @@ fn wrong_length_and_label_out_of_range_are_refused() {
 fn a_partition_that_pools_gives_train_and_test_anew() {
     let splits = Splits {
         train: Arc::new(three().with_owners(vec![7, 8, 9])),
-        test: Arc::new(three().truncated(2).with_owners(vec![4, 5])),
+        test: Arc::new(three().cut(2).0.with_owners(vec![4, 5])),
+        validation: None,
     };
     let plain = Partition::new(vec![vec![0, 1, 2]], 3).unwrap();
     assert_eq!(splits.clone().apply_partition(&plain).test, splits.test);
@@ -95,7 +96,7 @@ fn a_digest_depends_on_everything_that_a_model_or_a_partition_sees() {
     assert_eq!(digest.len(), 64);
     assert_eq!(three().digest(), digest);
     let others = [
-        three().truncated(2),
+        three().cut(2).0,
         three().with_owners(vec![0, 0, 0]),
         three().with_owners(vec![0, 0, 1]),
         three().selected(&[1, 0, 2]),
@@ -129,7 +130,7 @@ fn a_digest_depends_on_everything_that_a_model_or_a_partition_sees() {
 
 #[test]
 fn truncation_keeps_the_first_examples() {
-    let two = three().truncated(2);
+    let two = three().cut(2).0;
     assert_eq!(two.len(), 2);
     assert_eq!(two.bytes(), Some([0, 255, 10, 20].as_slice()));
 }

@@ -69,6 +69,12 @@ fn validation_images_are_the_last_of_the_training_images(folder: &DataFolder) {
     assert_eq!(most.train.labels(), &all.train.labels()[..50_000]);
     assert_eq!(most.train.row(49_999), all.train.row(49_999));
     assert_eq!(most.test, all.test);
+    let validation = most.validation.unwrap();
+    assert_eq!(validation.labels(), &all.train.labels()[50_000..]);
+    for (kept, whole) in [(0, 50_000), (9_999, 59_999)] {
+        assert_eq!(validation.row(kept), all.train.row(whole));
+    }
+    assert!(all.validation.is_none());
     let largest = most.train.row(0).into_iter().fold(0.0, f32::max);
     assert!((0.9..=1.0).contains(&largest));
 }

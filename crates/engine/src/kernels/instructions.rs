@@ -225,6 +225,7 @@ mod tests {
         let splits = Splits {
             train: noise(),
             test: noise(),
+            validation: None,
         };
         let mut learner = Learner::upload(&device, network, splits, partition, 1).unwrap();
         let mut models = learner.initial(2, From::Independent).unwrap();

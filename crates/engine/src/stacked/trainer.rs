@@ -44,6 +44,7 @@ pub(crate) struct Stacked {
     pub(crate) network: Arc<Network>,
     pub(crate) train: Arc<DeviceExamples>,
     pub(crate) test: Arc<DeviceExamples>,
+    pub(crate) validation: Option<Arc<DeviceExamples>>,
     /// Most bytes of a buffer of activations.
     pub(crate) workspace_bytes: usize,
     tallies: Option<Tallies>,
@@ -114,6 +115,7 @@ impl Stacked {
             network: Arc::new(network.clone()),
             train: upload(&splits.train)?,
             test: upload(&splits.test)?,
+            validation: splits.validation.as_ref().map(upload).transpose()?,
             workspace_bytes: workspace_bytes(gpu),
             tallies: None,
             scratch: None,

@@ -3,6 +3,7 @@
 use super::batches::{Batches, Pass, RowCall, RowKey};
 use super::tally::RowTally;
 use super::work::{RowWork, Tasks};
+use crate::error::EngineError;
 use crate::network::Network;
 use meshfold_data::{Examples, Partition, Splits};
 use std::sync::Arc;
@@ -13,8 +14,18 @@ pub(crate) struct Context<'a> {
     pub(crate) network: &'a Network,
     pub(crate) train: &'a Examples,
     pub(crate) test: &'a Examples,
+    pub(crate) validation: Option<&'a Examples>,
     pub(crate) partition: &'a Partition,
     pub(crate) seed: u64,
+}
+
+/// Refuses to judge by examples that there are not.
+pub(crate) fn no_validation() -> EngineError {
+    EngineError::Setting {
+        what: "examples for validation",
+        found: "0".to_owned(),
+        needed: "at least 1",
+    }
 }
 
 /// The learning problem: everything that is the same throughout a run.
@@ -35,6 +46,7 @@ impl Problem {
             network: &self.network,
             train: &self.splits.train,
             test: &self.splits.test,
+            validation: self.splits.validation.as_deref(),
             partition: &self.partition,
             seed: self.seed,
         }

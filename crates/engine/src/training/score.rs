@@ -7,6 +7,8 @@ use crate::kernels::Outcome;
 pub enum Split<'a> {
     /// The test set.
     Test,
+    /// The examples kept apart for validation.
+    Validation,
     /// The whole training set.
     Train,
     /// For row `i` the training shard of client `clients[i]`.

@@ -61,6 +61,7 @@ impl Case {
         Splits {
             train: Arc::new(self.examples(count, 1)),
             test: Arc::new(self.examples(203, 2)),
+            validation: None,
         }
     }
 

@@ -103,6 +103,9 @@ pub struct Evaluate {
     /// Those of the last round, if they are others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<TestExamples>,
+    /// Validation examples that models are judged on, if the dataset keeps some apart; as many as test examples if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub validation: Option<TestExamples>,
     /// Whether rows are also judged on their own training shards.
     pub train: bool,
     /// Mean accuracies, as fractions, whose first rounds are reported.
@@ -118,6 +121,15 @@ impl Evaluate {
         let asked = [Some(self.examples), self.last].into_iter().flatten();
         let counts = asked.map(|examples| examples.count().unwrap_or(all).min(all));
         counts.max().unwrap_or(all)
+    }
+
+    /// The most validation examples, of `all`, that models are judged on at once.
+    pub(crate) fn most_validation(&self, all: usize) -> usize {
+        let asked = self.validation.and_then(TestExamples::count);
+        match self.validation {
+            Some(_) => asked.unwrap_or(all).min(all),
+            None => self.most_examples(all),
+        }
     }
 
     /// Rows that measuring needs besides the models.
@@ -137,6 +149,7 @@ impl Default for Evaluate {
             every: 1,
             examples: TestExamples::All,
             last: None,
+            validation: None,
             train: false,
             targets: Vec::new(),
             theory: Vec::new(),
@@ -144,10 +157,10 @@ impl Default for Evaluate {
     }
 }
 
-/// Test examples that models are judged on: `all`, or a number of them drawn once per run.
+/// Test or validation examples that models are judged on: `all`, or a number of them drawn once per run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TestExamples {
-    /// The whole test set.
+    /// The whole set.
     All,
     /// So many, drawn without replacement.
     Count(usize),

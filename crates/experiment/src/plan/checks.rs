@@ -10,7 +10,7 @@ use crate::config::experiment::Resolved;
 use crate::config::fault::ConfigFault;
 use crate::config::fault_path;
 use crate::config::quantity::Quantity;
-use crate::config::run_config::RunConfig;
+use crate::config::run_config::{RunConfig, TestExamples};
 use crate::network::LinkModel;
 use crate::plan::failure_checks;
 
@@ -77,6 +77,19 @@ pub(crate) fn test_examples(run: &Resolved<'_>, most: usize) -> Result<(), Confi
         }
         None => Ok(()),
     }
+}
+
+/// Checks that there are as many examples for validation as models are to be judged on, of `most`.
+pub(crate) fn validation(run: &Resolved<'_>, most: usize) -> Result<(), ConfigError> {
+    let asked = run.config.evaluate.validation.and_then(TestExamples::count);
+    let Some(count) = asked.filter(|count| *count > most) else {
+        return Ok(());
+    };
+    let needed = match most {
+        0 => "`validation` of the dataset, which keeps training examples apart".to_owned(),
+        _ => format!("0 to {most}, those that the dataset keeps apart, or `all`"),
+    };
+    Err(run.wrong("evaluate.validation", count, needed))
 }
 
 /// Checks the method's settings and whether it has the overlay that it needs, and no other.

@@ -43,6 +43,8 @@ pub(crate) struct Workload<'a> {
     pub(crate) mixing_weights: usize,
     /// Test examples.
     pub(crate) tests: usize,
+    /// Examples kept apart for validation.
+    pub(crate) validation: usize,
 }
 
 /// The work of a run.
@@ -136,7 +138,9 @@ impl Workload<'_> {
     fn judging(&self) -> f64 {
         let (evaluate, examples) = (&self.config.evaluate, self.population.setting.examples());
         let times = 1.0 + (self.config.rounds as f64 / evaluate.every.max(1) as f64).ceil();
-        let tests = evaluate.most_examples(self.tests) as f64 * self.rows as f64;
+        let held_out =
+            evaluate.most_examples(self.tests) + evaluate.most_validation(self.validation);
+        let tests = held_out as f64 * self.rows as f64;
         let own = if evaluate.train { examples as f64 } else { 0.0 };
         let has_gradients = |quantity: &&Quantity| {
             matches!(

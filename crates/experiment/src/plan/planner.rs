@@ -156,6 +156,7 @@ impl<'a> Planner<'a> {
         checks::clients(run, partition.clients())?;
         let (train, test) = dealt_sizes(outline, &partition);
         checks::test_examples(run, test)?;
+        checks::validation(run, outline.validation())?;
         let layout = network.layout();
         let population = self.populations.get(
             &partition,
@@ -221,7 +222,7 @@ impl<'a> Planner<'a> {
                 .working_rows(clients)
                 .saturating_add(config.evaluate.extra_rows(rows)),
             width: layout.width(),
-            examples: learning.train + learning.test,
+            examples: learning.train + learning.test + outline.validation(),
             owned_examples: match outline.has_owners() {
                 true => outline.train() + outline.test(),
                 false => 0,
@@ -274,6 +275,7 @@ impl<'a> Planner<'a> {
             rows: learning.rows.count,
             mixing_weights: overlay.map_or(0, |planned| planned.matrix.nnz()),
             tests: learning.test,
+            validation: learning.dataset.outline.validation(),
         });
         Cost {
             seconds: effort.seconds(&self.pace),
@@ -330,7 +332,8 @@ impl<'a> Planner<'a> {
                 .count
                 .max(method.working_rows(clients).min(clients)),
             batch: sgd.batch_on(largest.max().unwrap_or(0)),
-            tests: config.evaluate.most_examples(tests),
+            tests: config.evaluate.most_examples(tests)
+                + config.evaluate.most_validation(outline.validation()),
             stored: outline.feature_bytes(),
             sgd: &sgd,
         };

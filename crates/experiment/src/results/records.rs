@@ -33,6 +33,12 @@ pub struct Record {
     pub test_accuracy: Spread,
     /// Mean cross-entropies of the deployed models on the test examples, in nats.
     pub test_loss: Spread,
+    /// Shares of the validation examples that they classify correctly, if the dataset keeps some apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation_accuracy: Option<Spread>,
+    /// Their mean cross-entropies on the validation examples, in nats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation_loss: Option<Spread>,
     /// Accuracy of the mean of the deployed models on the same test examples.
     pub mean_model_accuracy: f64,
     /// `sqrt(1/R Σ ‖w_i − w̄‖²)` over the rows alive.
@@ -245,6 +251,8 @@ mod tests {
             train_loss: None,
             test_accuracy: spread,
             test_loss: spread,
+            validation_accuracy: None,
+            validation_loss: None,
             mean_model_accuracy: 0.3,
             consensus_distance: 1.0 / 3.0,
             bytes_total: 5,

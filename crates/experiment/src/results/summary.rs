@@ -155,6 +155,8 @@ mod tests {
             train_loss: None,
             test_accuracy: spread,
             test_loss: spread,
+            validation_accuracy: None,
+            validation_loss: None,
             mean_model_accuracy: accuracy,
             consensus_distance: 0.0,
             bytes_total: 100 * round as u64,

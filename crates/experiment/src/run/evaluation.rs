@@ -15,11 +15,32 @@ pub(crate) struct Judge {
     rounds: usize,
     /// What a row of the models stands for.
     pub(crate) kind: RowKind,
-    /// Indices of the test examples that stand for all, ascending; all if absent.
-    subset: Option<Vec<u32>>,
+    test: Samples,
+    /// None if the dataset keeps nothing apart for validation, or if nobody asked.
+    validation: Option<Samples>,
+    on_shards: bool,
+}
+
+/// How many examples of each kind there are to judge on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HeldOut {
+    pub(crate) test: usize,
+    pub(crate) validation: usize,
+}
+
+/// Which examples of a set stand for all, ascending; all if absent.
+#[derive(Debug)]
+struct Samples {
+    usual: Option<Vec<u32>>,
     /// Those of the last round.
     last: Option<Vec<u32>>,
-    on_shards: bool,
+}
+
+impl Samples {
+    fn at(&self, is_last: bool) -> Option<&[u32]> {
+        let sample = if is_last { &self.last } else { &self.usual };
+        sample.as_deref()
+    }
 }
 
 /// What one evaluation finds.
@@ -27,37 +48,49 @@ pub(crate) struct Judge {
 pub(crate) struct Verdict {
     tally: Tally,
     scores: Vec<(u32, Score)>,
+    validation: Option<Vec<Score>>,
     mean_model: Score,
     consensus_distance: f64,
     on_shards: Option<Vec<Score>>,
 }
 
 impl Judge {
-    /// The judge of a run over `rounds` rounds. If not all of the `examples` test examples are asked for, the subset
-    /// is drawn once, so that all its records but the last are of the same examples.
+    /// The judge of a run over `rounds` rounds. If not all examples are asked for, the subset is drawn once, so that all
+    /// records but the last are of the same examples.
     pub(crate) fn new(
         kind: RowKind,
         evaluate: &Evaluate,
         rounds: usize,
-        examples: usize,
+        held_out: HeldOut,
         seed: u64,
     ) -> Self {
-        let subset = |asked: TestExamples| {
-            let count = asked.count().filter(|count| *count < examples)?;
-            let mut rng = stream(seed, Purpose::Evaluation, Key::default());
-            let mut chosen: Vec<u32> = index::sample(&mut rng, examples, count)
-                .iter()
-                .map(|example| example as u32)
-                .collect();
-            chosen.sort_unstable();
-            Some(chosen)
+        let (usual, last) = (
+            evaluate.examples,
+            evaluate.last.unwrap_or(evaluate.examples),
+        );
+        let test = |asked| sample(asked, held_out.test, seed, Key::default());
+        let validation = |asked| {
+            let asked = evaluate.validation.unwrap_or(asked);
+            let key = Key {
+                row: 1,
+                ..Key::default()
+            };
+            sample(asked, held_out.validation, seed, key)
         };
+        let is_validated =
+            held_out.validation > 0 && evaluate.validation != Some(TestExamples::Count(0));
         Self {
             every: evaluate.every.max(1),
             rounds,
             kind,
-            subset: subset(evaluate.examples),
-            last: subset(evaluate.last.unwrap_or(evaluate.examples)),
+            test: Samples {
+                usual: test(usual),
+                last: test(last),
+            },
+            validation: is_validated.then(|| Samples {
+                usual: validation(usual),
+                last: validation(last),
+            }),
             on_shards: evaluate.train,
         }
     }
@@ -84,10 +117,8 @@ impl Judge {
         learner.expect_finite(models, &rows_alive, round)?;
         let deployed = algorithm.deployed(models);
         let deployed_alive = alive_rows(kind, deployed, alive);
-        let subset = match round == self.rounds {
-            true => self.last.as_deref(),
-            false => self.subset.as_deref(),
-        };
+        let is_last = round == self.rounds;
+        let subset = self.test.at(is_last);
         let scores = of_the_living(
             &learner.evaluate(deployed, Split::Test, subset)?,
             &deployed_alive,
@@ -98,6 +129,14 @@ impl Judge {
                 row: *row as usize,
             });
         }
+        let validation = self
+            .validation
+            .as_ref()
+            .map(|samples| learner.evaluate(deployed, Split::Validation, samples.at(is_last)));
+        let validation = validation.transpose()?.map(|scores| {
+            let living = of_the_living(&scores, &deployed_alive).into_iter();
+            living.map(|(_, score)| score).collect()
+        });
         let mean_model =
             learner.evaluate(&deployed.mean_row(&deployed_alive), Split::Test, subset)?[0];
         let on_shards = match kind {
@@ -107,11 +146,24 @@ impl Judge {
         Ok(Verdict {
             tally: learner.tally(),
             scores,
+            validation,
             mean_model,
             consensus_distance: models.consensus_distance(&rows_alive),
             on_shards,
         })
     }
+}
+
+/// So many of `examples` examples, drawn without replacement; none if all are asked for.
+fn sample(asked: TestExamples, examples: usize, seed: u64, key: Key) -> Option<Vec<u32>> {
+    let count = asked.count().filter(|count| *count < examples)?;
+    let mut rng = stream(seed, Purpose::Evaluation, key);
+    let mut chosen: Vec<u32> = index::sample(&mut rng, examples, count)
+        .iter()
+        .map(|example| example as u32)
+        .collect();
+    chosen.sort_unstable();
+    Some(chosen)
 }
 
 /// Which rows of `stack` count: clients as they are alive, servers and walkers always.
@@ -155,6 +207,7 @@ impl Verdict {
     pub(crate) fn record(&self, round: usize) -> Record {
         let scores = || self.scores.iter().map(|(_, score)| score);
         let shards = self.on_shards.as_deref();
+        let validation = self.validation.as_deref();
         Record {
             round,
             local_steps: self.tally.local_steps,
@@ -162,6 +215,9 @@ impl Verdict {
             train_loss: self.tally.train_loss,
             test_accuracy: spread(scores(), |score| score.accuracy),
             test_loss: spread(scores(), |score| score.loss),
+            validation_accuracy: validation
+                .map(|scores| spread(scores.iter(), |score| score.accuracy)),
+            validation_loss: validation.map(|scores| spread(scores.iter(), |score| score.loss)),
             mean_model_accuracy: self.mean_model.accuracy,
             consensus_distance: self.consensus_distance,
             bytes_total: 0,
@@ -187,18 +243,26 @@ fn spread<'a>(scores: impl Iterator<Item = &'a Score>, figure: fn(&Score) -> f64
 mod tests {
     use super::*;
 
-    fn judge(every: usize, examples: TestExamples) -> Judge {
-        let evaluate = Evaluate {
-            every,
-            examples,
-            ..Evaluate::default()
-        };
-        Judge::new(RowKind::Client, &evaluate, 10, 1000, 1)
+    const HELD_OUT: HeldOut = HeldOut {
+        test: 1000,
+        validation: 500,
+    };
+
+    fn judge(evaluate: &Evaluate) -> Judge {
+        Judge::new(RowKind::Client, evaluate, 10, HELD_OUT, 1)
+    }
+
+    /// How many examples are judged, in most rounds and in the last; all if absent.
+    fn sizes(samples: &Samples) -> [Option<usize>; 2] {
+        [false, true].map(|is_last| samples.at(is_last).map(<[u32]>::len))
     }
 
     #[test]
     fn the_start_every_few_rounds_and_the_end_are_judged() {
-        let judge = judge(4, TestExamples::All);
+        let judge = judge(&Evaluate {
+            every: 4,
+            ..Evaluate::default()
+        });
         let due: Vec<usize> = (0..=10).filter(|round| judge.is_due(*round)).collect();
         assert_eq!(due, [0, 4, 8, 10]);
     }
@@ -206,25 +270,49 @@ mod tests {
     #[test]
     fn the_last_round_may_be_judged_on_other_examples() {
         let of = |last| {
-            let evaluate = Evaluate {
+            let judge = judge(&Evaluate {
                 examples: TestExamples::Count(100),
                 last,
                 ..Evaluate::default()
-            };
-            let judge = Judge::new(RowKind::Client, &evaluate, 10, 1000, 1);
-            (
-                judge.subset.map(|all| all.len()),
-                judge.last.map(|all| all.len()),
-            )
+            });
+            [&judge.test, judge.validation.as_ref().unwrap()].map(sizes)
         };
-        assert_eq!(of(None), (Some(100), Some(100)));
-        assert_eq!(of(Some(TestExamples::All)), (Some(100), None));
-        assert_eq!(of(Some(TestExamples::Count(300))), (Some(100), Some(300)));
+        assert_eq!(of(None), [[Some(100); 2]; 2]);
+        assert_eq!(of(Some(TestExamples::All)), [[Some(100), None]; 2]);
+        let some = [[Some(100), Some(300)]; 2];
+        assert_eq!(of(Some(TestExamples::Count(300))), some);
+    }
+
+    #[test]
+    fn validation_may_take_other_examples_than_the_test_or_none() {
+        let of = |count| {
+            let judge = judge(&Evaluate {
+                validation: Some(TestExamples::Count(count)),
+                ..Evaluate::default()
+            });
+            judge.validation.as_ref().map(sizes)
+        };
+        assert_eq!(of(0), None);
+        assert_eq!(of(20), Some([Some(20); 2]));
+        assert_eq!(of(500), Some([None; 2]));
+        let nothing_apart = HeldOut {
+            validation: 0,
+            ..HELD_OUT
+        };
+        let judge = Judge::new(RowKind::Client, &Evaluate::default(), 10, nothing_apart, 1);
+        assert!(judge.validation.is_none());
     }
 
     #[test]
     fn a_subset_is_drawn_once_without_repetition() {
-        let subset = |count| judge(1, TestExamples::Count(count)).subset;
+        let subset = |count| {
+            judge(&Evaluate {
+                examples: TestExamples::Count(count),
+                ..Evaluate::default()
+            })
+            .test
+            .usual
+        };
         let chosen = subset(100).unwrap();
         assert_eq!(chosen.len(), 100);
         assert!(chosen.windows(2).all(|pair| pair[0] < pair[1]) && chosen[99] < 1000);

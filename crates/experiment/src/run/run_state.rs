@@ -16,7 +16,7 @@ use crate::plan::run_plan::RunPlan;
 use crate::results::records::Record;
 use crate::results::run_error::RunError;
 use crate::run::checkpoint::Totals;
-use crate::run::evaluation::{Judge, Verdict, alive_rows};
+use crate::run::evaluation::{HeldOut, Judge, Verdict, alive_rows};
 use crate::run::theory_measurements::{RowsAlive, TheoryMeasurements};
 
 /// The name of the models in a checkpoint; a method's own stacks have the names that it gives them.
@@ -82,7 +82,13 @@ impl<'a> RunState<'a> {
                 rows.kind,
                 &config.evaluate,
                 config.rounds,
-                data.test.len(),
+                HeldOut {
+                    test: data.test.len(),
+                    validation: data
+                        .validation
+                        .as_ref()
+                        .map_or(0, |examples| examples.len()),
+                },
                 config.seed_of(Purpose::Evaluation),
             ),
             theory,

@@ -65,9 +65,15 @@ fn settings_of_the_method_are_checked() {
 
 #[test]
 fn seeds_are_those_of_known_parts() {
-    let unknown = "seeds: unknown field `overlay`, expected one of `data`, `partition`, `topology`, `start`, `batches`, `failures`, `methods`";
-    let source = with("evaluate", "seeds: {overlay: 3}");
-    expect(&source, unknown, 12, "overlay", "");
+    let keys = "did you mean `topology`? keys here: data, partition, topology, start, batches, failures, methods";
+    let source = with("evaluate", "seeds: {topologi: 3}");
+    expect(
+        &source,
+        "seeds: unknown key `topologi`",
+        12,
+        "topologi",
+        keys,
+    );
     let negative = "seeds.start: found the number -3, needed u64";
     expect(
         &with("evaluate", "seeds: {start: -3}"),

@@ -21,6 +21,7 @@ pub(super) fn splits(chosen: &Chosen, window: usize, stride: usize) -> Result<Sp
     Ok(Splits {
         train: examples(train)?,
         test: examples(test)?,
+        validation: None,
     })
 }
 

@@ -31,6 +31,13 @@ struct Sample<'a> {
     inputs: &'a Inputs,
 }
 
+/// A set that models are judged on again and again.
+pub(in crate::blocked) struct HeldOut<'a> {
+    pub(in crate::blocked) examples: &'a Examples,
+    /// Where the trainer keeps what the first layer reads of the whole set.
+    pub(in crate::blocked) kept: fn(&mut Blocked) -> &mut Option<Judged>,
+}
+
 /// Examples as the first layer reads them, and their labels.
 struct Labelled<'a> {
     labels: Vec<u16>,
@@ -38,24 +45,24 @@ struct Labelled<'a> {
 }
 
 impl Blocked {
-    /// Loss and accuracy of every row of `models` on the test examples, or on its examples `subset`. All of them are read once.
+    /// Loss and accuracy of every row of `models` on a held-out set, or on its examples `subset`. A whole set is read once.
     ///
     /// # Errors
     /// Those of a model of the user's own.
-    pub(in crate::blocked) fn test_scores(
+    pub(in crate::blocked) fn held_out_scores(
         &mut self,
-        context: Context<'_>,
+        network: &Network,
         models: &[f32],
+        HeldOut { examples, kept }: HeldOut<'_>,
         subset: Option<&[u32]>,
     ) -> Result<Vec<Score>, EngineError> {
-        let (network, test) = (context.network, context.test);
         if subset.is_some() {
-            return self.scores(network, models, test, subset);
+            return self.scores(network, models, examples, subset);
         }
-        let kept = self.tests.take();
-        let judged = kept.unwrap_or_else(|| self.judged(network, test, None));
-        let scores = self.judge(network, models, test, &judged)?;
-        self.tests = Some(judged);
+        let judged = kept(self).take();
+        let judged = judged.unwrap_or_else(|| self.judged(network, examples, None));
+        let scores = self.judge(network, models, examples, &judged)?;
+        *kept(self) = Some(judged);
         Ok(scores)
     }
 

@@ -3,7 +3,7 @@
 use crate::error::EngineError;
 use crate::stacked::requests::evaluation_request::{EvaluationRequest, Lists};
 use crate::stacked::trainer::Stacked;
-use crate::training::context::Context;
+use crate::training::context::{Context, no_validation};
 use crate::training::score::{Score, Split};
 use burn_cubecl::tensor::CubeTensor;
 
@@ -11,7 +11,8 @@ impl Stacked {
     /// Loss and accuracy of every row of `models` on `split`, or on its examples `subset`. Waits for the device.
     ///
     /// # Errors
-    /// [`EngineError::Device`] if a run beside this one broke down; those of a model of the user's own.
+    /// [`EngineError::Device`] if a run beside this one broke down; [`EngineError::Setting`] if there are no such examples;
+    /// those of a model of the user's own.
     pub(super) fn judge(
         &self,
         context: Context<'_>,
@@ -21,6 +22,11 @@ impl Stacked {
     ) -> Result<Vec<Score>, EngineError> {
         let (examples, size) = match split {
             Split::Test => (&self.test, context.test.len()),
+            Split::Validation => {
+                let validation = self.validation.as_ref().zip(context.validation);
+                let (stored, examples) = validation.ok_or_else(no_validation)?;
+                (stored, examples.len())
+            }
             Split::Train | Split::Shards(_) => (&self.train, context.train.len()),
         };
         let shard = |client: &u32| context.partition.shard(*client as usize).to_vec();

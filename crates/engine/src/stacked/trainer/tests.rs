@@ -44,6 +44,7 @@ fn run(gpu: &Gpu, bytes: usize, network: &Network, examples: &Arc<Examples>) -> 
     let splits = Splits {
         train: examples.clone(),
         test: examples.clone(),
+        validation: None,
     };
     let mut trainer = Stacked {
         workspace_bytes: bytes,

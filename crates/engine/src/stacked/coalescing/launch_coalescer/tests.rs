@@ -236,6 +236,7 @@ fn images() -> Splits {
     Splits {
         train: examples.clone(),
         test: examples,
+        validation: None,
     }
 }
 
@@ -247,6 +248,7 @@ fn windows() -> Splits {
     Splits {
         train: examples.clone(),
         test: examples,
+        validation: None,
     }
 }
 
