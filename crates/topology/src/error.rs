@@ -53,6 +53,58 @@ pub enum TopologyError {
         /// What stands there, as [`redacted`](crate::redacted) calls it.
         found: String,
     },
+    /// A line of a list of weights cannot be read.
+    #[error(
+        "line {line}: expected two node numbers and a weight as \"a b w\" or \"a,b,w\", found {found}"
+    )]
+    WeightLine {
+        /// Line number, from 1.
+        line: usize,
+        /// What stands there, as [`redacted`](crate::redacted) calls it.
+        found: String,
+    },
+    /// A list of weights leaves an edge out.
+    #[error("edge {a}-{b} of the overlay has no weight")]
+    MissingWeight {
+        /// One end.
+        a: u32,
+        /// The other end.
+        b: u32,
+    },
+    /// A list of weights has one for two nodes that the overlay does not link, or has not.
+    #[error("there is a weight for {a} and {b}, which the overlay does not link")]
+    WeightOfNoEdge {
+        /// One end.
+        a: u32,
+        /// The other end.
+        b: u32,
+    },
+    /// A list has two weights for an edge.
+    #[error(
+        "edge {a}-{b} has the weights {} and {}, needed one for both directions",
+        weights[0],
+        weights[1]
+    )]
+    AsymmetricWeights {
+        /// One end.
+        a: u32,
+        /// The other end.
+        b: u32,
+        /// The weights.
+        weights: [f64; 2],
+    },
+    /// A list gives a node a weight on itself with which its row does not sum to one.
+    #[error(
+        "node {node} gives itself the weight {found}, needed {needed}, with which its row sums to one"
+    )]
+    OwnWeight {
+        /// The node.
+        node: u32,
+        /// Its weight in the list.
+        found: f64,
+        /// One minus the weights of its neighbours.
+        needed: f64,
+    },
     /// A line of an edge list joins a node to itself.
     #[error("line {line}: edge {node}-{node} is a self-loop; an edge joins two different nodes")]
     EdgeLineSelfLoop {

@@ -54,6 +54,6 @@ pub use topology::{
     parse_edge_list,
 };
 pub use weights::{
-    ByExamples, Fastest, Laplacian, MaxDegree, MetropolisHastings, Random, Uniform, Weights,
-    column_stochastic,
+    ByExamples, EdgeWeights, Fastest, Laplacian, MaxDegree, MetropolisHastings, Random, Uniform,
+    WeightEntry, Weights, column_stochastic, parse_weight_list,
 };

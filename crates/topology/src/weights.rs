@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 mod by_examples;
 mod column_stochastic;
+mod edge_weights;
 mod fastest;
 mod laplacian;
 mod max_degree;
@@ -19,6 +20,7 @@ mod uniform;
 
 pub use by_examples::ByExamples;
 pub use column_stochastic::column_stochastic;
+pub use edge_weights::{EdgeWeights, WeightEntry, parse_weight_list};
 pub use fastest::Fastest;
 pub use laplacian::Laplacian;
 pub use max_degree::MaxDegree;
@@ -45,6 +47,8 @@ pub enum Weights {
     Random(Random),
     /// The weights that mix fastest.
     Fastest(Fastest),
+    /// Those that a file gives each edge.
+    Edges(EdgeWeights),
 }
 
 impl Default for Weights {
@@ -62,7 +66,9 @@ impl Weights {
     /// # Errors
     /// From `laplacian`, [`TopologyError::Theta`] and [`TopologyError::Eigenvalues`]. From `by_examples`,
     /// [`TopologyError::UnknownExamples`] and [`TopologyError::NoExamples`]. From `fastest`,
-    /// [`TopologyError::FastestSize`], [`TopologyError::FastestGap`] and [`TopologyError::Eigenvalues`].
+    /// [`TopologyError::FastestSize`], [`TopologyError::FastestGap`] and [`TopologyError::Eigenvalues`]. From `edges`,
+    /// [`TopologyError::MissingWeight`], [`TopologyError::WeightOfNoEdge`], [`TopologyError::AsymmetricWeights`] and
+    /// [`TopologyError::OwnWeight`].
     /// [`TopologyError::Directed`] if the overlay is directed and the weights are not `uniform`.
     pub fn matrix(&self, overlay: &Overlay) -> Result<MixingMatrix, TopologyError> {
         self.draw(overlay, &mut ChaCha8Rng::seed_from_u64(0))
@@ -90,6 +96,7 @@ impl Weights {
             Self::ByExamples(by_examples) => by_examples.matrix(overlay),
             Self::Random(random) => random.matrix(overlay, rng),
             Self::Fastest(fastest) => fastest.matrix(overlay),
+            Self::Edges(edges) => edges.matrix(overlay),
         }
     }
 
@@ -104,6 +111,7 @@ impl Weights {
             Self::ByExamples(_) => "by_examples".to_owned(),
             Self::Random(_) => "random".to_owned(),
             Self::Fastest(fastest) => fastest.label(),
+            Self::Edges(edges) => edges.label(),
         }
     }
 
@@ -118,7 +126,8 @@ impl Weights {
             | Self::MaxDegree(_)
             | Self::Laplacian(_)
             | Self::Random(_)
-            | Self::Fastest(_) => {
+            | Self::Fastest(_)
+            | Self::Edges(_) => {
                 vec![1.0 / overlay.nodes() as f64; overlay.nodes()]
             }
             Self::Uniform(uniform) => uniform.stationary(overlay),

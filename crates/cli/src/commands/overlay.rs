@@ -7,7 +7,7 @@ use std::sync::Arc;
 use meshfold_engine::{Key, Purpose, stream};
 use meshfold_experiment::{
     CliqueSummary, ExperimentSource, OverlayFigures, PlannedOverlay, RamanujanBound, RunConfig,
-    brief, check_overlay_memory, nodes_of_edge_lists, plan, with_edge_lists,
+    brief, check_overlay_memory, nodes_of_edge_lists, plan, with_edge_lists, with_weight_list,
 };
 use meshfold_topology::{Overlay, OverlaySummary, Topology, Weights};
 use serde::Serialize;
@@ -105,6 +105,7 @@ fn given(
             Failure::refused("found no --nodes, needed for a topology that names no file of edges")
         })?,
     };
+    let weights = with_weight_list(weights)?;
     let (topology, built) = build(topology, &weights, nodes, arguments.seed)?;
     let matrix = weights.draw(
         &built,

@@ -391,3 +391,64 @@ fn methods_that_do_unequal_work_in_a_round_are_named_once() {
     let said = sandbox.says("plan sweep.yaml").ended_with(0);
     assert!(!said.err.contains("not the same work"), "{}", said.err);
 }
+
+#[test]
+fn weights_of_ones_own_come_from_a_file() {
+    let sandbox = Sandbox::new();
+    sandbox.write("path.edges", "0 1\n1 2\n");
+    sandbox.write("w.csv", "0,1,0.25\n1,2,0.5\n");
+    let overlay = [
+        "overlay",
+        "--topology",
+        "{edges: {file: path.edges}}",
+        "--weights",
+        "{edges: {file: w.csv}}",
+        "--json",
+    ];
+    let shown = sandbox.meshfold(&overlay).ended_with(0).json();
+    // The eigenvalues of [[3, 1, 0], [1, 1, 2], [0, 2, 2]] / 4 are 1 and (1 ± √3) / 4.
+    let lambda = shown[0]["lambda"].as_f64().unwrap();
+    assert!((lambda - 0.683_012_7).abs() < 1e-6, "{lambda}");
+    let ring: String = (0..10)
+        .map(|node| format!("{node} {} 0.3\n", (node + 1) % 10))
+        .collect();
+    sandbox.write("ring.w", &ring);
+    let line = "run tiny.yaml --set topology=ring --set weights.edges.file=ring.w --json";
+    let runs = sandbox.says(line).ended_with(0).json();
+    let config = sandbox.read(&format!(
+        "{}/config.yaml",
+        runs[0]["folder"].as_str().unwrap()
+    ));
+    assert!(
+        config.contains("file: ring.w") && config.contains("sha256:"),
+        "{config}"
+    );
+    // 1 - 2 · .3 (1 - cos 36°)
+    let lambda = runs[0]["summary"]["overlay"]["lambda"].as_f64().unwrap();
+    assert!((lambda - 0.885_410_2).abs() < 1e-6, "{lambda}");
+    for (text, settings, reason) in [
+        (
+            ring.replace("3 4 0.3\n", ""),
+            "topology=ring",
+            "edge 3-4 of the overlay has no weight",
+        ),
+        (
+            ring.replace("3 4 0.3", "3 4 x"),
+            "topology=ring",
+            "line 4: expected two node numbers and a weight",
+        ),
+        (
+            ring.clone(),
+            "topology.periodic.list=[ring,star]",
+            "needed an overlay that stays the same",
+        ),
+    ] {
+        sandbox.write("ring.w", &text);
+        sandbox
+            .says(&format!(
+                "plan tiny.yaml --set {settings} --set weights.edges.file=ring.w"
+            ))
+            .ended_with(2)
+            .complained_of(&[reason]);
+    }
+}

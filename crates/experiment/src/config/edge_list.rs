@@ -1,8 +1,12 @@
-//! Edge lists: the file behind the overlay `edges`, and the one that a run leaves of its overlay.
+//! Edge lists: the files behind the overlay `edges` and the weights `edges`, and the one that a run leaves of its overlay.
 
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
-use meshfold_topology::{Edges, Overlay, Topology, TopologyError, parse_edge_list};
+use meshfold_topology::{
+    EdgeWeights, Edges, Overlay, Topology, TopologyError, Weights, parse_edge_list,
+    parse_weight_list,
+};
 
 use crate::config::error::ConfigError;
 use crate::config::fault::ConfigFault;
@@ -66,30 +70,87 @@ pub(crate) fn read(
     nodes: usize,
     source: &ExperimentSource,
 ) -> Result<Edges, ConfigFault> {
-    let path = source.resolve(&edges.file);
-    let fault = |message: String| ConfigFault::EdgeList {
-        file: path.clone(),
-        message,
-    };
-    let text = read_text(&path, MOST_BYTES).map_err(|error| fault(error.to_string()))?;
-    let found = sha256(text.as_bytes());
-    if let Some(needed) = edges.sha256.as_ref().filter(|needed| **needed != found) {
-        return Err(fault(format!(
-            "found content of SHA-256 {found}, needed {needed}"
-        )));
-    }
-    let pairs = parse_edge_list(&text).map_err(|error| fault(error.to_string()))?;
+    let list = List::read(&edges.file, edges.sha256.as_deref(), source)?;
+    let fault = |message: String| list.fault(message);
+    let pairs = parse_edge_list(&list.text).map_err(|error| fault(error.to_string()))?;
     let beyond = |pair: &&(u32, u32)| pair.0.max(pair.1) as usize >= nodes;
     if let Some(&(a, b)) = pairs.iter().find(beyond) {
-        let line = line_beyond(&text, nodes);
+        let line = line_beyond(&list.text, nodes);
         let error = TopologyError::NodeOutOfRange { a, b, nodes };
         return Err(fault(format!("line {line}: {error}")));
     }
     Ok(Edges {
-        sha256: Some(found),
+        sha256: Some(list.sha256),
         pairs,
         ..edges.clone()
     })
+}
+
+/// Reads the file of `weights`, found from the folder of `source`: its entries are filled in, as is its SHA-256.
+///
+/// # Errors
+/// [`ConfigFault::EdgeList`] if the file cannot be read, has another SHA-256 than `weights` asks for, or holds a line that is
+/// no weight; with the number of the line.
+pub(crate) fn read_weights(
+    weights: &EdgeWeights,
+    source: &ExperimentSource,
+) -> Result<EdgeWeights, ConfigFault> {
+    let list = List::read(&weights.file, weights.sha256.as_deref(), source)?;
+    let entries = parse_weight_list(&list.text).map_err(|error| list.fault(error.to_string()))?;
+    Ok(EdgeWeights {
+        sha256: Some(list.sha256),
+        entries,
+        ..weights.clone()
+    })
+}
+
+/// Reads the list that `weights` names, if it names one, found from the working folder.
+///
+/// # Errors
+/// [`ConfigError`] about the file at fault.
+pub fn with_weight_list(weights: Weights) -> Result<Weights, ConfigError> {
+    let Weights::Edges(edges) = &weights else {
+        return Ok(weights);
+    };
+    let read = read_weights(edges, &ExperimentSource::new("", ""));
+    read.map(Weights::Edges).map_err(ConfigFault::nowhere)
+}
+
+/// The text of a list and its SHA-256.
+struct List {
+    path: PathBuf,
+    text: String,
+    sha256: String,
+}
+
+impl List {
+    /// Reads `file`, found from the folder of `source`, which must have the SHA-256 `needed` if that is known.
+    fn read(
+        file: &Path,
+        needed: Option<&str>,
+        source: &ExperimentSource,
+    ) -> Result<Self, ConfigFault> {
+        let path = source.resolve(file);
+        let fault = |message: String| ConfigFault::EdgeList {
+            file: path.clone(),
+            message,
+        };
+        let text = read_text(&path, MOST_BYTES).map_err(|error| fault(error.to_string()))?;
+        let sha256 = sha256(text.as_bytes());
+        match needed.filter(|needed| *needed != sha256) {
+            Some(needed) => Err(fault(format!(
+                "found content of SHA-256 {sha256}, needed {needed}"
+            ))),
+            None => Ok(Self { path, text, sha256 }),
+        }
+    }
+
+    fn fault(&self, message: String) -> ConfigFault {
+        ConfigFault::EdgeList {
+            file: self.path.clone(),
+            message,
+        }
+    }
 }
 
 /// The first line, from 1, that names a node beyond `nodes`.

@@ -86,6 +86,10 @@ pub(crate) fn of_topology(error: &TopologyError, choice: &str) -> String {
         | TopologyError::FastestGap { .. }
         | TopologyError::UnknownExamples { .. }
         | TopologyError::NoExamples { .. } => return "weights".to_owned(),
+        TopologyError::MissingWeight { .. }
+        | TopologyError::WeightOfNoEdge { .. }
+        | TopologyError::AsymmetricWeights { .. }
+        | TopologyError::OwnWeight { .. } => return "weights.edges.file".to_owned(),
         TopologyError::Theta { .. } => return "weights.laplacian.theta".to_owned(),
         _ => return "topology".to_owned(),
     };

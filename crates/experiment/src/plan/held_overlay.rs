@@ -53,7 +53,10 @@ pub(crate) fn held(planned: &PlannedOverlay, config: &RunConfig) -> u64 {
         some.policy
             .unwrap_or(config.algorithm.profile().straggler_policy)
     });
-    let keeps_means = !matches!(planned.weights, Weights::Laplacian(_) | Weights::Random(_));
+    let keeps_means = !matches!(
+        planned.weights,
+        Weights::Laplacian(_) | Weights::Random(_) | Weights::Edges(_)
+    );
     // Whoever is left of a complete overlay shares one row of weights, unless edges are lost or weights are kept.
     let left = match loses_edges || !keeps_means {
         true => every_one,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use meshfold_engine::{Key, Purpose, stream};
 use meshfold_topology::{
-    MixingMatrix, Outside, Overlay, OverlaySummary, Snapshot, Spectrum, Topology, TopologyError,
-    Weights, clique_skew, joint_lambda, rounds_to_connect,
+    EdgeWeights, MixingMatrix, Outside, Overlay, OverlaySummary, Snapshot, Spectrum, Topology,
+    TopologyError, Weights, clique_skew, joint_lambda, rounds_to_connect,
 };
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
@@ -228,6 +228,7 @@ impl Overlays {
             return Ok(None);
         };
         let topology = read_edges(topology, run, population.nodes().count)?;
+        let weights = read_weights(weights, &topology, run)?;
         let setting = serde_json::to_string(&(&topology, &weights, population.nodes().count));
         let setting = setting.expect("settings have text keys");
         if let Some(known) = self.by_setting.get(&setting) {
@@ -302,6 +303,28 @@ fn read_edges(
     }
     run.config.topology = Some(kept);
     Ok(topology)
+}
+
+/// Fills in the weights that a file gives; the configuration of `run` gets their SHA-256 alone.
+fn read_weights(
+    weights: Weights,
+    topology: &Topology,
+    run: &mut Resolved<'_>,
+) -> Result<Weights, ConfigError> {
+    let Weights::Edges(edges) = weights else {
+        return Ok(weights);
+    };
+    if topology.varies() {
+        let needed = "an overlay that stays the same, as the file gives the weights of its edges";
+        return Err(run.wrong("topology", topology.label(), needed));
+    }
+    let read = edge_list::read_weights(&edges, run.source)
+        .map_err(|fault| run.error(fault, "weights.edges.file"))?;
+    run.config.weights = Some(Weights::Edges(EdgeWeights {
+        entries: Vec::new(),
+        ..read.clone()
+    }));
+    Ok(Weights::Edges(read))
 }
 
 fn planned(

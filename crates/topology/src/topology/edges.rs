@@ -52,22 +52,25 @@ impl Edges {
 /// itself, both with the line's number. Nodes out of range are found by [`Overlay::from_edges`], which knows how many
 /// nodes there are.
 pub fn parse_edge_list(text: &str) -> Result<Vec<(u32, u32)>, TopologyError> {
-    let mut pairs = Vec::new();
-    for (index, full) in text.lines().enumerate() {
-        let line = index + 1;
-        let content = full.split('#').next().unwrap_or_default();
-        if content.trim().is_empty() {
-            continue;
-        }
-        match parse_pair(content.trim()) {
-            Some((a, b)) if a == b => {
-                return Err(TopologyError::EdgeLineSelfLoop { line, node: a });
-            }
-            Some(pair) => pairs.push(pair),
-            None => return Err(wrong_line(line, content)),
-        }
-    }
-    Ok(pairs)
+    parse_lines(text, |line, content| match parse_pair(content.trim()) {
+        Some((a, b)) if a == b => Err(TopologyError::EdgeLineSelfLoop { line, node: a }),
+        Some(pair) => Ok(pair),
+        None => Err(wrong_line(line, content)),
+    })
+}
+
+/// What `parse` makes of each line that is not blank, without its comment behind `#`; it is given the line's number, from 1.
+pub(crate) fn parse_lines<T>(
+    text: &str,
+    parse: impl Fn(usize, &str) -> Result<T, TopologyError>,
+) -> Result<Vec<T>, TopologyError> {
+    let contents = text
+        .lines()
+        .map(|full| full.split('#').next().unwrap_or_default());
+    let lines = (1..)
+        .zip(contents)
+        .filter(|(_, content)| !content.trim().is_empty());
+    lines.map(|(line, content)| parse(line, content)).collect()
 }
 
 fn parse_pair(content: &str) -> Option<(u32, u32)> {

@@ -240,7 +240,7 @@ impl OverlaySize {
     #[must_use]
     pub fn weights(&self, weights: &Weights) -> f64 {
         let is_mean = match weights {
-            Weights::Random(_) => false,
+            Weights::Random(_) | Weights::Edges(_) => false,
             Weights::Laplacian(laplacian) => laplacian.theta.is_none_or(|theta| theta == 1.0),
             _ => true,
         };
