@@ -3,6 +3,8 @@
 The parameters have the names that `workloads` gives them. PyTorch's matrices are `[outputs, inputs]`.
 """
 
+import itertools
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -13,7 +15,7 @@ from workloads import CHANNELS, CLASSES, EMBEDDING, HIDDEN, LAYERS, SIDE, SYMBOL
 class Dense(nn.Module):
     def __init__(self, case):
         super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(i, o) for i, o in zip(case.widths, case.widths[1:]))
+        self.layers = nn.ModuleList(nn.Linear(i, o) for i, o in itertools.pairwise(case.widths))
 
     def forward(self, hidden):
         for layer in self.layers[:-1]:
@@ -24,7 +26,7 @@ class Dense(nn.Module):
 class Lenet(nn.Module):
     def __init__(self, _):
         super().__init__()
-        pairs = zip(CHANNELS, CHANNELS[1:])
+        pairs = itertools.pairwise(CHANNELS)
         self.convs = nn.ModuleList(nn.Conv2d(i, o, WINDOW, padding=WINDOW // 2) for i, o in pairs)
         self.norms = nn.ModuleList(nn.GroupNorm(2, channels) for channels in CHANNELS[1:])
         self.out = nn.Linear((SIDE >> 3) ** 2 * CHANNELS[-1], CLASSES)

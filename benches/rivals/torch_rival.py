@@ -9,6 +9,7 @@ csr, gather, dense (W6)   the mixing as a sparse product, as a sum of gathered r
 """
 
 import sys
+import warnings
 
 import numpy as np
 import torch
@@ -94,7 +95,7 @@ class Stacked:
 
     def round(self, rows):
         """A round on the batches `rows`, [N, K, B]; returns the mean loss."""
-        if not self.case.keeps_velocity:
+        if self.velocity and not self.case.keeps_velocity:
             torch._foreach_zero_(self.velocity)
         total = torch.zeros(())
         for of_step in rows.unbind(1):
@@ -148,12 +149,18 @@ class Bmm(Stacked):
 RIVALS = {"loop": Loop, "vmap": Vmap, "bmm": Bmm}
 
 
+def tensors(data):
+    """The inputs and, of images, the targets."""
+    targets = None if data.targets is None else torch.from_numpy(data.targets).long()
+    return torch.from_numpy(data.inputs), targets
+
+
 def training(case, impl, neighbours, rng):
+    """A function that runs one repeat, with batches drawn from the clients' own rows with replacement, and returns its
+    mean loss."""
     data = synthetic(case, rng)
-    tensors = [None if array is None else torch.from_numpy(array) for array in (data.inputs, data.targets)]
-    tensors = [tensors[0], None if tensors[1] is None else tensors[1].long()]
     shards = torch.from_numpy(data.shards).long()
-    rival = RIVALS[impl](case, tensors, Mixing(neighbours), initial(case, rng))
+    rival = RIVALS[impl](case, tensors(data), Mixing(neighbours), initial(case, rng))
 
     def run():
         total = 0.0
@@ -183,6 +190,7 @@ def main():
     case, args = command_line(__doc__, TRAINING, MIXING)
     if args.impl == "bmm" and case.model != "dense":
         sys.exit("bmm takes w1, w2 or w3")
+    warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
     torch.set_num_threads(cores())
     torch.manual_seed(1)
     rng = np.random.default_rng(0)

@@ -4,6 +4,7 @@ Models are dicts of arrays whose names are those of PyTorch's modules. Matrices 
 convolution are the 5 x 5 places of its window row by row, each with all channels. A stack of models has the clients first.
 """
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -64,10 +65,10 @@ class Product:
 def products(case):
     """The matrix products of the case's model."""
     if case.model == "dense":
-        pairs = enumerate(zip(case.widths, case.widths[1:]))
+        pairs = enumerate(itertools.pairwise(case.widths))
         return [Product(f"layers.{n}.weight", i, o, takes_data=n == 0, bias=f"layers.{n}.bias") for n, (i, o) in pairs]
     if case.model == "lenet":
-        pairs = enumerate(zip(CHANNELS, CHANNELS[1:]))
+        pairs = enumerate(itertools.pairwise(CHANNELS))
         # Every layer's pool halves the side.
         convs = [
             Product(f"convs.{n}.weight", WINDOW**2 * i, o, (SIDE >> n) ** 2, n == 0, f"convs.{n}.bias")
@@ -88,9 +89,7 @@ def products(case):
 def flop_per_step(case):
     """Floating-point operations of the products of one client's local step: two per multiply-accumulate, forward, for the
     gradient by the weights and for that by the inputs."""
-    return case.batch * sum(
-        2 * (2 if p.takes_data else 3) * p.positions * p.inputs * p.outputs for p in products(case)
-    )
+    return case.batch * sum(2 * (2 if p.takes_data else 3) * p.positions * p.inputs * p.outputs for p in products(case))
 
 
 def initial(case, rng):
