@@ -20,7 +20,7 @@ SMALL = {
     "w1": {"clients": 8, "degree": 3, "rounds": 4},
     "w2": {"clients": 4, "degree": 3, "steps": 6, "samples": 60},
     "w3": {"clients": 6, "degree": 2, "steps": 3, "samples": 80},
-    "w4": {"clients": 4, "degree": 2, "batch": 3, "steps": 2, "samples": 10, "rounds": 2},
+    "w4": {"clients": 4, "degree": 2, "batch": 3, "steps": 2, "samples": 10, "rounds": 8},
     "w5": {"clients": 4, "degree": 3, "batch": 3, "samples": 10},
 }
 # Sums in float32 in another order differ by some 1e-6 of the largest entry; a wrong step, batch or neighbour by over 1e-3.

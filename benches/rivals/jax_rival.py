@@ -136,7 +136,7 @@ class Training:
             nonlocal state, key
             key, drawing = jax.random.split(key)
             state, loss = compiled(state, drawing, data, self.shards)
-            return jax.block_until_ready((loss, state))[0]
+            return jax.block_until_ready((loss, state))[0].item()
 
         return run
 

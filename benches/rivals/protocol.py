@@ -56,7 +56,7 @@ def timed(repeat, args):
     timing = Timing([], [], [])
     for index in range(args.warmup + args.repeat):
         cpu, start = time.process_time(), time.perf_counter()
-        timing.losses.append(float(repeat()))
+        timing.losses.append(repeat())
         seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
         if index >= args.warmup:
             timing.seconds.append(seconds)
