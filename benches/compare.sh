@@ -46,7 +46,7 @@ if [ -z "$python" ]; then
     [ ! -x "$rivals/env/bin/python" ] || python=$rivals/env/bin/python
 fi
 has() { command -v "$python" >/dev/null && "$python" -c "import $1" 2>/dev/null; }
-missing() { echo "$1 is missing for $python: left out" >&2; }
+missing() { echo "$1 is missing for $python: left out (benches/rivals/setup.sh installs it)" >&2; }
 jax=false torch=false ceilings=false
 if has jax; then jax=true; else missing JAX; fi
 if has torch; then torch=true; else missing PyTorch; fi
