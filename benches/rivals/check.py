@@ -1,6 +1,6 @@
 """Holds the rivals against each other: two rounds from the same start, on the same batches and the same overlay, must give
-the same models in JAX, in PyTorch and, for dense networks, in a plain loop over clients in NumPy's float64. Then a repeat
-of each: its loss must fall.
+the same models in JAX, in PyTorch and, for dense networks, in a plain loop over clients in NumPy's float64. Then the
+programs that compare.sh runs: their losses must fall.
 
     python check.py
 """
@@ -23,7 +23,7 @@ SMALL = {
     "w4": {"clients": 4, "degree": 2, "batch": 3, "steps": 2, "samples": 10, "rounds": 8},
     "w5": {"clients": 4, "degree": 3, "batch": 3, "samples": 10},
 }
-# Sums in float32 in another order differ by some 1e-6 of the largest entry; a wrong step, batch or neighbour by over 1e-3.
+# Sums in float32 in another order differ by some 1e-6 of the largest entry; a velocity kept by mistake makes 0.1.
 TOLERANCE = 2e-5
 
 
@@ -155,6 +155,7 @@ def told(what, holds):
 
 def main():
     jax_rival.use_devices(2)
+    torch.set_num_threads(1)  # more only wait for each other at these sizes
     torch.manual_seed(0)
     cases = [dataclasses.replace(CASES[name], **sizes) for name, sizes in SMALL.items()]
     failed = check_mixing() + sum(check_rounds(case) + check_losses(case) for case in cases)
