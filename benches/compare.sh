@@ -2,18 +2,19 @@
 # Runs Meshfold and its rivals alternately on the same workloads, so that other tenants of the machine disturb all alike,
 # and prints what they did and the ratios.
 #
-#   benches/compare.sh PEERS_FOLDER [CASE...] [--threads T] [--rounds R] [--repeat N] [--records FILE]
+#   benches/compare.sh [CASE...] [--threads T] [--rounds R] [--repeat N] [--records FILE]
 #
-# PEERS_FOLDER holds bench_jax.py, bench_torch.py and ceilings.py; `python` (or PYTHON) is one that has JAX, PyTorch and
-# NumPy: what is missing is left out. CASE is w1 to w6 (default: all). Each of R rounds (3) runs every program once, with
-# T threads (all cores), N timed repeats (3) and one untimed, and measures the ceilings of the machine. FILE keeps the
-# records, one JSON object a line. MESHFOLD_BENCH names a program that is built already.
+# CASE is w1 to w6 (default: all). Each of R rounds (3) runs every program once, with T threads (all cores), N timed repeats
+# (3) and one untimed, and measures the ceilings of the machine. FILE keeps the records, one JSON object a line. The rivals
+# are those of benches/rivals, for the Python that PYTHON names (default: that of benches/rivals/env, which
+# benches/rivals/setup.sh makes, else `python`): what it lacks is left out. MESHFOLD_BENCH names a program that is built
+# already.
 set -euo pipefail
 shopt -s inherit_errexit
 
 usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0" >&2; exit 2; }
 
-threads=$(nproc) rounds=3 repeat=3 records="" peers="" cases=()
+threads=$(nproc) rounds=3 repeat=3 records="" cases=()
 while [ $# -gt 0 ]; do
     case $1 in
         --threads | --rounds | --repeat | --records)
@@ -22,21 +23,16 @@ while [ $# -gt 0 ]; do
             shift
             ;;
         w[1-6]) cases+=("$1") ;;
-        -*) usage ;;
-        *) [ -z "$peers" ] && peers=$1 || usage ;;
+        *) usage ;;
     esac
     shift
 done
-[ -n "$peers" ] || usage
 for number in "$threads" "$rounds" "$repeat"; do [[ $number =~ ^[1-9][0-9]*$ ]] || usage; done
 [ ${#cases[@]} -gt 0 ] || cases=(w1 w2 w3 w4 w5 w6)
-for program in bench_jax.py bench_torch.py ceilings.py; do
-    [ -f "$peers/$program" ] || { echo "no $program in $peers" >&2; exit 1; }
-done
-peers=$(cd "$peers" && pwd)
 if [ -n "$records" ]; then : >"$records"; else records=$(mktemp); trap 'rm -f "$records"' EXIT; fi
 records=$(realpath "$records")
 here=$(cd "$(dirname "$0")" && pwd)
+rivals=$here/rivals
 
 bench=${MESHFOLD_BENCH:-}
 if [ -z "$bench" ]; then
@@ -44,9 +40,13 @@ if [ -z "$bench" ]; then
     bench=${CARGO_TARGET_DIR:-$here/../target}/release/meshfold-bench
 fi
 
-python=${PYTHON:-python}
+python=${PYTHON:-}
+if [ -z "$python" ]; then
+    python=python
+    [ ! -x "$rivals/env/bin/python" ] || python=$rivals/env/bin/python
+fi
 has() { command -v "$python" >/dev/null && "$python" -c "import $1" 2>/dev/null; }
-missing() { echo "$1 is missing for $python: left out" >&2; }
+missing() { echo "$1 is missing for $python: left out (benches/rivals/setup.sh installs it)" >&2; }
 jax=false torch=false ceilings=false
 if has jax; then jax=true; else missing JAX; fi
 if has torch; then torch=true; else missing PyTorch; fi
@@ -61,32 +61,32 @@ keep() {
         [[ $line == \{* ]] && printf '{"of": "%s", "round": %d, "record": %s}\n' "$case" "$round" "$line" >>"$records"
     done || true
 }
-of_jax() { "$jax" && keep "$1" "$2" "$python" "$peers/bench_jax.py" --case "$1" "${same[@]}" "${@:3}" || true; }
-of_torch() { "$torch" && keep "$1" "$2" "$python" "$peers/bench_torch.py" --case "$1" "${same[@]}" "${@:3}" || true; }
-
-# The peers pin themselves to the first cores they may use; so is ours.
+# All programs use the cores that they may use, which are the first T.
 cores=$(taskset -cp $$ 2>/dev/null | sed 's/.*: //' | tr ',' '\n' |
     awk -F- -v most="$threads" '{ for (c = $1; c <= ($2 == "" ? $1 : $2) && n < most; c++) printf "%s%d", n++ ? "," : "", c }')
 pinned=()
 [ -n "$cores" ] && pinned=(taskset -c "$cores")
 
+of_jax() { "$jax" && keep "$1" "$2" "${pinned[@]}" "$python" "$rivals/jax_rival.py" "$1" "${same[@]}" "${@:3}" || true; }
+of_torch() { "$torch" && keep "$1" "$2" "${pinned[@]}" "$python" "$rivals/torch_rival.py" "$1" "${same[@]}" "${@:3}" || true; }
+
 started=$(date -u +%FT%TZ)
 for case in "${cases[@]}"; do
-    same=(--threads "$threads" --repeat "$repeat")
+    same=(--repeat "$repeat")
     # A rival takes half a second for a step of W5: fewer clients, of ours too.
     [ "$case" = w5 ] && same+=(--clients 20)
     for round in $(seq "$rounds"); do
-        keep "$case" "$round" "${pinned[@]}" "$bench" "$case" "${same[@]}"
+        keep "$case" "$round" "${pinned[@]}" "$bench" "$case" --threads "$threads" "${same[@]}"
         if [ "$case" = w6 ]; then
             of_jax "$case" "$round" --impl gather
             of_torch "$case" "$round" --impl csr
             of_torch "$case" "$round" --impl gather
         else
-            of_jax "$case" "$round" --impl map --host-devices "$threads"
+            of_jax "$case" "$round" --impl map
             of_jax "$case" "$round" --impl vmap
             of_torch "$case" "$round" --impl loop
         fi
-        "$ceilings" && keep "$case" "$round" "$python" "$peers/ceilings.py" --threads "$threads" --repeat 3 --mib 256
+        "$ceilings" && keep "$case" "$round" "${pinned[@]}" "$python" "$rivals/ceilings.py" --repeat 3
     done
 done
 
