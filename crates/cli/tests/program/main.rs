@@ -19,6 +19,7 @@ mod memory;
 mod printing;
 mod real_data;
 mod running;
+mod runs;
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod signals;
