@@ -8,6 +8,7 @@ mod experiment_page;
 pub(crate) mod figure;
 pub(crate) mod manage;
 pub(crate) mod overlay;
+mod own_runs;
 pub(crate) mod partition;
 pub(crate) mod plan;
 pub(crate) mod report;

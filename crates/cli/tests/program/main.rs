@@ -8,6 +8,7 @@ mod churn;
 mod data;
 mod default_signals;
 mod devices;
+mod experiment_page;
 #[cfg(feature = "gpu")]
 mod failing_gpu;
 mod failure;
