@@ -16,6 +16,7 @@ mod progress;
 mod signals;
 mod table;
 mod terminal;
+mod wrapping;
 
 use std::process::ExitCode;
 

@@ -251,7 +251,7 @@ fn print_over_seeds(comparison: &Comparison) -> Result<(), Failure> {
         return Ok(());
     };
     if let Ok(Some(table)) = Comparisons::over_seeds(runs) {
-        let text = tabulate::lines(&Grid::of(&table));
+        let text = tabulate::lines(&Grid::of(&table), terminal::width());
         write!(std::io::stdout().lock(), "{text}")?;
     }
     Ok(())

@@ -17,6 +17,8 @@ mod interruption;
 mod limits;
 mod long_work;
 mod memory;
+#[cfg(target_os = "linux")]
+mod narrow;
 mod printing;
 mod real_data;
 mod running;
