@@ -114,14 +114,19 @@ mod tests {
     fn between_two_runs_every_path_counts() {
         let [a, b] = [
             settings("seed: 1\nalgorithm: {dsgd: {rate: 0.1}}"),
-            settings("seed: 1\nalgorithm: {fedavg: {share: 0.5}}"),
+            settings("seed: 1\nalgorithm: {fedavg: {rate: {inverse_time: {initial: 0.5}}}}"),
         ];
         let paths = |differences: Vec<Difference>| -> Vec<String> {
             differences.into_iter().map(|found| found.path).collect()
         };
         assert_eq!(
             paths(Difference::between(&a, &b)),
-            ["algorithm", "algorithm.dsgd.rate", "algorithm.fedavg.share"]
+            [
+                "algorithm",
+                "algorithm.dsgd.rate",
+                "algorithm.fedavg.rate",
+                "algorithm.fedavg.rate.inverse_time.initial"
+            ]
         );
         assert_eq!(
             paths(Difference::among(&[Some(&a), Some(&b)])),

@@ -197,6 +197,15 @@ fn removing_asks_for_yes_and_brings_the_experiment_up_to_date() {
     );
     let page = sandbox.read("runs/tiny/report.html");
     assert!(!page.contains(&runs[0]) && page.contains(&runs[1]));
+    // From within the folder of a run as well.
+    let inside = sandbox.path(&format!("runs/tiny/{}", runs[3]));
+    let mut command = sandbox.command(&["runs", "remove", ".", "--yes"]);
+    let removed = command.current_dir(inside).output().unwrap();
+    assert!(removed.status.success(), "{removed:?}");
+    assert_eq!(
+        sandbox.json("runs/tiny/sweep.json")["runs"],
+        serde_json::json!(runs[1..3])
+    );
     sandbox
         .says("runs remove runs/tiny --only topology=complete -y")
         .ended_with(0);

@@ -85,10 +85,14 @@ fn retain<T>(items: &mut Vec<T>, kept: &[bool]) {
 
 /// The folder that the run in `folder` lies in.
 fn above(folder: &Path) -> PathBuf {
-    match folder.parent() {
+    // The path may end with `.` or `..`, which do not say what lies above.
+    let named = match folder.file_name() {
+        Some(_) => folder.to_owned(),
+        None => fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()),
+    };
+    match named.parent() {
         Some(above) if !above.as_os_str().is_empty() => above.to_owned(),
-        Some(_) => PathBuf::from("."),
-        None => folder.to_owned(),
+        _ => PathBuf::from("."),
     }
 }
 
