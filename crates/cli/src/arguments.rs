@@ -9,6 +9,7 @@ use meshfold_engine::{Device, DeviceRequest, Instructions};
 use meshfold_experiment::{ConfigError, ExperimentSource};
 
 use crate::commands::figure::FigureArguments;
+use crate::commands::manage::RunsArguments;
 use crate::commands::tabulate::TableArguments;
 use crate::failure::Failure;
 use crate::terminal;
@@ -43,6 +44,8 @@ pub(crate) enum Command {
     Data(DataCommand),
     /// List the devices that this program can run on here
     Devices(DevicesArguments),
+    /// List runs, compare two of them, or remove some
+    Runs(RunsArguments),
     /// Write one HTML report about one run or several
     Report(ReportArguments),
     /// Compare finished runs in a table: mean, spread and 95 % interval over seeds

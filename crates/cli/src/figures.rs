@@ -24,6 +24,25 @@ pub(crate) fn decimal(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"))
 }
 
+/// `3 of 10`; the first alone if nothing is known of the second.
+pub(crate) fn out_of(done: usize, all: Option<usize>) -> String {
+    match all {
+        Some(all) => format!("{done} of {all}"),
+        None => done.to_string(),
+    }
+}
+
+/// How long ago something was: `now`, `5 min ago`, `3 h ago` or `12 days ago`.
+pub(crate) fn ago(past: Duration) -> String {
+    let minutes = past.as_secs() / 60;
+    match minutes {
+        0 => "now".to_owned(),
+        1..60 => format!("{minutes} min ago"),
+        60..2880 => format!("{} h ago", minutes / 60),
+        _ => format!("{} days ago", minutes / 1440),
+    }
+}
+
 /// `9.4 s`, `41 s`, `3 min 20 s` or `2 h 5 min`.
 pub(crate) fn duration(duration: Duration) -> String {
     let seconds = duration.as_secs();
@@ -45,6 +64,15 @@ mod tests {
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(bytes(1_272_080_000), "1.27 GB");
         assert_eq!([decimal(Some(1.0 / 3.0)), decimal(None)], ["0.3333", "-"]);
+    }
+
+    #[test]
+    fn the_past_is_told_in_one_unit() {
+        let text = |minutes: u64| ago(Duration::from_secs(60 * minutes));
+        assert_eq!(
+            [0, 59, 60, 2879, 2880].map(text),
+            ["now", "59 min ago", "1 h ago", "47 h ago", "2 days ago"]
+        );
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod progress;
 mod signals;
 mod table;
 mod terminal;
+mod wrapping;
 
 use std::process::ExitCode;
 
@@ -23,8 +24,8 @@ use clap::Parser;
 
 use crate::arguments::{Arguments, Command};
 use crate::commands::{
-    churn, completions, data, devices, figure, overlay, partition, plan, report, run, speedup,
-    tabulate,
+    churn, completions, data, devices, figure, manage, overlay, partition, plan, report, run,
+    speedup, tabulate,
 };
 
 fn main() -> ExitCode {
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Partition(arguments) => partition::partition(arguments),
         Command::Data(command) => data::data(command),
         Command::Devices(arguments) => devices::devices(arguments),
+        Command::Runs(arguments) => manage::manage(arguments),
         Command::Report(arguments) => report::report(arguments),
         Command::Table(arguments) => tabulate::tabulate(arguments),
         Command::Figure(arguments) => figure::figure(arguments),

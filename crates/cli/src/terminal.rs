@@ -16,6 +16,12 @@ pub(crate) fn is_watched() -> bool {
     io::stderr().is_terminal()
 }
 
+/// The columns of text that standard output has room for; none if it is no terminal, or one that does not tell.
+pub(crate) fn width() -> Option<usize> {
+    let size = console::Term::stdout().size_checked();
+    size.map(|(_, columns)| usize::from(columns))
+}
+
 /// Writes a line, above the bars if there are any. If nobody reads standard error, nothing happens.
 pub(crate) fn line(text: &str) {
     write(format!("{}\n", text.trim_end_matches('\n')).as_bytes());

@@ -12,6 +12,9 @@ use crate::fields::{Fields, differing};
 use crate::parquet_table::{Cells, Column, ParquetTable};
 use crate::settings_columns::settings_columns;
 
+/// The names of the files.
+pub const COMBINED: [&str; 2] = ["metrics.parquet", "clients.parquet"];
+
 /// Why the files cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -7,6 +7,7 @@ use crate::error::TableError;
 use crate::fields::{Fields, Name, text};
 use crate::grouping::{Group, Names};
 use crate::judged::{Judged, expect_figure};
+use crate::only::{Only, chosen};
 use crate::progress::Progress;
 use crate::series::{Sample, Series};
 
@@ -25,15 +26,6 @@ pub struct CurveRequest {
     pub y: String,
     /// What is drawn around the mean.
     pub band: Band,
-}
-
-/// Some values of a setting.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Only {
-    /// The setting.
-    pub field: String,
-    /// The values, as tables show them.
-    pub values: Vec<String>,
 }
 
 /// What is drawn around the mean of a curve.
@@ -102,7 +94,7 @@ impl Curves {
             }
             judged.push(run_judged);
         }
-        let judged = chosen(judged, &request.only)?;
+        let judged = only_chosen(judged, &request.only)?;
         let names = names(&judged, request)?;
         expect_figure(&request.y, &judged)?;
         expect_figure(request.x.figure(), &judged)?;
@@ -125,27 +117,11 @@ impl Curves {
 }
 
 /// The runs that have one of the values for each setting of `only`.
-fn chosen(runs: Vec<Judged>, only: &[Only]) -> Result<Vec<Judged>, TableError> {
+fn only_chosen(runs: Vec<Judged>, only: &[Only]) -> Result<Vec<Judged>, TableError> {
     let fields: Vec<Fields> = runs.iter().map(|run| run.fields.clone()).collect();
-    let mut kept = runs;
-    for only in only {
-        let name = Name::find(&only.field, &fields)?;
-        let mut known: Vec<String> = fields.iter().map(|run| text(run.get(&name))).collect();
-        if let Some(value) = only.values.iter().find(|value| !known.contains(value)) {
-            known.sort();
-            known.dedup();
-            return Err(TableError::UnknownValue {
-                field: only.field.clone(),
-                value: value.clone(),
-                known,
-            });
-        }
-        kept.retain(|run| only.values.contains(&text(run.fields.get(&name))));
-    }
-    match kept.is_empty() {
-        true => Err(TableError::NothingLeft),
-        false => Ok(kept),
-    }
+    let chosen = chosen(&fields, only)?;
+    let pairs = runs.into_iter().zip(chosen);
+    Ok(pairs.filter_map(|(run, is)| is.then_some(run)).collect())
 }
 
 fn names(runs: &[Judged], request: &CurveRequest) -> Result<Names, TableError> {

@@ -135,7 +135,7 @@ fn same(runs: &[Fields]) -> Vec<String> {
 }
 
 /// Every path of one of `runs`, in the order of the alphabet.
-fn paths(runs: &[Fields]) -> BTreeSet<String> {
+pub(crate) fn paths(runs: &[Fields]) -> BTreeSet<String> {
     let all = runs.iter().flat_map(|run| run.0.keys());
     all.cloned().collect()
 }

@@ -1,6 +1,6 @@
 //! One run, with the numbers that a table takes of it.
 
-use meshfold_experiment::results::{DONE, Figures, RecordedRun};
+use meshfold_experiment::results::{Figures, RecordedRun};
 
 use crate::at::At;
 use crate::error::TableError;
@@ -19,7 +19,7 @@ impl Judged {
         Ok(Self {
             fields: Fields::of(&run.settings),
             figures: run.figures()?,
-            is_finished: run.folder.join(DONE).is_file(),
+            is_finished: run.is_finished,
         })
     }
 

@@ -34,6 +34,7 @@ mod tests;
 
 use document::Document;
 use document::plotly_script::Script;
+pub use document::plotly_script::remove_shared_scripts;
 pub use error::ReportError;
 pub use left_out::LeftOut;
 use meshfold_experiment::ChurnRun;

@@ -43,7 +43,7 @@ pub(crate) struct FigureArguments {
     #[arg(long, value_name = "SETTING", default_value = "seed")]
     over: String,
     /// Draw only runs with one of these values; repeatable
-    #[arg(long, value_name = "SETTING=VALUE,...", value_parser = only)]
+    #[arg(long, value_name = "SETTING=VALUE,...")]
     only: Vec<Only>,
     /// What to draw around the mean
     #[arg(long, value_enum, default_value = "interval")]
@@ -134,16 +134,6 @@ fn out(text: &str) -> Result<Out, String> {
         _ => return Err("needed a name that ends in .svg, .pdf or .png".to_owned()),
     };
     Ok(Out { path, format })
-}
-
-fn only(text: &str) -> Result<Only, String> {
-    let (field, values) = text
-        .split_once('=')
-        .ok_or("needed a setting and its values, such as topology=ring,complete")?;
-    Ok(Only {
-        field: field.to_owned(),
-        values: values.split(',').map(str::to_owned).collect(),
-    })
 }
 
 fn limits(text: &str) -> Result<Limits, String> {

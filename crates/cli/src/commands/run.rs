@@ -1,20 +1,22 @@
 //! `meshfold run FILE`: the main job.
 
-use std::collections::BTreeSet;
+use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use meshfold_comparison::{Grid, Table as Comparisons, write_combined};
+use meshfold_comparison::{Grid, Table as Comparisons};
 use meshfold_engine::OwnModels;
 use meshfold_experiment::results::RecordedRun;
 use meshfold_experiment::{
     Ending, RunOptions, RunPlan, RunReport, Summary, brief, most_at_once, plan_on, run_all,
 };
-use meshfold_report::{Gathered, LeftOut, PAGE, ReportError, write_gathered};
+use meshfold_report::{PAGE, ReportError};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::arguments::RunArguments;
+use crate::commands::experiment_page;
+use crate::commands::own_runs::{OwnRuns, is_broken};
 use crate::commands::plan::warn;
 use crate::commands::runs::{Runs, page_of};
 use crate::commands::tabulate;
@@ -81,17 +83,14 @@ fn verdict(plans: &[RunPlan], reports: &[RunReport], lacks_page: bool) -> Result
     Ok(())
 }
 
-fn is_broken(ending: &Ending) -> bool {
-    matches!(ending, Ending::Failed { .. } | Ending::Damaged { .. })
-}
-
 /// The report that compares the runs of a sweep.
 enum Comparison {
     /// There is nothing to compare.
     None,
-    /// It holds all runs.
+    /// It holds all runs of the command.
     Page {
         page: PathBuf,
+        /// Those of the command.
         runs: Vec<RecordedRun>,
     },
     /// It lacks a run, which has been told of.
@@ -137,32 +136,36 @@ impl Session {
         ));
     }
 
-    /// Writes what is about all runs of a sweep, if there is one: the report that compares them, and their tables. What fails
-    /// is told of: the runs are done.
+    /// Writes what is about all runs of an experiment: the report that compares them, and their tables. They show the runs of
+    /// this command and all others that are finished. A command of one run brings them up to date if they are there. What
+    /// fails is told of: the runs are done.
     fn compare(&self, plans: &[RunPlan], reports: &[RunReport]) -> Comparison {
-        let ([first, _, ..], [_, ..]) = (plans, reports) else {
+        let ([first, ..], [_, ..]) = (plans, reports) else {
             return Comparison::None;
         };
         let folder = self.options.results.join(&first.config.name);
-        let page = folder.join(PAGE);
-        let folders: Vec<PathBuf> = reports.iter().map(|report| report.folder.clone()).collect();
-        let gathered = match Gathered::of(&folders) {
+        if plans.len() == 1 && !experiment_page::exists(&folder) {
+            return Comparison::None;
+        }
+        let own = OwnRuns::of(reports);
+        let gathered = match own.with_others() {
             Ok(gathered) => gathered,
             Err(ReportError::NothingLeft { left_out }) => {
-                tell_left_out(&left_out, reports);
+                own.tell(&left_out);
                 return Comparison::Failed;
             }
             Err(error) => return failed(&folder, &error),
         };
-        if let Err(error) = write_gathered(&gathered, &page) {
-            return failed(&folder, &error);
+        if let Err(error) = experiment_page::write(&gathered, &folder) {
+            return failed(&folder, &*error);
         }
-        if let Err(error) = write_combined(&gathered.runs, &folder) {
-            return failed(&folder, &error);
+        own.tell(&gathered.left_out);
+        if plans.len() == 1 {
+            return Comparison::None;
         }
-        tell_left_out(&gathered.left_out, reports);
-        let is_lacking = gathered.left_out.iter().any(LeftOut::is_damaged);
-        let runs = gathered.runs;
+        let is_lacking = gathered.left_out.iter().any(|run| own.lacks(run));
+        let page = folder.join(PAGE);
+        let runs = own.only(gathered.runs);
         match is_lacking {
             true => Comparison::Lacking { page, runs },
             false => Comparison::Page { page, runs },
@@ -171,21 +174,12 @@ impl Session {
 }
 
 /// Says why what is about all runs could not be written.
-fn failed(folder: &Path, error: &dyn std::error::Error) -> Comparison {
+fn failed(folder: &Path, error: &dyn Error) -> Comparison {
     let folder = folder.display();
     terminal::line(&format!(
         "no report of the sweep: {error}; `meshfold report {folder}` writes it later"
     ));
     Comparison::Failed
-}
-
-/// Says which runs the report of the sweep leaves out, but for those whose ending has said so.
-fn tell_left_out(left_out: &[LeftOut], reports: &[RunReport]) {
-    let broken = reports.iter().filter(|report| is_broken(&report.ending));
-    let told: BTreeSet<&Path> = broken.map(|report| report.folder.as_path()).collect();
-    for run in left_out.iter().filter(|run| !told.contains(run.folder())) {
-        terminal::line(&run.to_string());
-    }
 }
 
 /// What is printed of a run in the end.
@@ -257,7 +251,7 @@ fn print_over_seeds(comparison: &Comparison) -> Result<(), Failure> {
         return Ok(());
     };
     if let Ok(Some(table)) = Comparisons::over_seeds(runs) {
-        let text = tabulate::lines(&Grid::of(&table));
+        let text = tabulate::lines(&Grid::of(&table), terminal::width());
         write!(std::io::stdout().lock(), "{text}")?;
     }
     Ok(())

@@ -118,7 +118,8 @@ pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
     let format = arguments
         .format
         .unwrap_or_else(|| format_of(&arguments.out));
-    let text = text(&table, format)?;
+    let most = terminal::width().filter(|_| arguments.out.is_none());
+    let text = text(&table, format, most)?;
     match &arguments.out {
         Some(file) => write_atomically(file, text.as_bytes()).map_err(|error| {
             Failure::broken(format_args!(
@@ -173,9 +174,10 @@ fn format_of(out: &Option<PathBuf>) -> Format {
     }
 }
 
-fn text(table: &Table, format: Format) -> Result<String, Failure> {
+/// The table in a format; for people no wider than `most` columns of text.
+fn text(table: &Table, format: Format, most: Option<usize>) -> Result<String, Failure> {
     Ok(match format {
-        Format::Terminal => lines(&Grid::of(table)),
+        Format::Terminal => lines(&Grid::of(table), most),
         Format::Markdown => markdown(&Grid::of(table)),
         Format::Latex => latex(&Grid::of(table)),
         Format::Csv => csv(table).map_err(Failure::broken)?,
@@ -187,19 +189,19 @@ fn text(table: &Table, format: Format) -> Result<String, Failure> {
     })
 }
 
-/// The table in a frame, and its notes.
-pub(super) fn lines(grid: &Grid) -> String {
+/// The table in a frame, no wider than `most` columns of text, and its notes.
+pub(super) fn lines(grid: &Grid, most: Option<usize>) -> String {
     let column = |(place, title)| match place < grid.words {
         true => Column::Text(title),
         false => Column::Figure(title),
     };
     let titles = grid.titles.iter().map(String::as_str);
     let columns: Vec<Column<'_>> = titles.enumerate().map(column).collect();
-    let mut table = Lines::new(&columns);
+    let mut table = Lines::new(&columns).keyed_by(grid.words.max(1));
     grid.rows
         .iter()
         .for_each(|row| table.row(row.cells.iter().cloned()));
-    let mut text = format!("{}\n", table.text());
+    let mut text = format!("{}\n", table.text(most));
     for note in &grid.notes {
         text += &format!("{note}\n");
     }

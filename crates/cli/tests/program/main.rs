@@ -8,6 +8,7 @@ mod churn;
 mod data;
 mod default_signals;
 mod devices;
+mod experiment_page;
 #[cfg(feature = "gpu")]
 mod failing_gpu;
 mod failure;
@@ -16,9 +17,12 @@ mod interruption;
 mod limits;
 mod long_work;
 mod memory;
+#[cfg(target_os = "linux")]
+mod narrow;
 mod printing;
 mod real_data;
 mod running;
+mod runs;
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod signals;

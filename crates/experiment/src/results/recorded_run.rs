@@ -28,6 +28,10 @@ pub struct RecordedRun {
     pub parameters: Option<u64>,
     /// Ascending by row; empty if there is no `clients.parquet`.
     pub final_accuracies: Vec<RowAccuracy>,
+    /// Whether it went through all its rounds.
+    pub is_finished: bool,
+    /// Why it failed, if it did.
+    pub failure: Option<String>,
     /// What whoever looks at the run should know of it, such as that it is not finished.
     pub notices: Vec<String>,
 }

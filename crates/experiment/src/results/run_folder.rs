@@ -17,6 +17,9 @@ use crate::results::run_error::RunError;
 /// The file that marks a finished run; it is written last.
 pub const DONE: &str = "DONE";
 
+/// The newest checkpoint of a run.
+pub(crate) const CHECKPOINT: &str = "checkpoint.safetensors";
+
 /// Who finished a run, as `DONE` says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {

@@ -28,7 +28,7 @@ impl RecordedRun {
     /// the run is past the point where it was written, [`ResultsError::Read`] and [`ResultsError::Content`] for files that
     /// cannot be read.
     pub fn read(folder: &Path) -> Result<Self, ResultsError> {
-        let settings = settings(folder)?;
+        let settings = Settings::read(folder)?;
         let is_finished = folder.join(DONE).is_file();
         if is_finished {
             finished_run::expect_files(folder, &settings)?;
@@ -50,6 +50,8 @@ impl RecordedRun {
             final_accuracies: final_accuracies_of(folder)?,
             settings,
             evaluations,
+            is_finished,
+            failure: outcome.error.clone().filter(|_| !is_finished),
             notices,
         };
         let (_, holdings) = (run.overlay()?, run.partition()?);
@@ -74,19 +76,25 @@ fn has_records(folder: &Path) -> bool {
         || metrics.is_ok_and(|metrics| metrics.is_file() && metrics.len() > 0)
 }
 
-/// The configuration of the run in `folder`.
-fn settings(folder: &Path) -> Result<Settings, ResultsError> {
-    let path = folder.join("config.yaml");
-    let parse = |text: &str| {
-        expect_whole_lines(text)?;
-        Settings::parse(text)
-    };
-    match parsed(&path, parse)? {
-        Some(settings) => Ok(settings),
-        None if has_records(folder) => Err(ResultsError::Missing { path }),
-        None => Err(ResultsError::NotARun {
-            folder: folder.to_owned(),
-        }),
+impl Settings {
+    /// The configuration of the run in `folder`.
+    ///
+    /// # Errors
+    /// [`ResultsError::NotARun`] if no run has begun in the folder. [`ResultsError::Missing`], [`ResultsError::Read`] and
+    /// [`ResultsError::Content`] of a `config.yaml` that is not there though there are records, or cannot be read.
+    pub fn read(folder: &Path) -> Result<Self, ResultsError> {
+        let path = folder.join("config.yaml");
+        let parse = |text: &str| {
+            expect_whole_lines(text)?;
+            Self::parse(text)
+        };
+        match parsed(&path, parse)? {
+            Some(settings) => Ok(settings),
+            None if has_records(folder) => Err(ResultsError::Missing { path }),
+            None => Err(ResultsError::NotARun {
+                folder: folder.to_owned(),
+            }),
+        }
     }
 }
 

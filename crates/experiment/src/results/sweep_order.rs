@@ -45,6 +45,23 @@ pub fn note(folder: &Path, ids: &[&str]) -> io::Result<()> {
     write_atomically(&folder.join(FILE), &serde_json::to_vec(&order)?)
 }
 
+/// Forgets runs that were removed from `folder`. A file that names no run any more is removed as well.
+///
+/// # Errors
+/// What the system says if the file cannot be written or removed.
+pub fn forget(folder: &Path, ids: &[&str]) -> io::Result<()> {
+    let path = folder.join(FILE);
+    if !path.exists() {
+        return Ok(());
+    }
+    let mut order = read(folder);
+    order.runs.retain(|id| !ids.contains(&id.as_str()));
+    match order.runs.is_empty() {
+        true => fs::remove_file(path),
+        false => write_atomically(&path, &serde_json::to_vec(&order)?),
+    }
+}
+
 /// The place of each run that was noted in `folder`, from 0, by its id.
 pub fn places(folder: &Path) -> BTreeMap<String, usize> {
     let runs = read(folder).runs.into_iter();
@@ -78,6 +95,18 @@ mod tests {
         // A sweep with more seeds holds the runs of the one before.
         note(folder, &["f", "b", "a", "d"]).unwrap();
         assert_eq!(order(folder), ["f", "b", "a", "d", "c"]);
+    }
+
+    #[test]
+    fn runs_that_were_removed_are_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        forget(folder, &["a"]).unwrap();
+        note(folder, &["f", "a", "c"]).unwrap();
+        forget(folder, &["a", "b"]).unwrap();
+        assert_eq!(order(folder), ["f", "c"]);
+        forget(folder, &["c", "f"]).unwrap();
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 0);
     }
 
     #[test]

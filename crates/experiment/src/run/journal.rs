@@ -16,7 +16,7 @@ use crate::plan::run_plan::RunPlan;
 use crate::results::clients::ClientScores;
 use crate::results::records::{METRICS, Metrics, Record};
 use crate::results::run_error::RunError;
-use crate::results::run_folder::{DONE, Done, RunFolder};
+use crate::results::run_folder::{CHECKPOINT, DONE, Done, RunFolder};
 use crate::results::summary::Seconds;
 use crate::run::checkpoint::{Checkpoint, CheckpointFile, Origin, Saved};
 use crate::run::digests::{DataDigests, name_of};
@@ -30,9 +30,6 @@ const SPOOL: &str = "clients.spool";
 
 /// The table of all scores.
 const TABLE: &str = "clients.parquet";
-
-/// The newest checkpoint.
-const CHECKPOINT: &str = "checkpoint.safetensors";
 
 /// Version, device and digests of the data.
 pub(crate) const ENVIRONMENT: &str = "environment.json";

@@ -27,7 +27,10 @@ impl Script {
     /// What the system says if the file cannot be written.
     pub(crate) fn shared(folder: &Path) -> io::Result<Self> {
         static NAME: OnceLock<String> = OnceLock::new();
-        let name = NAME.get_or_init(|| format!("plotly-{}.js", &sha256(packed().as_bytes())[..12]));
+        let name = NAME.get_or_init(|| {
+            let digest = &sha256(packed().as_bytes())[..12];
+            format!("{}{digest}{}", SHARED.start, SHARED.end)
+        });
         let content = [BEFORE, packed(), AFTER];
         let length: usize = content.iter().map(|part| part.len()).sum();
         let path = folder.join(name);
@@ -36,6 +39,25 @@ impl Script {
         }
         Ok(Self::Above(name.clone()))
     }
+}
+
+/// How the name of a shared script starts and ends, whatever version wrote it.
+const SHARED: std::ops::Range<&str> = "plotly-"..".js";
+
+/// Removes the scripts that pages of runs below `folder` shared, once there are no such pages.
+///
+/// # Errors
+/// What the system says if the folder cannot be read or a script cannot be removed.
+pub fn remove_shared_scripts(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(SHARED.start) && name.ends_with(SHARED.end) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// What stands before and after the packed script in the file.

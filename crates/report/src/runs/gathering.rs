@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::order;
 use crate::error::ReportError;
 use crate::left_out::LeftOut;
-use meshfold_experiment::results::{RecordedRun, ResultsError, is_run};
+use meshfold_experiment::results::{RecordedRun, is_run, run_folders, subfolders};
 
 /// The runs of some folders, and those that cannot be read.
 #[derive(Debug, Default)]
@@ -62,44 +62,6 @@ impl Gathered {
             false => self.left_out.swap_remove(0).into_error().into(),
         }
     }
-}
-
-/// The folders that a path stands for: itself, or its subfolders by name if one of them is a run's.
-///
-/// # Errors
-/// [`ResultsError::NotARun`] if there is no run, [`ResultsError::Read`] if the folder cannot be listed.
-fn run_folders(path: &Path) -> Result<Vec<PathBuf>, ResultsError> {
-    if is_run(path) {
-        return Ok(vec![path.to_owned()]);
-    }
-    let folders = match path.is_dir() {
-        true => subfolders(path).map_err(|source| ResultsError::Read {
-            path: path.to_owned(),
-            source,
-        })?,
-        false => Vec::new(),
-    };
-    match folders.iter().any(|folder| is_run(folder)) {
-        true => Ok(folders),
-        false => Err(ResultsError::NotARun {
-            folder: path.to_owned(),
-        }),
-    }
-}
-
-/// The folders in `folder` by their names, without hidden ones.
-fn subfolders(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
-        let path = entry.path();
-        if !is_hidden && path.is_dir() {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
 }
 
 /// Whether `above` has the folder of a run beside `folder`.

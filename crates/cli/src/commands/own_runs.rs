@@ -1,0 +1,87 @@
+//! The runs of one command among all that lie in the folder of the experiment.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use meshfold_experiment::results::RecordedRun;
+use meshfold_experiment::{Ending, RunReport};
+use meshfold_report::{Gathered, LeftOut, ReportError};
+
+use crate::terminal;
+
+/// The runs of a command.
+pub(super) struct OwnRuns<'a> {
+    /// The place of each run in the command, by its folder.
+    places: BTreeMap<&'a Path, usize>,
+    reports: &'a [RunReport],
+}
+
+impl<'a> OwnRuns<'a> {
+    pub(super) fn of(reports: &'a [RunReport]) -> Self {
+        let folders = reports.iter().map(|report| report.folder.as_path());
+        Self {
+            places: folders.zip(0..).collect(),
+            reports,
+        }
+    }
+
+    fn has(&self, folder: &Path) -> bool {
+        self.places.contains_key(folder)
+    }
+
+    /// These runs, and all others beside them that are finished. Damaged ones are left out by name.
+    ///
+    /// # Errors
+    /// Those of [`Gathered::of`]; [`ReportError::NothingLeft`] also if only unfinished runs of others can be read.
+    pub(super) fn with_others(&self) -> Result<Gathered, ReportError> {
+        let mut folders: Vec<PathBuf> = Vec::new();
+        for above in self.places.keys().filter_map(|folder| folder.parent()) {
+            if folders.last().is_none_or(|last| last != above) {
+                folders.push(above.to_owned());
+            }
+        }
+        let mut gathered = Gathered::of(&folders)?;
+        gathered
+            .runs
+            .retain(|run| run.is_finished || self.has(&run.folder));
+        // Folders of the user's own may lie beside those of the runs.
+        gathered
+            .left_out
+            .retain(|run| run.is_damaged() || self.has(run.folder()));
+        match gathered.runs.is_empty() {
+            true => Err(ReportError::NothingLeft {
+                left_out: gathered.left_out,
+            }),
+            false => Ok(gathered),
+        }
+    }
+
+    /// Those of `runs` that are the command's, in its order.
+    pub(super) fn only(&self, runs: Vec<RecordedRun>) -> Vec<RecordedRun> {
+        let mut own = runs;
+        own.retain(|run| self.has(&run.folder));
+        own.sort_by_key(|run| self.places.get(run.folder.as_path()).copied());
+        own
+    }
+
+    /// Whether `left_out` is a damaged run of the command.
+    pub(super) fn lacks(&self, left_out: &LeftOut) -> bool {
+        left_out.is_damaged() && self.has(left_out.folder())
+    }
+
+    /// Says which runs are left out, but for those whose ending has said so, and folders that are no runs of the command.
+    pub(super) fn tell(&self, left_out: &[LeftOut]) {
+        let is_told = |run: &&LeftOut| {
+            let place = self.places.get(run.folder());
+            place.is_some_and(|place| is_broken(&self.reports[*place].ending))
+        };
+        for run in left_out.iter().filter(|run| !is_told(run)) {
+            terminal::line(&run.to_string());
+        }
+    }
+}
+
+/// Whether a run ended so that it is to be told of.
+pub(super) fn is_broken(ending: &Ending) -> bool {
+    matches!(ending, Ending::Failed { .. } | Ending::Damaged { .. })
+}

@@ -1,0 +1,121 @@
+//! The page and the tables of an experiment's folder cover all its runs, whichever command made them.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
+use crate::sandbox::{Said, Sandbox};
+
+const SWEEP: &str = "sweep={grid: {topology: [ring, complete], seed: [1, 2]}}";
+
+fn run(sandbox: &Sandbox, set: &[&str]) -> Said {
+    let settings = set.iter().flat_map(|set| ["--set", *set]);
+    let line: Vec<&str> = ["run", "tiny.yaml", "-q"]
+        .into_iter()
+        .chain(settings)
+        .collect();
+    sandbox.meshfold(&line)
+}
+
+/// The ids in a table of the experiment, by the order in which they come.
+fn ids(sandbox: &Sandbox, table: &str) -> Vec<String> {
+    let file = File::open(sandbox.path(&format!("runs/tiny/{table}"))).unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let mut ids: Vec<String> = Vec::new();
+    for row in reader.get_row_iter(None).unwrap() {
+        let row = row.unwrap();
+        let (_, id) = row
+            .get_column_iter()
+            .find(|(name, _)| *name == "run")
+            .unwrap();
+        ids.push(id.to_string().trim_matches('"').to_owned());
+    }
+    ids.dedup();
+    ids
+}
+
+fn all(sandbox: &Sandbox) -> BTreeSet<String> {
+    let folders = sandbox.runs("tiny").into_iter();
+    folders
+        .map(|folder| folder.rsplit('/').next().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_part_of_a_sweep_with_another_setting_joins_the_others() {
+    let sandbox = Sandbox::new();
+    run(&sandbox, &[SWEEP]).ended_with(0);
+    let part = "sweep={grid: {topology: [complete], seed: [2, 1]}}";
+    let said = run(&sandbox, &[part, "rounds=2"]).ended_with(0);
+    assert_eq!(said.out.matches("finished").count(), 2, "{}", said.out);
+    assert_eq!(
+        said.out.matches(" 2 ").count(),
+        1,
+        "two runs, one setting: {}",
+        said.out
+    );
+    assert_eq!(all(&sandbox).len(), 6);
+    for table in ["metrics.parquet", "clients.parquet"] {
+        let ids = ids(&sandbox, table);
+        assert_eq!(BTreeSet::from_iter(ids.clone()), all(&sandbox));
+        let newest = &sandbox.json("runs/tiny/sweep.json")["runs"];
+        assert_eq!(
+            *newest,
+            serde_json::json!(ids),
+            "{table}: the newest sweep first"
+        );
+    }
+    let page = sandbox.read("runs/tiny/report.html");
+    for label in ["rounds 2", "rounds 4"] {
+        assert!(page.contains(label), "the page names the setting: {label}");
+    }
+    // A command of one run brings them up to date as well.
+    let said = run(&sandbox, &["seed=9"]).ended_with(0);
+    assert!(said.out.contains("report: runs/tiny/") && !said.out.contains("tiny/report.html"));
+    let ids = ids(&sandbox, "metrics.parquet");
+    assert_eq!(BTreeSet::from_iter(ids), all(&sandbox));
+}
+
+#[test]
+fn one_run_after_the_other_makes_no_page_of_all() {
+    let sandbox = Sandbox::new();
+    run(&sandbox, &["seed=1"]).ended_with(0);
+    run(&sandbox, &["seed=2"]).ended_with(0);
+    assert!(!sandbox.path("runs/tiny/report.html").exists());
+}
+
+#[test]
+fn earlier_runs_that_cannot_be_shown_cost_the_command_nothing() {
+    let sandbox = Sandbox::new();
+    run(&sandbox, &[SWEEP]).ended_with(0);
+    let earlier: Vec<String> = all(&sandbox).into_iter().collect();
+    let file = |id: &str, file: &str| sandbox.path(&format!("runs/tiny/{id}/{file}"));
+    fs::remove_file(file(&earlier[0], "overlay.json")).unwrap();
+    for name in ["DONE", "summary.json", "clients.parquet"] {
+        fs::remove_file(file(&earlier[1], name)).unwrap();
+    }
+    fs::create_dir(sandbox.path("runs/tiny/figures")).unwrap();
+    let part = "sweep={grid: {topology: [torus, star]}}";
+    let said = run(&sandbox, &[part]).ended_with(0);
+    assert_eq!(
+        said.err.matches("overlay.json is missing").count(),
+        1,
+        "{}",
+        said.err
+    );
+    assert!(
+        !said.err.contains(&earlier[1]) && !said.err.contains("figures"),
+        "{}",
+        said.err
+    );
+    let shown = BTreeSet::from_iter(ids(&sandbox, "metrics.parquet"));
+    let mut expected = all(&sandbox);
+    for id in [&earlier[0], &earlier[1], "figures"] {
+        expected.remove(id);
+    }
+    assert_eq!(
+        shown, expected,
+        "unfinished runs of other commands are left out"
+    );
+}
