@@ -1,6 +1,7 @@
 //! The sections about overlays: pictures with figures, degrees and spectra.
 
 mod cards;
+mod constants;
 mod drawing;
 mod force_layout;
 mod layout;
@@ -9,6 +10,7 @@ use crate::charts;
 use crate::document::{Section, columns};
 use crate::error::ReportError;
 use crate::runs::group::Group;
+use maud::html;
 use meshfold_topology::{DENSE_NODES, Overlay, Spectrum};
 
 /// Most overlays that are drawn.
@@ -79,7 +81,7 @@ pub(crate) fn structure(groups: &[Group<'_>]) -> Result<Option<Section>, ReportE
              so an overlay whose curve falls at once mixes fast.",
         );
     }
-    let body = columns(&charts);
+    let body = html! { (columns(&charts)) (constants::table(drawn)) };
     Ok(Some(Section {
         id: "structure",
         heading: "Degrees and spectra",

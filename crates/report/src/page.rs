@@ -12,6 +12,7 @@ use crate::error::ReportError;
 use crate::left_out::LeftOut;
 use crate::overlay;
 use crate::partition;
+use crate::runs::factor::Factor;
 use crate::runs::gathering::Gathered;
 use crate::runs::group::Group;
 use crate::tables::configuration;
@@ -51,7 +52,7 @@ pub(crate) fn page(gathered: &Gathered, script: Script) -> Result<Document, Repo
     Ok(Document {
         title: title(runs),
         header,
-        toolbar: toolbar(charted),
+        toolbar: toolbar(charted, &Factor::all(charted)),
         footer: document::footer(&source(runs), &script),
         data: data(charted, &sections),
         sections,
@@ -213,8 +214,8 @@ fn notice(group: &Group<'_>, run: &RecordedRun) -> Option<Markup> {
         .then(|| html! { strong { (group.label) (seed) } ": " (notes.join("; ")) "." })
 }
 
-/// Legend and axis switch, in reach while the page scrolls.
-fn toolbar(groups: &[Group<'_>]) -> Markup {
+/// Legend, switches of the runs and of the axis, in reach while the page scrolls.
+fn toolbar(groups: &[Group<'_>], factors: &[Factor]) -> Markup {
     let content = |group: &Group<'_>| {
         html! {
             (group.label)
@@ -231,6 +232,54 @@ fn toolbar(groups: &[Group<'_>]) -> Markup {
             div class="switches" {
                 label class="toggle" { input type="checkbox" id="mean-model"; " mean model" }
                 div class="segments" id="axes" role="group" aria-label="horizontal axis" {}
+            }
+            (more_switches(groups, factors))
+        }
+    }
+}
+
+/// Switches that a reader of many runs needs, folded away for the others.
+fn more_switches(groups: &[Group<'_>], factors: &[Factor]) -> Markup {
+    html! {
+        details class="more" {
+            summary { "choose runs and scales" }
+            @if factors.len() > 1 {
+                @for factor in factors { (values(factor)) }
+            }
+            div class="switches" {
+                @if groups.len() > 1 {
+                    div class="segments" role="group" aria-label="runs shown" {
+                        button type="button" id="show-all" { "all" }
+                        button type="button" id="show-none" { "none" }
+                    }
+                    label class="toggle" title="a click on a run or a value shows it alone" {
+                        input type="checkbox" id="solo"; " solo"
+                    }
+                    input type="search" id="filter" class="filter" placeholder="filter runs" aria-label="filter runs by text";
+                }
+                label class="toggle" { input type="checkbox" id="log-x"; " log x" }
+                label class="toggle" { input type="checkbox" id="log-y"; " log y" }
+                label class="toggle" title="also of runs that diverged" {
+                    input type="checkbox" id="every-value"; " every value"
+                }
+            }
+        }
+    }
+}
+
+/// Buttons that show and hide all runs of one value of a setting.
+fn values(factor: &Factor) -> Markup {
+    let indices = |groups: &[usize]| {
+        let texts: Vec<String> = groups.iter().map(usize::to_string).collect();
+        texts.join(" ")
+    };
+    html! {
+        div class="chips factor" role="group" aria-label=(factor.key) {
+            span { (factor.key) }
+            @for value in &factor.values {
+                button type="button" class="value chip" data-groups=(indices(&value.groups)) aria-pressed="true" {
+                    (value.text)
+                }
             }
         }
     }

@@ -6,6 +6,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 mod left_out;
+mod many_runs;
 mod order;
 mod shared_script;
 

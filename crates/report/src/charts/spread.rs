@@ -38,7 +38,7 @@ pub(crate) fn chart(groups: &[Group<'_>]) -> Option<Chart> {
         let base = (rows.len() - 1 - row) as f64;
         traces.push(outline(*index, &bins.histogram(accuracies), &bins, base));
         traces.push(mean(*index, accuracies, base));
-        labels.push((base, plot_text(&shortened(&group.label))));
+        labels.push((base, wrapped(&group.label)));
     }
     let (bases, texts): (Vec<f64>, Vec<String>) = labels.into_iter().unzip();
     let rows_axis = Axis::new()
@@ -154,12 +154,23 @@ fn mean(index: usize, accuracies: &[f64], base: f64) -> Box<dyn Trace> {
     .legend_group(trace_group(index))
 }
 
-fn shortened(label: &str) -> String {
+/// The label in lines that a plot has room for beside its rows.
+fn wrapped(label: &str) -> String {
     const CHARACTERS: usize = 24;
-    if label.chars().count() <= CHARACTERS {
-        return label.to_owned();
+    let mut lines = vec![String::new()];
+    for word in label.split(' ') {
+        let line = lines.last_mut().expect("there is a first line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= CHARACTERS {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
     }
-    label.chars().take(CHARACTERS - 1).chain(['…']).collect()
+    let lines: Vec<String> = lines.iter().map(|line| plot_text(line)).collect();
+    lines.join("<br>")
 }
 
 #[cfg(test)]
@@ -184,8 +195,11 @@ mod tests {
     }
 
     #[test]
-    fn long_labels_are_shortened() {
-        assert_eq!(shortened("ring"), "ring");
-        assert_eq!(shortened(&"é".repeat(40)).chars().count(), 24);
+    fn long_labels_are_wrapped_and_whole() {
+        assert_eq!(wrapped("ring"), "ring");
+        assert_eq!(
+            wrapped("3-regular · learning_rate 0.01 · <b>"),
+            "3-regular ·<br>learning_rate 0.01 ·<br>&lt;b&gt;"
+        );
     }
 }

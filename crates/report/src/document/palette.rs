@@ -27,6 +27,12 @@ const LEVELS_OF_ACCURACY: [&str; LEVELS] = [
     "#fde725",
 ];
 
+/// The same order of hues for dark paper, on which the lowest clients of Viridis would vanish.
+const DARK_LEVELS_OF_ACCURACY: [&str; LEVELS] = [
+    "#b04fc4", "#8f6bdc", "#7384dc", "#549ad0", "#3aabb6", "#35b98a", "#6ece58", "#b5de2b",
+    "#fde725",
+];
+
 /// Steps of the scale that nodes are coloured by.
 pub(crate) const LEVELS: usize = 9;
 
@@ -58,23 +64,24 @@ pub(crate) fn level(value: f64, low: f64, high: f64) -> usize {
     ((share * LEVELS as f64).max(0.0) as usize).min(LEVELS - 1)
 }
 
-/// The colours as CSS variables, `--series-i` and `--level-i`.
-pub(crate) fn style() -> String {
-    let mut style = String::new();
-    let mut block = |selector: (&str, &str), name: &str, colours: &[&str]| {
-        style.push_str(selector.0);
+/// The colours of light paper as CSS variables, `--series-i` and `--level-i`.
+pub(crate) fn light() -> String {
+    variables(&LIGHT, &LEVELS_OF_ACCURACY)
+}
+
+/// The same variables for dark paper.
+pub(crate) fn dark() -> String {
+    variables(&DARK, &DARK_LEVELS_OF_ACCURACY)
+}
+
+fn variables(series: &[&str], levels: &[&str]) -> String {
+    let mut style = String::from(":root{");
+    for (name, colours) in [("series", series), ("level", levels)] {
         for (index, colour) in colours.iter().enumerate() {
             write!(style, "--{name}-{index}:{colour};").expect("a String takes any text");
         }
-        style.push_str(selector.1);
-    };
-    block((":root{", "}"), "series", &LIGHT);
-    block((":root{", "}"), "level", &LEVELS_OF_ACCURACY);
-    block(
-        ("@media (prefers-color-scheme:dark){:root{", "}}"),
-        "series",
-        &DARK,
-    );
+    }
+    style.push('}');
     style
 }
 

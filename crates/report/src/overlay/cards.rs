@@ -2,7 +2,7 @@
 
 use super::drawing::{self, Colouring};
 use crate::document::palette::{self, LEVELS};
-use crate::document::quantity_text::{bytes, count, lambda_range, mean, percent};
+use crate::document::quantity_text::{bytes, count, figure, lambda_range, mean, percent};
 use crate::runs::group::Group;
 use maud::{Markup, PreEscaped, html};
 use meshfold_experiment::results::RowAccuracy;
@@ -10,6 +10,9 @@ use meshfold_topology::Overlay;
 
 /// Edges that all cards of a page may draw together.
 const EDGES: usize = 20_000;
+
+/// From here on the gap 1 − λ says more than λ.
+const NEAR_ONE: f64 = 0.99;
 
 /// Cards for groups with their overlays, and the scale of the colours.
 pub(crate) fn section(groups: &[Group<'_>], overlays: &[Option<Overlay>]) -> Markup {
@@ -78,7 +81,11 @@ fn figures(group: &Group<'_>) -> Markup {
             p class="range" { (range) }
         }
         dl {
-            @if group.lambda().is_some() { dt { "λ" } dd { (lambda_range(group.lambda())) } }
+            @if let Some((_, high)) = group.lambda() {
+                dt { "λ" }
+                dd { (lambda_range(group.lambda())) }
+                @if (NEAR_ONE..1.0).contains(&high) { dt { "1 − λ" } dd { (figure(Some(1.0 - high))) } }
+            }
             @if let Some(summary) = &group.first().overlay_summary {
                 dt { "degree" }
                 dd {

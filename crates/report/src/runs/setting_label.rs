@@ -9,18 +9,28 @@ use serde_json::{Map, Value};
 /// Texts are in the order of the configurations and empty where nothing differs.
 pub(crate) fn differences(all: &[&Settings]) -> Vec<String> {
     let mut parts = vec![Vec::new(); all.len()];
-    for key in keys_of(all) {
-        let values: Vec<&Value> = all.iter().map(|settings| settings.get(key)).collect();
-        if values.iter().all(|value| *value == values[0]) {
-            continue;
-        }
-        for (part, text) in parts.iter_mut().zip(texts(key, all, &values)) {
+    for (_, texts) in varying(all) {
+        for (part, text) in parts.iter_mut().zip(texts) {
             if !text.is_empty() {
                 part.push(text);
             }
         }
     }
     parts.into_iter().map(|part| part.join(" · ")).collect()
+}
+
+/// Every key whose values can be told apart, with the value of each configuration in words.
+pub(crate) fn varying<'a>(all: &[&'a Settings]) -> Vec<(&'a str, Vec<String>)> {
+    let texts_of = |key: &'a str| {
+        let values: Vec<&Value> = all.iter().map(|settings| settings.get(key)).collect();
+        let differ = values.iter().any(|value| *value != values[0]);
+        let texts = differ.then(|| texts(key, all, &values))?;
+        texts
+            .iter()
+            .any(|text| *text != texts[0])
+            .then_some((key, texts))
+    };
+    keys_of(all).into_iter().filter_map(texts_of).collect()
 }
 
 /// Every top-level key that one of the configurations has, in the order of the first that has it.

@@ -1,8 +1,7 @@
-"use strict";
 (async () => {
   const page = JSON.parse(document.getElementById("report-data").textContent);
   const narrow = matchMedia("(max-width: 46rem)");
-  const state = { axis: 0, hidden: new Set(), meanModel: page.groups.length === 1 };
+  const state = { axis: 0, hidden: new Set(), meanModel: page.groups.length === 1, logY: false, everyValue: false };
   const followsAxis = ["accuracy", "loss", "consensus"];
   const buttons = { rounds: "rounds", bytes: "bytes", seconds: "seconds", simulated: "simulated s" };
   const config = {
@@ -108,6 +107,7 @@
       themed.xaxis.hoverformat = axis.unit === "B" ? ".3s" : axis.unit ? ".3~f" : "";
       themed.hovermode = axis.key === "rounds" ? "x unified" : "closest";
     }
+    if (state.logY && followsAxis.includes(id)) themed.yaxis = { ...themed.yaxis, type: "log" };
     themed.paper_bgcolor = themed.plot_bgcolor = "rgba(0,0,0,0)";
     themed.font = { family: getComputedStyle(document.body).fontFamily, size: 13, color: colour("ink") };
     themed.hoverlabel = { bgcolor: colour("sheet"), bordercolor: colour("line"), font: { color: colour("ink") } };
@@ -135,7 +135,7 @@
       const group = groupOf(trace);
       if (!trace.hovertext || trace.visible === false || state.hidden.has(group)) continue;
       const last = trace.y.reduce((best, value, at) => (value === null ? best : at), -1);
-      if (last >= 0) found.push({ group, x: trace.x[last], y: trace.y[last], at: yaxis.l2p(trace.y[last]), edge, colour: colour(`series-${page.groups[group].series}`) });
+      if (last >= 0) found.push({ group, x: trace.x[last], y: trace.y[last], at: Math.max(0, yaxis.d2p(trace.y[last])), edge, colour: colour(`series-${page.groups[group].series}`) });
     }
     return found;
   };
@@ -152,17 +152,34 @@
     return labels;
   };
 
-  const nameLines = (div, colour) => {
-    const labels = spaced(ends(div, colour), 38, div._fullLayout.yaxis._length);
-    const annotations = labels.map(({ group, y, at, to, colour }) => ({
-      xref: "paper", x: 1, xanchor: "left", xshift: 10, yref: "y", y, yanchor: "middle", yshift: at - to, align: "left", showarrow: false,
+  // The names at the ends of the lines, and the dotted lines to them.
+  const lineNames = (div, colour) => {
+    const height = div._fullLayout.yaxis._length;
+    const labels = spaced(ends(div, colour), 38, height);
+    const annotations = labels.map(({ group, to, colour }) => ({
+      xref: "paper", x: 1, xanchor: "left", xshift: 10, yref: "paper", y: 1 - to / height, yanchor: "middle", align: "left", showarrow: false,
+      hovertext: escaped(page.groups[group].label),
       text: `<b>${escaped(shortened(page.groups[group].label))}</b><br>${page.groups[group].note}`,
       font: { color: colour, size: 13 },
     }));
     const shapes = labels.filter(({ x, edge }) => x < edge).map(({ x, y, edge, colour }) => ({
       type: "line", x0: x, x1: edge, y0: y, y1: y, line: { color: colour, width: 1, dash: "dot" }, opacity: 0.6,
     }));
-    return Plotly.relayout(div, { annotations, shapes });
+    return { annotations, shapes };
+  };
+
+  // Curves far above the others leave the plot at its top, and are named below it.
+  const limit = (id, data, layout) => {
+    if (!followsAxis.includes(id) || page.groups.length === 1) return;
+    const curves = data.filter((trace) => groupOf(trace) !== null && trace.visible !== false);
+    const highest = state.everyValue || layout.yaxis.type === "log" ? null : robustLimit(curves);
+    const cut = new Set(highest === null ? [] : curves.filter(({ y }) => y.some((value) => value > highest)).map(groupOf));
+    if (highest !== null) {
+      const lowest = Math.min(...curves.flatMap(({ y }) => y.filter(Number.isFinite)));
+      const margin = 0.05 * (highest - lowest);
+      layout.yaxis = { ...layout.yaxis, range: [lowest - margin, highest + margin] };
+    }
+    noteCut(document.getElementById(`chart-${id}`).parentElement, [...cut].map((group) => page.groups[group].label));
   };
 
   const draw = async (id) => {
@@ -170,15 +187,47 @@
     const colour = colours();
     const chart = structuredClone(page.charts[id]);
     const data = chart.data.map((trace) => themedTrace(trace, id, colour));
-    await Plotly.react(div, data, themedLayout(chart.layout, id, colour), config);
-    if (labelled(id)) await nameLines(div, colour);
+    const layout = themedLayout(chart.layout, id, colour);
+    limit(id, data, layout);
+    await Plotly.react(div, data, layout, config);
+    if (labelled(id)) await Plotly.relayout(div, lineNames(div, colour));
+  };
+
+  // A saved plot stands on white paper whatever the page's theme is.
+  const saveChart = async (id) => {
+    const div = document.getElementById(`chart-${id}`);
+    const figure = inLightTheme(() => {
+      const colour = colours();
+      const chart = structuredClone(page.charts[id]);
+      const data = chart.data.map((trace) => themedTrace(trace, id, colour));
+      const layout = themedLayout(chart.layout, id, colour);
+      limit(id, data, layout);
+      if (labelled(id)) Object.assign(layout, lineNames(div, colour));
+      layout.paper_bgcolor = layout.plot_bgcolor = colour("paper");
+      return { data, layout };
+    });
+    const { width, height } = div._fullLayout;
+    const address = await Plotly.toImage(figure, { format: "svg", width, height });
+    download(`${id}.svg`, address);
   };
   const drawAll = (ids) => Promise.all(ids.map(draw));
   const all = Object.keys(page.charts);
 
   const press = (button, pressed) => button.setAttribute("aria-pressed", String(pressed));
+  const connectScales = (logX) => {
+    const follow = (input, set) => input.addEventListener("change", () => {
+      set(input.checked);
+      drawAll(followsAxis);
+    });
+    logX.checked = page.axes[state.axis].log;
+    follow(logX, (checked) => { page.axes[state.axis].log = checked; });
+    follow(document.getElementById("log-y"), (checked) => { state.logY = checked; });
+    follow(document.getElementById("every-value"), (checked) => { state.everyValue = checked; });
+  };
   const connect = () => {
     const axes = document.getElementById("axes");
+    const logX = document.getElementById("log-x");
+    if (axes) connectScales(logX);
     if (axes) page.axes.forEach((axis, index) => {
       const button = document.createElement("button");
       button.type = "button";
@@ -187,17 +236,16 @@
       button.addEventListener("click", () => {
         state.axis = index;
         [...axes.children].forEach((other, at) => press(other, at === index));
+        logX.checked = page.axes[index].log;
         drawAll(followsAxis);
       });
       axes.append(button);
     });
-    for (const chip of document.querySelectorAll(".chip")) {
-      const group = Number(chip.dataset.group);
-      chip.addEventListener("click", () => {
-        if (!state.hidden.delete(group)) state.hidden.add(group);
-        press(chip, !state.hidden.has(group));
-        drawAll(all);
-      });
+    connectRuns(page.groups, state.hidden, () => drawAll(all));
+    sortTables();
+    connectTheme(() => drawAll(all));
+    for (const button of document.querySelectorAll(".save")) {
+      button.addEventListener("click", () => saveChart(button.dataset.chart));
     }
     const meanModel = document.getElementById("mean-model");
     if (meanModel) {
@@ -208,7 +256,6 @@
       });
     }
     narrow.addEventListener("change", () => drawAll(all));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll(all));
   };
 
   try {
