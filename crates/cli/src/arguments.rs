@@ -8,6 +8,7 @@ use meshfold_data::DataFolder;
 use meshfold_engine::{Device, DeviceRequest, Instructions};
 use meshfold_experiment::{ConfigError, ExperimentSource};
 
+use crate::commands::figure::FigureArguments;
 use crate::commands::tabulate::TableArguments;
 use crate::failure::Failure;
 use crate::terminal;
@@ -46,6 +47,8 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Compare finished runs in a table: mean, spread and 95 % interval over seeds
     Table(TableArguments),
+    /// Draw finished runs as a figure for print: mean over seeds with its 95 % interval
+    Figure(FigureArguments),
     /// Print a completion script for a shell
     Completions(CompletionsArguments),
 }

@@ -11,6 +11,7 @@ mod failure;
 mod figures;
 mod interruption;
 mod json_lines;
+mod length;
 mod progress;
 mod signals;
 mod table;
@@ -22,7 +23,8 @@ use clap::Parser;
 
 use crate::arguments::{Arguments, Command};
 use crate::commands::{
-    churn, completions, data, devices, overlay, partition, plan, report, run, speedup, tabulate,
+    churn, completions, data, devices, figure, overlay, partition, plan, report, run, speedup,
+    tabulate,
 };
 
 fn main() -> ExitCode {
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         Command::Devices(arguments) => devices::devices(arguments),
         Command::Report(arguments) => report::report(arguments),
         Command::Table(arguments) => tabulate::tabulate(arguments),
+        Command::Figure(arguments) => figure::figure(arguments),
         Command::Completions(arguments) => completions::completions(arguments),
     };
     match done {

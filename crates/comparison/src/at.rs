@@ -1,5 +1,6 @@
 //! At which evaluation a run is looked at.
 
+use std::fmt;
 use std::str::FromStr;
 
 use meshfold_experiment::results::Figures;
@@ -64,6 +65,17 @@ impl Way {
             Self::Examples => "examples_seen",
             Self::Bytes => "bytes_total",
             Self::Seconds => "simulated_seconds",
+        }
+    }
+}
+
+impl fmt::Display for At {
+    /// As the command line has it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Last => f.write_str("the last evaluation"),
+            Self::UpTo { way, limit } => write!(f, "{}={limit}", way.name()),
+            Self::Target(target) => write!(f, "target={target}"),
         }
     }
 }

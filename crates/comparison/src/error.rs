@@ -77,6 +77,30 @@ pub enum TableError {
         /// The values that there are.
         known: Vec<String>,
     },
+    /// No run has this value of a setting.
+    #[error(
+        "--only {field}={value}: no run has it; {field} is one of {}",
+        list(known)
+    )]
+    UnknownValue {
+        /// The setting.
+        field: String,
+        /// The value asked for.
+        value: String,
+        /// The values that there are.
+        known: Vec<String>,
+    },
+    /// No run has all the values that were asked for.
+    #[error("no run is left: none has all the values of --only")]
+    NothingLeft,
+    /// A figure that is not recorded for each client.
+    #[error(
+        "`{written}` is not known of each client: quantiles of clients are drawn for test_accuracy and test_loss"
+    )]
+    NoClients {
+        /// The figure.
+        written: String,
+    },
     /// The records of a run cannot be read.
     #[error(transparent)]
     Results(#[from] ResultsError),

@@ -39,6 +39,11 @@ impl Fields {
         }
     }
 
+    /// The value at a whole path.
+    pub(crate) fn at(&self, path: &str) -> Option<&Value> {
+        self.0.get(path)
+    }
+
     /// The value of the field that `name` stands for.
     pub(crate) fn get(&self, name: &Name) -> Option<&Value> {
         name.paths.iter().find_map(|path| self.0.get(path))
@@ -55,6 +60,11 @@ pub(crate) struct Name {
 }
 
 impl Name {
+    /// Whether it stands for this path and no other.
+    pub(crate) fn stands_for(&self, path: &str) -> bool {
+        self.paths == [path]
+    }
+
     /// The field that is called `written` in `runs`: a whole path, or the end of one. An end may stand for several paths
     /// if no run has two of them, as `learning_rate` does where every run has one method.
     ///

@@ -1,9 +1,11 @@
 //! Tables that compare runs: one row for each setting, with what its seeds say of it.
 //!
 //! [`Table::of`] groups the runs that somebody recorded by the settings in a [`Request`] and estimates a figure of each
-//! group. [`Grid`] is a table in words, which [`latex()`] and [`markdown()`] write; [`records()`] and [`csv()`] give plain numbers.
+//! group; [`Curves::of`] follows a figure over the way of each group. [`Grid`] is a table in words, which [`latex()`] and [`markdown()`] write; [`records()`] and [`csv()`] give plain numbers.
 
 mod at;
+mod combined;
+mod curves;
 mod error;
 mod fields;
 mod grid;
@@ -11,13 +13,21 @@ mod grouping;
 mod judged;
 mod latex;
 mod markdown;
+mod notes;
+mod parquet_table;
+mod progress;
 mod records;
+mod series;
+mod settings_columns;
 mod table;
 
 pub use at::{At, Way};
+pub use combined::{CombineError, write_combined};
+pub use curves::{Band, CurvePoint, CurveRequest, Curves, MeanCurve, Only};
 pub use error::TableError;
 pub use grid::{Grid, GridRow};
 pub use latex::latex;
 pub use markdown::markdown;
+pub use progress::Progress;
 pub use records::{csv, records};
 pub use table::{Outcome, Reaching, Request, Row, Table};

@@ -7,9 +7,10 @@ use meshfold_statistics::{Estimate, Paired};
 
 use crate::at::{At, Way};
 use crate::error::TableError;
-use crate::fields::{Fields, Name, text};
+use crate::fields::{Fields, Name, differing};
 use crate::grouping::{Group, Names, best_of};
 use crate::judged::{Judged, expect_figure};
+use crate::notes::notes;
 
 /// What a table is to show. Settings go by their names in YAML, figures by those in `metrics.jsonl`.
 #[derive(Clone, Debug)]
@@ -79,6 +80,42 @@ pub struct Reaching {
 }
 
 impl Table {
+    /// The last test accuracy of each setting over its seeds. Nothing if there is one seed only, or if runs differ in more
+    /// than settings that a row can name.
+    ///
+    /// # Errors
+    /// As [`Table::of`].
+    pub fn over_seeds(runs: &[RecordedRun]) -> Result<Option<Self>, TableError> {
+        let fields: Vec<Fields> = runs.iter().map(|run| Fields::of(&run.settings)).collect();
+        let Ok(seed) = Name::find("seed", &fields) else {
+            return Ok(None);
+        };
+        if !differing(&fields, &[]).contains(&seed.written) {
+            return Ok(None);
+        }
+        let mut request = Request {
+            by: shortest(differing(&fields, &[&seed]), &fields),
+            over: seed.written.clone(),
+            best: None,
+            on: None,
+            at: At::Last,
+            metric: "test_accuracy".to_owned(),
+            compare: None,
+        };
+        loop {
+            match Self::of(runs, request.clone()) {
+                // Settings below a choice that already tells rows apart.
+                Err(TableError::Mixed { differing, .. }) => {
+                    request.by.extend(shortest(differing, &fields));
+                }
+                Err(TableError::Twice { .. } | TableError::UnknownFigure { .. }) => {
+                    return Ok(None);
+                }
+                table => return table.map(Some),
+            }
+        }
+    }
+
     /// The table about `runs`.
     ///
     /// # Errors
@@ -89,9 +126,9 @@ impl Table {
         let on = request.on.as_deref().unwrap_or(&request.metric);
         expect_figure(&request.metric, &runs)?;
         expect_figure(on, &runs)?;
-        let groups = best_of(&Group::all(&runs, &names)?, &names.over, on, &request.at);
-        let mut notes: Vec<String> = choice(&request, on).into_iter().collect();
-        notes.extend(missing(&groups, &names.over, &request));
+        let candidates = Group::all(&runs, &names)?;
+        let groups = best_of(&candidates, &names.over, on, &request.at);
+        let notes = notes(&candidates, &groups, &names.over, on, &request);
         let rows = groups.iter().map(|group| row(group, &names.over, &request));
         let mut rows: Vec<Row> = rows.collect();
         if let Some((field, value)) = &request.compare {
@@ -106,6 +143,16 @@ impl Table {
     }
 }
 
+/// Each path by its last part, where that stands for nothing else.
+fn shortest(paths: Vec<String>, runs: &[Fields]) -> Vec<String> {
+    let short = |path: String| {
+        let last = path.rsplit('.').next().unwrap_or_default();
+        let found = Name::find(last, runs).is_ok_and(|name| name.stands_for(&path));
+        if found { last.to_owned() } else { path }
+    };
+    paths.into_iter().map(short).collect()
+}
+
 fn names(runs: &[Judged], request: &Request) -> Result<Names, TableError> {
     let fields: Vec<Fields> = runs.iter().map(|run| run.fields.clone()).collect();
     let find = |written: &String| Name::find(written, &fields);
@@ -114,60 +161,6 @@ fn names(runs: &[Judged], request: &Request) -> Result<Names, TableError> {
         over: find(&request.over)?,
         best: request.best.as_ref().map(find).transpose()?,
     })
-}
-
-/// How the best value was chosen, if one was.
-fn choice(request: &Request, on: &str) -> Option<String> {
-    let best = request.best.as_ref()?;
-    let over = &request.over;
-    let figure = on.replace('_', " ");
-    let caution = match on.starts_with("test") || on.starts_with("mean_model") {
-        true => format!(
-            " (chosen by {figure}, so the same test examples chose the setting and measure it)"
-        ),
-        false => String::new(),
-    };
-    Some(format!(
-        "{best} is the value with the best mean of {on} over {over}{caution}"
-    ))
-}
-
-/// For each row the values of `over` that other rows have, and that it lacks or whose run has no figure yet.
-fn missing(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<String> {
-    let value = |run: &&Judged| text(run.fields.get(over));
-    let all: BTreeSet<String> = groups
-        .iter()
-        .flat_map(|group| group.runs.iter().map(value))
-        .collect();
-    let lacks = |group: &Group<'_>| {
-        let there: BTreeSet<String> = match request.at {
-            At::Target(_) => group
-                .runs
-                .iter()
-                .filter(|run| run.is_finished)
-                .map(value)
-                .collect(),
-            _ => {
-                let values = group.values(over, &request.metric, &request.at);
-                values.into_iter().map(|(over, _)| over).collect()
-            }
-        };
-        let begun: BTreeSet<String> = group.runs.iter().map(value).collect();
-        let say = |missing: &String| {
-            let why = if begun.contains(missing) {
-                "not finished, or the figure was not measured"
-            } else {
-                "no run"
-            };
-            format!(
-                "{}: {} {missing} is missing ({why})",
-                group.name(),
-                over.written
-            )
-        };
-        all.difference(&there).map(say).collect::<Vec<_>>()
-    };
-    groups.iter().flat_map(lacks).collect()
 }
 
 fn row(group: &Group<'_>, over: &Name, request: &Request) -> Row {

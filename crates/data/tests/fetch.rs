@@ -195,7 +195,7 @@ fn a_good_file_arrives_with_progress_and_is_kept_the_next_time() {
     assert_eq!(fs::read(&file.path).unwrap(), packed);
     let total = packed.len() as u64;
     assert_eq!(seen.last(), Some(&(total, total)));
-    assert!(check(&manifest, &place).is_ok());
+    assert_eq!(check(&manifest, &place).files[0].status, FileStatus::Ok);
     assert_eq!(run(&manifest, folder.path()).unwrap().files[0].url, None);
     let names: Vec<_> = fs::read_dir(folder.path().join("sentence"))
         .unwrap()
@@ -393,7 +393,12 @@ fn a_failed_fetch_keeps_what_was_there() {
     let home = folder.path().join("sentence");
     fs::create_dir(&home).unwrap();
     fs::write(home.join("file.gz"), b"damaged").unwrap();
-    assert!(run(&manifest(&packed, vec![dead()]), folder.path()).is_err());
+    let failed = run(&manifest(&packed, vec![dead()]), folder.path()).unwrap_err();
+    let told = failed.to_string();
+    assert!(
+        told.starts_with("sentence: no mirror delivered file.gz"),
+        "{told}"
+    );
     assert_eq!(fs::read(home.join("file.gz")).unwrap(), b"damaged");
     assert_eq!(fs::read_dir(&home).unwrap().count(), 1);
 }

@@ -19,7 +19,7 @@ use layer::{Layer, Node, Source};
 use layout::Layout;
 use loss::Loss;
 use meshfold_data::{Input, Shape};
-use model::Model;
+use model::{Model, Resnet};
 use own_body::OwnBody;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -178,7 +178,13 @@ impl Network {
     pub(crate) fn longest_sequence(&self) -> usize {
         let places = |node: &Node| match node.layer {
             Layer::Lstm(_) | Layer::Embedding(_) => node.output.places(),
-            _ => 1,
+            Layer::Dense(_)
+            | Layer::Convolution(_)
+            | Layer::GroupNorm(_)
+            | Layer::MaxPool(_)
+            | Layer::MeanPool(_)
+            | Layer::Add(_)
+            | Layer::Last(_) => 1,
         };
         self.nodes().iter().map(places).max().unwrap_or(1)
     }
@@ -236,7 +242,7 @@ fn check(model: &Model, input: &Input) -> Result<(), EngineError> {
             let needed = "a model that reads text: char_lstm or word_lstm";
             return refuse("model", "", "one that reads numbers".into(), needed);
         }
-        _ => {}
+        (true, Input::Tokens { .. }) | (false, Input::Numbers(_)) => {}
     }
     let dropout = model.dropout();
     if !(0.0..1.0).contains(&dropout) {
@@ -247,15 +253,12 @@ fn check(model: &Model, input: &Input) -> Result<(), EngineError> {
             "at least 0 and below 1",
         );
     }
-    match model {
-        Model::Resnet(resnet) if ![10, 18].contains(&resnet.depth) => refuse(
-            "resnet depth",
-            "depth",
-            resnet.depth.to_string(),
-            "10 or 18",
-        ),
-        _ => Ok(()),
+    if let Model::Resnet(Resnet { depth, .. }) = model
+        && ![10, 18].contains(depth)
+    {
+        return refuse("resnet depth", "depth", depth.to_string(), "10 or 18");
     }
+    Ok(())
 }
 
 /// The refusal of a model because of its setting at `path`.
@@ -280,7 +283,12 @@ fn width_setting(nodes: &[Node], index: usize) -> String {
         Layer::Dense(_) => format!("hidden.{}", nodes[..index].iter().filter(dense).count()),
         Layer::Lstm(_) => "hidden".to_owned(),
         Layer::Embedding(_) => "embedding".to_owned(),
-        _ => "width".to_owned(),
+        Layer::Convolution(_)
+        | Layer::GroupNorm(_)
+        | Layer::MaxPool(_)
+        | Layer::MeanPool(_)
+        | Layer::Add(_)
+        | Layer::Last(_) => "width".to_owned(),
     }
 }
 
@@ -290,7 +298,13 @@ fn check_nodes(nodes: &[Node]) -> Result<(), EngineError> {
         let (grid, output) = match &node.layer {
             Layer::Convolution(convolution) => (convolution.input, convolution.output),
             Layer::MaxPool(pool) => (pool.input, pool.output),
-            _ => (node.output, node.output),
+            Layer::Dense(_)
+            | Layer::GroupNorm(_)
+            | Layer::MeanPool(_)
+            | Layer::Add(_)
+            | Layer::Embedding(_)
+            | Layer::Lstm(_)
+            | Layer::Last(_) => (node.output, node.output),
         };
         if output.places() == 0 {
             let found = format!("{} x {}", grid.height, grid.width);
@@ -299,7 +313,13 @@ fn check_nodes(nodes: &[Node]) -> Result<(), EngineError> {
         let inputs = match &node.layer {
             Layer::Dense(dense) => dense.inputs,
             Layer::Lstm(lstm) => lstm.inputs,
-            _ => 1,
+            Layer::Convolution(_)
+            | Layer::GroupNorm(_)
+            | Layer::MaxPool(_)
+            | Layer::MeanPool(_)
+            | Layer::Add(_)
+            | Layer::Embedding(_)
+            | Layer::Last(_) => 1,
         };
         if output.channels == 0 || inputs == 0 {
             let found = format!("{inputs} to {}", output.channels);
@@ -336,7 +356,12 @@ fn operations(node: &Node) -> usize {
         Layer::Dense(dense) => passes * dense.places * dense.inputs * dense.outputs,
         Layer::Convolution(convolution) => passes * convolution.inner() * convolution.output.size(),
         Layer::Lstm(lstm) => 6 * lstm.positions * (lstm.inputs + lstm.hidden) * 4 * lstm.hidden,
-        _ => 0,
+        Layer::GroupNorm(_)
+        | Layer::MaxPool(_)
+        | Layer::MeanPool(_)
+        | Layer::Add(_)
+        | Layer::Embedding(_)
+        | Layer::Last(_) => 0,
     }
 }
 

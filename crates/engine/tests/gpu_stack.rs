@@ -4,24 +4,11 @@
 
 mod support;
 
-use meshfold_engine::{Device, DeviceRequest, Layout, Mixing, NormScope, Quantiser, Stack};
+use meshfold_engine::{Device, Layout, Mixing, NormScope, Quantiser, Stack};
 use meshfold_topology::MixingMatrix;
 use std::sync::Arc;
+use support::gpu;
 use support::quantising::expect_unbiased_within_the_bound;
-
-/// The first adapter. Where `MESHFOLD_CI` is set there must be one.
-fn gpu() -> Option<Device> {
-    match Device::open(DeviceRequest::Wgpu(0), None, None) {
-        Ok(device) => Some(device),
-        Err(error) if std::env::var_os("MESHFOLD_CI").is_some() => {
-            panic!("MESHFOLD_CI asks for a GPU: {error}")
-        }
-        Err(error) => {
-            println!("skipped: {error}");
-            None
-        }
-    }
-}
 
 fn stack(device: &Device, rows: usize, seed: u32) -> Stack {
     let mut layout = Layout::default();

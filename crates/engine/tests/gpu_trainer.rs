@@ -2,32 +2,21 @@
 #![allow(clippy::unwrap_used)]
 #![cfg(feature = "gpu")]
 
+mod support;
+
 use meshfold_data::{Examples, Partition, Scale, Shape, Splits};
 use meshfold_engine::{
-    Amount, Anchor, BatchSize, Device, DeviceRequest, Dnn8, Draw, EngineError, Learner,
-    LearningRate, Linear, LocalWork, Mlp, Model, Network, Per, Power, Restart, RowWork, Schedule,
-    Sgd, Split, Stack, Start, Targets, Velocity,
+    Amount, Anchor, BatchSize, Device, Dnn8, Draw, EngineError, Learner, LearningRate, Linear,
+    LocalWork, Mlp, Model, Network, Per, Power, Restart, RowWork, Schedule, Sgd, Split, Stack,
+    Start, Targets, Velocity,
 };
 use std::sync::Arc;
+use support::gpu;
 
 const FEATURES: usize = 42;
 const CLASSES: usize = 5;
 /// Shards of very different sizes, one smaller than a batch.
 const SHARDS: [usize; 6] = [23, 7, 40, 3, 16, 31];
-
-/// The first adapter. Where `MESHFOLD_CI` is set there must be one.
-fn gpu() -> Option<Device> {
-    match Device::open(DeviceRequest::Wgpu(0), None, None) {
-        Ok(device) => Some(device),
-        Err(error) if std::env::var_os("MESHFOLD_CI").is_some() => {
-            panic!("MESHFOLD_CI asks for a GPU: {error}")
-        }
-        Err(error) => {
-            println!("skipped: {error}");
-            None
-        }
-    }
-}
 
 /// Bytes that look random, and labels that depend on them.
 fn examples(count: usize, classes: usize) -> Arc<Examples> {

@@ -19,7 +19,7 @@ fn compare_with_slopes(case: &Case, examples: usize, each: usize) {
     let (x, targets) = batch(&learner, &learner.splits().train, &indices);
     let dropout = network.dropout(SEED, 0, 3);
     let judge =
-        |row: &[f64]| oracle::plain_with_dropout(network, row, (&x, &targets), dropout.as_ref());
+        |row: &[f64]| oracle::plain_with_dropout(network, row, &x, &targets, dropout.as_ref());
     let (_, gradient) = judge(&row);
     let mut moved = row.clone();
     for block in network.layout().blocks() {
@@ -85,7 +85,7 @@ fn compare_gradients(case: &Case, sizes: [usize; 2], tolerance: f64) {
         let network = learner.network();
         let dropout = network.dropout(SEED, row, 0);
         let (_, by_burn) =
-            oracle::autodiff_with_dropout(network, weights, (&x, &targets), dropout.as_ref());
+            oracle::autodiff_with_dropout(network, weights, &x, &targets, dropout.as_ref());
         let plain = Sequential::new(&learner, row, weights).gradient(&shard);
         for (by, found) in [("burn", &by_burn[..]), ("the trainer", &gradients[range])] {
             let apart = block_difference(network, found, &plain);

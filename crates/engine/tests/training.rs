@@ -14,16 +14,33 @@ use support::*;
 
 const SIZES: [usize; 4] = [23, 8, 3, 16];
 
-/// Two rounds of two epochs in the trainer and in the transcription; returns the largest difference of any row.
-fn compare(rule: &Sgd, keep: bool, correction: bool, anchor: bool) -> f64 {
-    compare_model(&mlp(), rule, keep, (correction, anchor))
+/// Terms that are added to the gradients of all rows.
+#[derive(Debug, Clone, Copy)]
+struct Extras {
+    correction: bool,
+    anchor: bool,
 }
 
-fn compare_model(model: &Model, rule: &Sgd, keep: bool, extras: (bool, bool)) -> f64 {
+const NO_EXTRAS: Extras = Extras {
+    correction: false,
+    anchor: false,
+};
+const ALL_EXTRAS: Extras = Extras {
+    correction: true,
+    anchor: true,
+};
+
+/// Two rounds of two epochs in the trainer and in the transcription; returns the largest difference of any row.
+fn compare(rule: &Sgd, keep: bool, extras: Extras) -> f64 {
+    compare_model(&mlp(), rule, keep, extras)
+}
+
+fn compare_model(model: &Model, rule: &Sgd, keep: bool, extras: Extras) -> f64 {
     compare_case(&Case::of_pixels(model.clone(), CLASSES), rule, keep, extras)
 }
 
-fn compare_case(case: &Case, rule: &Sgd, keep: bool, (correction, anchor): (bool, bool)) -> f64 {
+fn compare_case(case: &Case, rule: &Sgd, keep: bool, extras: Extras) -> f64 {
+    let Extras { correction, anchor } = extras;
     let mut learner = case.learner(&cpu(2, None), &SIZES);
     let mut stack = learner.initial(4, Start::Independent).unwrap();
     let (layout, width) = (stack.layout().clone(), stack.layout().width());
@@ -90,7 +107,7 @@ fn local_epochs_follow_the_transcription() {
     for momentum in [0.0, 0.9] {
         for keep in [false, true] {
             assert!(
-                compare(&sgd(5, momentum), keep, false, false) < TOLERANCE,
+                compare(&sgd(5, momentum), keep, NO_EXTRAS) < TOLERANCE,
                 "{momentum} {keep}"
             );
         }
@@ -120,9 +137,9 @@ fn pixels_that_all_images_share_follow_the_transcription() {
     decaying.weight_decay = 0.1;
     for case in margins() {
         for (rule, keep, extras) in [
-            (sgd(4, 0.0), false, (false, false)),
-            (decaying.clone(), true, (false, false)),
-            (sgd(7, 0.9), false, (true, true)),
+            (sgd(4, 0.0), false, NO_EXTRAS),
+            (decaying.clone(), true, NO_EXTRAS),
+            (sgd(7, 0.9), false, ALL_EXTRAS),
         ] {
             let difference = compare_case(&case, &rule, keep, extras);
             assert!(difference < 1e-5, "{case:?}: {difference}");
@@ -137,10 +154,10 @@ fn linear_models_and_dropout_follow_the_transcription() {
             let mut rule = sgd(5, momentum);
             rule.learning_rate = LearningRate::Constant(0.01);
             rule.weight_decay = 0.01;
-            let plain = compare_model(model, &rule, true, (false, false));
+            let plain = compare_model(model, &rule, true, NO_EXTRAS);
             assert!(plain < TOLERANCE, "{model:?} {momentum}: {plain}");
             rule.clip_norm = Some(0.5);
-            let clipped = compare_model(model, &rule, false, (true, true));
+            let clipped = compare_model(model, &rule, false, ALL_EXTRAS);
             assert!(clipped < TOLERANCE, "{model:?} {momentum}: {clipped}");
         }
     }
@@ -152,11 +169,11 @@ fn convolutions_and_recurrent_layers_follow_the_transcription() {
     for case in recurrent().iter().chain(&grids) {
         let mut rule = sgd(5, 0.5);
         rule.learning_rate = LearningRate::Constant(0.01);
-        let plain = compare_case(case, &rule, true, (false, false));
+        let plain = compare_case(case, &rule, true, NO_EXTRAS);
         assert!(plain < TOLERANCE, "{case:?}: {plain}");
         rule.weight_decay = 0.01;
         rule.clip_norm = Some(0.5);
-        let clipped = compare_case(case, &rule, false, (true, true));
+        let clipped = compare_case(case, &rule, false, ALL_EXTRAS);
         assert!(clipped < TOLERANCE, "{case:?}: {clipped}");
     }
 }
@@ -197,12 +214,20 @@ fn the_consensus_example_follows_its_formula() {
 fn decay_clipping_correction_and_anchor_follow_the_transcription() {
     let mut rule = sgd(5, 0.9);
     rule.weight_decay = 0.01;
-    assert!(compare(&rule, false, false, false) < TOLERANCE);
+    assert!(compare(&rule, false, NO_EXTRAS) < TOLERANCE);
     rule.clip_norm = Some(0.5);
-    assert!(compare(&rule, true, false, false) < TOLERANCE);
-    assert!(compare(&rule, false, true, false) < TOLERANCE);
-    assert!(compare(&rule, false, false, true) < TOLERANCE);
-    assert!(compare(&rule, true, true, true) < TOLERANCE);
+    assert!(compare(&rule, true, NO_EXTRAS) < TOLERANCE);
+    let correction = Extras {
+        correction: true,
+        anchor: false,
+    };
+    assert!(compare(&rule, false, correction) < TOLERANCE);
+    let anchor = Extras {
+        correction: false,
+        anchor: true,
+    };
+    assert!(compare(&rule, false, anchor) < TOLERANCE);
+    assert!(compare(&rule, true, ALL_EXTRAS) < TOLERANCE);
 }
 
 #[test]
@@ -216,7 +241,7 @@ fn a_schedule_by_epochs_follows_the_transcription() {
         per,
         restart,
     }));
-    assert!(compare(&rule, false, false, false) < TOLERANCE);
+    assert!(compare(&rule, false, NO_EXTRAS) < TOLERANCE);
 }
 
 #[test]
@@ -262,7 +287,8 @@ fn bits(
     threads: usize,
     instructions: Option<Instructions>,
     rows_in_stack: usize,
-    (case, rule): (&Case, &Sgd),
+    case: &Case,
+    rule: &Sgd,
 ) -> (Vec<u32>, Vec<u64>) {
     let sizes: Vec<usize> = (0..rows_in_stack).map(|row| 5 + 7 * (row % 4)).collect();
     let mut learner = case.learner(&cpu(threads, instructions), &sizes);
@@ -308,11 +334,11 @@ fn bits_do_not_depend_on_threads_or_on_what_shares_the_stack() {
     let cases = models.iter().map(of_pixels).chain(margins());
     let rules = [sgd(4, 0.9), clipped, replaced];
     for (case, rule) in cases.flat_map(|case| rules.iter().map(move |rule| (case.clone(), rule))) {
-        let alone = bits(1, None, 1, (&case, rule));
+        let alone = bits(1, None, 1, &case, rule);
         // One row on three threads shares its products, and reads the layer twice; nine rows on two are trained in blocks.
         for (threads, rows) in [(3, 1), (1, 9), (2, 9), (4, 2)] {
             assert!(
-                alone == bits(threads, None, rows, (&case, rule)),
+                alone == bits(threads, None, rows, &case, rule),
                 "{case:?}, {threads} threads, {rows} rows"
             );
         }
@@ -325,9 +351,9 @@ fn every_instruction_set_learns_the_same_within_rounding() {
     let of_pixels = |model| Case::of_pixels(model, CLASSES);
     let cases = [mlp(), dropping_mlp()].map(of_pixels);
     for case in cases.into_iter().chain(margins()) {
-        let reference = bits(1, None, 3, (&case, &rule)).0;
+        let reference = bits(1, None, 3, &case, &rule).0;
         for set in Instructions::available() {
-            let values = bits(1, Some(set), 3, (&case, &rule)).0;
+            let values = bits(1, Some(set), 3, &case, &rule).0;
             for (a, b) in reference.iter().zip(values) {
                 assert!(
                     (f32::from_bits(*a) - f32::from_bits(b)).abs() < 1e-5,

@@ -17,6 +17,7 @@ mod overrides;
 pub(crate) mod quantity;
 pub(crate) mod reader;
 pub(crate) mod run_config;
+pub(crate) mod seeds;
 pub(crate) mod source;
 mod source_file;
 pub(crate) mod sweep;

@@ -4,6 +4,7 @@ mod checks;
 pub(crate) mod churn;
 pub(crate) mod effort;
 mod failure_checks;
+pub(crate) mod fairness;
 mod held_overlay;
 mod joint_union;
 mod local_work;

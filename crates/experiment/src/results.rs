@@ -3,6 +3,7 @@
 //! [`RecordedRun`] reads the folder of any run, also of one that goes on, failed, or was made by another version: it knows
 //! settings and figures by their names alone. Whatever shows runs, such as a report, starts from it.
 
+mod client_scores;
 pub(crate) mod clients;
 mod evaluation_log;
 mod figures;
@@ -23,6 +24,7 @@ pub(crate) mod summary;
 pub mod sweep_order;
 mod text_counts;
 
+pub use client_scores::ClientScore;
 pub use evaluation_log::{Evaluation, RecordedSpread};
 pub use figures::Figures;
 pub use final_accuracies::RowAccuracy;

@@ -60,8 +60,16 @@ const END: [u8; 8] = *b"</html>\n";
 /// [`ReportError::Write`] if it cannot be written.
 pub fn write_report(runs: &[PathBuf], out: &Path) -> Result<Vec<LeftOut>, ReportError> {
     let gathered = Gathered::of(runs)?;
-    write_whole(out, &page::page(&gathered, Script::Inside)?)?;
+    write_gathered(&gathered, out)?;
     Ok(gathered.left_out)
+}
+
+/// Writes the page of [`write_report`] about runs that have been read.
+///
+/// # Errors
+/// Those of reading overlays and partitions, and [`ReportError::Write`].
+pub fn write_gathered(gathered: &Gathered, out: &Path) -> Result<(), ReportError> {
+    write_whole(out, &page::page(gathered, Script::Inside)?)
 }
 
 /// Writes the page `report.html` of the run in `folder`, unless a whole one is there.

@@ -4,6 +4,7 @@ pub(crate) mod churn;
 pub(crate) mod completions;
 pub(crate) mod data;
 pub(crate) mod devices;
+pub(crate) mod figure;
 pub(crate) mod overlay;
 pub(crate) mod partition;
 pub(crate) mod plan;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use meshfold_engine::OwnModels;
-use meshfold_experiment::{DAY, RunPlan, about, brief, plan_on, plan_without_data};
+use meshfold_experiment::{DAY, RunPlan, about, brief, plan_on, plan_without_data, uneven_work};
 
 use crate::arguments::PlanArguments;
 use crate::failure::Failure;
@@ -74,6 +74,9 @@ pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
 pub(crate) fn warn(plans: &[RunPlan]) {
     let of_runs = plans.iter().map(|plan| (plan, &plan.warnings[..]));
     for warning in grouped(&of_runs.collect::<Vec<_>>(), |plan| plan.label()) {
+        terminal::line(&format!("warning: {warning}"));
+    }
+    if let Some(warning) = uneven_work(plans) {
         terminal::line(&format!("warning: {warning}"));
     }
     let seconds: Vec<f64> = plans.iter().map(|plan| plan.seconds).collect();

@@ -3,13 +3,15 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use meshfold_report::{LeftOut, PAGE, write_report};
+use meshfold_comparison::write_combined;
+use meshfold_experiment::results::is_run;
+use meshfold_report::{Gathered, LeftOut, PAGE, write_gathered};
 
 use crate::arguments::ReportArguments;
 use crate::failure::Failure;
 use crate::terminal;
 
-/// Writes one page about the runs in the folders.
+/// Writes one page about the runs in the folders and, for the folder of an experiment, the tables of all its runs.
 ///
 /// # Errors
 /// [`Failure::Refused`] if there is no run in the folders, [`Failure::Broken`] if the page fails or every run is damaged,
@@ -22,12 +24,18 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<(), Failure> {
             [folder] => folder.join(PAGE),
             _ => PathBuf::from(PAGE),
         });
-    let left_out = write_report(&arguments.folders, &page)?;
-    for run in &left_out {
+    let gathered = Gathered::of(&arguments.folders)?;
+    write_gathered(&gathered, &page)?;
+    if let [folder] = arguments.folders.as_slice()
+        && !is_run(folder)
+    {
+        write_combined(&gathered.runs, folder).map_err(Failure::broken)?;
+    }
+    for run in &gathered.left_out {
         terminal::line(&run.to_string());
     }
     writeln!(std::io::stdout().lock(), "report: {}", page.display())?;
-    match left_out.iter().any(LeftOut::is_damaged) {
+    match gathered.left_out.iter().any(LeftOut::is_damaged) {
         true => Err(Failure::Incomplete),
         false => Ok(()),
     }

@@ -4,16 +4,20 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use meshfold_comparison::{Grid, Table as Comparisons, write_combined};
 use meshfold_engine::OwnModels;
+use meshfold_experiment::results::RecordedRun;
 use meshfold_experiment::{
     Ending, RunOptions, RunPlan, RunReport, Summary, brief, most_at_once, plan_on, run_all,
 };
-use meshfold_report::{LeftOut, PAGE, ReportError, write_report};
+use meshfold_report::{Gathered, LeftOut, PAGE, ReportError, write_gathered};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::arguments::RunArguments;
 use crate::commands::plan::warn;
 use crate::commands::runs::{Runs, page_of};
+use crate::commands::tabulate;
 use crate::failure::Failure;
 use crate::figures::{bytes, decimal, percent};
 use crate::interruption;
@@ -56,6 +60,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         json_lines::print(lines)?;
     } else {
         print(&lines.collect::<Vec<_>>(), &comparison)?;
+        print_over_seeds(&comparison)?;
     }
     let lacks_page = runs.lacks_page() || comparison.is_lacking();
     verdict(&plans, &reports, lacks_page)
@@ -85,16 +90,22 @@ enum Comparison {
     /// There is nothing to compare.
     None,
     /// It holds all runs.
-    Page(PathBuf),
+    Page {
+        page: PathBuf,
+        runs: Vec<RecordedRun>,
+    },
     /// It lacks a run, which has been told of.
-    Lacking(PathBuf),
+    Lacking {
+        page: PathBuf,
+        runs: Vec<RecordedRun>,
+    },
     /// It could not be written, which has been told of.
     Failed,
 }
 
 impl Comparison {
     fn is_lacking(&self) -> bool {
-        matches!(self, Self::Lacking(_) | Self::Failed)
+        matches!(self, Self::Lacking { .. } | Self::Failed)
     }
 }
 
@@ -126,7 +137,8 @@ impl Session {
         ));
     }
 
-    /// Writes the report that compares the runs of a sweep, if there is one. What fails is told of: the runs are done.
+    /// Writes what is about all runs of a sweep, if there is one: the report that compares them, and their tables. What fails
+    /// is told of: the runs are done.
     fn compare(&self, plans: &[RunPlan], reports: &[RunReport]) -> Comparison {
         let ([first, _, ..], [_, ..]) = (plans, reports) else {
             return Comparison::None;
@@ -134,26 +146,37 @@ impl Session {
         let folder = self.options.results.join(&first.config.name);
         let page = folder.join(PAGE);
         let folders: Vec<PathBuf> = reports.iter().map(|report| report.folder.clone()).collect();
-        let left_out = match write_report(&folders, &page) {
-            Ok(left_out) => left_out,
+        let gathered = match Gathered::of(&folders) {
+            Ok(gathered) => gathered,
             Err(ReportError::NothingLeft { left_out }) => {
                 tell_left_out(&left_out, reports);
                 return Comparison::Failed;
             }
-            Err(error) => {
-                let folder = folder.display();
-                terminal::line(&format!(
-                    "no report of the sweep: {error}; `meshfold report {folder}` writes it later"
-                ));
-                return Comparison::Failed;
-            }
+            Err(error) => return failed(&folder, &error),
         };
-        tell_left_out(&left_out, reports);
-        match left_out.iter().any(LeftOut::is_damaged) {
-            true => Comparison::Lacking(page),
-            false => Comparison::Page(page),
+        if let Err(error) = write_gathered(&gathered, &page) {
+            return failed(&folder, &error);
+        }
+        if let Err(error) = write_combined(&gathered.runs, &folder) {
+            return failed(&folder, &error);
+        }
+        tell_left_out(&gathered.left_out, reports);
+        let is_lacking = gathered.left_out.iter().any(LeftOut::is_damaged);
+        let runs = gathered.runs;
+        match is_lacking {
+            true => Comparison::Lacking { page, runs },
+            false => Comparison::Page { page, runs },
         }
     }
+}
+
+/// Says why what is about all runs could not be written.
+fn failed(folder: &Path, error: &dyn std::error::Error) -> Comparison {
+    let folder = folder.display();
+    terminal::line(&format!(
+        "no report of the sweep: {error}; `meshfold report {folder}` writes it later"
+    ));
+    Comparison::Failed
 }
 
 /// Says which runs the report of the sweep leaves out, but for those whose ending has said so.
@@ -170,6 +193,8 @@ fn tell_left_out(left_out: &[LeftOut], reports: &[RunReport]) {
 struct Line {
     id: String,
     label: String,
+    /// The settings that the sweep varies, by their paths.
+    settings: Map<String, Value>,
     /// `finished`, `skipped`, `elsewhere`, `damaged`, `interrupted` or `failed`.
     ending: &'static str,
     error: Option<String>,
@@ -192,6 +217,7 @@ impl Line {
         Self {
             id: report.id.clone(),
             label: plan.label(),
+            settings: plan.settings(),
             ending,
             error,
             folder: report.folder.display().to_string(),
@@ -225,6 +251,18 @@ impl Line {
     }
 }
 
+/// What the runs say of each setting, if the sweep repeats settings under several seeds.
+fn print_over_seeds(comparison: &Comparison) -> Result<(), Failure> {
+    let (Comparison::Page { runs, .. } | Comparison::Lacking { runs, .. }) = comparison else {
+        return Ok(());
+    };
+    if let Ok(Some(table)) = Comparisons::over_seeds(runs) {
+        let text = tabulate::lines(&Grid::of(&table));
+        write!(std::io::stdout().lock(), "{text}")?;
+    }
+    Ok(())
+}
+
 /// A table of the runs, and where to read more.
 fn print(lines: &[Line], comparison: &Comparison) -> Result<(), Failure> {
     let mut table = Table::new(&[
@@ -243,7 +281,7 @@ fn print(lines: &[Line], comparison: &Comparison) -> Result<(), Failure> {
     let first = lines.first().map(|line| Path::new(&line.report));
     let page = match comparison {
         Comparison::None => first.filter(|page| page.is_file()),
-        Comparison::Page(page) | Comparison::Lacking(page) => Some(page.as_path()),
+        Comparison::Page { page, .. } | Comparison::Lacking { page, .. } => Some(page.as_path()),
         Comparison::Failed => None,
     };
     if let Some(page) = page {

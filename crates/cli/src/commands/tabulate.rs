@@ -1,11 +1,12 @@
 //! `meshfold table DIR...`.
 
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use meshfold_comparison::{At, Grid, Request, Table, csv, latex, markdown, records};
+use meshfold_experiment::files::whole_file::write_atomically;
+use meshfold_experiment::results::{is_run, sweep_order};
 use meshfold_report::{Gathered, LeftOut};
 
 use crate::failure::Failure;
@@ -108,14 +109,17 @@ pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
         metric: arguments.metric.clone(),
         compare: baseline.map(|baseline| (baseline.setting.clone(), baseline.value.clone())),
     };
-    let table =
+    let mut table =
         Table::of(&gathered.runs, request).map_err(|error| Failure::refused(error.to_string()))?;
+    table
+        .notes
+        .extend(arguments.folders.iter().filter_map(|folder| absent(folder)));
     let format = arguments
         .format
         .unwrap_or_else(|| format_of(&arguments.out));
     let text = text(&table, format)?;
     match &arguments.out {
-        Some(file) => fs::write(file, text).map_err(|error| {
+        Some(file) => write_atomically(file, text.as_bytes()).map_err(|error| {
             Failure::broken(format_args!(
                 "{} cannot be written: {error}",
                 file.display()
@@ -129,8 +133,23 @@ pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
     tell_left_out(&gathered.left_out)
 }
 
-/// Names the runs that the table is without.
-fn tell_left_out(left_out: &[LeftOut]) -> Result<(), Failure> {
+/// Says that runs of the sweeps in `folder` are not there, if some are not.
+fn absent(folder: &Path) -> Option<String> {
+    let ids = sweep_order::places(folder).into_keys();
+    let count = ids.filter(|id| !is_run(&folder.join(id))).count();
+    let runs = match count {
+        0 => return None,
+        1 => "1 run".to_owned(),
+        _ => format!("{count} runs"),
+    };
+    Some(format!(
+        "{}: {runs} of its sweeps have not begun or were removed",
+        folder.display()
+    ))
+}
+
+/// Names the runs that a table or figure is without.
+pub(crate) fn tell_left_out(left_out: &[LeftOut]) -> Result<(), Failure> {
     for run in left_out {
         let folder = run.folder().display();
         terminal::line(&format!("{folder} is left out: {}", run.reason()));
@@ -168,7 +187,7 @@ fn text(table: &Table, format: Format) -> Result<String, Failure> {
 }
 
 /// The table in a frame, and its notes.
-fn lines(grid: &Grid) -> String {
+pub(super) fn lines(grid: &Grid) -> String {
     let column = |(place, title)| match place < grid.words {
         true => Column::Text(title),
         false => Column::Figure(title),

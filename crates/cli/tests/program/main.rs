@@ -11,6 +11,7 @@ mod devices;
 #[cfg(feature = "gpu")]
 mod failing_gpu;
 mod failure;
+mod figure;
 mod interruption;
 mod limits;
 mod long_work;

@@ -375,3 +375,19 @@ fn output_that_nobody_reads_is_no_error() {
         );
     }
 }
+
+#[test]
+fn methods_that_do_unequal_work_in_a_round_are_named_once() {
+    let sandbox = Sandbox::new();
+    let tiny = sandbox.read("tiny.yaml");
+    let methods = "sweep: {grid: {algorithm: [{dsgd: {batch_size: 20, learning_rate: 0.1}}, {dfedavgm: {local: {steps: 5}, batch_size: 20, learning_rate: 0.1}}]}}\n";
+    sandbox.write("sweep.yaml", &format!("{tiny}{methods}"));
+    let said = sandbox.says("plan sweep.yaml").ended_with(0);
+    let parts = "a round is not the same work under every method: dfedavgm ";
+    assert_eq!(said.err.matches(parts).count(), 1, "{}", said.err);
+    assert!(said.err.contains("; dsgd "), "{}", said.err);
+    let alike = methods.replace("local: {steps: 5}", "local: {steps: 1}");
+    sandbox.write("sweep.yaml", &format!("{tiny}{alike}"));
+    let said = sandbox.says("plan sweep.yaml").ended_with(0);
+    assert!(!said.err.contains("not the same work"), "{}", said.err);
+}

@@ -97,7 +97,7 @@ fn a_sweep_runs_each_of_its_runs_once_and_compares_them() {
         .collect();
     assert_eq!(labels, ["topology=ring", "topology=complete"]);
     let expected = [
-        "id", "label", "ending", "error", "folder", "report", "summary",
+        "id", "label", "settings", "ending", "error", "folder", "report", "summary",
     ];
     assert!(
         lines

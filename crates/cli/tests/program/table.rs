@@ -1,5 +1,6 @@
 //! Tables of finished runs: their figures are those of the runs.
 
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 
 use crate::sandbox::Sandbox;
@@ -135,4 +136,132 @@ fn a_missing_seed_is_named() {
         "{}",
         said.out
     );
+}
+
+#[test]
+fn runs_that_end_before_the_place_or_are_not_there_are_named() {
+    let (sandbox, _) = finished();
+    let says = |line: &str| {
+        sandbox
+            .says(&format!("table runs/tiny {line}"))
+            .ended_with(0)
+            .out
+    };
+    let early = says("--by topology,learning_rate --at round=1000");
+    let expected = "ring, 0.01: seed 1, 2, 3 ended before round=1000; the last evaluation counts";
+    assert!(early.contains(expected), "{early}");
+    let whole = says("--by topology,learning_rate");
+    assert!(
+        !whole.contains("ended before") && !whole.contains("not begun"),
+        "{whole}"
+    );
+    // Of the six rows of rate 0.2 one loses a seed, and no row has seed 3 of the other rate.
+    let runs = sandbox.says("run sweep.yaml --json").json();
+    for gone in [6, 2, 5] {
+        let folder = runs[gone]["folder"].as_str().unwrap();
+        std::fs::remove_dir_all(sandbox.path(folder)).unwrap();
+    }
+    let less = says("--by topology --best learning_rate");
+    assert!(
+        less.contains("runs/tiny: 3 runs of its sweeps have not begun or were removed"),
+        "{less}"
+    );
+    let counts = "ring: the values of learning_rate do not have the same number of runs over seed (0.01: 2, 0.2: 2)";
+    assert!(!less.contains(counts), "{less}");
+    let uneven = "complete: the values of learning_rate do not have the same number of runs over seed (0.01: 2, 0.2: 3)";
+    assert!(less.contains(uneven), "{less}");
+}
+
+#[test]
+fn a_sweep_over_seeds_ends_with_a_table_over_them() {
+    let (sandbox, records) = finished();
+    let said = sandbox.says("run sweep.yaml -q").ended_with(0).out;
+    let (mean, half) = interval(seeds(&records, [1, 1], "test_accuracy"));
+    let cell = format!("{:.2} ± {:.2} %", 100.0 * mean, 100.0 * half);
+    assert!(said.contains(&cell), "{cell}: {said}");
+    assert!(said.contains("Student's t"), "{said}");
+    let summary = said.split("mean accuracy").last().unwrap();
+    let frame = summary.lines().filter(|line| line.contains('│'));
+    assert!(
+        frame
+            .map(|line| line.chars().count())
+            .all(|width| width <= 130)
+    );
+    let one = sandbox.says("run tiny.yaml -q").ended_with(0).out;
+    assert!(!one.contains("Student's t"), "{one}");
+}
+
+#[test]
+fn the_values_of_a_sweep_are_fields() {
+    let sandbox = Sandbox::new();
+    let tiny = sandbox.read("tiny.yaml");
+    let sweep = "sweep: {grid: {algorithm.dfedavgm.learning_rate: [0.01, 0.2], topology: [ring, {regular: {degree: 4}}]}}\n";
+    sandbox.write("sweep.yaml", &format!("{tiny}{sweep}"));
+    let runs = sandbox.says("run sweep.yaml --json").ended_with(0).json();
+    let expected = serde_json::json!({
+        "algorithm.dfedavgm.learning_rate": 0.01,
+        "topology": {"regular": {"degree": 4}},
+    });
+    assert_eq!(runs[1]["settings"], expected);
+    assert_eq!(runs[1]["summary"]["settings"], expected);
+    let folder = runs[1]["folder"].as_str().unwrap();
+    assert_eq!(
+        sandbox.json(&format!("{folder}/summary.json"))["settings"],
+        expected
+    );
+}
+
+/// The rows of a Parquet file as texts, and the description of a column.
+fn parquet(sandbox: &Sandbox, file: &str, column: &str) -> (Vec<String>, String) {
+    let file = std::fs::File::open(sandbox.path(file)).unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let rows = reader.get_row_iter(None).unwrap();
+    let rows = rows.map(|row| row.unwrap().to_string()).collect();
+    let about = reader
+        .metadata()
+        .file_metadata()
+        .key_value_metadata()
+        .unwrap();
+    let about = about.iter().find(|pair| pair.key == column).unwrap();
+    (rows, about.value.clone().unwrap())
+}
+
+#[test]
+fn the_tables_of_an_experiment_hold_every_run_with_its_settings() {
+    let (sandbox, records) = finished();
+    let (metrics, about) = parquet(&sandbox, "runs/tiny/metrics.parquet", "bytes_total");
+    assert_eq!(
+        about,
+        "Bytes sent since the start, each message counted once."
+    );
+    // Twelve runs, evaluated at the start and after each of four rounds, or as their records say.
+    let runs = sandbox.says("run sweep.yaml --json").ended_with(0).json();
+    let evaluations = sandbox.records(runs[0]["folder"].as_str().unwrap()).len();
+    assert_eq!(metrics.len(), 12 * evaluations);
+    let id = runs[7]["id"].as_str().unwrap();
+    let last = metrics.iter().rfind(|row| row.contains(id)).unwrap();
+    let bytes = records[7]["bytes_total"].as_f64().unwrap();
+    for part in [
+        "algorithm.dfedavgm.learning_rate: 0.2".to_owned(),
+        "topology: \"ring\"".to_owned(),
+        "seed: 2".to_owned(),
+        "clients: 10".to_owned(),
+        format!("bytes_total: {bytes:?}"),
+    ] {
+        assert!(last.contains(&part), "{part}: {last}");
+    }
+    let (clients, about) = parquet(&sandbox, "runs/tiny/clients.parquet", "seed");
+    assert_eq!(about, "A setting, by its path in the configuration.");
+    assert_eq!(clients.len(), 12 * 10 * evaluations);
+    assert!(clients[0].contains("examples: 60"), "{}", clients[0]);
+    let before = ["metrics", "clients"].map(|name| {
+        let path = sandbox.path(&format!("runs/tiny/{name}.parquet"));
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        (path, bytes)
+    });
+    sandbox.says("report runs/tiny").ended_with(0);
+    for (path, bytes) in before {
+        assert!(std::fs::read(&path).unwrap() == bytes, "{}", path.display());
+    }
 }

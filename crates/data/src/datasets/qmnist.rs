@@ -170,6 +170,12 @@ mod tests {
         let mut negative = file();
         negative[12 + 8] = 0x80;
         assert_eq!(rows(&negative, &[0]).unwrap_err().offset, 20);
-        assert!(rows(&file()[..100], &[0]).is_err());
+        let cut = rows(&file()[..100], &[0]).unwrap_err();
+        assert_eq!(cut.offset, 100);
+        assert!(
+            cut.reason.starts_with("the file ends here"),
+            "{}",
+            cut.reason
+        );
     }
 }

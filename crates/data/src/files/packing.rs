@@ -167,7 +167,12 @@ pub(crate) mod tests {
         for packing in ENDINGS.map(|(_, packing)| packing) {
             let whole = twice(packing);
             for cut in [whole.len() / 4, whole.len() - 1] {
-                assert!(unpack(packing, &whole[..cut]).is_err(), "{packing:?} {cut}");
+                let error = unpack(packing, &whole[..cut]).unwrap_err();
+                assert_eq!(
+                    error.kind(),
+                    io::ErrorKind::UnexpectedEof,
+                    "{packing:?} {cut}"
+                );
             }
         }
     }

@@ -104,6 +104,7 @@ fn special(_: FileType) -> &'static str {
 #[cfg(all(test, unix))]
 pub(crate) mod tests {
     use super::*;
+    use std::io::Read;
     use std::os::unix::fs::symlink;
 
     /// Makes a named pipe at `path`.
@@ -134,10 +135,18 @@ pub(crate) mod tests {
         assert_eq!(says("broken"), "it is a link to absent, which is not there");
         assert!(says("loop").contains("symbolic link"), "{}", says("loop"));
         assert!(says("file/within").contains("Not a directory"));
-        assert!(open(&at("link")).is_ok());
-        for name in ["pipe", "zero", ".", "absent"] {
-            assert!(open(&at(name)).is_err(), "{name}");
+        let mut content = String::new();
+        open(&at("link"))
+            .unwrap()
+            .read_to_string(&mut content)
+            .unwrap();
+        assert_eq!(content, "content");
+        for name in ["pipe", "zero", "."] {
+            let refused = open(&at(name)).unwrap_err().to_string();
+            assert_eq!(refused, says(name));
         }
+        let absent = open(&at("absent")).unwrap_err();
+        assert_eq!(absent.kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

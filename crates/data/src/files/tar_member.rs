@@ -134,7 +134,8 @@ mod tests {
             "{absent}"
         );
         for cut in [100, 600, 1400, 1540] {
-            assert!(content(&whole[..cut], "a/second.bin").is_err(), "{cut}");
+            let error = content(&whole[..cut], "a/second.bin").unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "{cut}");
         }
         let mut bent = whole.clone();
         bent[125] ^= 1;

@@ -109,10 +109,8 @@ fn fashion_mnist_is_balanced_and_names_its_classes(folder: &DataFolder) {
 
 fn the_files_match_their_manifests(folder: &DataFolder) {
     for name in ["mnist", "fashion_mnist", "qmnist"] {
-        assert!(
-            check(Manifest::by_name(name).unwrap(), folder).is_ok(),
-            "{name}"
-        );
+        let report = check(Manifest::by_name(name).unwrap(), folder);
+        assert!(report.is_ok(), "{report:?}");
     }
 }
 
@@ -155,7 +153,7 @@ fn cifar10_is_balanced_and_standardised_by_channel(folder: &DataFolder) {
 fn the_copy_of_cifar10_is_known(folder: &DataFolder) {
     let manifest = Manifest::by_name("cifar10").unwrap();
     let report = check(manifest, folder);
-    assert!(report.is_ok());
+    assert!(report.is_ok(), "{report:?}");
     let note =
         |status: &FileStatus| matches!(status, FileStatus::Copy { note } if note.contains("JPEG"));
     assert!(

@@ -6,3 +6,4 @@ pub(crate) mod scratch;
 pub(crate) mod sink;
 pub(crate) mod stage_io;
 pub(crate) mod stages;
+pub(crate) mod target;

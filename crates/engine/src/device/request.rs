@@ -65,7 +65,10 @@ mod tests {
                 Ok(name)
             );
         }
-        assert!("gpu".parse::<DeviceRequest>().is_err());
-        assert!("wgpu:x".parse::<DeviceRequest>().is_err());
+        for name in ["gpu", "wgpu:x", "cpu:1"] {
+            let refused = name.parse::<DeviceRequest>().unwrap_err().to_string();
+            let start = format!("device {name}: no such device");
+            assert!(refused.starts_with(&start), "{refused}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::column_subset::{ColumnSubset, Dense, Indexed, Terms};
 use super::packing::Packing;
-use super::panel::Panel;
+use super::panel::{Panel, Place};
 use super::start::Start;
 use pulp::{Simd, WithSimd};
 
@@ -48,11 +48,11 @@ impl WithSimd for Affine<'_> {
         match self.subset {
             None => {
                 let count = self.inner;
-                self.over::<S, _>(simd, (Dense, count));
+                self.over::<S, _>(simd, Dense, count);
             }
             Some(subset) => {
                 assert!(subset.within(self.inner), "a column that x lacks");
-                self.over::<S, _>(simd, (Indexed::of(subset), subset.len()));
+                self.over::<S, _>(simd, Indexed::of(subset), subset.len());
             }
         }
     }
@@ -61,7 +61,7 @@ impl WithSimd for Affine<'_> {
 impl Affine<'_> {
     /// Sums over `count` terms, which are within `x` and `w` as `with_simd` has asserted.
     #[inline(always)]
-    fn over<S: Simd, T: Terms>(self, simd: S, (terms, count): (T, usize)) {
+    fn over<S: Simd, T: Terms>(self, simd: S, terms: T, count: usize) {
         let panel = Panel {
             x: self.x.as_ptr(),
             x_stride: self.x_stride,
@@ -79,7 +79,7 @@ impl Affine<'_> {
             relu: self.relu,
         };
         // SAFETY: the asserts of `with_simd` bound every address of rows below `rows`.
-        unsafe { panel.lines::<S>(simd, self.rows, &[(0, 0)]) };
+        unsafe { panel.lines::<S>(simd, self.rows, &[Place { x: 0, y: 0 }]) };
     }
 }
 

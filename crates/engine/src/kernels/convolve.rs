@@ -5,7 +5,7 @@
 
 use super::column_subset::Dense;
 use super::packing::Packing;
-use super::panel::Panel;
+use super::panel::{Panel, Place};
 use super::start::Start;
 use pulp::{Simd, WithSimd};
 
@@ -70,8 +70,11 @@ impl WithSimd for Convolve<'_> {
             columns: self.columns,
             relu: self.relu,
         };
-        let begin = |at: usize| (at * self.stride.0 * line, at * across * self.columns);
-        let begins: Vec<(usize, usize)> = (0..lines).map(begin).collect();
+        let begin = |at: usize| Place {
+            x: at * self.stride.0 * line,
+            y: at * across * self.columns,
+        };
+        let begins: Vec<Place> = (0..lines).map(begin).collect();
         // SAFETY: the asserts above bound every window of every line.
         unsafe { panel.lines::<S>(simd, across, &begins) };
     }

@@ -4,7 +4,7 @@ use super::column_subset::{ColumnSubset, stretches};
 use super::fused::fused;
 use super::mask::first_lanes;
 use super::panel::{Columns, even_part, with_rows};
-use super::update::{Update, load};
+use super::update::{Place, Update, load};
 use pulp::{Simd, WithSimd};
 
 /// `g[k, j] = Σ_i x[i, k] · d[i, j]` over `i < rows`, each tile of `g` handed to `update`.
@@ -140,10 +140,11 @@ impl<U: Update> Outer<'_, U> {
         if V > 1 {
             each_row!(r < R, [0 1 2 3 4 5 6 7 8 9 10 11], {
                 for (vector, sum) in sums[r].iter().enumerate() {
-                    let place = (first + r * self.columns + vector * lanes, mask);
+                    let offset = first + r * self.columns + vector * lanes;
+                    let place = Place { offset, mask };
                     // SAFETY: the caller bounds the tile within the update's targets.
                     unsafe {
-                        let held = self.update.held(simd, place.0, place.1);
+                        let held = self.update.held(simd, place);
                         self.update.apply(simd, place, held, *sum);
                     }
                 }
@@ -153,12 +154,18 @@ impl<U: Update> Outer<'_, U> {
         // Vectors of narrow rows overlap: read after a write, they would wait until it is out of the processor's hands.
         // SAFETY: the caller bounds the tile within the update's targets.
         unsafe {
-            let mut held = [self.update.held(simd, first, mask); R];
+            let top = Place {
+                offset: first,
+                mask,
+            };
+            let mut held = [self.update.held(simd, top); R];
             for (r, held) in held.iter_mut().enumerate().skip(1) {
-                *held = self.update.held(simd, first + r * self.columns, mask);
+                let offset = first + r * self.columns;
+                *held = self.update.held(simd, Place { offset, mask });
             }
             for ((r, sums), held) in sums.iter().enumerate().zip(held) {
-                let place = (first + r * self.columns, mask);
+                let offset = first + r * self.columns;
+                let place = Place { offset, mask };
                 self.update.apply(simd, place, held, sums[0]);
             }
         }
@@ -182,16 +189,34 @@ mod tests {
             .collect()
     }
 
+    /// The product of `x` `[rows, inner]` and `d` `[rows, columns]`, whose `sizes` are rows, inner and columns.
+    fn product<'a, U>(x: &'a [f32], d: &'a [f32], sizes: [usize; 3], update: U) -> Outer<'a, U> {
+        let [rows, inner, columns] = sizes;
+        Outer {
+            x,
+            x_stride: inner,
+            line: rows,
+            line_stride: 0,
+            subset: None,
+            d,
+            rows,
+            inner,
+            columns,
+            update,
+        }
+    }
+
     #[test]
     fn every_update_equals_a_host_loop_on_odd_sizes() {
-        for (rows, inner, columns) in [
-            (1, 1, 1),
-            (5, 7, 3),
-            (13, 31, 10),
-            (20, 17, 200),
-            (7, 9, 67),
-            (2, 13, 64),
+        for sizes in [
+            [1, 1, 1],
+            [5, 7, 3],
+            [13, 31, 10],
+            [20, 17, 200],
+            [7, 9, 67],
+            [2, 13, 64],
         ] {
+            let [rows, inner, columns] = sizes;
             let (x, d) = (numbers(rows * inner, 1), numbers(rows * columns, 2));
             let g = expected(&x, &d, rows, inner, columns);
             let (w, v) = (numbers(inner * columns, 3), numbers(inner * columns, 4));
@@ -199,42 +224,21 @@ mod tests {
             for set in Instructions::every() {
                 let (x, d) = (x.as_slice(), d.as_slice());
                 let mut gradient = vec![f32::NAN; inner * columns];
-                set.run(Outer {
-                    x,
-                    x_stride: inner,
-                    line: rows,
-                    line_stride: 0,
-                    subset: None,
-                    d,
-                    rows,
-                    inner,
-                    columns,
-                    update: Store {
-                        gradient: &mut gradient,
-                        add: false,
-                    },
-                });
+                let store = Store {
+                    gradient: &mut gradient,
+                    add: false,
+                };
+                set.run(product(x, d, sizes, store));
                 let mut plain = w.clone();
-                let update = Plain {
+                let step = Plain {
                     weights: &mut plain,
                     rate,
                     decay,
                 };
-                set.run(Outer {
-                    x,
-                    x_stride: inner,
-                    line: rows,
-                    line_stride: 0,
-                    subset: None,
-                    d,
-                    rows,
-                    inner,
-                    columns,
-                    update,
-                });
+                set.run(product(x, d, sizes, step));
                 for fresh in [false, true] {
                     let (mut weights, mut velocity) = (w.clone(), v.clone());
-                    let update = HeavyBall {
+                    let step = HeavyBall {
                         weights: &mut weights,
                         velocity: &mut velocity,
                         rate,
@@ -242,18 +246,7 @@ mod tests {
                         decay,
                         fresh,
                     };
-                    set.run(Outer {
-                        x,
-                        x_stride: inner,
-                        line: rows,
-                        line_stride: 0,
-                        subset: None,
-                        d,
-                        rows,
-                        inner,
-                        columns,
-                        update,
-                    });
+                    set.run(product(x, d, sizes, step));
                     for at in 0..g.len() {
                         let old = if fresh {
                             0.0

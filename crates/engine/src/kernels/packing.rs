@@ -52,7 +52,7 @@ pub(crate) fn transpose(from: &[f32], rows: usize, columns: usize, to: &mut [f32
     for row in (0..square_rows).step_by(SQUARE) {
         for column in (0..square_columns).step_by(SQUARE) {
             let from = &from[row * columns + column..];
-            transpose_square((from, columns), (&mut to[column * rows + row..], rows));
+            transpose_square(from, columns, &mut to[column * rows + row..], rows);
         }
     }
     for row in 0..rows {
@@ -63,9 +63,9 @@ pub(crate) fn transpose(from: &[f32], rows: usize, columns: usize, to: &mut [f32
     }
 }
 
-/// Transposes the first square of matrices whose rows are as far apart as the numbers beside them say.
+/// Transposes the first square of `from`, whose rows are `from_stride` apart, into `to`, whose rows are `to_stride` apart.
 #[inline(always)]
-fn transpose_square((from, from_stride): (&[f32], usize), (to, to_stride): (&mut [f32], usize)) {
+fn transpose_square(from: &[f32], from_stride: usize, to: &mut [f32], to_stride: usize) {
     let mut lines = [[0.0; SQUARE]; SQUARE];
     for (line, from) in lines.iter_mut().zip(from.chunks(from_stride)) {
         line.copy_from_slice(&from[..SQUARE]);

@@ -53,6 +53,21 @@ pub(super) struct Panel<'a, T> {
     pub(super) relu: bool,
 }
 
+/// Where rows begin, in floats of `x` and of `y`.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) x: usize,
+    pub(super) y: usize,
+}
+
+/// Rows of a line and how they are cut.
+#[derive(Clone, Copy)]
+struct Rows {
+    count: usize,
+    /// Rows of a tile; the last may have fewer.
+    of_tile: usize,
+}
+
 /// Columns that the tiles of a product have in common.
 #[derive(Clone, Copy)]
 pub(super) struct Columns {
@@ -99,7 +114,7 @@ impl Columns {
 }
 
 impl<T: Terms> Panel<'_, T> {
-    /// Computes `rows` rows of every line, given where it begins in `x` and in `y`.
+    /// Computes `rows` rows of every line, given where it begins.
     ///
     /// Where there are many tiles the sums are cut along the rows of `w`, so that what the tiles share of it stays in
     /// cache; `y` holds the sums meanwhile, which changes no bit.
@@ -108,21 +123,25 @@ impl<T: Terms> Panel<'_, T> {
     /// All addresses that the rows of the lines read and write are within their allocations, and so is `w`
     /// `[inner, columns]`.
     #[inline(always)]
-    pub(super) unsafe fn lines<S: Simd>(&self, simd: S, rows: usize, lines: &[(usize, usize)]) {
+    pub(super) unsafe fn lines<S: Simd>(&self, simd: S, rows: usize, lines: &[Place]) {
         let mut all = Columns::all::<S>(self.columns);
         if self.packing == (Packing::Panels { backwards: true }) {
             all.reverse();
         }
         for columns in all {
-            let part = even_part(rows, columns.most);
-            let most = match lines.len() * rows.div_ceil(part) {
+            let of_tile = even_part(rows, columns.most);
+            let most = match lines.len() * rows.div_ceil(of_tile) {
                 0..=1 => self.segment,
                 _ => CACHED / columns.width,
+            };
+            let rows = Rows {
+                count: rows,
+                of_tile,
             };
             for cut in &self.cuts(most.max(1)) {
                 for line in lines {
                     // SAFETY: the caller's promise.
-                    unsafe { self.line::<S>(simd, (*line, rows, part), &columns, cut) };
+                    unsafe { self.line::<S>(simd, *line, rows, &columns, cut) };
                 }
             }
         }
@@ -149,20 +168,17 @@ impl<T: Terms> Panel<'_, T> {
 
     /// One piece of the sums of all rows of one line.
     #[inline(always)]
-    unsafe fn line<S: Simd>(
-        &self,
-        simd: S,
-        ((x, y), rows, part): ((usize, usize), usize, usize),
-        columns: &Columns,
-        cut: &Cut,
-    ) {
+    unsafe fn line<S: Simd>(&self, simd: S, line: Place, rows: Rows, columns: &Columns, cut: &Cut) {
         let mut row = 0;
-        while row < rows {
-            let count = part.min(rows - row);
+        while row < rows.count {
+            let count = rows.of_tile.min(rows.count - row);
             // SAFETY: the caller bounds the rows of the line.
             unsafe {
-                let place = (x + row * self.x_stride, y + row * self.y_stride);
-                let tile = self.tile(place, columns, cut);
+                let first = Place {
+                    x: line.x + row * self.x_stride,
+                    y: line.y + row * self.y_stride,
+                };
+                let tile = self.tile(first, columns, cut);
                 let many = S::REGISTER_COUNT >= 32;
                 match columns.vectors {
                     4 if many => with_rows!(count, [1 2 3 4 5 6], tile.compute::<S, 4>(simd)),
@@ -179,9 +195,9 @@ impl<T: Terms> Panel<'_, T> {
         }
     }
 
-    /// The tile whose first row is at `x` and `y`.
+    /// The tile whose first row is at `place`.
     #[inline(always)]
-    unsafe fn tile(&self, (x, y): (usize, usize), columns: &Columns, cut: &Cut) -> Tile<T> {
+    unsafe fn tile(&self, place: Place, columns: &Columns, cut: &Cut) -> Tile<T> {
         let (first, inner) = (columns.first, self.inner);
         let (w, w_stride) = match self.packing {
             Packing::Rows => (first, self.columns),
@@ -197,13 +213,15 @@ impl<T: Terms> Panel<'_, T> {
             (true, Start::Zero) => Begin::Zero,
             // SAFETY: the caller bounds the tile.
             (true, Start::Bias(bias)) => Begin::Bias(unsafe { bias.as_ptr().add(first) }),
-            _ => Begin::Target,
+            (true, Start::Target) | (false, _) => Begin::Target,
         };
         // SAFETY: the caller bounds the tile.
         unsafe {
             let (from, terms) = self.terms.after(cut.from);
             Tile {
-                x: self.x.add(x + cut.segment * self.segment_stride + from),
+                x: self
+                    .x
+                    .add(place.x + cut.segment * self.segment_stride + from),
                 x_stride: self.x_stride,
                 terms,
                 count: cut.until - cut.from,
@@ -212,7 +230,7 @@ impl<T: Terms> Panel<'_, T> {
                     .add(w + (cut.segment * self.segment + from) * w_stride),
                 w_stride,
                 begin,
-                y: self.y.add(y + first),
+                y: self.y.add(place.y + first),
                 y_stride: self.y_stride,
                 width: columns.width,
                 relu: self.relu && cut.last,

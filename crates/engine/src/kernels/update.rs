@@ -4,6 +4,15 @@ use super::fused::fused;
 use super::mask::first_lanes;
 use pulp::{MemMask, Simd};
 
+/// Where a vector of gradient belongs.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<S: Simd> {
+    /// Its first float, counted from where the block begins.
+    pub(super) offset: usize,
+    /// The lanes that count, if not all do.
+    pub(super) mask: Option<MemMask<S::m32s>>,
+}
+
 /// What becomes of a gradient in registers.
 pub(crate) trait Update: Sized {
     /// The targets, if all that becomes of a gradient is that it is added to them.
@@ -20,25 +29,20 @@ pub(crate) trait Update: Sized {
     /// What the targets hold where a vector of gradient is to be applied.
     type Held<S: Simd>: Copy;
 
-    /// Reads what the targets hold at float `offset` of the block.
+    /// Reads what the targets hold at `place`.
     ///
     /// # Safety
-    /// The lanes that `mask` names are within the targets (all lanes if `mask` is `None`).
-    unsafe fn held<S: Simd>(
-        &self,
-        simd: S,
-        offset: usize,
-        mask: Option<MemMask<S::m32s>>,
-    ) -> Self::Held<S>;
+    /// The lanes that count at `place` are within the targets.
+    unsafe fn held<S: Simd>(&self, simd: S, place: Place<S>) -> Self::Held<S>;
 
-    /// Applies one vector of gradient at `place`, its float in the block and its lanes, where the targets hold `held`.
+    /// Applies one vector of gradient at `place`, where the targets hold `held`.
     ///
     /// # Safety
     /// As for [`Update::held`].
     unsafe fn apply<S: Simd>(
         &mut self,
         simd: S,
-        place: (usize, Option<MemMask<S::m32s>>),
+        place: Place<S>,
         held: Self::Held<S>,
         gradient: S::f32s,
     );
@@ -57,8 +61,12 @@ pub(crate) trait Update: Sized {
             // SAFETY: the mask keeps within the gradient and, as asserted, within the targets.
             unsafe {
                 let values = load(simd, gradient.as_ptr().add(first), mask);
-                let held = self.held(simd, offset + first, mask);
-                self.apply(simd, (offset + first, mask), held, values);
+                let place = Place {
+                    offset: offset + first,
+                    mask,
+                };
+                let held = self.held(simd, place);
+                self.apply(simd, place, held, values);
             }
         }
     }
@@ -150,12 +158,7 @@ impl Update for Store<'_> {
     type Held<S: Simd> = S::f32s;
 
     #[inline(always)]
-    unsafe fn held<S: Simd>(
-        &self,
-        simd: S,
-        offset: usize,
-        mask: Option<MemMask<S::m32s>>,
-    ) -> S::f32s {
+    unsafe fn held<S: Simd>(&self, simd: S, Place { offset, mask }: Place<S>) -> S::f32s {
         if !self.add {
             return simd.splat_f32s(0.0);
         }
@@ -167,7 +170,7 @@ impl Update for Store<'_> {
     unsafe fn apply<S: Simd>(
         &mut self,
         simd: S,
-        (offset, mask): (usize, Option<MemMask<S::m32s>>),
+        Place { offset, mask }: Place<S>,
         held: S::f32s,
         gradient: S::f32s,
     ) {
@@ -205,12 +208,7 @@ impl Update for Plain<'_> {
     type Held<S: Simd> = S::f32s;
 
     #[inline(always)]
-    unsafe fn held<S: Simd>(
-        &self,
-        simd: S,
-        offset: usize,
-        mask: Option<MemMask<S::m32s>>,
-    ) -> S::f32s {
+    unsafe fn held<S: Simd>(&self, simd: S, Place { offset, mask }: Place<S>) -> S::f32s {
         // SAFETY: the caller's promise.
         unsafe { load(simd, self.weights.as_ptr().add(offset), mask) }
     }
@@ -219,7 +217,7 @@ impl Update for Plain<'_> {
     unsafe fn apply<S: Simd>(
         &mut self,
         simd: S,
-        (offset, mask): (usize, Option<MemMask<S::m32s>>),
+        Place { offset, mask }: Place<S>,
         weights: S::f32s,
         gradient: S::f32s,
     ) {
@@ -228,6 +226,14 @@ impl Update for Plain<'_> {
         // SAFETY: the caller's promise.
         unsafe { store(simd, self.weights.as_mut_ptr().add(offset), mask, weights) }
     }
+}
+
+/// Weights and their velocity.
+#[derive(Clone, Copy)]
+pub(crate) struct Moving<S: Simd> {
+    weights: S::f32s,
+    /// Zero where it is fresh.
+    velocity: S::f32s,
 }
 
 impl Update for HeavyBall<'_> {
@@ -254,15 +260,10 @@ impl Update for HeavyBall<'_> {
     }
 
     /// The weights and their velocity.
-    type Held<S: Simd> = (S::f32s, S::f32s);
+    type Held<S: Simd> = Moving<S>;
 
     #[inline(always)]
-    unsafe fn held<S: Simd>(
-        &self,
-        simd: S,
-        offset: usize,
-        mask: Option<MemMask<S::m32s>>,
-    ) -> (S::f32s, S::f32s) {
+    unsafe fn held<S: Simd>(&self, simd: S, Place { offset, mask }: Place<S>) -> Moving<S> {
         // SAFETY: the caller's promise.
         unsafe {
             let velocity = if self.fresh {
@@ -270,10 +271,10 @@ impl Update for HeavyBall<'_> {
             } else {
                 load(simd, self.velocity.as_ptr().add(offset), mask)
             };
-            (
-                load(simd, self.weights.as_ptr().add(offset), mask),
+            Moving {
+                weights: load(simd, self.weights.as_ptr().add(offset), mask),
                 velocity,
-            )
+            }
         }
     }
 
@@ -281,15 +282,17 @@ impl Update for HeavyBall<'_> {
     unsafe fn apply<S: Simd>(
         &mut self,
         simd: S,
-        (offset, mask): (usize, Option<MemMask<S::m32s>>),
-        (weights, before): (S::f32s, S::f32s),
+        Place { offset, mask }: Place<S>,
+        held: Moving<S>,
         gradient: S::f32s,
     ) {
-        let mut velocity = fused(simd, simd.splat_f32s(self.decay), weights, gradient);
+        let decay = simd.splat_f32s(self.decay);
+        let mut velocity = fused(simd, decay, held.weights, gradient);
         if !self.fresh {
-            velocity = fused(simd, simd.splat_f32s(self.momentum), before, velocity);
+            let momentum = simd.splat_f32s(self.momentum);
+            velocity = fused(simd, momentum, held.velocity, velocity);
         }
-        let weights = fused(simd, simd.splat_f32s(-self.rate), velocity, weights);
+        let weights = fused(simd, simd.splat_f32s(-self.rate), velocity, held.weights);
         // SAFETY: the caller's promise.
         unsafe {
             store(simd, self.velocity.as_mut_ptr().add(offset), mask, velocity);

@@ -229,15 +229,15 @@ impl Sketch {
     }
 
     fn dense(&mut self, outputs: usize, biased: bool) {
-        self.dense_of((self.grid().size(), outputs), 1, biased);
+        self.dense_of(self.grid().size(), outputs, 1, biased);
     }
 
     fn dense_at_each_place(&mut self, outputs: usize) {
         let grid = self.grid();
-        self.dense_of((grid.channels, outputs), grid.places(), true);
+        self.dense_of(grid.channels, outputs, grid.places(), true);
     }
 
-    fn dense_of(&mut self, (inputs, outputs): (usize, usize), places: usize, biased: bool) {
+    fn dense_of(&mut self, inputs: usize, outputs: usize, places: usize, biased: bool) {
         let weight = self.block("dense", "weight", inputs, outputs);
         let bias = biased.then(|| self.block("dense", "bias", 1, outputs));
         self.named += 1;

@@ -24,7 +24,16 @@ impl Loss {
         match model {
             Model::Linear(linear) => Self::SquaredError(linear.targets),
             Model::Dnn8(_) if classes == 2 => Self::Sigmoid,
-            _ => Self::CrossEntropy,
+            Model::Logistic
+            | Model::Mlp(_)
+            | Model::Dnn8(_)
+            | Model::GnLenet(_)
+            | Model::CnnFemnist
+            | Model::CnnCifar
+            | Model::Resnet(_)
+            | Model::CharLstm(_)
+            | Model::WordLstm(_)
+            | Model::Own(_) => Self::CrossEntropy,
         }
     }
 

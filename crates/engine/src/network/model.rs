@@ -242,7 +242,15 @@ impl Model {
         match self {
             Self::Mlp(mlp) => &mlp.hidden,
             Self::Dnn8(_) => &DNN8,
-            _ => &[],
+            Self::Linear(_)
+            | Self::Logistic
+            | Self::GnLenet(_)
+            | Self::CnnFemnist
+            | Self::CnnCifar
+            | Self::Resnet(_)
+            | Self::CharLstm(_)
+            | Self::WordLstm(_)
+            | Self::Own(_) => &[],
         }
     }
 
@@ -251,13 +259,32 @@ impl Model {
         match self {
             Self::Mlp(mlp) => mlp.dropout,
             Self::Dnn8(dnn) => dnn.dropout,
-            _ => 0.0,
+            Self::Linear(_)
+            | Self::Logistic
+            | Self::GnLenet(_)
+            | Self::CnnFemnist
+            | Self::CnnCifar
+            | Self::Resnet(_)
+            | Self::CharLstm(_)
+            | Self::WordLstm(_)
+            | Self::Own(_) => 0.0,
         }
     }
 
     /// Whether the model reads tokens, not numbers.
     pub(crate) fn reads_tokens(&self) -> bool {
-        matches!(self, Self::CharLstm(_) | Self::WordLstm(_))
+        match self {
+            Self::CharLstm(_) | Self::WordLstm(_) => true,
+            Self::Linear(_)
+            | Self::Logistic
+            | Self::Mlp(_)
+            | Self::Dnn8(_)
+            | Self::GnLenet(_)
+            | Self::CnnFemnist
+            | Self::CnnCifar
+            | Self::Resnet(_)
+            | Self::Own(_) => false,
+        }
     }
 
     /// Whether what follows every token of a window is judged.
@@ -265,7 +292,15 @@ impl Model {
         match self {
             Self::CharLstm(lstm) => lstm.loss.judges_every_position(),
             Self::WordLstm(lstm) => lstm.loss.judges_every_position(),
-            _ => false,
+            Self::Linear(_)
+            | Self::Logistic
+            | Self::Mlp(_)
+            | Self::Dnn8(_)
+            | Self::GnLenet(_)
+            | Self::CnnFemnist
+            | Self::CnnCifar
+            | Self::Resnet(_)
+            | Self::Own(_) => false,
         }
     }
 }

@@ -54,13 +54,15 @@ fn operations_are_counted_as_the_yardsticks_count_them() {
 #[test]
 fn shares_of_units_to_leave_out_are_below_one() {
     for dropout in [0.0, 0.3, 0.999] {
-        assert!(Network::of_features(&mlp(&[5], dropout), 3, 2).is_ok());
+        let network = Network::of_features(&mlp(&[5], dropout), 3, 2).unwrap();
+        assert_eq!(network.dropout, dropout);
     }
     for dropout in [-0.1, 1.0, f32::NAN, f32::INFINITY] {
         let refused = Network::of_features(&mlp(&[5], dropout), 3, 2).unwrap_err();
         let found = refused.to_string();
         assert!(found.starts_with("dropout: "), "{found}");
-        assert!(Network::of_features(&Model::Dnn8(Dnn8 { dropout }), 3, 2).is_err());
+        let dnn8 = Network::of_features(&Model::Dnn8(Dnn8 { dropout }), 3, 2);
+        assert_eq!(dnn8.unwrap_err(), refused);
     }
 }
 

@@ -15,7 +15,7 @@ use views::Views;
 
 /// The same as [`plain`](super::plain) in f32 by burn's automatic differentiation on the processor.
 pub fn autodiff(network: &Network, row: &[f32], x: &[f32], targets: &[u16]) -> (f32, Vec<f32>) {
-    autodiff_with_dropout(network, row, (x, targets), None)
+    autodiff_with_dropout(network, row, x, targets, None)
 }
 
 /// The same as [`plain_with_dropout`](super::plain_with_dropout) in f32 by burn's automatic differentiation on the
@@ -23,7 +23,8 @@ pub fn autodiff(network: &Network, row: &[f32], x: &[f32], targets: &[u16]) -> (
 pub fn autodiff_with_dropout(
     network: &Network,
     row: &[f32],
-    (x, targets): (&[f32], &[u16]),
+    x: &[f32],
+    targets: &[u16],
     dropout: Option<&Dropout>,
 ) -> (f32, Vec<f32>) {
     let mut views = Views::new(row, Device::flex().autodiff());

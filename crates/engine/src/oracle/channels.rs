@@ -19,6 +19,6 @@ pub(super) fn as_read<T: Copy>(network: &Network, x: &[T]) -> Vec<T> {
                 .flat_map(|example| (0..example.len()).map(|at| example[innermost(at)]))
                 .collect()
         }
-        _ => x.to_vec(),
+        Input::Numbers(_) | Input::Tokens { .. } => x.to_vec(),
     }
 }

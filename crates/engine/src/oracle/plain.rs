@@ -21,14 +21,15 @@ use accumulate::accumulate;
 ///
 /// Loops in f64; the padding of the gradient is zero. The mean is over all judged positions of all examples.
 pub fn plain(network: &Network, row: &[f64], x: &[f64], targets: &[u16]) -> (f64, Vec<f64>) {
-    plain_with_dropout(network, row, (x, targets), None)
+    plain_with_dropout(network, row, x, targets, None)
 }
 
 /// As [`plain`] for a training step that leaves out what `dropout` says.
 pub fn plain_with_dropout(
     network: &Network,
     row: &[f64],
-    (x, targets): (&[f64], &[u16]),
+    x: &[f64],
+    targets: &[u16],
     dropout: Option<&Dropout>,
 ) -> (f64, Vec<f64>) {
     let mut gradient = vec![0.0; row.len()];
@@ -139,16 +140,16 @@ impl Pass<'_> {
         gradient: &mut [f64],
     ) -> Vec<f64> {
         match &node.layer {
-            Layer::Dense(layer) => dense::backward(layer, self.row, (x, slopes), gradient),
+            Layer::Dense(layer) => dense::backward(layer, self.row, x, slopes, gradient),
             Layer::Convolution(layer) => {
-                convolution::backward(layer, self.row, (x, slopes), gradient)
+                convolution::backward(layer, self.row, x, slopes, gradient)
             }
-            Layer::GroupNorm(layer) => group_norm::backward(layer, self.row, (x, slopes), gradient),
+            Layer::GroupNorm(layer) => group_norm::backward(layer, self.row, x, slopes, gradient),
             Layer::MaxPool(layer) => max_pool::backward(layer, x, slopes),
             Layer::MeanPool(grid) => mean_pool::backward(grid, slopes),
             Layer::Add(_) => slopes.to_vec(),
-            Layer::Embedding(layer) => embedding::backward(layer, (x, slopes), gradient),
-            Layer::Lstm(layer) => lstm::backward(layer, self.row, (x, slopes), gradient),
+            Layer::Embedding(layer) => embedding::backward(layer, x, slopes, gradient),
+            Layer::Lstm(layer) => lstm::backward(layer, self.row, x, slopes, gradient),
             Layer::Last(grid) => {
                 let mut by_input = vec![0.0; x.len()];
                 by_input[x.len() - grid.channels..].copy_from_slice(slopes);

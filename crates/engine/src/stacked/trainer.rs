@@ -260,7 +260,7 @@ impl Trainer for Stacked {
         let out: &mut GpuRows = on_mut("gradients", rows.gradients)?;
         let once = |row: &RowWork| match row.amount {
             Amount::Idle => *row,
-            _ => RowWork {
+            Amount::Steps(_) | Amount::Epochs(_) => RowWork {
                 client: row.client,
                 amount: Amount::Steps(1),
             },

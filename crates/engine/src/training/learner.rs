@@ -110,7 +110,7 @@ impl Learner {
         let tasks = work.tasks();
         let rate = |(row, task): (usize, &RowWork)| match task.amount {
             Amount::Idle => 0.0,
-            _ => {
+            Amount::Steps(_) | Amount::Epochs(_) => {
                 let start = self.passes.get(row).map(Pass::position).unwrap_or_default();
                 let progress = start.progress(work.round as u64 - 1);
                 tasks.rate_scale(row) * work.sgd.learning_rate.at(&progress) as f32

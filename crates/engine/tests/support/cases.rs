@@ -46,7 +46,7 @@ impl Case {
 
     pub fn examples(&self, count: usize, salt: u64) -> Examples {
         match self.input {
-            Input::Numbers(shape) => pixels((shape, self.margin), count, salt, self.classes),
+            Input::Numbers(shape) => pixels(shape, self.margin, count, salt, self.classes),
             Input::Tokens { window } => windows(window, count, salt, self.classes),
         }
     }
@@ -80,8 +80,8 @@ pub fn image(channels: usize, height: usize, width: usize) -> Input {
     })
 }
 
-/// Noisy prototypes of some classes.
-fn pixels((shape, margin): (Shape, usize), count: usize, salt: u64, classes: usize) -> Examples {
+/// Noisy prototypes of some classes; within `margin` of the rim all are the same.
+fn pixels(shape: Shape, margin: usize, count: usize, salt: u64, classes: usize) -> Examples {
     let features = shape.features();
     let mut rng = ChaCha8Rng::seed_from_u64(99);
     let prototypes: Vec<i32> = (0..classes * features)

@@ -2,7 +2,7 @@
 
 use meshfold_algorithms::{Method, Stragglers};
 use meshfold_data::{DatasetConfig, Partitioner};
-use meshfold_engine::{Model, Start};
+use meshfold_engine::{Model, Purpose, Start};
 use meshfold_topology::{Failures, Topology, Weights};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -12,6 +12,7 @@ use crate::config::error::ConfigError;
 use crate::config::fault::ConfigFault;
 use crate::config::quantity::Quantity;
 use crate::config::reader;
+use crate::config::seeds::Seeds;
 use crate::config::source::ExperimentSource;
 use crate::config::tree::Node;
 use crate::network::SimulatedNetwork;
@@ -24,9 +25,16 @@ use crate::network::SimulatedNetwork;
 pub struct RunConfig {
     /// Name of the experiment and of its folder of results.
     pub name: String,
-    /// What all random draws of the run derive from.
+    /// What all random draws of the run derive from, but those that have a seed of their own.
     #[serde(default = "first_seed")]
     pub seed: u64,
+    /// Seeds of parts of the run that are drawn from another.
+    #[serde(
+        default,
+        deserialize_with = "or_null",
+        skip_serializing_if = "Seeds::are_absent"
+    )]
+    pub seeds: Seeds,
     /// The examples.
     pub dataset: DatasetConfig,
     /// Who owns which training example; it fixes the number of clients.
@@ -54,7 +62,7 @@ pub struct RunConfig {
     /// Clients and edges that fail.
     #[serde(
         default,
-        deserialize_with = "failures_or_null",
+        deserialize_with = "or_null",
         skip_serializing_if = "no_failures"
     )]
     pub failures: Failures,
@@ -69,9 +77,11 @@ pub struct RunConfig {
     pub checkpoint: Option<Checkpoint>,
 }
 
-/// `null` is no failures, as it is of the other settings that may be absent.
-fn failures_or_null<'de, D: Deserializer<'de>>(failures: D) -> Result<Failures, D::Error> {
-    Option::<Failures>::deserialize(failures).map(Option::unwrap_or_default)
+/// `null` is the default, as it is of the other settings that may be absent.
+fn or_null<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    value: D,
+) -> Result<T, D::Error> {
+    Option::<T>::deserialize(value).map(Option::unwrap_or_default)
 }
 
 fn no_failures(failures: &Failures) -> bool {
@@ -209,6 +219,11 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl RunConfig {
+    /// The seed of what is drawn for `purpose`.
+    pub(crate) fn seed_of(&self, purpose: Purpose) -> u64 {
+        self.seeds.of(purpose).unwrap_or(self.seed)
+    }
+
     /// Reads the configuration of one run, such as a `config.yaml`; a variant may be bare, as in an experiment.
     ///
     /// # Errors

@@ -16,7 +16,8 @@ use crate::plan::planned_overlay::PlannedOverlay;
 const MOST_ROUNDS: usize = 1000;
 
 /// The streams that failures are drawn from, by their places in the list and the number of the draw.
-pub(crate) fn draws(seed: u64) -> impl Fn(usize, u64) -> ChaCha8Rng {
+pub(crate) fn draws(config: &RunConfig) -> impl Fn(usize, u64) -> ChaCha8Rng + use<> {
+    let seed = config.seed_of(Purpose::Failure);
     move |index, draw| {
         let key = Key {
             round: draw,
@@ -57,7 +58,7 @@ fn nobody_left(
     clients: usize,
 ) -> Result<Option<(usize, usize)>, TopologyError> {
     let nobody_linked = Overlay::from_edges(clients, [])?;
-    let draw = draws(config.seed);
+    let draw = draws(config);
     let first_of = |failures: &Failures, round: usize| {
         let leave_nobody = |count: &usize| {
             let some = Failures(failures.0[..*count].to_vec());

@@ -1,6 +1,6 @@
 //! The clock of a run, which tells how long a round takes on the network that it describes.
 
-use meshfold_engine::Amount;
+use meshfold_engine::{Amount, Purpose};
 
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
@@ -51,7 +51,7 @@ pub(super) fn clock(
             .collect(),
         servers: population.servers,
     };
-    let seed = population.setting.seed;
+    let seed = run.config.seed_of(Purpose::Network);
     let clock = Clock::new(network, &everyone, seed).map_err(|error| blame(run, error))?;
     message_paths::check(&run.config, population, planned, &clock).map_err(|fault| {
         let path = match &fault {

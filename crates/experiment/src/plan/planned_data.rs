@@ -52,7 +52,8 @@ impl<'a> PlannedData<'a> {
         dataset: &str,
         outline: &DatasetSummary,
     ) -> Result<Arc<Partition>, ConfigError> {
-        let (partition, seed) = (&run.config.partition, &run.config.seed);
+        let partition = &run.config.partition;
+        let seed = run.config.seed_of(Purpose::Partition);
         let merges = run.config.algorithm.profile().merges_clients;
         let setting = format!("{dataset} {} {merges}", json(partition));
         let seeded = format!("{setting} {seed}");
@@ -68,7 +69,7 @@ impl<'a> PlannedData<'a> {
             run.error(error, &path)
         };
         let examples = outline.labelled(partition.pools());
-        let mut rng = stream(*seed, Purpose::Partition, Key::default());
+        let mut rng = stream(seed, Purpose::Partition, Key::default());
         let mut split = partition.split(examples, &mut rng).map_err(blame)?;
         if merges {
             split = split.merged();

@@ -149,7 +149,7 @@ pub(crate) fn built(
     population: &Population,
     round: usize,
 ) -> Result<Built, TopologyError> {
-    let seed = population.setting.seed;
+    let seed = population.overlay_seed;
     let (snapshot, edges) = snapshot(topology, population, round)?;
     let key = draw_key(topology, population, round);
     let overlay = snapshot.overlay.with_examples(population.examples())?;
@@ -175,7 +175,7 @@ pub(crate) fn snapshot(
 ) -> Result<(Snapshot, ChaCha8Rng), TopologyError> {
     let nodes = population.nodes();
     let key = draw_key(topology, population, round);
-    let mut edges = stream(population.setting.seed, Purpose::Overlay, key);
+    let mut edges = stream(population.overlay_seed, Purpose::Overlay, key);
     let snapshot = topology
         .epoch(round, nodes.count)
         .build(nodes, &mut edges)?;
@@ -269,7 +269,7 @@ fn fingerprint(
     population: &Population,
 ) -> String {
     let seed = (topology.varies() || matches!(weights, Weights::Random(_)))
-        .then_some(population.setting.seed);
+        .then_some(population.overlay_seed);
     let examples = matches!(weights, Weights::ByExamples(_)).then(|| population.examples());
     let nodes = built.overlay.nodes();
     let groups = built.overlay.groups();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use meshfold_algorithms::{Forecast, Rows};
 use meshfold_data::{DataFolder, DatasetSummary, Partition};
-use meshfold_engine::{Device, Network, OwnModels, WorkloadSize};
+use meshfold_engine::{Device, Network, OwnModels, Purpose, WorkloadSize};
 
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
@@ -163,7 +163,8 @@ impl<'a> Planner<'a> {
             config.partition.pools(),
             &config.algorithm,
             population::Model {
-                seed: config.seed,
+                seed: config.seed_of(Purpose::Participation),
+                overlay_seed: config.seed_of(Purpose::Overlay),
                 parameters: layout.parameters(),
                 blocks: layout.blocks().len(),
             },

@@ -14,6 +14,8 @@ pub struct Population {
     pub setting: Arc<Setting>,
     /// Servers, whose nodes of the network come after the clients.
     pub servers: usize,
+    /// Seed of the overlay and of weights that are drawn.
+    pub(crate) overlay_seed: u64,
     /// Training examples of each label that each node of the overlay holds, `[n][C]`.
     label_counts: Arc<Vec<Vec<u64>>>,
 }
@@ -62,6 +64,7 @@ impl Populations {
         };
         Population {
             servers: method.profile().servers.count(),
+            overlay_seed: model.overlay_seed,
             setting: Arc::clone(setting),
             label_counts,
         }
@@ -105,8 +108,10 @@ impl Population {
 /// What a population needs to know of the model and the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Model {
-    /// Seed of the run.
+    /// Seed of what the method draws.
     pub(crate) seed: u64,
+    /// Seed of the overlay and of weights that are drawn.
+    pub(crate) overlay_seed: u64,
     /// Parameters of a model, `P`.
     pub(crate) parameters: usize,
     /// Blocks that they lie in.

@@ -209,7 +209,7 @@ impl<'a> RoundGraphs<'a> {
         whole: Option<&Whole>,
     ) -> Result<RoundGraph, TopologyError> {
         let config = &self.plan.config;
-        let draw = failure_checks::draws(config.seed);
+        let draw = failure_checks::draws(config);
         let clients = self.plan.clients;
         let over_clients = whole.filter(|_| self.are_clients());
         let nobody = Overlay::from_edges(clients, [])?;
@@ -259,13 +259,21 @@ impl<'a> RoundGraphs<'a> {
         if let (Repair::Protocol, Some(Topology::VirtualRings(rings))) =
             (config.failures.repair(round), &config.topology)
         {
-            let mut rng = stream(config.seed, Purpose::Overlay, Key::default());
+            let mut rng = stream(
+                config.seed_of(Purpose::Overlay),
+                Purpose::Overlay,
+                Key::default(),
+            );
             let nodes = whole.overlay.nodes();
             let mut repaired = rings.rebuild(nodes, &mut rng, &broken.alive)?;
             if let Some(examples) = whole.overlay.examples() {
                 repaired = repaired.with_examples(examples.to_vec())?;
             }
-            let mut rng = stream(config.seed, Purpose::Weights, Key::default());
+            let mut rng = stream(
+                config.seed_of(Purpose::Weights),
+                Purpose::Weights,
+                Key::default(),
+            );
             let matrix = weights.draw(&repaired, &mut rng)?;
             return Ok((Arc::new(repaired), Arc::new(matrix)));
         }

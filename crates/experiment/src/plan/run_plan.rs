@@ -7,6 +7,7 @@ use meshfold_data::{DatasetSummary, OwnFiles, Partition};
 use meshfold_engine::Network;
 use meshfold_topology::OverlaySummary;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::config::run_config::RunConfig;
 use crate::config::variation::joined;
@@ -92,6 +93,18 @@ impl RunPlan {
         } else {
             joined(&self.variation)
         }
+    }
+
+    /// The settings that the sweep varies, by their paths, with the values of this run; empty if there is no sweep.
+    pub fn settings(&self) -> Map<String, Value> {
+        // A configuration is a tree of plain values, which JSON can hold.
+        let config = serde_json::to_value(&self.config).unwrap_or_default();
+        let value = |path: &str| {
+            let pointer = format!("/{}", path.replace('.', "/"));
+            config.pointer(&pointer).cloned().unwrap_or_default()
+        };
+        let paths = self.variation.iter().map(|(path, _)| path);
+        paths.map(|path| (path.clone(), value(path))).collect()
     }
 
     /// Whether the run exchanges over an overlay of cliques.

@@ -1,11 +1,11 @@
 //! The last accuracy of every client, from `clients.parquet`.
 
-use parquet::errors::{ParquetError, Result};
-use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
-use parquet::record::{Field, Row};
 use std::fs::File;
 
-use crate::files::guarded;
+use parquet::errors::Result;
+use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+
+use crate::results::client_scores::{ClientScore, parse, readable};
 
 /// The accuracy of one deployed model at the last evaluation in the file.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,12 +23,7 @@ pub struct RowAccuracy {
 /// # Errors
 /// What the reader says of a file that is torn or has other columns.
 pub(super) fn read(file: File) -> Result<Vec<RowAccuracy>> {
-    // The reader panics at some damaged files.
-    guarded::call(|| read_last(file)).unwrap_or_else(|| {
-        Err(ParquetError::General(
-            "it is no table that can be read".to_owned(),
-        ))
-    })
+    readable(|| read_last(file))
 }
 
 fn read_last(file: File) -> Result<Vec<RowAccuracy>> {
@@ -56,38 +51,10 @@ fn read_last(file: File) -> Result<Vec<RowAccuracy>> {
 }
 
 fn rows_of(group: &dyn RowGroupReader) -> Result<Vec<(i64, RowAccuracy)>> {
-    group.get_row_iter(None)?.map(|row| parse(&row?)).collect()
-}
-
-fn parse(row: &Row) -> Result<(i64, RowAccuracy)> {
-    let column = |name: &str| {
-        let missing = || ParquetError::General(format!("found no column {name}"));
-        row.get_column_iter()
-            .find(|(found, _)| *found == name)
-            .map(|(_, field)| field)
-            .ok_or_else(missing)
+    let scores = group.get_row_iter(None)?.map(|row| parse(&row?));
+    let pair = |score: ClientScore| {
+        let (row, accuracy) = (score.row, score.accuracy);
+        (score.round, RowAccuracy { row, accuracy })
     };
-    let whole = |name: &str| {
-        let value = match column(name)? {
-            Field::Int(value) => Some(i64::from(*value)),
-            Field::Long(value) => Some(*value),
-            Field::UInt(value) => Some(i64::from(*value)),
-            Field::ULong(value) => i64::try_from(*value).ok(),
-            _ => None,
-        };
-        value.ok_or_else(|| ParquetError::General(format!("column {name} holds no whole numbers")))
-    };
-    let accuracy = match column("accuracy")? {
-        Field::Double(value) => *value,
-        Field::Float(value) => f64::from(*value),
-        Field::Null => f64::NAN,
-        _ => {
-            return Err(ParquetError::General(
-                "column accuracy holds no numbers".to_owned(),
-            ));
-        }
-    };
-    let row =
-        usize::try_from(whole("row")?).map_err(|error| ParquetError::External(Box::new(error)))?;
-    Ok((whole("round")?, RowAccuracy { row, accuracy }))
+    scores.map(|score| score.map(pair)).collect()
 }

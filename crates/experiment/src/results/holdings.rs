@@ -24,6 +24,15 @@ impl Holdings {
         }
     }
 
+    /// How many examples the clients hold together.
+    pub fn examples(&self) -> u64 {
+        let of_clients = match self {
+            Self::Labels(counts) => counts.examples(),
+            Self::Text(counts) => counts.examples.clone(),
+        };
+        of_clients.into_iter().map(u64::from).sum()
+    }
+
     /// Whether the table is one of a run with so many clients. Clients without examples stand in the table of a text only.
     pub fn fits(&self, clients: usize) -> bool {
         match self {

@@ -2,6 +2,7 @@
 
 use meshfold_topology::OverlaySummary;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::results::records::{Record, Spread};
 
@@ -15,6 +16,10 @@ pub struct Summary {
     pub id: String,
     /// What this run has different from others of its sweep, or the name.
     pub label: String,
+    /// The settings that the sweep varies, by their paths, with the values of this run; absent from summaries of earlier
+    /// versions.
+    #[serde(default)]
+    pub settings: Map<String, Value>,
     /// How the run ended.
     pub status: Status,
     /// Why it ended, if it failed.

@@ -9,7 +9,7 @@ use meshfold_algorithms::{
     Algorithm, IterateWeighting, Method, Phase, Round, RowKind, Setting, StragglerContext, Traffic,
 };
 use meshfold_data::Splits;
-use meshfold_engine::{Device, Learner, LearningRate, Schedule, Stack};
+use meshfold_engine::{Device, Learner, LearningRate, Purpose, Schedule, Stack};
 
 use crate::plan::round_graph::{RoundGraphs, drops_rows};
 use crate::plan::run_plan::RunPlan;
@@ -62,11 +62,15 @@ impl<'a> RunState<'a> {
             plan.model.clone(),
             data.clone(),
             partition,
-            config.seed,
+            config.seed_of(Purpose::Batches),
         )?;
         let algorithm = config.algorithm.build(&plan.population.setting)?;
         let rows = config.algorithm.rows(plan.population.setting.clients);
-        let models = learner.initial(rows.count, config.start)?;
+        let models = learner.initial_of(
+            config.seed_of(Purpose::Initialisation),
+            rows.count,
+            config.start,
+        )?;
         let mut graphs = RoundGraphs::new(plan);
         let mut theory = TheoryMeasurements::new(plan);
         theory.of_examples(plan, &data.train, stop);
@@ -79,7 +83,7 @@ impl<'a> RunState<'a> {
                 &config.evaluate,
                 config.rounds,
                 data.test.len(),
-                config.seed,
+                config.seed_of(Purpose::Evaluation),
             ),
             theory,
             traffic: Traffic::default(),
@@ -133,7 +137,7 @@ impl<'a> RunState<'a> {
                     .policy
                     .unwrap_or(method.profile().straggler_policy),
                 steps_in_time: self.steps_in_time.as_deref(),
-                seed: config.seed,
+                seed: config.seed_of(Purpose::Stragglers),
                 round: number,
             });
         let kind = self.judge.kind;
@@ -158,7 +162,7 @@ impl<'a> RunState<'a> {
             straggler_context: straggler_context.filter(|straggler_context| {
                 !by_run || straggler_context.policy == meshfold_algorithms::Policy::Partial
             }),
-            seed: config.seed,
+            seed: self.plan.population.setting.seed,
             traffic: &mut self.traffic,
         };
         self.algorithm.round(&mut self.models, &mut round)?;

@@ -24,6 +24,7 @@ pub(super) fn summary(
         name: config.name.clone(),
         id: plan.id.clone(),
         label: plan.label(),
+        settings: plan.settings(),
         status,
         error,
         clients: plan.clients,

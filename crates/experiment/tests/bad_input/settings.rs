@@ -64,6 +64,21 @@ fn settings_of_the_method_are_checked() {
 }
 
 #[test]
+fn seeds_are_those_of_known_parts() {
+    let unknown = "seeds: unknown field `overlay`, expected one of `data`, `partition`, `topology`, `start`, `batches`, `failures`, `methods`";
+    let source = with("evaluate", "seeds: {overlay: 3}");
+    expect(&source, unknown, 12, "overlay", "");
+    let negative = "seeds.start: found the number -3, needed u64";
+    expect(
+        &with("evaluate", "seeds: {start: -3}"),
+        negative,
+        12,
+        "-3",
+        "",
+    );
+}
+
+#[test]
 fn numbers_that_stand_for_themselves_are_checked() {
     expect(
         &with("rounds", "rounds: 0"),

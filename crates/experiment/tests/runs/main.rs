@@ -9,6 +9,7 @@ mod checkpoints;
 mod damaged;
 mod finishing;
 mod other_data;
+mod seeds;
 mod side_by_side;
 mod tiny;
 mod what_is_written;

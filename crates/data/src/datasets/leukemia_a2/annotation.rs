@@ -71,7 +71,8 @@ mod tests {
             let fault = classes_of(&good.replace(from, to)).unwrap_err();
             assert_eq!(fault.offset, second, "{}", fault.reason);
         }
-        assert!(classes_of("").is_err());
-        assert!(classes(&[0xff]).is_err());
+        let reason = |content: &[u8]| classes(content).unwrap_err().reason;
+        assert_eq!(reason(b""), "no column is called Condition");
+        assert_eq!(reason(&[0xff]), "an annotation that is no text");
     }
 }

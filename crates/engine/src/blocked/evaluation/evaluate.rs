@@ -6,11 +6,12 @@ use crate::blocked::Blocked;
 use crate::blocked::pass::inputs::{Goal, Inputs};
 use crate::blocked::pass::passes::{Entry, Passes};
 use crate::blocked::pass::scratch::{CHUNK, Scratch, reserve};
+use crate::blocked::steps::forward::{Batch, DenseNode};
 use crate::blocked::workers::Deal;
 use crate::error::EngineError;
 use crate::kernels::{MODELS, Outcome, transpose};
 use crate::network::Network;
-use crate::network::layer::{Dense, Layer};
+use crate::network::layer::{Dense, Layer, Node};
 use crate::training::context::Context;
 use crate::training::score::Score;
 use meshfold_data::Examples;
@@ -19,6 +20,22 @@ use std::ops::Range;
 
 /// Rows of a model with a single layer that share one product: 32 rows of 10 outputs fill 20 vectors of 16.
 const GROUP: usize = MODELS;
+
+/// Examples that go through a network at once.
+#[derive(Debug, Clone, Copy)]
+struct Sample<'a> {
+    examples: &'a Examples,
+    /// Which of the examples they are.
+    indices: &'a [u32],
+    /// What the first layer reads of them.
+    inputs: &'a Inputs,
+}
+
+/// Examples as the first layer reads them, and their labels.
+struct Labelled<'a> {
+    labels: Vec<u16>,
+    entry: Entry<'a>,
+}
 
 impl Blocked {
     /// Loss and accuracy of every row of `models` on the test examples, or on its examples `subset`. All of them are read once.
@@ -111,16 +128,21 @@ impl Blocked {
                 Some(layer) => {
                     let passes = self.passes(network, false);
                     let entries = chunks.map(|(indices, inputs)| {
-                        (labels(examples, indices), passes.examples_entry(inputs))
+                        let labels = labels(examples, indices);
+                        let entry = passes.examples_entry(inputs);
+                        Labelled { labels, entry }
                     });
                     passes.judge_group(layer, &rows, entries, &mut scratch)
                 }
                 None => {
                     let mut outcome = Outcome::default();
                     for (indices, inputs) in chunks {
-                        let examples = (examples, indices);
-                        let row = self.judge_row(network, &rows, inputs, examples, &mut scratch)?;
-                        outcome.add(row);
+                        let sample = Sample {
+                            examples,
+                            indices,
+                            inputs,
+                        };
+                        outcome.add(self.judge_row(network, &rows, sample, &mut scratch)?);
                     }
                     vec![outcome]
                 }
@@ -140,29 +162,33 @@ impl Blocked {
         Ok(scores.collect())
     }
 
-    /// One row of any model on the examples `inputs`, which are `indices` of `examples`.
+    /// One row of any model on the examples of `sample`.
     fn judge_row(
         &self,
         network: &Network,
         row: &[f32],
-        inputs: &Inputs,
-        (examples, indices): (&Examples, &[u32]),
+        sample: Sample<'_>,
         scratch: &mut Scratch,
     ) -> Result<Outcome, EngineError> {
+        let count = sample.indices.len();
         let (width, passes) = (network.outputs(), self.passes(network, false));
-        scratch.fit(network, &self.stages, indices.len(), false);
-        passes.targets(examples, indices, &mut scratch.labels);
+        scratch.fit(network, &self.stages, count, false);
+        passes.targets(sample.examples, sample.indices, &mut scratch.labels);
         let mut by_model: Vec<f32>;
         let outputs = match network.own_model() {
             Some(own) => {
-                let x = &inputs.x[..indices.len() * network.inputs()];
-                by_model = own.outputs(row, x, indices.len())?;
+                let x = &sample.inputs.x[..count * network.inputs()];
+                by_model = own.outputs(row, x, count)?;
                 &mut by_model[..]
             }
             None => {
-                let memory = (&mut scratch.stages[..], &mut scratch.buffers);
-                let entry = (passes.examples_entry(inputs), indices.len());
-                passes.forward(row, entry, memory, None, false);
+                let batch = Batch {
+                    input: passes.examples_entry(sample.inputs),
+                    count,
+                    masks: None,
+                    begun: false,
+                };
+                passes.forward(row, &batch, &mut scratch.stages, &mut scratch.buffers);
                 let last = scratch.stages.len() - 1;
                 &mut scratch.stages[last].outputs[..scratch.labels.len() * width]
             }
@@ -193,8 +219,12 @@ impl Blocked {
             let mut inputs = Inputs::default();
             let parts = shard.chunks(chunk).map(|part| {
                 passes.gather(context.train, part, Goal::Judging, &mut inputs);
-                let examples = (context.train, part);
-                self.judge_row(context.network, row, &inputs, examples, &mut scratch)
+                let sample = Sample {
+                    examples: context.train,
+                    indices: part,
+                    inputs: &inputs,
+                };
+                self.judge_row(context.network, row, sample, &mut scratch)
             });
             let parts = parts.collect::<Result<Vec<_>, _>>()?;
             let judged = shard.len() * context.network.positions();
@@ -209,10 +239,12 @@ impl Blocked {
 /// The layer of a network that has but one, a dense layer.
 fn single(network: &Network) -> Option<&Dense> {
     match network.nodes() {
-        [node] => match &node.layer {
-            Layer::Dense(layer) => Some(layer),
-            _ => None,
-        },
+        [
+            Node {
+                layer: Layer::Dense(layer),
+                ..
+            },
+        ] => Some(layer),
         _ => None,
     }
 }
@@ -224,12 +256,12 @@ fn labels(examples: &Examples, indices: &[u32]) -> Vec<u16> {
 
 impl Passes<'_> {
     /// Rows of a model with one layer, `rows` `[G, P_pad]`, in one product with a column for each of their outputs, those of
-    /// the first output before those of the second; on examples, their labels beside them.
+    /// the first output before those of the second.
     fn judge_group<'a>(
         &self,
         layer: &Dense,
         rows: &[f32],
-        examples: impl Iterator<Item = (Vec<u16>, Entry<'a>)>,
+        examples: impl Iterator<Item = Labelled<'a>>,
         scratch: &mut Scratch,
     ) -> Vec<Outcome> {
         let (width, loss) = (self.network.layout().width(), self.network.loss());
@@ -248,12 +280,17 @@ impl Passes<'_> {
             bias: layer.bias.as_ref().map(many),
         };
         let columns = layer.outputs;
+        let node = DenseNode {
+            layer: &layer,
+            relu: false,
+            dropout: None,
+        };
         let results = &mut scratch.buffers.transposed;
         let mut outcomes = vec![Outcome::default(); count];
-        for (labels, entry) in examples {
+        for Labelled { labels, entry } in examples {
             reserve(results, labels.len() * columns);
             let y = &mut results[..labels.len() * columns];
-            self.product((&layer, false), &panel, entry, y);
+            self.product(node, &panel, entry, y);
             self.cpu.instructions().vectorize(
                 #[inline(always)]
                 || {

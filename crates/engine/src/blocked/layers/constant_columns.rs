@@ -6,22 +6,81 @@ use crate::kernels::{Affine, ColumnSubset, Packing, Start};
 use crate::network::layer::Dense;
 use std::ops::Range;
 
+/// Numbers that all examples of a batch share.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Constant<'a> {
+    /// The first example.
+    pub(crate) example: &'a [f32],
+    /// Which of its numbers the others share.
+    pub(crate) columns: ColumnSubset<'a>,
+}
+
+impl<'a> Constant<'a> {
+    /// Those of `entry`, if it pays to tell.
+    pub(crate) fn of(entry: &Entry<'a>) -> Option<Self> {
+        let example = entry.begin();
+        entry.parts.map(|parts| Self {
+            example,
+            columns: parts.constant,
+        })
+    }
+}
+
+/// The gradient of the weights of a first dense layer.
+#[derive(Clone, Copy)]
+pub(crate) struct PartedProduct<'a> {
+    /// The rows for numbers in which the examples differ.
+    pub(crate) varying: Product<'a>,
+    /// Those for the others, if it pays to tell.
+    pub(crate) constant: Option<ConstantProduct<'a>>,
+}
+
+/// The rows of a gradient for numbers that all examples share: the products of these with the sums over the examples.
+#[derive(Clone, Copy)]
+pub(crate) struct ConstantProduct<'a> {
+    pub(crate) columns: ColumnSubset<'a>,
+    /// Sums of the rows of `d`, `[outputs]`.
+    pub(crate) sums: &'a [f32],
+}
+
+impl<'a> PartedProduct<'a> {
+    /// The rows `inputs` of the gradient.
+    pub(crate) fn part(&self, inputs: Range<usize>) -> Self {
+        let constant = |constant: ConstantProduct<'a>| ConstantProduct {
+            columns: constant.columns.part(inputs.clone()),
+            ..constant
+        };
+        Self {
+            varying: Product {
+                x: &self.varying.x[inputs.start..],
+                subset: self
+                    .varying
+                    .subset
+                    .map(|subset| subset.part(inputs.clone())),
+                inner: inputs.len(),
+                ..self.varying
+            },
+            constant: self.constant.map(constant),
+        }
+    }
+}
+
 impl Passes<'_> {
-    /// Adds to `shared` `[outputs]` what the numbers `constant` of rows `range` of the weights give to every example of `entry`.
+    /// Adds to `shared` `[outputs]` what the numbers `constant` of rows `range` of the weights give to every example.
     /// The layer's first rows begin it with the bias.
     pub(crate) fn share_outputs(
         &self,
         layer: &Dense,
         weights: &[f32],
-        (entry, constant): (Entry<'_>, ColumnSubset<'_>),
+        constant: Constant<'_>,
         range: Range<usize>,
         shared: &mut [f32],
     ) {
         let from = layer.weight.start + range.start * layer.outputs;
         self.cpu.instructions().run(Affine {
-            x: &entry.begin()[range.clone()],
+            x: &constant.example[range.clone()],
             x_stride: 0,
-            subset: Some(constant.part(range.clone())),
+            subset: Some(constant.columns.part(range.clone())),
             w: &weights[from..][..range.len() * layer.outputs],
             packing: Packing::Rows,
             start: match range.start {
@@ -54,23 +113,21 @@ impl Passes<'_> {
         );
     }
 
-    /// Takes `product` as the gradient of the parameters in `range`; the rows for numbers that all examples share, of which it
-    /// knows nothing, are their products with the sum of the rows of `d`.
+    /// Takes `product` as the gradient of the parameters in `range`.
     pub(crate) fn accept_parted(
         &self,
-        product: &Product<'_>,
-        shared: Option<(ColumnSubset<'_>, &[f32])>,
+        product: &PartedProduct<'_>,
         range: Range<usize>,
         sink: &mut Sink<'_>,
     ) {
         let pieces = if self.share { self.cpu.threads() } else { 1 };
-        sink.accept(self.cpu, product, range.clone(), pieces);
-        if let Some((constant, sums)) = shared {
+        sink.accept(self.cpu, &product.varying, range.clone(), pieces);
+        if let Some(constant) = product.constant {
             let once = Product {
-                subset: Some(constant),
-                d: sums,
+                subset: Some(constant.columns),
+                d: constant.sums,
                 rows: 1,
-                ..*product
+                ..product.varying
             };
             sink.accept(self.cpu, &once, range, pieces);
         }

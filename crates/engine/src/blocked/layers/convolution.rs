@@ -1,5 +1,6 @@
 //! Convolutions of one example.
 
+use crate::blocked::pass::target::Target;
 use crate::cpu::Cpu;
 use crate::kernels::{Convolve, Outer, OuterBlocks, Start, Store};
 use crate::network::layer::{Convolution, Grid};
@@ -54,8 +55,12 @@ impl<'a> With<'a> {
         if padding == (0, 0) {
             return x;
         }
-        let (lines, places) = self.padded_shape();
-        spread(x, grid, (lines, places), (padding, (1, 1)), padded);
+        let spread = Spread {
+            shape: self.padded_shape(),
+            first: padding,
+            apart: (1, 1),
+        };
+        spread.write(x, grid, padded);
         padded
     }
 
@@ -64,7 +69,8 @@ impl<'a> With<'a> {
         &self,
         weights: &[f32],
         x: &[f32],
-        (y, relu): (&mut [f32], bool),
+        y: &mut [f32],
+        relu: bool,
         padded: &mut Vec<f32>,
     ) {
         let (layer, window) = (self.layer, &self.layer.window);
@@ -83,33 +89,39 @@ impl<'a> With<'a> {
     }
 
     /// The gradient by the input: the convolution of the output's gradient, its places as far apart as the windows were,
-    /// with the turned weight. Added to what `below` holds if `add`.
+    /// with the turned weight.
     pub(crate) fn backward(
         &self,
         turned: &[f32],
         d: &[f32],
-        (below, add): (&mut [f32], bool),
+        below: Target<'_>,
         padded: &mut Vec<f32>,
     ) {
         let (layer, window) = (self.layer, &self.layer.window);
         let (input, output) = (&layer.input, &layer.output);
-        let shape = (
-            input.height + window.size.0 - 1,
-            input.width + window.size.1 - 1,
-        );
-        let before = (
-            window.size.0 - 1 - window.padding.0,
-            window.size.1 - 1 - window.padding.1,
-        );
-        spread(d, output, shape, (before, window.stride), padded);
+        let spread = Spread {
+            shape: (
+                input.height + window.size.0 - 1,
+                input.width + window.size.1 - 1,
+            ),
+            first: (
+                window.size.0 - 1 - window.padding.0,
+                window.size.1 - 1 - window.padding.1,
+            ),
+            apart: window.stride,
+        };
+        spread.write(d, output, padded);
         self.cpu.instructions().run(Convolve {
             x: padded,
-            x_line: (shape.1, output.channels),
+            x_line: (spread.shape.1, output.channels),
             window: window.size,
             stride: (1, 1),
             w: turned,
-            start: if add { Start::Target } else { Start::Zero },
-            y: below,
+            start: match below.add {
+                true => Start::Target,
+                false => Start::Zero,
+            },
+            y: below.gradient,
             output: (input.height, input.width),
             columns: input.channels,
             relu: false,
@@ -170,26 +182,37 @@ fn add_columns(d: &[f32], sums: &mut [f32]) {
     }
 }
 
-/// Writes the places of `grid` into one of `shape` that is zero elsewhere: the first at `first`, the others `apart`.
-fn spread(
-    from: &[f32],
-    grid: &Grid,
+/// How the places of a grid lie in a larger one that is zero elsewhere, along its height and along its width.
+struct Spread {
+    /// Places of the larger grid.
     shape: (usize, usize),
-    (first, apart): ((usize, usize), (usize, usize)),
-    to: &mut Vec<f32>,
-) {
-    let channels = grid.channels;
-    to.clear();
-    to.resize(shape.0 * shape.1 * channels, 0.0);
-    for (line, from) in from.chunks_exact(grid.width * channels).enumerate() {
-        let start = (first.0 + line * apart.0) * shape.1 + first.1;
-        let to = &mut to[start * channels..];
-        if apart.1 == 1 {
-            to[..from.len()].copy_from_slice(from);
-            continue;
-        }
-        for (place, from) in from.chunks_exact(channels).enumerate() {
-            to[place * apart.1 * channels..][..channels].copy_from_slice(from);
+    /// Where the first place lies.
+    first: (usize, usize),
+    /// Places from one to the next.
+    apart: (usize, usize),
+}
+
+impl Spread {
+    /// Writes the larger grid to `to`, its channels innermost as those of `from`.
+    fn write(&self, from: &[f32], grid: &Grid, to: &mut Vec<f32>) {
+        let Self {
+            shape,
+            first,
+            apart,
+        } = self;
+        let channels = grid.channels;
+        to.clear();
+        to.resize(shape.0 * shape.1 * channels, 0.0);
+        for (line, from) in from.chunks_exact(grid.width * channels).enumerate() {
+            let start = (first.0 + line * apart.0) * shape.1 + first.1;
+            let to = &mut to[start * channels..];
+            if apart.1 == 1 {
+                to[..from.len()].copy_from_slice(from);
+                continue;
+            }
+            for (place, from) in from.chunks_exact(channels).enumerate() {
+                to[place * apart.1 * channels..][..channels].copy_from_slice(from);
+            }
         }
     }
 }

@@ -2,10 +2,12 @@
 //!
 //! A wide first layer is larger than the second-level cache: read once for both, its weights cross the slower ones less often.
 
+use super::constant_columns::{Constant, PartedProduct};
 use crate::blocked::pass::passes::{Entry, Passes};
-use crate::blocked::pass::sink::{Product, Sink};
-use crate::kernels::{Affine, ColumnSubset, Packing, Start};
-use crate::network::layer::{Dense, Layer};
+use crate::blocked::pass::sink::Sink;
+use crate::blocked::steps::forward::DenseNode;
+use crate::kernels::{Affine, Packing, Start};
+use crate::network::layer::Layer;
 
 /// Floats of the weights of a piece: with as many of the velocity they take an eighth of a second-level cache of a MiB.
 const PIECE: usize = 16 << 10;
@@ -15,42 +17,33 @@ const LARGE: usize = 64 << 10;
 impl Passes<'_> {
     /// Whether what the first layer makes of the next batch is computed ahead.
     pub(crate) fn steps_ahead(&self) -> bool {
-        match self.network.nodes().first().map(|node| &node.layer) {
-            Some(Layer::Dense(layer)) => {
-                let fits = layer.places == 1 && self.stages.stages.len() > 1;
-                fits && !self.share && layer.weight.len() >= LARGE
-            }
-            _ => false,
-        }
+        let first = self.network.nodes().first();
+        let Some(Layer::Dense(layer)) = first.map(|node| &node.layer) else {
+            return false;
+        };
+        let fits = layer.places == 1 && self.stages.stages.len() > 1;
+        fits && !self.share && layer.weight.len() >= LARGE
     }
 
-    /// Takes `product`, with what the examples share, as the gradient of the weights of the first layer, and leaves in `y`
-    /// `[B, outputs]` what the layer then makes of the examples `next`. Its bias has been updated.
+    /// Takes `product` as the gradient of the weights of the first layer, and leaves in `y` `[B, outputs]` what the layer then
+    /// makes of the examples `next`. Its bias has been updated.
     pub(crate) fn step_ahead(
         &self,
-        (layer, relu): (&Dense, bool),
-        (product, shared): (&Product<'_>, Option<(ColumnSubset<'_>, &[f32])>),
-        (next, y): (Entry<'_>, &mut [f32]),
+        node: DenseNode<'_>,
+        product: &PartedProduct<'_>,
+        next: Entry<'_>,
+        y: &mut [f32],
         sink: &mut Sink<'_>,
     ) {
+        let DenseNode { layer, relu, .. } = node;
         let rows = (PIECE / layer.outputs).max(1);
-        let (varying, constant) = (
-            next.parts.map(|parts| parts.varying),
-            next.parts.map(|parts| parts.constant),
-        );
+        let (varying, constant) = (next.parts.map(|parts| parts.varying), Constant::of(&next));
         let mut shared_outputs = vec![0.0; constant.map_or(0, |_| layer.outputs)];
         for first in (0..layer.inputs).step_by(rows) {
             let inputs = first..(first + rows).min(layer.inputs);
             let from = layer.weight.start + first * layer.outputs;
             let range = from..from + inputs.len() * layer.outputs;
-            let part = Product {
-                x: &product.x[first..],
-                subset: product.subset.map(|subset| subset.part(inputs.clone())),
-                inner: inputs.len(),
-                ..*product
-            };
-            let shared = shared.map(|(constant, sums)| (constant.part(inputs.clone()), sums));
-            self.accept_parted(&part, shared, range.clone(), sink);
+            self.accept_parted(&product.part(inputs.clone()), range.clone(), sink);
             let weights = sink.weights();
             self.cpu.instructions().run(Affine {
                 x: &next.begin()[first..],
@@ -71,8 +64,7 @@ impl Passes<'_> {
                 relu: relu && constant.is_none() && inputs.end == layer.inputs,
             });
             if let Some(constant) = constant {
-                let entry = (next, constant);
-                self.share_outputs(layer, weights, entry, inputs, &mut shared_outputs);
+                self.share_outputs(layer, weights, constant, inputs, &mut shared_outputs);
             }
         }
         if constant.is_some() {

@@ -1,5 +1,6 @@
 //! Group normalisation of one example.
 
+use crate::blocked::pass::target::Target;
 use crate::cpu::Cpu;
 use crate::kernels::channels::{ChannelAffine, ChannelCombine, Products, Squares, Sums};
 use crate::network::layer::{GroupNorm, NORM_EPSILON};
@@ -48,7 +49,8 @@ impl<'a> With<'a> {
         &self,
         weights: &[f32],
         x: &[f32],
-        (y, relu): (&mut [f32], bool),
+        y: &mut [f32],
+        relu: bool,
         kept: &mut [f32],
     ) {
         let (instructions, all) = (self.cpu.instructions(), self.layer.grid.channels);
@@ -106,14 +108,15 @@ impl<'a> With<'a> {
         }
     }
 
-    /// The gradient by the input once [`With::gradients`] are kept, added to what `below` holds if `add`: with `x̂` the
+    /// The gradient by the input once [`With::gradients`] are kept: with `x̂` the
     /// normalised input and `g = d · factor`, `inverse · (g − mean(g) − x̂ · mean(g · x̂))` over each group.
     pub(crate) fn backward(
         &self,
         weights: &[f32],
-        (x, kept): (&[f32], &[f32]),
+        x: &[f32],
+        kept: &[f32],
         d: &[f32],
-        (below, add): (&mut [f32], bool),
+        below: Target<'_>,
     ) {
         let all = self.layer.grid.channels;
         let (means, inverses) = (self.spread(kept, 0), self.spread(kept, 1));
@@ -142,8 +145,8 @@ impl<'a> With<'a> {
             slopes: &slopes,
             tilts: &tilts,
             shifts: &shifts,
-            y: below,
-            add,
+            y: below.gradient,
+            add: below.add,
         });
     }
 

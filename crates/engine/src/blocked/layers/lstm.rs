@@ -9,59 +9,74 @@ use crate::cpu::Cpu;
 use crate::kernels::{Affine, Packing, Start, pack, pack_transposed, sigmoid, tanh};
 use crate::network::layer::Lstm;
 
-/// Writes the states `outputs` `[T, B, hidden]`; keeps the gates `[T, B, 4 hidden]` and the cells `[T, B, hidden]`.
-pub(crate) fn forward(
-    cpu: &Cpu,
-    (layer, weights): (&Lstm, &[f32]),
-    entry: Entry<'_>,
-    (outputs, kept): (&mut [f32], &mut [f32]),
-    buffers: &mut Buffers,
-) {
-    let (hidden, wide) = (layer.hidden, 4 * layer.hidden);
-    let rows = outputs.len() / hidden;
-    let batch = rows / layer.positions;
-    let (gates, cells) = kept.split_at_mut(rows * wide);
-    cpu.instructions().run(Affine {
-        x: entry.begin(),
-        x_stride: layer.inputs,
-        subset: None,
-        w: packed(&weights[layer.input_weight.clone()], wide, buffers),
-        packing: Packing::Panels { backwards: false },
-        start: Start::Bias(&weights[layer.bias.clone()]),
-        y: gates,
-        y_stride: wide,
-        rows,
-        inner: layer.inputs,
-        columns: wide,
-        relu: false,
-    });
-    let recurrent = packed(&weights[layer.hidden_weight.clone()], wide, buffers);
-    for position in 0..layer.positions {
-        let (states, state) = outputs.split_at_mut(position * batch * hidden);
-        let (memories, memory) = cells.split_at_mut(position * batch * hidden);
-        let gates = &mut gates[position * batch * wide..][..batch * wide];
-        let before = states.len().saturating_sub(batch * hidden);
-        if position > 0 {
-            cpu.instructions().run(Affine {
-                x: &states[before..],
-                x_stride: hidden,
-                subset: None,
-                w: recurrent,
-                packing: alternating(position),
-                start: Start::Target,
-                y: gates,
-                y_stride: wide,
-                rows: batch,
-                inner: hidden,
-                columns: wide,
-                relu: false,
-            });
+/// The way forth through one layer.
+pub(crate) struct Forth<'a> {
+    pub(crate) cpu: &'a Cpu,
+    pub(crate) layer: &'a Lstm,
+    /// The row that the layer's parameters lie in.
+    pub(crate) weights: &'a [f32],
+}
+
+impl Forth<'_> {
+    /// Writes the states `outputs` `[T, B, hidden]`; keeps the gates `[T, B, 4 hidden]` and the cells `[T, B, hidden]`.
+    pub(crate) fn run(
+        &self,
+        entry: Entry<'_>,
+        outputs: &mut [f32],
+        kept: &mut [f32],
+        buffers: &mut Buffers,
+    ) {
+        let Self {
+            cpu,
+            layer,
+            weights,
+        } = *self;
+        let (hidden, wide) = (layer.hidden, 4 * layer.hidden);
+        let rows = outputs.len() / hidden;
+        let batch = rows / layer.positions;
+        let (gates, cells) = kept.split_at_mut(rows * wide);
+        cpu.instructions().run(Affine {
+            x: entry.begin(),
+            x_stride: layer.inputs,
+            subset: None,
+            w: packed(&weights[layer.input_weight.clone()], wide, buffers),
+            packing: Packing::Panels { backwards: false },
+            start: Start::Bias(&weights[layer.bias.clone()]),
+            y: gates,
+            y_stride: wide,
+            rows,
+            inner: layer.inputs,
+            columns: wide,
+            relu: false,
+        });
+        let recurrent = packed(&weights[layer.hidden_weight.clone()], wide, buffers);
+        for position in 0..layer.positions {
+            let (states, state) = outputs.split_at_mut(position * batch * hidden);
+            let (memories, memory) = cells.split_at_mut(position * batch * hidden);
+            let gates = &mut gates[position * batch * wide..][..batch * wide];
+            let before = states.len().saturating_sub(batch * hidden);
+            if position > 0 {
+                cpu.instructions().run(Affine {
+                    x: &states[before..],
+                    x_stride: hidden,
+                    subset: None,
+                    w: recurrent,
+                    packing: alternating(position),
+                    start: Start::Target,
+                    y: gates,
+                    y_stride: wide,
+                    rows: batch,
+                    inner: hidden,
+                    columns: wide,
+                    relu: false,
+                });
+            }
+            let memories = &memories[before..];
+            cpu.instructions().vectorize(
+                #[inline(always)]
+                || cells_forward(hidden, gates, memories, memory, state),
+            );
         }
-        let memories = &memories[before..];
-        cpu.instructions().vectorize(
-            #[inline(always)]
-            || cells_forward(hidden, gates, memories, (memory, state)),
-        );
     }
 }
 
@@ -72,7 +87,8 @@ fn cells_forward(
     hidden: usize,
     gates: &mut [f32],
     before: &[f32],
-    (cells, states): (&mut [f32], &mut [f32]),
+    cells: &mut [f32],
+    states: &mut [f32],
 ) {
     for (index, gates) in gates.chunks_exact_mut(4 * hidden).enumerate() {
         let (input, rest) = gates.split_at_mut(hidden);
@@ -121,11 +137,8 @@ impl Back<'_> {
         let rows = self.batch * self.layer.positions;
         let (gates, cells) = memory.kept.split_at_mut(rows * wide);
         let weights = sink.weights();
-        let recurrent = turned(
-            &weights[self.layer.hidden_weight.clone()],
-            (hidden, wide),
-            buffers,
-        );
+        let weight = &weights[self.layer.hidden_weight.clone()];
+        let recurrent = turned(weight, hidden, wide, buffers);
         self.through_time(gates, cells, &mut memory.deltas[..rows * hidden], recurrent);
         let entry = io.entry;
         if let Some(below) = io.below {
@@ -135,7 +148,7 @@ impl Back<'_> {
                 x: gates,
                 x_stride: wide,
                 subset: None,
-                w: turned(weight, (inputs, wide), buffers),
+                w: turned(weight, inputs, wide, buffers),
                 packing: Packing::Panels { backwards: false },
                 start: Start::Zero,
                 y: &mut below[entry.offset..],
@@ -159,17 +172,15 @@ impl Back<'_> {
             let gates = &mut gates[position * self.batch * wide..][..self.batch * wide];
             let (earlier, delta) = deltas.split_at_mut(position * size);
             let (memories, memory) = cells.split_at(position * size);
-            let before = &memories[memories.len().saturating_sub(size)..];
+            let back = CellsBack {
+                hidden,
+                cells: &memory[..size],
+                before: &memories[memories.len().saturating_sub(size)..],
+                deltas: &delta[..size],
+            };
             self.cpu.instructions().vectorize(
                 #[inline(always)]
-                || {
-                    cells_backward(
-                        hidden,
-                        gates,
-                        (&memory[..size], before),
-                        (&delta[..size], &mut carried),
-                    )
-                },
+                || back.run(gates, &mut carried),
             );
             if position > 0 {
                 let first = earlier.len() - size;
@@ -259,53 +270,58 @@ fn packed<'b>(weight: &[f32], columns: usize, buffers: &'b mut Buffers) -> &'b [
 }
 
 /// `weight` `[rows, columns]` transposed, in panels.
-fn turned<'b>(
-    weight: &[f32],
-    (rows, columns): (usize, usize),
-    buffers: &'b mut Buffers,
-) -> &'b [f32] {
+fn turned<'b>(weight: &[f32], rows: usize, columns: usize, buffers: &'b mut Buffers) -> &'b [f32] {
     reserve(&mut buffers.transposed, rows * columns);
     let to = &mut buffers.transposed[..rows * columns];
     pack_transposed(weight, columns, rows, to);
     to
 }
 
-/// From gates, cells and the gradient by the states to the gradient by the gates' sums, in place of the gates; `carried`
-/// `[B, hidden]` is the gradient by the cells that the next position handed back, and becomes that for the one before.
-#[inline(always)]
-fn cells_backward(
+/// The way back through one position.
+struct CellsBack<'a> {
     hidden: usize,
-    gates: &mut [f32],
-    (cells, before): (&[f32], &[f32]),
-    (deltas, carried): (&[f32], &mut [f32]),
-) {
-    for (index, gates) in gates.chunks_exact_mut(4 * hidden).enumerate() {
-        let (input, rest) = gates.split_at_mut(hidden);
-        let (forget, rest) = rest.split_at_mut(hidden);
-        let (candidate, output) = rest.split_at_mut(hidden);
-        let place = index * hidden..(index + 1) * hidden;
-        let (cells, deltas) = (&cells[place.clone()], &deltas[place.clone()]);
-        let carried = &mut carried[place.clone()];
-        let before = before.get(place);
-        for unit in 0..hidden {
-            let squashed = tanh(cells[unit]);
-            let (delta, gate) = (deltas[unit], output[unit]);
-            output[unit] = delta * squashed * gate * (1.0 - gate);
-            let by_cell = carried[unit] + delta * gate * (1.0 - squashed * squashed);
-            let (i, f, g) = (input[unit], forget[unit], candidate[unit]);
-            input[unit] = by_cell * g * i * (1.0 - i);
-            candidate[unit] = by_cell * i * (1.0 - g * g);
-            // What the cell before is multiplied by below.
-            forget[unit] = by_cell * f * (1.0 - f);
-            carried[unit] = by_cell * f;
-        }
-        match before {
-            Some(before) => {
-                for unit in 0..hidden {
-                    forget[unit] *= before[unit];
-                }
+    /// `[B, hidden]`.
+    cells: &'a [f32],
+    /// Those of the position before, if there is one.
+    before: &'a [f32],
+    /// The gradient by the states, `[B, hidden]`.
+    deltas: &'a [f32],
+}
+
+impl CellsBack<'_> {
+    /// From `gates` to the gradient by their sums, in place of them; `carried` `[B, hidden]` is the gradient by the cells that
+    /// the next position handed back, and becomes that for the one before.
+    #[inline(always)]
+    fn run(&self, gates: &mut [f32], carried: &mut [f32]) {
+        let hidden = self.hidden;
+        for (index, gates) in gates.chunks_exact_mut(4 * hidden).enumerate() {
+            let (input, rest) = gates.split_at_mut(hidden);
+            let (forget, rest) = rest.split_at_mut(hidden);
+            let (candidate, output) = rest.split_at_mut(hidden);
+            let place = index * hidden..(index + 1) * hidden;
+            let (cells, deltas) = (&self.cells[place.clone()], &self.deltas[place.clone()]);
+            let carried = &mut carried[place.clone()];
+            let before = self.before.get(place);
+            for unit in 0..hidden {
+                let squashed = tanh(cells[unit]);
+                let (delta, gate) = (deltas[unit], output[unit]);
+                output[unit] = delta * squashed * gate * (1.0 - gate);
+                let by_cell = carried[unit] + delta * gate * (1.0 - squashed * squashed);
+                let (i, f, g) = (input[unit], forget[unit], candidate[unit]);
+                input[unit] = by_cell * g * i * (1.0 - i);
+                candidate[unit] = by_cell * i * (1.0 - g * g);
+                // What the cell before is multiplied by below.
+                forget[unit] = by_cell * f * (1.0 - f);
+                carried[unit] = by_cell * f;
             }
-            None => forget.fill(0.0),
+            match before {
+                Some(before) => {
+                    for unit in 0..hidden {
+                        forget[unit] *= before[unit];
+                    }
+                }
+                None => forget.fill(0.0),
+            }
         }
     }
 }

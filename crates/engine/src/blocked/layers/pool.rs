@@ -1,5 +1,6 @@
 //! Means over a grid, of one example.
 
+use crate::blocked::pass::target::Target;
 use crate::network::layer::Grid;
 
 /// Writes the mean of every channel.
@@ -12,10 +13,11 @@ pub(crate) fn mean(grid: &Grid, x: &[f32], out: &mut [f32]) {
     out.iter_mut().for_each(|out| *out *= share);
 }
 
-/// Gives every place its share of the gradient, added to what `below` holds if `add`.
-pub(crate) fn mean_back(grid: &Grid, d: &[f32], (below, add): (&mut [f32], bool)) {
+/// Gives every place its share of the gradient `d`.
+pub(crate) fn mean_back(grid: &Grid, d: &[f32], below: Target<'_>) {
+    let Target { gradient, add } = below;
     let share = 1.0 / grid.places() as f32;
-    for place in below.chunks_exact_mut(grid.channels) {
+    for place in gradient.chunks_exact_mut(grid.channels) {
         for (below, d) in place.iter_mut().zip(d) {
             *below = if add { *below + d * share } else { d * share };
         }

@@ -25,10 +25,10 @@ impl Goal {
     pub(crate) fn parts(self, network: &Network) -> bool {
         let nodes = network.nodes();
         let many = self == Self::Judging && nodes.len() == 1;
-        match nodes.first().map(|node| &node.layer) {
-            Some(Layer::Dense(layer)) => layer.places == 1 && (many || layer.outputs >= WIDE),
-            _ => false,
-        }
+        let Some(Layer::Dense(layer)) = nodes.first().map(|node| &node.layer) else {
+            return false;
+        };
+        layer.places == 1 && (many || layer.outputs >= WIDE)
     }
 }
 

@@ -69,7 +69,7 @@ impl Passes<'_> {
         let x = &mut inputs.x[..indices.len() * width];
         let planes = match examples.input() {
             Input::Numbers(shape) if self.network.reads_channels_last() => shape.channels,
-            _ => 1,
+            Input::Numbers(_) | Input::Tokens { .. } => 1,
         };
         self.cpu.instructions().vectorize(
             #[inline(always)]
@@ -108,7 +108,7 @@ impl Passes<'_> {
                     labels.extend(indices.iter().map(token));
                 }
             }
-            _ => {
+            Features::Bytes { .. } | Features::Numbers(_) | Features::Tokens(_) => {
                 let all = examples.labels();
                 labels.extend(indices.iter().map(|index| all[*index as usize]));
             }

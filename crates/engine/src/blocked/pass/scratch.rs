@@ -116,7 +116,13 @@ fn weights(network: &Network) -> usize {
                     .into_iter()
                     .fold(largest, usize::max);
             }
-            _ => {}
+            Layer::Dense(_)
+            | Layer::GroupNorm(_)
+            | Layer::MaxPool(_)
+            | Layer::MeanPool(_)
+            | Layer::Add(_)
+            | Layer::Embedding(_)
+            | Layer::Last(_) => {}
         }
     }
     by_example + largest

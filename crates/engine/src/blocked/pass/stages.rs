@@ -131,6 +131,11 @@ fn kept(node: &Node) -> usize {
         Layer::MaxPool(pool) => pool.output.size(),
         // Gates and cells of every position.
         Layer::Lstm(lstm) => 5 * lstm.hidden * lstm.positions,
-        _ => 0,
+        Layer::Dense(_)
+        | Layer::Convolution(_)
+        | Layer::MeanPool(_)
+        | Layer::Add(_)
+        | Layer::Embedding(_)
+        | Layer::Last(_) => 0,
     }
 }

@@ -1,5 +1,7 @@
 //! The backward pass of one row, each layer's gradient handed on while it is in registers.
 
+use super::forward::DenseNode;
+use crate::blocked::layers::constant_columns::{ConstantProduct, PartedProduct};
 use crate::blocked::layers::embedding;
 use crate::blocked::layers::last;
 use crate::blocked::layers::lstm;
@@ -9,7 +11,7 @@ use crate::blocked::pass::sink::{Product, Sink};
 use crate::blocked::pass::stage_io::StageIo;
 use crate::kernels::{Affine, Packing, Start, transpose};
 use crate::network::dropout::Dropout;
-use crate::network::layer::{Dense, Layer};
+use crate::network::layer::{Dense, Layer, Lstm};
 
 impl Passes<'_> {
     /// Carries the loss's gradient by the outputs, in the last output, back through the network, which left out what
@@ -27,7 +29,7 @@ impl Passes<'_> {
         for (index, stage) in self.stages.stages.iter().enumerate().rev() {
             let (before, after) = scratch.stages.split_at_mut(index);
             let input = self.examples_entry(&scratch.input);
-            let io = self.io((index, batch), before, input);
+            let io = self.io(index, batch, before, input);
             let memory = &mut after[0];
             if stage.by_example {
                 self.examples_back(stage, &io, memory, buffers, sink);
@@ -41,23 +43,14 @@ impl Passes<'_> {
                 self.mask(&mut memory.deltas[..size], &memory.outputs, slope);
             }
             if let (true, 0, Layer::Dense(layer)) = (ahead, index, &node.layer) {
-                let product = Product {
-                    x: io.entry.begin(),
-                    x_stride: io.entry.stride,
-                    subset: io.entry.parts.map(|parts| parts.varying),
-                    inner: layer.inputs,
-                    d: &memory.deltas[..size],
-                    columns: layer.outputs,
-                    rows: batch,
-                };
-                self.bias_back(layer, &product, buffers, sink);
+                let d = &memory.deltas[..size];
+                let sums = self.constant_sums(layer, &io.entry, d);
+                let product = parted(layer, io.entry, d, sums.as_deref());
+                self.bias_back(layer, &product.varying, buffers, sink);
                 let (indices, inputs) = &scratch.next;
                 let outputs = &mut memory.outputs[..indices.len() * layer.outputs];
-                let next = (self.examples_entry(inputs), outputs);
-                let parts = io.entry.parts;
-                let sums = parts.map(|_| self.row_sums(product.d, layer.outputs));
-                let shared = parts.map(|parts| parts.constant).zip(sums.as_deref());
-                self.step_ahead((layer, node.relu), (&product, shared), next, sink);
+                let next = self.examples_entry(inputs);
+                self.step_ahead(DenseNode::of(layer, node), &product, next, outputs, sink);
                 continue;
             }
             // After the loss the last stage's outputs are its gradient by them.
@@ -70,7 +63,11 @@ impl Passes<'_> {
                 Layer::Embedding(layer) => embedding::backward(self.cpu, layer, d, &io, sink),
                 Layer::Last(grid) => last::backward(grid, d, io),
                 Layer::Lstm(layer) => self.lstm_back(layer, memory, io, buffers, sink),
-                _ => unreachable!("layers over grids go by example"),
+                Layer::Convolution(_)
+                | Layer::GroupNorm(_)
+                | Layer::MaxPool(_)
+                | Layer::MeanPool(_)
+                | Layer::Add(_) => unreachable!("layers over grids go by example"),
             }
         }
     }
@@ -78,7 +75,8 @@ impl Passes<'_> {
     /// What stage `index` read and where its gradient goes.
     fn io<'a>(
         &self,
-        (index, batch): (usize, usize),
+        index: usize,
+        batch: usize,
         before: &'a mut [StageMemory],
         input: Entry<'a>,
     ) -> StageIo<'a> {
@@ -157,19 +155,16 @@ impl Passes<'_> {
                 relu: false,
             });
         }
-        let weight = Product {
-            x: entry.begin(),
-            x_stride: stride,
-            subset: entry.parts.map(|parts| parts.varying),
-            inner: layer.inputs,
-            d,
-            columns: layer.outputs,
-            rows,
-        };
-        let sums = entry.parts.map(|_| self.row_sums(d, layer.outputs));
-        let shared = entry.parts.map(|parts| parts.constant).zip(sums.as_deref());
-        self.accept_parted(&weight, shared, layer.weight.clone(), sink);
-        self.bias_back(layer, &weight, buffers, sink);
+        let sums = self.constant_sums(layer, &entry, d);
+        let weight = parted(layer, Entry { stride, ..entry }, d, sums.as_deref());
+        self.accept_parted(&weight, layer.weight.clone(), sink);
+        self.bias_back(layer, &weight.varying, buffers, sink);
+    }
+
+    /// The sums over the examples of `d` `[B, outputs]`, if they share numbers.
+    fn constant_sums(&self, layer: &Dense, entry: &Entry<'_>, d: &[f32]) -> Option<Vec<f32>> {
+        let sums = |_| self.row_sums(d, layer.outputs);
+        entry.parts.map(sums)
     }
 
     /// The gradient of the bias of a layer, `weight` being that of its weights.
@@ -194,7 +189,7 @@ impl Passes<'_> {
 
     fn lstm_back(
         &self,
-        layer: &crate::network::layer::Lstm,
+        layer: &Lstm,
         memory: &mut StageMemory,
         io: StageIo<'_>,
         buffers: &mut Buffers,
@@ -208,5 +203,28 @@ impl Passes<'_> {
             pieces,
         };
         back.run(memory, io, buffers, sink);
+    }
+}
+
+/// The gradient of the weights of `layer`, which read `entry` and got `d` back; `sums` over the examples go with the numbers
+/// that they share.
+fn parted<'a>(
+    layer: &Dense,
+    entry: Entry<'a>,
+    d: &'a [f32],
+    sums: Option<&'a [f32]>,
+) -> PartedProduct<'a> {
+    let constant = entry.parts.map(|parts| parts.constant).zip(sums);
+    PartedProduct {
+        varying: Product {
+            x: entry.begin(),
+            x_stride: entry.stride,
+            subset: entry.parts.map(|parts| parts.varying),
+            inner: layer.inputs,
+            d,
+            columns: layer.outputs,
+            rows: d.len() / layer.outputs,
+        },
+        constant: constant.map(|(columns, sums)| ConstantProduct { columns, sums }),
     }
 }

@@ -8,6 +8,7 @@ use crate::blocked::pass::scratch::{Buffers, StageMemory, reserve};
 use crate::blocked::pass::sink::Sink;
 use crate::blocked::pass::stage_io::StageIo;
 use crate::blocked::pass::stages::Stage;
+use crate::blocked::pass::target::Target;
 use crate::cpu::Cpu;
 use crate::kernels::{Maximum, MaximumBack};
 use crate::network::layer::{Layer, Node, Source};
@@ -28,6 +29,25 @@ pub(crate) struct ByExample<'a> {
 struct Trace<'a> {
     input: &'a [f32],
     block: &'a [f32],
+}
+
+/// What one example left on its way forth and back.
+#[derive(Debug, Clone, Copy)]
+struct Left<'a> {
+    trace: Trace<'a>,
+    /// The gradient by what each node gave.
+    deltas: &'a [f32],
+    kept: &'a [f32],
+}
+
+/// Parameters of a layer whose gradient is computed at once.
+#[derive(Debug, Clone)]
+struct ParameterPiece {
+    node: usize,
+    /// Which of the node's pieces it is.
+    part: usize,
+    /// Floats of the row.
+    range: Range<usize>,
 }
 
 impl<'a> ByExample<'a> {
@@ -62,12 +82,13 @@ impl<'a> ByExample<'a> {
             match &node.layer {
                 Layer::Convolution(layer) => {
                     let conv = convolution::With::new(self.cpu, layer);
-                    conv.forward(self.weights, x, (out, node.relu), padded);
+                    conv.forward(self.weights, x, out, node.relu, padded);
                     continue;
                 }
                 Layer::GroupNorm(layer) => {
                     let norm = group_norm::With::new(self.cpu, layer);
-                    norm.forward(self.weights, &x[..out.len()], (out, node.relu), kept);
+                    let x = &x[..out.len()];
+                    norm.forward(self.weights, x, out, node.relu, kept);
                     continue;
                 }
                 Layer::MaxPool(layer) => {
@@ -81,7 +102,11 @@ impl<'a> ByExample<'a> {
                     let sums = x.iter().zip(other).map(|(x, other)| x + other);
                     out.iter_mut().zip(sums).for_each(|(out, sum)| *out = sum);
                 }
-                _ => unreachable!("a layer that takes a batch whole"),
+                Layer::Add(Source::Example)
+                | Layer::Dense(_)
+                | Layer::Embedding(_)
+                | Layer::Lstm(_)
+                | Layer::Last(_) => unreachable!("a layer that takes a batch whole"),
             }
             if node.relu {
                 self.cpu.instructions().vectorize(
@@ -96,7 +121,8 @@ impl<'a> ByExample<'a> {
     fn backward(
         &self,
         trace: Trace<'_>,
-        (deltas, kept): (&mut [f32], &mut [f32]),
+        deltas: &mut [f32],
+        kept: &mut [f32],
         turned: &[Vec<f32>],
         padded: &mut Vec<f32>,
     ) {
@@ -128,48 +154,63 @@ impl<'a> ByExample<'a> {
             };
             let add = self.stage.readers(self.nodes, source) > 1;
             let x = &trace.block[self.range(source)];
-            let below_source = &mut below[self.range(source)];
+            let target = Target {
+                gradient: &mut below[self.range(source)],
+                add,
+            };
             match &node.layer {
                 Layer::Convolution(layer) => {
                     let conv = convolution::With::new(self.cpu, layer);
                     let turned = &turned[index - self.stage.nodes.start];
-                    conv.backward(turned, d, (below_source, add), padded);
+                    conv.backward(turned, d, target, padded);
                 }
                 Layer::GroupNorm(layer) => {
                     let norm = group_norm::With::new(self.cpu, layer);
-                    norm.backward(self.weights, (x, kept), d, (below_source, add));
+                    norm.backward(self.weights, x, kept, d, target);
                 }
                 Layer::MaxPool(layer) => {
                     if !add {
-                        below_source.fill(0.0);
+                        target.gradient.fill(0.0);
                     }
                     self.cpu.instructions().run(MaximumBack {
                         layer,
                         kept,
                         d,
-                        below: below_source,
+                        below: target.gradient,
                     });
                 }
-                Layer::MeanPool(grid) => pool::mean_back(grid, d, (below_source, add)),
+                Layer::MeanPool(grid) => pool::mean_back(grid, d, target),
                 Layer::Add(Source::Node(other)) => {
-                    hand_on(d, below_source, add);
-                    let add = self.stage.readers(self.nodes, *other) > 1;
-                    hand_on(d, &mut below[self.range(*other)], add);
+                    hand_on(d, target);
+                    let other = Target {
+                        gradient: &mut below[self.range(*other)],
+                        add: self.stage.readers(self.nodes, *other) > 1,
+                    };
+                    hand_on(d, other);
                 }
-                _ => unreachable!("a layer that takes a batch whole"),
+                Layer::Add(Source::Example)
+                | Layer::Dense(_)
+                | Layer::Embedding(_)
+                | Layer::Lstm(_)
+                | Layer::Last(_) => unreachable!("a layer that takes a batch whole"),
             }
         }
     }
 
-    /// Adds one example's gradient of the parameters of `index` to `sums`, which holds those of `part` of its pieces.
+    /// Adds one example's gradient of the parameters of `piece` to `sums`.
     fn parameters(
         &self,
-        (index, part): (usize, usize),
-        trace: Trace<'_>,
-        (deltas, kept): (&[f32], &[f32]),
+        piece: &ParameterPiece,
+        left: Left<'_>,
         sums: &mut [f32],
         padded: &mut Vec<f32>,
     ) {
+        let Left {
+            trace,
+            deltas,
+            kept,
+        } = left;
+        let (index, part) = (piece.node, piece.part);
         let node = &self.nodes[index];
         match &node.layer {
             Layer::Convolution(layer) => {
@@ -181,7 +222,13 @@ impl<'a> ByExample<'a> {
                 let kept = &kept[self.kept_from(index)..];
                 group_norm::With::new(self.cpu, layer).parameters(part, kept, sums);
             }
-            _ => {}
+            Layer::Dense(_)
+            | Layer::MaxPool(_)
+            | Layer::MeanPool(_)
+            | Layer::Add(_)
+            | Layer::Embedding(_)
+            | Layer::Lstm(_)
+            | Layer::Last(_) => {}
         }
     }
 
@@ -193,16 +240,26 @@ impl<'a> ByExample<'a> {
         }
     }
 
-    /// The parameters of the stage in the order of a row: layer, piece, and floats of the row.
-    fn pieces(&self) -> Vec<(usize, usize, Range<usize>)> {
+    /// The parameters of the stage in the order of a row.
+    fn pieces(&self) -> Vec<ParameterPiece> {
         let of_node = |index: usize| {
             let pieces = match &self.nodes[index].layer {
                 Layer::Convolution(layer) => convolution::pieces(layer),
                 Layer::GroupNorm(layer) => vec![layer.weight.clone(), layer.bias.clone()],
-                _ => Vec::new(),
+                Layer::Dense(_)
+                | Layer::MaxPool(_)
+                | Layer::MeanPool(_)
+                | Layer::Add(_)
+                | Layer::Embedding(_)
+                | Layer::Lstm(_)
+                | Layer::Last(_) => Vec::new(),
             };
             let pieces = pieces.into_iter().enumerate();
-            pieces.map(move |(part, range)| (index, part, range))
+            pieces.map(move |(part, range)| ParameterPiece {
+                node: index,
+                part,
+                range,
+            })
         };
         self.stage.nodes.clone().flat_map(of_node).collect()
     }
@@ -223,16 +280,27 @@ impl<'a> ByExample<'a> {
     }
 }
 
-/// Gives the gradient `d` to `below`, added to what it holds if `add`.
-fn hand_on(d: &[f32], below: &mut [f32], add: bool) {
+/// Gives the gradient `d` to `below`.
+fn hand_on(d: &[f32], below: Target<'_>) {
+    let Target { gradient, add } = below;
     if add {
-        below.iter_mut().zip(d).for_each(|(below, d)| *below += d);
+        gradient.iter_mut().zip(d).for_each(|(sum, d)| *sum += d);
     } else {
-        below.copy_from_slice(d);
+        gradient.copy_from_slice(d);
     }
 }
 
 impl Passes<'_> {
+    /// The layers of `stage` with the weights of a row.
+    pub(super) fn by_example<'a>(&'a self, stage: &'a Stage, weights: &'a [f32]) -> ByExample<'a> {
+        ByExample {
+            cpu: self.cpu,
+            nodes: self.network.nodes(),
+            stage,
+            weights,
+        }
+    }
+
     /// The way back through a stage of layers over grids. The gradients of the parameters are added up in the order of
     /// the examples, whether threads share them or not.
     pub(crate) fn examples_back(
@@ -243,12 +311,7 @@ impl Passes<'_> {
         buffers: &mut Buffers,
         sink: &mut Sink<'_>,
     ) {
-        let layers = ByExample {
-            cpu: self.cpu,
-            nodes: self.network.nodes(),
-            stage,
-            weights: sink.weights(),
-        };
+        let layers = self.by_example(stage, sink.weights());
         layers.turn(&mut buffers.turned);
         let (
             StageMemory {
@@ -266,7 +329,7 @@ impl Passes<'_> {
         let mut kept = of_examples(kept, stage.kept, batch);
         let pieces = layers.pieces();
         let (first, last) = match (pieces.first(), pieces.last()) {
-            (Some(first), Some(last)) => (first.2.start, last.2.end),
+            (Some(first), Some(last)) => (first.range.start, last.range.end),
             _ => (0, 0),
         };
         reserve(&mut buffers.sums, last - first);
@@ -276,32 +339,40 @@ impl Passes<'_> {
         if self.share {
             let blocks = deltas.par_chunks_exact_mut(stage.width).zip(&mut kept);
             blocks.enumerate().for_each(|(index, (deltas, kept))| {
-                layers.backward(trace(index), (deltas, &mut **kept), turned, &mut Vec::new());
+                layers.backward(trace(index), deltas, kept, turned, &mut Vec::new());
             });
-            let tasks = cut(sums, first, &pieces);
-            tasks.into_par_iter().for_each(|(node, part, sums)| {
+            let tasks = pieces.par_iter().zip(cut(sums, first, &pieces));
+            tasks.for_each(|(piece, sums)| {
                 let mut padded = Vec::new();
                 let blocks = deltas.chunks_exact(stage.width).zip(&kept);
                 for (index, (deltas, kept)) in blocks.enumerate() {
                     // What is padded is another example's.
                     padded.clear();
-                    let left = (deltas, &**kept);
-                    layers.parameters((node, part), trace(index), left, sums, &mut padded);
+                    let left = Left {
+                        trace: trace(index),
+                        deltas,
+                        kept,
+                    };
+                    layers.parameters(piece, left, sums, &mut padded);
                 }
             });
         } else {
             let blocks = deltas.chunks_exact_mut(stage.width).zip(&mut kept);
             for (index, (deltas, kept)) in blocks.enumerate() {
-                let left = (&mut *deltas, &mut **kept);
-                layers.backward(trace(index), left, turned, &mut buffers.padded);
-                for (node, part, range) in &pieces {
-                    let sums = &mut sums[range.start - first..range.end - first];
-                    let (left, padded) = ((&*deltas, &**kept), &mut buffers.padded);
-                    layers.parameters((*node, *part), trace(index), left, sums, padded);
+                let padded = &mut buffers.padded;
+                layers.backward(trace(index), deltas, kept, turned, padded);
+                let left = Left {
+                    trace: trace(index),
+                    deltas,
+                    kept,
+                };
+                for piece in &pieces {
+                    let sums = &mut sums[piece.range.start - first..piece.range.end - first];
+                    layers.parameters(piece, left, sums, padded);
                 }
             }
         }
-        for (_, _, range) in pieces {
+        for ParameterPiece { range, .. } in pieces {
             let values = &buffers.sums[range.start - first..range.end - first];
             sink.settle(self.cpu, range, values);
         }
@@ -317,18 +388,14 @@ pub(crate) fn of_examples(kept: &mut [f32], size: usize, batch: usize) -> Vec<&m
 }
 
 /// The floats of each piece in `sums`, which begin at float `first` of a row.
-fn cut<'a>(
-    sums: &'a mut [f32],
-    first: usize,
-    pieces: &[(usize, usize, Range<usize>)],
-) -> Vec<(usize, usize, &'a mut [f32])> {
+fn cut<'a>(sums: &'a mut [f32], first: usize, pieces: &[ParameterPiece]) -> Vec<&'a mut [f32]> {
     let (mut rest, mut at) = (sums, first);
-    let mut tasks = Vec::new();
-    for (node, part, range) in pieces {
+    let mut parts = Vec::new();
+    for ParameterPiece { range, .. } in pieces {
         let (_, from) = rest.split_at_mut(range.start - at);
-        let (piece, after) = from.split_at_mut(range.len());
-        tasks.push((*node, *part, piece));
+        let (part, after) = from.split_at_mut(range.len());
+        parts.push(part);
         (rest, at) = (after, range.end);
     }
-    tasks
+    parts
 }

@@ -1,13 +1,13 @@
 //! The forward pass of one row.
 
 use super::by_example::{ByExample, of_examples};
+use crate::blocked::layers::constant_columns::Constant;
 use crate::blocked::layers::embedding;
 use crate::blocked::layers::last;
 use crate::blocked::layers::lstm;
 use crate::blocked::pass::inputs::Inputs;
 use crate::blocked::pass::passes::{Entry, Passes};
 use crate::blocked::pass::scratch::{Buffers, StageMemory};
-use crate::blocked::pass::stages::Stage;
 use crate::kernels::{Affine, Packing, Start};
 use crate::network::dropout::Dropout;
 use crate::network::layer::{Dense, Layer, Node};
@@ -21,37 +21,81 @@ pub(crate) struct Masks<'a> {
     pub(crate) first: usize,
 }
 
+/// Examples that go through the network together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Batch<'a> {
+    /// What the first stage reads of them.
+    pub(crate) input: Entry<'a>,
+    pub(crate) count: usize,
+    pub(crate) masks: Option<Masks<'a>>,
+    /// Whether the product of the first layer is there.
+    pub(crate) begun: bool,
+}
+
+/// A dense layer and what follows it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DenseNode<'a> {
+    pub(crate) layer: &'a Dense,
+    /// Whether negative outputs become zero.
+    pub(crate) relu: bool,
+    /// The number of the node among those that leave outputs out in training, if it does.
+    pub(crate) dropout: Option<u32>,
+}
+
+impl<'a> DenseNode<'a> {
+    /// `layer`, which is that of `node`.
+    pub(crate) fn of(layer: &'a Dense, node: &Node) -> Self {
+        Self {
+            layer,
+            relu: node.relu,
+            dropout: node.dropout,
+        }
+    }
+}
+
 impl Passes<'_> {
-    /// Runs `batch` examples through the network; the last stage's outputs are what the loss is taken of. If it has `begun`,
-    /// the product of the first layer is there.
+    /// Runs the examples of `batch` through the network; the last stage's outputs are what the loss is taken of.
     pub(crate) fn forward(
         &self,
         weights: &[f32],
-        (input, batch): (Entry<'_>, usize),
-        (memory, buffers): (&mut [StageMemory], &mut Buffers),
-        masks: Option<Masks<'_>>,
-        begun: bool,
+        batch: &Batch<'_>,
+        memory: &mut [StageMemory],
+        buffers: &mut Buffers,
     ) {
+        let masks = batch.masks;
         for (index, stage) in self.stages.stages.iter().enumerate() {
             let (before, after) = memory.split_at_mut(index);
-            let entry = self.entry(index, before, input);
+            let entry = self.entry(index, before, batch.input);
             let node = &self.network.nodes()[stage.nodes.start];
             let memory = &mut after[0];
-            let outputs = &mut memory.outputs[..batch * stage.width];
+            let outputs = &mut memory.outputs[..batch.count * stage.width];
             match &node.layer {
-                Layer::Dense(dense) if begun && index == 0 => {
-                    self.leave_out((dense, node), 0, outputs, masks);
+                Layer::Dense(dense) if batch.begun && index == 0 => {
+                    self.leave_out(DenseNode::of(dense, node), 0, outputs, masks);
                 }
-                Layer::Dense(dense) => self.dense(weights, (dense, node), entry, outputs, masks),
+                Layer::Dense(dense) => {
+                    self.dense(weights, DenseNode::of(dense, node), entry, outputs, masks);
+                }
                 Layer::Embedding(embedding) => {
                     embedding::forward(embedding, weights, entry, outputs)
                 }
                 Layer::Lstm(layer) => {
-                    let memory = (outputs, &mut memory.kept[..]);
-                    lstm::forward(self.cpu, (layer, weights), entry, memory, buffers);
+                    let forth = lstm::Forth {
+                        cpu: self.cpu,
+                        layer,
+                        weights,
+                    };
+                    forth.run(entry, outputs, &mut memory.kept, buffers);
                 }
                 Layer::Last(grid) => last::forward(grid, entry, outputs),
-                _ => self.examples(stage, weights, entry, (memory, batch), buffers),
+                Layer::Convolution(_)
+                | Layer::GroupNorm(_)
+                | Layer::MaxPool(_)
+                | Layer::MeanPool(_)
+                | Layer::Add(_) => {
+                    let layers = self.by_example(stage, weights);
+                    self.examples(&layers, entry, memory, batch.count, buffers);
+                }
             }
         }
     }
@@ -90,18 +134,13 @@ impl Passes<'_> {
     /// Layers over grids, example after example.
     fn examples(
         &self,
-        stage: &Stage,
-        weights: &[f32],
+        layers: &ByExample<'_>,
         entry: Entry<'_>,
-        (memory, batch): (&mut StageMemory, usize),
+        memory: &mut StageMemory,
+        batch: usize,
         buffers: &mut Buffers,
     ) {
-        let layers = ByExample {
-            cpu: self.cpu,
-            nodes: self.network.nodes(),
-            stage,
-            weights,
-        };
+        let stage = layers.stage;
         let outputs = memory.outputs[..batch * stage.width].chunks_exact_mut(stage.width);
         let mut kept = of_examples(&mut memory.kept, stage.kept, batch);
         let examples = outputs.zip(&mut kept).enumerate();
@@ -120,11 +159,12 @@ impl Passes<'_> {
     fn dense(
         &self,
         weights: &[f32],
-        (layer, node): (&Dense, &Node),
+        node: DenseNode<'_>,
         entry: Entry<'_>,
         y: &mut [f32],
         masks: Option<Masks<'_>>,
     ) {
+        let layer = node.layer;
         let stride = if layer.places > 1 {
             layer.inputs
         } else {
@@ -136,8 +176,8 @@ impl Passes<'_> {
                 stride,
                 ..entry
             };
-            self.product((layer, node.relu), weights, entry, y);
-            self.leave_out((layer, node), first, y, masks);
+            self.product(node, weights, entry, y);
+            self.leave_out(node, first, y, masks);
         };
         if !self.share {
             product(0, y);
@@ -152,13 +192,13 @@ impl Passes<'_> {
     /// Drops what the step leaves out of the outputs `y` of a layer for the examples from `first` on.
     fn leave_out(
         &self,
-        (layer, node): (&Dense, &Node),
+        node: DenseNode<'_>,
         first: usize,
         y: &mut [f32],
         masks: Option<Masks<'_>>,
     ) {
         if let Some((masks, index)) = masks.zip(node.dropout) {
-            let first = (masks.first + first) * layer.outputs;
+            let first = (masks.first + first) * node.layer.outputs;
             self.cpu.instructions().vectorize(
                 #[inline(always)]
                 || masks.dropout.apply(index as usize, first, y),
@@ -169,11 +209,12 @@ impl Passes<'_> {
     /// The outputs `y` of a layer for the rows of `entry`.
     pub(crate) fn product(
         &self,
-        (layer, relu): (&Dense, bool),
+        node: DenseNode<'_>,
         weights: &[f32],
         entry: Entry<'_>,
         y: &mut [f32],
     ) {
+        let DenseNode { layer, relu, .. } = node;
         let varying = entry.parts.map(|parts| parts.varying);
         self.cpu.instructions().run(Affine {
             x: entry.begin(),
@@ -192,9 +233,8 @@ impl Passes<'_> {
             columns: layer.outputs,
             relu: relu && varying.is_none(),
         });
-        if let Some(parts) = entry.parts {
+        if let Some(constant) = Constant::of(&entry) {
             let mut shared = vec![0.0; layer.outputs];
-            let constant = (entry, parts.constant);
             self.share_outputs(layer, weights, constant, 0..layer.inputs, &mut shared);
             self.add_shared(y, &shared, relu);
         }

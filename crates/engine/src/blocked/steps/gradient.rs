@@ -1,10 +1,11 @@
 //! The gradient of one row's batch.
 
-use super::forward::Masks;
+use super::forward::{Batch, Masks};
 use crate::blocked::pass::inputs::Goal;
 use crate::blocked::pass::passes::Passes;
 use crate::blocked::pass::scratch::Scratch;
 use crate::blocked::pass::sink::Sink;
+use crate::blocked::pass::target::Target;
 use crate::error::EngineError;
 use crate::network::dropout::Dropout;
 use meshfold_data::Examples;
@@ -28,14 +29,6 @@ pub(crate) struct Piece<'a> {
     pub(crate) begun: bool,
 }
 
-/// Where a gradient goes.
-pub(crate) struct Target<'a> {
-    /// `[P_pad]`.
-    pub(crate) gradient: &'a mut [f32],
-    /// Whether it is added to what is there.
-    pub(crate) add: bool,
-}
-
 impl Gradients<'_> {
     /// Forward pass and loss of a piece; leaves the gradient of the batch's mean loss by the outputs. Returns the sum
     /// of the examples' losses, each the mean over its judged positions.
@@ -47,10 +40,14 @@ impl Gradients<'_> {
             dropout,
             first: piece.part.start,
         });
-        let memory = (&mut scratch.stages[..], &mut scratch.buffers);
-        let entry = self.passes.examples_entry(&scratch.input);
-        self.passes
-            .forward(weights, (entry, batch), memory, masks, piece.begun);
+        let examples = Batch {
+            input: self.passes.examples_entry(&scratch.input),
+            count: batch,
+            masks,
+            begun: piece.begun,
+        };
+        let (memory, buffers) = (&mut scratch.stages, &mut scratch.buffers);
+        self.passes.forward(weights, &examples, memory, buffers);
         let (width, positions) = (network.outputs(), network.positions());
         let last = scratch.stages.len() - 1;
         let outputs = &mut scratch.stages[last].outputs[..batch * positions * width];

@@ -1,13 +1,13 @@
 //! Models of a user's own: they go forth and back themselves, the loss between is that of all models.
 
-use super::gradient::{Gradients, Piece, Target};
+use super::gradient::{Gradients, Piece};
 use crate::blocked::pass::scratch::Scratch;
+use crate::blocked::pass::target::Target;
 use crate::error::EngineError;
 use crate::network::own_body::OwnBody;
 
 impl Gradients<'_> {
-    /// The gradient of a piece of a batch into `gradient` `[P_pad]`, added to what is there if `add`. Returns the sum of the
-    /// examples' losses.
+    /// The gradient of a piece of a batch, `[P_pad]`, into `target`. Returns the sum of the examples' losses.
     ///
     /// # Errors
     /// Those of the model.

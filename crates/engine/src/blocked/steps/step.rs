@@ -4,7 +4,7 @@ use super::gradient::{Gradients, Piece};
 use crate::blocked::pass::scratch::Scratch;
 use crate::blocked::pass::sink::Sink;
 use crate::error::EngineError;
-use crate::kernels::norm;
+use crate::kernels::{HeavyBall, norm};
 use crate::training::batches::Batches;
 use crate::training::tally::LossSum;
 use crate::training::work::Sgd;
@@ -95,7 +95,15 @@ impl RowTrainer<'_> {
                 loss
             } else {
                 let loss = self.gradients.accumulate(weights, scratch, dropout)?;
-                self.apply(weights, velocity, terms, scratch, (rate, fresh));
+                let step = HeavyBall {
+                    weights,
+                    velocity,
+                    rate,
+                    momentum,
+                    decay,
+                    fresh,
+                };
+                self.apply(step, terms, &scratch.gradient);
                 loss
             };
             fresh = false;
@@ -159,19 +167,17 @@ impl RowTrainer<'_> {
     }
 
     /// Clip, weight decay, correction, anchor, momentum, step: one pass over the row, block after block.
-    fn apply(
-        &self,
-        weights: &mut [f32],
-        velocity: &mut [f32],
-        terms: GradientTerms<'_>,
-        scratch: &Scratch,
-        (rate, fresh): (f32, bool),
-    ) {
-        let scale = self.clip_scale(&scratch.gradient);
-        let (decay, momentum) = (
-            self.sgd.weight_decay,
-            if fresh { 0.0 } else { self.sgd.momentum },
-        );
+    /// Without momentum there is no velocity.
+    fn apply(&self, step: HeavyBall<'_>, terms: GradientTerms<'_>, gradient: &[f32]) {
+        let scale = self.clip_scale(gradient);
+        let HeavyBall {
+            weights,
+            velocity,
+            rate,
+            momentum,
+            decay,
+            fresh,
+        } = step;
         self.gradients.passes.cpu.instructions().vectorize(
             #[inline(always)]
             || {
@@ -179,7 +185,7 @@ impl RowTrainer<'_> {
                 for first in (0..weights.len()).step_by(BLOCK) {
                     let range = first..weights.len().min(first + BLOCK);
                     let (w, g) = (&mut weights[range.clone()], &mut moves[..range.len()]);
-                    let gradient = &scratch.gradient[range.clone()];
+                    let gradient = &gradient[range.clone()];
                     for ((g, gradient), w) in g.iter_mut().zip(gradient).zip(&*w) {
                         *g = scale * gradient + decay * w;
                     }
@@ -193,9 +199,9 @@ impl RowTrainer<'_> {
                             *g += mu * (w - anchor);
                         }
                     }
-                    if self.sgd.momentum != 0.0 {
+                    if momentum != 0.0 {
                         let velocity = &mut velocity[range.clone()];
-                        if momentum != 0.0 {
+                        if !fresh {
                             for (g, v) in g.iter_mut().zip(&*velocity) {
                                 *g += momentum * v;
                             }

@@ -34,7 +34,8 @@ pub(super) fn forward(layer: &Convolution, row: &[f64], x: &[f64]) -> Vec<f64> {
 pub(super) fn backward(
     layer: &Convolution,
     row: &[f64],
-    (x, slopes): (&[f64], &[f64]),
+    x: &[f64],
+    slopes: &[f64],
     gradient: &mut [f64],
 ) -> Vec<f64> {
     let (inputs, outputs) = (layer.input.channels, layer.output.channels);

@@ -23,7 +23,8 @@ pub(super) fn forward(layer: &Dense, row: &[f64], x: &[f64]) -> Vec<f64> {
 pub(super) fn backward(
     layer: &Dense,
     row: &[f64],
-    (x, slopes): (&[f64], &[f64]),
+    x: &[f64],
+    slopes: &[f64],
     gradient: &mut [f64],
 ) -> Vec<f64> {
     let mut by_input = vec![0.0; x.len()];

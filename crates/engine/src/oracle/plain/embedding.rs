@@ -11,7 +11,8 @@ pub(super) fn forward(layer: &Embedding, row: &[f64], x: &[f64]) -> Vec<f64> {
 /// `∂L/∂w[v] = Σ_{t: x_t = v} ∂L/∂y_t`. Tokens are no numbers: what is read has no slopes, and zeros stand for them.
 pub(super) fn backward(
     layer: &Embedding,
-    (x, slopes): (&[f64], &[f64]),
+    x: &[f64],
+    slopes: &[f64],
     gradient: &mut [f64],
 ) -> Vec<f64> {
     for (token, slopes) in x.iter().zip(slopes.chunks_exact(layer.width)) {

@@ -28,7 +28,8 @@ pub(super) fn forward(layer: &GroupNorm, row: &[f64], x: &[f64]) -> Vec<f64> {
 pub(super) fn backward(
     layer: &GroupNorm,
     row: &[f64],
-    (x, slopes): (&[f64], &[f64]),
+    x: &[f64],
+    slopes: &[f64],
     gradient: &mut [f64],
 ) -> Vec<f64> {
     let mut by_input = vec![0.0; x.len()];

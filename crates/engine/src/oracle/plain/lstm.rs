@@ -43,7 +43,8 @@ pub(super) fn forward(layer: &Lstm, row: &[f64], x: &[f64]) -> Vec<f64> {
 pub(super) fn backward(
     layer: &Lstm,
     row: &[f64],
-    (x, slopes): (&[f64], &[f64]),
+    x: &[f64],
+    slopes: &[f64],
     gradient: &mut [f64],
 ) -> Vec<f64> {
     let moments = moments(layer, row, x);
@@ -57,11 +58,19 @@ pub(super) fn backward(
             before.map_or((&zeros, &zeros), |moment| (&moment.hidden, &moment.cell));
         let by_gates = gate_slopes(&moments[at], cell, &by_hidden, &mut by_cell);
         let place = at * layer.inputs..(at + 1) * layer.inputs;
-        let weights = (row, layer.input_weight.start);
-        let below = through(weights, (&x[place.clone()], &by_gates), gradient);
+        let below = through(
+            &row[layer.input_weight.clone()],
+            &x[place.clone()],
+            &by_gates,
+            &mut gradient[layer.input_weight.clone()],
+        );
         by_input[place].copy_from_slice(&below);
-        let weights = (row, layer.hidden_weight.start);
-        by_hidden = through(weights, (hidden, &by_gates), gradient);
+        by_hidden = through(
+            &row[layer.hidden_weight.clone()],
+            hidden,
+            &by_gates,
+            &mut gradient[layer.hidden_weight.clone()],
+        );
         super::accumulate::accumulate(&mut gradient[layer.bias.clone()], &by_gates);
     }
     by_input
@@ -91,18 +100,14 @@ fn gate_slopes(
     by_gates
 }
 
-/// `δz wᵀ` for a weight `[x, δz]` at `first` of `row`; adds `xᵀ δz` to the gradient there.
-fn through(
-    (row, first): (&[f64], usize),
-    (x, by_gates): (&[f64], &[f64]),
-    gradient: &mut [f64],
-) -> Vec<f64> {
+/// `δz wᵀ` for a `weight` `[x, δz]`; adds `xᵀ δz` to its `gradient`.
+fn through(weight: &[f64], x: &[f64], by_gates: &[f64], gradient: &mut [f64]) -> Vec<f64> {
     let mut by_input = vec![0.0; x.len()];
     for (i, (value, by_value)) in x.iter().zip(&mut by_input).enumerate() {
         for (j, slope) in by_gates.iter().enumerate() {
-            let at = first + i * by_gates.len() + j;
+            let at = i * by_gates.len() + j;
             gradient[at] += value * slope;
-            *by_value += row[at] * slope;
+            *by_value += weight[at] * slope;
         }
     }
     by_input

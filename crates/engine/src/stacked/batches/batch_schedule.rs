@@ -38,15 +38,16 @@ impl BatchSchedule {
         let longest = shards.iter().map(|shard| shard.len()).max().unwrap_or(0);
         let mut schedule = Self::idle(1, shards.len(), longest.max(1));
         for (row, shard) in shards.iter().enumerate() {
-            schedule.put((0, row), shard, 0.0, None);
+            schedule.put(0, row, shard, 0.0, None);
         }
         schedule
     }
 
-    /// Has the row `at` (step, row) see `batch` in the step, at the learning rate `rate`.
+    /// Has row `row` see `batch` in step `step`, at the learning rate `rate`.
     pub(crate) fn put(
         &mut self,
-        (step, row): (usize, usize),
+        step: usize,
+        row: usize,
         batch: &[u32],
         rate: f32,
         dropout: Option<Dropout>,
@@ -118,11 +119,11 @@ mod tests {
     #[test]
     fn sheets_of_any_steps_and_widths_stand_side_by_side() {
         let mut one = BatchSchedule::idle(2, 1, 3);
-        one.put((0, 0), &[7, 8, 9], 0.5, None);
-        one.put((1, 0), &[6], 0.25, None);
+        one.put(0, 0, &[7, 8, 9], 0.5, None);
+        one.put(1, 0, &[6], 0.25, None);
         let mut two = BatchSchedule::idle(1, 2, 1);
         let dropout = Dropout::new(0.5, 1, 1, 4);
-        two.put((0, 1), &[3], 2.0, Some(dropout));
+        two.put(0, 1, &[3], 2.0, Some(dropout));
         let all = BatchSchedule::side_by_side(&[&one, &two]);
         assert_eq!((all.steps, all.rows, all.width), (2, 3, 3));
         assert_eq!(

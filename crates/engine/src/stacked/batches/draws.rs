@@ -80,7 +80,7 @@ impl<'a> Draws<'a> {
                 let Some(plan) = batches.next(&mut batch) else {
                     break;
                 };
-                schedule.put((step, row), &batch, plan.rate, plan.dropout(self.network));
+                schedule.put(step, row, &batch, plan.rate, plan.dropout(self.network));
             }
         }
         Some(schedule)

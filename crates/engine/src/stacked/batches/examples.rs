@@ -133,7 +133,7 @@ fn labels(
             starts: starts.clone(),
             windowed,
         },
-        _ => Labels {
+        Held::Bytes { .. } | Held::Numbers(_) | Held::Tokens { .. } => Labels {
             words: upload_halves(gpu, "labels in words", examples.labels())?,
             starts: gpu.memory().upload_words(&[]),
             windowed: false,

@@ -110,17 +110,17 @@ fn tokens_kernel(
     batch[ABSOLUTE_POS] = half(text, start + ABSOLUTE_POS % positions);
 }
 
-/// Writes `batch` `[rows, examples, D]`.
+/// Writes `batch` `[rows, examples, D]`, the examples at `indices`.
 pub(crate) fn gather(
     examples: &DeviceExamples,
-    (indices, counts): (&CubeTensor, &CubeTensor),
+    indices: &CubeTensor,
     batch: &CubeTensor,
-    part: &Part,
+    part: &Part<'_>,
 ) {
     let (order, client) = (&examples.order, &batch.client);
     let n = match examples.held {
         Held::Tokens { .. } => 1,
-        _ => vector_size(order.width),
+        Held::Bytes { .. } | Held::Numbers(_) => vector_size(order.width),
     };
     let (count, dim) = line(client, part.rows * part.examples * (order.width / n));
     let numbers = part.places() * order.width;
@@ -132,7 +132,7 @@ pub(crate) fn gather(
     moves(read, numbers);
     let (indices, counts, batch) = (
         indices.clone().into_buffer_arg(),
-        counts.clone().into_buffer_arg(),
+        part.counts.clone().into_buffer_arg(),
         batch.clone().into_buffer_arg(),
     );
     match &examples.held {
@@ -232,7 +232,7 @@ mod tests {
             Held::Tokens { .. } => memory.upload_words(&vec![0; oracle.len()]),
             _ => memory.upload_floats(&vec![0.0; oracle.len()]),
         };
-        gather(&examples, (&indices, &counts), &out, &batch.part());
+        gather(&examples, &indices, &out, &batch.part(&counts));
         match examples.held {
             Held::Tokens { .. } => {
                 let words: Vec<u32> = oracle.iter().map(|token| *token as u32).collect();

@@ -1,5 +1,6 @@
 //! The rows and examples that one launch works on.
 
+use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 use std::ops::Range;
 
@@ -7,8 +8,8 @@ use std::ops::Range;
 ///
 /// A step's batches are a table: row `i` of the block has its examples' indices at `(entry + i · own) · table`, and how
 /// many there are at `counts[entry + i · own]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Part {
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part<'a> {
     /// First row of the block in the stack.
     pub(crate) first_row: usize,
     /// Rows of the block.
@@ -17,6 +18,8 @@ pub(crate) struct Part {
     pub(crate) entry: usize,
     /// Whether every row has an entry of its own; if not, all share one batch.
     pub(crate) own: bool,
+    /// Examples of every entry.
+    pub(crate) counts: &'a CubeTensor,
     /// Indices per entry.
     pub(crate) table: usize,
     /// First example of the piece.
@@ -40,7 +43,7 @@ pub(crate) struct Slot {
     pub(crate) losses: usize,
 }
 
-impl Part {
+impl Part<'_> {
     /// The block's rows in the stack.
     pub(crate) fn stack_rows(&self) -> Range<usize> {
         self.first_row..self.first_row + self.rows

@@ -9,6 +9,7 @@ use super::shared_examples::SharedExamples;
 use crate::error::EngineError;
 use crate::stacked::device::gpu::Gpu;
 use crate::stacked::requests::evaluation_request::{EvaluationRequest, judge};
+use crate::stacked::requests::of_run::OfRun;
 use crate::stacked::requests::train_batch_request::TrainBatchRequest;
 use crate::training::score::Score;
 use std::collections::BTreeMap;
@@ -31,8 +32,8 @@ struct PendingRequests {
     members: usize,
     /// The number of the next run.
     next: u64,
-    requests: Vec<(u64, TrainBatchRequest)>,
-    evaluations: Vec<(u64, EvaluationRequest)>,
+    requests: Vec<OfRun<TrainBatchRequest>>,
+    evaluations: Vec<OfRun<EvaluationRequest>>,
     /// What became of them.
     made: BTreeMap<u64, TrainBatchRequest>,
     scores: BTreeMap<u64, Vec<Score>>,
@@ -81,7 +82,12 @@ impl Participant {
         bytes: usize,
     ) -> Result<TrainBatchRequest, EngineError> {
         let number = self.number;
-        let ask = |pending: &mut PendingRequests| pending.requests.push((number, request));
+        let ask = |pending: &mut PendingRequests| {
+            pending.requests.push(OfRun {
+                run: number,
+                item: request,
+            })
+        };
         self.answer(ask, |pending| pending.made.remove(&number), gpu, bytes)
     }
 
@@ -96,7 +102,12 @@ impl Participant {
         bytes: usize,
     ) -> Result<Vec<Score>, EngineError> {
         let number = self.number;
-        let ask = |pending: &mut PendingRequests| pending.evaluations.push((number, evaluation));
+        let ask = |pending: &mut PendingRequests| {
+            pending.evaluations.push(OfRun {
+                run: number,
+                item: evaluation,
+            })
+        };
         let scores = |pending: &mut PendingRequests| pending.scores.remove(&number);
         self.answer(ask, scores, gpu, bytes)
     }
@@ -145,14 +156,17 @@ impl PendingRequests {
     /// Does everything that was asked for. Whoever asked for what fails has the error.
     fn work(&mut self, gpu: &Gpu, bytes: usize) {
         let (requests, evaluations) = (take(&mut self.requests), take(&mut self.evaluations));
-        let asked: Vec<u64> = requests.iter().map(|(number, _)| *number).collect();
+        let asked: Vec<u64> = requests.iter().map(|asked| asked.run).collect();
         let made = gpu.attempt(|| self.merged.carry_out(requests, gpu.memory(), bytes));
         match made {
-            Ok(requests) => self.made.extend(requests),
+            Ok(requests) => {
+                let by_run = requests.into_iter().map(|made| (made.run, made.item));
+                self.made.extend(by_run);
+            }
             Err(error) => asked.iter().for_each(|run| self.fail(*run, error.clone())),
         }
-        for (run, scores) in judge(evaluations, gpu, bytes) {
-            match scores {
+        for OfRun { run, item } in judge(evaluations, gpu, bytes) {
+            match item {
                 Ok(scores) => drop(self.scores.insert(run, scores)),
                 Err(error) => self.fail(run, error),
             }

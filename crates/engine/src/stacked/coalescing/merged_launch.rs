@@ -6,10 +6,12 @@ use crate::stacked::batches::batch_schedule::BatchSchedule;
 use crate::stacked::device::memory::Memory;
 use crate::stacked::gradients::sgd::MomentumFrom;
 use crate::stacked::passes::steps::{ScheduleSize, Scratch};
+use crate::stacked::passes::tallies::RowTallies;
 use crate::stacked::passes::workspace::block;
+use crate::stacked::requests::of_run::OfRun;
 use crate::stacked::requests::train_batch_request::{Arenas, Job, TrainBatchRequest};
-use crate::stacked::stack_ops::mix_sparse::mix_side_by_side;
-use crate::stacked::stack_ops::rows::{collect_rows, spread_rows};
+use crate::stacked::stack_ops::mix_sparse::{Unmixed, mix_side_by_side};
+use crate::stacked::stack_ops::rows::{FirstRows, collect_rows, spread_rows};
 use burn_cubecl::tensor::CubeTensor;
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,8 +19,8 @@ use std::sync::Arc;
 /// Most losses of requests that are carried out as one.
 const LOSSES: usize = 1 << 24;
 
-/// A run's request, by the run's number.
-type Numbered = (u64, TrainBatchRequest);
+/// A run's request.
+type Asked = OfRun<TrainBatchRequest>;
 
 /// Carries out requests, in memory that is kept for the next.
 #[derive(Debug, Default)]
@@ -34,25 +36,21 @@ impl MergedLaunch {
     /// Those of a model of the user's own.
     pub(crate) fn carry_out(
         &mut self,
-        requests: Vec<Numbered>,
+        requests: Vec<Asked>,
         memory: &Memory,
         bytes: usize,
-    ) -> Result<Vec<Numbered>, EngineError> {
+    ) -> Result<Vec<Asked>, EngineError> {
         let mut groups = groups(requests, memory.largest_buffer(), bytes);
         for group in &mut groups {
-            let all_mix = group
-                .iter()
-                .all(|(_, request)| request.arenas.mixing.is_some());
+            let mixes = |asked: &Asked| asked.item.arenas.mixing.is_some();
+            let all_mix = group.iter().all(mixes);
             if group.len() == 1 || !all_mix {
-                group
-                    .iter_mut()
-                    .for_each(|(_, request)| request.arenas.mix());
+                group.iter_mut().for_each(|asked| asked.item.arenas.mix());
             }
-            let requests: Vec<&TrainBatchRequest> =
-                group.iter().map(|(_, request)| request).collect();
+            let requests: Vec<_> = group.iter().map(|asked| &asked.item).collect();
             self.as_one(&requests, memory, bytes)?;
-            for (_, request) in group {
-                request.arenas.mixing = None;
+            for asked in group {
+                asked.item.arenas.mixing = None;
             }
         }
         Ok(groups.into_iter().flatten().collect())
@@ -83,7 +81,8 @@ impl MergedLaunch {
         let width = first.network.layout().width();
         let arenas = gathered(requests, schedule.rows, memory, width);
         let tallies = requests.iter().map(|request| &request.tallies);
-        let tallies: Vec<_> = tallies.zip(rows.iter().cloned()).collect();
+        let of_rows = |(tallies, rows)| RowTallies { tallies, rows };
+        let tallies: Vec<_> = tallies.zip(rows).map(of_rows).collect();
         let job = Job {
             network: &first.network,
             examples: &first.examples,
@@ -109,13 +108,16 @@ fn places(schedules: &[&BatchSchedule]) -> Vec<Range<usize>> {
     schedules.iter().map(&mut place).collect()
 }
 
-/// One of the arenas of every request that has it, with its rows.
+/// The rows of one of the arenas of every request that has it.
 fn arenas_of<'a>(
     requests: &[&'a TrainBatchRequest],
     of: fn(&Arenas) -> Option<&CubeTensor>,
-) -> Vec<(&'a CubeTensor, usize)> {
+) -> Vec<FirstRows<'a>> {
     let own = |request: &&'a TrainBatchRequest| {
-        of(&request.arenas).map(|arena| (arena, request.schedule.rows))
+        of(&request.arenas).map(|stack| FirstRows {
+            stack,
+            rows: request.schedule.rows,
+        })
     };
     requests.iter().filter_map(own).collect()
 }
@@ -136,7 +138,10 @@ fn gathered<'a>(
     let like = |of: fn(&Arenas) -> Option<&CubeTensor>| of(&first.arenas).map(|_| collect(of));
     let keeps = first.arenas.gradients.is_some();
     let mixing = |request: &&'a TrainBatchRequest| {
-        Some((&request.arenas.models, request.arenas.mixing.clone()?))
+        Some(Unmixed {
+            stack: &request.arenas.models,
+            matrix: request.arenas.mixing.clone()?,
+        })
     };
     let to_mix: Vec<_> = requests.iter().filter_map(mixing).collect();
     let models = if to_mix.len() == requests.len() {
@@ -176,15 +181,16 @@ fn spread(all: &Arenas, requests: &[&TrainBatchRequest], width: usize) {
 }
 
 /// Requests that can be carried out as one, in the order of their runs, within a buffer of `largest` bytes for the models.
-fn groups(requests: Vec<Numbered>, largest: u64, bytes: usize) -> Vec<Vec<Numbered>> {
-    let mut groups: Vec<Vec<Numbered>> = Vec::new();
-    for (number, request) in requests {
-        let takes = |group: &&mut Vec<Numbered>| {
-            go_together(&group[0].1, &request, bytes) && have_room(group, &request, largest)
+fn groups(requests: Vec<Asked>, largest: u64, bytes: usize) -> Vec<Vec<Asked>> {
+    let mut groups: Vec<Vec<Asked>> = Vec::new();
+    for asked in requests {
+        let request = &asked.item;
+        let takes = |group: &&mut Vec<Asked>| {
+            go_together(&group[0].item, request, bytes) && have_room(group, request, largest)
         };
         match groups.iter_mut().find(takes) {
-            Some(group) => group.push((number, request)),
-            None => groups.push(vec![(number, request)]),
+            Some(group) => group.push(asked),
+            None => groups.push(vec![asked]),
         }
     }
     groups
@@ -217,9 +223,9 @@ fn go_together(one: &TrainBatchRequest, other: &TrainBatchRequest, bytes: usize)
 }
 
 /// Whether models and losses of `group` and `request` fit in one buffer each.
-fn have_room(group: &[Numbered], request: &TrainBatchRequest, largest: u64) -> bool {
+fn have_room(group: &[Asked], request: &TrainBatchRequest, largest: u64) -> bool {
     let schedules = || {
-        let others = group.iter().map(|(_, request)| &request.schedule);
+        let others = group.iter().map(|asked| &asked.item.schedule);
         others.chain([&request.schedule])
     };
     let rows: usize = schedules().map(|schedule| schedule.rows).sum();

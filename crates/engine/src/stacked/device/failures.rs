@@ -349,7 +349,8 @@ mod tests {
         let torn = || -> Result<u8, EngineError> {
             attempt(&device, || resume_unwind(Box::new("wgpu error".to_owned())))
         };
-        assert!(catch_unwind(AssertUnwindSafe(torn)).is_err(), "a bug");
+        let bug = catch_unwind(AssertUnwindSafe(torn)).unwrap_err();
+        assert_eq!(bug.downcast_ref::<String>().unwrap(), "wgpu error");
         failures.refuse(Refusal::Other("no such buffer".to_owned()));
         let error = torn().unwrap_err().to_string();
         assert!(error.contains("no such buffer"), "{error}");

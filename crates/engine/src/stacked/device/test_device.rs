@@ -1,5 +1,6 @@
 //! The GPU of tests, if the machine has one.
 
+use super::adapter;
 use super::gpu::Gpu;
 use super::memory::download;
 use crate::device::request::DeviceRequest;
@@ -9,19 +10,11 @@ use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::part::Part;
 use crate::stacked::gradients::gradient_write::InputGradient;
 use burn::tensor::{Tensor, TensorData};
+use burn_cubecl::tensor::CubeTensor;
 
-/// The first adapter, or nothing with a word about it. Where `MESHFOLD_CI` is set an adapter must be there.
+/// The first adapter; see [`adapter::found`].
 pub(crate) fn gpu() -> Option<Gpu> {
-    match Gpu::open(DeviceRequest::Wgpu(0)) {
-        Ok(gpu) => Some(gpu),
-        Err(error) if std::env::var_os("MESHFOLD_CI").is_some() => {
-            panic!("MESHFOLD_CI asks for a GPU: {error}")
-        }
-        Err(error) => {
-            println!("skipped: {error}");
-            None
-        }
-    }
+    adapter::found(Gpu::open(DeviceRequest::Wgpu(0)))
 }
 
 /// Numbers in ±1 that are the same for the same `seed`.
@@ -98,8 +91,10 @@ impl Batch {
         }
     }
 
-    pub(crate) fn part(&self) -> Part {
+    /// The whole batch, its counts on the device being `counts`.
+    pub(crate) fn part<'a>(&self, counts: &'a CubeTensor) -> Part<'a> {
         Part {
+            counts,
             first_row: self.first_row,
             rows: self.rows(),
             entry: 0,

@@ -138,7 +138,7 @@ impl Update<'_> {
         range: Range<usize>,
         arenas: SteppedArenas<'_>,
         rates: &CubeTensor,
-        part: &Part,
+        part: &Part<'_>,
     ) {
         let SteppedArenas { models, velocities } = arenas;
         // What a variant does not use is stood in for by a vector of its own: a buffer that a kernel writes to must
@@ -286,6 +286,7 @@ mod tests {
         };
         let scalars = [rates[0], 1.0, rates[1], 0.0, rates[2], 1.0];
         let rates_of = gpu.memory().upload_floats(&scalars);
+        let counts = gpu.memory().upload_words(&batch.counts);
         let kept = (variant.momentum_from != MomentumFrom::Nothing).then_some(&velocities);
         let arenas = SteppedArenas {
             models: &models,
@@ -293,7 +294,7 @@ mod tests {
         };
         // In two parts, the second of which ends within a vector.
         for range in [0..64, 64..WIDTH - 1] {
-            update.launch_on(range, arenas, &rates_of, &batch.part());
+            update.launch_on(range, arenas, &rates_of, &batch.part(&counts));
         }
         expect_close(&download::<f32>(models), &host, 1e-6);
         expect_close(&download::<f32>(velocities), &host_velocities, 1e-6);

@@ -39,7 +39,7 @@ pub(crate) struct StepAt {
 /// What a chain of sums begins with: what is at `place` where the gradient is added to, else zero.
 #[cube]
 pub(crate) fn chain_start<N: Size>(
-    gradients: &[Vector<f32, N>],
+    gradients: &mut [Vector<f32, N>],
     place: usize,
     #[comptime] action: GradientAction,
 ) -> Vector<f32, N> {
@@ -178,7 +178,7 @@ impl Sink {
     }
 
     /// Makes the step of the parameters `range` of each row whose gradient had to be written first.
-    pub(crate) fn catch_up(&self, range: Range<usize>, part: &Part) {
+    pub(crate) fn catch_up(&self, range: Range<usize>, part: &Part<'_>) {
         let Some(momentum_from) = self.action.step() else {
             return;
         };
@@ -225,11 +225,10 @@ mod tests {
             layer: &layer,
             inputs: &inputs,
             deltas: &deltas,
-            counts: &counts,
             skip: 0,
         };
         let zeros = cube(stacked(&gpu, &vec![0.0; all * width], all));
-        outer.launch(&Sink::writing(&zeros, width), &batch.part());
+        outer.launch(&Sink::writing(&zeros, width), &batch.part(&counts));
         let gradients = download::<f32>(zeros);
         let bias = layer.bias.clone().unwrap_or_default();
         for from in [
@@ -250,7 +249,7 @@ mod tests {
                 momentum_from: from,
             };
             let sink = Sink::stepping(rule, &nothing, states, &table, width);
-            outer.launch(&sink, &batch.part());
+            outer.launch(&sink, &batch.part(&counts));
             let busy = (0..batch.rows()).filter(|row| batch.counts[*row] > 0);
             for (row, at) in busy.flat_map(|row| {
                 let places = layer.weight.clone().chain(bias.clone());

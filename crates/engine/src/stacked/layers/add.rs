@@ -50,37 +50,40 @@ fn pass_kernel(
     );
 }
 
-/// Writes the sum of `first` and `second` to `outputs`, all `[rows, examples, size]`, followed by ReLU if `relu`.
-pub(crate) fn add(
-    (first, second): (&CubeTensor, &CubeTensor),
-    counts: &CubeTensor,
-    (outputs, size): (&CubeTensor, usize),
-    part: &Part,
-    relu: bool,
-) {
-    let (count, dim) = line(&outputs.client, part.rows * part.examples * size);
-    moves(2 * part.places() * size, part.places() * size);
-    add_kernel::launch(
-        &outputs.client,
-        count,
-        dim,
-        first.clone().into_buffer_arg(),
-        second.clone().into_buffer_arg(),
-        counts.clone().into_buffer_arg(),
-        outputs.clone().into_buffer_arg(),
-        part.argument(),
-        size,
-        relu,
-    );
+/// A sum to launch.
+pub(crate) struct Add<'a> {
+    /// `[rows, examples, size]`.
+    pub(crate) first: &'a CubeTensor,
+    /// `[rows, examples, size]`.
+    pub(crate) second: &'a CubeTensor,
+    pub(crate) size: usize,
+    /// Whether negative sums become zero.
+    pub(crate) relu: bool,
+}
+
+impl Add<'_> {
+    /// Writes `[rows, examples, size]`.
+    pub(crate) fn launch(&self, part: &Part<'_>, outputs: &CubeTensor) {
+        let size = self.size;
+        let (count, dim) = line(&outputs.client, part.rows * part.examples * size);
+        moves(2 * part.places() * size, part.places() * size);
+        add_kernel::launch(
+            &outputs.client,
+            count,
+            dim,
+            self.first.clone().into_buffer_arg(),
+            self.second.clone().into_buffer_arg(),
+            part.counts.clone().into_buffer_arg(),
+            outputs.clone().into_buffer_arg(),
+            part.argument(),
+            size,
+            self.relu,
+        );
+    }
 }
 
 /// Sends `above` `[rows, examples, size]` to one of the nodes that were added.
-pub(crate) fn pass(
-    (above, size): (&CubeTensor, usize),
-    counts: &CubeTensor,
-    below: &InputGradient<'_>,
-    part: &Part,
-) {
+pub(crate) fn pass(above: &CubeTensor, size: usize, below: &InputGradient<'_>, part: &Part<'_>) {
     let (count, dim) = line(&above.client, part.rows * part.examples * size);
     moves(
         part.places() * size + below.reads(part.places() * size),
@@ -92,7 +95,7 @@ pub(crate) fn pass(
         dim,
         above.clone().into_buffer_arg(),
         below.activations.clone().into_buffer_arg(),
-        counts.clone().into_buffer_arg(),
+        part.counts.clone().into_buffer_arg(),
         below.gradient.clone().into_buffer_arg(),
         part.argument(),
         size,
@@ -123,11 +126,17 @@ mod tests {
             let counts = memory.upload_words(&batch.counts);
             let found = memory.upload_floats(&vec![0.0; 9 * size]);
             let given = [&first, &second, &above].map(|values| memory.upload_floats(values));
-            let part = batch.part();
-            add((&given[0], &given[1]), &counts, (&found, size), &part, true);
+            let part = batch.part(&counts);
+            let add = Add {
+                first: &given[0],
+                second: &given[1],
+                size,
+                relu: true,
+            };
+            add.launch(&part, &found);
             assert_eq!(download::<f32>(found), oracle);
             Sent::new(9 * size).check(&gpu, &batch, &above, |below| {
-                pass((&given[2], size), &counts, below, &part);
+                pass(&given[2], size, below, &part);
             });
         }
     }

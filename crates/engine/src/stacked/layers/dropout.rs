@@ -48,13 +48,7 @@ pub(crate) struct Masks<'a> {
 
 impl Masks<'_> {
     /// Multiplies `outputs` `[rows, examples, units]` of layer `layer` by what its units are worth.
-    pub(crate) fn apply(
-        &self,
-        layer: u32,
-        (outputs, units): (&CubeTensor, usize),
-        counts: &CubeTensor,
-        part: &Part,
-    ) {
+    pub(crate) fn apply(&self, layer: u32, outputs: &CubeTensor, units: usize, part: &Part<'_>) {
         let (count, dim) = line(&outputs.client, part.rows * part.examples * units);
         moves(part.places() * units, part.places() * units);
         dropout_kernel::launch(
@@ -63,7 +57,7 @@ impl Masks<'_> {
             dim,
             outputs.clone().into_buffer_arg(),
             self.keys.clone().into_buffer_arg(),
-            counts.clone().into_buffer_arg(),
+            part.counts.clone().into_buffer_arg(),
             part.argument(),
             units,
             layer,
@@ -96,9 +90,11 @@ mod tests {
                     }
                 })
                 .collect();
+            let memory = gpu.memory();
+            let counts = memory.upload_words(&counts);
             let part = Part {
                 first_example: first_example as usize,
-                ..batch.part()
+                ..batch.part(&counts)
             };
             let steps = [5, 6, 7].map(|step| Dropout::new(0.3, 11, step, 40 + u64::from(step)));
             let values = numbers(batch.rows() * examples * units, 30);
@@ -108,13 +104,12 @@ mod tests {
                 let outputs = &mut host[row * examples * units..][..own];
                 dropout.apply(2, first_example as usize * units, outputs);
             }
-            let memory = gpu.memory();
             let device = memory.upload_floats(&values);
             let masks = Masks {
                 keys: &memory.upload_words(&steps.map(|dropout| dropout.key).concat()),
                 dropout: steps[0],
             };
-            masks.apply(2, (&device, units), &memory.upload_words(&counts), &part);
+            masks.apply(2, &device, units, &part);
             assert_eq!(download::<f32>(device), host);
         }
     }

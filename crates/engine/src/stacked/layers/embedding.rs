@@ -55,35 +55,40 @@ fn embedding_kernel<N: Size>(
     outputs[ABSOLUTE_POS] = models[model + token * embedding.columns + column];
 }
 
-/// Writes the vectors of `tokens` `[rows, examples, positions]`, or `[examples, positions]` if `shared`, to `outputs`
-/// `[rows, examples, positions, width]`.
-pub(crate) fn embed(
-    embedding: &Embedding,
-    Arena { models, width }: Arena<'_>,
-    (tokens, shared, counts): (&CubeTensor, bool, &CubeTensor),
-    outputs: &CubeTensor,
-    part: &Part,
-) {
-    let n = vector_size(embedding.width);
-    let positions = part.rows * part.examples * embedding.positions;
-    let (count, dim) = line(&models.client, positions * (embedding.width / n));
-    moves(
-        positions * (1 + embedding.width),
-        positions * embedding.width,
-    );
-    embedding_kernel::launch(
-        &models.client,
-        count,
-        dim,
-        n,
-        models.clone().into_buffer_arg(),
-        tokens.clone().into_buffer_arg(),
-        counts.clone().into_buffer_arg(),
-        outputs.clone().into_buffer_arg(),
-        part.argument(),
-        argument(embedding, width, n),
-        usize::from(!shared),
-    );
+/// Vectors of tokens to launch.
+pub(crate) struct Embed<'a> {
+    pub(crate) arena: Arena<'a>,
+    pub(crate) embedding: &'a Embedding,
+    /// `[rows, examples, positions]`, or `[examples, positions]` if `shared`.
+    pub(crate) tokens: &'a CubeTensor,
+    pub(crate) shared: bool,
+}
+
+impl Embed<'_> {
+    /// Writes `[rows, examples, positions, width]`.
+    pub(crate) fn launch(&self, part: &Part<'_>, outputs: &CubeTensor) {
+        let (embedding, Arena { models, width }) = (self.embedding, self.arena);
+        let n = vector_size(embedding.width);
+        let positions = part.rows * part.examples * embedding.positions;
+        let (count, dim) = line(&models.client, positions * (embedding.width / n));
+        moves(
+            positions * (1 + embedding.width),
+            positions * embedding.width,
+        );
+        embedding_kernel::launch(
+            &models.client,
+            count,
+            dim,
+            n,
+            models.clone().into_buffer_arg(),
+            self.tokens.clone().into_buffer_arg(),
+            part.counts.clone().into_buffer_arg(),
+            outputs.clone().into_buffer_arg(),
+            part.argument(),
+            argument(embedding, width, n),
+            usize::from(!self.shared),
+        );
+    }
 }
 
 #[cfg(test)]
@@ -127,19 +132,18 @@ mod tests {
                 let own = !shared;
                 let part = Part {
                     own,
-                    ..batch.part()
+                    ..batch.part(&counts)
                 };
-                let given = (&tokens, shared, &counts);
-                embed(
-                    &embedding,
-                    Arena {
+                let embed = Embed {
+                    arena: Arena {
                         models: &arena,
                         width,
                     },
-                    given,
-                    &out,
-                    &part,
-                );
+                    embedding: &embedding,
+                    tokens: &tokens,
+                    shared,
+                };
+                embed.launch(&part, &out);
                 assert_eq!(download::<f32>(out), host);
             }
         }

@@ -128,7 +128,6 @@ pub(crate) struct EmbeddingGradient<'a> {
     pub(crate) tokens: &'a CubeTensor,
     /// The gradient by the vectors, `[rows, examples, positions, width]`.
     pub(crate) deltas: &'a CubeTensor,
-    pub(crate) counts: &'a CubeTensor,
     /// `[rows, examples, positions, 2]`, written over.
     pub(crate) strings: &'a CubeTensor,
 }
@@ -142,7 +141,7 @@ pub(crate) fn strings(memory: &Memory, embedding: &Embedding, shape: BlockShape)
 impl EmbeddingGradient<'_> {
     /// Brings the gradient of the layer to `sink`. What other tokens than the batch's have moves too, so that a step is made
     /// of the whole block at last.
-    pub(crate) fn launch(&self, sink: &Sink, part: &Part) {
+    pub(crate) fn launch(&self, sink: &Sink, part: &Part<'_>) {
         let (gradients, width, embedding) = (&sink.gradients, sink.width, self.embedding);
         let client = &gradients.client;
         let n = vector_size(embedding.width);
@@ -154,13 +153,13 @@ impl EmbeddingGradient<'_> {
             count,
             dim,
             self.tokens.clone().into_buffer_arg(),
-            self.counts.clone().into_buffer_arg(),
+            part.counts.clone().into_buffer_arg(),
             self.strings.clone().into_buffer_arg(),
             part.argument(),
             embedding.positions,
         );
         if sink.action != GradientAction::Add {
-            self.clear((gradients, width), part);
+            self.clear(gradients, width, part);
         }
         let (count, dim) = line(client, positions * (embedding.width / n));
         moves(
@@ -175,7 +174,7 @@ impl EmbeddingGradient<'_> {
             self.tokens.clone().into_buffer_arg(),
             self.strings.clone().into_buffer_arg(),
             self.deltas.clone().into_buffer_arg(),
-            self.counts.clone().into_buffer_arg(),
+            part.counts.clone().into_buffer_arg(),
             gradients.clone().into_buffer_arg(),
             part.argument(),
             argument(embedding, width, n),
@@ -183,7 +182,7 @@ impl EmbeddingGradient<'_> {
         sink.catch_up(embedding.weight.clone(), part);
     }
 
-    fn clear(&self, (gradients, width): (&CubeTensor, usize), part: &Part) {
+    fn clear(&self, gradients: &CubeTensor, width: usize, part: &Part<'_>) {
         let (client, embedding) = (&gradients.client, self.embedding);
         let n = vector_size(embedding.width);
         let size = embedding.symbols * embedding.width / n;
@@ -194,7 +193,7 @@ impl EmbeddingGradient<'_> {
             count,
             dim,
             n,
-            self.counts.clone().into_buffer_arg(),
+            part.counts.clone().into_buffer_arg(),
             gradients.clone().into_buffer_arg(),
             part.argument(),
             argument(embedding, width, n),
@@ -250,11 +249,10 @@ mod tests {
                     embedding: &embedding,
                     tokens: &tokens,
                     deltas: &deltas,
-                    counts: &counts,
                     strings: &strings(memory, &embedding, batch.shape()),
                 };
                 let sink = Sink::writing(&gradients, width);
-                gradient.launch(&sink.piece(!add), &batch.part());
+                gradient.launch(&sink.piece(!add), &batch.part(&counts));
                 expect_close(&download::<f32>(gradients), &oracle, 1e-6);
             }
         }

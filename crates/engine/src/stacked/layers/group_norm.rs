@@ -129,16 +129,22 @@ impl Norms {
             groups: memory.floats(&[rows, examples, norm.groups, 2]),
         }
     }
+}
 
-    /// Normalises `inputs` to `outputs`, both `[rows, examples, places, channels]`, followed by ReLU if `relu`.
-    pub(crate) fn forward(
-        &self,
-        Arena { models, width }: Arena<'_>,
-        norm: &GroupNorm,
-        (inputs, outputs, counts): (&CubeTensor, &CubeTensor, &CubeTensor),
-        part: &Part,
-        relu: bool,
-    ) {
+/// A normalisation to launch.
+pub(crate) struct Normalise<'a> {
+    pub(crate) arena: Arena<'a>,
+    pub(crate) norm: &'a GroupNorm,
+    /// `[rows, examples, places, channels]`.
+    pub(crate) inputs: &'a CubeTensor,
+    /// Whether negative outputs become zero.
+    pub(crate) relu: bool,
+}
+
+impl Normalise<'_> {
+    /// Writes `outputs` `[rows, examples, places, channels]`, and what is kept to `norms`.
+    pub(crate) fn launch(&self, part: &Part<'_>, outputs: &CubeTensor, norms: &Norms) {
+        let (norm, Arena { models, width }) = (self.norm, self.arena);
         let (client, numbers) = (&models.client, part.places() * norm.grid.size());
         let (count, dim) = cubes(client, part.places() * norm.groups, CUBE);
         moves(
@@ -150,14 +156,14 @@ impl Norms {
             count,
             dim,
             models.clone().into_buffer_arg(),
-            inputs.clone().into_buffer_arg(),
-            counts.clone().into_buffer_arg(),
-            self.groups.clone().into_buffer_arg(),
+            self.inputs.clone().into_buffer_arg(),
+            part.counts.clone().into_buffer_arg(),
+            norms.groups.clone().into_buffer_arg(),
             outputs.clone().into_buffer_arg(),
             part.argument(),
             argument(norm, width),
             NORM_EPSILON as f32,
-            relu,
+            self.relu,
             CUBE as usize,
         );
     }
@@ -221,16 +227,17 @@ mod tests {
                 cube(stacked(&gpu, &models, all)),
                 memory.upload_words(&batch.counts),
             );
-            Norms::new(memory, &norm, batch.shape()).forward(
-                Arena {
+            let normalise = Normalise {
+                arena: Arena {
                     models: &arena,
                     width,
                 },
-                &norm,
-                (&inputs, &out, &counts),
-                &batch.part(),
-                true,
-            );
+                norm: &norm,
+                inputs: &inputs,
+                relu: true,
+            };
+            let norms = Norms::new(memory, &norm, batch.shape());
+            normalise.launch(&batch.part(&counts), &out, &norms);
             // Numbers near 30 have their last bit at 2e-6.
             expect_close(&download::<f32>(out), &host, 1e-4);
         }

@@ -166,7 +166,6 @@ pub(crate) struct NormDelta<'a> {
     pub(crate) inputs: &'a CubeTensor,
     /// The gradient by what it gave, of the same shape.
     pub(crate) above: &'a CubeTensor,
-    pub(crate) counts: &'a CubeTensor,
 }
 
 impl NormDelta<'_> {
@@ -177,7 +176,7 @@ impl NormDelta<'_> {
         norms: &Norms,
         Arena { models, width }: Arena<'_>,
         below: &InputGradient<'_>,
-        part: &Part,
+        part: &Part<'_>,
     ) {
         let (client, norm) = (&models.client, self.norm);
         let (count, dim) = cubes(client, part.places() * norm.groups, CUBE);
@@ -195,7 +194,7 @@ impl NormDelta<'_> {
             self.above.clone().into_buffer_arg(),
             norms.groups.clone().into_buffer_arg(),
             below.activations.clone().into_buffer_arg(),
-            self.counts.clone().into_buffer_arg(),
+            part.counts.clone().into_buffer_arg(),
             norms.channels.clone().into_buffer_arg(),
             below.gradient.clone().into_buffer_arg(),
             part.argument(),
@@ -207,7 +206,7 @@ impl NormDelta<'_> {
     }
 
     /// Brings the gradients of the layer to `sink`, once they are summed up.
-    pub(crate) fn outer(&self, norms: &Norms, sink: &Sink, part: &Part) {
+    pub(crate) fn outer(&self, norms: &Norms, sink: &Sink, part: &Part<'_>) {
         let (client, channels) = (&norms.channels.client, self.norm.grid.channels);
         let (count, dim) = line(client, part.rows * channels);
         let (read, written) = sink.moves(2 * part.rows * channels);
@@ -218,7 +217,7 @@ impl NormDelta<'_> {
             dim,
             1,
             norms.channels.clone().into_buffer_arg(),
-            self.counts.clone().into_buffer_arg(),
+            part.counts.clone().into_buffer_arg(),
             sink.gradients.clone().into_buffer_arg(),
             sink.models.clone().into_buffer_arg(),
             sink.velocities.clone().into_buffer_arg(),
@@ -239,6 +238,7 @@ mod tests {
     use crate::stacked::device::test_device::{
         Batch, Sent, expect_close, gpu, norms, numbers, stacked,
     };
+    use crate::stacked::layers::group_norm::Normalise;
 
     /// Gradient by the input of one example, and by the factor of the channel of every number, in double precision.
     fn oracle(norm: &GroupNorm, model: &[f32], x: &[f32], above: &[f32]) -> (Vec<f32>, Vec<f32>) {
@@ -309,14 +309,19 @@ mod tests {
                     models: &models,
                     width,
                 },
-                batch.part(),
+                batch.part(&counts),
             );
-            kept.forward(arena, &norm, (&inputs, &outputs, &counts), &part, false);
+            let normalise = Normalise {
+                arena,
+                norm: &norm,
+                inputs: &inputs,
+                relu: false,
+            };
+            normalise.launch(&part, &outputs, &kept);
             let back = NormDelta {
                 norm: &norm,
                 inputs: &inputs,
                 above: &above,
-                counts: &counts,
             };
             Sent::new(x.len()).check(&gpu, &batch, &values, |below| {
                 back.send(&kept, arena, below, &part);

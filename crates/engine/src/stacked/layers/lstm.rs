@@ -233,8 +233,8 @@ impl Recurrence {
         &self,
         Arena { models, width }: Arena<'_>,
         lstm: &Lstm,
-        (states, counts): (&CubeTensor, &CubeTensor),
-        part: &Part,
+        states: &CubeTensor,
+        part: &Part<'_>,
     ) {
         let n = vector_size(lstm.hidden);
         let tile = TILE.min(part.examples);
@@ -252,7 +252,7 @@ impl Recurrence {
             dim,
             n,
             models.clone().into_buffer_arg(),
-            counts.clone().into_buffer_arg(),
+            part.counts.clone().into_buffer_arg(),
             self.gates.clone().into_buffer_arg(),
             self.cells.clone().into_buffer_arg(),
             states.clone().into_buffer_arg(),
@@ -337,15 +337,14 @@ mod tests {
                 cells: found_cells,
                 carried: memory.floats(&[1]),
             };
-            let outputs = (&found_states, &counts);
             recurrence.forward(
                 Arena {
                     models: &arena,
                     width,
                 },
                 &lstm,
-                outputs,
-                &batch.part(),
+                &found_states,
+                &batch.part(&counts),
             );
             expect_close(&download::<f32>(recurrence.gates), &gates, 1e-5);
             expect_close(&download::<f32>(recurrence.cells), &cells, 1e-5);

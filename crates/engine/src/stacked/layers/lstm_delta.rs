@@ -146,8 +146,8 @@ impl Recurrence {
         &self,
         Arena { models, width }: Arena<'_>,
         lstm: &Lstm,
-        (above, counts): (&CubeTensor, &CubeTensor),
-        part: &Part,
+        above: &CubeTensor,
+        part: &Part<'_>,
     ) {
         let n = vector_size(lstm.hidden);
         let tile = TILE.min(part.examples);
@@ -167,7 +167,7 @@ impl Recurrence {
             models.clone().into_buffer_arg(),
             above.clone().into_buffer_arg(),
             self.cells.clone().into_buffer_arg(),
-            counts.clone().into_buffer_arg(),
+            part.counts.clone().into_buffer_arg(),
             self.gates.clone().into_buffer_arg(),
             self.carried.clone().into_buffer_arg(),
             part.argument(),
@@ -251,8 +251,8 @@ mod tests {
                     width,
                 },
                 &lstm,
-                (&above, &counts),
-                &batch.part(),
+                &above,
+                &batch.part(&counts),
             );
             expect_close(&download::<f32>(recurrence.gates), &gates, 1e-5);
         }

@@ -91,72 +91,82 @@ fn max_pool_delta_kernel(
     }
 }
 
-/// Writes the largest numbers of `inputs` `[rows, examples, places, channels]` to `outputs`
-/// `[rows, examples, positions, channels]`, followed by ReLU if `relu`; and to `chosen`, of the same shape, one more than
-/// the place where each stood, zero for a window that lies beyond the border.
-pub(crate) fn max_pool(
-    pool: &MaxPool,
-    (inputs, counts): (&CubeTensor, &CubeTensor),
-    (outputs, chosen): (&CubeTensor, &CubeTensor),
-    part: &Part,
-    relu: bool,
-) {
-    let client = &inputs.client;
-    let (count, dim) = line(client, part.rows * part.examples * pool.output.size());
-    moves(
-        part.places() * pool.input.size(),
-        2 * part.places() * pool.output.size(),
-    );
-    max_pool_kernel::launch(
-        client,
-        count,
-        dim,
-        inputs.clone().into_buffer_arg(),
-        counts.clone().into_buffer_arg(),
-        outputs.clone().into_buffer_arg(),
-        chosen.clone().into_buffer_arg(),
-        part.argument(),
-        window::argument(&pool.input, &pool.output, &pool.window),
-        pool.input.channels,
-        relu,
-    );
+/// Maxima to launch.
+pub(crate) struct Maxima<'a> {
+    pub(crate) pool: &'a MaxPool,
+    /// `[rows, examples, places, channels]`.
+    pub(crate) inputs: &'a CubeTensor,
+    /// Whether negative maxima become zero.
+    pub(crate) relu: bool,
 }
 
-/// Sends `above` `[rows, examples, positions, channels]` to the places that were `chosen` when `outputs` were given.
-pub(crate) fn max_pool_delta(
-    pool: &MaxPool,
-    (above, chosen, outputs): (&CubeTensor, &CubeTensor, &CubeTensor),
-    counts: &CubeTensor,
-    below: &InputGradient<'_>,
-    part: &Part,
-) {
-    let client = &above.client;
-    let (count, dim) = line(client, part.rows * part.examples * pool.input.size());
-    let (sent, came) = (
-        part.places() * pool.input.size(),
-        part.places() * pool.output.size(),
-    );
-    let of_windows = below.write.masked && !below.write.add;
-    let (given, read) = match of_windows {
-        true => (outputs, came),
-        false => (below.activations, below.reads(sent)),
-    };
-    moves(2 * came + read, sent);
-    max_pool_delta_kernel::launch(
-        client,
-        count,
-        dim,
-        above.clone().into_buffer_arg(),
-        chosen.clone().into_buffer_arg(),
-        given.clone().into_buffer_arg(),
-        counts.clone().into_buffer_arg(),
-        below.gradient.clone().into_buffer_arg(),
-        part.argument(),
-        window::argument(&pool.input, &pool.output, &pool.window),
-        pool.input.channels,
-        below.slope,
-        below.write,
-    );
+impl Maxima<'_> {
+    /// Writes the largest numbers to `outputs` `[rows, examples, positions, channels]`, and to `chosen`, of the same shape, one
+    /// more than the place where each stood, zero for a window that lies beyond the border.
+    pub(crate) fn launch(&self, part: &Part<'_>, outputs: &CubeTensor, chosen: &CubeTensor) {
+        let (pool, client) = (self.pool, &self.inputs.client);
+        let (count, dim) = line(client, part.rows * part.examples * pool.output.size());
+        moves(
+            part.places() * pool.input.size(),
+            2 * part.places() * pool.output.size(),
+        );
+        max_pool_kernel::launch(
+            client,
+            count,
+            dim,
+            self.inputs.clone().into_buffer_arg(),
+            part.counts.clone().into_buffer_arg(),
+            outputs.clone().into_buffer_arg(),
+            chosen.clone().into_buffer_arg(),
+            part.argument(),
+            window::argument(&pool.input, &pool.output, &pool.window),
+            pool.input.channels,
+            self.relu,
+        );
+    }
+}
+
+/// What comes back to maxima.
+pub(crate) struct MaximaDelta<'a> {
+    pub(crate) pool: &'a MaxPool,
+    /// The gradient by what they gave, `[rows, examples, positions, channels]`.
+    pub(crate) above: &'a CubeTensor,
+    /// What [`Maxima::launch`] wrote.
+    pub(crate) chosen: &'a CubeTensor,
+    pub(crate) outputs: &'a CubeTensor,
+}
+
+impl MaximaDelta<'_> {
+    /// Sends the gradient to the places that were chosen.
+    pub(crate) fn send(&self, below: &InputGradient<'_>, part: &Part<'_>) {
+        let (pool, client) = (self.pool, &self.above.client);
+        let (count, dim) = line(client, part.rows * part.examples * pool.input.size());
+        let (sent, came) = (
+            part.places() * pool.input.size(),
+            part.places() * pool.output.size(),
+        );
+        let of_windows = below.write.masked && !below.write.add;
+        let (given, read) = match of_windows {
+            true => (self.outputs, came),
+            false => (below.activations, below.reads(sent)),
+        };
+        moves(2 * came + read, sent);
+        max_pool_delta_kernel::launch(
+            client,
+            count,
+            dim,
+            self.above.clone().into_buffer_arg(),
+            self.chosen.clone().into_buffer_arg(),
+            given.clone().into_buffer_arg(),
+            part.counts.clone().into_buffer_arg(),
+            below.gradient.clone().into_buffer_arg(),
+            part.argument(),
+            window::argument(&pool.input, &pool.output, &pool.window),
+            pool.input.channels,
+            below.slope,
+            below.write,
+        );
+    }
 }
 
 #[cfg(test)]
@@ -236,11 +246,21 @@ mod tests {
             let counts = memory.upload_words(&batch.counts);
             let found = memory.upload_floats(&vec![0.0; outputs.len()]);
             let chosen = memory.words(&[outputs.len()]);
-            max_pool(&pool, (&x, &counts), (&found, &chosen), &batch.part(), true);
+            let maxima = Maxima {
+                pool: &pool,
+                inputs: &x,
+                relu: true,
+            };
+            maxima.launch(&batch.part(&counts), &found, &chosen);
             assert_eq!(download::<f32>(found.clone()), outputs);
             sent.check(&gpu, &batch, &values, |below| {
-                let way = (&above, &chosen, &found);
-                max_pool_delta(&pool, way, &counts, below, &batch.part());
+                let back = MaximaDelta {
+                    pool: &pool,
+                    above: &above,
+                    chosen: &chosen,
+                    outputs: &found,
+                };
+                back.send(below, &batch.part(&counts));
             });
         }
     }

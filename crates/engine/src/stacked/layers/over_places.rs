@@ -92,8 +92,9 @@ impl OverPlaces {
     pub(crate) fn forward(
         self,
         grid: &Grid,
-        (inputs, outputs, counts): (&CubeTensor, &CubeTensor, &CubeTensor),
-        part: &Part,
+        inputs: &CubeTensor,
+        outputs: &CubeTensor,
+        part: &Part<'_>,
         relu: bool,
     ) {
         let client = &inputs.client;
@@ -107,7 +108,7 @@ impl OverPlaces {
             count,
             dim,
             inputs.clone().into_buffer_arg(),
-            counts.clone().into_buffer_arg(),
+            part.counts.clone().into_buffer_arg(),
             outputs.clone().into_buffer_arg(),
             part.argument(),
             grid.places(),
@@ -121,9 +122,9 @@ impl OverPlaces {
     pub(crate) fn backward(
         self,
         grid: &Grid,
-        (above, counts): (&CubeTensor, &CubeTensor),
+        above: &CubeTensor,
         below: &InputGradient<'_>,
-        part: &Part,
+        part: &Part<'_>,
     ) {
         let client = &above.client;
         let (count, dim) = line(client, part.rows * part.examples * grid.size());
@@ -135,7 +136,7 @@ impl OverPlaces {
             dim,
             above.clone().into_buffer_arg(),
             below.activations.clone().into_buffer_arg(),
-            counts.clone().into_buffer_arg(),
+            part.counts.clone().into_buffer_arg(),
             below.gradient.clone().into_buffer_arg(),
             part.argument(),
             grid.places(),
@@ -179,10 +180,10 @@ mod tests {
             let [x, above] = [&x, &above].map(|values| memory.upload_floats(values));
             let counts = memory.upload_words(&batch.counts);
             let found = memory.upload_floats(&vec![0.0; outputs.len()]);
-            OverPlaces::Mean.forward(&grid, (&x, &found, &counts), &batch.part(), false);
+            OverPlaces::Mean.forward(&grid, &x, &found, &batch.part(&counts), false);
             expect_close(&download::<f32>(found), &outputs, 1e-6);
             Sent::new(values.len()).check(&gpu, &batch, &values, |below| {
-                OverPlaces::Mean.backward(&grid, (&above, &counts), below, &batch.part());
+                OverPlaces::Mean.backward(&grid, &above, below, &batch.part(&counts));
             });
         }
     }
@@ -213,10 +214,10 @@ mod tests {
             let [x, above] = [&x, &above].map(|values| memory.upload_floats(values));
             let counts = memory.upload_words(&batch.counts);
             let found = memory.upload_floats(&vec![0.0; outputs.len()]);
-            OverPlaces::Last.forward(&grid, (&x, &found, &counts), &batch.part(), false);
+            OverPlaces::Last.forward(&grid, &x, &found, &batch.part(&counts), false);
             assert_eq!(download::<f32>(found), outputs);
             Sent::new(values.len()).check(&gpu, &batch, &values, |below| {
-                OverPlaces::Last.backward(&grid, (&above, &counts), below, &batch.part());
+                OverPlaces::Last.backward(&grid, &above, below, &batch.part(&counts));
             });
         }
     }

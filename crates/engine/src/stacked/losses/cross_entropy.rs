@@ -69,7 +69,7 @@ pub(crate) fn cross_entropy(
     kernels: &LossKernels<'_>,
     logits: &CubeTensor,
     classes: usize,
-    part: &Part,
+    part: &Part<'_>,
 ) {
     let judged = part.places() * kernels.positions;
     let (count, dim) = line(&logits.client, judged);
@@ -82,7 +82,7 @@ pub(crate) fn cross_entropy(
         kernels.labels.words.clone().into_buffer_arg(),
         kernels.labels.starts.clone().into_buffer_arg(),
         kernels.indices.clone().into_buffer_arg(),
-        kernels.counts.clone().into_buffer_arg(),
+        part.counts.clone().into_buffer_arg(),
         kernels.losses.clone().into_buffer_arg(),
         kernels.hits.clone().into_buffer_arg(),
         part.argument(),

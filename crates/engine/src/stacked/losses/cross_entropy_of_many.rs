@@ -145,7 +145,7 @@ pub(crate) fn cross_entropy_of_many(
     kernels: &LossKernels<'_>,
     logits: &CubeTensor,
     classes: usize,
-    part: &Part,
+    part: &Part<'_>,
 ) {
     let positions = part.rows * part.examples * kernels.positions;
     let found = Memory::of(logits).floats(&[positions, SHARES, 3]);
@@ -156,7 +156,7 @@ pub(crate) fn cross_entropy_of_many(
         count,
         dim,
         logits.clone().into_buffer_arg(),
-        kernels.counts.clone().into_buffer_arg(),
+        part.counts.clone().into_buffer_arg(),
         found.clone().into_buffer_arg(),
         part.argument(),
         classes,
@@ -173,7 +173,7 @@ pub(crate) fn cross_entropy_of_many(
         kernels.labels.words.clone().into_buffer_arg(),
         kernels.labels.starts.clone().into_buffer_arg(),
         kernels.indices.clone().into_buffer_arg(),
-        kernels.counts.clone().into_buffer_arg(),
+        part.counts.clone().into_buffer_arg(),
         found.clone().into_buffer_arg(),
         kernels.losses.clone().into_buffer_arg(),
         kernels.hits.clone().into_buffer_arg(),
@@ -185,16 +185,17 @@ pub(crate) fn cross_entropy_of_many(
         kernels.backward,
     );
     if kernels.backward {
-        slopes(kernels, (logits, classes), &found, part);
+        slopes(kernels, logits, classes, &found, part);
     }
 }
 
 /// The gradient by `logits`, from what judging them left in `found`.
 fn slopes(
     kernels: &LossKernels<'_>,
-    (logits, classes): (&CubeTensor, usize),
+    logits: &CubeTensor,
+    classes: usize,
     found: &CubeTensor,
-    part: &Part,
+    part: &Part<'_>,
 ) {
     let positions = part.rows * part.examples * kernels.positions;
     let (count, dim) = line(&logits.client, positions * classes);
@@ -207,7 +208,7 @@ fn slopes(
         kernels.labels.words.clone().into_buffer_arg(),
         kernels.labels.starts.clone().into_buffer_arg(),
         kernels.indices.clone().into_buffer_arg(),
-        kernels.counts.clone().into_buffer_arg(),
+        part.counts.clone().into_buffer_arg(),
         found.clone().into_buffer_arg(),
         part.argument(),
         classes,

@@ -12,14 +12,14 @@ use burn_cubecl::tensor::CubeTensor;
 impl LossKernels<'_> {
     /// Judges `outputs` `[rows, examples, positions, width]` by `loss`; if `backward` they become the gradient of each row's mean
     /// loss by them.
-    pub(crate) fn launch(&self, loss: Loss, (outputs, width): (&CubeTensor, usize), part: &Part) {
+    pub(crate) fn launch(&self, loss: Loss, outputs: &CubeTensor, width: usize, part: &Part<'_>) {
         match loss {
             Loss::CrossEntropy if width >= MANY => {
                 cross_entropy_of_many(self, outputs, width, part);
             }
             Loss::CrossEntropy => cross_entropy(self, outputs, width, part),
             Loss::Sigmoid => sigmoid_cross_entropy(self, outputs, part),
-            Loss::SquaredError(targets) => squared_error(self, (outputs, width), targets, part),
+            Loss::SquaredError(targets) => squared_error(self, outputs, width, targets, part),
         }
     }
 }
@@ -58,7 +58,8 @@ mod tests {
     fn oracle(
         case: &Case,
         batch: &Batch,
-        (text, indices): (&[u16], &[u32]),
+        text: &[u16],
+        indices: &[u32],
         outputs: &[f32],
     ) -> (Vec<f32>, Vec<u32>, Vec<f32>) {
         let (positions, width) = (case.positions, case.loss.outputs(case.classes));
@@ -98,7 +99,7 @@ mod tests {
             .iter()
             .map(|value| (4.0 * value).round())
             .collect();
-        let (losses, hits, host) = oracle(case, &batch, (&text, &indices), &outputs);
+        let (losses, hits, host) = oracle(case, &batch, &text, &indices, &outputs);
         let device = memory.upload_floats(&outputs);
         let [found_losses, loss_sums] =
             [slots, batch.rows()].map(|count| memory.upload_floats(&vec![0.0; count]));
@@ -114,22 +115,20 @@ mod tests {
         let kernels = LossKernels {
             labels: &labels,
             indices: &indices,
-            counts: &counts,
             positions: case.positions,
             losses: &found_losses,
             hits: &found_hits,
             backward: case.backward,
         };
-        kernels.launch(case.loss, (&device, width), &batch.part());
+        kernels.launch(case.loss, &device, width, &batch.part(&counts));
         let scores = Scores {
             losses: &found_losses,
             hits: &found_hits,
-            counts: &counts,
             positions: case.positions,
             loss_sums: &loss_sums,
             hit_sums: &hit_sums,
         };
-        scores.launch(&batch.part(), 0);
+        scores.launch(&batch.part(&counts), 0);
         let per_row = case.examples * case.positions;
         expect_close(&download::<f32>(device), &host, 1e-5);
         expect_close(&download::<f32>(found_losses), &losses, 1e-5);

@@ -7,7 +7,6 @@ use burn_cubecl::tensor::CubeTensor;
 pub(crate) struct LossKernels<'a> {
     pub(crate) labels: &'a Labels,
     pub(crate) indices: &'a CubeTensor,
-    pub(crate) counts: &'a CubeTensor,
     /// Positions of an example that are judged; one but for texts, which are judged by cross-entropy.
     pub(crate) positions: usize,
     /// `[rows, table, positions]`.

@@ -44,7 +44,6 @@ pub(crate) struct Scores<'a> {
     pub(crate) losses: &'a CubeTensor,
     /// `[rows, table, positions]`.
     pub(crate) hits: &'a CubeTensor,
-    pub(crate) counts: &'a CubeTensor,
     pub(crate) positions: usize,
     /// `[chunks, R]`.
     pub(crate) loss_sums: &'a CubeTensor,
@@ -54,7 +53,7 @@ pub(crate) struct Scores<'a> {
 
 impl Scores<'_> {
     /// Sums the losses and hits of `part` into the chunk of sums that begins at `first`.
-    pub(crate) fn launch(&self, part: &Part, first: usize) {
+    pub(crate) fn launch(&self, part: &Part<'_>, first: usize) {
         let (losses, positions) = (self.losses, self.positions);
         let (count, dim) = line(&losses.client, part.rows);
         moves(2 * part.places() * positions, 2 * part.rows);
@@ -64,7 +63,7 @@ impl Scores<'_> {
             dim,
             losses.clone().into_buffer_arg(),
             self.hits.clone().into_buffer_arg(),
-            self.counts.clone().into_buffer_arg(),
+            part.counts.clone().into_buffer_arg(),
             self.loss_sums.clone().into_buffer_arg(),
             self.hit_sums.clone().into_buffer_arg(),
             part.argument(),

@@ -2,7 +2,7 @@
 
 use super::loss_kernels::LossKernels;
 use crate::stacked::batches::labels::label_of;
-use crate::stacked::batches::part::{Part, Slot, examples_of, loss_of};
+use crate::stacked::batches::part::{Part, Slot, has, loss_of};
 use crate::stacked::device::launch::line;
 use crate::stacked::device::trace::moves;
 use burn_cubecl::tensor::CubeTensor;
@@ -21,14 +21,10 @@ fn sigmoid_kernel(
     slot: Slot,
     #[comptime] backward: bool,
 ) {
-    let row = ABSOLUTE_POS / slot.examples;
-    let example = ABSOLUTE_POS % slot.examples;
-    if row >= slot.rows {
+    if !has(&slot, counts, ABSOLUTE_POS) {
         terminate!();
     }
-    if example >= examples_of(&slot, counts, row) {
-        terminate!();
-    }
+    let (row, example) = (ABSOLUTE_POS / slot.examples, ABSOLUTE_POS % slot.examples);
     let label = label_of(words, starts, indices, &slot, row, example, 0usize, false);
     let positive = label == 1u32;
     let z = logits[ABSOLUTE_POS];
@@ -49,7 +45,11 @@ fn sigmoid_kernel(
 }
 
 /// Judges `logits` `[rows, examples]`, those of class 1 against class 0.
-pub(crate) fn sigmoid_cross_entropy(kernels: &LossKernels<'_>, logits: &CubeTensor, part: &Part) {
+pub(crate) fn sigmoid_cross_entropy(
+    kernels: &LossKernels<'_>,
+    logits: &CubeTensor,
+    part: &Part<'_>,
+) {
     let (count, dim) = line(&logits.client, part.rows * part.examples);
     moves(2 * part.places(), kernels.written(part.places(), 1));
     sigmoid_kernel::launch(
@@ -60,7 +60,7 @@ pub(crate) fn sigmoid_cross_entropy(kernels: &LossKernels<'_>, logits: &CubeTens
         kernels.labels.words.clone().into_buffer_arg(),
         kernels.labels.starts.clone().into_buffer_arg(),
         kernels.indices.clone().into_buffer_arg(),
-        kernels.counts.clone().into_buffer_arg(),
+        part.counts.clone().into_buffer_arg(),
         kernels.losses.clone().into_buffer_arg(),
         kernels.hits.clone().into_buffer_arg(),
         part.argument(),

@@ -3,7 +3,7 @@
 use super::loss_kernels::LossKernels;
 use crate::network::model::Targets;
 use crate::stacked::batches::labels::label_of;
-use crate::stacked::batches::part::{Part, Slot, examples_of, loss_of};
+use crate::stacked::batches::part::{Part, Slot, has, loss_of};
 use crate::stacked::device::launch::line;
 use crate::stacked::device::trace::moves;
 use burn_cubecl::tensor::CubeTensor;
@@ -24,14 +24,10 @@ fn squared_error_kernel(
     #[comptime] one_hot: bool,
     #[comptime] backward: bool,
 ) {
-    let row = ABSOLUTE_POS / slot.examples;
-    let example = ABSOLUTE_POS % slot.examples;
-    if row >= slot.rows {
+    if !has(&slot, counts, ABSOLUTE_POS) {
         terminate!();
     }
-    if example >= examples_of(&slot, counts, row) {
-        terminate!();
-    }
+    let (row, example) = (ABSOLUTE_POS / slot.examples, ABSOLUTE_POS % slot.examples);
     let label = label_of(words, starts, indices, &slot, row, example, 0usize, false);
     let first = ABSOLUTE_POS * width;
     let count = f32::cast_from(counts[slot.entry + row * slot.own]);
@@ -72,9 +68,10 @@ fn squared_error_kernel(
 /// Judges `outputs` `[rows, examples, width]`.
 pub(crate) fn squared_error(
     kernels: &LossKernels<'_>,
-    (outputs, width): (&CubeTensor, usize),
+    outputs: &CubeTensor,
+    width: usize,
     targets: Targets,
-    part: &Part,
+    part: &Part<'_>,
 ) {
     let (count, dim) = line(&outputs.client, part.rows * part.examples);
     moves(
@@ -89,7 +86,7 @@ pub(crate) fn squared_error(
         kernels.labels.words.clone().into_buffer_arg(),
         kernels.labels.starts.clone().into_buffer_arg(),
         kernels.indices.clone().into_buffer_arg(),
-        kernels.counts.clone().into_buffer_arg(),
+        part.counts.clone().into_buffer_arg(),
         kernels.losses.clone().into_buffer_arg(),
         kernels.hits.clone().into_buffer_arg(),
         part.argument(),

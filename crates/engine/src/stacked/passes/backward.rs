@@ -1,8 +1,8 @@
 //! Backward pass of a block of rows.
 
 use super::flow::Flow;
-use super::workspace::{Kept, Workspace};
-use crate::network::layer::{Dense, GroupNorm, Layer, Lstm, Node, Source};
+use super::workspace::{Kept, NodeBuffers, Workspace};
+use crate::network::layer::{Dense, Grid, GroupNorm, Layer, Lstm, MaxPool, Node, Source};
 use crate::stacked::gradients::gradient_aliasing::{is_handed, reads};
 use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient};
 use crate::stacked::gradients::sink::Sink;
@@ -15,7 +15,7 @@ use crate::stacked::layers::embedding_gradient::EmbeddingGradient;
 use crate::stacked::layers::group_norm::Norms;
 use crate::stacked::layers::group_norm_delta::NormDelta;
 use crate::stacked::layers::lstm::{Recurrence, products};
-use crate::stacked::layers::max_pool::max_pool_delta;
+use crate::stacked::layers::max_pool::MaximaDelta;
 use crate::stacked::layers::over_places::OverPlaces;
 use burn_cubecl::tensor::CubeTensor;
 
@@ -50,7 +50,7 @@ impl Workspace {
                     back.pass_on(node, self.below_sum(flow, source, index));
                 }
             }
-            back.through(node, (&buffers.output, &buffers.kept));
+            back.through(node, buffers);
         }
     }
 
@@ -91,17 +91,17 @@ impl Workspace {
 }
 
 impl Back<'_> {
-    /// Goes back through `node`, which gave `output`.
-    fn through(&self, node: &Node, (output, kept): (&CubeTensor, &Kept)) {
-        match (&node.layer, kept) {
+    /// Goes back through `node`, whose pass forth left `buffers`.
+    fn through(&self, node: &Node, buffers: &NodeBuffers) {
+        let output = &buffers.output;
+        match (&node.layer, &buffers.kept) {
             (Layer::Dense(layer), _) => self.dense(layer),
             (Layer::Convolution(layer), _) => {
                 let (arena, part) = (self.flow.arena(), self.flow.part);
                 if let Some(below) = &self.below {
-                    convolve_delta(arena, layer, self.counted(), below, part);
+                    convolve_delta(arena, layer, self.above, below, part);
                 }
-                let given = (self.inputs, self.above, self.flow.counts);
-                convolve_outer(layer, given, self.sink, part);
+                convolve_outer(layer, self.inputs, self.above, self.sink, part);
             }
             (Layer::GroupNorm(norm), Kept::Norms(norms)) => self.norm(norm, norms),
             (Layer::Embedding(embedding), Kept::Strings(strings)) => {
@@ -109,7 +109,6 @@ impl Back<'_> {
                     embedding,
                     tokens: self.inputs,
                     deltas: self.above,
-                    counts: self.flow.counts,
                     strings,
                 };
                 gradient.launch(self.sink, self.flow.part);
@@ -117,57 +116,55 @@ impl Back<'_> {
             (Layer::Lstm(lstm), Kept::Recurrence(recurrence)) => {
                 self.recur(lstm, recurrence, output);
             }
+            (Layer::MaxPool(pool), Kept::Chosen(chosen)) => self.max_pool(pool, chosen, output),
+            (Layer::MeanPool(grid), _) => self.over_places(OverPlaces::Mean, grid),
+            (Layer::Last(grid), _) => self.over_places(OverPlaces::Last, grid),
             (Layer::Add(_), _) => {}
-            (layer, kept) => self.without_parameters(layer, output, kept),
+            (Layer::GroupNorm(_) | Layer::MaxPool(_) | Layer::Embedding(_) | Layer::Lstm(_), _) => {
+                unreachable!("memory is made for the layers of its network")
+            }
         }
     }
 
     /// Copies what comes back to the sum `node`.
     fn pass_on(&self, node: &Node, below: Option<InputGradient<'_>>) {
         if let Some(below) = below {
-            let above = (self.above, node.output.size());
-            pass(above, self.flow.counts, &below, self.flow.part);
+            pass(self.above, node.output.size(), &below, self.flow.part);
         }
     }
 
-    fn counted(&self) -> (&CubeTensor, &CubeTensor) {
-        (self.above, self.flow.counts)
+    fn max_pool(&self, pool: &MaxPool, chosen: &CubeTensor, output: &CubeTensor) {
+        if let Some(below) = &self.below {
+            let back = MaximaDelta {
+                pool,
+                above: self.above,
+                chosen,
+                outputs: output,
+            };
+            back.send(below, self.flow.part);
+        }
     }
 
-    fn without_parameters(&self, layer: &Layer, output: &CubeTensor, kept: &Kept) {
-        let (above, part) = (self.counted(), self.flow.part);
-        let Some(below) = &self.below else { return };
-        match (layer, kept) {
-            (Layer::MaxPool(pool), Kept::Chosen(chosen)) => {
-                let way = (above.0, chosen, output);
-                max_pool_delta(pool, way, above.1, below, part);
-            }
-            (Layer::MeanPool(grid), _) => OverPlaces::Mean.backward(grid, above, below, part),
-            (Layer::Last(grid), _) => OverPlaces::Last.backward(grid, above, below, part),
-            _ => unreachable!("memory is made for the layers of its network"),
+    fn over_places(&self, kind: OverPlaces, grid: &Grid) {
+        if let Some(below) = &self.below {
+            kind.backward(grid, self.above, below, self.flow.part);
         }
     }
 
     fn dense(&self, layer: &Dense) {
         if let Some(below) = &self.below {
-            delta(
-                self.flow.arena(),
-                layer,
-                self.counted(),
-                below,
-                self.flow.part,
-            );
+            let (arena, part) = (self.flow.arena(), self.flow.part);
+            delta(arena, layer, self.above, below, part);
         }
-        self.outer(layer, (self.inputs, self.above), 0);
+        self.outer(layer, self.inputs, self.above, 0);
     }
 
     /// The gradient of `layer`, whose outputs stand `skip` places after their inputs.
-    fn outer(&self, layer: &Dense, (inputs, deltas): (&CubeTensor, &CubeTensor), skip: usize) {
+    fn outer(&self, layer: &Dense, inputs: &CubeTensor, deltas: &CubeTensor, skip: usize) {
         let outer = Outer {
             layer,
             inputs,
             deltas,
-            counts: self.flow.counts,
             skip,
         };
         outer.launch(self.sink, self.flow.part);
@@ -179,7 +176,6 @@ impl Back<'_> {
             norm,
             inputs: self.inputs,
             above: self.above,
-            counts: self.flow.counts,
         };
         let below = self.below.as_ref();
         let below = below.expect("layers without products read no examples");
@@ -189,12 +185,12 @@ impl Back<'_> {
 
     fn recur(&self, lstm: &Lstm, recurrence: &Recurrence, states: &CubeTensor) {
         let (arena, part) = (self.flow.arena(), self.flow.part);
-        recurrence.backward(arena, lstm, self.counted(), part);
+        recurrence.backward(arena, lstm, self.above, part);
         let (gates, [input, hidden]) = (&recurrence.gates, products(lstm));
         if let Some(below) = &self.below {
-            delta(arena, &input, (gates, self.flow.counts), below, part);
+            delta(arena, &input, gates, below, part);
         }
-        self.outer(&input, (self.inputs, gates), 0);
-        self.outer(&hidden, (states, gates), 1);
+        self.outer(&input, self.inputs, gates, 0);
+        self.outer(&hidden, states, gates, 1);
     }
 }

@@ -12,11 +12,9 @@ pub(crate) struct Flow<'a> {
     pub(crate) network: &'a Network,
     /// The arena, `[R, P_pad]`.
     pub(crate) models: &'a CubeTensor,
-    /// Examples of every entry of the table.
-    pub(crate) counts: &'a CubeTensor,
     /// What is left out, in training.
     pub(crate) masks: Option<Masks<'a>>,
-    pub(crate) part: &'a Part,
+    pub(crate) part: &'a Part<'a>,
 }
 
 impl<'a> Flow<'a> {

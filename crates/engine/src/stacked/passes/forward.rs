@@ -1,15 +1,16 @@
 //! Forward pass of a block of rows.
 
 use super::flow::Flow;
-use super::workspace::{Kept, Workspace};
+use super::workspace::{Kept, NodeBuffers, Workspace};
 use crate::network::layer::{Convolution, Dense, Layer, Lstm, Node, Source};
-use crate::stacked::layers::add::add;
+use crate::stacked::layers::add::Add;
 use crate::stacked::layers::arena::Arena;
 use crate::stacked::layers::convolution::convolve::Convolve;
 use crate::stacked::layers::dense::affine::Affine;
-use crate::stacked::layers::embedding::embed;
+use crate::stacked::layers::embedding::Embed;
+use crate::stacked::layers::group_norm::Normalise;
 use crate::stacked::layers::lstm::{Recurrence, products};
-use crate::stacked::layers::max_pool::max_pool;
+use crate::stacked::layers::max_pool::Maxima;
 use crate::stacked::layers::over_places::OverPlaces;
 use burn_cubecl::tensor::CubeTensor;
 
@@ -18,26 +19,25 @@ impl Workspace {
     /// [`Workspace::last`] afterwards.
     pub(crate) fn forward(&self, flow: &Flow<'_>) {
         for (node, buffers) in flow.network.nodes().iter().zip(&self.nodes) {
-            self.give(flow, node, (&buffers.output, &buffers.kept));
+            self.give(flow, node, buffers);
             if let Some((masks, layer)) = flow.masks.zip(node.dropout) {
-                let outputs = (&buffers.output, node.output.size());
-                masks.apply(layer, outputs, flow.counts, flow.part);
+                masks.apply(layer, &buffers.output, node.output.size(), flow.part);
             }
         }
     }
 
-    /// Writes what `node` gives to `output`.
-    fn give(&self, flow: &Flow<'_>, node: &Node, (output, kept): (&CubeTensor, &Kept)) {
+    /// Writes what `node` gives to `buffers`.
+    fn give(&self, flow: &Flow<'_>, node: &Node, buffers: &NodeBuffers) {
+        let output = &buffers.output;
         let (part, relu) = (flow.part, node.relu);
         let inputs = self.output(node.source);
-        let through = (inputs, output, flow.counts);
         let shares = self.is_shared(node.source);
         let may = matches!(
             node.layer,
             Layer::Dense(_) | Layer::Convolution(_) | Layer::Embedding(_) | Layer::Lstm(_)
         );
         assert!(may || !shares, "layers without products read no examples");
-        match (&node.layer, kept) {
+        match (&node.layer, &buffers.kept) {
             (Layer::Dense(layer), _) => {
                 let product = self.affine(flow, layer, node.source);
                 Affine { relu, ..product }.launch(part, output);
@@ -47,27 +47,48 @@ impl Workspace {
                 Convolve { relu, ..convolve }.launch(part, output);
             }
             (Layer::GroupNorm(norm), Kept::Norms(norms)) => {
-                norms.forward(flow.arena(), norm, through, part, relu);
+                let normalise = Normalise {
+                    arena: flow.arena(),
+                    norm,
+                    inputs,
+                    relu,
+                };
+                normalise.launch(part, output, norms);
             }
             (Layer::MaxPool(pool), Kept::Chosen(chosen)) => {
-                let given = (inputs, flow.counts);
-                max_pool(pool, given, (output, chosen), part, relu);
+                let maxima = Maxima { pool, inputs, relu };
+                maxima.launch(part, output, chosen);
             }
-            (Layer::MeanPool(grid), _) => OverPlaces::Mean.forward(grid, through, part, relu),
+            (Layer::MeanPool(grid), _) => {
+                OverPlaces::Mean.forward(grid, inputs, output, part, relu);
+            }
             (Layer::Add(other), _) => {
-                let size = node.output.size();
-                let both = (inputs, self.output(*other));
-                add(both, flow.counts, (output, size), part, relu);
+                let add = Add {
+                    first: inputs,
+                    second: self.output(*other),
+                    size: node.output.size(),
+                    relu,
+                };
+                add.launch(part, output);
             }
             (Layer::Embedding(embedding), _) => {
-                let tokens = (inputs, shares, flow.counts);
-                embed(embedding, flow.arena(), tokens, output, part);
+                let embed = Embed {
+                    arena: flow.arena(),
+                    embedding,
+                    tokens: inputs,
+                    shared: shares,
+                };
+                embed.launch(part, output);
             }
             (Layer::Lstm(lstm), Kept::Recurrence(recurrence)) => {
-                self.recur(flow, (lstm, node.source), recurrence, output);
+                self.recur(flow, lstm, node.source, recurrence, output);
             }
-            (Layer::Last(grid), _) => OverPlaces::Last.forward(grid, through, part, relu),
-            _ => unreachable!("memory is made for the layers of its network"),
+            (Layer::Last(grid), _) => {
+                OverPlaces::Last.forward(grid, inputs, output, part, relu);
+            }
+            (Layer::GroupNorm(_) | Layer::MaxPool(_) | Layer::Lstm(_), _) => {
+                unreachable!("memory is made for the layers of its network")
+            }
         }
     }
 
@@ -79,7 +100,6 @@ impl Workspace {
             layer,
             inputs: self.output(source),
             shared: self.is_shared(source),
-            counts: flow.counts,
             relu: false,
         }
     }
@@ -97,7 +117,6 @@ impl Workspace {
             layer,
             inputs: self.output(source),
             shared: self.is_shared(source),
-            counts: flow.counts,
             relu: false,
         }
     }
@@ -106,13 +125,14 @@ impl Workspace {
     fn recur(
         &self,
         flow: &Flow<'_>,
-        (lstm, source): (&Lstm, Source),
+        lstm: &Lstm,
+        source: Source,
         recurrence: &Recurrence,
         output: &CubeTensor,
     ) {
         let [product, _] = products(lstm);
         let affine = self.affine(flow, &product, source);
         affine.launch(flow.part, &recurrence.gates);
-        recurrence.forward(flow.arena(), lstm, (output, flow.counts), flow.part);
+        recurrence.forward(flow.arena(), lstm, output, flow.part);
     }
 }

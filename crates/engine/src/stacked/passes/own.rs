@@ -85,7 +85,7 @@ impl Pass {
     /// examples keep what they have.
     pub(crate) fn back(self, flow: &Flow<'_>, gradients: &CubeTensor, add: bool) {
         let (part, width) = (flow.part, flow.network.outputs());
-        silence(&self.outputs, width, flow.counts, part);
+        silence(&self.outputs, width, part);
         let blocks = flow.network.layout().blocks().iter();
         for (block, gradient) in blocks.zip(self.tape.back(tensor(self.outputs))) {
             if let Some(gradient) = gradient {
@@ -93,7 +93,6 @@ impl Pass {
                     size: block.size(),
                     offset: block.offset,
                     width: flow.arena().width,
-                    counts: flow.counts,
                     add,
                 };
                 deposit.launch(&cube(gradient), gradients, part);
@@ -115,14 +114,14 @@ fn silence_kernel(outputs: &mut [f32], counts: &[u32], slot: Slot, width: usize)
 }
 
 /// Sets `outputs` `[rows, examples, width]` to zero where a row has no such example.
-fn silence(outputs: &CubeTensor, width: usize, counts: &CubeTensor, part: &Part) {
+fn silence(outputs: &CubeTensor, width: usize, part: &Part<'_>) {
     let (count, dim) = line(&outputs.client, part.rows * part.examples * width);
     silence_kernel::launch(
         &outputs.client,
         count,
         dim,
         outputs.clone().into_buffer_arg(),
-        counts.clone().into_buffer_arg(),
+        part.counts.clone().into_buffer_arg(),
         part.argument(),
         width,
     );
@@ -156,20 +155,19 @@ fn deposit_kernel(
 }
 
 /// Where the gradient by a parameter goes in the rows of an arena.
-struct Deposit<'a> {
+struct Deposit {
     /// Numbers of the parameter, and where they begin in a row.
     size: usize,
     offset: usize,
     /// Floats of a row.
     width: usize,
-    counts: &'a CubeTensor,
     /// Whether it is added to what is there.
     add: bool,
 }
 
-impl Deposit<'_> {
+impl Deposit {
     /// Writes `from` `[rows, size]` to the block of the rows of `to` `[R, width]`.
-    fn launch(&self, from: &CubeTensor, to: &CubeTensor, part: &Part) {
+    fn launch(&self, from: &CubeTensor, to: &CubeTensor, part: &Part<'_>) {
         let (count, dim) = line(&to.client, part.rows * self.size);
         deposit_kernel::launch(
             &to.client,
@@ -177,7 +175,7 @@ impl Deposit<'_> {
             dim,
             from.clone().into_buffer_arg(),
             to.clone().into_buffer_arg(),
-            self.counts.clone().into_buffer_arg(),
+            part.counts.clone().into_buffer_arg(),
             part.argument(),
             self.size,
             self.width,
@@ -199,16 +197,20 @@ mod tests {
         let (batch, size, width, offset) = (Batch::uneven(2, 1), 5, 24, 8);
         let from = numbers(batch.rows() * size, 3);
         let before = numbers((batch.rows() + 1) * width, 4);
+        let counts = gpu.memory().upload_words(&batch.counts);
         for add in [false, true] {
             let to = gpu.memory().upload_floats(&before);
             let deposit = Deposit {
                 size,
                 offset,
                 width,
-                counts: &gpu.memory().upload_words(&batch.counts),
                 add,
             };
-            deposit.launch(&gpu.memory().upload_floats(&from), &to, &batch.part());
+            deposit.launch(
+                &gpu.memory().upload_floats(&from),
+                &to,
+                &batch.part(&counts),
+            );
             let mut needed = before.clone();
             for (row, _) in batch
                 .counts
@@ -233,7 +235,7 @@ mod tests {
         let values = numbers(batch.rows() * batch.examples * width, 5);
         let outputs = gpu.memory().upload_floats(&values);
         let counts = gpu.memory().upload_words(&batch.counts);
-        silence(&outputs, width, &counts, &batch.part());
+        silence(&outputs, width, &batch.part(&counts));
         let needed = values.iter().enumerate().map(|(at, value)| {
             let example = at / width;
             let row = example / batch.examples;

@@ -2,7 +2,7 @@
 
 use super::flow::Flow;
 use super::own::own_of;
-use super::tallies::{Tallies, tally};
+use super::tallies::{RowTallies, tally};
 use super::workspace::Workspace;
 use crate::error::EngineError;
 use crate::network::Network;
@@ -16,7 +16,6 @@ use crate::stacked::device::memory::Memory;
 use crate::stacked::gradients::sink::{GradientAction, Sink};
 use crate::stacked::losses::loss_kernels::LossKernels;
 use burn_cubecl::tensor::CubeTensor;
-use std::ops::Range;
 
 /// What memory for the steps of a schedule depends on.
 #[derive(Debug, Clone, Copy)]
@@ -99,8 +98,8 @@ pub(crate) struct Steps<'a> {
     pub(crate) table: &'a DeviceBatchSchedule,
     pub(crate) models: &'a CubeTensor,
     pub(crate) scratch: &'a Scratch,
-    /// Where the losses of which rows go; nowhere if no step is made.
-    pub(crate) tallies: &'a [(&'a Tallies, Range<usize>)],
+    /// Where the losses go; nowhere if no step is made.
+    pub(crate) tallies: &'a [RowTallies<'a>],
     /// Rows of a block, and examples of a piece of their batches.
     pub(crate) block: BlockShape,
 }
@@ -113,7 +112,7 @@ impl Steps<'_> {
     /// Those of `work`.
     pub(crate) fn each(
         &self,
-        mut work: impl FnMut(&Part) -> Result<(), EngineError>,
+        mut work: impl FnMut(&Part<'_>) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
         let all = self.table.rows;
         for first_row in (0..all).step_by(self.block.rows) {
@@ -128,6 +127,7 @@ impl Steps<'_> {
                         rows,
                         entry: step * all + first_row,
                         own: true,
+                        counts: &self.table.counts,
                         table: self.table.width,
                         first_example: 0,
                         examples: self.block.examples,
@@ -136,8 +136,8 @@ impl Steps<'_> {
                 }
             }
         }
-        let losses = (&self.scratch.losses, self.network.positions());
-        tally(losses, self.table, self.tallies);
+        let positions = self.network.positions();
+        tally(&self.scratch.losses, positions, self.table, self.tallies);
         Ok(())
     }
 
@@ -145,30 +145,23 @@ impl Steps<'_> {
     ///
     /// # Errors
     /// Those of a model of the user's own.
-    pub(crate) fn gradient(&self, part: &Part, sink: &Sink) -> Result<(), EngineError> {
+    pub(crate) fn gradient(&self, part: &Part<'_>, sink: &Sink) -> Result<(), EngineError> {
         let (table, scratch, workspace) = (self.table, self.scratch, &self.scratch.workspace);
         for first_example in (0..table.width).step_by(self.block.examples) {
             let piece = Part {
                 first_example,
                 ..*part
             };
-            gather(
-                self.examples,
-                (&table.indices, &table.counts),
-                &workspace.input,
-                &piece,
-            );
+            gather(self.examples, &table.indices, &workspace.input, &piece);
             let flow = Flow {
                 network: self.network,
                 models: self.models,
-                counts: &table.counts,
                 masks: table.masks(),
                 part: &piece,
             };
             let kernels = LossKernels {
                 labels: &self.examples.labels,
                 indices: &table.indices,
-                counts: &table.counts,
                 positions: self.network.positions(),
                 losses: &scratch.losses,
                 hits: &scratch.hits,
@@ -178,12 +171,12 @@ impl Steps<'_> {
             match own_of(self.network) {
                 Some(own) => {
                     let pass = workspace.pass(own, &flow, true)?;
-                    kernels.launch(self.network.loss(), (&pass.outputs, width), &piece);
+                    kernels.launch(self.network.loss(), &pass.outputs, width, &piece);
                     pass.back(&flow, &sink.gradients, sink.action == GradientAction::Add);
                 }
                 None => {
                     workspace.forward(&flow);
-                    kernels.launch(self.network.loss(), (workspace.last(), width), &piece);
+                    kernels.launch(self.network.loss(), workspace.last(), width, &piece);
                     workspace.backward(&flow, &sink);
                 }
             }

@@ -170,19 +170,28 @@ impl Tallies {
     }
 }
 
-/// Adds the losses `[steps, R, width, positions]` of the batches of `table` to the tallies of `runs`, whose rows, those counted
-/// there, follow one another.
+/// Where the losses of some rows go.
+#[derive(Debug, Clone)]
+pub(crate) struct RowTallies<'a> {
+    pub(crate) tallies: &'a Tallies,
+    /// The rows of the table that are counted there.
+    pub(crate) rows: Range<usize>,
+}
+
+/// Adds the losses `[steps, R, width, positions]` of the batches of `table` to the tallies of `runs`, whose rows follow one
+/// another.
 pub(crate) fn tally(
-    (losses, positions): (&CubeTensor, usize),
+    losses: &CubeTensor,
+    positions: usize,
     table: &DeviceBatchSchedule,
-    runs: &[(&Tallies, Range<usize>)],
+    runs: &[RowTallies<'_>],
 ) {
     for runs in runs.chunks(arrays(&losses.client, 2)) {
-        let first_row = runs[0].1.start;
-        let ends = runs.iter().map(|(_, rows)| rows.end - first_row);
+        let first_row = runs[0].rows.start;
+        let ends = runs.iter().map(|run| run.rows.end - first_row);
         let own = ends.clone().next_back().unwrap_or(0);
-        let words = runs.iter().map(|(run, _)| run.words.clone());
-        let round = |(run, _): &(&Tallies, _)| u32::try_from(run.round).unwrap_or(NEVER - 1);
+        let words = runs.iter().map(|run| run.tallies.words.clone());
+        let round = |run: &RowTallies<'_>| u32::try_from(run.tallies.round).unwrap_or(NEVER - 1);
         let (count, dim) = line(&losses.client, own);
         moves(table.steps * own * table.width * positions + own, own);
         tally_kernel::launch(
@@ -216,11 +225,11 @@ mod tests {
         // Two steps of four rows behind one of another run, batches of up to two examples with two positions each; one row
         // has a step only.
         let mut schedule = BatchSchedule::idle(2, 4, 2);
-        for (at, batch) in [((0, 1), &[0, 0][..]), ((0, 3), &[0]), ((1, 3), &[0])] {
-            schedule.put(at, batch, 0.1, None);
+        for (step, row, batch) in [(0, 1, &[0, 0][..]), (0, 3, &[0]), (1, 3, &[0])] {
+            schedule.put(step, row, batch, 0.1, None);
         }
         let mut other = BatchSchedule::idle(1, 1, 1);
-        other.put((0, 0), &[0], 0.1, None);
+        other.put(0, 0, &[0], 0.1, None);
         let table =
             DeviceBatchSchedule::upload(memory, &BatchSchedule::side_by_side(&[&other, &schedule]));
         for (round, last) in [(3, 4.0), (4, f32::NAN), (5, f32::INFINITY)] {
@@ -232,7 +241,9 @@ mod tests {
             losses[38] = f32::NAN;
             let losses = memory.upload_floats(&losses);
             of_other.count(&other, round + 10);
-            tally((&losses, 2), &table, &[(&of_other, 0..1), (&tallies, 1..5)]);
+            let runs = [(&of_other, 0..1), (&tallies, 1..5)]
+                .map(|(tallies, rows)| RowTallies { tallies, rows });
+            tally(&losses, 2, &table, &runs);
         }
         let saved = tallies.saved();
         assert!(Tallies::are_whole(&saved));

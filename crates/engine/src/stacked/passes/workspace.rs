@@ -66,7 +66,11 @@ fn sizes(network: &Network, training: bool) -> Vec<usize> {
             Layer::MaxPool(_) => vec![size],
             Layer::Embedding(embedding) => vec![2 * embedding.positions],
             Layer::Lstm(_) => vec![4 * size, size, node.output.channels],
-            _ => Vec::new(),
+            Layer::Dense(_)
+            | Layer::Convolution(_)
+            | Layer::MeanPool(_)
+            | Layer::Add(_)
+            | Layer::Last(_) => Vec::new(),
         };
         [vec![size; 1 + usize::from(training)], kept].concat()
     };
@@ -186,7 +190,11 @@ impl Kept {
             Layer::MaxPool(_) => Self::Chosen(memory.words(&[shape.rows, shape.examples, size])),
             Layer::Embedding(embedding) => Self::Strings(strings(memory, embedding, shape)),
             Layer::Lstm(lstm) => Self::Recurrence(Recurrence::new(memory, lstm, shape)),
-            _ => Self::Nothing,
+            Layer::Dense(_)
+            | Layer::Convolution(_)
+            | Layer::MeanPool(_)
+            | Layer::Add(_)
+            | Layer::Last(_) => Self::Nothing,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Models of a run to be judged, and those of several judged as one.
 
+use super::of_run::OfRun;
 use crate::error::EngineError;
 use crate::network::Network;
 use crate::stacked::batches::examples::DeviceExamples;
@@ -12,7 +13,7 @@ use crate::stacked::losses::scores::Scores;
 use crate::stacked::passes::flow::Flow;
 use crate::stacked::passes::own::own_of;
 use crate::stacked::passes::workspace::{Workspace, block};
-use crate::stacked::stack_ops::rows::collect_rows;
+use crate::stacked::stack_ops::rows::{FirstRows, collect_rows};
 use crate::training::score::Score;
 use burn_cubecl::tensor::CubeTensor;
 use std::sync::Arc;
@@ -95,6 +96,7 @@ impl EvaluationRequest {
                     rows: block_rows.min(rows - first_row),
                     entry: if own { first_row } else { 0 },
                     own,
+                    counts: &counts,
                     table: width,
                     first_example: 0,
                     losses: 0,
@@ -105,12 +107,11 @@ impl EvaluationRequest {
                         rows: if own { part.rows } else { 1 },
                         ..part
                     };
-                    gather(examples, (&indices, &counts), &workspace.input, &readers);
+                    gather(examples, &indices, &workspace.input, &readers);
                 }
                 let flow = Flow {
                     network,
                     models: &self.models,
-                    counts: &counts,
                     masks: None,
                     part: &part,
                 };
@@ -128,18 +129,15 @@ impl EvaluationRequest {
                 let kernels = LossKernels {
                     labels: &examples.labels,
                     indices: &indices,
-                    counts: &counts,
                     positions,
                     losses: &losses,
                     hits: &hits,
                     backward: false,
                 };
-                let outputs = (outputs, network.outputs());
-                kernels.launch(network.loss(), outputs, &part);
+                kernels.launch(network.loss(), outputs, network.outputs(), &part);
                 let scores = Scores {
                     losses: &losses,
                     hits: &hits,
-                    counts: &counts,
                     positions,
                     loss_sums: &loss_sums,
                     hit_sums: &hit_sums,
@@ -169,57 +167,61 @@ impl EvaluationRequest {
     }
 }
 
-/// The scores of all of `evaluations`, by the number of their run; what is alike is judged as one, and fails as one.
+/// The scores of all of `evaluations`; what is alike is judged as one, and fails as one.
 pub(crate) fn judge(
-    evaluations: Vec<(u64, EvaluationRequest)>,
+    evaluations: Vec<OfRun<EvaluationRequest>>,
     gpu: &Gpu,
     bytes: usize,
-) -> Vec<(u64, Result<Vec<Score>, EngineError>)> {
+) -> Vec<OfRun<Result<Vec<Score>, EngineError>>> {
     let memory = gpu.memory();
-    let mut groups: Vec<Vec<(u64, EvaluationRequest)>> = Vec::new();
-    for (number, evaluation) in evaluations {
-        let takes = |group: &&mut Vec<(u64, EvaluationRequest)>| {
-            let rows: usize = group.iter().map(|(_, other)| other.rows).sum();
-            let floats = (rows + evaluation.rows) * evaluation.network.layout().width();
-            group[0].1.goes_with(&evaluation)
+    let mut groups: Vec<Vec<OfRun<EvaluationRequest>>> = Vec::new();
+    for evaluation in evaluations {
+        let asked = &evaluation.item;
+        let takes = |group: &&mut Vec<OfRun<EvaluationRequest>>| {
+            let rows: usize = group.iter().map(|other| other.item.rows).sum();
+            let floats = (rows + asked.rows) * asked.network.layout().width();
+            group[0].item.goes_with(asked)
                 && (floats * size_of::<f32>()) as u64 <= memory.largest_buffer()
         };
         match groups.iter_mut().find(takes) {
-            Some(group) => group.push((number, evaluation)),
-            None => groups.push(vec![(number, evaluation)]),
+            Some(group) => group.push(evaluation),
+            None => groups.push(vec![evaluation]),
         }
     }
     let mut all = Vec::new();
     for group in groups {
-        let runs: Vec<u64> = group.iter().map(|(run, _)| *run).collect();
-        match gpu.attempt(|| as_one(group, memory, bytes)) {
-            Ok(scores) => all.extend(scores.into_iter().map(|(run, scores)| (run, Ok(scores)))),
-            Err(error) => all.extend(runs.into_iter().map(|run| (run, Err(error.clone())))),
-        }
+        let runs: Vec<u64> = group.iter().map(|request| request.run).collect();
+        let failed = |error: EngineError| vec![Err(error); runs.len()];
+        let scores = gpu.attempt(|| as_one(group, memory, bytes));
+        let scores = scores.map_or_else(failed, |scores| scores.into_iter().map(Ok).collect());
+        let of_run = |(run, item)| OfRun { run, item };
+        all.extend(runs.into_iter().zip(scores).map(of_run));
     }
     all
 }
 
-/// The scores of `group`, whose rows are judged one after the other.
+/// The scores of each of `group`, whose rows are judged one after the other.
 fn as_one(
-    mut group: Vec<(u64, EvaluationRequest)>,
+    mut group: Vec<OfRun<EvaluationRequest>>,
     memory: &Memory,
     bytes: usize,
-) -> Result<Vec<(u64, Vec<Score>)>, EngineError> {
-    let counts: Vec<(u64, usize)> = group.iter().map(|(run, one)| (*run, one.rows)).collect();
+) -> Result<Vec<Vec<Score>>, EngineError> {
+    let counts: Vec<usize> = group.iter().map(|request| request.item.rows).collect();
     if group.len() > 1 {
-        let width = group[0].1.network.layout().width();
-        let all = counts.iter().map(|(_, rows)| rows).sum();
+        let width = group[0].item.network.layout().width();
+        let all = counts.iter().sum();
         let models = memory.floats(&[all, width]);
-        let stacks: Vec<_> = group
-            .iter()
-            .map(|(_, one)| (&one.models, one.rows))
-            .collect();
+        let requests = group.iter().map(|request| &request.item);
+        let first_rows = requests.map(|request| FirstRows {
+            stack: &request.models,
+            rows: request.rows,
+        });
+        let stacks: Vec<_> = first_rows.collect();
         collect_rows(&stacks, &models, width);
-        (group[0].1.models, group[0].1.rows) = (models, all);
+        (group[0].item.models, group[0].item.rows) = (models, all);
     }
-    let mut scores = group[0].1.scores(memory, bytes)?.into_iter();
-    let own = |(run, rows): (u64, usize)| (run, scores.by_ref().take(rows).collect());
+    let mut scores = group[0].item.scores(memory, bytes)?.into_iter();
+    let own = |rows: usize| scores.by_ref().take(rows).collect();
     Ok(counts.into_iter().map(own).collect())
 }
 

@@ -12,13 +12,12 @@ use crate::stacked::device::memory::Memory;
 use crate::stacked::gradients::sgd::{MomentumFrom, SteppedArenas, Update};
 use crate::stacked::gradients::sink::{Sink, StepRule};
 use crate::stacked::passes::steps::{Scratch, Steps};
-use crate::stacked::passes::tallies::Tallies;
+use crate::stacked::passes::tallies::{RowTallies, Tallies};
 use crate::stacked::stack_ops::mix::mixed;
 use crate::stacked::stack_ops::norms::clip_scales;
 use crate::stacked::stack_ops::scaled::scale_by;
 use crate::training::work::Sgd;
 use burn_cubecl::tensor::CubeTensor;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// How the gradients of a request act, the same for all rows.
@@ -52,8 +51,8 @@ impl Rule {
     /// The rule of the steps that follow.
     pub(crate) fn going_on(self) -> Self {
         let first = match self.first {
-            MomentumFrom::Zero => MomentumFrom::Velocity,
-            first => first,
+            MomentumFrom::Zero | MomentumFrom::Velocity => MomentumFrom::Velocity,
+            MomentumFrom::Nothing => MomentumFrom::Nothing,
         };
         Self { first, ..self }
     }
@@ -104,14 +103,16 @@ impl TrainBatchRequest {
         scratch: &mut Scratch,
         block: BlockShape,
     ) -> Result<(), EngineError> {
-        let all = 0..self.schedule.rows;
         let job = Job {
             network: &self.network,
             examples: &self.examples,
             rule: self.rule,
             schedule: &self.schedule,
             arenas: &self.arenas,
-            tallies: &[(&self.tallies, all)],
+            tallies: &[RowTallies {
+                tallies: &self.tallies,
+                rows: 0..self.schedule.rows,
+            }],
         };
         job.make(memory, scratch, block)
     }
@@ -124,8 +125,8 @@ pub(crate) struct Job<'a> {
     pub(crate) rule: Rule,
     pub(crate) schedule: &'a BatchSchedule,
     pub(crate) arenas: &'a Arenas,
-    /// Where the losses of which rows go.
-    pub(crate) tallies: &'a [(&'a Tallies, Range<usize>)],
+    /// Where the losses go.
+    pub(crate) tallies: &'a [RowTallies<'a>],
 }
 
 impl Job<'_> {

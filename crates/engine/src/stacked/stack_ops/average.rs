@@ -97,11 +97,13 @@ pub(crate) fn broadcast(from: &CubeTensor, to: &CubeTensor, rows: usize, width: 
 
 /// `to_i = from` for the rows of `to` `[rows, width]` whose entry of `members` `[rows]` is 1, `to_i = own_i` for the others.
 pub(crate) fn broadcast_among(
-    (from, own): (&CubeTensor, &CubeTensor),
+    from: &CubeTensor,
+    own: &CubeTensor,
     members: &CubeTensor,
     to: &CubeTensor,
-    (rows, width): (usize, usize),
+    rows: usize,
 ) {
+    let width = to.meta.shape()[1];
     let (count, dim) = line(&from.client, rows * width / 4);
     moves((1 + rows) * width, rows * width);
     broadcast_among_kernel::launch(

@@ -92,7 +92,7 @@ fn mix_into(from: &CubeTensor, mixing: &GpuMixing, to: CubeTensor) -> CubeTensor
         } => {
             let mean = Memory::of(from).floats(&[1, width]);
             mean_into(from, weights, &mean, width);
-            broadcast_among((&mean, from), members, &to, (*rows, width));
+            broadcast_among(&mean, from, members, &to, *rows);
         }
         GpuMixing::Sparse(sparse) => sparse.mix(&[from], &to, 0),
     }

@@ -127,17 +127,25 @@ impl Sparse {
     }
 }
 
+/// The stack of one run and what it is to be mixed with.
+#[derive(Debug, Clone)]
+pub(crate) struct Unmixed<'a> {
+    /// `[R, P_pad]`.
+    pub(crate) stack: &'a CubeTensor,
+    pub(crate) matrix: Arc<Matrix>,
+}
+
 /// Writes `W · stack` of all `runs` into `to` `[R, P_pad]`, one run after the other.
 ///
 /// # Panics
 /// If one of the matrices is not sparse.
-pub(crate) fn mix_side_by_side(runs: &[(&CubeTensor, Arc<Matrix>)], to: &CubeTensor) {
+pub(crate) fn mix_side_by_side(runs: &[Unmixed<'_>], to: &CubeTensor) {
     let memory = Memory::of(to);
     let mut first = 0;
     for runs in runs.chunks(arrays(&to.client, 2)) {
-        let matrices = runs.iter().map(|(_, matrix)| &matrix.host);
+        let matrices = runs.iter().map(|run| &run.matrix.host);
         let sparse = Sparse::upload(matrices, &memory);
-        let stacks: Vec<&CubeTensor> = runs.iter().map(|(stack, _)| *stack).collect();
+        let stacks: Vec<&CubeTensor> = runs.iter().map(|run| run.stack).collect();
         sparse.mix(&stacks, to, first);
         first += sparse.rows();
     }
@@ -173,9 +181,9 @@ mod tests {
             |(seed, rows): (u32, &usize)| cube(stacked(&gpu, &numbers(rows * width, seed), *rows));
         let stacks: Vec<CubeTensor> = (0..).zip(&sizes).map(stack).collect();
         let matrices = sizes.iter().map(|rows| matrix(*rows as u32));
-        let runs: Vec<_> = stacks.iter().zip(matrices).collect();
-        let alone =
-            |(stack, matrix): &(&CubeTensor, Arc<Matrix>)| read(tensor(mixed(stack, matrix)));
+        let run = |(stack, matrix)| Unmixed { stack, matrix };
+        let runs: Vec<_> = stacks.iter().zip(matrices).map(run).collect();
+        let alone = |run: &Unmixed<'_>| read(tensor(mixed(run.stack, &run.matrix)));
         let alone: Vec<f32> = runs.iter().flat_map(alone).collect();
         let all: usize = sizes.iter().sum();
         let to = cube(stacked(&gpu, &vec![7.0; all * width], all));

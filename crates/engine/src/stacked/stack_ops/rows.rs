@@ -107,9 +107,17 @@ fn spread_kernel<N: Size>(
     }
 }
 
+/// Rows of a stack that lie one after the other from its first on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FirstRows<'a> {
+    /// `[R, P_pad]`.
+    pub(crate) stack: &'a CubeTensor,
+    pub(crate) rows: usize,
+}
+
 /// The arrays of one launch, and how they follow one another.
 struct Span<'a> {
-    arrays: &'a [(&'a CubeTensor, usize)],
+    arrays: &'a [FirstRows<'a>],
     first: usize,
     ends: Vec<usize>,
 }
@@ -120,21 +128,21 @@ impl Span<'_> {
     }
 
     fn arrays(&self) -> Vec<BufferArg> {
-        let array = |(array, _): &(&CubeTensor, usize)| (*array).clone().into_buffer_arg();
+        let array = |array: &FirstRows<'_>| array.stack.clone().into_buffer_arg();
         self.arrays.iter().map(array).collect()
     }
 }
 
-/// What to launch for `stacks`, each with its rows of `width` floats, one after the other, `most` at a time.
+/// What to launch for `stacks`, whose rows have `width` floats, one after the other, `most` at a time.
 fn spans<'a>(
-    stacks: &'a [(&'a CubeTensor, usize)],
+    stacks: &'a [FirstRows<'a>],
     width: usize,
     most: usize,
 ) -> impl Iterator<Item = Span<'a>> {
     let mut first = 0;
     stacks.chunks(most).map(move |arrays| {
-        let end = |end: &mut usize, (_, rows): &(&CubeTensor, usize)| {
-            *end += rows * width / 4;
+        let end = |end: &mut usize, array: &FirstRows<'_>| {
+            *end += array.rows * width / 4;
             Some(*end)
         };
         let ends: Vec<usize> = arrays.iter().scan(0, end).collect();
@@ -149,7 +157,7 @@ fn spans<'a>(
 }
 
 /// Writes the rows of all `stacks`, of `width` floats each, into `to`, one stack after the other.
-pub(crate) fn collect_rows(stacks: &[(&CubeTensor, usize)], to: &CubeTensor, width: usize) {
+pub(crate) fn collect_rows(stacks: &[FirstRows<'_>], to: &CubeTensor, width: usize) {
     for span in spans(stacks, width, arrays(&to.client, 1)) {
         let (count, dim) = line(&to.client, span.vectors());
         moves(4 * span.vectors(), 4 * span.vectors());
@@ -167,7 +175,7 @@ pub(crate) fn collect_rows(stacks: &[(&CubeTensor, usize)], to: &CubeTensor, wid
 }
 
 /// Overwrites the rows of all `stacks` with those of `from`, where [`collect_rows`] would have them.
-pub(crate) fn spread_rows(from: &CubeTensor, stacks: &[(&CubeTensor, usize)], width: usize) {
+pub(crate) fn spread_rows(from: &CubeTensor, stacks: &[FirstRows<'_>], width: usize) {
     for span in spans(stacks, width, arrays(&from.client, 1)) {
         let (count, dim) = line(&from.client, span.vectors());
         moves(4 * span.vectors(), 4 * span.vectors());
@@ -227,15 +235,16 @@ mod tests {
                 .collect();
             let stack = |(values, rows): (&Vec<f32>, &usize)| cube(stacked(&gpu, values, *rows));
             let stacks: Vec<CubeTensor> = values.iter().zip(&rows).map(stack).collect();
-            let sources: Vec<(&CubeTensor, usize)> =
-                stacks.iter().zip(rows.iter().copied()).collect();
+            let first_rows = |(stack, rows)| FirstRows { stack, rows };
+            let given = stacks.iter().zip(rows.iter().copied());
+            let sources: Vec<_> = given.map(first_rows).collect();
             let arena = cube(stacked(&gpu, &vec![0.0; all * 64], all));
             collect_rows(&sources, &arena, 64);
             assert_eq!(read(tensor(arena.clone())), values.concat());
             let blank = |rows: &usize| cube(stacked(&gpu, &vec![0.0; rows * 64], *rows));
             let targets: Vec<CubeTensor> = rows.iter().map(blank).collect();
-            let named: Vec<(&CubeTensor, usize)> =
-                targets.iter().zip(rows.iter().copied()).collect();
+            let given = targets.iter().zip(rows.iter().copied());
+            let named: Vec<_> = given.map(first_rows).collect();
             spread_rows(&arena, &named, 64);
             let found: Vec<Vec<f32>> = targets.into_iter().map(|to| read(tensor(to))).collect();
             assert_eq!(found, values);

@@ -17,21 +17,26 @@ pub enum Start {
 }
 
 impl Learner {
-    /// The first models of a run, `[rows, P]`.
+    /// The first models of a run, `[rows, P]`, by the seed of the learner.
     ///
     /// # Errors
     /// Those of [`Stack::from_host`].
     pub fn initial(&self, rows: usize, start: Start) -> Result<Stack, EngineError> {
+        self.initial_of(self.problem.seed, rows, start)
+    }
+
+    /// The first models of a run, `[rows, P]`, by a seed of their own.
+    ///
+    /// # Errors
+    /// Those of [`Stack::from_host`].
+    pub fn initial_of(&self, seed: u64, rows: usize, start: Start) -> Result<Stack, EngineError> {
+        let network = &self.problem.network;
         let values = match start {
-            Start::Same => self
-                .problem
-                .network
-                .initialise(self.problem.seed, 0)
-                .repeat(rows),
+            Start::Same => network.initialise(seed, 0).repeat(rows),
             Start::Independent => (0..rows as u32)
-                .flat_map(|row| self.problem.network.initialise(self.problem.seed, row))
+                .flat_map(|row| network.initialise(seed, row))
                 .collect(),
         };
-        Stack::from_host(&self.device, self.problem.network.layout(), values)
+        Stack::from_host(&self.device, network.layout(), values)
     }
 }

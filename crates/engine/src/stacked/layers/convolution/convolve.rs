@@ -122,13 +122,12 @@ pub(crate) struct Convolve<'a> {
     /// `[rows, examples, places, channels]`, or `[examples, places, channels]` if `shared`.
     pub(crate) inputs: &'a CubeTensor,
     pub(crate) shared: bool,
-    pub(crate) counts: &'a CubeTensor,
     pub(crate) relu: bool,
 }
 
 impl Convolve<'_> {
     /// Writes `[rows, examples, positions, outputs]`; examples that a row does not have are left alone.
-    pub(crate) fn launch(&self, part: &Part, outputs: &CubeTensor) {
+    pub(crate) fn launch(&self, part: &Part<'_>, outputs: &CubeTensor) {
         let (layer, product) = (self.layer, product(self.layer));
         let (n, m) = (
             vector_size(product.outputs),
@@ -155,7 +154,7 @@ impl Convolve<'_> {
             m,
             self.models.clone().into_buffer_arg(),
             self.inputs.clone().into_buffer_arg(),
-            self.counts.clone().into_buffer_arg(),
+            part.counts.clone().into_buffer_arg(),
             outputs.clone().into_buffer_arg(),
             part.argument(),
             layer::argument(&product, self.width, n),
@@ -181,11 +180,13 @@ mod tests {
     fn oracle(
         batch: &Batch,
         layer: &Convolution,
-        (models, width): (&[f32], usize),
-        (x, shared): (&[f32], bool),
+        models: &[f32],
+        x: &[f32],
+        shared: bool,
     ) -> Vec<f32> {
         let (channels, outputs) = (layer.input.channels, layer.output.channels);
         let mut out = vec![0.0; batch.rows() * batch.examples * layer.output.size()];
+        let width = models.len() / (batch.first_row + batch.rows());
         for (row, count) in batch.counts.iter().enumerate() {
             let model = &models[(batch.first_row + row) * width..][..width];
             for example in 0..*count as usize {
@@ -229,7 +230,7 @@ mod tests {
                     gpu.memory().upload_floats(&x),
                 );
                 let counts = gpu.memory().upload_words(&batch.counts);
-                let oracle = oracle(&batch, &layer, (&models, width), (&x, shared));
+                let oracle = oracle(&batch, &layer, &models, &x, shared);
                 let out = gpu.memory().upload_floats(&vec![0.0; oracle.len()]);
                 let convolve = Convolve {
                     models: &arena,
@@ -237,13 +238,12 @@ mod tests {
                     layer: &layer,
                     inputs: &inputs,
                     shared,
-                    counts: &counts,
                     relu: true,
                 };
                 let own = !shared;
                 let part = Part {
                     own,
-                    ..batch.part()
+                    ..batch.part(&counts)
                 };
                 convolve.launch(&part, &out);
                 expect_close(&download::<f32>(out), &oracle, 3e-5);

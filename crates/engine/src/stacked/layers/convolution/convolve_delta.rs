@@ -89,9 +89,9 @@ fn convolve_delta_kernel<N: Size>(
 pub(crate) fn convolve_delta(
     Arena { models, width }: Arena<'_>,
     convolution: &Convolution,
-    (above, counts): (&CubeTensor, &CubeTensor),
+    above: &CubeTensor,
     below: &InputGradient<'_>,
-    part: &Part,
+    part: &Part<'_>,
 ) {
     let (input, product) = (&convolution.input, product(convolution));
     let n = vector_size(product.outputs);
@@ -116,7 +116,7 @@ pub(crate) fn convolve_delta(
         models.clone().into_buffer_arg(),
         above.clone().into_buffer_arg(),
         below.activations.clone().into_buffer_arg(),
-        counts.clone().into_buffer_arg(),
+        part.counts.clone().into_buffer_arg(),
         below.gradient.clone().into_buffer_arg(),
         part.argument(),
         layer::argument(&product, width, n),
@@ -173,9 +173,9 @@ mod tests {
                         width,
                     },
                     &layer,
-                    (&above, &counts),
+                    &above,
                     below,
-                    &batch.part(),
+                    &batch.part(&counts),
                 );
             });
         }

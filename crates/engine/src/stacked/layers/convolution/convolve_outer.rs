@@ -147,9 +147,10 @@ fn convolve_outer_kernel<N: Size, M: Size>(
 /// and `deltas` `[rows, examples, positions, outputs]`.
 pub(crate) fn convolve_outer(
     convolution: &Convolution,
-    (inputs, deltas, counts): (&CubeTensor, &CubeTensor, &CubeTensor),
+    inputs: &CubeTensor,
+    deltas: &CubeTensor,
     sink: &Sink,
-    part: &Part,
+    part: &Part<'_>,
 ) {
     let client = &inputs.client;
     let product = product(convolution);
@@ -173,7 +174,7 @@ pub(crate) fn convolve_outer(
         m,
         inputs.clone().into_buffer_arg(),
         deltas.clone().into_buffer_arg(),
-        counts.clone().into_buffer_arg(),
+        part.counts.clone().into_buffer_arg(),
         sink.gradients.clone().into_buffer_arg(),
         sink.models.clone().into_buffer_arg(),
         sink.velocities.clone().into_buffer_arg(),
@@ -249,9 +250,10 @@ mod tests {
                 let gradients = cube(stacked(&gpu, &before, all));
                 convolve_outer(
                     &layer,
-                    (&x, &deltas, &counts),
+                    &x,
+                    &deltas,
                     &Sink::writing(&gradients, width).piece(!add),
-                    &batch.part(),
+                    &batch.part(&counts),
                 );
                 expect_close(&download::<f32>(gradients), &oracle, 3e-5);
             }

@@ -86,13 +86,12 @@ pub(crate) struct Affine<'a> {
     /// `[rows, examples, places, inputs]`, or `[examples, places, inputs]` if `shared`.
     pub(crate) inputs: &'a CubeTensor,
     pub(crate) shared: bool,
-    pub(crate) counts: &'a CubeTensor,
     pub(crate) relu: bool,
 }
 
 impl Affine<'_> {
     /// Writes `[rows, examples, places, outputs]`; examples that a row does not have are left alone.
-    pub(crate) fn launch(&self, part: &Part, outputs: &CubeTensor) {
+    pub(crate) fn launch(&self, part: &Part<'_>, outputs: &CubeTensor) {
         let (n, m) = (
             vector_size(self.layer.outputs),
             vector_size(self.layer.inputs),
@@ -118,7 +117,7 @@ impl Affine<'_> {
             m,
             self.models.clone().into_buffer_arg(),
             self.inputs.clone().into_buffer_arg(),
-            self.counts.clone().into_buffer_arg(),
+            part.counts.clone().into_buffer_arg(),
             outputs.clone().into_buffer_arg(),
             part.argument(),
             layer::argument(self.layer, self.width, n),
@@ -139,14 +138,9 @@ mod tests {
     };
 
     /// The plain loop over the examples that each row has.
-    fn oracle(
-        batch: &Batch,
-        layer: &Dense,
-        (models, width): (&[f32], usize),
-        x: &[f32],
-        relu: bool,
-    ) -> Vec<f32> {
+    fn oracle(batch: &Batch, layer: &Dense, models: &[f32], x: &[f32], relu: bool) -> Vec<f32> {
         let mut out = vec![0.0; batch.rows() * batch.examples * layer.outputs];
+        let width = models.len() / (batch.first_row + batch.rows());
         for (row, count) in batch.counts.iter().enumerate() {
             let model = &models[(batch.first_row + row) * width..][..width];
             for example in 0..*count as usize {
@@ -196,11 +190,10 @@ mod tests {
                     layer: &layer,
                     inputs: &given,
                     shared: false,
-                    counts: &counts,
                     relu,
                 };
-                product.launch(&batch.part(), &out);
-                let oracle = oracle(&batch, &layer, (&models, width), &x, relu);
+                product.launch(&batch.part(&counts), &out);
+                let oracle = oracle(&batch, &layer, &models, &x, relu);
                 expect_close(&download::<f32>(out), &oracle, 3e-5);
             }
         }
@@ -228,17 +221,16 @@ mod tests {
             layer: &layer,
             inputs: &given,
             shared: true,
-            counts: &counts,
             relu: true,
         };
         product.launch(
             &Part {
                 own: false,
-                ..batch.part()
+                ..batch.part(&counts)
             },
             &out,
         );
-        let oracle = oracle(&batch, &layer, (&models, width), &x.repeat(3), true);
+        let oracle = oracle(&batch, &layer, &models, &x.repeat(3), true);
         expect_close(&download::<f32>(out), &oracle, 1e-5);
     }
 
@@ -260,7 +252,6 @@ mod tests {
             layer: &layer,
             inputs: &given,
             shared: false,
-            counts: &counts,
             relu: true,
         };
         product.launch(
@@ -269,7 +260,7 @@ mod tests {
                 examples: 1,
                 first_row: 0,
             }
-            .part(),
+            .part(&counts),
             &out,
         );
         assert!(download::<f32>(out).iter().all(|value| value.is_nan()));

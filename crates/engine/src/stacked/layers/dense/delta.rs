@@ -72,9 +72,9 @@ fn delta_kernel<N: Size>(
 pub(crate) fn delta(
     Arena { models, width }: Arena<'_>,
     layer: &Dense,
-    (above, counts): (&CubeTensor, &CubeTensor),
+    above: &CubeTensor,
     below: &InputGradient<'_>,
-    part: &Part,
+    part: &Part<'_>,
 ) {
     let n = vector_size(layer.outputs);
     let slots = part.examples * layer.places;
@@ -98,7 +98,7 @@ pub(crate) fn delta(
         models.clone().into_buffer_arg(),
         above.clone().into_buffer_arg(),
         below.activations.clone().into_buffer_arg(),
-        counts.clone().into_buffer_arg(),
+        part.counts.clone().into_buffer_arg(),
         below.gradient.clone().into_buffer_arg(),
         part.argument(),
         layer::argument(layer, width, n),
@@ -161,9 +161,9 @@ mod tests {
                     width,
                 },
                 &layer,
-                (&above, &counts),
+                &above,
                 &InputGradient::masked(&below, &activations, 1.25),
-                &batch.part(),
+                &batch.part(&counts),
             );
             expect_close(&download::<f32>(below), &oracle, 1e-5);
         }

@@ -103,14 +103,13 @@ pub(crate) struct Outer<'a> {
     pub(crate) inputs: &'a CubeTensor,
     /// The gradient by what it gave, `[rows, examples, places, outputs]`.
     pub(crate) deltas: &'a CubeTensor,
-    pub(crate) counts: &'a CubeTensor,
     /// How many places after its input what the layer gave stands; 0 but for what a recurrent layer gives itself.
     pub(crate) skip: usize,
 }
 
 impl Outer<'_> {
     /// Brings the gradient of the layer to `sink`.
-    pub(crate) fn launch(&self, sink: &Sink, part: &Part) {
+    pub(crate) fn launch(&self, sink: &Sink, part: &Part<'_>) {
         let (layer, client) = (self.layer, &self.inputs.client);
         let (n, m) = (vector_size(layer.outputs), vector_size(layer.inputs));
         let biases = usize::from(layer.bias.is_some());
@@ -129,7 +128,7 @@ impl Outer<'_> {
             m,
             self.inputs.clone().into_buffer_arg(),
             self.deltas.clone().into_buffer_arg(),
-            self.counts.clone().into_buffer_arg(),
+            part.counts.clone().into_buffer_arg(),
             sink.gradients.clone().into_buffer_arg(),
             sink.models.clone().into_buffer_arg(),
             sink.velocities.clone().into_buffer_arg(),
@@ -206,11 +205,10 @@ mod tests {
                     layer: &layer,
                     inputs: &x,
                     deltas: &deltas,
-                    counts: &counts,
                     skip,
                 };
                 let sink = Sink::writing(&gradients, width);
-                outer.launch(&sink.piece(!add), &batch.part());
+                outer.launch(&sink.piece(!add), &batch.part(&counts));
                 expect_close(&download::<f32>(gradients), &oracle, 1e-5);
             }
         }

@@ -1,0 +1,360 @@
+//! `meshfold figure DIR...`.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use meshfold_comparison::{Band, CurveRequest, Curves, MeanCurve, Only, Progress};
+use meshfold_experiment::files::whole_file::write_atomically;
+use meshfold_figure::{
+    Axis, COLOURS, Curve, DASHES, Figure, Legend, Point, Scale, Size, Style, Unit,
+};
+use meshfold_report::Gathered;
+
+use crate::commands::tabulate::tell_left_out;
+use crate::failure::Failure;
+use crate::length::Length;
+use crate::terminal;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Settings go by their names in YAML, such as algorithm.dsgd.learning_rate, or by the end of it, such as learning_rate.
+Figures go by their names in metrics.jsonl. Lengths take mm, cm, in or pt.
+
+Examples:
+  meshfold figure runs/first --by topology -o accuracy.pdf
+  meshfold figure runs/first --by topology,algorithm --x bytes --y test_loss --log y --width 170mm -o loss.svg")]
+pub(crate) struct FigureArguments {
+    /// Folders of runs, or folders that hold runs
+    #[arg(required = true, value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    /// Write the figure to this file: .svg, .pdf or .png
+    #[arg(short, long, value_name = "FILE", value_parser = out)]
+    out: Out,
+    /// What measures how far a run is
+    #[arg(long, value_enum, default_value = "rounds")]
+    x: X,
+    /// The figure to draw
+    #[arg(long, value_name = "FIGURE", default_value = "test_accuracy")]
+    y: String,
+    /// Settings that tell the curves apart: the first by colour, the others by dashes
+    #[arg(long, value_name = "SETTING,...", value_delimiter = ',')]
+    by: Vec<String>,
+    /// The setting whose values repeat a curve
+    #[arg(long, value_name = "SETTING", default_value = "seed")]
+    over: String,
+    /// Draw only runs with one of these values; repeatable
+    #[arg(long, value_name = "SETTING=VALUE,...", value_parser = only)]
+    only: Vec<Only>,
+    /// What to draw around the mean
+    #[arg(long, value_enum, default_value = "interval")]
+    band: BandChoice,
+    /// Axes that are logarithmic: x, y
+    #[arg(long, value_name = "AXIS,...", value_enum, value_delimiter = ',')]
+    log: Vec<AxisChoice>,
+    /// Where the horizontal axis begins and ends
+    #[arg(long, value_name = "FROM,TO", value_parser = limits, allow_hyphen_values = true)]
+    x_limits: Option<Limits>,
+    /// Where the vertical axis begins and ends; accuracies as fractions
+    #[arg(long, value_name = "FROM,TO", value_parser = limits, allow_hyphen_values = true)]
+    y_limits: Option<Limits>,
+    /// Width of the figure; a column of a paper has about 85 mm
+    #[arg(long, value_name = "LENGTH", default_value = "85mm")]
+    width: Length,
+    /// Height of the figure [default: 0.72 of the width, 90 mm at most]
+    #[arg(long, value_name = "LENGTH")]
+    height: Option<Length>,
+    /// Height of the letters
+    #[arg(long, value_name = "LENGTH", default_value = "8pt")]
+    font_size: Length,
+    /// Pixels per inch of a PNG
+    #[arg(long, value_name = "PIXELS", default_value = "300", value_parser = clap::value_parser!(u16).range(10..=2400))]
+    dpi: u16,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum X {
+    Rounds,
+    /// Local steps of all clients
+    Steps,
+    /// Examples seen, divided by those that the clients hold
+    Epochs,
+    /// Examples seen by all clients
+    Examples,
+    /// Bytes sent
+    Bytes,
+    /// Seconds on the simulated network
+    Seconds,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum BandChoice {
+    /// 95 % interval of the mean (Student's t)
+    Interval,
+    /// 5 % and 95 % quantiles of the clients
+    Quantiles,
+    /// The least and the largest of the clients
+    Range,
+    None,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum AxisChoice {
+    X,
+    Y,
+}
+
+/// A file and how it is written.
+#[derive(Clone, Debug)]
+struct Out {
+    path: PathBuf,
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Format {
+    Svg,
+    Pdf,
+    Png,
+}
+
+/// Where an axis begins and ends.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    from: f64,
+    to: f64,
+}
+
+fn out(text: &str) -> Result<Out, String> {
+    let path = PathBuf::from(text);
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    let format = match ending.map(str::to_lowercase).as_deref() {
+        Some("svg") => Format::Svg,
+        Some("pdf") => Format::Pdf,
+        Some("png") => Format::Png,
+        _ => return Err("needed a name that ends in .svg, .pdf or .png".to_owned()),
+    };
+    Ok(Out { path, format })
+}
+
+fn only(text: &str) -> Result<Only, String> {
+    let (field, values) = text
+        .split_once('=')
+        .ok_or("needed a setting and its values, such as topology=ring,complete")?;
+    Ok(Only {
+        field: field.to_owned(),
+        values: values.split(',').map(str::to_owned).collect(),
+    })
+}
+
+fn limits(text: &str) -> Result<Limits, String> {
+    let needed = "needed two numbers, the smaller one first, such as 0.5,1";
+    let (from, to) = text.split_once(',').ok_or(needed)?;
+    let number = |text: &str| text.trim().parse::<f64>().map_err(|_| needed);
+    let (from, to) = (number(from)?, number(to)?);
+    match from.is_finite() && to.is_finite() && from < to {
+        true => Ok(Limits { from, to }),
+        false => Err(needed.to_owned()),
+    }
+}
+
+impl X {
+    fn progress(self) -> Progress {
+        match self {
+            Self::Rounds => Progress::Rounds,
+            Self::Steps => Progress::Steps,
+            Self::Epochs => Progress::Epochs,
+            Self::Examples => Progress::Examples,
+            Self::Bytes => Progress::Bytes,
+            Self::Seconds => Progress::Seconds,
+        }
+    }
+
+    /// What is written along the axis.
+    fn axis(self) -> (&'static str, Unit) {
+        match self {
+            Self::Rounds => ("Rounds", Unit::Number),
+            Self::Steps => ("Local steps of all clients", Unit::Number),
+            Self::Epochs => ("Epochs", Unit::Number),
+            Self::Examples => ("Examples seen", Unit::Number),
+            Self::Bytes => ("Bytes sent", Unit::Bytes),
+            Self::Seconds => ("Simulated time", Unit::Of("s")),
+        }
+    }
+}
+
+impl BandChoice {
+    fn band(self) -> Band {
+        match self {
+            Self::Interval => Band::Interval,
+            Self::Quantiles => Band::Quantiles,
+            Self::Range => Band::Range,
+            Self::None => Band::None,
+        }
+    }
+}
+
+/// Draws how a figure of the runs in the folders went.
+///
+/// # Errors
+/// [`Failure::Refused`] if there is no run, a name stands for nothing or the page is too small, [`Failure::Broken`] if the
+/// file cannot be written, [`Failure::Incomplete`] if the figure leaves out a damaged run.
+pub(crate) fn figure(arguments: &FigureArguments) -> Result<(), Failure> {
+    let (size, font_size) = page(arguments)?;
+    let [x, y] = axes(arguments)?;
+    let gathered = Gathered::of(&arguments.folders)?;
+    let request = CurveRequest {
+        by: arguments.by.clone(),
+        over: arguments.over.clone(),
+        only: arguments.only.clone(),
+        x: arguments.x.progress(),
+        y: arguments.y.clone(),
+        band: arguments.band.band(),
+    };
+    let curves = Curves::of(&gathered.runs, &request)
+        .map_err(|error| Failure::refused(error.to_string()))?;
+    let keys: Vec<Vec<String>> = curves
+        .curves
+        .iter()
+        .map(|curve| curve.keys.clone())
+        .collect();
+    let (legend, styles) = Legend::of(&arguments.by, &keys);
+    legend
+        .iter()
+        .filter_map(repeats)
+        .for_each(|note| terminal::line(&note));
+    let figure = Figure {
+        size,
+        font_size,
+        x,
+        y,
+        legend,
+        curves: curves.curves.iter().zip(styles).map(drawn).collect(),
+    };
+    write(&figure, arguments)?;
+    curves.notes.iter().for_each(|note| terminal::line(note));
+    tell_left_out(&gathered.left_out)
+}
+
+/// The size of the page and of its letters.
+fn page(arguments: &FigureArguments) -> Result<(Size, f64), Failure> {
+    let width = arguments.width.millimetres();
+    let height = arguments
+        .height
+        .map_or_else(|| (0.72 * width).min(90.0), Length::millimetres);
+    let size = Size::millimetres(width, height);
+    let letters = arguments.font_size.points();
+    match size.width >= 15.0 * letters && size.height >= 10.0 * letters {
+        true => Ok((size, letters)),
+        false => Err(Failure::refused(format!(
+            "a page of {width:.0} × {height:.0} mm has no room for letters of {letters:.1} pt: \
+             give more --width and --height, or a smaller --font-size"
+        ))),
+    }
+}
+
+fn axes(arguments: &FigureArguments) -> Result<[Axis; 2], Failure> {
+    let (title, unit) = arguments.x.axis();
+    let x = axis(
+        title.to_owned(),
+        unit,
+        AxisChoice::X,
+        arguments.x_limits,
+        arguments,
+    )?;
+    let (title, unit) = measured(&arguments.y);
+    let y = axis(title, unit, AxisChoice::Y, arguments.y_limits, arguments)?;
+    Ok([x, y])
+}
+
+fn axis(
+    title: String,
+    unit: Unit,
+    which: AxisChoice,
+    limits: Option<Limits>,
+    arguments: &FigureArguments,
+) -> Result<Axis, Failure> {
+    let scale = match arguments.log.contains(&which) {
+        true => Scale::Logarithmic,
+        false => Scale::Linear,
+    };
+    if let (Scale::Logarithmic, Some(Limits { from, .. })) = (scale, limits)
+        && from <= 0.0
+    {
+        return Err(Failure::refused(format!(
+            "a logarithmic axis cannot begin at {from}: needed more than 0"
+        )));
+    }
+    Ok(Axis {
+        title,
+        unit,
+        scale,
+        limits: limits.map(|Limits { from, to }| [from, to]),
+    })
+}
+
+/// The words for a figure of `metrics.jsonl`, and its unit.
+fn measured(name: &str) -> (String, Unit) {
+    let words = name.replace(['_', '.'], " ");
+    let mut letters = words.chars();
+    let title = letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    });
+    let unit = match name {
+        _ if name.contains("accuracy") => Unit::Share,
+        _ if name.contains("loss") => Unit::Of("nats"),
+        _ if name.starts_with("bytes") => Unit::Bytes,
+        _ if name.ends_with("seconds") => Unit::Of("s"),
+        _ => Unit::Number,
+    };
+    (title, unit)
+}
+
+/// Says that colours or dashes repeat, if they do.
+fn repeats(legend: &Legend) -> Option<String> {
+    let count = legend.keys.len();
+    let is_coloured = legend
+        .keys
+        .first()
+        .is_some_and(|key| key.style.is_coloured());
+    let (what, most) = match is_coloured {
+        true => ("colours", COLOURS),
+        false => ("dashes", DASHES),
+    };
+    (count > most).then(|| {
+        format!(
+            "{} has {count} values and there are {most} {what}, so {what} repeat: choose among the values by --only",
+            legend.title
+        )
+    })
+}
+
+fn drawn((curve, style): (&MeanCurve, Style)) -> Curve {
+    let point = |point: &meshfold_comparison::CurvePoint| Point {
+        x: point.x,
+        y: point.mean,
+        low: point.low,
+        high: point.high,
+    };
+    Curve {
+        style,
+        points: curve.points.iter().map(point).collect(),
+    }
+}
+
+fn write(figure: &Figure, arguments: &FigureArguments) -> Result<(), Failure> {
+    let path: &Path = &arguments.out.path;
+    let content = match arguments.out.format {
+        Format::Svg => figure.svg().into_bytes(),
+        Format::Pdf => figure.pdf(),
+        Format::Png => {
+            let png = figure.png(f64::from(arguments.dpi));
+            png.map_err(|error| Failure::refused(error.to_string()))?
+        }
+    };
+    write_atomically(path, &content).map_err(|error| {
+        Failure::broken(format_args!(
+            "{} cannot be written: {error}",
+            path.display()
+        ))
+    })
+}

@@ -1,0 +1,216 @@
+//! Curves over the way of runs: the mean over what repeats them, with a band.
+
+use meshfold_experiment::results::RecordedRun;
+use meshfold_statistics::Estimate;
+
+use crate::error::TableError;
+use crate::fields::{Fields, Name, text};
+use crate::grouping::{Group, Names};
+use crate::judged::{Judged, expect_figure};
+use crate::progress::Progress;
+use crate::series::{Sample, Series};
+
+/// Which curves to draw. Settings go by their names in YAML, figures by those in `metrics.jsonl`.
+#[derive(Clone, Debug)]
+pub struct CurveRequest {
+    /// The settings that tell the curves apart.
+    pub by: Vec<String>,
+    /// The setting whose values repeat a curve.
+    pub over: String,
+    /// Runs are left out unless each of these settings has one of its values.
+    pub only: Vec<Only>,
+    /// The horizontal axis.
+    pub x: Progress,
+    /// The figure of the vertical axis.
+    pub y: String,
+    /// What is drawn around the mean.
+    pub band: Band,
+}
+
+/// Some values of a setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Only {
+    /// The setting.
+    pub field: String,
+    /// The values, as tables show them.
+    pub values: Vec<String>,
+}
+
+/// What is drawn around the mean of a curve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Band {
+    /// The 95 % interval of the mean by Student's t.
+    #[default]
+    Interval,
+    /// The 5 % and 95 % quantiles of the clients, each the mean over the runs.
+    Quantiles,
+    /// The least and the largest value of any client; of any run, for figures that clients do not have.
+    Range,
+    /// Nothing.
+    None,
+}
+
+/// Curves about runs.
+#[derive(Clone, Debug)]
+pub struct Curves {
+    /// In the order of their first runs.
+    pub curves: Vec<MeanCurve>,
+    /// What a reader must know: which runs ended early, what has no band.
+    pub notes: Vec<String>,
+}
+
+/// The curve of one setting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeanCurve {
+    /// The values of the settings in `by`.
+    pub keys: Vec<String>,
+    /// How many runs it is the mean of.
+    pub runs: usize,
+    /// Ascending by `x`.
+    pub points: Vec<CurvePoint>,
+}
+
+/// A place on a curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CurvePoint {
+    /// How far the runs are.
+    pub x: f64,
+    /// The mean of their figures.
+    pub mean: f64,
+    /// The lower end of the band; the mean where there is none.
+    pub low: f64,
+    /// The upper end of the band; the mean where there is none.
+    pub high: f64,
+}
+
+impl Curves {
+    /// The curves of `runs`.
+    ///
+    /// Runs of one curve that were evaluated at different places, as happens to bytes and seconds, are read between their
+    /// evaluations, on straight lines. A curve ends where the first of its runs does.
+    ///
+    /// # Errors
+    /// [`TableError`]: a name that stands for nothing or for several things, runs that are not repetitions, figures that
+    /// are not there.
+    pub fn of(runs: &[RecordedRun], request: &CurveRequest) -> Result<Self, TableError> {
+        let mut judged = Vec::new();
+        for run in runs {
+            let mut run_judged = Judged::of(run)?;
+            request.x.complete(run, &mut run_judged.figures)?;
+            if request.band == Band::Quantiles {
+                crate::series::add_quantiles(run, &request.y, &mut run_judged.figures)?;
+            }
+            judged.push(run_judged);
+        }
+        let judged = chosen(judged, &request.only)?;
+        let names = names(&judged, request)?;
+        expect_figure(&request.y, &judged)?;
+        expect_figure(request.x.figure(), &judged)?;
+        let groups = Group::all(&judged, &names)?;
+        let mut notes = Vec::new();
+        let curves = groups.iter().map(|group| {
+            notes.extend(ends_early(group, &names.over));
+            curve(group, request)
+        });
+        let curves: Vec<MeanCurve> = curves.collect();
+        let is_bare = request.band == Band::Interval && curves.iter().any(|curve| curve.runs < 2);
+        if is_bare {
+            notes.push(format!(
+                "a curve of one {} has no interval and is drawn without a band",
+                request.over
+            ));
+        }
+        Ok(Self { curves, notes })
+    }
+}
+
+/// The runs that have one of the values for each setting of `only`.
+fn chosen(runs: Vec<Judged>, only: &[Only]) -> Result<Vec<Judged>, TableError> {
+    let fields: Vec<Fields> = runs.iter().map(|run| run.fields.clone()).collect();
+    let mut kept = runs;
+    for only in only {
+        let name = Name::find(&only.field, &fields)?;
+        let mut known: Vec<String> = fields.iter().map(|run| text(run.get(&name))).collect();
+        if let Some(value) = only.values.iter().find(|value| !known.contains(value)) {
+            known.sort();
+            known.dedup();
+            return Err(TableError::UnknownValue {
+                field: only.field.clone(),
+                value: value.clone(),
+                known,
+            });
+        }
+        kept.retain(|run| only.values.contains(&text(run.fields.get(&name))));
+    }
+    match kept.is_empty() {
+        true => Err(TableError::NothingLeft),
+        false => Ok(kept),
+    }
+}
+
+fn names(runs: &[Judged], request: &CurveRequest) -> Result<Names, TableError> {
+    let fields: Vec<Fields> = runs.iter().map(|run| run.fields.clone()).collect();
+    let find = |written: &String| Name::find(written, &fields);
+    Ok(Names {
+        by: request.by.iter().map(find).collect::<Result<_, _>>()?,
+        over: find(&request.over)?,
+        best: None,
+    })
+}
+
+/// The runs of the group that are not finished, if some are.
+fn ends_early(group: &Group<'_>, over: &Name) -> Option<String> {
+    let unfinished = group.runs.iter().filter(|run| !run.is_finished);
+    let unfinished: Vec<String> = unfinished.map(|run| text(run.fields.get(over))).collect();
+    (!unfinished.is_empty()).then(|| {
+        format!(
+            "{}: {} {} is not finished; the curve ends where the first of its runs does",
+            group.name(),
+            over.written,
+            unfinished.join(", ")
+        )
+    })
+}
+
+fn curve(group: &Group<'_>, request: &CurveRequest) -> MeanCurve {
+    let series =
+        |run: &&Judged| Series::of(&run.figures, request.x.figure(), &request.y, request.band);
+    let all: Vec<Series> = group.runs.iter().map(series).collect();
+    let measured: Vec<&Series> = all.iter().filter(|series| !series.is_empty()).collect();
+    let places = Series::common_places(&measured);
+    let point = |x: f64| {
+        let samples = measured.iter().filter_map(|series| series.at(x));
+        point(x, &samples.collect::<Vec<_>>(), request.band)
+    };
+    MeanCurve {
+        keys: group.keys.clone(),
+        runs: measured.len(),
+        points: places.into_iter().filter_map(point).collect(),
+    }
+}
+
+/// The mean of `samples`, and the band around it.
+fn point(x: f64, samples: &[Sample], band: Band) -> Option<CurvePoint> {
+    let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
+    let estimate = Estimate::of(&values)?;
+    let mean = estimate.mean;
+    let count = samples.len() as f64;
+    let (low, high) = match band {
+        Band::None => (mean, mean),
+        Band::Interval => estimate
+            .interval
+            .map_or((mean, mean), |interval| (interval.low, interval.high)),
+        Band::Quantiles => (
+            samples.iter().map(|sample| sample.low).sum::<f64>() / count,
+            samples.iter().map(|sample| sample.high).sum::<f64>() / count,
+        ),
+        Band::Range => (
+            samples.iter().map(|sample| sample.low).fold(mean, f64::min),
+            samples
+                .iter()
+                .map(|sample| sample.high)
+                .fold(mean, f64::max),
+        ),
+    };
+    Some(CurvePoint { x, mean, low, high })
+}

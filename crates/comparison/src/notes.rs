@@ -1,0 +1,136 @@
+//! What the reader of a table must know: how a value was chosen, what is missing, what ended early.
+
+use std::collections::BTreeSet;
+
+use crate::at::At;
+use crate::fields::{Name, text};
+use crate::grouping::Group;
+use crate::judged::Judged;
+use crate::table::Request;
+
+/// All notes of a table: `candidates` are the groups that `groups`, the rows, were chosen from by the figure `on`.
+pub(crate) fn notes(
+    candidates: &[Group<'_>],
+    groups: &[Group<'_>],
+    over: &Name,
+    on: &str,
+    request: &Request,
+) -> Vec<String> {
+    let mut notes: Vec<String> = choice(request, on).into_iter().collect();
+    notes.extend(unequal(candidates, over, on, request));
+    notes.extend(missing(groups, over, request));
+    notes.extend(ended_early(groups, over, request));
+    notes
+}
+
+/// How the best value was chosen, if one was.
+fn choice(request: &Request, on: &str) -> Option<String> {
+    let best = request.best.as_ref()?;
+    let over = &request.over;
+    let figure = on.replace('_', " ");
+    let caution = match on.starts_with("test") || on.starts_with("mean_model") {
+        true => format!(
+            " (chosen by {figure}, so the same test examples chose the setting and measure it)"
+        ),
+        false => String::new(),
+    };
+    Some(format!(
+        "{best} is the value with the best mean of {on} over {over}{caution}"
+    ))
+}
+
+/// For each row whose candidates for `best` were measured under unequal numbers of `over`: how many each has.
+fn unequal(candidates: &[Group<'_>], over: &Name, on: &str, request: &Request) -> Vec<String> {
+    let Some(best) = &request.best else {
+        return Vec::new();
+    };
+    let count = |group: &Group<'_>| group.values(over, on, &request.at).len();
+    let of_row = |keys: &[String]| {
+        let tried = candidates.iter().filter(|group| group.keys == keys);
+        let say = |group: &Group<'_>| {
+            let value = group.chosen.as_deref().unwrap_or_default();
+            format!("{value}: {}", count(group))
+        };
+        let least = tried.clone().map(count).min();
+        let is_equal = least == tried.clone().map(count).max();
+        (!is_equal).then(|| {
+            let row = match keys.is_empty() {
+                true => "all runs".to_owned(),
+                false => keys.join(", "),
+            };
+            let counts: Vec<String> = tried.map(say).collect();
+            format!(
+                "{row}: the values of {best} do not have the same number of runs over {} ({})",
+                over.written,
+                counts.join(", ")
+            )
+        })
+    };
+    let mut rows: Vec<&[String]> = Vec::new();
+    for group in candidates {
+        if !rows.contains(&group.keys.as_slice()) {
+            rows.push(&group.keys);
+        }
+    }
+    rows.into_iter().filter_map(of_row).collect()
+}
+
+/// Finished runs that ended before the place where they are to be judged.
+fn ended_early(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<String> {
+    if !matches!(request.at, At::UpTo { .. }) {
+        return Vec::new();
+    }
+    let say = |group: &Group<'_>| {
+        let is_early = |run: &&&Judged| run.is_finished && !request.at.is_passed(&run.figures);
+        let early = group.runs.iter().filter(is_early);
+        let values: Vec<String> = early.map(|run| text(run.fields.get(over))).collect();
+        (!values.is_empty()).then(|| {
+            format!(
+                "{}: {} {} ended before {}; the last evaluation counts",
+                group.name(),
+                over.written,
+                values.join(", "),
+                request.at
+            )
+        })
+    };
+    groups.iter().filter_map(say).collect()
+}
+
+/// For each row the values of `over` that other rows have, and that it lacks or whose run has no figure yet.
+fn missing(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<String> {
+    let value = |run: &&Judged| text(run.fields.get(over));
+    let all: BTreeSet<String> = groups
+        .iter()
+        .flat_map(|group| group.runs.iter().map(value))
+        .collect();
+    let lacks = |group: &Group<'_>| {
+        let there: BTreeSet<String> = match request.at {
+            At::Target(_) => group
+                .runs
+                .iter()
+                .filter(|run| run.is_finished)
+                .map(value)
+                .collect(),
+            _ => {
+                let values = group.values(over, &request.metric, &request.at);
+                values.into_iter().map(|(over, _)| over).collect()
+            }
+        };
+        let begun: BTreeSet<String> = group.runs.iter().map(value).collect();
+        let say = |missing: &String| {
+            let why = if begun.contains(missing) {
+                "not finished, or the figure was not measured"
+            } else {
+                "no run"
+            };
+            format!(
+                "{}: {} {missing} is missing ({why})",
+                group.name(),
+                over.written
+            )
+        };
+        all.difference(&there).map(say).collect::<Vec<_>>()
+    };
+    groups.iter().flat_map(lacks).collect()
+}

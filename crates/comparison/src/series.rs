@@ -1,0 +1,174 @@
+//! The way of one run: a figure at each of its evaluations.
+
+use std::collections::BTreeMap;
+
+use meshfold_experiment::results::{Figures, RecordedRun};
+use meshfold_statistics::quantile;
+
+use crate::curves::Band;
+use crate::error::TableError;
+
+/// A figure, and how it spreads over the clients.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sample {
+    pub(crate) value: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+/// Samples over the way of a run, ascending, each place once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Series(Vec<(f64, Sample)>);
+
+impl Series {
+    /// The figure `y` of each evaluation that has it and `x`. Of evaluations at the same `x` the last counts.
+    pub(crate) fn of(evaluations: &[Figures], x: &str, y: &str, band: Band) -> Self {
+        let (low, high) = match band {
+            Band::Quantiles => ("q05", "q95"),
+            Band::Range => ("min", "max"),
+            Band::Interval | Band::None => ("", ""),
+        };
+        let (low, high) = (format!("{y}.{low}"), format!("{y}.{high}"));
+        let mut samples: Vec<(f64, Sample)> = Vec::new();
+        for figures in evaluations {
+            let (Some(&x), Some(&value)) = (figures.get(x), figures.get(y)) else {
+                continue;
+            };
+            let sample = Sample {
+                value,
+                low: figures.get(&low).copied().unwrap_or(value),
+                high: figures.get(&high).copied().unwrap_or(value),
+            };
+            samples.retain(|(place, _)| *place < x);
+            samples.push((x, sample));
+        }
+        Self(samples)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The places of all series between the last of their starts and the first of their ends.
+    pub(crate) fn common_places(all: &[&Self]) -> Vec<f64> {
+        let start = all.iter().filter_map(|series| series.0.first());
+        let start = start.map(|(x, _)| *x).fold(f64::NEG_INFINITY, f64::max);
+        let end = all.iter().filter_map(|series| series.0.last());
+        let end = end.map(|(x, _)| *x).fold(f64::INFINITY, f64::min);
+        let places = all.iter().flat_map(|series| &series.0).map(|(x, _)| *x);
+        let mut places: Vec<f64> = places.filter(|x| (start..=end).contains(x)).collect();
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        places
+    }
+
+    /// The sample at `x`, on the straight line between those before and behind; none outside of the way.
+    pub(crate) fn at(&self, x: f64) -> Option<Sample> {
+        let index = self.0.partition_point(|(place, _)| *place < x);
+        let (behind, after) = *self.0.get(index)?;
+        if behind == x {
+            return Some(after);
+        }
+        let (ahead, before) = *self.0.get(index.checked_sub(1)?)?;
+        let share = (x - ahead) / (behind - ahead);
+        let between = |from: f64, to: f64| from + share * (to - from);
+        Some(Sample {
+            value: between(before.value, after.value),
+            low: between(before.low, after.low),
+            high: between(before.high, after.high),
+        })
+    }
+}
+
+/// Adds the 5 % and 95 % quantiles of the clients as `y.q05` and `y.q95` to the figures of each evaluation.
+///
+/// # Errors
+/// [`TableError::NoClients`] for figures that are not known of each client, and what stands in the way of reading them.
+pub(crate) fn add_quantiles(
+    run: &RecordedRun,
+    y: &str,
+    evaluations: &mut [Figures],
+) -> Result<(), TableError> {
+    let mut by_round: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
+    for client in run.client_scores()? {
+        let value = match y {
+            "test_accuracy" => client.accuracy,
+            "test_loss" => client.loss,
+            _ => {
+                return Err(TableError::NoClients {
+                    written: y.to_owned(),
+                });
+            }
+        };
+        if value.is_finite() {
+            by_round.entry(client.round).or_default().push(value);
+        }
+    }
+    for figures in evaluations {
+        let round = figures.get("round").map(|round| *round as i64);
+        let Some(values) = round.and_then(|round| by_round.get(&round)) else {
+            continue;
+        };
+        for (name, share) in [("q05", 0.05), ("q95", 0.95)] {
+            let value = quantile(values, share);
+            figures.extend(value.map(|value| (format!("{y}.{name}"), value)));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(points: &[(f64, f64)]) -> Series {
+        let evaluations: Vec<Figures> = points
+            .iter()
+            .map(|(x, y)| [("x".to_owned(), *x), ("y".to_owned(), *y)].into())
+            .collect();
+        Series::of(&evaluations, "x", "y", Band::Interval)
+    }
+
+    #[test]
+    fn values_between_evaluations_lie_on_straight_lines() {
+        let series = series(&[(0.0, 1.0), (10.0, 3.0), (20.0, 2.0)]);
+        let value = |x| series.at(x).map(|sample| sample.value);
+        assert_eq!(value(0.0), Some(1.0));
+        assert_eq!(value(5.0), Some(2.0));
+        assert_eq!(value(20.0), Some(2.0));
+        assert_eq!(value(20.5), None);
+        assert_eq!(value(-0.5), None);
+    }
+
+    #[test]
+    fn curves_share_the_places_that_all_runs_reach() {
+        let (a, b) = (
+            series(&[(0.0, 1.0), (4.0, 1.0), (8.0, 1.0)]),
+            series(&[(1.0, 1.0), (4.0, 1.0), (7.0, 1.0)]),
+        );
+        assert_eq!(Series::common_places(&[&a, &b]), [1.0, 4.0, 7.0]);
+        assert!(Series::common_places(&[]).is_empty());
+    }
+
+    #[test]
+    fn of_evaluations_at_one_place_the_last_counts() {
+        let series = series(&[(0.0, 1.0), (3.0, 2.0), (3.0, 5.0)]);
+        assert_eq!(series.0.len(), 2);
+        assert_eq!(series.at(3.0).map(|sample| sample.value), Some(5.0));
+    }
+
+    #[test]
+    fn the_spread_of_clients_is_that_of_the_figures() {
+        let figures = [("x", 1.0), ("y", 0.5), ("y.min", 0.25), ("y.max", 0.75)]
+            .map(|(name, value)| (name.to_owned(), value));
+        let sample = |band| {
+            Series::of(&[figures.clone().into()], "x", "y", band)
+                .at(1.0)
+                .unwrap()
+        };
+        let range = sample(Band::Range);
+        assert_eq!((range.low, range.high), (0.25, 0.75));
+        let none = sample(Band::Interval);
+        assert_eq!((none.low, none.high), (0.5, 0.5));
+    }
+}

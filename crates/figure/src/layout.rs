@@ -1,0 +1,303 @@
+//! From a figure to shapes on a page.
+
+use crate::axis::{Axis, Range, Scale, Tick};
+use crate::drawing::{Anchor, Area, Colour, Drawing, Frame, Line, Place, Shape, Text};
+use crate::figure::{Curve, Figure, Point, Size};
+use crate::font;
+use crate::legend::Rows;
+
+const INK: Colour = Colour([38; 3]);
+const GRID: Colour = Colour([226; 3]);
+/// Widths of lines in points.
+pub(crate) const CURVE: f64 = 1.2;
+const FRAME: f64 = 0.6;
+const TICK: f64 = 2.5;
+/// How much a band covers what lies below it.
+const BAND: f64 = 0.18;
+/// Space at the edge of the page, in points.
+const EDGE: f64 = 2.0;
+
+impl Figure {
+    /// The shapes of the figure.
+    pub(crate) fn drawing(&self) -> Drawing {
+        let ranges = self.ranges();
+        let legend = Rows::of(&self.legend, self.size.width - 2.0 * EDGE, self.font_size);
+        let size = self.page(&ranges, &legend);
+        let frame = self.frame(&ranges, &legend, size);
+        let mut shapes = vec![ground(size)];
+        shapes.extend(self.grid(&ranges, frame));
+        let curves = self.curves.iter();
+        let place = |point: Point, value: f64| frame_place(&ranges, frame, point.x, value);
+        let bands = curves.clone().filter_map(|curve| self.band(curve, &place));
+        let lines = curves.flat_map(|curve| self.lines(curve, &place));
+        shapes.push(Shape::Clipped {
+            frame,
+            shapes: bands.chain(lines).collect(),
+        });
+        shapes.extend(self.axes(&ranges, frame));
+        let corner = Place {
+            x: EDGE,
+            y: size.height - EDGE - legend.height(),
+        };
+        shapes.extend(legend.shapes(corner, INK));
+        Drawing { size, shapes }
+    }
+
+    /// The page: as high as was asked for, or higher where a long legend leaves no room for the title of the y-axis.
+    fn page(&self, ranges: &Ranges, legend: &Rows) -> Size {
+        let frame = self.frame(ranges, legend, self.size);
+        let title = self.font_size * font::width(&self.y.heading(&ranges.y));
+        Size {
+            height: self.size.height + (title - frame.height()).max(0.0),
+            ..self.size
+        }
+    }
+
+    /// Whether a point has a place.
+    fn holds(&self, point: &Point) -> bool {
+        self.x.scale.holds(point.x) && self.y.scale.holds(point.y)
+    }
+
+    fn ranges(&self) -> Ranges {
+        let points = self.curves.iter().flat_map(|curve| &curve.points);
+        let points: Vec<&Point> = points.filter(|point| self.holds(point)).collect();
+        Ranges {
+            x: range(&self.x, points.iter().map(|point| point.x), 0.0),
+            y: match self.y.limits {
+                Some([low, high]) => Range {
+                    scale: self.y.scale,
+                    low,
+                    high,
+                },
+                None => with_bands(self.y.scale, &points),
+            },
+        }
+    }
+
+    /// Where the curves are drawn: what the words around leave.
+    fn frame(&self, ranges: &Ranges, legend: &Rows, page: Size) -> Frame {
+        let size = self.font_size;
+        let whole = Frame {
+            left: 0.0,
+            top: 0.0,
+            right: page.width,
+            bottom: page.height,
+        };
+        let width = |ticks: &[Tick]| {
+            let widths = ticks.iter().map(|tick| font::width(&tick.label));
+            size * widths.fold(0.0, f64::max)
+        };
+        let y_labels = width(&self.y_ticks(&ranges.y, whole));
+        let x_labels = width(&self.x_ticks(&ranges.x, whole));
+        let below = match legend.height() > 0.0 {
+            true => legend.height() + 0.5 * size,
+            false => 0.0,
+        };
+        Frame {
+            left: EDGE + 1.5 * size + y_labels + 2.0 * TICK,
+            top: EDGE + 0.5 * size,
+            right: page.width - EDGE - (0.5 * x_labels).max(2.0),
+            bottom: page.height - EDGE - below - 2.6 * size - 2.0 * TICK,
+        }
+    }
+
+    fn x_ticks(&self, range: &Range, frame: Frame) -> Vec<Tick> {
+        let most = frame.width() / (5.0 * self.font_size);
+        self.x.ticks(range, (most as usize).max(2))
+    }
+
+    fn y_ticks(&self, range: &Range, frame: Frame) -> Vec<Tick> {
+        let most = frame.height() / (2.6 * self.font_size);
+        self.y.ticks(range, (most as usize).max(2))
+    }
+
+    /// Faint lines at the ticks.
+    fn grid(&self, ranges: &Ranges, frame: Frame) -> Vec<Shape> {
+        let line = |from, to| rule([from, to], GRID, 0.5);
+        let across = self.y_ticks(&ranges.y, frame).into_iter().map(|tick| {
+            let y = height(&ranges.y, frame, tick.value);
+            line(Place { x: frame.left, y }, Place { x: frame.right, y })
+        });
+        across.collect()
+    }
+
+    /// The two axes with ticks, labels and titles.
+    fn axes(&self, ranges: &Ranges, frame: Frame) -> Vec<Shape> {
+        let size = self.font_size;
+        let corner = Place {
+            x: frame.left,
+            y: frame.bottom,
+        };
+        let mut shapes = vec![Shape::Line(Line {
+            places: vec![
+                Place {
+                    x: frame.left,
+                    y: frame.top,
+                },
+                corner,
+                Place {
+                    x: frame.right,
+                    y: frame.bottom,
+                },
+            ],
+            colour: INK,
+            width: FRAME,
+            dash: &[],
+        })];
+        for tick in self.x_ticks(&ranges.x, frame) {
+            let x = across(&ranges.x, frame, tick.value);
+            let [from, to, label] = [0.0, TICK, 2.0 * TICK + 0.75 * size].map(|down| Place {
+                x,
+                y: frame.bottom + down,
+            });
+            shapes.push(rule([from, to], INK, FRAME));
+            shapes.push(self.text(tick.label, label, Anchor::Middle, false));
+        }
+        for tick in self.y_ticks(&ranges.y, frame) {
+            let y = height(&ranges.y, frame, tick.value);
+            let [from, to] = [0.0, TICK].map(|out| Place {
+                x: frame.left - out,
+                y,
+            });
+            let label = Place {
+                x: frame.left - 1.6 * TICK,
+                y: y + 0.35 * size,
+            };
+            shapes.push(rule([from, to], INK, FRAME));
+            shapes.push(self.text(tick.label, label, Anchor::End, false));
+        }
+        let below = Place {
+            x: 0.5 * (frame.left + frame.right),
+            y: frame.bottom + 2.0 * TICK + 2.1 * size,
+        };
+        let beside = Place {
+            x: EDGE + 0.8 * size,
+            y: 0.5 * (frame.top + frame.bottom),
+        };
+        let heading = self.x.heading(&ranges.x);
+        shapes.push(self.text(heading, below, Anchor::Middle, false));
+        let heading = self.y.heading(&ranges.y);
+        shapes.push(self.text(heading, beside, Anchor::Middle, true));
+        shapes
+    }
+
+    fn text(&self, text: String, at: Place, anchor: Anchor, is_turned: bool) -> Shape {
+        Shape::Text(Text {
+            at,
+            anchor,
+            is_turned,
+            size: self.font_size,
+            colour: INK,
+            text,
+        })
+    }
+
+    /// The band of a curve, if it has one.
+    fn band(&self, curve: &Curve, place: &impl Fn(Point, f64) -> Place) -> Option<Shape> {
+        let scale = self.y.scale;
+        let is_there =
+            |point: &&Point| self.holds(point) && scale.holds(point.low) && scale.holds(point.high);
+        let points: Vec<&Point> = curve.points.iter().filter(is_there).collect();
+        if points.iter().all(|point| point.low == point.high) {
+            return None;
+        }
+        let upper = points.iter().map(|point| place(**point, point.high));
+        let lower = points.iter().rev().map(|point| place(**point, point.low));
+        Some(Shape::Area(Area {
+            corners: upper.chain(lower).collect(),
+            colour: curve.style.colour(),
+            opacity: BAND,
+        }))
+    }
+
+    /// The line of a curve, broken where points have no place.
+    fn lines(&self, curve: &Curve, place: &impl Fn(Point, f64) -> Place) -> Vec<Shape> {
+        let parts = curve.points.split(|point| !self.holds(point));
+        let line = |part: &[Point]| {
+            Shape::Line(Line {
+                places: part.iter().map(|point| place(*point, point.y)).collect(),
+                colour: curve.style.colour(),
+                width: CURVE,
+                dash: curve.style.dash(),
+            })
+        };
+        parts.filter(|part| !part.is_empty()).map(line).collect()
+    }
+}
+
+/// The ranges of both axes.
+struct Ranges {
+    x: Range,
+    y: Range,
+}
+
+fn range(axis: &Axis, values: impl Iterator<Item = f64>, margin: f64) -> Range {
+    if let Some([low, high]) = axis.limits {
+        return Range {
+            scale: axis.scale,
+            low,
+            high,
+        };
+    }
+    match ends(values) {
+        Some([low, high]) => Range::around(axis.scale, low, high, margin),
+        None => Range::around(axis.scale, 1.0, 2.0, margin),
+    }
+}
+
+/// The range of the curves, and of their bands as far as these take no more than the height of the curves again on either side: the
+/// interval of two seeds may be ten times as high as what is shown.
+fn with_bands(scale: Scale, points: &[&Point]) -> Range {
+    let Some([low, high]) = ends(points.iter().map(|point| point.y)) else {
+        return Range::around(scale, 1.0, 2.0, 0.0);
+    };
+    let limit = Range::around(scale, low, high, 1.0);
+    let bands = points.iter().flat_map(|point| [point.low, point.high]);
+    let bands = bands.filter(|value| scale.holds(*value));
+    match ends(bands.map(|value| value.clamp(limit.low, limit.high))) {
+        Some([from, to]) => Range::around(scale, from.min(low), to.max(high), 0.04),
+        None => Range::around(scale, low, high, 0.04),
+    }
+}
+
+/// The least and the largest.
+fn ends(values: impl Iterator<Item = f64>) -> Option<[f64; 2]> {
+    values.fold(None, |ends: Option<[f64; 2]>, value| {
+        let [low, high] = ends.unwrap_or([value; 2]);
+        Some([low.min(value), high.max(value)])
+    })
+}
+
+fn across(range: &Range, frame: Frame, value: f64) -> f64 {
+    frame.left + range.share(value) * frame.width()
+}
+
+fn height(range: &Range, frame: Frame, value: f64) -> f64 {
+    frame.bottom - range.share(value) * frame.height()
+}
+
+fn frame_place(ranges: &Ranges, frame: Frame, x: f64, y: f64) -> Place {
+    Place {
+        x: across(&ranges.x, frame, x),
+        y: height(&ranges.y, frame, y),
+    }
+}
+
+fn rule(ends: [Place; 2], colour: Colour, width: f64) -> Shape {
+    Shape::Line(Line {
+        places: ends.to_vec(),
+        colour,
+        width,
+        dash: &[],
+    })
+}
+
+/// The white page.
+fn ground(Size { width, height }: Size) -> Shape {
+    let corners = [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)];
+    Shape::Area(Area {
+        corners: corners.map(|(x, y)| Place { x, y }).to_vec(),
+        colour: Colour::WHITE,
+        opacity: 1.0,
+    })
+}

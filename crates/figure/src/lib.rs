@@ -1,0 +1,24 @@
+//! Figures for print: curves with bands over two axes, as SVG, PDF or PNG.
+//!
+//! [`Figure`] says what is drawn. [`Figure::svg`], [`Figure::pdf`] and [`Figure::png`] write it. The ground is white, colours can be
+//! told apart by people who are colour-blind, and curves differ in their dashes where colours are not printed. The same figure gives
+//! the same bytes.
+//!
+//! The drawing is this crate's own: plotting crates for Rust place shapes on whole pixels, which shows on a page of 85 mm. Files are
+//! written by `svg`, `pdf-writer` and `tiny-skia`.
+
+mod axis;
+mod drawing;
+mod figure;
+mod font;
+mod layout;
+mod legend;
+mod pdf;
+mod png;
+mod style;
+mod svg;
+
+pub use axis::{Axis, Scale, Unit};
+pub use figure::{Curve, Figure, Point, Size};
+pub use png::PngError;
+pub use style::{COLOURS, DASHES, Key, Legend, Style};

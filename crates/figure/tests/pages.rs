@@ -1,0 +1,256 @@
+//! Figures as files: what is in them, and that nothing leaves the page.
+
+#![allow(clippy::unwrap_used)]
+
+use std::io::Read;
+
+use flate2::read::ZlibDecoder;
+use meshfold_figure::{Axis, Curve, Figure, Legend, Point, Scale, Size, Unit};
+use tiny_skia::Pixmap;
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+fn axis(title: &str, unit: Unit) -> Axis {
+    Axis {
+        title: title.to_owned(),
+        unit,
+        scale: Scale::Linear,
+        limits: None,
+    }
+}
+
+/// Accuracies over bytes of two overlays and two methods.
+fn figure(width: f64) -> Figure {
+    let keys = [
+        words(&["ring", "dsgd"]),
+        words(&["ring", "dfedavgm"]),
+        words(&["complete", "dsgd"]),
+        words(&["complete", "dfedavgm"]),
+    ];
+    let (legend, styles) = Legend::of(&words(&["topology", "algorithm"]), &keys);
+    let curve = |(index, style)| {
+        let point = |step: i32| {
+            let x = f64::from(step);
+            let y = 0.9 - 0.5 / (1.0 + 0.1 * x) + 0.01 * index as f64;
+            Point {
+                x: 1e8 * x,
+                y,
+                low: y - 0.02,
+                high: y + 0.02,
+            }
+        };
+        Curve {
+            style,
+            points: (0..=20).map(point).collect(),
+        }
+    };
+    Figure {
+        size: Size::millimetres(width, 0.72 * width),
+        font_size: 8.0,
+        x: axis("Bytes sent", Unit::Bytes),
+        y: axis("Test accuracy", Unit::Share),
+        legend,
+        curves: styles.into_iter().enumerate().map(curve).collect(),
+    }
+}
+
+/// The numbers of an attribute such as `points`, in the order of the file.
+fn numbers(svg: &str, element: &str, attribute: &str) -> Vec<f64> {
+    let start = format!("<{element} ");
+    let elements = svg.lines().filter(|line| line.trim().starts_with(&start));
+    let value = |line: &str| {
+        let (_, rest) = line.split_once(&format!(" {attribute}=\"")).unwrap();
+        rest.split_once('"').unwrap().0.to_owned()
+    };
+    let values: Vec<String> = elements.map(value).collect();
+    let parts = values.iter().flat_map(|value| value.split([' ', ',']));
+    parts.map(|part| part.parse().unwrap()).collect()
+}
+
+#[test]
+fn a_figure_has_a_line_and_a_band_for_each_curve_and_names_what_they_are() {
+    let svg = figure(85.0).svg();
+    // Four curves, and each of four values in the legend has a line of 1.2 points.
+    assert_eq!(svg.matches("stroke-width=\"1.2\"").count(), 8, "{svg}");
+    assert_eq!(svg.matches("fill-opacity").count(), 4, "{svg}");
+    for text in [
+        "Bytes sent (GB)",
+        "Test accuracy (%)",
+        "topology:",
+        "ring",
+        "dfedavgm",
+    ] {
+        assert!(svg.contains(&format!("\n{text}\n")), "{text}: {svg}");
+    }
+    assert_eq!(svg.matches("<clipPath").count(), 1);
+}
+
+#[test]
+fn lines_run_through_their_points() {
+    let mut figure = figure(85.0);
+    figure.curves.truncate(1);
+    let point = |x, y| Point {
+        x,
+        y,
+        low: y,
+        high: y,
+    };
+    figure.curves[0].points = vec![point(0.0, 0.5), point(5e8, 1.0), point(1e9, 0.5)];
+    let svg = figure.svg();
+    let start = svg.find("clip-path=").unwrap();
+    let points = numbers(
+        &svg[start..].lines().take(2).collect::<Vec<_>>().join("\n"),
+        "polyline",
+        "points",
+    );
+    let [left, low, middle, high, right, end] = points[..] else {
+        panic!("{points:?}");
+    };
+    assert!((middle - 0.5 * (left + right)).abs() < 0.02, "{points:?}");
+    assert!(low == end && high < low, "{points:?}");
+    assert!(!svg.contains("fill-opacity"), "no band: {svg}");
+}
+
+#[test]
+fn nothing_leaves_the_page() {
+    for width in [45.0, 85.0, 170.0] {
+        let figure = figure(width);
+        let svg = figure.svg();
+        // The page is the first polygon.
+        let page = numbers(&svg, "polygon", "points");
+        let (across, down) = (page[4] + 0.01, page[5] + 0.01);
+        assert!(down >= figure.size.height, "{width} mm: {down}");
+        for pair in numbers(&svg, "polyline", "points").chunks(2) {
+            assert!((0.0..=across).contains(&pair[0]), "{width} mm: {pair:?}");
+            assert!((0.0..=down).contains(&pair[1]), "{width} mm: {pair:?}");
+        }
+        for x in numbers(&svg, "text", "x") {
+            assert!((0.0..=across).contains(&x), "{width} mm: {x}");
+        }
+        for y in numbers(&svg, "text", "y") {
+            assert!((0.0..=down).contains(&y), "{width} mm: {y}");
+        }
+        // The outermost pixels are white, so no letter is cut.
+        let pixels = Pixmap::decode_png(&figure.png(144.0).unwrap()).unwrap();
+        let (right, bottom) = (pixels.width() - 1, pixels.height() - 1);
+        let is_white = |x, y| {
+            let pixel = pixels.pixel(x, y).unwrap();
+            [pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()] == [255; 4]
+        };
+        assert!(
+            (0..=right).all(|x| is_white(x, 0) && is_white(x, bottom)),
+            "{width} mm"
+        );
+        assert!(
+            (0..=bottom).all(|y| is_white(0, y) && is_white(right, y)),
+            "{width} mm"
+        );
+    }
+}
+
+#[test]
+fn a_png_has_the_pixels_that_the_page_asks_for() {
+    let figure = figure(85.0);
+    let png = figure.png(300.0).unwrap();
+    let pixels = Pixmap::decode_png(&png).unwrap();
+    assert_eq!((pixels.width(), pixels.height()), (1004, 723));
+    // The colour of the first curve, blue, is somewhere.
+    let blue = |pixel: &tiny_skia::PremultipliedColorU8| {
+        [pixel.red(), pixel.green(), pixel.blue()] == [0, 114, 178]
+    };
+    assert!(pixels.pixels().iter().any(blue));
+    let error = figure.png(1e6).unwrap_err().to_string();
+    assert!(error.contains("needed 1 to 20000 on each side"), "{error}");
+}
+
+/// The content of the page, and the table from glyphs to letters.
+fn streams(pdf: &[u8]) -> (String, String) {
+    let find = |from: usize, what: &[u8]| {
+        let found = pdf[from..]
+            .windows(what.len())
+            .position(|part| part == what);
+        from + found.unwrap()
+    };
+    let start = find(0, b"stream\n") + 7;
+    let mut content = String::new();
+    let mut packed = ZlibDecoder::new(&pdf[start..]);
+    packed.read_to_string(&mut content).unwrap();
+    let start = find(0, b"beginbfchar");
+    let end = find(start, b"endcmap");
+    (
+        content,
+        String::from_utf8_lossy(&pdf[start..end]).into_owned(),
+    )
+}
+
+#[test]
+fn a_pdf_holds_the_same_lines_and_its_letters_can_be_read() {
+    let figure = figure(85.0);
+    let pdf = figure.pdf();
+    assert!(pdf.starts_with(b"%PDF-1.") && pdf.ends_with(b"%%EOF"));
+    let (content, letters) = streams(&pdf);
+    let strokes = content.lines().filter(|line| *line == "S").count();
+    assert_eq!(strokes, figure.svg().matches("<polyline").count());
+    let texts = content.lines().filter(|line| line.ends_with(" Tj")).count();
+    assert_eq!(texts, figure.svg().matches("<text").count());
+    // U+0025 is the sign of per cent, U+0042 the B of "Bytes".
+    assert!(
+        letters.contains("<0025>") && letters.contains("<0042>"),
+        "{letters}"
+    );
+}
+
+#[test]
+fn the_same_figure_gives_the_same_bytes() {
+    let (one, other) = (figure(85.0), figure(85.0));
+    assert_eq!(one.svg(), other.svg());
+    assert_eq!(one.pdf(), other.pdf());
+    assert_eq!(one.png(96.0).unwrap(), other.png(96.0).unwrap());
+}
+
+#[test]
+fn what_has_no_place_is_left_out() {
+    let mut figure = figure(85.0);
+    figure.curves[0].points[3].y = f64::NAN;
+    figure.curves[1].points[0].x = f64::INFINITY;
+    figure.y.scale = Scale::Logarithmic;
+    figure.curves[2].points[5].y = 0.0;
+    let svg = figure.svg();
+    assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    // Two curves are broken in two.
+    assert_eq!(svg.matches("stroke-width=\"1.2\"").count(), 10);
+    figure.curves.clear();
+    assert!(figure.svg().contains("Test accuracy (%)"));
+}
+
+#[test]
+fn a_wide_band_does_not_flatten_the_curves() {
+    let mut wide = figure(85.0);
+    for point in wide.curves.iter_mut().flat_map(|curve| &mut curve.points) {
+        (point.low, point.high) = (point.y - 30.0, point.y + 30.0);
+    }
+    let spread = |figure: &Figure| {
+        let svg = figure.svg();
+        let start = svg.find("clip-path=").unwrap();
+        let lines = svg[start..]
+            .lines()
+            .filter(|line| line.contains("<polyline"));
+        let lines: Vec<&str> = lines.take(4).collect();
+        let points = numbers(&lines.join("\n"), "polyline", "points");
+        let heights = points.chunks(2).map(|pair| pair[1]);
+        let (low, high) = heights.fold((f64::MAX, f64::MIN), |(low, high), y| {
+            (low.min(y), high.max(y))
+        });
+        high - low
+    };
+    assert!(3.5 * spread(&wide) > spread(&figure(85.0)));
+}
+
+#[test]
+fn texts_are_escaped() {
+    let mut figure = figure(85.0);
+    figure.y.title = "<a> & \"b\"".to_owned();
+    assert!(figure.svg().contains("&lt;a&gt; &amp;"), "{}", figure.svg());
+}
