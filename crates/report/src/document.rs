@@ -23,12 +23,15 @@ const BESIDE: &str = "'self' file:";
 const DARK: &str = "(prefers-color-scheme: dark)";
 
 /// The page's script, a file for each idea; the last one draws the plots and calls the others.
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 9] = [
     include_str!("document/page/theme.js"),
     include_str!("document/page/download.js"),
     include_str!("document/page/tables.js"),
     include_str!("document/page/runs.js"),
     include_str!("document/page/limits.js"),
+    include_str!("document/page/looks.js"),
+    include_str!("document/page/bands.js"),
+    include_str!("document/page/heat.js"),
     include_str!("document/page/charts.js"),
 ];
 
@@ -184,7 +187,7 @@ pub(crate) fn footer(source: &str, script: &Script) -> Markup {
 
 /// The mark of a group or a simulation in its colour.
 pub(crate) fn swatch(index: usize) -> Markup {
-    html! { i class="swatch" style={ "background:var(--series-" (palette::series(index)) ")" } {} }
+    html! { i class="swatch" style={ "background:" (palette::of_group(index)) } {} }
 }
 
 /// A button that shows and hides a group or a simulation.

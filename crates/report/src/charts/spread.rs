@@ -9,6 +9,9 @@ use plotly::common::{Fill, HoverInfo, Line, Marker, MarkerSymbol, Mode};
 use plotly::layout::Axis;
 use plotly::{Layout, Scatter, Trace};
 
+/// Most groups that have a row.
+const ROWS: usize = 24;
+
 /// Most bins over the range of all groups.
 const BINS: usize = 48;
 
@@ -19,8 +22,9 @@ pub(crate) fn chart(groups: &[Group<'_>]) -> Option<Chart> {
     let rows: Vec<(usize, &Group<'_>, Vec<f64>)> = groups
         .iter()
         .enumerate()
-        .map(|(index, group)| (index, group, accuracies(group)))
+        .map(|(index, group)| (index, group, group.client_accuracies()))
         .filter(|(_, _, accuracies)| accuracies.len() > 1)
+        .take(ROWS)
         .collect();
     let all = || {
         rows.iter()
@@ -63,14 +67,6 @@ pub(crate) fn chart(groups: &[Group<'_>]) -> Option<Chart> {
             .y_axis(rows_axis)
             .show_legend(false),
     })
-}
-
-fn accuracies(group: &Group<'_>) -> Vec<f64> {
-    group
-        .averaged
-        .iter()
-        .flat_map(|run| run.final_accuracies.iter().map(|row| row.accuracy))
-        .collect()
 }
 
 /// Equal bins over a range of accuracies.
@@ -199,7 +195,7 @@ mod tests {
         assert_eq!(wrapped("ring"), "ring");
         assert_eq!(
             wrapped("3-regular · learning_rate 0.01 · <b>"),
-            "3-regular ·<br>learning_rate 0.01 ·<br>&lt;b&gt;"
+            "3-regular ·<br>learning_rate 0.01 · &lt;b&gt;"
         );
     }
 }

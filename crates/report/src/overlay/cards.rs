@@ -39,7 +39,7 @@ struct Picture {
 
 fn card(index: usize, group: &Group<'_>, overlay: Option<&Overlay>, picture: Picture) -> Markup {
     html! {
-        article class="card" style={ "--series:var(--series-" (palette::series(index)) ")" } {
+        article class="card" style={ "--series:" (palette::of_group(index)) } {
             h3 { (group.label) }
             @match overlay {
                 Some(overlay) => { (drawing(group, overlay, picture)) }

@@ -24,10 +24,19 @@ impl Factor {
     /// The settings that vary, in the order of the configuration.
     pub(crate) fn all(groups: &[Group<'_>]) -> Vec<Self> {
         let settings: Vec<&Settings> = groups.iter().map(|group| &group.first().settings).collect();
-        setting_label::varying(&settings)
+        setting_label::innermost(&settings)
             .into_iter()
             .map(|(key, texts)| Self::new(key, texts))
             .collect()
+    }
+
+    /// The index of each group's value, `[groups]`.
+    pub(crate) fn of_groups(&self, groups: usize) -> Vec<usize> {
+        let mut of = vec![0; groups];
+        for (index, value) in self.values.iter().enumerate() {
+            value.groups.iter().for_each(|group| of[*group] = index);
+        }
+        of
     }
 
     fn new(key: &str, texts: Vec<String>) -> Self {

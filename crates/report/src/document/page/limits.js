@@ -13,6 +13,25 @@ const robustLimit = (curves) => {
   return limit > 0 && highest > 2 * limit ? limit : null;
 };
 
+// From where to where the vertical axis goes: the curves whole up to `highest`, a band only as far as it takes no more
+// than their height above and below them. Null where nothing is cut off.
+const limits = (curves, edges, highest) => {
+  const ends = (traces) => {
+    const values = traces.flatMap(({ y }) => y.filter(Number.isFinite));
+    return [values.reduce((a, b) => Math.min(a, b), Infinity), values.reduce((a, b) => Math.max(a, b), -Infinity)];
+  };
+  const [low, top] = ends(curves);
+  const high = highest === null ? top : highest;
+  const height = high - low;
+  const [bandLow, bandHigh] = ends(edges);
+  const isWide = bandLow < low - height || bandHigh > high + height;
+  if (!(height > 0) || (highest === null && !isWide)) return null;
+  const from = Math.min(low, Math.max(bandLow, low - height));
+  const to = highest === null ? Math.max(high, Math.min(bandHigh, high + height)) : high;
+  const margin = 0.05 * (to - from);
+  return [from - margin, to + margin];
+};
+
 // Writes below a plot which runs leave it at the top; no names, no note.
 const noteCut = (figure, names) => {
   let note = figure.querySelector(".note");
