@@ -23,7 +23,7 @@ const BESIDE: &str = "'self' file:";
 const DARK: &str = "(prefers-color-scheme: dark)";
 
 /// The page's script, a file for each idea; the last one draws the plots and calls the others.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 10] = [
     include_str!("document/page/theme.js"),
     include_str!("document/page/download.js"),
     include_str!("document/page/tables.js"),
@@ -32,6 +32,7 @@ const SCRIPTS: [&str; 9] = [
     include_str!("document/page/looks.js"),
     include_str!("document/page/bands.js"),
     include_str!("document/page/heat.js"),
+    include_str!("document/page/clients.js"),
     include_str!("document/page/charts.js"),
 ];
 

@@ -5,6 +5,7 @@ use crate::fixture::Fixture;
 use serde_json::Value;
 use tempfile::TempDir;
 
+mod browser;
 mod left_out;
 mod many_runs;
 mod order;

@@ -5,12 +5,15 @@ use crate::document::swatch;
 use crate::runs::group::Group;
 use maud::{Markup, html};
 
+/// A figure of a group.
+type FigureOf<'a> = Box<dyn Fn(&Group<'_>) -> Option<f64> + 'a>;
+
 /// A column of the table.
 struct Column<'a> {
     heading: String,
     meaning: String,
     /// What the column is sorted by.
-    figure: Box<dyn Fn(&Group<'_>) -> Option<f64> + 'a>,
+    figure: FigureOf<'a>,
     /// The same in words.
     text: Box<dyn Fn(&Group<'_>) -> String + 'a>,
 }

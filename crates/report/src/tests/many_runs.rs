@@ -3,7 +3,7 @@
 use super::*;
 
 /// Two overlays under two learning rates.
-fn grid(folder: &TempDir) -> String {
+pub(super) fn grid(folder: &TempDir) -> String {
     let overlays = [Fixture::default().topology, COMPLETE];
     let run = |topology, learning_rate| {
         Fixture {
@@ -32,12 +32,63 @@ fn every_value_of_a_setting_has_a_switch() {
         ("0 2", "learning_rate 0.01"),
         ("1 3", "learning_rate 0.1"),
     ] {
-        let button = format!("data-groups=\"{groups}\" aria-pressed=\"true\">{text}</button>");
+        let button = format!(
+            "data-groups=\"{groups}\" aria-pressed=\"true\"><i class=\"key\" aria-hidden=\"true\"></i>{text}</button>"
+        );
         assert!(page.contains(&button), "{button}");
     }
     for id in ["show-all", "show-none", "solo", "filter"] {
         assert!(page.contains(&format!("id=\"{id}\"")), "{id}");
     }
+}
+
+#[test]
+fn an_overlay_that_runs_share_is_drawn_once_with_their_names() {
+    let folder = TempDir::new().unwrap();
+    let page = grid(&folder);
+    assert_eq!(page.matches("<svg class=\"overlay\"").count(), 2);
+    let cards = page.split("<section id=\"overlays\">").nth(1).unwrap();
+    let ring = cards.split("</article>").next().unwrap();
+    for label in ["ring · learning_rate 0.01", "ring · learning_rate 0.1"] {
+        assert!(ring.contains(&format!("</i>{label} <small>")), "{label}");
+    }
+}
+
+#[test]
+fn two_settings_have_a_map_of_their_mean_accuracies() {
+    let folder = TempDir::new().unwrap();
+    let page = grid(&folder);
+    let data = data(&page);
+    let map = &data["charts"]["heat"]["data"][0];
+    assert_eq!(map["x"], serde_json::json!(["ring", "complete"]));
+    let accuracies: Vec<f64> = data["accuracies"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|mean| mean.as_f64().unwrap())
+        .collect();
+    // Groups are ring 0.01, ring 0.1, complete 0.01, complete 0.1.
+    assert!((map["z"][1][0].as_f64().unwrap() - accuracies[1]).abs() < 1e-4);
+    assert_eq!(data["factors"][1]["of"], serde_json::json!([0, 1, 0, 1]));
+}
+
+#[test]
+fn two_seeds_say_how_sure_a_difference_is() {
+    let folder = TempDir::new().unwrap();
+    let several = page(&sweep(folder.path(), 10, 3), &folder);
+    assert!(
+        headline(&several).contains("by 3 seeds the difference is "),
+        "{}",
+        headline(&several)
+    );
+    let bands = &data(&several)["bands"]["accuracy"][0];
+    for band in ["interval", "quantiles", "range"] {
+        assert!(bands[band]["low"].is_array(), "{band}");
+    }
+    assert!(several.contains("<option value=\"interval\" selected>"));
+    let folder = TempDir::new().unwrap();
+    let one = page(&sweep(folder.path(), 10, 1), &folder);
+    assert!(!one.contains("<option value=\"interval\""));
 }
 
 #[test]

@@ -260,6 +260,7 @@
   const connect = () => {
     connectScales();
     look.connect(() => drawAll(all));
+    connectClients(page);
     connectHeat(page, () => draw("heat"));
     connectRuns(page.groups, state.hidden, () => drawAll(all));
     sortTables();

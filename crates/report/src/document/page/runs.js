@@ -1,7 +1,7 @@
 // Which runs are shown: a button for each, one for each value of a setting, all or none, and a filter by text.
 const connectRuns = (groups, hidden, redraw) => {
   const press = (button, pressed) => button.setAttribute("aria-pressed", String(pressed));
-  const buttons = [...document.querySelectorAll("[data-groups]")];
+  const buttons = [...document.querySelectorAll("button[data-groups]")];
   const groupsOf = (button) => button.dataset.groups.split(" ").map(Number);
   const solo = document.getElementById("solo");
   const filter = document.getElementById("filter");
