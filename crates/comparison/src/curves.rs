@@ -1,6 +1,6 @@
 //! Curves over the way of runs: the mean over what repeats them, with a band.
 
-use meshfold_experiment::results::RecordedRun;
+use meshfold_experiment::results::{Figures, Progress, RecordedRun};
 use meshfold_statistics::Estimate;
 
 use crate::error::TableError;
@@ -8,7 +8,6 @@ use crate::fields::{Fields, Name, text};
 use crate::grouping::{Group, Names};
 use crate::judged::{Judged, expect_figure};
 use crate::only::{Only, chosen};
-use crate::progress::Progress;
 use crate::series::{Sample, Series};
 
 /// Which curves to draw. Settings go by their names in YAML, figures by those in `metrics.jsonl`.
@@ -88,7 +87,9 @@ impl Curves {
         let mut judged = Vec::new();
         for run in runs {
             let mut run_judged = Judged::of(run)?;
-            request.x.complete(run, &mut run_judged.figures)?;
+            if request.x == Progress::Epochs {
+                add_epochs(run, &mut run_judged.figures);
+            }
             if request.band == Band::Quantiles {
                 crate::series::add_quantiles(run, &request.y, &mut run_judged.figures)?;
             }
@@ -113,6 +114,14 @@ impl Curves {
             ));
         }
         Ok(Self { curves, notes })
+    }
+}
+
+/// Adds the epochs, which no record holds, to the figures of each evaluation of `run`.
+fn add_epochs(run: &RecordedRun, figures: &mut [Figures]) {
+    let name = Progress::Epochs.figure();
+    for (figures, evaluation) in figures.iter_mut().zip(&run.evaluations) {
+        figures.extend(evaluation.epochs.map(|epochs| (name.to_owned(), epochs)));
     }
 }
 

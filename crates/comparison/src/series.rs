@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use meshfold_experiment::results::{Figures, RecordedRun};
-use meshfold_statistics::quantile;
+use meshfold_statistics::middle_nine_tenths;
 
 use crate::curves::Band;
 use crate::error::TableError;
@@ -109,9 +109,9 @@ pub(crate) fn add_quantiles(
         let Some(values) = round.and_then(|round| by_round.get(&round)) else {
             continue;
         };
-        for (name, share) in [("q05", 0.05), ("q95", 0.95)] {
-            let value = quantile(values, share);
-            figures.extend(value.map(|value| (format!("{y}.{name}"), value)));
+        if let Some(middle) = middle_nine_tenths(values) {
+            figures.insert(format!("{y}.q05"), middle.low);
+            figures.insert(format!("{y}.q95"), middle.high);
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use crate::charts;
 use crate::document::chart::Chart;
-use crate::document::palette::{self, SERIES};
+use crate::document::palette::SERIES;
 use crate::document::plotly_script::Script;
 use crate::document::quantity_text::{count, mean, percent, seconds};
 use crate::document::{self, Document, Section, chip, columns, footer, swatch};
@@ -183,9 +183,9 @@ fn toolbar(runs: &[(ChurnRun, ChurnTrace)]) -> Markup {
 
 /// What the page's script draws from.
 fn data(runs: &[(ChurnRun, ChurnTrace)], sections: &[Section]) -> Value {
-    let group = |(index, (run, _)): (usize, &(ChurnRun, ChurnTrace))| json!({ "label": run.label(), "note": "", "series": palette::series(index) });
-    let groups: Vec<Value> = runs.iter().enumerate().map(group).collect();
-    json!({ "groups": groups, "axes": [], "charts": document::charts(sections) })
+    let group = |(run, _): &(ChurnRun, ChurnTrace)| json!({ "label": run.label(), "note": "" });
+    let groups: Vec<Value> = runs.iter().map(group).collect();
+    json!({ "groups": groups, "axes": [], "factors": [], "charts": document::charts(sections) })
 }
 
 #[cfg(test)]

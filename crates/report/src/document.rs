@@ -19,6 +19,23 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 /// Where the shared script may come from: where the page itself was read from. Browsers do not count files as that.
 const BESIDE: &str = "'self' file:";
 
+/// Draws under dark colours; the page's script changes the medium where the reader chooses a theme.
+const DARK: &str = "(prefers-color-scheme: dark)";
+
+/// The page's script, a file for each idea; the last one draws the plots and calls the others.
+const SCRIPTS: [&str; 10] = [
+    include_str!("document/page/theme.js"),
+    include_str!("document/page/download.js"),
+    include_str!("document/page/tables.js"),
+    include_str!("document/page/runs.js"),
+    include_str!("document/page/limits.js"),
+    include_str!("document/page/looks.js"),
+    include_str!("document/page/bands.js"),
+    include_str!("document/page/heat.js"),
+    include_str!("document/page/clients.js"),
+    include_str!("document/page/charts.js"),
+];
+
 /// A part of the page under its own heading, and the plots that its body has boxes for.
 pub(crate) struct Section {
     pub(crate) id: &'static str,
@@ -85,8 +102,11 @@ impl Document {
                 out.write_all(above.0.as_bytes())?;
             }
         }
-        let script = include_str!("document/page.js");
-        writeln!(out, "<script>{script}</script></body></html>")
+        writeln!(
+            out,
+            "<script>\"use strict\";\n{}</script></body></html>",
+            SCRIPTS.concat()
+        )
     }
 
     fn head(&self) -> Markup {
@@ -101,7 +121,8 @@ impl Document {
                 meta name="viewport" content="width=device-width,initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (self.title) " · Meshfold" }
-                style { (PreEscaped(palette::style())) (PreEscaped(include_str!("document/page.css"))) }
+                style { (PreEscaped(palette::light())) (PreEscaped(include_str!("document/page/light.css"))) }
+                style id="dark" media=(DARK) { (PreEscaped(palette::dark())) (PreEscaped(include_str!("document/page/dark.css"))) }
             }
         }
     }
@@ -110,6 +131,14 @@ impl Document {
     fn top(&self) -> Markup {
         html! {
             header {
+                label class="theme" {
+                    "theme "
+                    select id="theme" {
+                        option { "system" }
+                        option { "light" }
+                        option { "dark" }
+                    }
+                }
                 p class="kicker" { "Meshfold report" }
                 h1 { (self.title) }
                 (self.header)
@@ -159,12 +188,12 @@ pub(crate) fn footer(source: &str, script: &Script) -> Markup {
 
 /// The mark of a group or a simulation in its colour.
 pub(crate) fn swatch(index: usize) -> Markup {
-    html! { i class="swatch" style={ "background:var(--series-" (palette::series(index)) ")" } {} }
+    html! { i class="swatch" style={ "background:" (palette::of_group(index)) } {} }
 }
 
 /// A button that shows and hides a group or a simulation.
 pub(crate) fn chip(index: usize, content: &Markup) -> Markup {
     html! {
-        button type="button" class="chip" data-group=(index) aria-pressed="true" { (swatch(index)) (content) }
+        button type="button" class="chip" data-groups=(index) aria-pressed="true" { (swatch(index)) (content) }
     }
 }

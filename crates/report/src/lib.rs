@@ -7,7 +7,7 @@
 //! A report is made from what runs left in their folders alone, so it can be made again at any time, of finished, failed
 //! and running runs alike. Its path: in the folder `runs`, `gathering` finds the
 //! runs, [`RecordedRun`] reads each, and `group` takes runs that differ in their seed only as one and names what
-//! distinguishes the groups. `charts`, `tables`, `overlay` and `partition` make the figures, and `page` puts them together
+//! distinguishes the groups. `charts`, `tables`, `overlay`, `partition` and `clients` make the figures, and `page` puts them together
 //! into a `document`, which holds style, script and the plotting library. A run of which something is missing or damaged is left out, named on the page,
 //! and never keeps the others from it.
 
@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 mod charts;
 mod churn_page;
+mod clients;
 mod document;
 mod error;
 mod left_out;

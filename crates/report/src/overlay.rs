@@ -1,15 +1,19 @@
 //! The sections about overlays: pictures with figures, degrees and spectra.
 
 mod cards;
+mod constants;
 mod drawing;
 mod force_layout;
 mod layout;
+mod shared;
 
 use crate::charts;
 use crate::document::{Section, columns};
 use crate::error::ReportError;
 use crate::runs::group::Group;
+use maud::html;
 use meshfold_topology::{DENSE_NODES, Overlay, Spectrum};
+use shared::SharedOverlay;
 
 /// Most overlays that are drawn.
 const DRAWN: usize = 12;
@@ -19,12 +23,12 @@ const DRAWN: usize = 12;
 /// # Errors
 /// Those of [`RecordedRun::overlay`](meshfold_experiment::results::RecordedRun::overlay).
 pub(crate) fn cards(groups: &[Group<'_>]) -> Result<Option<Section>, ReportError> {
-    let drawn = &groups[..groups.len().min(DRAWN)];
-    let overlays = read(drawn)?;
-    if overlays.iter().all(Option::is_none) {
+    let shared = SharedOverlay::all(groups)?;
+    if shared.iter().all(|shared| shared.overlay.is_none()) {
         return Ok(None);
     }
-    let more = match groups.len() - drawn.len() {
+    let drawn = &shared[..shared.len().min(DRAWN)];
+    let more = match shared.len() - drawn.len() {
         0 => String::new(),
         more => format!(" {more} more are not drawn."),
     };
@@ -32,7 +36,7 @@ pub(crate) fn cards(groups: &[Group<'_>]) -> Result<Option<Section>, ReportError
         "Clients exchange models along the edges. λ says how much of their disagreement one exchange leaves in the \
          long run: at 0 all agree at once, near 1 news travels slowly.{more}"
     );
-    let body = cards::section(drawn, &overlays);
+    let body = cards::section(drawn);
     Ok(Some(Section {
         id: "overlays",
         heading: "Overlays",
@@ -79,7 +83,7 @@ pub(crate) fn structure(groups: &[Group<'_>]) -> Result<Option<Section>, ReportE
              so an overlay whose curve falls at once mixes fast.",
         );
     }
-    let body = columns(&charts);
+    let body = html! { (columns(&charts)) (constants::table(drawn)) };
     Ok(Some(Section {
         id: "structure",
         heading: "Degrees and spectra",

@@ -2,16 +2,20 @@
 
 mod axes;
 mod headline;
+mod toolbar;
 
 use crate::charts;
-use crate::document::palette::{self, SERIES};
+use crate::clients::Clients;
+use crate::document::chart::Chart;
 use crate::document::plotly_script::Script;
 use crate::document::quantity_text::{lambda_range, percent};
-use crate::document::{self, Document, Section, chip, columns};
+use crate::document::{self, Document, Section, columns};
 use crate::error::ReportError;
 use crate::left_out::LeftOut;
 use crate::overlay;
 use crate::partition;
+use crate::runs::curves;
+use crate::runs::factor::Factor;
 use crate::runs::gathering::Gathered;
 use crate::runs::group::Group;
 use crate::tables::configuration;
@@ -21,9 +25,13 @@ use axes::axes;
 use maud::{Markup, html};
 use meshfold_experiment::results::RecordedRun;
 use serde_json::{Value, json};
+use toolbar::toolbar;
 
 /// Most runs that are named among those left out.
 const NAMED: usize = 20;
+
+/// Most kinds of runs whose curves the page has.
+pub(crate) const CHARTED: usize = 100;
 
 /// The page about these runs, at least one.
 ///
@@ -31,17 +39,26 @@ const NAMED: usize = 20;
 /// [`ReportError::Results`] for files that are read again where they are shown.
 pub(crate) fn page(gathered: &Gathered, script: Script) -> Result<Document, ReportError> {
     let Gathered { runs, left_out } = gathered;
-    let groups = Group::all(runs);
-    let charted = &groups[..groups.len().min(SERIES)];
+    let mut groups = Group::all(runs);
+    let factors = Factor::all(&groups);
+    for group in groups.iter_mut().take(CHARTED) {
+        group.curves.add_quantiles(&group.averaged)?;
+    }
+    let charted = &groups[..groups.len().min(CHARTED)];
     let mut sections = vec![glance(charted)];
     sections.extend(overlay::cards(charted)?);
     sections.push(table(&groups));
+    sections.extend(heat(&groups, &factors));
     sections.extend(quantised::section(&groups));
     sections.push(course(charted));
     sections.extend(clients(charted));
+    let details = Clients::of(charted)?;
+    sections.extend(details.section(charted));
     sections.extend(overlay::structure(charted)?);
     sections.extend(partition::section(charted)?);
     sections.push(configurations(&groups));
+    let mut data = data(&groups, charted, &factors, &sections);
+    data["clients"] = json!(details);
     let header = html! {
         p class="headline" { (headline::sentences(&groups)) }
         (configuration::shared(&groups))
@@ -51,9 +68,9 @@ pub(crate) fn page(gathered: &Gathered, script: Script) -> Result<Document, Repo
     Ok(Document {
         title: title(runs),
         header,
-        toolbar: toolbar(charted),
+        toolbar: toolbar(charted, &factors),
         footer: document::footer(&source(runs), &script),
-        data: data(charted, &sections),
+        data,
         sections,
         script,
     })
@@ -61,8 +78,8 @@ pub(crate) fn page(gathered: &Gathered, script: Script) -> Result<Document, Repo
 
 fn glance(groups: &[Group<'_>]) -> Section {
     let chart = charts::curve::accuracy(groups);
-    let lead = "Mean test accuracy of all clients' models (line), from the lowest to the highest client (band); \
-                dotted, if asked for, the average of all models taken as one.";
+    let lead = "Mean test accuracy of all clients' models (line) and the band that is chosen above; dotted, if asked \
+                for, the average of all models taken as one.";
     Section {
         id: "accuracy",
         heading: "Accuracy",
@@ -116,13 +133,53 @@ fn course(groups: &[Group<'_>]) -> Section {
 
 fn clients(groups: &[Group<'_>]) -> Option<Section> {
     let chart = charts::spread::chart(groups)?;
+    let boxes: Vec<Chart> = [
+        charts::boxes::of_clients(groups),
+        charts::boxes::of_seeds(groups),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     let lead = "How the final test accuracy is spread over the clients: each row is a histogram, the diamonds below \
-                it are the lowest client, the mean and the highest.";
+                it are the lowest client, the mean and the highest. A box holds the middle half of the clients, or of \
+                the seeds, its line is the median; the whiskers go from the 5 % to the 95 % quantile.";
+    let body = html! { (chart.element()) (columns(&boxes)) };
     Some(Section {
         id: "clients",
         heading: "Client by client",
         lead: lead.to_owned(),
-        body: chart.element(),
+        body,
+        charts: std::iter::once(chart).chain(boxes).collect(),
+    })
+}
+
+/// The heat map where two settings or more vary.
+fn heat(groups: &[Group<'_>], factors: &[Factor]) -> Option<Section> {
+    let chart = charts::heat::chart(groups, factors)?;
+    let select = |id: &str, words: &str, chosen: usize| {
+        html! {
+            label class="choice" {
+                (words)
+                select id=(id) {
+                    @for (index, factor) in factors.iter().enumerate() {
+                        option value=(index) selected[index == chosen] { (factor.key) }
+                    }
+                }
+            }
+        }
+    };
+    let body = html! {
+        @if factors.len() > 2 {
+            div class="switches" { (select("heat-across", "across ", 0)) (select("heat-up", "up ", 1)) }
+        }
+        (chart.element())
+    };
+    let lead = "Final mean accuracy of the clients, mean over seeds and over whatever else varies.";
+    Some(Section {
+        id: "settings",
+        heading: "Two settings",
+        lead: lead.to_owned(),
+        body,
         charts: vec![chart],
     })
 }
@@ -173,18 +230,22 @@ fn notices(runs: &[RecordedRun], groups: &[Group<'_>], charted: usize) -> Markup
     for group in groups {
         items.extend(group.runs.iter().filter_map(|run| notice(group, run)));
     }
+    if groups.iter().any(Group::ends_on_other_examples) {
+        items.push(html! {
+            "The last point of a curve is marked with a ring: its models were judged on other test examples than those \
+             before (" code { "evaluate.last" } ")."
+        });
+    }
     if charted < groups.len() {
         let all = groups.len();
         items.push(html! {
             "The plots show the first " (charted) " of " (all) " kinds of runs; the table has all."
         });
     }
-    if runs
-        .iter()
-        .any(|run| run.evaluations.len() > crate::runs::curves::POINTS)
-    {
+    let points = curves::points(groups.len());
+    if runs.iter().any(|run| run.evaluations.len() > points) {
         items.push(html! {
-            "Lines are drawn through " (crate::runs::curves::POINTS) " of the evaluations, evenly chosen."
+            "Lines are drawn through " (points) " of the evaluations, evenly chosen."
         });
     }
     html! {
@@ -213,29 +274,6 @@ fn notice(group: &Group<'_>, run: &RecordedRun) -> Option<Markup> {
         .then(|| html! { strong { (group.label) (seed) } ": " (notes.join("; ")) "." })
 }
 
-/// Legend and axis switch, in reach while the page scrolls.
-fn toolbar(groups: &[Group<'_>]) -> Markup {
-    let content = |group: &Group<'_>| {
-        html! {
-            (group.label)
-            @if let Some(range) = group.lambda() {
-                " " small { "λ " (lambda_range(Some(range))) }
-            }
-        }
-    };
-    html! {
-        nav class="toolbar" aria-label="runs and axis" {
-            div class="chips" {
-                @for (index, group) in groups.iter().enumerate() { (chip(index, &content(group))) }
-            }
-            div class="switches" {
-                label class="toggle" { input type="checkbox" id="mean-model"; " mean model" }
-                div class="segments" id="axes" role="group" aria-label="horizontal axis" {}
-            }
-        }
-    }
-}
-
 /// The runs that the page was written from.
 fn source(runs: &[RecordedRun]) -> String {
     let ids: Vec<&str> = runs.iter().map(|run| run.id.as_str()).take(24).collect();
@@ -248,8 +286,13 @@ fn source(runs: &[RecordedRun]) -> String {
     format!(" from the records of run{plural} {}{more}", ids.join(", "))
 }
 
-/// What the page's script draws from.
-fn data(groups: &[Group<'_>], sections: &[Section]) -> Value {
+/// What the page's script draws from. All `groups` are in the table, `charted` in the plots.
+fn data(
+    groups: &[Group<'_>],
+    charted: &[Group<'_>],
+    factors: &[Factor],
+    sections: &[Section],
+) -> Value {
     let note = |group: &Group<'_>| {
         let accuracy = percent(group.final_accuracy().mean);
         group.lambda().map_or_else(
@@ -257,10 +300,24 @@ fn data(groups: &[Group<'_>], sections: &[Section]) -> Value {
             |range| format!("{accuracy} · λ {}", lambda_range(Some(range))),
         )
     };
-    let groups_data: Vec<Value> = groups
-        .iter()
-        .enumerate()
-        .map(|(index, group)| json!({ "label": group.label, "note": note(group), "series": palette::series(index) }))
-        .collect();
-    json!({ "groups": groups_data, "axes": axes(groups), "charts": document::charts(sections) })
+    let group = |group: &Group<'_>| {
+        let other_end = group.ends_on_other_examples();
+        json!({ "label": group.label, "note": note(group), "otherEnd": other_end })
+    };
+    let factor = |factor: &Factor| {
+        let texts: Vec<&str> = factor
+            .values
+            .iter()
+            .map(|value| value.text.as_str())
+            .collect();
+        json!({ "key": factor.key, "values": texts, "of": factor.of_groups(groups.len()) })
+    };
+    json!({
+        "groups": charted.iter().map(group).collect::<Vec<_>>(),
+        "accuracies": groups.iter().map(|group| group.final_accuracy().mean).collect::<Vec<_>>(),
+        "factors": factors.iter().map(factor).collect::<Vec<_>>(),
+        "axes": axes(charted),
+        "bands": charts::curve::bands(charted),
+        "charts": document::charts(sections),
+    })
 }

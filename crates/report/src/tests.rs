@@ -5,7 +5,9 @@ use crate::fixture::Fixture;
 use serde_json::Value;
 use tempfile::TempDir;
 
+mod browser;
 mod left_out;
+mod many_runs;
 mod order;
 mod shared_script;
 
@@ -84,6 +86,7 @@ fn a_sweep_has_every_section_and_every_plot() {
             "loss",
             "consensus",
             "spread",
+            "client_boxes",
             "degrees",
             "spectrum",
             "partition_0"
@@ -105,7 +108,12 @@ fn a_sweep_has_every_section_and_every_plot() {
         .iter()
         .map(|axis| axis["key"].as_str().unwrap())
         .collect();
-    assert_eq!(axes, ["rounds", "bytes", "seconds"]);
+    assert_eq!(
+        axes,
+        ["rounds", "steps", "epochs", "examples", "bytes", "clock"]
+    );
+    // 180 000 examples a round, of which the clients hold 60 000.
+    assert_eq!(data["axes"][2]["values"][0][1], 3.0);
     assert_eq!(page.matches("<svg class=\"overlay\"").count(), 3);
     assert_eq!(page.matches("class=\"chip\"").count(), 3);
     assert!(
@@ -115,7 +123,7 @@ fn a_sweep_has_every_section_and_every_plot() {
     );
     assert!(
         headline(&page).contains("with complete (λ\u{a0}=\u{a0}0), ")
-            && headline(&page).contains("The overlay matters: ")
+            && headline(&page).contains("one seed shows nothing about how sure that is.")
     );
     assert!(
         headline(&page).contains("The traffic of complete is 9.5 times that of ring"),
@@ -234,7 +242,7 @@ fn other_settings_than_the_overlay_name_the_groups() {
         .collect::<Vec<_>>();
     assert_eq!(labels, ["learning_rate 0.01", "learning_rate 0.1"]);
     assert!(
-        headline(&page).contains("points lie between learning_rate 0.01 and learning_rate 0.1.")
+        headline(&page).contains("points lie between learning_rate 0.01 and learning_rate 0.1;")
     );
 }
 

@@ -1,5 +1,7 @@
 //! Quantiles of a sample.
 
+use crate::estimate::Interval;
+
 /// The `share`-quantile of `values`, linear between the two values that it falls between; `None` if there are no values.
 ///
 /// # Source
@@ -16,6 +18,14 @@ pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     let below = sorted[place.floor() as usize];
     let above = sorted[place.ceil() as usize];
     Some(below + place.fract() * (above - below))
+}
+
+/// What the middle nine tenths of `values` lie between: from their 5 % to their 95 % quantile; `None` if there are none.
+pub fn middle_nine_tenths(values: &[f64]) -> Option<Interval> {
+    Some(Interval {
+        low: quantile(values, 0.05)?,
+        high: quantile(values, 0.95)?,
+    })
 }
 
 #[cfg(test)]

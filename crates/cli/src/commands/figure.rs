@@ -161,14 +161,12 @@ impl X {
 
     /// What is written along the axis.
     fn axis(self) -> (&'static str, Unit) {
-        match self {
-            Self::Rounds => ("Rounds", Unit::Number),
-            Self::Steps => ("Local steps of all clients", Unit::Number),
-            Self::Epochs => ("Epochs", Unit::Number),
-            Self::Examples => ("Examples seen", Unit::Number),
-            Self::Bytes => ("Bytes sent", Unit::Bytes),
-            Self::Seconds => ("Simulated time", Unit::Of("s")),
-        }
+        let unit = match self {
+            Self::Rounds | Self::Steps | Self::Epochs | Self::Examples => Unit::Number,
+            Self::Bytes => Unit::Bytes,
+            Self::Seconds => Unit::Of("s"),
+        };
+        (self.progress().title(), unit)
     }
 }
 

@@ -13,6 +13,13 @@ use crate::results::run_file::object;
 pub struct Evaluation {
     /// Communication rounds done; 0 is the start.
     pub round: usize,
+    /// Local steps of all rows since the start.
+    pub local_steps: Option<f64>,
+    /// Training examples that those steps saw.
+    pub examples_seen: Option<f64>,
+    /// Training examples seen, divided by those that the clients hold; absent where nobody wrote who holds what.
+    #[serde(skip)]
+    pub epochs: Option<f64>,
     /// Fractions of the test examples that the models recognise.
     pub test_accuracy: RecordedSpread,
     /// Mean cross-entropies on the test examples, in nats.

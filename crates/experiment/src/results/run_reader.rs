@@ -9,6 +9,7 @@ use meshfold_topology::OverlaySummary;
 use crate::results::evaluation_log::{self, Evaluation};
 use crate::results::final_accuracies::{self, RowAccuracy};
 use crate::results::finished_run;
+use crate::results::holdings::Holdings;
 use crate::results::outcome::Outcome;
 use crate::results::recorded_run::RecordedRun;
 use crate::results::results_error::ResultsError;
@@ -42,7 +43,7 @@ impl RecordedRun {
             let failure = outcome.error.as_ref();
             notices.extend(failure.map(|error| format!("it failed: {error}")));
         }
-        let run = Self {
+        let mut run = Self {
             folder: folder.to_owned(),
             id: folder_name(folder),
             overlay_summary: overlay_summary(folder, &settings, &outcome)?,
@@ -55,6 +56,10 @@ impl RecordedRun {
             notices,
         };
         let (_, holdings) = (run.overlay()?, run.partition()?);
+        let held = holdings.as_ref().map_or(0, Holdings::examples);
+        for evaluation in run.evaluations.iter_mut().filter(|_| held > 0) {
+            evaluation.epochs = evaluation.examples_seen.map(|seen| seen / held as f64);
+        }
         if is_finished {
             finished_run::expect_end(&run, &outcome, holdings.as_ref())?;
             finished_run::expect_unaltered(folder)?;

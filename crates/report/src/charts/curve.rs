@@ -3,22 +3,26 @@
 use crate::document::chart::{Chart, trace_group};
 use crate::document::escape::plot_text;
 use crate::document::palette;
-use crate::document::quantity_text::{figure, percent, significant_values};
-use crate::runs::curves::{Band, Curves};
+use crate::document::quantity_text::significant_values;
+use crate::runs::curves::{Band, Bands, Course, Curves};
 use crate::runs::group::Group;
-use plotly::common::{DashType, ExponentFormat, Fill, HoverInfo, Line, Mode, Visible};
+use plotly::common::{DashType, ExponentFormat, Line, Mode, Visible};
 use plotly::layout::{Axis, AxisType};
 use plotly::{Layout, Scatter, Trace};
+use serde::Serialize;
 
 /// Marks the traces that the page shows or hides as one.
 const MEAN_MODEL: &str = "mean_model";
 
-/// Mean accuracy of every group with its band, and the accuracy of the mean model.
+/// Marks the traces that the page draws a band around.
+const MEAN: &str = "mean";
+
+/// Mean accuracy of every group, and the accuracy of the mean model.
 pub(crate) fn accuracy(groups: &[Group<'_>]) -> Chart {
     let mut traces = Vec::new();
     for (index, group) in groups.iter().enumerate() {
         let curves = &group.curves;
-        traces.extend(banded(index, group, &curves.accuracy, percent));
+        traces.extend(mean(index, group, &curves.accuracy));
         if curves.mean_model_accuracy.iter().any(Option::is_some) {
             traces.push(mean_model(index, curves));
         }
@@ -26,29 +30,23 @@ pub(crate) fn accuracy(groups: &[Group<'_>]) -> Chart {
     let axis = Axis::new().title("test accuracy").tick_format(".0%");
     chart(
         "accuracy",
-        "Test accuracy: mean of all clients, from the lowest to the highest",
+        "Test accuracy: mean of all clients",
         460,
         traces,
         axis,
     )
 }
 
-/// Mean test loss of every group with its band.
+/// Mean test loss of every group.
 pub(crate) fn loss(groups: &[Group<'_>]) -> Chart {
-    let traces = all_banded(groups, |curves| curves.loss.clone());
+    let traces = means(groups, |curves| curves.loss.clone());
     let axis = Axis::new().title("test loss");
-    chart(
-        "loss",
-        "Test loss: mean of all clients, from the lowest to the highest",
-        340,
-        traces,
-        axis,
-    )
+    chart("loss", "Test loss: mean of all clients", 340, traces, axis)
 }
 
 /// Consensus distance of every group on a logarithmic axis, which does not show an exact agreement.
 pub(crate) fn consensus(groups: &[Group<'_>]) -> Chart {
-    let traces = all_banded(groups, |curves| positive(&curves.consensus));
+    let traces = means(groups, |curves| positive(&curves.consensus));
     let scale = if traces.is_empty() {
         AxisType::Linear
     } else {
@@ -101,69 +99,70 @@ fn chart(
     }
 }
 
-/// The band where it has a place on a logarithmic axis.
-fn positive(band: &Band) -> Band {
+/// What the page can draw around the curves of each chart, by the chart's name and the group.
+#[derive(Debug, Serialize)]
+pub(crate) struct AllBands {
+    accuracy: Vec<Bands>,
+    loss: Vec<Bands>,
+    consensus: Vec<Bands>,
+}
+
+/// The bands of all charts of curves.
+pub(crate) fn bands(groups: &[Group<'_>]) -> AllBands {
+    let of =
+        |bands: fn(&Curves) -> Bands| groups.iter().map(|group| bands(&group.curves)).collect();
+    AllBands {
+        accuracy: of(|curves| curves.accuracy.bands.clone()),
+        loss: of(|curves| curves.loss.bands.clone()),
+        consensus: of(|curves| positive(&curves.consensus).bands),
+    }
+}
+
+/// The course where it has a place on a logarithmic axis.
+fn positive(course: &Course) -> Course {
     let kept = |values: &[Option<f64>]| {
-        values
-            .iter()
-            .map(|value| value.filter(|value| *value > 0.0))
-            .collect()
+        let positive = |value: &Option<f64>| value.filter(|value| *value > 0.0);
+        values.iter().map(positive).collect()
     };
-    Band {
-        mean: kept(&band.mean),
+    let band = |band: &Band| Band {
         low: kept(&band.low),
         high: kept(&band.high),
-    }
-}
-
-fn all_banded(groups: &[Group<'_>], band: fn(&Curves) -> Band) -> Vec<Box<dyn Trace>> {
-    let traces =
-        |(index, group): (usize, &Group<'_>)| banded(index, group, &band(&group.curves), figure);
-    groups.iter().enumerate().flat_map(traces).collect()
-}
-
-/// Lower edge, upper edge filled down to it, and mean.
-fn banded(
-    index: usize,
-    group: &Group<'_>,
-    band: &Band,
-    text: fn(Option<f64>) -> String,
-) -> Vec<Box<dyn Trace>> {
-    if band.mean.iter().all(Option::is_none) {
-        return Vec::new();
-    }
-    let rounds = &group.curves.rounds;
-    let edge = |values: &[Option<f64>]| {
-        Scatter::new(rounds.clone(), significant_values(values, 5))
-            .mode(Mode::Lines)
-            .line(Line::new().width(0.0).color(palette::colour(index)))
-            .hover_info(HoverInfo::Skip)
-            .legend_group(trace_group(index))
     };
-    let pointed = (0..rounds.len()).map(|at| {
-        let (mean, low, high) = (text(band.mean[at]), text(band.low[at]), text(band.high[at]));
-        if low == high {
-            mean
-        } else {
-            format!("{mean}  ({low} to {high})")
-        }
-    });
-    let mean = Scatter::new(rounds.clone(), significant_values(&band.mean, 5))
+    Course {
+        mean: kept(&course.mean),
+        bands: Bands {
+            interval: band(&course.bands.interval),
+            quantiles: Band::default(),
+            range: band(&course.bands.range),
+        },
+    }
+}
+
+fn means(groups: &[Group<'_>], course: fn(&Curves) -> Course) -> Vec<Box<dyn Trace>> {
+    let trace = |(index, group): (usize, &Group<'_>)| mean(index, group, &course(&group.curves));
+    groups.iter().enumerate().filter_map(trace).collect()
+}
+
+/// The line of a group, unless nothing is known of it.
+fn mean(index: usize, group: &Group<'_>, course: &Course) -> Option<Box<dyn Trace>> {
+    if course.mean.iter().all(Option::is_none) {
+        return None;
+    }
+    let line = Line::new()
+        .width(2.6)
+        .color(palette::colour(index))
+        .dash(palette::dash(index));
+    Some(
+        Scatter::new(
+            group.curves.rounds.clone(),
+            significant_values(&course.mean, 5),
+        )
         .mode(Mode::Lines)
         .name(plot_text(&group.label))
-        .line(
-            Line::new()
-                .width(2.6)
-                .color(palette::colour(index))
-                .dash(palette::dash(index)),
-        )
-        .hover_text_array(pointed.collect())
-        .hover_template("%{hovertext}")
-        .legend_group(trace_group(index));
-    let upper = edge(&band.high)
-        .fill(Fill::ToNextY)
-        .fill_color(format!("{}22", palette::colour(index)));
-    vec![edge(&band.low), upper, mean]
+        .line(line)
+        .meta(MEAN)
+        .legend_group(trace_group(index)),
+    )
 }
 
 fn mean_model(index: usize, curves: &Curves) -> Box<dyn Trace> {

@@ -9,6 +9,9 @@ use plotly::common::{Fill, HoverInfo, Line, Marker, MarkerSymbol, Mode};
 use plotly::layout::Axis;
 use plotly::{Layout, Scatter, Trace};
 
+/// Most groups that have a row.
+const ROWS: usize = 24;
+
 /// Most bins over the range of all groups.
 const BINS: usize = 48;
 
@@ -19,8 +22,9 @@ pub(crate) fn chart(groups: &[Group<'_>]) -> Option<Chart> {
     let rows: Vec<(usize, &Group<'_>, Vec<f64>)> = groups
         .iter()
         .enumerate()
-        .map(|(index, group)| (index, group, accuracies(group)))
+        .map(|(index, group)| (index, group, group.client_accuracies()))
         .filter(|(_, _, accuracies)| accuracies.len() > 1)
+        .take(ROWS)
         .collect();
     let all = || {
         rows.iter()
@@ -38,7 +42,7 @@ pub(crate) fn chart(groups: &[Group<'_>]) -> Option<Chart> {
         let base = (rows.len() - 1 - row) as f64;
         traces.push(outline(*index, &bins.histogram(accuracies), &bins, base));
         traces.push(mean(*index, accuracies, base));
-        labels.push((base, plot_text(&shortened(&group.label))));
+        labels.push((base, wrapped(&group.label)));
     }
     let (bases, texts): (Vec<f64>, Vec<String>) = labels.into_iter().unzip();
     let rows_axis = Axis::new()
@@ -63,14 +67,6 @@ pub(crate) fn chart(groups: &[Group<'_>]) -> Option<Chart> {
             .y_axis(rows_axis)
             .show_legend(false),
     })
-}
-
-fn accuracies(group: &Group<'_>) -> Vec<f64> {
-    group
-        .averaged
-        .iter()
-        .flat_map(|run| run.final_accuracies.iter().map(|row| row.accuracy))
-        .collect()
 }
 
 /// Equal bins over a range of accuracies.
@@ -154,12 +150,23 @@ fn mean(index: usize, accuracies: &[f64], base: f64) -> Box<dyn Trace> {
     .legend_group(trace_group(index))
 }
 
-fn shortened(label: &str) -> String {
+/// The label in lines that a plot has room for beside its rows.
+fn wrapped(label: &str) -> String {
     const CHARACTERS: usize = 24;
-    if label.chars().count() <= CHARACTERS {
-        return label.to_owned();
+    let mut lines = vec![String::new()];
+    for word in label.split(' ') {
+        let line = lines.last_mut().expect("there is a first line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= CHARACTERS {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
     }
-    label.chars().take(CHARACTERS - 1).chain(['…']).collect()
+    let lines: Vec<String> = lines.iter().map(|line| plot_text(line)).collect();
+    lines.join("<br>")
 }
 
 #[cfg(test)]
@@ -184,8 +191,11 @@ mod tests {
     }
 
     #[test]
-    fn long_labels_are_shortened() {
-        assert_eq!(shortened("ring"), "ring");
-        assert_eq!(shortened(&"é".repeat(40)).chars().count(), 24);
+    fn long_labels_are_wrapped_and_whole() {
+        assert_eq!(wrapped("ring"), "ring");
+        assert_eq!(
+            wrapped("3-regular · learning_rate 0.01 · <b>"),
+            "3-regular ·<br>learning_rate 0.01 · &lt;b&gt;"
+        );
     }
 }

@@ -20,8 +20,11 @@ impl Chart {
     /// The box of the plot.
     pub(crate) fn element(&self) -> Markup {
         html! {
-            div class="chart" id={ "chart-" (self.id) } role="img" aria-label=(self.description)
-                style={ "height:" (self.height) "px" } {}
+            figure class="figure" {
+                div class="chart" id={ "chart-" (self.id) } role="img" aria-label=(self.description)
+                    style={ "height:" (self.height) "px" } {}
+                button type="button" class="save" data-chart=(self.id) { "Save as SVG" }
+            }
         }
     }
 

@@ -1,71 +1,108 @@
 //! The overlays side by side, each with its figures and its clients' accuracies as colours.
 
 use super::drawing::{self, Colouring};
+use super::shared::SharedOverlay;
 use crate::document::palette::{self, LEVELS};
-use crate::document::quantity_text::{bytes, count, lambda_range, mean, percent};
+use crate::document::quantity_text::{bytes, count, figure, lambda_range, mean, percent};
+use crate::document::swatch;
 use crate::runs::group::Group;
+use crate::runs::setting_label;
 use maud::{Markup, PreEscaped, html};
 use meshfold_experiment::results::RowAccuracy;
 use meshfold_topology::Overlay;
+use std::collections::BTreeMap;
 
 /// Edges that all cards of a page may draw together.
 const EDGES: usize = 20_000;
 
-/// Cards for groups with their overlays, and the scale of the colours.
-pub(crate) fn section(groups: &[Group<'_>], overlays: &[Option<Overlay>]) -> Markup {
-    let range = range(groups, overlays);
-    let most_edges = (EDGES / groups.len().max(1)).clamp(1500, 5000);
-    let picture = Picture { range, most_edges };
+/// From here on the gap 1 − λ says more than λ.
+const NEAR_ONE: f64 = 0.99;
+
+/// Cards for overlays with the groups that use them, and the scale of the colours.
+pub(crate) fn section(shared: &[SharedOverlay<'_>]) -> Markup {
+    let accuracies: Vec<Vec<RowAccuracy>> = shared.iter().map(node_accuracies).collect();
+    let range = range(&accuracies);
+    let most_edges = (EDGES / shared.len().max(1)).clamp(1500, 5000);
     html! {
         div class="cards" {
-            @for (index, (group, overlay)) in groups.iter().zip(overlays).enumerate() {
-                (card(index, group, overlay.as_ref(), picture))
+            @for (shared, accuracies) in shared.iter().zip(&accuracies) {
+                @let picture = Picture { accuracies, range: range.unwrap_or((0.0, 1.0)), most_edges };
+                (card(shared, picture))
             }
         }
         @if let Some((low, high)) = range { (scale(low, high)) }
     }
 }
 
-/// What the pictures of a page have in common.
+/// What a picture shows besides its overlay.
 #[derive(Clone, Copy)]
-struct Picture {
-    /// Accuracies of the lowest and the highest colour.
-    range: Option<(f64, f64)>,
+struct Picture<'a> {
+    /// Of the nodes, ascending.
+    accuracies: &'a [RowAccuracy],
+    /// Accuracies of the lowest and the highest colour on the page.
+    range: (f64, f64),
     most_edges: usize,
 }
 
-fn card(index: usize, group: &Group<'_>, overlay: Option<&Overlay>, picture: Picture) -> Markup {
+fn card(shared: &SharedOverlay<'_>, picture: Picture<'_>) -> Markup {
+    let (index, group) = shared.groups[0];
+    let name = match shared.groups.len() {
+        1 => group.label.clone(),
+        _ => setting_label::topology(&group.first().settings)
+            .unwrap_or_else(|| format!("{} groups of runs", shared.groups.len())),
+    };
     html! {
-        article class="card" style={ "--series:var(--series-" (palette::series(index)) ")" } {
-            h3 { (group.label) }
-            @match overlay {
-                Some(overlay) => { (drawing(group, overlay, picture)) }
+        article class="card" style={ "--series:" (palette::of_group(index)) } {
+            h3 { (name) }
+            @match &shared.overlay {
+                Some(overlay) => { (drawing(shared, overlay, picture)) }
                 None => { p class="no-overlay" { "no overlay" } }
             }
             div class="figures" {
+                @if shared.groups.len() == 1 { (reached(group)) }
                 (figures(group))
-                @if let Some(note) = note(group, overlay, picture.most_edges) { p class="note" { (note) } }
+                @if shared.groups.len() > 1 { (users(shared)) }
+                @if let Some(note) = note(shared, picture.most_edges) { p class="note" { (note) } }
             }
         }
     }
 }
 
-fn drawing(group: &Group<'_>, overlay: &Overlay, picture: Picture) -> Markup {
+/// The groups that use an overlay, each with its accuracy.
+fn users(shared: &SharedOverlay<'_>) -> Markup {
+    html! {
+        ul class="users" {
+            @for (index, group) in &shared.groups {
+                li { (swatch(*index)) (group.label) " " small { (percent(group.final_accuracy().mean)) } }
+            }
+        }
+    }
+}
+
+fn drawing(shared: &SharedOverlay<'_>, overlay: &Overlay, picture: Picture<'_>) -> Markup {
     let colouring = Colouring {
-        accuracies: node_accuracies(group, overlay),
-        range: picture.range.unwrap_or((0.0, 1.0)),
+        accuracies: picture.accuracies,
+        range: picture.range,
     };
-    let topology = group.first().settings.topology();
+    let topology = shared.first().first().settings.topology();
+    let used_by: Vec<String> = shared
+        .groups
+        .iter()
+        .map(|(index, _)| index.to_string())
+        .collect();
+    let used_by = used_by.join(" ");
     // The drawing is made of numbers alone.
     PreEscaped(drawing::svg(
         overlay,
         topology.as_ref(),
         colouring,
         picture.most_edges,
+        &used_by,
     ))
 }
 
-fn figures(group: &Group<'_>) -> Markup {
+/// The accuracy of a group.
+fn reached(group: &Group<'_>) -> Markup {
     let accuracy = group.final_accuracy();
     let (low, high) = (percent(accuracy.min), percent(accuracy.max));
     let range = match low == high {
@@ -77,8 +114,17 @@ fn figures(group: &Group<'_>) -> Markup {
             p class="accuracy" { (percent(accuracy.mean)) }
             p class="range" { (range) }
         }
+    }
+}
+
+fn figures(group: &Group<'_>) -> Markup {
+    html! {
         dl {
-            @if group.lambda().is_some() { dt { "λ" } dd { (lambda_range(group.lambda())) } }
+            @if let Some((_, high)) = group.lambda() {
+                dt { "λ" }
+                dd { (lambda_range(group.lambda())) }
+                @if (NEAR_ONE..1.0).contains(&high) { dt { "1 − λ" } dd { (figure(Some(1.0 - high))) } }
+            }
             @if let Some(summary) = &group.first().overlay_summary {
                 dt { "degree" }
                 dd {
@@ -97,15 +143,19 @@ fn figures(group: &Group<'_>) -> Markup {
 }
 
 /// What the picture does not show.
-fn note(group: &Group<'_>, overlay: Option<&Overlay>, most_edges: usize) -> Option<String> {
+fn note(shared: &SharedOverlay<'_>, most_edges: usize) -> Option<String> {
+    let group = shared.first();
     let mut notes = Vec::new();
-    let edges = overlay?.edge_count();
+    let edges = shared.overlay.as_ref()?.edge_count();
     if edges > most_edges {
         notes.push(format!(
             "about {} of {} edges are drawn",
             count(most_edges),
             count(edges)
         ));
+    }
+    if shared.groups.len() > 1 {
+        notes.push("colours are means over these runs; traffic is that of the first".to_owned());
     }
     if group.runs.len() > 1 {
         let seed = group
@@ -121,29 +171,27 @@ fn note(group: &Group<'_>, overlay: Option<&Overlay>, most_edges: usize) -> Opti
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 
-/// The accuracies of a group's first run, if its rows are the overlay's nodes.
-fn node_accuracies<'a>(group: &Group<'a>, overlay: &Overlay) -> &'a [RowAccuracy] {
-    let accuracies = &group.first().final_accuracies;
-    let are_nodes = accuracies.len() > 1
-        && accuracies
-            .last()
-            .is_some_and(|last| last.row < overlay.nodes());
-    if are_nodes { accuracies } else { &[] }
+/// The final accuracy of each node, mean over the first runs of the groups whose rows are the overlay's nodes.
+fn node_accuracies(shared: &SharedOverlay<'_>) -> Vec<RowAccuracy> {
+    let nodes = shared.overlay.as_ref().map_or(0, Overlay::nodes);
+    let mut of_nodes: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+    for (_, group) in &shared.groups {
+        let rows = &group.first().final_accuracies;
+        let are_nodes = rows.len() > 1 && rows.last().is_some_and(|last| last.row < nodes);
+        for row in rows.iter().filter(|_| are_nodes) {
+            of_nodes.entry(row.row).or_default().push(row.accuracy);
+        }
+    }
+    let mean = |(row, values): (usize, Vec<f64>)| RowAccuracy {
+        row,
+        accuracy: values.iter().sum::<f64>() / values.len() as f64,
+    };
+    of_nodes.into_iter().map(mean).collect()
 }
 
-fn range(groups: &[Group<'_>], overlays: &[Option<Overlay>]) -> Option<(f64, f64)> {
-    let drawn = groups
-        .iter()
-        .zip(overlays)
-        .filter_map(|(group, overlay)| Some((group, overlay.as_ref()?)));
-    let all: Vec<f64> = drawn
-        .flat_map(|(group, overlay)| node_accuracies(group, overlay))
-        .map(|row| row.accuracy)
-        .collect();
-    Some((
-        all.iter().copied().reduce(f64::min)?,
-        all.iter().copied().reduce(f64::max)?,
-    ))
+fn range(accuracies: &[Vec<RowAccuracy>]) -> Option<(f64, f64)> {
+    let all = || accuracies.iter().flatten().map(|row| row.accuracy);
+    Some((all().reduce(f64::min)?, all().reduce(f64::max)?))
 }
 
 fn scale(low: f64, high: f64) -> Markup {

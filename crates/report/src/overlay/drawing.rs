@@ -10,6 +10,9 @@ use std::fmt::Write;
 /// Up to this many nodes each says who it is when pointed at.
 const NAMED_NODES: usize = 250;
 
+/// Up to this many a click finds the nearest.
+const POINTED_NODES: usize = 5000;
+
 /// Half of the picture's side, in its own units.
 const HALF: f64 = 500.0;
 
@@ -35,12 +38,13 @@ impl Colouring<'_> {
 /// The overlay as an `svg` element, its nodes coloured by accuracy; nodes without one stay empty.
 ///
 /// Of more than `most_edges` edges a sample is drawn. All colours are classes of the page's style sheet, so the picture
-/// follows its theme.
+/// follows its theme. `used_by` lists the groups that use the overlay.
 pub(crate) fn svg(
     overlay: &Overlay,
     topology: Option<&Topology>,
     colouring: Colouring<'_>,
     most_edges: usize,
+    used_by: &str,
 ) -> String {
     let places: Vec<[i32; 2]> = layout::positions(overlay, topology)
         .into_iter()
@@ -54,8 +58,9 @@ pub(crate) fn svg(
         .collect();
     let (width, opacity) = edge_stroke(&edges);
     let mut svg = format!(
-        "<svg class=\"overlay\" viewBox=\"{:.0} {:.0} {:.0} {:.0}\" role=\"img\" \
+        "<svg class=\"overlay\"{} viewBox=\"{:.0} {:.0} {:.0} {:.0}\" role=\"img\" \
          aria-label=\"{nodes} nodes and {} edges\">",
+        identity(&places, used_by),
         -frame,
         -frame,
         2.0 * frame,
@@ -94,6 +99,16 @@ pub(crate) fn svg(
     }
     svg.push_str("</svg>");
     svg
+}
+
+/// By what the page's script finds the node that a reader points at: the groups, and places where nodes are no elements.
+fn identity(places: &[[i32; 2]], used_by: &str) -> String {
+    let mut text = format!(" data-groups=\"{used_by}\"");
+    if places.len() > NAMED_NODES && places.len() <= POINTED_NODES {
+        let places: Vec<String> = places.iter().map(|[x, y]| format!("{x},{y}")).collect();
+        write!(text, " data-places=\"{}\"", places.join(" ")).expect("a String takes any text");
+    }
+    text
 }
 
 /// Radius of the nodes: as large as a circle, or the whole square, has room for.
@@ -161,6 +176,8 @@ fn dots_by_class(places: &[[i32; 2]], colouring: Colouring<'_>) -> Vec<(String, 
             None => classes.push((class, dot)),
         }
     }
+    // The worst are drawn last, above the others.
+    classes.sort_by(|(a, _), (b, _)| b.cmp(a));
     classes
 }
 
@@ -201,7 +218,7 @@ mod tests {
             accuracies: &accuracies,
             range: (0.5, 0.9),
         };
-        let picture = svg(&complete(3), None, colouring, 5000);
+        let picture = svg(&complete(3), None, colouring, 5000, "0");
         assert!(picture.contains("<circle class=\"level-0\""), "{picture}");
         assert!(picture.contains("class=\"unknown\"") && picture.contains("class=\"level-8\""));
         assert!(picture.contains("<title>node 2: 2 neighbours, 90.0\u{a0}%</title>"));
@@ -213,6 +230,6 @@ mod tests {
             accuracies: &[],
             range: (0.0, 1.0),
         };
-        assert!(svg(&complete(1000), None, colouring, 5000).len() < 120_000);
+        assert!(svg(&complete(1000), None, colouring, 5000, "0").len() < 120_000);
     }
 }

@@ -3,25 +3,26 @@
 use crate::document::quantity_text::significant_values;
 use crate::runs::curves::Curves;
 use crate::runs::group::Group;
+use meshfold_experiment::results::Progress;
 use serde::Serialize;
 
 /// One axis and where every group stands on it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Axis {
-    /// By which the page's script knows it.
-    key: &'static str,
-    title: &'static str,
-    unit: &'static str,
+    /// By which the page's script knows it, and `meshfold figure` all but the clock.
+    pub(crate) key: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) unit: &'static str,
     /// Whether it is logarithmic.
     log: bool,
     /// A value for each evaluation of each group.
     values: Vec<Vec<Option<f64>>>,
 }
 
-/// Rounds, bytes, seconds on the clock and seconds by the network model, each if a group has it.
+/// Every measure of progress, and seconds on the clock, each if a group has it.
 pub(crate) fn axes(groups: &[Group<'_>]) -> Vec<Axis> {
-    let axis = |key, title, unit, figure: fn(&Curves) -> Vec<Option<f64>>| {
-        let figures = |group: &Group<'_>| significant_values(&figure(&group.curves), 6);
+    let axis = |key, title, unit, of: &dyn Fn(&Curves) -> Vec<Option<f64>>| {
+        let figures = |group: &Group<'_>| significant_values(&of(&group.curves), 6);
         let values: Vec<Vec<Option<f64>>> = groups.iter().map(figures).collect();
         let log = spans_decades(&values);
         Axis {
@@ -32,25 +33,23 @@ pub(crate) fn axes(groups: &[Group<'_>]) -> Vec<Axis> {
             values,
         }
     };
-    let rounds = |curves: &Curves| {
-        curves
-            .rounds
-            .iter()
-            .map(|&round| Some(round as f64))
-            .collect()
-    };
-    let mut axes = vec![
-        axis("rounds", "communication round", "", rounds),
-        axis("bytes", "traffic: bytes sent by all nodes", "B", |curves| {
-            curves.bytes.clone()
-        }),
-        axis("seconds", "wall-clock time", "s", |curves| {
-            curves.wall_seconds.clone()
-        }),
-        axis("simulated", "simulated time", "s", |curves| {
-            curves.simulated_seconds.clone()
-        }),
+    let measures = [
+        ("rounds", Progress::Rounds, ""),
+        ("steps", Progress::Steps, ""),
+        ("epochs", Progress::Epochs, ""),
+        ("examples", Progress::Examples, ""),
+        ("bytes", Progress::Bytes, "B"),
+        ("seconds", Progress::Seconds, "s"),
     ];
+    let measures = measures.into_iter().map(|(key, progress, unit)| {
+        axis(key, progress.title(), unit, &|curves| {
+            curves.progress(progress)
+        })
+    });
+    let mut axes: Vec<Axis> = measures.collect();
+    axes.push(axis("clock", "Wall-clock time", "s", &|curves| {
+        curves.wall_seconds.clone()
+    }));
     axes.retain(|axis| {
         axis.values
             .iter()

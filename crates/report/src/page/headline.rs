@@ -2,6 +2,7 @@
 
 use crate::document::quantity_text::{bytes, lambda_range, percent};
 use crate::runs::group::Group;
+use meshfold_statistics::{Estimate, Paired};
 
 /// Differences in accuracy below this do not count as one.
 const NOTICEABLE: f64 = 0.005;
@@ -29,6 +30,8 @@ fn single(group: &Group<'_>) -> String {
         percent(accuracy.min),
         percent(accuracy.max)
     );
+    text.push(' ');
+    text.push_str(&certainty(group));
     let mean_model = group.final_figure(|last| last.mean_model_accuracy);
     if mean_model.is_some() {
         text.push_str(&format!(
@@ -46,6 +49,25 @@ fn single(group: &Group<'_>) -> String {
         None => text.push_str(&format!(" {traffic} crossed the network.")),
     }
     text
+}
+
+/// How sure the mean is.
+fn certainty(group: &Group<'_>) -> String {
+    let finished: Vec<f64> = group
+        .finished_accuracies()
+        .iter()
+        .map(|seed| seed.1)
+        .collect();
+    let interval = Estimate::of(&finished).and_then(|estimate| estimate.interval);
+    match (interval, finished.len()) {
+        (Some(interval), seeds) => format!(
+            "By {seeds} seeds the mean is {} to {} (95 % interval).",
+            percent(Some(interval.low)),
+            percent(Some(interval.high))
+        ),
+        (None, 0) => "No seed has finished yet.".to_owned(),
+        (None, _) => "One seed shows nothing about how sure that is.".to_owned(),
+    }
 }
 
 /// Groups with their mean accuracies, best first; at least two.
@@ -96,32 +118,70 @@ fn reached((group, mean): &(&Group<'_>, f64)) -> String {
     format!("{} with {}{lambda}", percent(Some(*mean)), group.label)
 }
 
-/// How far apart best and worst are, and whether accuracy follows the overlays' λ.
+/// How far apart best and worst are, and what their finished seeds bear out.
 fn verdict(measured: &[(&Group<'_>, f64)]) -> String {
     let (best, worst) = (&measured[0], &measured[measured.len() - 1]);
-    let difference = best.1 - worst.1;
     let apart = format!(
         "{:.1} points lie between {} and {}",
-        100.0 * difference,
+        100.0 * (best.1 - worst.1),
         best.0.label,
         worst.0.label
     );
-    let lambdas: Option<Vec<f64>> = measured
-        .iter()
-        .map(|(group, _)| group.lambda().map(|range| range.0))
-        .collect();
-    let lambdas = match lambdas {
-        Some(lambdas)
-            if lambdas
-                .iter()
-                .any(|lambda| (lambda - lambdas[0]).abs() > 1e-6) =>
-        {
-            lambdas
-        }
-        _ => return format!("{apart}."),
+    let pairs = common_seeds(best.0, worst.0);
+    let found = Paired::of(&pairs).and_then(|paired| paired.difference.interval);
+    let Some(interval) = found else {
+        let finished = match pairs.len() {
+            0 => "no seed has finished in both, so nothing is certain",
+            _ => "one seed shows nothing about how sure that is",
+        };
+        return format!("{apart}; {finished}.");
     };
-    if difference < NOTICEABLE {
-        return format!("Here the overlay hardly matters: {apart}.");
+    let chosen = match measured.len() {
+        2 => String::new(),
+        kinds => format!(
+            "; the two are the ends of {kinds} kinds of runs, which the interval does not account for"
+        ),
+    };
+    let points = |fraction: f64| format!("{:.1}", 100.0 * fraction);
+    let sure = format!(
+        "by {} seeds the difference is {} to {} points (95 % interval){chosen}",
+        pairs.len(),
+        points(interval.low),
+        points(interval.high)
+    );
+    match interval.low > 0.0 {
+        true => format!("{apart}; {sure}.{}", follows_lambda(measured)),
+        false => format!("{apart}, which may be chance: {sure}."),
+    }
+}
+
+/// The final accuracies of two groups under each seed that finished in both.
+fn common_seeds(a: &Group<'_>, b: &Group<'_>) -> Vec<(f64, f64)> {
+    let others = b.finished_accuracies();
+    let pair = |(seed, accuracy)| {
+        let other = others.iter().find(|(other, _)| *other == seed)?;
+        Some((accuracy, other.1))
+    };
+    a.finished_accuracies()
+        .into_iter()
+        .filter_map(pair)
+        .collect()
+}
+
+/// Whether accuracy follows the overlays' λ, where they differ and every kind has several seeds.
+fn follows_lambda(measured: &[(&Group<'_>, f64)]) -> &'static str {
+    let lambda = |(group, _): &(&Group<'_>, f64)| group.lambda().map(|range| range.0);
+    let Some(lambdas) = measured.iter().map(lambda).collect::<Option<Vec<f64>>>() else {
+        return "";
+    };
+    let differ = lambdas
+        .iter()
+        .any(|lambda| (lambda - lambdas[0]).abs() > 1e-6);
+    let several = measured
+        .iter()
+        .all(|(group, _)| group.finished_accuracies().len() > 1);
+    if !differ || !several {
+        return "";
     }
     // From best to worst λ must grow, except between groups whose accuracies are as good as equal.
     let follows = (0..measured.len()).all(|i| {
@@ -129,10 +189,8 @@ fn verdict(measured: &[(&Group<'_>, f64)]) -> String {
             .all(|j| measured[i].1 - measured[j].1 < NOTICEABLE || lambdas[i] <= lambdas[j] + 1e-9)
     });
     match follows {
-        true => format!(
-            "The overlay matters: the faster it mixes (the smaller λ), the better the models; {apart}."
-        ),
-        false => format!("{apart}, and accuracy does not simply follow λ."),
+        true => " The faster the overlay mixes (the smaller λ), the better the models.",
+        false => " Accuracy does not simply follow λ.",
     }
 }
 

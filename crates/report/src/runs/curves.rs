@@ -1,38 +1,97 @@
-//! The course of a group of runs: means and bands over rounds, bytes and seconds.
+//! The course of a group of runs: means and bands, and how far the runs were.
 
-use meshfold_experiment::results::{Evaluation, RecordedSpread};
+use crate::document::quantity_text::significant_values;
+use meshfold_experiment::results::{
+    Evaluation, Progress, RecordedRun, RecordedSpread, ResultsError,
+};
+use meshfold_statistics::{Estimate, Interval, middle_nine_tenths};
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
 
-/// A figure at each evaluation: its mean over clients and seeds, the lowest and the highest client of any seed.
+/// A figure at each evaluation: its mean over clients and seeds, and what can be drawn around it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Band {
+pub(crate) struct Course {
     pub(crate) mean: Vec<Option<f64>>,
+    pub(crate) bands: Bands,
+}
+
+/// What can be drawn around a mean; a band without values is not known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Bands {
+    /// The 95 % interval of the mean over the seeds; two or more have one.
+    #[serde(skip_serializing_if = "Band::is_empty")]
+    pub(crate) interval: Band,
+    /// The 5 % and 95 % quantiles of the clients, each the mean over the seeds.
+    #[serde(skip_serializing_if = "Band::is_empty")]
+    pub(crate) quantiles: Band,
+    /// The least and the largest of the clients of any seed.
+    #[serde(skip_serializing_if = "Band::is_empty")]
+    pub(crate) range: Band,
+}
+
+/// The edges of a band at each evaluation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Band {
+    #[serde(serialize_with = "short")]
     pub(crate) low: Vec<Option<f64>>,
+    #[serde(serialize_with = "short")]
     pub(crate) high: Vec<Option<f64>>,
+}
+
+impl Band {
+    /// Whether no evaluation has both edges.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.low
+            .iter()
+            .zip(&self.high)
+            .all(|(low, high)| low.is_none() || high.is_none())
+    }
+
+    fn of(intervals: impl Iterator<Item = Option<Interval>>) -> Self {
+        let edges = |interval: Option<Interval>| {
+            (
+                interval.map(|interval| interval.low),
+                interval.map(|interval| interval.high),
+            )
+        };
+        let (low, high) = intervals.map(edges).unzip();
+        Self { low, high }
+    }
+}
+
+/// As many digits as a plot shows.
+fn short<S: Serializer>(values: &[Option<f64>], serializer: S) -> Result<S::Ok, S::Error> {
+    significant_values(values, 4).serialize(serializer)
 }
 
 /// What runs that differ in their seed only did, evaluation by evaluation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Curves {
     pub(crate) rounds: Vec<usize>,
+    pub(crate) steps: Vec<Option<f64>>,
+    pub(crate) epochs: Vec<Option<f64>>,
+    pub(crate) examples: Vec<Option<f64>>,
     /// Bytes that crossed the network, mean over seeds.
     pub(crate) bytes: Vec<Option<f64>>,
-    /// Seconds on the clock, mean over seeds.
-    pub(crate) wall_seconds: Vec<Option<f64>>,
     /// Seconds by the network model, mean over seeds.
     pub(crate) simulated_seconds: Vec<Option<f64>>,
-    pub(crate) accuracy: Band,
-    pub(crate) loss: Band,
-    /// Low and high are over seeds.
-    pub(crate) consensus: Band,
+    /// Seconds on the clock, mean over seeds.
+    pub(crate) wall_seconds: Vec<Option<f64>>,
+    pub(crate) accuracy: Course,
+    pub(crate) loss: Course,
+    /// Its range is over seeds.
+    pub(crate) consensus: Course,
     pub(crate) mean_model_accuracy: Vec<Option<f64>>,
 }
 
-/// Most evaluations that are drawn; a screen shows no more.
-pub(crate) const POINTS: usize = 400;
+/// Most evaluations of a curve that are drawn: a screen shows no more, and many curves share the page.
+pub(crate) fn points(curves: usize) -> usize {
+    (12_000 / curves.max(1)).clamp(60, 400)
+}
 
 impl Curves {
-    /// The course of runs over the rounds that all of them evaluated, thinned to [`POINTS`] with first and last kept.
-    pub(crate) fn of(runs: &[&[Evaluation]]) -> Self {
+    /// The course of runs over the rounds that all of them evaluated, thinned to `points` with first and last kept.
+    pub(crate) fn of(runs: &[&[Evaluation]], points: usize) -> Self {
         let Some((first, others)) = runs.split_first() else {
             return Self::default();
         };
@@ -40,7 +99,7 @@ impl Curves {
             run.iter().rev().find(|found| found.round == round).cloned()
         };
         let mut evaluations: Vec<Vec<Evaluation>> = Vec::new();
-        for evaluation in thinned(first) {
+        for evaluation in thinned(first, points) {
             let matches: Option<Vec<_>> = others
                 .iter()
                 .map(|run| same_round(run, evaluation.round))
@@ -57,12 +116,15 @@ impl Curves {
         };
         Self {
             rounds: evaluations.iter().map(|seeds| seeds[0].round).collect(),
+            steps: means(|evaluation| evaluation.local_steps),
+            epochs: means(|evaluation| evaluation.epochs),
+            examples: means(|evaluation| evaluation.examples_seen),
             bytes: means(|evaluation| evaluation.bytes_total),
-            wall_seconds: means(|evaluation| evaluation.wall_seconds),
             simulated_seconds: means(|evaluation| evaluation.simulated_seconds),
-            accuracy: band(&evaluations, |evaluation| evaluation.test_accuracy),
-            loss: band(&evaluations, |evaluation| evaluation.test_loss),
-            consensus: band(&evaluations, |evaluation| {
+            wall_seconds: means(|evaluation| evaluation.wall_seconds),
+            accuracy: course(&evaluations, |evaluation| evaluation.test_accuracy),
+            loss: course(&evaluations, |evaluation| evaluation.test_loss),
+            consensus: course(&evaluations, |evaluation| {
                 let distance = evaluation.consensus_distance;
                 RecordedSpread {
                     mean: distance,
@@ -77,26 +139,101 @@ impl Curves {
     /// Accuracy at the last evaluation.
     pub(crate) fn final_accuracy(&self) -> RecordedSpread {
         let last = |values: &[Option<f64>]| values.last().copied().flatten();
-        let band = &self.accuracy;
+        let range = &self.accuracy.bands.range;
         RecordedSpread {
-            mean: last(&band.mean),
-            min: last(&band.low),
-            max: last(&band.high),
+            mean: last(&self.accuracy.mean),
+            min: last(&range.low),
+            max: last(&range.high),
         }
+    }
+
+    /// How far the runs were at each evaluation, mean over seeds.
+    pub(crate) fn progress(&self, progress: Progress) -> Vec<Option<f64>> {
+        match progress {
+            Progress::Rounds => self
+                .rounds
+                .iter()
+                .map(|&round| Some(round as f64))
+                .collect(),
+            Progress::Steps => self.steps.clone(),
+            Progress::Epochs => self.epochs.clone(),
+            Progress::Examples => self.examples.clone(),
+            Progress::Bytes => self.bytes.clone(),
+            Progress::Seconds => self.simulated_seconds.clone(),
+        }
+    }
+
+    /// Reads what the clients of `runs`, those of the course, scored, for the quantiles.
+    ///
+    /// # Errors
+    /// Those of [`RecordedRun::client_scores`].
+    pub(crate) fn add_quantiles(&mut self, runs: &[&RecordedRun]) -> Result<(), ResultsError> {
+        let all: Vec<MiddleOfClients> = runs
+            .iter()
+            .map(|run| MiddleOfClients::of(run))
+            .collect::<Result<_, _>>()?;
+        let over_seeds = |middle: fn(&MiddleOfClients) -> &BTreeMap<i64, Interval>| {
+            Band::of(self.rounds.iter().map(|&round| {
+                let edge = |edge: fn(&Interval) -> f64| {
+                    mean(
+                        all.iter()
+                            .map(|run| middle(run).get(&(round as i64)).map(edge)),
+                    )
+                };
+                Some(Interval {
+                    low: edge(|middle| middle.low)?,
+                    high: edge(|middle| middle.high)?,
+                })
+            }))
+        };
+        let (accuracy, loss) = (over_seeds(|run| &run.accuracy), over_seeds(|run| &run.loss));
+        self.accuracy.bands.quantiles = accuracy;
+        self.loss.bands.quantiles = loss;
+        Ok(())
     }
 }
 
-fn thinned(evaluations: &[Evaluation]) -> Vec<&Evaluation> {
+/// What the middle nine tenths of a run's clients lie between, by round.
+struct MiddleOfClients {
+    accuracy: BTreeMap<i64, Interval>,
+    loss: BTreeMap<i64, Interval>,
+}
+
+impl MiddleOfClients {
+    fn of(run: &RecordedRun) -> Result<Self, ResultsError> {
+        let (mut accuracies, mut losses) = (BTreeMap::new(), BTreeMap::new());
+        for client in run.client_scores()? {
+            for (values, value) in [
+                (&mut accuracies, client.accuracy),
+                (&mut losses, client.loss),
+            ] {
+                let of_round: &mut Vec<f64> = values.entry(client.round).or_default();
+                of_round.extend(Some(value).filter(|value| value.is_finite()));
+            }
+        }
+        let middles = |values: BTreeMap<i64, Vec<f64>>| {
+            let middle =
+                |(round, values): (i64, Vec<f64>)| Some((round, middle_nine_tenths(&values)?));
+            values.into_iter().filter_map(middle).collect()
+        };
+        Ok(Self {
+            accuracy: middles(accuracies),
+            loss: middles(losses),
+        })
+    }
+}
+
+fn thinned(evaluations: &[Evaluation], points: usize) -> Vec<&Evaluation> {
     let last = evaluations.len().saturating_sub(1);
-    if last < POINTS {
+    if last < points {
         return evaluations.iter().collect();
     }
-    (0..POINTS)
-        .map(|point| &evaluations[point * last / (POINTS - 1)])
+    (0..points)
+        .map(|point| &evaluations[point * last / (points - 1)])
         .collect()
 }
 
-fn band(evaluations: &[Vec<Evaluation>], figure: fn(&Evaluation) -> RecordedSpread) -> Band {
+fn course(evaluations: &[Vec<Evaluation>], figure: fn(&Evaluation) -> RecordedSpread) -> Course {
     let over = |pick: fn(RecordedSpread) -> Option<f64>,
                 fold: fn(&[Option<f64>]) -> Option<f64>| {
         let values = |seeds: &Vec<Evaluation>| {
@@ -110,8 +247,11 @@ fn band(evaluations: &[Vec<Evaluation>], figure: fn(&Evaluation) -> RecordedSpre
             .map(|seeds| fold(&values(seeds)))
             .collect()
     };
-    Band {
-        mean: over(|spread| spread.mean, |values| mean(values.iter().copied())),
+    let interval = |seeds: &Vec<Evaluation>| {
+        let means = seeds.iter().map(|seed| figure(seed).mean);
+        Estimate::of(&means.collect::<Option<Vec<f64>>>()?)?.interval
+    };
+    let range = Band {
         low: over(
             |spread| spread.min,
             |values| values.iter().flatten().copied().reduce(f64::min),
@@ -120,6 +260,14 @@ fn band(evaluations: &[Vec<Evaluation>], figure: fn(&Evaluation) -> RecordedSpre
             |spread| spread.max,
             |values| values.iter().flatten().copied().reduce(f64::max),
         ),
+    };
+    Course {
+        mean: over(|spread| spread.mean, |values| mean(values.iter().copied())),
+        bands: Bands {
+            interval: Band::of(evaluations.iter().map(interval)),
+            quantiles: Band::default(),
+            range,
+        },
     }
 }
 
@@ -155,7 +303,7 @@ mod tests {
             evaluation(1, 0.75, 0.5, 0.875),
             evaluation(2, 0.8, 0.8, 0.8),
         ];
-        let curves = Curves::of(&[&one, &two]);
+        let curves = Curves::of(&[&one, &two], 400);
         assert_eq!(curves.rounds, [0, 1]);
         assert_eq!(curves.bytes, [Some(0.0), Some(100.0)]);
         assert_eq!(
@@ -167,6 +315,9 @@ mod tests {
             }
         );
         assert_eq!(curves.consensus.mean, [None, None]);
+        // 0.625 ± t(0.975, 1) · sd/√2 with sd = 0.125 · √2 and t = 12.7062.
+        let interval = &curves.accuracy.bands.interval;
+        assert!((interval.high[1].unwrap() - (0.625 + 0.125 * 12.7062)).abs() < 1e-4);
     }
 
     #[test]
@@ -174,19 +325,21 @@ mod tests {
         let run: Vec<_> = (0..5000)
             .map(|round| evaluation(round, 0.5, 0.5, 0.5))
             .collect();
-        let rounds = Curves::of(&[&run]).rounds;
-        assert_eq!(
-            (rounds.len(), rounds[0], rounds[POINTS - 1]),
-            (POINTS, 0, 4999)
-        );
+        let curves = Curves::of(&[&run], 400);
+        let rounds = curves.rounds;
+        assert_eq!((rounds.len(), rounds[0], rounds[399]), (400, 0, 4999));
         assert!(rounds.is_sorted());
+        assert!(
+            curves.accuracy.bands.interval.is_empty(),
+            "one seed has none"
+        );
     }
 
     #[test]
     fn no_runs_have_no_curves() {
-        assert_eq!(Curves::of(&[]), Curves::default());
+        assert_eq!(Curves::of(&[], 400), Curves::default());
         assert_eq!(
-            Curves::of(&[&[]]).final_accuracy(),
+            Curves::of(&[&[]], 400).final_accuracy(),
             RecordedSpread::default()
         );
     }

@@ -2,8 +2,8 @@
 
 use super::curves::{self, Curves};
 use super::setting_label;
-use meshfold_experiment::results::RecordedRun;
 use meshfold_experiment::results::Settings;
+use meshfold_experiment::results::{DONE, RecordedRun};
 use meshfold_experiment::results::{Evaluation, RecordedSpread};
 
 /// Runs of one configuration under one or more seeds.
@@ -34,14 +34,15 @@ impl<'a> Group<'a> {
             .map(|(_, members)| &members[0].settings)
             .collect();
         let labels = labels(&firsts);
+        let points = curves::points(kinds.len());
         kinds
             .into_iter()
             .zip(labels)
-            .map(|((_, members), label)| Self::new(label, members))
+            .map(|((_, members), label)| Self::new(label, members, points))
             .collect()
     }
 
-    fn new(label: String, runs: Vec<&'a RecordedRun>) -> Self {
+    fn new(label: String, runs: Vec<&'a RecordedRun>, points: usize) -> Self {
         let furthest = runs
             .iter()
             .filter_map(|run| run.last())
@@ -54,7 +55,7 @@ impl<'a> Group<'a> {
             .iter()
             .map(|run| run.evaluations.as_slice())
             .collect();
-        let curves = Curves::of(&evaluations);
+        let curves = Curves::of(&evaluations, points);
         Self {
             label,
             runs,
@@ -81,6 +82,38 @@ impl<'a> Group<'a> {
     /// Accuracy at the last evaluation.
     pub(crate) fn final_accuracy(&self) -> RecordedSpread {
         self.curves.final_accuracy()
+    }
+
+    /// Final accuracies of the clients of all seeds.
+    pub(crate) fn client_accuracies(&self) -> Vec<f64> {
+        let rows = self.averaged.iter().flat_map(|run| &run.final_accuracies);
+        rows.map(|row| row.accuracy).collect()
+    }
+
+    /// Final mean accuracy of each seed.
+    pub(crate) fn seed_accuracies(&self) -> Vec<f64> {
+        let mean = |run: &&RecordedRun| run.last()?.test_accuracy.mean;
+        self.averaged.iter().filter_map(mean).collect()
+    }
+
+    /// Seed and final mean accuracy of each finished run.
+    pub(crate) fn finished_accuracies(&self) -> Vec<(u64, f64)> {
+        let accuracy =
+            |run: &&RecordedRun| Some((run.settings.seed()?, run.last()?.test_accuracy.mean?));
+        let finished = self
+            .runs
+            .iter()
+            .filter(|run| run.folder.join(DONE).is_file());
+        finished.filter_map(accuracy).collect()
+    }
+
+    /// Whether the last evaluation of a finished run was made on other examples than those before.
+    pub(crate) fn ends_on_other_examples(&self) -> bool {
+        let evaluate = self.first().settings.get("evaluate");
+        let last = evaluate.get("last").filter(|last| !last.is_null());
+        let rounds = self.first().settings.rounds();
+        last.is_some_and(|last| evaluate.get("examples") != Some(last))
+            && self.last_round() == rounds
     }
 
     /// A figure of the last evaluation, mean over seeds.

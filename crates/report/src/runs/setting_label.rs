@@ -9,18 +9,81 @@ use serde_json::{Map, Value};
 /// Texts are in the order of the configurations and empty where nothing differs.
 pub(crate) fn differences(all: &[&Settings]) -> Vec<String> {
     let mut parts = vec![Vec::new(); all.len()];
-    for key in keys_of(all) {
-        let values: Vec<&Value> = all.iter().map(|settings| settings.get(key)).collect();
-        if values.iter().all(|value| *value == values[0]) {
-            continue;
-        }
-        for (part, text) in parts.iter_mut().zip(texts(key, all, &values)) {
+    for (_, texts) in varying(all) {
+        for (part, text) in parts.iter_mut().zip(texts) {
             if !text.is_empty() {
                 part.push(text);
             }
         }
     }
     parts.into_iter().map(|part| part.join(" · ")).collect()
+}
+
+/// Every key whose values can be told apart, with the value of each configuration in words.
+pub(crate) fn varying<'a>(all: &[&'a Settings]) -> Vec<(&'a str, Vec<String>)> {
+    let texts_of = |key: &'a str| {
+        let values: Vec<&Value> = all.iter().map(|settings| settings.get(key)).collect();
+        let differ = values.iter().any(|value| *value != values[0]);
+        let texts = differ.then(|| texts(key, all, &values))?;
+        texts
+            .iter()
+            .any(|text| *text != texts[0])
+            .then_some((key, texts))
+    };
+    keys_of(all).into_iter().filter_map(texts_of).collect()
+}
+
+/// Every innermost key whose values can be told apart, with the value of each configuration in words. Overlays and
+/// weights stay whole, and so does what has another variant in another configuration.
+pub(crate) fn innermost<'a>(all: &[&'a Settings]) -> Vec<(&'a str, Vec<String>)> {
+    let leaves = |(key, texts): (&'a str, Vec<String>)| {
+        let values: Vec<&'a Value> = all.iter().map(|settings| settings.get(key)).collect();
+        match key {
+            "topology" | "weights" => vec![(key, texts)],
+            _ => leaves(key, &values),
+        }
+    };
+    varying(all).into_iter().flat_map(leaves).collect()
+}
+
+fn leaves<'a>(key: &'a str, values: &[&'a Value]) -> Vec<(&'a str, Vec<String>)> {
+    if values.iter().all(|value| *value == values[0]) {
+        return Vec::new();
+    }
+    let variants: Option<Vec<(&'a str, &'a Value)>> =
+        values.iter().map(|value| variant(value)).collect();
+    if let Some(variants) = variants {
+        let (name, _) = variants[0];
+        if variants.iter().any(|(other, _)| *other != name) {
+            return vec![(key, contrast(key, values))];
+        }
+        let contents: Vec<&'a Value> = variants.iter().map(|(_, content)| *content).collect();
+        return leaves(name, &contents);
+    }
+    let maps: Option<Vec<&'a Map<String, Value>>> =
+        values.iter().map(|value| value.as_object()).collect();
+    let Some(maps) = maps else {
+        return vec![(key, contrast(key, values))];
+    };
+    let of_key = |key: &'a str| {
+        let values: Vec<&'a Value> = maps
+            .iter()
+            .map(|map| map.get(key).unwrap_or(&Value::Null))
+            .collect();
+        leaves(key, &values)
+    };
+    keys_in(&maps).into_iter().flat_map(of_key).collect()
+}
+
+/// Every key that one of the maps has, in the order of the first that has it.
+fn keys_in<'a>(maps: &[&'a Map<String, Value>]) -> Vec<&'a str> {
+    let mut keys = Vec::new();
+    for key in maps.iter().flat_map(|map| map.keys()) {
+        if !keys.contains(&key.as_str()) {
+            keys.push(key);
+        }
+    }
+    keys
 }
 
 /// Every top-level key that one of the configurations has, in the order of the first that has it.
@@ -119,14 +182,8 @@ fn contrast_variants(variants: &[(&str, &Value)]) -> Vec<String> {
 }
 
 fn contrast_maps(maps: &[&Map<String, Value>]) -> Vec<String> {
-    let mut keys: Vec<&String> = Vec::new();
-    for key in maps.iter().flat_map(|map| map.keys()) {
-        if !keys.contains(&key) {
-            keys.push(key);
-        }
-    }
     let mut parts = vec![Vec::new(); maps.len()];
-    for key in keys {
+    for key in keys_in(maps) {
         let values: Vec<&Value> = maps
             .iter()
             .map(|map| map.get(key).unwrap_or(&Value::Null))
@@ -212,6 +269,37 @@ mod tests {
         ]);
         assert_eq!(same_method, ["momentum 0.5", "momentum 0.9"]);
         assert_eq!(labels(&["seed: 1\nname: a", "seed: 2\nname: b"]), ["", ""]);
+    }
+
+    #[test]
+    fn settings_within_one_variant_vary_on_their_own() {
+        let run = |rate, momentum, topology| {
+            settings(&format!(
+                "topology: {topology}\nalgorithm: {{dsgd: {{learning_rate: {rate}, momentum: {momentum}, local: {{epochs: 3}}}}}}"
+            ))
+        };
+        let all = [
+            run(0.1, 0.5, "ring"),
+            run(0.2, 0.5, "complete"),
+            run(0.1, 0.9, "ring"),
+        ];
+        let found = innermost(&all.iter().collect::<Vec<_>>());
+        let keys: Vec<&str> = found.iter().map(|(key, _)| *key).collect();
+        assert_eq!(keys, ["topology", "learning_rate", "momentum"]);
+        assert_eq!(
+            found[1].1,
+            [
+                "learning_rate 0.1",
+                "learning_rate 0.2",
+                "learning_rate 0.1"
+            ]
+        );
+        let other = settings("topology: ring\nalgorithm: {fedavg: {learning_rate: 0.1}}");
+        let found = innermost(&[&all[0], &other]);
+        assert_eq!(
+            found,
+            [("algorithm", vec!["dsgd".to_owned(), "fedavg".to_owned()])]
+        );
     }
 
     #[test]

@@ -4,12 +4,13 @@ use crate::runs::group::Group;
 use crate::runs::setting_label::{keys_of, text};
 use maud::{Markup, html};
 use meshfold_experiment::results::Settings;
+use serde_json::Value;
 
 /// Most configurations that are printed in full.
 const PRINTED: usize = 40;
 
 /// Settings that a reader wants before the figures, with the word the page has for each.
-const FACTS: [(&str, &str); 7] = [
+const FACTS: [(&str, &str); 10] = [
     ("dataset", "data"),
     ("partition", "partition"),
     ("topology", "overlay"),
@@ -17,6 +18,9 @@ const FACTS: [(&str, &str); 7] = [
     ("model", "model"),
     ("rounds", "rounds"),
     ("algorithm", "method"),
+    ("stragglers", "stragglers"),
+    ("failures", "failures"),
+    ("network", "network"),
 ];
 
 /// The settings that all groups share, as a list of terms; what differs is in the groups' labels.
@@ -29,7 +33,49 @@ pub(crate) fn shared(groups: &[Group<'_>]) -> Markup {
             @for (word, content) in facts.filter_map(|(key, word)| Some((word, fact(&all, key)?))) {
                 div { dt { (word) } dd { (content) } }
             }
+            @if let Some(examples) = judged_on(&all) {
+                div { dt { "judged on" } dd { (examples) } }
+            }
+            @if let Some(alive) = alive(groups) {
+                div { dt { "clients alive at the end" } dd { (alive) } }
+            }
         }
+    }
+}
+
+/// How many test examples the models were judged on, also where the last evaluation has others.
+fn judged_on(settings: &[&Settings]) -> Option<Markup> {
+    let in_words = |settings: &&Settings| {
+        let evaluate = settings.get("evaluate");
+        let examples = |key: &str| match evaluate.get(key)? {
+            Value::Null => None,
+            Value::String(all) => Some(format!("{all} test examples")),
+            count => Some(format!("{} test examples", text(count))),
+        };
+        let usual = examples("examples")?;
+        Some(match examples("last").filter(|last| *last != usual) {
+            Some(last) => format!("{usual}, in the end on {last}"),
+            None => usual,
+        })
+    };
+    let all: Vec<String> = settings.iter().map(in_words).collect::<Option<_>>()?;
+    match all.iter().all(|words| *words == all[0]) {
+        true => Some(html! { (all[0]) }),
+        false => Some(html! { em { "differs" } }),
+    }
+}
+
+/// How many clients were alive at the last evaluations, where not all were.
+fn alive(groups: &[Group<'_>]) -> Option<String> {
+    let runs = || groups.iter().flat_map(|group| &group.averaged);
+    let alive = || runs().filter_map(|run| run.last()?.alive);
+    let (fewest, most) = (alive().min()?, alive().max()?);
+    let clients = runs().filter_map(|run| run.settings.clients()).max()?;
+    let of = |count: String| format!("{count} of {clients}");
+    match (fewest < clients, fewest == most) {
+        (false, _) => None,
+        (true, true) => Some(of(fewest.to_string())),
+        (true, false) => Some(of(format!("{fewest} to {most}"))),
     }
 }
 

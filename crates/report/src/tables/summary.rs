@@ -5,34 +5,44 @@ use crate::document::swatch;
 use crate::runs::group::Group;
 use maud::{Markup, html};
 
-/// A column: its heading, what it means, and its cell for a group.
-type Column<'a> = (String, String, Box<dyn Fn(&Group<'_>) -> String + 'a>);
+/// A figure of a group.
+type FigureOf<'a> = Box<dyn Fn(&Group<'_>) -> Option<f64> + 'a>;
+
+/// A column of the table.
+struct Column<'a> {
+    heading: String,
+    meaning: String,
+    /// What the column is sorted by.
+    figure: FigureOf<'a>,
+    /// The same in words.
+    text: Box<dyn Fn(&Group<'_>) -> String + 'a>,
+}
 
 /// The table as HTML, one line per group; columns that no group has are left out.
 pub(crate) fn table(groups: &[Group<'_>]) -> Markup {
     let columns: Vec<Column<'_>> = columns(groups)
         .into_iter()
-        .filter(|(_, _, cell)| groups.iter().any(|group| cell(group) != "–"))
+        .filter(|column| groups.iter().any(|group| (column.figure)(group).is_some()))
         .collect();
     html! {
         div class="wide" {
-            table {
+            table class="sortable" {
                 thead {
                     tr {
-                        th scope="col" { "run" }
-                        @for (heading, meaning, _) in &columns {
-                            th scope="col" title=(meaning) { (heading) }
+                        th scope="col" { button type="button" { "run" } }
+                        @for column in &columns {
+                            th scope="col" title=(column.meaning) { button type="button" { (column.heading) } }
                         }
                     }
                 }
                 tbody {
                     @for (index, group) in groups.iter().enumerate() {
-                        tr {
+                        tr data-group=(index) {
                             th scope="row" {
                                 (swatch(index)) (group.label)
                                 @if group.runs.len() > 1 { " " small { (group.seeds()) } }
                             }
-                            @for (_, _, cell) in &columns { td { (cell(group)) } }
+                            @for column in &columns { td data-sort=[(column.figure)(group)] { ((column.text)(group)) } }
                         }
                     }
                 }
@@ -43,56 +53,81 @@ pub(crate) fn table(groups: &[Group<'_>]) -> Markup {
 
 fn columns<'a>(groups: &[Group<'_>]) -> Vec<Column<'a>> {
     let mut columns: Vec<Column<'a>> = vec![
+        Column {
+            text: Box::new(|group| lambda_range(group.lambda())),
+            ..column(
+                "λ",
+                "share of disagreement that an exchange leaves in the long run",
+                |group| group.lambda().map(|(_, high)| high),
+                figure,
+            )
+        },
         column(
-            "λ",
-            "share of disagreement that an exchange leaves in the long run",
-            |group| lambda_range(group.lambda()),
+            "mean",
+            "test accuracy, mean over the clients",
+            |group| group.final_accuracy().mean,
+            percent,
         ),
-        column("mean", "test accuracy, mean over the clients", |group| {
-            percent(group.final_accuracy().mean)
-        }),
-        column("min", "test accuracy of the lowest client", |group| {
-            percent(group.final_accuracy().min)
-        }),
-        column("max", "test accuracy of the highest client", |group| {
-            percent(group.final_accuracy().max)
-        }),
+        column(
+            "min",
+            "test accuracy of the lowest client",
+            |group| group.final_accuracy().min,
+            percent,
+        ),
+        column(
+            "max",
+            "test accuracy of the highest client",
+            |group| group.final_accuracy().max,
+            percent,
+        ),
         column(
             "mean model",
             "test accuracy of the average of all models",
-            |group| percent(group.final_figure(|last| last.mean_model_accuracy)),
+            |group| group.final_figure(|last| last.mean_model_accuracy),
+            percent,
         ),
         column(
             "consensus",
             "root mean square distance of the models from their mean",
-            |group| figure(group.final_figure(|last| last.consensus_distance)),
+            |group| group.final_figure(|last| last.consensus_distance),
+            figure,
         ),
-        column("traffic", "bytes sent by all nodes", |group| {
-            bytes(group.final_figure(|last| last.bytes_total))
-        }),
+        column(
+            "traffic",
+            "bytes sent by all nodes",
+            |group| group.final_figure(|last| last.bytes_total),
+            bytes,
+        ),
         column(
             "busiest node",
             "bytes sent and received by the busiest node, summed over rounds",
-            |group| bytes(group.final_figure(|last| last.bytes_busiest_node)),
+            |group| group.final_figure(|last| last.bytes_busiest_node),
+            bytes,
         ),
-        column("degree", "mean number of neighbours", |group| {
-            group
-                .first()
-                .overlay_summary
-                .as_ref()
-                .map_or_else(|| "–".to_owned(), |summary| mean(summary.degree.mean))
-        }),
-        column("rounds", "rounds up to the last evaluation", |group| {
-            group
-                .last_round()
-                .map_or_else(|| "–".to_owned(), |round| round.to_string())
-        }),
-        column("simulated", "seconds by the network model", |group| {
-            seconds(group.final_figure(|last| last.simulated_seconds))
-        }),
-        column("time", "seconds on the clock", |group| {
-            seconds(group.final_figure(|last| last.wall_seconds))
-        }),
+        column(
+            "degree",
+            "mean number of neighbours",
+            |group| Some(group.first().overlay_summary.as_ref()?.degree.mean),
+            often_whole,
+        ),
+        column(
+            "rounds",
+            "rounds up to the last evaluation",
+            |group| group.last_round().map(|round| round as f64),
+            often_whole,
+        ),
+        column(
+            "simulated",
+            "seconds by the network model",
+            |group| group.final_figure(|last| last.simulated_seconds),
+            seconds,
+        ),
+        column(
+            "time",
+            "seconds on the clock",
+            |group| group.final_figure(|last| last.wall_seconds),
+            seconds,
+        ),
     ];
     columns.extend(targets(groups).into_iter().map(target));
     columns
@@ -101,22 +136,28 @@ fn columns<'a>(groups: &[Group<'_>]) -> Vec<Column<'a>> {
 fn column<'a>(
     heading: &str,
     meaning: &str,
-    cell: impl Fn(&Group<'_>) -> String + 'a,
+    figure: impl Fn(&Group<'_>) -> Option<f64> + Copy + 'a,
+    text: fn(Option<f64>) -> String,
 ) -> Column<'a> {
-    (heading.to_owned(), meaning.to_owned(), Box::new(cell))
+    Column {
+        heading: heading.to_owned(),
+        meaning: meaning.to_owned(),
+        figure: Box::new(figure),
+        text: Box::new(move |group| text(figure(group))),
+    }
+}
+
+fn often_whole(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".to_owned(), mean)
 }
 
 fn target<'a>(target: f64) -> Column<'a> {
     let percentage = (100.0 * target * 100.0).round() / 100.0;
-    let cell = move |group: &Group<'_>| {
-        group
-            .round_reaching(target)
-            .map_or_else(|| "–".to_owned(), mean)
-    };
     column(
         &format!("≥ {percentage} %"),
         "first round at which the mean accuracy is at least this, over seeds",
-        cell,
+        move |group| group.round_reaching(target),
+        often_whole,
     )
 }
 

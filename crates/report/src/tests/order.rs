@@ -1,7 +1,6 @@
 //! Claims about the order of runs that are found in a folder.
 
 use super::*;
-use crate::document::palette;
 use meshfold_experiment::results::sweep_order;
 
 fn labels(page: &str) -> Vec<String> {
@@ -57,7 +56,7 @@ fn without_a_sweep_they_come_by_their_settings() {
 #[test]
 fn the_first_kinds_of_a_large_sweep_are_drawn() {
     let folder = TempDir::new().unwrap();
-    let rates: Vec<f64> = (1..=palette::SERIES + 5)
+    let rates: Vec<f64> = (1..=crate::page::CHARTED + 5)
         .map(|rate| rate as f64 / 1000.0)
         .collect();
     let runs: Vec<PathBuf> = rates
@@ -77,7 +76,7 @@ fn the_first_kinds_of_a_large_sweep_are_drawn() {
     let ids: Vec<&str> = runs.iter().map(|run| id(run)).collect();
     sweep_order::note(above, &ids).unwrap();
     let page = page(&[above.to_owned()], &folder);
-    let drawn = rates.iter().rev().take(palette::SERIES);
+    let drawn = rates.iter().rev().take(crate::page::CHARTED);
     let expected: Vec<String> = drawn.map(|rate| format!("learning_rate {rate}")).collect();
     assert_eq!(labels(&page), expected);
 }

@@ -1,10 +1,9 @@
-"use strict";
 (async () => {
   const page = JSON.parse(document.getElementById("report-data").textContent);
   const narrow = matchMedia("(max-width: 46rem)");
-  const state = { axis: 0, hidden: new Set(), meanModel: page.groups.length === 1 };
+  const look = looks(page);
+  const state = { axis: 0, band: "none", hidden: new Set(), meanModel: page.groups.length === 1, logY: false, everyValue: false };
   const followsAxis = ["accuracy", "loss", "consensus"];
-  const buttons = { rounds: "rounds", bytes: "bytes", seconds: "seconds", simulated: "simulated s" };
   const config = {
     responsive: true,
     displaylogo: false,
@@ -42,6 +41,20 @@
     document.head.append(script);
   };
 
+  // The traces of a plot, every line that has a band with its band.
+  const traces = (id, colour) => {
+    const own = structuredClone(page.charts[id].data);
+    const all = page.bands && id in page.bands ? own.flatMap((trace) => (trace.meta === "mean" ? withBand(trace, id) : [trace])) : own;
+    return all.map((trace) => themedTrace(trace, id, colour));
+  };
+  const withBand = (mean, id) => {
+    const band = page.bands[id][groupOf(mean)][state.band];
+    mean.hovertext = inWords(mean, band, id === "accuracy");
+    mean.hovertemplate = "%{hovertext}";
+    const judged = id !== "consensus" && page.groups[groupOf(mean)].otherEnd;
+    return [...bandTraces(mean, band), mean, ...(judged ? [endMark(mean)] : [])];
+  };
+
   const themedTrace = (trace, id, colour) => {
     const group = groupOf(trace);
     if (group === null) {
@@ -54,9 +67,11 @@
       }
       return trace;
     }
-    const own = colour(`series-${page.groups[group].series}`);
+    const own = colour(`group-${group}`);
     if (trace.line) trace.line.color = own;
+    if (trace.line && trace.line.dash && trace.meta !== "mean_model") trace.line.dash = look.dash(group);
     if (trace.marker) trace.marker.color = own;
+    if (trace.type === "box") trace.fillcolor = faded(own, 0.25);
     if (trace.fill) trace.fillcolor = faded(own, id === "spread" ? 0.35 : page.groups.length > 4 ? 0.07 : 0.13);
     if (state.hidden.has(group)) trace.visible = false;
     else if (trace.meta === "mean_model") trace.visible = state.meanModel;
@@ -108,6 +123,7 @@
       themed.xaxis.hoverformat = axis.unit === "B" ? ".3s" : axis.unit ? ".3~f" : "";
       themed.hovermode = axis.key === "rounds" ? "x unified" : "closest";
     }
+    if (state.logY && followsAxis.includes(id)) themed.yaxis = { ...themed.yaxis, type: "log" };
     themed.paper_bgcolor = themed.plot_bgcolor = "rgba(0,0,0,0)";
     themed.font = { family: getComputedStyle(document.body).fontFamily, size: 13, color: colour("ink") };
     themed.hoverlabel = { bgcolor: colour("sheet"), bordercolor: colour("line"), font: { color: colour("ink") } };
@@ -133,9 +149,9 @@
     const found = [];
     for (const trace of div.data) {
       const group = groupOf(trace);
-      if (!trace.hovertext || trace.visible === false || state.hidden.has(group)) continue;
+      if (trace.meta !== "mean" || trace.visible === false || state.hidden.has(group)) continue;
       const last = trace.y.reduce((best, value, at) => (value === null ? best : at), -1);
-      if (last >= 0) found.push({ group, x: trace.x[last], y: trace.y[last], at: yaxis.l2p(trace.y[last]), edge, colour: colour(`series-${page.groups[group].series}`) });
+      if (last >= 0) found.push({ group, x: trace.x[last], y: trace.y[last], at: Math.max(0, yaxis.d2p(trace.y[last])), edge, colour: colour(`group-${group}`) });
     }
     return found;
   };
@@ -152,63 +168,112 @@
     return labels;
   };
 
-  const nameLines = (div, colour) => {
-    const labels = spaced(ends(div, colour), 38, div._fullLayout.yaxis._length);
-    const annotations = labels.map(({ group, y, at, to, colour }) => ({
-      xref: "paper", x: 1, xanchor: "left", xshift: 10, yref: "y", y, yanchor: "middle", yshift: at - to, align: "left", showarrow: false,
+  // The names at the ends of the lines, and the dotted lines to them.
+  const lineNames = (div, colour) => {
+    const height = div._fullLayout.yaxis._length;
+    const labels = spaced(ends(div, colour), 38, height);
+    const annotations = labels.map(({ group, to, colour }) => ({
+      xref: "paper", x: 1, xanchor: "left", xshift: 10, yref: "paper", y: 1 - to / height, yanchor: "middle", align: "left", showarrow: false,
+      hovertext: escaped(page.groups[group].label),
       text: `<b>${escaped(shortened(page.groups[group].label))}</b><br>${page.groups[group].note}`,
       font: { color: colour, size: 13 },
     }));
     const shapes = labels.filter(({ x, edge }) => x < edge).map(({ x, y, edge, colour }) => ({
       type: "line", x0: x, x1: edge, y0: y, y1: y, line: { color: colour, width: 1, dash: "dot" }, opacity: 0.6,
     }));
-    return Plotly.relayout(div, { annotations, shapes });
+    return { annotations, shapes };
+  };
+
+  // Curves far above the others leave the plot at its top, and are named below it. So do bands far from the curves.
+  const limit = (id, data, layout) => {
+    if (!followsAxis.includes(id)) return;
+    const shown = data.filter((trace) => groupOf(trace) !== null && trace.visible !== false);
+    const curves = shown.filter((trace) => trace.meta !== "edge");
+    const free = state.everyValue || layout.yaxis.type === "log";
+    const highest = free || page.groups.length === 1 ? null : robustLimit(curves);
+    const cut = new Set(highest === null ? [] : curves.filter(({ y }) => y.some((value) => value > highest)).map(groupOf));
+    const range = free ? null : limits(curves, shown.filter((trace) => trace.meta === "edge"), highest);
+    if (range) layout.yaxis = { ...layout.yaxis, range };
+    noteCut(document.getElementById(`chart-${id}`).parentElement, [...cut].map((group) => page.groups[group].label));
   };
 
   const draw = async (id) => {
     const div = document.getElementById(`chart-${id}`);
     const colour = colours();
-    const chart = structuredClone(page.charts[id]);
-    const data = chart.data.map((trace) => themedTrace(trace, id, colour));
-    await Plotly.react(div, data, themedLayout(chart.layout, id, colour), config);
-    if (labelled(id)) await nameLines(div, colour);
+    const data = traces(id, colour);
+    const layout = themedLayout(structuredClone(page.charts[id].layout), id, colour);
+    limit(id, data, layout);
+    await Plotly.react(div, data, layout, config);
+    if (labelled(id)) await Plotly.relayout(div, lineNames(div, colour));
+  };
+
+  // A saved plot stands on white paper whatever the page's theme is.
+  const saveChart = async (id) => {
+    const div = document.getElementById(`chart-${id}`);
+    const figure = inLightTheme(() => {
+      const colour = colours();
+      const data = traces(id, colour);
+      const layout = themedLayout(structuredClone(page.charts[id].layout), id, colour);
+      limit(id, data, layout);
+      if (labelled(id)) Object.assign(layout, lineNames(div, colour));
+      layout.paper_bgcolor = layout.plot_bgcolor = colour("paper");
+      return { data, layout };
+    });
+    const { width, height } = div._fullLayout;
+    const address = await Plotly.toImage(figure, { format: "svg", width, height });
+    download(`${id}.svg`, address);
   };
   const drawAll = (ids) => Promise.all(ids.map(draw));
   const all = Object.keys(page.charts);
 
-  const press = (button, pressed) => button.setAttribute("aria-pressed", String(pressed));
-  const connect = () => {
-    const axes = document.getElementById("axes");
-    if (axes) page.axes.forEach((axis, index) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.textContent = buttons[axis.key];
-      press(button, index === state.axis);
-      button.addEventListener("click", () => {
-        state.axis = index;
-        [...axes.children].forEach((other, at) => press(other, at === index));
-        drawAll(followsAxis);
-      });
-      axes.append(button);
+  const onChange = (id, act) => {
+    const input = document.getElementById(id);
+    if (input) input.addEventListener("change", () => act(input));
+    return input;
+  };
+  const redrawCurves = () => drawAll(followsAxis);
+  const connectScales = () => {
+    const logX = onChange("log-x", (input) => {
+      page.axes[state.axis].log = input.checked;
+      redrawCurves();
     });
-    for (const chip of document.querySelectorAll(".chip")) {
-      const group = Number(chip.dataset.group);
-      chip.addEventListener("click", () => {
-        if (!state.hidden.delete(group)) state.hidden.add(group);
-        press(chip, !state.hidden.has(group));
-        drawAll(all);
-      });
+    onChange("axis", (select) => {
+      state.axis = Number(select.value);
+      logX.checked = page.axes[state.axis].log;
+      redrawCurves();
+    });
+    const band = onChange("band", (select) => {
+      state.band = select.value;
+      redrawCurves();
+    });
+    onChange("log-y", (input) => {
+      state.logY = input.checked;
+      redrawCurves();
+    });
+    onChange("every-value", (input) => {
+      state.everyValue = input.checked;
+      redrawCurves();
+    });
+    if (band) state.band = band.value;
+    if (logX) logX.checked = page.axes[state.axis].log;
+  };
+  const connect = () => {
+    connectScales();
+    look.connect(() => drawAll(all));
+    connectClients(page);
+    connectHeat(page, () => draw("heat"));
+    connectRuns(page.groups, state.hidden, () => drawAll(all));
+    sortTables();
+    connectTheme(() => drawAll(all));
+    for (const button of document.querySelectorAll(".save")) {
+      button.addEventListener("click", () => saveChart(button.dataset.chart));
     }
-    const meanModel = document.getElementById("mean-model");
-    if (meanModel) {
-      meanModel.checked = state.meanModel;
-      meanModel.addEventListener("change", () => {
-        state.meanModel = meanModel.checked;
-        draw("accuracy");
-      });
-    }
+    const meanModel = onChange("mean-model", (input) => {
+      state.meanModel = input.checked;
+      draw("accuracy");
+    });
+    if (meanModel) meanModel.checked = state.meanModel;
     narrow.addEventListener("change", () => drawAll(all));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll(all));
   };
 
   try {

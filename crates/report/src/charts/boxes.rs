@@ -1,0 +1,122 @@
+//! Final accuracies as boxes, a box for each group.
+
+use crate::document::chart::{Chart, trace_group};
+use crate::document::escape::plot_text;
+use crate::document::quantity_text::significant;
+use crate::runs::group::Group;
+use meshfold_statistics::quantile;
+use plotly::layout::Axis;
+use plotly::{Layout, Trace};
+use serde::Serialize;
+
+/// Most groups that have a box.
+pub(crate) const BOXES: usize = 60;
+
+/// The clients of all seeds: from the 5 % to the 95 % quantile, the box from the first to the third quarter.
+pub(crate) fn of_clients(groups: &[Group<'_>]) -> Option<Chart> {
+    let accuracies = |group: &Group<'_>| group.client_accuracies();
+    let description = "Boxes of the clients' final accuracies in each group of runs";
+    chart(
+        "client_boxes",
+        description,
+        "final test accuracy of a client",
+        groups,
+        accuracies,
+    )
+}
+
+/// The seeds: the mean over the clients of each.
+pub(crate) fn of_seeds(groups: &[Group<'_>]) -> Option<Chart> {
+    let accuracies = |group: &Group<'_>| group.seed_accuracies();
+    let description = "Boxes of the final mean accuracies of the seeds in each group of runs";
+    chart(
+        "seed_boxes",
+        description,
+        "final mean accuracy of a seed",
+        groups,
+        accuracies,
+    )
+}
+
+/// Boxes of the groups that have two values or more; none if no group has.
+fn chart(
+    id: &str,
+    description: &str,
+    title: &str,
+    groups: &[Group<'_>],
+    values: fn(&Group<'_>) -> Vec<f64>,
+) -> Option<Chart> {
+    let boxes: Vec<Box<dyn Trace>> = groups
+        .iter()
+        .enumerate()
+        .map(|(index, group)| (index, group, values(group)))
+        .filter(|(_, _, values)| values.len() > 1)
+        .take(BOXES)
+        .filter_map(|(index, group, values)| Some(quartiles(index, group, &values)?.boxed()))
+        .collect();
+    let count = boxes.len();
+    (count > 0).then(|| Chart {
+        id: id.to_owned(),
+        description: description.to_owned(),
+        height: (90 + 26 * count).clamp(180, 1600),
+        traces: boxes,
+        layout: Layout::new()
+            .x_axis(Axis::new().title(title).tick_format(".0%").zero_line(false))
+            .y_axis(
+                Axis::new()
+                    .fixed_range(true)
+                    .auto_margin(true)
+                    .show_tick_labels(count <= 24),
+            )
+            .show_legend(false),
+    })
+}
+
+fn quartiles(index: usize, group: &Group<'_>, values: &[f64]) -> Option<Quartiles> {
+    let at = |share| Some([significant(quantile(values, share)?, 5)]);
+    Some(Quartiles {
+        kind: "box",
+        orientation: "h",
+        y: [plot_text(&group.label)],
+        lowerfence: at(0.05)?,
+        q1: at(0.25)?,
+        median: at(0.5)?,
+        q3: at(0.75)?,
+        upperfence: at(0.95)?,
+        legendgroup: trace_group(index),
+        line: Line { width: 1.6 },
+    })
+}
+
+/// A box whose edges are known; that of the plotting crate knows single values alone.
+#[derive(Clone, Serialize)]
+struct Quartiles {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    orientation: &'static str,
+    y: [String; 1],
+    lowerfence: [f64; 1],
+    q1: [f64; 1],
+    median: [f64; 1],
+    q3: [f64; 1],
+    upperfence: [f64; 1],
+    legendgroup: String,
+    line: Line,
+}
+
+#[derive(Clone, Serialize)]
+struct Line {
+    width: f64,
+}
+
+impl Quartiles {
+    fn boxed(self) -> Box<dyn Trace> {
+        Box::new(self)
+    }
+}
+
+impl Trace for Quartiles {
+    fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("numbers and words can be written")
+    }
+}

@@ -1,0 +1,175 @@
+//! What each client scored, holds and is linked to, for a reader who asks about one.
+
+use crate::document::Section;
+use crate::error::ReportError;
+use crate::runs::group::Group;
+use maud::{Markup, html};
+use meshfold_experiment::results::{Holdings, RecordedRun, ResultsError};
+use meshfold_topology::Overlay;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Most numbers that the page has for this; runs behind them are left out.
+const NUMBERS: usize = 150_000;
+
+/// Most points of a client's curve.
+const POINTS: usize = 24;
+
+/// Most edges of an overlay whose neighbours are told.
+const EDGES: usize = 20_000;
+
+/// What the page's script shows of clients.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Clients {
+    runs: Vec<RunClients>,
+    /// For each partition and client the labels that it holds, each followed by how many examples.
+    holdings: Vec<Vec<Vec<u32>>>,
+    /// For each overlay its edges, as the two ends of one after the other.
+    overlays: Vec<Vec<u32>>,
+}
+
+/// The clients of the run that stands for a group.
+#[derive(Debug, Serialize)]
+struct RunClients {
+    group: usize,
+    /// The evaluations of the curves.
+    rounds: Vec<i64>,
+    /// For each client its accuracies at these rounds in thousandths, -1 where there is none.
+    curves: Vec<Vec<i16>>,
+    /// Indices of its partition and its overlay, where they are known.
+    holdings: Option<usize>,
+    overlay: Option<usize>,
+}
+
+impl Clients {
+    /// The clients of the groups' first runs, as far as they fit.
+    ///
+    /// # Errors
+    /// Those of reading scores, partitions and overlays.
+    pub(crate) fn of(groups: &[Group<'_>]) -> Result<Self, ReportError> {
+        let mut all = Self::default();
+        let mut numbers = 0;
+        for (group, run) in groups.iter().map(Group::first).enumerate() {
+            let Some((rounds, curves)) = curves(run)? else {
+                continue;
+            };
+            numbers += rounds.len() * curves.len();
+            if numbers > NUMBERS {
+                break;
+            }
+            let holdings = run.partition()?.and_then(|holdings| held(&holdings));
+            let overlay = run.overlay()?.and_then(|overlay| ends(&overlay));
+            let run = RunClients {
+                group,
+                rounds,
+                curves,
+                holdings: holdings.map(|holdings| place(&mut all.holdings, holdings)),
+                overlay: overlay.map(|ends| place(&mut all.overlays, ends)),
+            };
+            all.runs.push(run);
+        }
+        Ok(all)
+    }
+
+    /// The section that the script fills, unless no run has clients that can be told apart.
+    pub(crate) fn section(&self, groups: &[Group<'_>]) -> Option<Section> {
+        let first = self.runs.first()?;
+        let lead = "Ten clients with the lowest final accuracy, and what may explain it: the examples and labels that \
+                    they hold, their neighbours, and the labels that they and their neighbours hold together. A click \
+                    on a client, here or in the picture of an overlay, shows more.";
+        let body = html! {
+            @if self.runs.len() > 1 {
+                div class="switches" {
+                    label class="choice" {
+                        "run "
+                        select id="clients-run" { @for run in &self.runs { (option(run, groups)) } }
+                    }
+                }
+            }
+            div class="wide" { table class="worst" id="worst" data-group=(first.group) {} }
+            div class="client" id="client" aria-live="polite" hidden {}
+        };
+        Some(Section {
+            id: "worst-clients",
+            heading: "The worst clients",
+            lead: lead.to_owned(),
+            body,
+            charts: Vec::new(),
+        })
+    }
+}
+
+fn option(run: &RunClients, groups: &[Group<'_>]) -> Markup {
+    html! { option value=(run.group) { (groups[run.group].label) } }
+}
+
+/// The index of `item` among `items`, where it is put if it is not there.
+fn place<T: PartialEq>(items: &mut Vec<T>, item: T) -> usize {
+    let found = items.iter().position(|other| *other == item);
+    found.unwrap_or_else(|| {
+        items.push(item);
+        items.len() - 1
+    })
+}
+
+/// Rounds, and a curve for each client over them.
+type Curves = (Vec<i64>, Vec<Vec<i16>>);
+
+/// The curves of a run whose rows are its clients.
+fn curves(run: &RecordedRun) -> Result<Option<Curves>, ResultsError> {
+    let clients = run.settings.clients().unwrap_or(0);
+    let rows = &run.final_accuracies;
+    if rows.len() < 2 || rows.last().is_none_or(|last| last.row >= clients) {
+        return Ok(None);
+    }
+    let scores = run.client_scores()?;
+    let rounds: Vec<i64> = scores
+        .iter()
+        .map(|score| score.round)
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect();
+    let last = rounds.len().saturating_sub(1);
+    let kept: Vec<i64> = match last < POINTS {
+        true => rounds,
+        false => (0..POINTS)
+            .map(|point| rounds[point * last / (POINTS - 1)])
+            .collect(),
+    };
+    let places: BTreeMap<i64, usize> = kept
+        .iter()
+        .enumerate()
+        .map(|(at, round)| (*round, at))
+        .collect();
+    let mut curves = vec![vec![-1; kept.len()]; clients];
+    for score in scores
+        .iter()
+        .filter(|score| score.row < clients && score.accuracy.is_finite())
+    {
+        if let Some(at) = places.get(&score.round) {
+            curves[score.row][*at] = (1000.0 * score.accuracy).round() as i16;
+        }
+    }
+    Ok(Some((kept, curves)))
+}
+
+/// Labels and examples of each client.
+fn held(holdings: &Holdings) -> Option<Vec<Vec<u32>>> {
+    let Holdings::Labels(counts) = holdings else {
+        return None;
+    };
+    let of_client = |client: usize| {
+        let labels = (0_u32..).zip(&counts.counts);
+        let own = labels.map(|(label, of_label)| [label, of_label[client]]);
+        own.filter(|[_, examples]| *examples > 0)
+            .flatten()
+            .collect()
+    };
+    Some((0..counts.clients).map(of_client).collect())
+}
+
+/// The ends of all edges, unless there are too many.
+fn ends(overlay: &Overlay) -> Option<Vec<u32>> {
+    let few = overlay.edge_count() <= EDGES;
+    few.then(|| overlay.edges().flat_map(|(a, b)| [a, b]).collect())
+}

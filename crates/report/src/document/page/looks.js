@@ -1,0 +1,38 @@
+// Colour and dash of a group: they follow the value of a setting, by its place in the sweep, so that a value keeps its
+// colour when runs are added behind it. Without settings that vary, they follow the group's own place.
+const looks = (page) => {
+  const dashes = ["solid", "dash", "dot", "dashdot"];
+  const hues = 14;
+  let chosen = 0;
+  const second = () => page.factors.find((_, at) => at !== chosen);
+  const value = (group) => (page.factors.length > 0 ? page.factors[chosen].of[group] : group);
+  const dash = (group) => dashes[(second() ? second().of[group] : Math.floor(value(group) / hues)) % dashes.length];
+  // The buttons of the values say which colour or dash each has.
+  const legend = () => {
+    const samples = { solid: "—", dash: "– –", dot: "···", dashdot: "–·–" };
+    [...document.querySelectorAll(".factor")].forEach((factor, at) => {
+      [...factor.querySelectorAll(".key")].forEach((key, index) => {
+        key.classList.toggle("swatch", at === chosen);
+        key.style.background = at === chosen ? `var(--series-${index % hues})` : "";
+        key.textContent = page.factors[at] === second() ? `${samples[dashes[index % dashes.length]]} ` : "";
+      });
+    });
+  };
+  const apply = () => {
+    legend();
+    for (let group = 0; group < (page.accuracies || page.groups).length; group++) {
+      document.documentElement.style.setProperty(`--group-${group}`, `var(--series-${value(group) % hues})`);
+    }
+  };
+  const connect = (redraw) => {
+    apply();
+    const select = document.getElementById("colours");
+    if (!select) return;
+    select.addEventListener("change", () => {
+      chosen = Number(select.value);
+      apply();
+      redraw();
+    });
+  };
+  return { dash, connect };
+};

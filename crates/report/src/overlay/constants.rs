@@ -1,0 +1,113 @@
+//! The constants of the overlays that the papers' bounds are written in, and what each symbol means.
+
+use crate::document::quantity_text::{figure, lambda};
+use crate::document::swatch;
+use crate::runs::group::Group;
+use maud::{Markup, html};
+use meshfold_topology::OverlaySummary;
+
+/// A constant of an overlay.
+struct Constant {
+    symbol: &'static str,
+    /// One sentence.
+    meaning: &'static str,
+    value: fn(&OverlaySummary) -> Option<f64>,
+    text: fn(Option<f64>) -> String,
+}
+
+const CONSTANTS: [Constant; 7] = [
+    Constant {
+        symbol: "λ",
+        meaning: "The share of the clients' disagreement that one exchange leaves in the long run: the second largest \
+                  eigenvalue of the mixing matrix W in size.",
+        value: |summary| summary.lambda,
+        text: |value| value.map_or_else(|| figure(None), lambda),
+    },
+    Constant {
+        symbol: "1 − λ",
+        meaning: "The spectral gap: about 1 / (1 − λ) exchanges are needed before news has crossed the overlay.",
+        value: |summary| summary.gap,
+        text: figure,
+    },
+    Constant {
+        symbol: "κ",
+        meaning: "The largest eigenvalue of the overlay's Laplacian divided by its smallest that is not zero: the \
+                  larger, the more uneven the overlay.",
+        value: |summary| summary.kappa,
+        text: figure,
+    },
+    Constant {
+        symbol: "p",
+        meaning: "The expected consensus rate 1 − ‖W − 11ᵀ/N‖²: the share of the squared disagreement that one \
+                  exchange removes at least.",
+        value: |summary| summary.p,
+        text: figure,
+    },
+    Constant {
+        symbol: "θ*",
+        meaning: "The best step 1 / κ of the weights that are made from the Laplacian.",
+        value: |summary| summary.theta,
+        text: figure,
+    },
+    Constant {
+        symbol: "C_λ",
+        meaning: "The factor 2λ² + 4λ² ln(1/λ) + 2λ + 2 / ln(1/λ) by which λ enters the bound on the generalisation \
+                  error: 0 at λ = 0, and without limit near one.",
+        value: |summary| summary.c_lambda,
+        text: figure,
+    },
+    Constant {
+        symbol: "disagreement",
+        meaning: "The sum of λᵢ² / (1 − λᵢ²): how far apart the clients stay if each adds noise of variance one \
+                  before every exchange.",
+        value: |summary| summary.disagreement,
+        text: figure,
+    },
+];
+
+/// A table with a line for each overlay, and a sentence for each symbol; nothing where no constant is known.
+pub(crate) fn table(groups: &[Group<'_>]) -> Markup {
+    let overlays: Vec<(usize, &Group<'_>, &OverlaySummary)> = groups
+        .iter()
+        .enumerate()
+        .filter_map(|(index, group)| Some((index, group, group.first().overlay_summary.as_ref()?)))
+        .collect();
+    let is_known = |constant: &&Constant| {
+        let mut values = overlays.iter().map(|overlay| (constant.value)(overlay.2));
+        values.any(|value| value.is_some())
+    };
+    let known: Vec<&Constant> = CONSTANTS.iter().filter(is_known).collect();
+    html! {
+        @if !known.is_empty() {
+            div class="wide" {
+                table class="sortable" {
+                    thead {
+                        tr {
+                            th scope="col" { button type="button" { "overlay" } }
+                            @for constant in &known {
+                                th scope="col" title=(constant.meaning) { button type="button" { (constant.symbol) } }
+                            }
+                        }
+                    }
+                    tbody {
+                        @for (index, group, summary) in &overlays {
+                            tr data-group=(index) {
+                                th scope="row" { (swatch(*index)) (group.label) }
+                                @for constant in &known {
+                                    @let value = (constant.value)(summary);
+                                    td data-sort=[value] { ((constant.text)(value)) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            details class="glossary" {
+                summary { "What the symbols mean" }
+                dl {
+                    @for constant in &known { dt { (constant.symbol) } dd { (constant.meaning) } }
+                }
+            }
+        }
+    }
+}

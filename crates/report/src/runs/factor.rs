@@ -1,0 +1,82 @@
+//! The settings that vary between groups, and which groups have which value.
+
+use super::group::Group;
+use super::setting_label;
+use meshfold_experiment::results::Settings;
+
+/// A setting that is not the same in all groups.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Factor {
+    /// The key of the configuration.
+    pub(crate) key: String,
+    /// In the order of the first group that has each.
+    pub(crate) values: Vec<FactorValue>,
+}
+
+/// A value of a setting, in words, and the indices of the groups that have it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct FactorValue {
+    pub(crate) text: String,
+    pub(crate) groups: Vec<usize>,
+}
+
+impl Factor {
+    /// The settings that vary, in the order of the configuration.
+    pub(crate) fn all(groups: &[Group<'_>]) -> Vec<Self> {
+        let settings: Vec<&Settings> = groups.iter().map(|group| &group.first().settings).collect();
+        setting_label::innermost(&settings)
+            .into_iter()
+            .map(|(key, texts)| Self::new(key, texts))
+            .collect()
+    }
+
+    /// The index of each group's value, `[groups]`.
+    pub(crate) fn of_groups(&self, groups: usize) -> Vec<usize> {
+        let mut of = vec![0; groups];
+        for (index, value) in self.values.iter().enumerate() {
+            value.groups.iter().for_each(|group| of[*group] = index);
+        }
+        of
+    }
+
+    fn new(key: &str, texts: Vec<String>) -> Self {
+        let mut values: Vec<FactorValue> = Vec::new();
+        for (group, text) in texts.into_iter().enumerate() {
+            let text = if text.is_empty() {
+                format!("no {key}")
+            } else {
+                text
+            };
+            match values.iter_mut().find(|value| value.text == text) {
+                Some(value) => value.groups.push(group),
+                None => values.push(FactorValue {
+                    text,
+                    groups: vec![group],
+                }),
+            }
+        }
+        Self {
+            key: key.to_owned(),
+            values,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_one_value_stand_together() {
+        let texts = ["ring", "", "ring"].map(str::to_owned).to_vec();
+        let factor = Factor::new("topology", texts);
+        let value = |text: &str, groups: &[usize]| FactorValue {
+            text: text.to_owned(),
+            groups: groups.to_vec(),
+        };
+        assert_eq!(
+            factor.values,
+            [value("ring", &[0, 2]), value("no topology", &[1])]
+        );
+    }
+}

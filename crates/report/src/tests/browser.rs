@@ -1,0 +1,117 @@
+//! Claims about pages that a real browser has drawn. Without Chromium they are skipped, and say so.
+
+use super::many_runs::grid;
+use super::*;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What a browser is called.
+const NAMES: [&str; 4] = [
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+];
+
+/// The longest that a page may take, on a machine that does other things as well.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Chooses other colours, another axis and another band, points at a client, and waits until all is drawn again.
+const READER: &str = r#"<script>(async () => {
+  const drawn = () => document.documentElement.dataset.drawn;
+  while (!drawn()) await new Promise((resolve) => setTimeout(resolve, 50));
+  const before = getComputedStyle(document.documentElement).getPropertyValue("--group-1");
+  for (const [id, value] of [["colours", "1"], ["axis", "2"], ["band", "quantiles"]]) {
+    const select = document.getElementById(id);
+    select.value = value;
+    select.dispatchEvent(new Event("change"));
+  }
+  document.querySelector("svg.overlay circle").dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  const after = getComputedStyle(document.documentElement).getPropertyValue("--group-1");
+  document.body.dataset.recoloured = String(before !== after);
+})();</script></body></html>"#;
+
+fn browser() -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders)
+        .flat_map(|folder| NAMES.map(|name| folder.join(name)))
+        .find(|program| program.is_file())
+}
+
+/// The elements of `page` after its script has run; none without a browser.
+fn drawn(page: &str, folder: &TempDir) -> Option<String> {
+    let Some(browser) = browser() else {
+        eprintln!("SKIPPED: no Chromium was found, so the page is not looked at in a browser");
+        return None;
+    };
+    let (file, dom) = (folder.path().join("drawn.html"), folder.path().join("dom"));
+    fs::write(&file, page).unwrap();
+    let mut child = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
+        .arg("--virtual-time-budget=60000")
+        .arg(format!(
+            "--user-data-dir={}",
+            folder.path().join("profile").display()
+        ))
+        .arg(format!("file://{}", file.display()))
+        .stdout(fs::File::create(&dom).unwrap())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    wait(&mut child);
+    Some(fs::read_to_string(dom).unwrap())
+}
+
+fn wait(child: &mut Child) {
+    let start = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if start.elapsed() > LIMIT {
+            child.kill().unwrap();
+            panic!("the browser took longer than {LIMIT:?}");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn a_browser_draws_every_plot_and_follows_the_reader() {
+    let folder = TempDir::new().unwrap();
+    let page = grid(&folder);
+    let end = page.rfind("</body>").unwrap();
+    let read = page[..end].to_owned() + READER;
+    let Some(dom) = drawn(&read, &folder) else {
+        return;
+    };
+    assert!(
+        dom.contains("data-drawn=\"true\""),
+        "the script has not come to its end"
+    );
+    assert!(!dom.contains("class=\"failure\""));
+    for id in data(&page)["charts"].as_object().unwrap().keys() {
+        let plot = dom.split(&format!("id=\"chart-{id}\"")).nth(1).expect(id);
+        let plot = plot.split("</figure>").next().unwrap();
+        assert!(plot.contains("class=\"main-svg\""), "{id} is not drawn");
+    }
+    assert!(dom.contains("data-recoloured=\"true\""));
+    let accuracy = dom.split("id=\"chart-accuracy\"").nth(1).unwrap();
+    assert!(
+        accuracy
+            .split("</figure>")
+            .next()
+            .unwrap()
+            .contains("Epochs")
+    );
+    let client = dom.split("id=\"client\"").nth(1).unwrap();
+    assert!(client.contains("Client 0 of ring · learning_rate 0.01"));
+    let worst = dom.split("id=\"worst\"").nth(1).unwrap();
+    assert_eq!(
+        worst
+            .split("</table>")
+            .next()
+            .unwrap()
+            .matches("<tr>")
+            .count(),
+        11
+    );
+}
