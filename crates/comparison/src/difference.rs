@@ -60,13 +60,13 @@ impl Difference {
 /// Whether `path` is the content of a choice, as `topology.ring` is that of `topology`. If it has one key it looks like a
 /// choice as well.
 fn is_content(path: &str, run: &Fields) -> bool {
-    let choice = path.rsplit_once('.').and_then(|(above, last)| {
-        let choice = run.at(above)?.as_str()?;
-        Some(choice == last)
+    let is_chosen = path.rsplit_once('.').is_some_and(|(above, last)| {
+        let choice = run.at(above).and_then(Value::as_str);
+        choice == Some(last) && !is_content(above, run)
     });
     let own = run.at(path).and_then(Value::as_str);
     let has = |key: &str| run.at(&format!("{path}.{key}")).is_some();
-    choice == Some(true) && own.is_some_and(has)
+    is_chosen && own.is_some_and(has)
 }
 
 /// The shortest end of `path` that stands for nothing else in `runs`.
