@@ -5,11 +5,10 @@ mod constants;
 mod drawing;
 mod force_layout;
 mod layout;
-mod shared;
+pub(crate) mod shared;
 
 use crate::charts;
 use crate::document::{Section, columns};
-use crate::error::ReportError;
 use crate::runs::group::Group;
 use maud::html;
 use meshfold_topology::{DENSE_NODES, Overlay, Spectrum};
@@ -19,13 +18,9 @@ use shared::SharedOverlay;
 const DRAWN: usize = 12;
 
 /// The overlays side by side, unless no group has one.
-///
-/// # Errors
-/// Those of [`RecordedRun::overlay`](meshfold_experiment::results::RecordedRun::overlay).
-pub(crate) fn cards(groups: &[Group<'_>]) -> Result<Option<Section>, ReportError> {
-    let shared = SharedOverlay::all(groups)?;
+pub(crate) fn cards(shared: &[SharedOverlay<'_>]) -> Option<Section> {
     if shared.iter().all(|shared| shared.overlay.is_none()) {
-        return Ok(None);
+        return None;
     }
     let drawn = &shared[..shared.len().min(DRAWN)];
     let more = match shared.len() - drawn.len() {
@@ -37,42 +32,36 @@ pub(crate) fn cards(groups: &[Group<'_>]) -> Result<Option<Section>, ReportError
          long run: at 0 all agree at once, near 1 news travels slowly.{more}"
     );
     let body = cards::section(drawn);
-    Ok(Some(Section {
+    Some(Section {
         id: "overlays",
         heading: "Overlays",
         lead,
         body,
         charts: Vec::new(),
-    }))
+    })
 }
 
-/// Degree histograms and spectra, unless no group has an overlay.
-///
-/// # Errors
-/// Those of [`RecordedRun::overlay`](meshfold_experiment::results::RecordedRun::overlay).
-pub(crate) fn structure(groups: &[Group<'_>]) -> Result<Option<Section>, ReportError> {
-    let drawn = &groups[..groups.len().min(DRAWN)];
-    let overlays = read(drawn)?;
-    let known: Vec<(usize, &Group<'_>, &Overlay)> = drawn
+/// Degree histograms, spectra and constants, unless no group has an overlay.
+pub(crate) fn structure(shared: &[SharedOverlay<'_>]) -> Option<Section> {
+    let drawn = &shared[..shared.len().min(DRAWN)];
+    let known: Vec<(usize, &SharedOverlay<'_>, &Overlay)> = drawn
         .iter()
-        .zip(&overlays)
-        .enumerate()
-        .filter_map(|(index, (group, overlay))| Some((index, group, overlay.as_ref()?)))
+        .filter_map(|shared| Some((shared.groups[0].0, shared, shared.overlay.as_ref()?)))
         .collect();
     if known.is_empty() {
-        return Ok(None);
+        return None;
     }
-    let named: Vec<(usize, &str, &Overlay)> = known
-        .iter()
-        .map(|(index, group, overlay)| (*index, group.label.as_str(), *overlay))
+    let names: Vec<String> = known.iter().map(|(_, shared, _)| shared.name()).collect();
+    let named = || names.iter().map(String::as_str).zip(&known);
+    let degrees: Vec<(usize, &str, &Overlay)> = named()
+        .map(|(name, (index, _, overlay))| (*index, name, *overlay))
         .collect();
-    let spectra: Vec<(usize, &str, Vec<f64>)> = known
-        .iter()
-        .filter_map(|(index, group, overlay)| {
-            Some((*index, group.label.as_str(), eigenvalues(group, overlay)?))
+    let spectra: Vec<(usize, &str, Vec<f64>)> = named()
+        .filter_map(|(name, (index, shared, overlay))| {
+            Some((*index, name, eigenvalues(shared.first(), overlay)?))
         })
         .collect();
-    let mut charts = vec![charts::degree::chart(&named)];
+    let mut charts = vec![charts::degree::chart(&degrees)];
     let mut lead = String::from("How many neighbours the nodes have");
     if spectra.is_empty() {
         lead.push_str(". The eigenvalues of these mixing matrices are not computed.");
@@ -84,18 +73,13 @@ pub(crate) fn structure(groups: &[Group<'_>]) -> Result<Option<Section>, ReportE
         );
     }
     let body = html! { (columns(&charts)) (constants::table(drawn)) };
-    Ok(Some(Section {
+    Some(Section {
         id: "structure",
         heading: "Degrees and spectra",
         lead,
         body,
         charts,
-    }))
-}
-
-fn read(groups: &[Group<'_>]) -> Result<Vec<Option<Overlay>>, ReportError> {
-    let overlays = groups.iter().map(|group| group.first().overlay());
-    Ok(overlays.collect::<Result<_, _>>()?)
+    })
 }
 
 /// All eigenvalues, descending, of the overlay under the weights that the configuration names; absent where they are

@@ -13,6 +13,7 @@ use crate::document::{self, Document, Section, columns};
 use crate::error::ReportError;
 use crate::left_out::LeftOut;
 use crate::overlay;
+use crate::overlay::shared::SharedOverlay;
 use crate::partition;
 use crate::runs::curves;
 use crate::runs::factor::Factor;
@@ -46,7 +47,8 @@ pub(crate) fn page(gathered: &Gathered, script: Script) -> Result<Document, Repo
     }
     let charted = &groups[..groups.len().min(CHARTED)];
     let mut sections = vec![glance(charted)];
-    sections.extend(overlay::cards(charted)?);
+    let shared = SharedOverlay::all(charted)?;
+    sections.extend(overlay::cards(&shared));
     sections.push(table(&groups));
     sections.extend(heat(&groups, &factors));
     sections.extend(quantised::section(&groups));
@@ -54,7 +56,7 @@ pub(crate) fn page(gathered: &Gathered, script: Script) -> Result<Document, Repo
     sections.extend(clients(charted));
     let details = Clients::of(charted)?;
     sections.extend(details.section(charted));
-    sections.extend(overlay::structure(charted)?);
+    sections.extend(overlay::structure(&shared));
     sections.extend(partition::section(charted)?);
     sections.push(configurations(&groups));
     let mut data = data(&groups, charted, &factors, &sections);
@@ -112,6 +114,10 @@ fn course(groups: &[Group<'_>]) -> Section {
         [one] => format!(
             " After every round the models of {} are equal: that distance of 0 is below the axis.",
             one
+        ),
+        [first, second, rest @ ..] if rest.len() > 2 => format!(
+            " After every round the models of {first}, {second} and {} more are equal: those distances of 0 are below the axis.",
+            rest.len()
         ),
         _ => format!(
             " After every round the models of {} are equal: those distances of 0 are below the axis.",

@@ -46,7 +46,7 @@ fn chart(
     groups: &[Group<'_>],
     values: fn(&Group<'_>) -> Vec<f64>,
 ) -> Option<Chart> {
-    let boxes: Vec<Box<dyn Trace>> = groups
+    let mut boxes: Vec<Box<dyn Trace>> = groups
         .iter()
         .enumerate()
         .map(|(index, group)| (index, group, values(group)))
@@ -54,6 +54,8 @@ fn chart(
         .take(BOXES)
         .filter_map(|(index, group, values)| Some(quartiles(index, group, &values)?.boxed()))
         .collect();
+    // The axis goes from the bottom to the top.
+    boxes.reverse();
     let count = boxes.len();
     (count > 0).then(|| Chart {
         id: id.to_owned(),

@@ -6,7 +6,6 @@ use crate::document::palette::{self, LEVELS};
 use crate::document::quantity_text::{bytes, count, figure, lambda_range, mean, percent};
 use crate::document::swatch;
 use crate::runs::group::Group;
-use crate::runs::setting_label;
 use maud::{Markup, PreEscaped, html};
 use meshfold_experiment::results::RowAccuracy;
 use meshfold_topology::Overlay;
@@ -46,14 +45,9 @@ struct Picture<'a> {
 
 fn card(shared: &SharedOverlay<'_>, picture: Picture<'_>) -> Markup {
     let (index, group) = shared.groups[0];
-    let name = match shared.groups.len() {
-        1 => group.label.clone(),
-        _ => setting_label::topology(&group.first().settings)
-            .unwrap_or_else(|| format!("{} groups of runs", shared.groups.len())),
-    };
     html! {
         article class="card" style={ "--series:" (palette::of_group(index)) } {
-            h3 { (name) }
+            h3 { (shared.name()) }
             @match &shared.overlay {
                 Some(overlay) => { (drawing(shared, overlay, picture)) }
                 None => { p class="no-overlay" { "no overlay" } }

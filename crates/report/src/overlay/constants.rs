@@ -1,8 +1,8 @@
 //! The constants of the overlays that the papers' bounds are written in, and what each symbol means.
 
+use super::shared::SharedOverlay;
 use crate::document::quantity_text::{figure, lambda};
 use crate::document::swatch;
-use crate::runs::group::Group;
 use maud::{Markup, html};
 use meshfold_topology::OverlaySummary;
 
@@ -66,14 +66,14 @@ const CONSTANTS: [Constant; 7] = [
 ];
 
 /// A table with a line for each overlay, and a sentence for each symbol; nothing where no constant is known.
-pub(crate) fn table(groups: &[Group<'_>]) -> Markup {
-    let overlays: Vec<(usize, &Group<'_>, &OverlaySummary)> = groups
+pub(crate) fn table(shared: &[SharedOverlay<'_>]) -> Markup {
+    let summary = |shared: &SharedOverlay<'_>| shared.first().first().overlay_summary.clone();
+    let overlays: Vec<(usize, String, OverlaySummary)> = shared
         .iter()
-        .enumerate()
-        .filter_map(|(index, group)| Some((index, group, group.first().overlay_summary.as_ref()?)))
+        .filter_map(|shared| Some((shared.groups[0].0, shared.name(), summary(shared)?)))
         .collect();
     let is_known = |constant: &&Constant| {
-        let mut values = overlays.iter().map(|overlay| (constant.value)(overlay.2));
+        let mut values = overlays.iter().map(|overlay| (constant.value)(&overlay.2));
         values.any(|value| value.is_some())
     };
     let known: Vec<&Constant> = CONSTANTS.iter().filter(is_known).collect();
@@ -90,9 +90,9 @@ pub(crate) fn table(groups: &[Group<'_>]) -> Markup {
                         }
                     }
                     tbody {
-                        @for (index, group, summary) in &overlays {
-                            tr data-group=(index) {
-                                th scope="row" { (swatch(*index)) (group.label) }
+                        @for (index, name, summary) in &overlays {
+                            tr {
+                                th scope="row" { (swatch(*index)) (name) }
                                 @for constant in &known {
                                     @let value = (constant.value)(summary);
                                     td data-sort=[value] { ((constant.text)(value)) }

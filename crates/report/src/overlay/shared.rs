@@ -2,6 +2,7 @@
 
 use crate::error::ReportError;
 use crate::runs::group::Group;
+use crate::runs::setting_label;
 use meshfold_topology::Overlay;
 
 /// An overlay and the groups whose first runs use it.
@@ -34,6 +35,16 @@ impl<'a> SharedOverlay<'a> {
             }
         }
         Ok(all)
+    }
+
+    /// What it is called: as its only group, or by its topology.
+    pub(crate) fn name(&self) -> String {
+        let group = self.first();
+        match self.groups.len() {
+            1 => group.label.clone(),
+            groups => setting_label::topology(&group.first().settings)
+                .unwrap_or_else(|| format!("{groups} kinds of runs")),
+        }
     }
 
     /// The group whose card it is.

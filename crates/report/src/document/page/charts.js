@@ -61,6 +61,7 @@
       if (trace.type === "heatmap") {
         trace.colorscale = [0, 1, 2, 3].map((step) => [[0, 0.15, 0.55, 1][step], colour(`heat-${step}`)]);
         trace.showscale = !narrow.matches;
+        if (id === "heat") trace.texttemplate = "%{z:.1%}";
         trace.colorbar = { ...trace.colorbar, tickfont: { color: colour("soft") }, title: { ...trace.colorbar.title, font: { color: colour("soft") } } };
       } else {
         trace.marker.color = colour("totals");
