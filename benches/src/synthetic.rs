@@ -40,7 +40,12 @@ pub(crate) fn splits(case: &Case, tests: usize) -> Result<(Splits, Partition), B
     let mut order: Vec<u32> = (0..count as u32).collect();
     order.shuffle(&mut rng);
     let shards = order.chunks(case.samples).map(<[u32]>::to_vec).collect();
-    Ok((Splits { train, test }, Partition::new(shards, count)?))
+    let splits = Splits {
+        train,
+        test,
+        validation: None,
+    };
+    Ok((splits, Partition::new(shards, count)?))
 }
 
 fn images(
