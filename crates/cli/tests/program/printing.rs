@@ -439,15 +439,14 @@ fn weights_of_ones_own_come_from_a_file() {
         ),
         (
             ring.clone(),
-            "topology.periodic.list=[ring,star]",
+            "topology={periodic: [ring, star]}",
             "needed an overlay that stays the same",
         ),
     ] {
         sandbox.write("ring.w", &text);
+        let weights = "weights.edges.file=ring.w";
         sandbox
-            .says(&format!(
-                "plan tiny.yaml --set {settings} --set weights.edges.file=ring.w"
-            ))
+            .meshfold(&["plan", "tiny.yaml", "--set", settings, "--set", weights])
             .ended_with(2)
             .complained_of(&[reason]);
     }

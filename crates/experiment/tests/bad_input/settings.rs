@@ -74,7 +74,7 @@ fn seeds_are_those_of_known_parts() {
         "topologi",
         keys,
     );
-    let negative = "seeds.start: found the number -3, needed u64";
+    let negative = "seeds.start: found the number -3, needed a whole number, 0 or more";
     expect(
         &with("evaluate", "seeds: {start: -3}"),
         negative,
