@@ -11,6 +11,7 @@ mod other_examples;
 pub(crate) mod run_all;
 mod run_state;
 mod sealed_tensors;
+mod stopwatch;
 mod summing_up;
 mod theory_measurements;
 

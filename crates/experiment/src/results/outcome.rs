@@ -17,6 +17,15 @@ pub(super) struct Outcome {
     pub(super) clients: Option<usize>,
     /// Parameters of a model, `P`.
     pub(super) parameters: Option<u64>,
+    pub(super) seconds: Option<Times>,
+}
+
+/// How long the run took.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Times {
+    /// Seconds of processor time.
+    pub(super) processor: Option<f64>,
 }
 
 impl Outcome {

@@ -26,6 +26,8 @@ pub struct RecordedRun {
     pub overlay_summary: Option<OverlaySummary>,
     /// Parameters of a model, `P`, once the run has ended.
     pub parameters: Option<u64>,
+    /// Seconds of processor time that it took, once it has ended; absent where runs shared the program.
+    pub processor_seconds: Option<f64>,
     /// Ascending by row; empty if there is no `clients.parquet`.
     pub final_accuracies: Vec<RowAccuracy>,
     /// Whether it went through all its rounds.

@@ -48,6 +48,10 @@ impl RecordedRun {
             id: folder_name(folder),
             overlay_summary: overlay_summary(folder, &settings, &outcome)?,
             parameters: outcome.parameters,
+            processor_seconds: outcome
+                .seconds
+                .as_ref()
+                .and_then(|seconds| seconds.processor),
             final_accuracies: final_accuracies_of(folder)?,
             settings,
             evaluations,

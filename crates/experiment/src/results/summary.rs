@@ -59,6 +59,10 @@ pub struct Seconds {
     /// Everything: also bringing the data to the device, records and checkpoints, but not reading the data, which the
     /// runs of a sweep share, nor writing the report.
     pub all: f64,
+    /// Seconds of processor time of all threads in the same span; absent where other runs shared the program for a while, so
+    /// that nobody can tell whose they were.
+    #[serde(default)]
+    pub processor: Option<f64>,
 }
 
 /// How a run ended.

@@ -64,6 +64,8 @@ pub(crate) struct Totals {
     pub(crate) messages_as_printed: Option<u64>,
     /// Seconds worked.
     pub(crate) wall_seconds: f64,
+    /// Those of all threads of the processor; absent where runs shared a program.
+    pub(crate) processor_seconds: Option<f64>,
     /// Those of the rounds: local steps, exchanges and what methods do between them.
     pub(crate) round_seconds: f64,
     /// Those of judging.

@@ -241,6 +241,7 @@ impl<'a> Journal<'a> {
             rounds: totals.round_seconds,
             judging: totals.judging_seconds,
             all: totals.wall_seconds,
+            processor: totals.processor_seconds,
         };
         let summary = summing_up::summary(self.plan, &self.records, &ending, seconds);
         folder.write_json("summary.json", &summary)?;

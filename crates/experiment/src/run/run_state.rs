@@ -17,6 +17,7 @@ use crate::results::records::Record;
 use crate::results::run_error::RunError;
 use crate::run::checkpoint::Totals;
 use crate::run::evaluation::{HeldOut, Judge, Verdict, alive_rows};
+use crate::run::stopwatch::Stopwatch;
 use crate::run::theory_measurements::{RowsAlive, TheoryMeasurements};
 
 /// The name of the models in a checkpoint; a method's own stacks have the names that it gives them.
@@ -38,8 +39,7 @@ pub(crate) struct RunState<'a> {
     traffic: Traffic,
     totals: Totals,
     round: usize,
-    /// When this program began to work on the run, and the seconds that had been worked before.
-    clock: (Instant, f64),
+    stopwatch: Stopwatch,
 }
 
 impl<'a> RunState<'a> {
@@ -54,7 +54,7 @@ impl<'a> RunState<'a> {
         device: &Device,
         stop: &AtomicBool,
     ) -> Result<Self, RunError> {
-        let begun = Instant::now();
+        let stopwatch = Stopwatch::start();
         let config = &plan.config;
         let partition = plan.partition.clone();
         let learner = Learner::upload(
@@ -95,7 +95,7 @@ impl<'a> RunState<'a> {
             traffic: Traffic::default(),
             totals: Totals::default(),
             round: 0,
-            clock: (begun, 0.0),
+            stopwatch,
             plan,
             learner,
             algorithm,
@@ -254,7 +254,7 @@ impl<'a> RunState<'a> {
                 .clock
                 .as_ref()
                 .map(|_| self.totals.simulated_seconds),
-            wall_seconds: self.wall_seconds(),
+            wall_seconds: self.stopwatch.wall(),
             alive: self.alive.iter().filter(|alive| **alive).count(),
             components: self.graphs.components(self.round)?,
             theory,
@@ -265,8 +265,10 @@ impl<'a> RunState<'a> {
 
     /// What has been counted, for a checkpoint.
     pub(crate) fn totals(&self) -> Totals {
+        let worked = self.stopwatch.worked();
         Totals {
-            wall_seconds: self.wall_seconds(),
+            wall_seconds: worked.wall,
+            processor_seconds: worked.processor,
             ..self.totals
         }
     }
@@ -274,11 +276,6 @@ impl<'a> RunState<'a> {
     /// What is measured beside the papers' bounds, for a checkpoint.
     pub(crate) fn theory(&self) -> &TheoryMeasurements {
         &self.theory
-    }
-
-    fn wall_seconds(&self) -> f64 {
-        let (began, before) = self.clock;
-        before + began.elapsed().as_secs_f64()
     }
 }
 

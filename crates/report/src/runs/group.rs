@@ -121,6 +121,11 @@ impl<'a> Group<'a> {
         curves::mean(self.averaged.iter().map(|run| run.last().and_then(figure)))
     }
 
+    /// Seconds of processor time, mean over seeds; absent if a run shared the program with others.
+    pub(crate) fn processor_seconds(&self) -> Option<f64> {
+        curves::mean(self.averaged.iter().map(|run| run.processor_seconds))
+    }
+
     /// The last round that was evaluated.
     pub(crate) fn last_round(&self) -> Option<usize> {
         self.first().last().map(|last| last.round)

@@ -128,6 +128,12 @@ fn columns<'a>(groups: &[Group<'_>]) -> Vec<Column<'a>> {
             |group| group.final_figure(|last| last.wall_seconds),
             seconds,
         ),
+        column(
+            "processor",
+            "seconds of processor time of all threads; – where runs shared the cores",
+            Group::processor_seconds,
+            seconds,
+        ),
     ];
     columns.extend(targets(groups).into_iter().map(target));
     columns

@@ -1,7 +1,6 @@
 //! Saving and resuming a run in progress.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use meshfold_algorithms::KeptStack;
 use meshfold_engine::{LearnerState, Stack};
@@ -9,6 +8,7 @@ use meshfold_engine::{LearnerState, Stack};
 use super::{MODELS, RunState};
 use crate::results::run_error::RunError;
 use crate::run::checkpoint::{Checkpoint, Saved};
+use crate::run::stopwatch::Worked;
 use crate::run::theory_measurements::AVERAGED;
 
 impl RunState<'_> {
@@ -112,7 +112,10 @@ impl RunState<'_> {
         self.totals = saved.totals;
         self.round = saved.round;
         self.alive = self.graphs.alive(self.round)?.to_vec();
-        self.clock = (Instant::now(), saved.totals.wall_seconds);
+        self.stopwatch.resume(Worked {
+            wall: saved.totals.wall_seconds,
+            processor: saved.totals.processor_seconds,
+        });
         Ok(())
     }
 }
