@@ -19,9 +19,26 @@ pub(crate) fn bytes(value: u64) -> String {
     DecimalBytes(value).to_string()
 }
 
-/// Four decimals, or a dash for a value that is not there.
+/// Four decimals, or two digits of a value that would look like zero; a dash for one that is not there.
 pub(crate) fn decimal(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"))
+    match value {
+        None => "-".to_owned(),
+        Some(value) if (1e-12..5e-4).contains(&value.abs()) => format!("{value:.1e}"),
+        Some(value) => format!("{value:.4}"),
+    }
+}
+
+/// Four decimals, or as many as tell the value from one; a dash for one that is not there.
+pub(crate) fn eigenvalue(value: Option<f64>) -> String {
+    let Some(value) = value else {
+        return "-".to_owned();
+    };
+    let gap = (1.0 - value).abs();
+    let decimals = match (1e-12..5e-4).contains(&gap) {
+        true => (1.0 - gap.log10().floor()) as usize,
+        false => 4,
+    };
+    format!("{value:.decimals$}")
 }
 
 /// `3 of 10`; the first alone if nothing is known of the second.
@@ -64,6 +81,16 @@ mod tests {
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(bytes(1_272_080_000), "1.27 GB");
         assert_eq!([decimal(Some(1.0 / 3.0)), decimal(None)], ["0.3333", "-"]);
+        let small = [0.0, 1e-15, 1.97e-5, -1.97e-5, 6e-4].map(|value| decimal(Some(value)));
+        assert_eq!(small, ["0.0000", "0.0000", "2.0e-5", "-2.0e-5", "0.0006"]);
+    }
+
+    #[test]
+    fn eigenvalues_near_one_are_told_from_one() {
+        let near =
+            [0.83, 1.0 - 6e-4, 1.0 - 1.97e-5, 1.0, -1.0].map(|value| eigenvalue(Some(value)));
+        assert_eq!(near, ["0.8300", "0.9994", "0.999980", "1.0000", "-1.0000"]);
+        assert_eq!(eigenvalue(None), "-");
     }
 
     #[test]

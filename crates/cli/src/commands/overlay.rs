@@ -7,14 +7,15 @@ use std::sync::Arc;
 use meshfold_engine::{Key, Purpose, stream};
 use meshfold_experiment::{
     CliqueSummary, ExperimentSource, OverlayFigures, PlannedOverlay, RamanujanBound, RunConfig,
-    brief, check_overlay_memory, nodes_of_edge_lists, plan, with_edge_lists, with_weight_list,
+    ScheduleSummary, brief, check_overlay_memory, nodes_of_edge_lists, plan, with_edge_lists,
+    with_weight_list,
 };
 use meshfold_topology::{Overlay, OverlaySummary, Topology, Weights};
 use serde::Serialize;
 
 use crate::arguments::OverlayArguments;
 use crate::failure::Failure;
-use crate::figures::{count, decimal};
+use crate::figures::{count, decimal, eigenvalue};
 use crate::json_lines;
 use crate::table::{Column, Table};
 
@@ -25,14 +26,21 @@ use crate::table::{Column, Table};
 pub(crate) fn overlay(arguments: &OverlayArguments) -> Result<(), Failure> {
     match (&arguments.file, &arguments.topology) {
         (_, Some(topology)) => {
-            let (label, summary) = given(topology, arguments)?;
+            let Given {
+                label,
+                summary,
+                schedule,
+            } = given(topology, arguments)?;
             if arguments.json {
-                return Ok(json_lines::print([Line::of(
-                    label,
-                    Some(OverlayFigures::of(&summary)),
-                )])?);
+                let figures = OverlayFigures::of(&summary, schedule);
+                return Ok(json_lines::print([Line::of(label, Some(figures))])?);
             }
-            print(&[(label, &summary, None)])
+            print(&[Shown {
+                label,
+                summary: &summary,
+                schedule,
+                cliques: None,
+            }])
         }
         (Some(file), None) => {
             let source =
@@ -72,7 +80,12 @@ fn of_experiment(source: &ExperimentSource, arguments: &OverlayArguments) -> Res
     }
     let shown: Vec<_> = different
         .into_iter()
-        .map(|(label, planned)| (label, &planned.summary, planned.cliques.as_ref()))
+        .map(|(label, planned)| Shown {
+            label,
+            summary: &planned.summary,
+            schedule: planned.schedule,
+            cliques: planned.cliques.as_ref(),
+        })
         .collect();
     print(&shown)
 }
@@ -93,11 +106,15 @@ impl<T> Line<T> {
     }
 }
 
-/// The overlay of a topology that is given as a file would give it, and its label.
-fn given(
-    topology: &str,
-    arguments: &OverlayArguments,
-) -> Result<(String, OverlaySummary), Failure> {
+/// The overlay of a topology that stands on the command line.
+struct Given {
+    label: String,
+    summary: OverlaySummary,
+    schedule: Option<ScheduleSummary>,
+}
+
+/// The overlay of a topology that is given as a file would give it.
+fn given(topology: &str, arguments: &OverlayArguments) -> Result<Given, Failure> {
     let (topology, weights) = as_in_a_file(topology, arguments.weights.as_deref())?;
     let nodes = match arguments.nodes {
         Some(nodes) => nodes as usize,
@@ -112,7 +129,11 @@ fn given(
         &mut stream(arguments.seed, Purpose::Weights, Key::default()),
     )?;
     let (summary, _) = OverlaySummary::new(&built, &weights, &matrix)?;
-    Ok((topology.label(), summary))
+    Ok(Given {
+        label: topology.label(),
+        summary,
+        schedule: ScheduleSummary::of(&topology, &weights, nodes, arguments.seed)?,
+    })
 }
 
 /// The overlay of `nodes` nodes, and its topology with the edges of files filled in.
@@ -157,12 +178,19 @@ pub(super) fn as_in_a_file(
     Ok((topology, weights))
 }
 
-/// An overlay to show: its label, its figures, and its cliques if it is made of any.
-type Shown<'a> = (String, &'a OverlaySummary, Option<&'a CliqueSummary>);
+/// An overlay to show.
+struct Shown<'a> {
+    label: String,
+    summary: &'a OverlaySummary,
+    /// Of overlays that repeat.
+    schedule: Option<ScheduleSummary>,
+    /// Those that it is made of, if it is.
+    cliques: Option<&'a CliqueSummary>,
+}
 
 /// A table with a column for each overlay.
 fn print(overlays: &[Shown<'_>]) -> Result<(), Failure> {
-    let titles = overlays.iter().map(|(label, ..)| Column::Figure(label));
+    let titles = overlays.iter().map(|shown| Column::Figure(&shown.label));
     let mut table = Table::new(
         &[Column::Text("")]
             .into_iter()
@@ -170,7 +198,7 @@ fn print(overlays: &[Shown<'_>]) -> Result<(), Failure> {
             .collect::<Vec<_>>(),
     );
     let mut row = |name: &str, figure: &dyn Fn(&OverlaySummary) -> String| {
-        let figures = overlays.iter().map(|(_, summary, _)| figure(summary));
+        let figures = overlays.iter().map(|shown| figure(shown.summary));
         table.row(std::iter::once(name.to_owned()).chain(figures));
     };
     row("nodes", &|summary| count(summary.nodes as u64));
@@ -180,16 +208,13 @@ fn print(overlays: &[Shown<'_>]) -> Result<(), Failure> {
         format!("{:.2}", summary.degree.mean)
     });
     row("degree, most", &|summary| summary.degree.max.to_string());
-    row("λ2", &|summary| decimal(summary.lambda2));
+    row("λ2", &|summary| eigenvalue(summary.lambda2));
     row("λN", &|summary| decimal(summary.lambda_n));
-    row("λ", &|summary| decimal(summary.lambda));
+    row("λ", &|summary| eigenvalue(summary.lambda));
     row("gap 1 − λ", &|summary| decimal(summary.gap));
     row("κ of the Laplacian", &|summary| decimal(summary.kappa));
     let bound = RamanujanBound::of;
-    if overlays
-        .iter()
-        .any(|(_, summary, _)| bound(summary).is_some())
-    {
+    if overlays.iter().any(|shown| bound(shown.summary).is_some()) {
         row("κ of a Ramanujan graph, at most", &|summary| {
             decimal(bound(summary).map(|bound| bound.kappa))
         });
@@ -201,7 +226,7 @@ fn print(overlays: &[Shown<'_>]) -> Result<(), Failure> {
     row("disagreement", &|summary| decimal(summary.disagreement));
     row("θ", &|summary| decimal(summary.theta));
     row("C_λ", &|summary| decimal(summary.c_lambda));
-    row("λ of the walk", &|summary| decimal(summary.lambda_walk));
+    row("λ of the walk", &|summary| eigenvalue(summary.lambda_walk));
     row("doubly stochastic", &|summary| {
         yes(summary.doubly_stochastic)
     });
@@ -211,7 +236,10 @@ fn print(overlays: &[Shown<'_>]) -> Result<(), Failure> {
     row("edge connectivity", &|summary| {
         summary.edge_connectivity.to_string()
     });
-    if overlays.iter().any(|(.., cliques)| cliques.is_some()) {
+    if overlays.iter().any(|shown| shown.schedule.is_some()) {
+        schedule_rows(&mut table, overlays);
+    }
+    if overlays.iter().any(|shown| shown.cliques.is_some()) {
         clique_rows(&mut table, overlays);
     }
     table.print()?;
@@ -219,10 +247,34 @@ fn print(overlays: &[Shown<'_>]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The rows that only overlays have that repeat after a while. The rows before are about the first of them.
+fn schedule_rows(table: &mut Table, overlays: &[Shown<'_>]) {
+    let mut row = |name: &str, figure: &dyn Fn(&ScheduleSummary) -> String| {
+        let figures = overlays
+            .iter()
+            .map(|shown| shown.schedule.as_ref().map(figure));
+        let figures = figures.map(|figure| figure.unwrap_or_else(|| "-".to_owned()));
+        table.row(std::iter::once(name.to_owned()).chain(figures));
+    };
+    row("period of the overlays, rounds", &|schedule| {
+        count(schedule.period as u64)
+    });
+    row("λ of a period", &|schedule| {
+        eigenvalue(schedule.joint_lambda)
+    });
+    row("gap 1 − λ of a period", &|schedule| {
+        decimal(schedule.joint_lambda.map(|lambda| 1.0 - lambda))
+    });
+    row("rounds until all are linked", &|schedule| {
+        let rounds = schedule.rounds_to_connect;
+        rounds.map_or_else(|| "never".to_owned(), |rounds| rounds.to_string())
+    });
+}
+
 /// The rows that only overlays of cliques have.
 fn clique_rows(table: &mut Table, overlays: &[Shown<'_>]) {
     let mut row = |name: &str, figure: &dyn Fn(&CliqueSummary) -> String| {
-        let figures = overlays.iter().map(|(.., cliques)| cliques.map(figure));
+        let figures = overlays.iter().map(|shown| shown.cliques.map(figure));
         let figures = figures.map(|figure| figure.unwrap_or_else(|| "-".to_owned()));
         table.row(std::iter::once(name.to_owned()).chain(figures));
     };

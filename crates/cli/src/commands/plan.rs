@@ -8,7 +8,7 @@ use meshfold_experiment::{DAY, RunPlan, about, brief, plan_on, plan_without_data
 
 use crate::arguments::PlanArguments;
 use crate::failure::Failure;
-use crate::figures::{bytes, count, decimal};
+use crate::figures::{bytes, count, eigenvalue};
 use crate::json_lines;
 use crate::table::{Column, Table};
 use crate::terminal;
@@ -138,7 +138,7 @@ fn row(plan: &RunPlan) -> [String; 9] {
         bytes(plan.memory_bytes),
         count(plan.local_steps_per_round.round() as u64),
         bytes(plan.bytes_per_round),
-        decimal(
+        eigenvalue(
             plan.overlay
                 .as_ref()
                 .and_then(|planned| planned.summary.lambda),

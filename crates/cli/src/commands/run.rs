@@ -21,7 +21,7 @@ use crate::commands::plan::warn;
 use crate::commands::runs::{Runs, page_of};
 use crate::commands::tabulate;
 use crate::failure::Failure;
-use crate::figures::{bytes, decimal, percent};
+use crate::figures::{bytes, eigenvalue, percent};
 use crate::interruption;
 use crate::json_lines;
 use crate::table::{Column, Table};
@@ -235,7 +235,7 @@ impl Line {
         };
         [
             brief(&self.label).into_owned(),
-            decimal(overlay.and_then(|overlay| overlay.lambda)),
+            eigenvalue(overlay.and_then(|overlay| overlay.lambda)),
             accuracy(|spread| spread.mean),
             accuracy(|spread| spread.min),
             accuracy(|spread| spread.max),

@@ -120,6 +120,32 @@ fn an_overlay_is_shown_from_a_file_and_from_the_command_line() {
     ]);
     let square = &square.ended_with(0).json()[0];
     assert_eq!((&square["nodes"], &square["edges"]), (&4.into(), &4.into()));
+    // Neither pairing links all four, and one after the other they average exactly.
+    sandbox.write("first.edges", "0 1\n2 3\n");
+    sandbox.write("second.edges", "1 2\n3 0\n");
+    let pairings = [
+        "overlay",
+        "--topology",
+        "{periodic: [{edges: {file: first.edges}}, {edges: {file: second.edges}}]}",
+    ];
+    let table = sandbox.meshfold(&pairings).ended_with(0).out;
+    let row = |name: &str| {
+        let line = table.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap_or_else(|| panic!("no {name} in {table}"))
+            .trim()
+    };
+    let joint = ["λ ", "λ of a period", "gap 1 − λ of a period"].map(row);
+    assert_eq!(joint, ["1.0000", "0.0000", "1.0000"]);
+    let rounds = [
+        "period of the overlays, rounds",
+        "rounds until all are linked",
+    ]
+    .map(row);
+    assert_eq!(rounds, ["2", "2"]);
+    let json = [pairings.as_slice(), &["--json"]].concat();
+    let schedule = &sandbox.meshfold(&json).ended_with(0).json()[0]["schedule"];
+    assert_eq!(schedule["rounds_to_connect"], 2);
+    assert!(schedule["joint_lambda"].as_f64().unwrap() < 1e-9);
     let refused = sandbox.says("overlay --topology ring").ended_with(2).err;
     assert!(
         refused.contains("found no --nodes, needed for a topology that names no file of edges"),

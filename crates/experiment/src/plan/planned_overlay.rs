@@ -88,12 +88,12 @@ pub struct OverlayFigures<'a> {
 }
 
 impl<'a> OverlayFigures<'a> {
-    /// The figures of an overlay alone.
-    pub fn of(summary: &'a OverlaySummary) -> Self {
+    /// The figures of an overlay that is made of no cliques, and of the schedule that it begins, if it begins one.
+    pub fn of(summary: &'a OverlaySummary, schedule: Option<ScheduleSummary>) -> Self {
         Self {
             summary,
             ramanujan: RamanujanBound::of(summary),
-            schedule: None,
+            schedule,
             cliques: None,
         }
     }
@@ -103,9 +103,8 @@ impl PlannedOverlay {
     /// What `overlay.json` holds.
     pub fn figures(&self) -> OverlayFigures<'_> {
         OverlayFigures {
-            schedule: self.schedule,
             cliques: self.cliques.as_ref(),
-            ..OverlayFigures::of(&self.summary)
+            ..OverlayFigures::of(&self.summary, self.schedule)
         }
     }
 }
@@ -119,6 +118,25 @@ pub struct ScheduleSummary {
     pub joint_lambda: Option<f64>,
     /// In how many consecutive rounds every node reaches every other; absent if never.
     pub rounds_to_connect: Option<usize>,
+}
+
+impl ScheduleSummary {
+    /// How the overlays of `topology` among so many nodes mix together; `None` for one that does not change or does not
+    /// repeat soon.
+    ///
+    /// # Errors
+    /// [`TopologyError`] of the topology or the weights.
+    pub fn of(
+        topology: &Topology,
+        weights: &Weights,
+        nodes: usize,
+        seed: u64,
+    ) -> Result<Option<Self>, TopologyError> {
+        match topology.varies() {
+            true => schedule(topology, weights, &Population::of_nodes(nodes, seed)),
+            false => Ok(None),
+        }
+    }
 }
 
 /// The longest period whose overlays are analysed together.

@@ -88,6 +88,23 @@ fn setting_of(partition: &Partition, outline: &DatasetSummary, model: Model) -> 
 }
 
 impl Population {
+    /// Nodes of an overlay of which nothing else is known.
+    pub(crate) fn of_nodes(nodes: usize, seed: u64) -> Self {
+        Self {
+            setting: Arc::new(Setting {
+                clients: nodes,
+                shard_sizes: vec![0; nodes],
+                first_labels: vec![0; nodes],
+                seed,
+                parameters: 0,
+                blocks: 0,
+            }),
+            servers: 0,
+            overlay_seed: seed,
+            label_counts: Arc::new(vec![Vec::new(); nodes]),
+        }
+    }
+
     /// The nodes of the overlay.
     pub(crate) fn nodes(&self) -> Nodes<'_> {
         Nodes {
