@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 
-/// `topology=ring, seed=2`: the last part of each path, or the whole path where two would read the same.
+/// `topology=ring, seed=2`: the last part of each path, or the whole path where two would read the same, and below `seeds`,
+/// whose parts are called as other settings are.
 pub(crate) fn joined(variation: &[(String, String)]) -> String {
     let mut endings: HashMap<&str, usize> = HashMap::new();
     for (path, _) in variation {
         *endings.entry(last_part(path)).or_default() += 1;
     }
     let name = |path| match endings.get(last_part(path)) {
-        Some(1) => last_part(path),
+        Some(1) if !path.starts_with("seeds.") => last_part(path),
         _ => path,
     };
     let parts: Vec<String> = variation
@@ -32,5 +33,10 @@ mod tests {
         let pair = |path: &str, value: &str| (path.to_owned(), value.to_owned());
         let variation = [pair("dataset.glyphs.seed", "3"), pair("seed", "4")];
         assert_eq!(joined(&variation), "dataset.glyphs.seed=3, seed=4");
+        let variation = [
+            pair("seeds.partition", "3"),
+            pair("algorithm.dsgd.momentum", "0.9"),
+        ];
+        assert_eq!(joined(&variation), "seeds.partition=3, momentum=0.9");
     }
 }

@@ -75,7 +75,8 @@ fn a_resumed_run_draws_by_the_seeds_of_its_parts() {
         let overrides: Vec<&str> = DRAWING.into_iter().chain(more).collect();
         Case::new(&overrides)
     };
-    let whole = with_checkpoints().run();
+    let uninterrupted = with_checkpoints();
+    let whole = uninterrupted.run();
     let case = with_checkpoints();
     case.run_until(1);
     let resumed = case.run();
