@@ -48,6 +48,7 @@ pub fn write_combined(runs: &[RecordedRun], folder: &Path) -> Result<(), Combine
         names.extend(figures.into_iter().flat_map(Figures::into_keys));
     }
     let names = in_order(&names);
+    let views = views(runs)?;
     let about_runs = [text_column("run", "Id of the run, the name of its folder.")]
         .into_iter()
         .chain(settings.iter().map(|setting| setting.column.clone()));
@@ -72,7 +73,10 @@ pub fn write_combined(runs: &[RecordedRun], folder: &Path) -> Result<(), Combine
         }
         Ok(cells)
     })?;
-    let columns = about_runs.chain(client_columns()).collect();
+    let columns = about_runs
+        .chain(client_columns())
+        .chain(views.iter().map(|name| view_column(name)));
+    let columns = columns.collect();
     write(folder, "clients", columns, runs, |index, run| {
         let scores = run.client_scores().map_err(TableError::from)?;
         let held = held(run)?;
@@ -95,8 +99,50 @@ pub fn write_combined(runs: &[RecordedRun], folder: &Path) -> Result<(), Combine
         cells.push(Cells::Number(
             scores.iter().map(|score| finite(score.loss)).collect(),
         ));
+        let found = run.client_views().map_err(TableError::from)?;
+        for name in &views {
+            cells.push(Cells::Number(
+                match found.columns.iter().position(|column| column == name) {
+                    Some(at) => found.rows.iter().map(|row| finite(row[at])).collect(),
+                    None => vec![None; rows],
+                },
+            ));
+        }
         Ok(cells)
     })
+}
+
+/// What was measured of models besides accuracy and loss in any of the runs: first of a client's own examples, then by
+/// label.
+fn views(runs: &[RecordedRun]) -> Result<Vec<String>, CombineError> {
+    let mut names = BTreeSet::new();
+    for run in runs {
+        names.extend(run.client_view_names().map_err(TableError::from)?);
+    }
+    let mut names: Vec<String> = names.into_iter().collect();
+    names.sort_by_key(|name| label(name));
+    Ok(names)
+}
+
+/// The label of the column `name`, if it has one.
+fn label(name: &str) -> Option<u32> {
+    let label = name.strip_prefix("label_")?.strip_suffix("_accuracy")?;
+    label.parse().ok()
+}
+
+/// The column of a figure that a run was asked for by `evaluate.clients`.
+fn view_column(name: &str) -> Column {
+    let about = match (name, label(name)) {
+        ("own_accuracy", _) => "Accuracy on the client's own training examples.".to_owned(),
+        ("own_loss", _) => "Mean loss on the client's own training examples, in nats.".to_owned(),
+        ("own_labels_accuracy", _) => {
+            "Accuracy on the test examples of the client's labels, each label counted as often as the client holds it."
+                .to_owned()
+        }
+        (_, Some(label)) => format!("Accuracy on the test examples of label {label}."),
+        (_, None) => "A figure of clients.parquet of the run.".to_owned(),
+    };
+    Column::number(name, &about)
 }
 
 /// The figures of `names`, the round first. A mean goes by its short name alone: `test_accuracy` is `test_accuracy.mean`.
@@ -219,6 +265,9 @@ fn figure_column(name: &str) -> Column {
             "Loss of each row on its own training examples in nats, over the rows"
         }
         "train_accuracy" => "Accuracy of each row on its own training examples, over the rows",
+        "own_labels_accuracy" => {
+            "Accuracy on the test examples of the labels that each client holds, over the clients"
+        }
         "theory" => "A quantity of a paper's bound.",
         _ => "A figure of metrics.jsonl.",
     };

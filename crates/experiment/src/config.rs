@@ -4,6 +4,7 @@
 //! and [`experiment`] holds the runs that come of it. What is wrong is a [`fault`] at a place, an [`error`].
 
 pub(crate) mod brief;
+pub(crate) mod client_view;
 mod decode_error;
 pub(crate) mod edge_list;
 pub(crate) mod error;

@@ -28,7 +28,7 @@ pub(crate) mod summary;
 pub mod sweep_order;
 mod text_counts;
 
-pub use client_scores::ClientScore;
+pub use client_scores::{ClientScore, ClientViews};
 pub use evaluation_log::{Evaluation, RecordedSpread};
 pub use figures::Figures;
 pub use final_accuracies::RowAccuracy;

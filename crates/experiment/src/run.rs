@@ -1,6 +1,7 @@
 //! Runs a plan: rounds, records, checkpoints, and the folder that holds what came of it.
 
 pub(crate) mod checkpoint;
+pub(crate) mod client_views;
 pub(crate) mod digests;
 pub(crate) mod ending;
 pub(crate) mod environment;

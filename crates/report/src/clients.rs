@@ -36,9 +36,20 @@ struct RunClients {
     rounds: Vec<i64>,
     /// For each client its accuracies at these rounds in thousandths, -1 where there is none.
     curves: Vec<Vec<i16>>,
+    /// What else was measured at the last evaluation, if anything was.
+    views: Option<Views>,
     /// Indices of its partition and its overlay, where they are known.
     holdings: Option<usize>,
     overlay: Option<usize>,
+}
+
+/// What `evaluate.clients` asked for.
+#[derive(Debug, Serialize)]
+struct Views {
+    /// Names of the figures, as in `clients.parquet`.
+    columns: Vec<String>,
+    /// For each client the figures to three decimals; none for one that was not judged.
+    figures: Vec<Vec<Option<f64>>>,
 }
 
 impl Clients {
@@ -53,7 +64,9 @@ impl Clients {
             let Some((rounds, curves)) = curves(run)? else {
                 continue;
             };
-            numbers += rounds.len() * curves.len();
+            let views = views(run, curves.len())?;
+            let width = rounds.len() + views.as_ref().map_or(0, |views| views.columns.len());
+            numbers += width * curves.len();
             if numbers > NUMBERS {
                 break;
             }
@@ -63,6 +76,7 @@ impl Clients {
                 group,
                 rounds,
                 curves,
+                views,
                 holdings: holdings.map(|holdings| place(&mut all.holdings, holdings)),
                 overlay: overlay.map(|ends| place(&mut all.overlays, ends)),
             };
@@ -151,6 +165,26 @@ fn curves(run: &RecordedRun) -> Result<Option<Curves>, ResultsError> {
         }
     }
     Ok(Some((kept, curves)))
+}
+
+/// What else was measured of the clients at the last evaluation.
+fn views(run: &RecordedRun, clients: usize) -> Result<Option<Views>, ResultsError> {
+    if run.client_view_names()?.is_empty() {
+        return Ok(None);
+    }
+    let (scores, views) = (run.client_scores()?, run.client_views()?);
+    let last = scores.iter().map(|score| score.round).max();
+    let mut figures = vec![Vec::new(); clients];
+    for (score, row) in scores.iter().zip(&views.rows) {
+        if Some(score.round) == last && score.row < clients {
+            let short = |figure: &f64| figure.is_finite().then(|| (1e3 * figure).round() / 1e3);
+            figures[score.row] = row.iter().map(short).collect();
+        }
+    }
+    Ok(Some(Views {
+        columns: views.columns,
+        figures,
+    }))
 }
 
 /// Labels and examples of each client.

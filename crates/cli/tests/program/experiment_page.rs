@@ -119,3 +119,35 @@ fn earlier_runs_that_cannot_be_shown_cost_the_command_nothing() {
         "unfinished runs of other commands are left out"
     );
 }
+
+#[test]
+fn what_was_measured_of_clients_is_in_the_page_and_the_tables() {
+    let sandbox = Sandbox::new();
+    let seeds = "sweep={grid: {seed: [1, 2]}}";
+    run(&sandbox, &[seeds, "evaluate.clients=[own, labels]"]).ended_with(0);
+    run(&sandbox, &["seed=3"]).ended_with(0);
+    let file = File::open(sandbox.path("runs/tiny/clients.parquet")).unwrap();
+    let reader = SerializedFileReader::new(file).unwrap();
+    let columns = reader.metadata().file_metadata().schema().get_fields();
+    let columns: Vec<&str> = columns.iter().map(|column| column.name()).collect();
+    let after = columns.iter().position(|name| *name == "loss").unwrap() + 1;
+    let own = ["own_accuracy", "own_labels_accuracy", "own_loss"];
+    assert_eq!(columns[after..after + 3], own);
+    assert_eq!(columns[after + 3], "label_0_accuracy");
+    assert_eq!(columns[columns.len() - 1], "label_9_accuracy");
+    let absent = |row: &parquet::record::Row| {
+        let cells: Vec<_> = row.get_column_iter().collect();
+        let text = |name: &str| {
+            let cell = cells.iter().find(|(found, _)| *found == name).unwrap();
+            cell.1.to_string()
+        };
+        (text("seed") == "3", text("own_loss") == "null")
+    };
+    let rows = reader.get_row_iter(None).unwrap();
+    let seen: BTreeSet<(bool, bool)> = rows.map(|row| absent(&row.unwrap())).collect();
+    assert_eq!(seen, BTreeSet::from([(false, false), (true, true)]));
+    let page = fs::read_to_string(sandbox.path("runs/tiny/report.html")).unwrap();
+    assert!(page.contains(
+        r#""views":{"columns":["own_accuracy","own_loss","own_labels_accuracy","label_0_accuracy""#
+    ));
+}

@@ -8,6 +8,7 @@ use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
+use crate::config::client_view::ClientView;
 use crate::config::error::ConfigError;
 use crate::config::fault::ConfigFault;
 use crate::config::quantity::Quantity;
@@ -108,6 +109,9 @@ pub struct Evaluate {
     pub validation: Option<TestExamples>,
     /// Whether rows are also judged on their own training shards.
     pub train: bool,
+    /// What is measured of each model besides its accuracy on all test examples.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<ClientView>,
     /// Mean accuracies, as fractions, whose first rounds are reported.
     pub targets: Vec<f64>,
     /// Quantities of the papers' bounds that are recorded.
@@ -132,6 +136,11 @@ impl Evaluate {
         }
     }
 
+    /// Whether rows are judged on their own training shards.
+    pub(crate) fn judges_shards(&self) -> bool {
+        self.train || self.clients.contains(&ClientView::Own)
+    }
+
     /// Rows that measuring needs besides the models.
     pub(crate) fn extra_rows(&self, rows: usize) -> usize {
         let own = |quantity: &Quantity| match quantity {
@@ -151,6 +160,7 @@ impl Default for Evaluate {
             last: None,
             validation: None,
             train: false,
+            clients: Vec::new(),
             targets: Vec::new(),
             theory: Vec::new(),
         }

@@ -1,10 +1,12 @@
 //! Checks of the values of a run by themselves and by the number of clients and examples, before there is an overlay.
 
 use meshfold_algorithms::{AlgorithmError, OverlayUse, Policy, StragglerUnit};
+use meshfold_data::DatasetSummary;
 use meshfold_engine::Model;
 use meshfold_topology::{Repair, Topology, TopologyError, Weights};
 
 use crate::config::brief::{brief, quoted};
+use crate::config::client_view::{ClientView, MOST_LABELS, has_labels};
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
 use crate::config::fault::ConfigFault;
@@ -76,6 +78,29 @@ pub(crate) fn test_examples(run: &Resolved<'_>, most: usize) -> Result<(), Confi
             Err(run.wrong(path, count, needed))
         }
         None => Ok(()),
+    }
+}
+
+/// Checks that accuracies by label are asked of examples with labels, and of few enough for a column each.
+pub(crate) fn client_views(
+    run: &Resolved<'_>,
+    dataset: &DatasetSummary,
+) -> Result<(), ConfigError> {
+    let mut views = run.config.evaluate.clients.iter();
+    let Some(index) = views.position(|view| *view == ClientView::Labels) else {
+        return Ok(());
+    };
+    let path = format!("evaluate.clients.{index}");
+    if !has_labels(dataset) {
+        let needed = "examples with labels: a text has none";
+        return Err(run.wrong(&path, "labels", needed));
+    }
+    match dataset.classes() {
+        0..=MOST_LABELS => Ok(()),
+        labels => {
+            let needed = format!("at most {MOST_LABELS} labels, the dataset has {labels}");
+            Err(run.wrong(&path, "labels", needed))
+        }
     }
 }
 

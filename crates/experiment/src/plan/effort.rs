@@ -140,8 +140,16 @@ impl Workload<'_> {
         let times = 1.0 + (self.config.rounds as f64 / evaluate.every.max(1) as f64).ceil();
         let held_out =
             evaluate.most_examples(self.tests) + evaluate.most_validation(self.validation);
-        let tests = held_out as f64 * self.rows as f64;
-        let own = if evaluate.train { examples as f64 } else { 0.0 };
+        // Accuracies by label judge the test examples once more.
+        let again = match evaluate.clients.is_empty() {
+            true => 0,
+            false => evaluate.most_examples(self.tests),
+        };
+        let tests = (held_out + again) as f64 * self.rows as f64;
+        let own = match evaluate.judges_shards() {
+            true => examples as f64,
+            false => 0.0,
+        };
         let has_gradients = |quantity: &&Quantity| {
             matches!(
                 quantity,

@@ -157,6 +157,7 @@ impl<'a> Planner<'a> {
         let (train, test) = dealt_sizes(outline, &partition);
         checks::test_examples(run, test)?;
         checks::validation(run, outline.validation())?;
+        checks::client_views(run, outline)?;
         let layout = network.layout();
         let population = self.populations.get(
             &partition,

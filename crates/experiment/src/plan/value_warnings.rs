@@ -53,6 +53,10 @@ fn of_clients_alone(config: &RunConfig) -> Vec<String> {
             "`theory: inexactness`",
         ),
         (evaluate.train, "`train`"),
+        (
+            evaluate.clients.contains(&ClientView::Own),
+            "`clients: own`",
+        ),
     ];
     let in_vain = asked
         .into_iter()

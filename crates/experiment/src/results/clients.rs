@@ -20,50 +20,63 @@ use crate::files::sha256::hexadecimal;
 use crate::files::whole_file::{persist, temporary};
 use crate::results::run_error::RunError;
 
-const SCHEMA: &str = "message clients {
-    required int32 round;
+/// The columns that every run has.
+const SCHEMA: &str = "required int32 round;
     required int32 row;
     required byte_array kind (string);
     required double accuracy;
-    required double loss;
-}";
+    required double loss;";
 
-/// Rows of the table that are gathered before they are written.
-const ROW_GROUP: usize = 1 << 18;
+const ALL_COLUMNS: &str = "the schema has a column for each that is written";
 
-/// Bytes of one row of the spool: round and row (`u32`), accuracy and loss (`f64`), all little-endian.
+/// Bytes of the rows of the table that are gathered before they are written.
+const ROW_GROUP: usize = WIDTH << 18;
+
+/// Bytes of one row of the spool without views: round and row (`u32`), accuracy and loss (`f64`), all little-endian. Views
+/// follow as `f64`.
 const WIDTH: usize = 24;
 
+/// What one evaluation finds of a deployed model.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RowScore {
+    pub(crate) row: u32,
+    pub(crate) score: Score,
+    /// The figures of further columns; not numbers where they are absent.
+    pub(crate) views: Vec<f64>,
+}
+
+impl RowScore {
+    /// Appends the row of the spool after `round` rounds.
+    fn write(&self, round: u32, bytes: &mut Vec<u8>) {
+        bytes.extend(round.to_le_bytes());
+        bytes.extend(self.row.to_le_bytes());
+        let figures = [self.score.accuracy, self.score.loss];
+        for figure in figures.iter().chain(&self.views) {
+            bytes.extend(figure.to_le_bytes());
+        }
+    }
+}
+
 /// One row of the spool.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct Entry {
     round: u32,
-    row: u32,
-    score: Score,
+    row: RowScore,
 }
 
 impl Entry {
-    fn to_bytes(self) -> [u8; WIDTH] {
-        let mut bytes = [0; WIDTH];
-        bytes[0..4].copy_from_slice(&self.round.to_le_bytes());
-        bytes[4..8].copy_from_slice(&self.row.to_le_bytes());
-        bytes[8..16].copy_from_slice(&self.score.accuracy.to_le_bytes());
-        bytes[16..24].copy_from_slice(&self.score.loss.to_le_bytes());
-        bytes
-    }
-
-    fn from_bytes(bytes: &[u8; WIDTH]) -> Self {
+    fn read(bytes: &[u8]) -> Self {
         let (numbers, _) = bytes.as_chunks::<4>();
-        let (halves, _) = bytes.as_chunks::<8>();
-        let (round, row) = (
-            u32::from_le_bytes(numbers[0]),
-            u32::from_le_bytes(numbers[1]),
-        );
-        let (accuracy, loss) = (f64::from_le_bytes(halves[1]), f64::from_le_bytes(halves[2]));
+        let (figures, _) = bytes.as_chunks::<8>();
+        let [accuracy, loss] = [figures[1], figures[2]].map(f64::from_le_bytes);
+        let views = figures[3..].iter().copied().map(f64::from_le_bytes);
         Self {
-            round,
-            row,
-            score: Score { loss, accuracy },
+            round: u32::from_le_bytes(numbers[0]),
+            row: RowScore {
+                row: u32::from_le_bytes(numbers[1]),
+                score: Score { loss, accuracy },
+                views: views.collect(),
+            },
         }
     }
 }
@@ -73,13 +86,15 @@ impl Entry {
 pub(crate) struct ClientScores {
     path: PathBuf,
     spool: File,
+    /// The names of the views.
+    views: Vec<String>,
     /// The digest of the rows kept and appended.
     digest: Sha256,
 }
 
 impl ClientScores {
-    /// Opens the spool, making it if there is none.
-    pub(crate) fn open(path: PathBuf) -> Result<Self, RunError> {
+    /// Opens the spool, making it if there is none. Its rows have a figure for each of `views`, too.
+    pub(crate) fn open(path: PathBuf, views: Vec<String>) -> Result<Self, RunError> {
         let opened = OpenOptions::new()
             .read(true)
             .write(true)
@@ -90,6 +105,7 @@ impl ClientScores {
         Ok(Self {
             path,
             spool,
+            views,
             digest: Sha256::new(),
         })
     }
@@ -98,27 +114,29 @@ impl ClientScores {
     /// evaluations were kept.
     pub(crate) fn keep(&mut self, round: Option<usize>) -> Result<usize, RunError> {
         let mut digest = Sha256::new();
-        let kept = round.map_or(Ok((0, 0)), |round| up_to(&self.spool, round, &mut digest));
+        let kept = round.map_or(Ok((0, 0)), |round| {
+            up_to(&self.spool, self.width(), round, &mut digest)
+        });
         self.digest = digest;
         kept.and_then(|(rows, evaluations)| {
-            self.spool.set_len(rows * WIDTH as u64)?;
+            self.spool.set_len(rows * self.width() as u64)?;
             self.spool.seek(SeekFrom::End(0))?;
             Ok(evaluations)
         })
         .map_err(|source| RunError::write(&self.path, source))
     }
 
-    /// Appends the scores of the deployed models alive, as `(row, score)`, after `round` rounds.
-    pub(crate) fn append(&mut self, round: usize, scores: &[(u32, Score)]) -> Result<(), RunError> {
-        let entry = |&(row, score)| {
-            Entry {
-                round: round as u32,
-                row,
-                score,
-            }
-            .to_bytes()
-        };
-        let bytes: Vec<u8> = scores.iter().flat_map(entry).collect();
+    /// Bytes of a row of the spool.
+    fn width(&self) -> usize {
+        WIDTH + 8 * self.views.len()
+    }
+
+    /// Appends the scores of the deployed models alive after `round` rounds.
+    pub(crate) fn append(&mut self, round: usize, scores: &[RowScore]) -> Result<(), RunError> {
+        let mut bytes = Vec::with_capacity(scores.len() * self.width());
+        for row in scores {
+            row.write(round as u32, &mut bytes);
+        }
         self.digest.update(&bytes);
         self.spool
             .write_all(&bytes)
@@ -142,7 +160,7 @@ impl ClientScores {
         let folder = target.parent().expect("the table lies in the run's folder");
         let written = || -> Result<(), ParquetError> {
             let mut file = temporary(folder)?;
-            write_parquet(&self.spool, file.as_file_mut(), kind)?;
+            self.write_parquet(file.as_file_mut(), kind)?;
             persist(file, target)?;
             // Reading has moved the place that the next scores are written to.
             (&self.spool).seek(SeekFrom::End(0))?;
@@ -150,18 +168,54 @@ impl ClientScores {
         };
         written().map_err(|error| RunError::write(target, io::Error::other(error)))
     }
+
+    fn write_parquet(&self, target: &mut File, kind: &str) -> Result<(), ParquetError> {
+        let schema = Arc::new(parse_message_type(&schema(&self.views))?);
+        let properties = Arc::new(WriterProperties::builder().build());
+        let mut writer = SerializedFileWriter::new(target, schema, properties)?;
+        let mut entries = Entries::of(&self.spool, self.width())?;
+        let rows = ROW_GROUP / self.width();
+        loop {
+            let mut group = Vec::new();
+            while group.len() < rows
+                && let Some(entry) = entries.next()?
+            {
+                group.push(entry);
+            }
+            if group.is_empty() {
+                break;
+            }
+            write_group(writer.next_row_group()?, &group, kind, self.views.len())?;
+        }
+        writer.close()?;
+        Ok(())
+    }
+}
+
+/// The schema of the table.
+fn schema(views: &[String]) -> String {
+    let views = views.iter().map(|view| format!("optional double {view};"));
+    format!(
+        "message clients {{ {SCHEMA} {} }}",
+        views.collect::<String>()
+    )
 }
 
 /// Rows and evaluations of the rounds up to `round`, which go into `digest`.
-fn up_to(spool: &File, round: usize, digest: &mut Sha256) -> io::Result<(u64, usize)> {
+fn up_to(
+    spool: &File,
+    width: usize,
+    round: usize,
+    digest: &mut Sha256,
+) -> io::Result<(u64, usize)> {
     let (mut rows, mut evaluations, mut latest) = (0, 0, None);
-    let mut entries = Entries::of(spool)?;
+    let mut entries = Entries::of(spool, width)?;
     while let Some(entry) = entries.next()? {
         if entry.round as usize > round {
             break;
         }
         rows += 1;
-        digest.update(entry.to_bytes());
+        digest.update(&entries.bytes);
         evaluations += usize::from(latest != Some(entry.round));
         latest = Some(entry.round);
     }
@@ -169,63 +223,71 @@ fn up_to(spool: &File, round: usize, digest: &mut Sha256) -> io::Result<(u64, us
 }
 
 /// Reads a spool from its start. A torn last row is left out.
-struct Entries<'a>(BufReader<&'a File>);
+struct Entries<'a> {
+    spool: BufReader<&'a File>,
+    /// Those of the last row that was read.
+    bytes: Vec<u8>,
+}
 
 impl<'a> Entries<'a> {
-    fn of(mut spool: &'a File) -> io::Result<Self> {
+    /// The rows of `width` bytes each.
+    fn of(mut spool: &'a File, width: usize) -> io::Result<Self> {
         spool.seek(SeekFrom::Start(0))?;
-        Ok(Self(BufReader::with_capacity(1 << 16, spool)))
+        Ok(Self {
+            spool: BufReader::with_capacity(1 << 16, spool),
+            bytes: vec![0; width],
+        })
     }
 
     fn next(&mut self) -> io::Result<Option<Entry>> {
-        let mut bytes = [0; WIDTH];
-        match self.0.read_exact(&mut bytes) {
-            Ok(()) => Ok(Some(Entry::from_bytes(&bytes))),
+        match self.spool.read_exact(&mut self.bytes) {
+            Ok(()) => Ok(Some(Entry::read(&self.bytes))),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
             Err(error) => Err(error),
         }
     }
 }
 
-fn write_parquet(spool: &File, target: &mut File, kind: &str) -> Result<(), ParquetError> {
-    let schema = Arc::new(parse_message_type(SCHEMA)?);
-    let properties = Arc::new(WriterProperties::builder().build());
-    let mut writer = SerializedFileWriter::new(target, schema, properties)?;
-    let mut entries = Entries::of(spool)?;
-    loop {
-        let mut group = Vec::new();
-        while group.len() < ROW_GROUP
-            && let Some(entry) = entries.next()?
-        {
-            group.push(entry);
-        }
-        if group.is_empty() {
-            break;
-        }
-        write_group(writer.next_row_group()?, &group, kind)?;
-    }
-    writer.close()?;
-    Ok(())
-}
-
 fn write_group<W: Write + Send>(
     mut rows: SerializedRowGroupWriter<'_, W>,
     group: &[Entry],
     kind: &str,
+    views: usize,
 ) -> Result<(), ParquetError> {
     let column = |value: fn(&Entry) -> u32| group.iter().map(value).map(u32::cast_signed).collect();
     let figures = |value: fn(&Entry) -> f64| group.iter().map(value).collect();
     let rounds: Vec<i32> = column(|entry| entry.round);
-    let numbers: Vec<i32> = column(|entry| entry.row);
-    let accuracies: Vec<f64> = figures(|entry| entry.score.accuracy);
-    let losses: Vec<f64> = figures(|entry| entry.score.loss);
+    let numbers: Vec<i32> = column(|entry| entry.row.row);
+    let accuracies: Vec<f64> = figures(|entry| entry.row.score.accuracy);
+    let losses: Vec<f64> = figures(|entry| entry.row.score.loss);
     write_column::<Int32Type, W>(&mut rows, &rounds)?;
     write_column::<Int32Type, W>(&mut rows, &numbers)?;
     write_column::<ByteArrayType, W>(&mut rows, &vec![ByteArray::from(kind); group.len()])?;
     write_column::<DoubleType, W>(&mut rows, &accuracies)?;
     write_column::<DoubleType, W>(&mut rows, &losses)?;
+    for view in 0..views {
+        let figures = group.iter().map(|entry| entry.row.views[view]);
+        write_figures_that_are_there(&mut rows, figures)?;
+    }
     rows.close()?;
     Ok(())
+}
+
+/// Writes the next column; figures that are not numbers are absent.
+fn write_figures_that_are_there<W: Write + Send>(
+    rows: &mut SerializedRowGroupWriter<'_, W>,
+    figures: impl Iterator<Item = f64> + Clone,
+) -> Result<(), ParquetError> {
+    let there: Vec<i16> = figures
+        .clone()
+        .map(|figure| i16::from(!figure.is_nan()))
+        .collect();
+    let values: Vec<f64> = figures.filter(|figure| !figure.is_nan()).collect();
+    let mut column = rows.next_column()?.expect(ALL_COLUMNS);
+    column
+        .typed::<DoubleType>()
+        .write_batch(&values, Some(&there), None)?;
+    column.close()
 }
 
 /// Writes the next column in the order of the schema.
@@ -233,7 +295,7 @@ fn write_column<T: DataType, W: Write + Send>(
     rows: &mut SerializedRowGroupWriter<'_, W>,
     values: &[T::T],
 ) -> Result<(), ParquetError> {
-    let mut column = rows.next_column()?.expect("the schema has five columns");
+    let mut column = rows.next_column()?.expect(ALL_COLUMNS);
     column.typed::<T>().write_batch(values, None, None)?;
     column.close()
 }
@@ -243,12 +305,20 @@ mod tests {
     use super::*;
     use parquet::file::reader::{FileReader, SerializedFileReader};
 
-    fn scores(count: u32) -> Vec<(u32, Score)> {
-        let score = |row| Score {
-            loss: f64::from(row) / 3.0,
-            accuracy: 1.0 / (1.0 + f64::from(row)),
+    fn scores(count: u32) -> Vec<RowScore> {
+        let score = |row| RowScore {
+            row,
+            score: Score {
+                loss: f64::from(row) / 3.0,
+                accuracy: 1.0 / (1.0 + f64::from(row)),
+            },
+            views: Vec::new(),
         };
-        (0..count).map(|row| (row, score(row))).collect()
+        (0..count).map(score).collect()
+    }
+
+    fn opened(path: PathBuf) -> ClientScores {
+        ClientScores::open(path, Vec::new()).unwrap()
     }
 
     fn table(path: &Path) -> Vec<String> {
@@ -261,7 +331,7 @@ mod tests {
     fn the_table_holds_every_evaluation_under_its_five_columns() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("clients.parquet");
-        let mut clients = ClientScores::open(folder.path().join("spool")).unwrap();
+        let mut clients = opened(folder.path().join("spool"));
         clients.append(0, &scores(2)).unwrap();
         clients.append(5, &scores(2)).unwrap();
         clients.write_table(&target, "client").unwrap();
@@ -284,7 +354,7 @@ mod tests {
     fn a_resumed_spool_keeps_the_rounds_asked_for_and_drops_a_torn_row() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("spool");
-        let mut clients = ClientScores::open(path.clone()).unwrap();
+        let mut clients = opened(path.clone());
         let mut digests = Vec::new();
         for round in 0..4 {
             clients.append(round, &scores(3)).unwrap();
@@ -303,11 +373,42 @@ mod tests {
     }
 
     #[test]
+    fn views_have_columns_of_their_own_and_absent_figures_are_null() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("clients.parquet");
+        let views = ["own_accuracy", "label_0_accuracy"]
+            .map(str::to_owned)
+            .to_vec();
+        let open = || ClientScores::open(folder.path().join("spool"), views.clone()).unwrap();
+        let mut clients = open();
+        let with_views = |row: RowScore| RowScore {
+            views: vec![0.25, if row.row == 0 { f64::NAN } else { 0.75 }],
+            ..row
+        };
+        for round in 0..3 {
+            let rows: Vec<RowScore> = scores(2).into_iter().map(with_views).collect();
+            clients.append(round, &rows).unwrap();
+        }
+        let mut clients = open();
+        assert_eq!(clients.keep(Some(1)).unwrap(), 2);
+        clients.write_table(&target, "client").unwrap();
+        let rows = table(&target);
+        assert_eq!(rows.len(), 4);
+        let ends = [
+            "own_accuracy: 0.25, label_0_accuracy: null}",
+            "own_accuracy: 0.25, label_0_accuracy: 0.75}",
+        ];
+        for (row, end) in rows[2..].iter().zip(ends) {
+            assert!(row.ends_with(end), "{row}");
+        }
+    }
+
+    #[test]
     fn more_rows_than_a_group_holds_are_all_written() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("clients.parquet");
-        let mut clients = ClientScores::open(folder.path().join("spool")).unwrap();
-        let count = ROW_GROUP as u32 + 17;
+        let mut clients = opened(folder.path().join("spool"));
+        let count = (ROW_GROUP / WIDTH) as u32 + 17;
         clients.append(1, &scores(count)).unwrap();
         clients.write_table(&target, "server").unwrap();
         let reader = SerializedFileReader::new(File::open(&target).unwrap()).unwrap();

@@ -62,12 +62,17 @@ pub struct Record {
     /// models over every edge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages_as_printed: Option<u64>,
-    /// Losses of each row on its own training shard, in nats, with `evaluate.train`.
+    /// Losses of each row on its own training shard, in nats, with `evaluate.train` or
+    /// `evaluate.clients: [own]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub train_shard_loss: Option<Spread>,
-    /// Accuracies of each row on its own training shard, with `evaluate.train`.
+    /// Accuracies of each row on its own training shard, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub train_accuracy: Option<Spread>,
+    /// Accuracies on the test examples of the labels that each client holds, counted as often as it holds them, with
+    /// `evaluate.clients: [own]`; over the clients that hold labels that are tested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_labels_accuracy: Option<Spread>,
     /// Quantities of the papers' bounds, by name, if any were asked for.
     #[serde(default, skip_serializing_if = "Measurements::is_empty")]
     pub theory: Measurements,

@@ -5,8 +5,10 @@ use meshfold_engine::{EngineError, Key, Learner, Purpose, Score, Split, Stack, T
 use rand::seq::index;
 
 use crate::config::run_config::{Evaluate, TestExamples};
+use crate::results::clients::RowScore;
 use crate::results::records::Measurements;
 use crate::results::records::{Record, Spread};
+use crate::run::client_views::{ClientViews, Views};
 
 /// The judge of a run: which rounds, which examples.
 #[derive(Debug)]
@@ -18,7 +20,10 @@ pub(crate) struct Judge {
     test: Samples,
     /// None if the dataset keeps nothing apart for validation, or if nobody asked.
     validation: Option<Samples>,
+    /// Whether records have figures on the rows' own training examples.
     on_shards: bool,
+    /// What is measured for the table of clients.
+    views: Option<ClientViews>,
 }
 
 /// How many examples of each kind there are to judge on.
@@ -47,11 +52,13 @@ impl Samples {
 #[derive(Debug)]
 pub(crate) struct Verdict {
     tally: Tally,
-    scores: Vec<(u32, Score)>,
+    scores: Vec<RowScore>,
     validation: Option<Vec<Score>>,
     mean_model: Score,
     consensus_distance: f64,
     on_shards: Option<Vec<Score>>,
+    /// Accuracies on test examples of the clients' own labels.
+    own_labels: Option<Vec<f64>>,
 }
 
 impl Judge {
@@ -91,7 +98,16 @@ impl Judge {
                 usual: validation(usual),
                 last: validation(last),
             }),
-            on_shards: evaluate.train,
+            on_shards: evaluate.judges_shards(),
+            views: None,
+        }
+    }
+
+    /// The judge, who measures `views`, too.
+    pub(crate) fn with_views(self, views: ClientViews) -> Self {
+        Self {
+            views: Some(views),
+            ..self
         }
     }
 
@@ -119,37 +135,43 @@ impl Judge {
         let deployed_alive = alive_rows(kind, deployed, alive);
         let is_last = round == self.rounds;
         let subset = self.test.at(is_last);
-        let scores = of_the_living(
-            &learner.evaluate(deployed, Split::Test, subset)?,
-            &deployed_alive,
-        );
-        if let Some((row, _)) = scores.iter().find(|(_, score)| !score.loss.is_finite()) {
-            return Err(EngineError::NonFinite {
-                round,
-                row: *row as usize,
-            });
+        let tested = learner.evaluate(deployed, Split::Test, subset)?;
+        let is_broken = |row: &usize| deployed_alive[*row] && !tested[*row].loss.is_finite();
+        if let Some(row) = (0..tested.len()).find(is_broken) {
+            return Err(EngineError::NonFinite { round, row });
         }
         let validation = self
             .validation
             .as_ref()
             .map(|samples| learner.evaluate(deployed, Split::Validation, samples.at(is_last)));
-        let validation = validation.transpose()?.map(|scores| {
-            let living = of_the_living(&scores, &deployed_alive).into_iter();
-            living.map(|(_, score)| score).collect()
-        });
+        let validation = validation
+            .transpose()?
+            .map(|scores| of_the_living(scores, &deployed_alive));
         let mean_model =
             learner.evaluate(&deployed.mean_row(&deployed_alive), Split::Test, subset)?[0];
         let on_shards = match kind {
-            RowKind::Client if self.on_shards => Some(on_shards(learner, models, &rows_alive)?),
+            RowKind::Client if self.on_shards => Some(on_shards(learner, models)?),
             _ => None,
         };
+        let views = self
+            .views
+            .as_ref()
+            .map(|views| views.measure(learner, deployed, subset, on_shards.as_deref()));
+        let views = views
+            .transpose()?
+            .unwrap_or_else(|| Views::absent(tested.len()));
+        let rows = tested.into_iter().zip(views.figures).zip(0..);
+        let rows = rows.map(|((score, views), row)| RowScore { row, score, views });
         Ok(Verdict {
             tally: learner.tally(),
-            scores,
+            scores: of_the_living(rows.collect(), &deployed_alive),
             validation,
             mean_model,
             consensus_distance: models.consensus_distance(&rows_alive),
-            on_shards,
+            on_shards: on_shards.map(|scores| there(scores, &rows_alive)),
+            own_labels: views
+                .own_labels
+                .map(|accuracies| there(accuracies, &deployed_alive)),
         })
     }
 }
@@ -174,40 +196,42 @@ pub(crate) fn alive_rows(kind: RowKind, stack: &Stack, alive: &[bool]) -> Vec<bo
     }
 }
 
-fn of_the_living(scores: &[Score], alive: &[bool]) -> Vec<(u32, Score)> {
-    (0..)
-        .zip(scores)
-        .zip(alive)
-        .filter(|(_, alive)| **alive)
-        .map(|((row, score), _)| (row, *score))
+/// The items of the rows that are alive.
+fn of_the_living<T>(of_rows: Vec<T>, alive: &[bool]) -> Vec<T> {
+    let rows = of_rows.into_iter().zip(alive);
+    rows.filter_map(|(item, alive)| alive.then_some(item))
         .collect()
 }
 
-/// Each client's row on the client's own training examples.
-fn on_shards(
-    learner: &mut Learner,
-    models: &Stack,
-    alive: &[bool],
-) -> Result<Vec<Score>, EngineError> {
+/// The items that are there, of the rows that are alive.
+fn there<T>(of_rows: Vec<Option<T>>, alive: &[bool]) -> Vec<T> {
+    of_the_living(of_rows, alive)
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// Each client's row on the client's own training examples; nothing for a client that has none.
+fn on_shards(learner: &mut Learner, models: &Stack) -> Result<Vec<Option<Score>>, EngineError> {
     let clients: Vec<u32> = (0..models.rows() as u32).collect();
     let scores = learner.evaluate(models, Split::Shards(&clients), None)?;
-    Ok(of_the_living(&scores, alive)
-        .into_iter()
-        .map(|(_, score)| score)
-        .collect())
+    let sizes = learner.partition().sizes().into_iter();
+    let of_client = |(score, size)| (size > 0).then_some(score);
+    Ok(scores.into_iter().zip(sizes).map(of_client).collect())
 }
 
 impl Verdict {
-    /// The deployed models alive, as `(row, score)`.
-    pub(crate) fn scores(&self) -> &[(u32, Score)] {
+    /// The scores of the deployed models alive.
+    pub(crate) fn scores(&self) -> &[RowScore] {
         &self.scores
     }
 
     /// The record of this verdict; the figures that do not come from the models are left at zero.
     pub(crate) fn record(&self, round: usize) -> Record {
-        let scores = || self.scores.iter().map(|(_, score)| score);
-        let shards = self.on_shards.as_deref();
+        let scores = || self.scores.iter().map(|row| &row.score);
+        let shards = self.on_shards.as_deref().filter(|rows| !rows.is_empty());
         let validation = self.validation.as_deref();
+        let own_labels = self.own_labels.as_deref().filter(|rows| !rows.is_empty());
         Record {
             round,
             local_steps: self.tally.local_steps,
@@ -230,6 +254,7 @@ impl Verdict {
             messages_as_printed: None,
             theory: Measurements::new(),
             train_shard_loss: shards.map(|scores| spread(scores.iter(), |score| score.loss)),
+            own_labels_accuracy: own_labels.map(Spread::of),
             train_accuracy: shards.map(|scores| spread(scores.iter(), |score| score.accuracy)),
         }
     }

@@ -19,6 +19,7 @@ use crate::results::run_error::RunError;
 use crate::results::run_folder::{CHECKPOINT, DONE, Done, RunFolder};
 use crate::results::summary::Seconds;
 use crate::run::checkpoint::{Checkpoint, CheckpointFile, Origin, Saved};
+use crate::run::client_views;
 use crate::run::digests::{DataDigests, name_of};
 use crate::run::ending::{Ending, RunReport};
 use crate::run::environment::Environment;
@@ -99,7 +100,7 @@ impl<'a> Journal<'a> {
             folder.remove(outdated)?;
         }
         Ok(Opened::Begun(Box::new(Self {
-            clients: ClientScores::open(folder.file(SPOOL))?,
+            clients: ClientScores::open(folder.file(SPOOL), client_views::columns(plan))?,
             records: Vec::new(),
             saved: None,
             checkpoint,

@@ -16,6 +16,7 @@ use crate::plan::run_plan::RunPlan;
 use crate::results::records::Record;
 use crate::results::run_error::RunError;
 use crate::run::checkpoint::Totals;
+use crate::run::client_views::ClientViews;
 use crate::run::evaluation::{HeldOut, Judge, Verdict, alive_rows};
 use crate::run::stopwatch::Stopwatch;
 use crate::run::theory_measurements::{RowsAlive, TheoryMeasurements};
@@ -71,6 +72,18 @@ impl<'a> RunState<'a> {
             rows.count,
             config.start,
         )?;
+        let held_out = HeldOut {
+            test: data.test.len(),
+            validation: data
+                .validation
+                .as_ref()
+                .map_or(0, |examples| examples.len()),
+        };
+        let seed = config.seed_of(Purpose::Evaluation);
+        let mut judge = Judge::new(rows.kind, &config.evaluate, config.rounds, held_out, seed);
+        if !config.evaluate.clients.is_empty() {
+            judge = judge.with_views(ClientViews::new(plan, data, rows.kind));
+        }
         let mut graphs = RoundGraphs::new(plan);
         let mut theory = TheoryMeasurements::new(plan);
         theory.of_examples(plan, &data.train, stop);
@@ -78,19 +91,7 @@ impl<'a> RunState<'a> {
             alive: graphs.alive(0)?.to_vec(),
             graphs,
             steps_in_time: deadline(plan),
-            judge: Judge::new(
-                rows.kind,
-                &config.evaluate,
-                config.rounds,
-                HeldOut {
-                    test: data.test.len(),
-                    validation: data
-                        .validation
-                        .as_ref()
-                        .map_or(0, |examples| examples.len()),
-                },
-                config.seed_of(Purpose::Evaluation),
-            ),
+            judge,
             theory,
             traffic: Traffic::default(),
             totals: Totals::default(),

@@ -6,6 +6,7 @@ mod breaking_off;
 mod broken;
 mod changing;
 mod checkpoints;
+mod client_views;
 mod damaged;
 mod finishing;
 mod other_data;

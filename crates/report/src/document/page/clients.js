@@ -31,13 +31,31 @@ const connectClients = (page) => {
     return found.sort((a, b) => a - b);
   };
   const labelsAround = (client) => new Set([client, ...(neighbours(client) || [])].flatMap((near) => pairs(near).map(([label]) => label))).size;
-  const columns = [
+  // A figure that the run was asked for by `evaluate.clients`; null if there is none.
+  const view = (client, name) => {
+    const at = run.views === null ? -1 : run.views.columns.indexOf(name);
+    return at < 0 ? null : (run.views.figures[client][at] ?? null);
+  };
+  const share = (fraction) => (fraction === null ? "–" : percent(1000 * fraction));
+  const byLabel = (client) => {
+    const names = run.views === null ? [] : run.views.columns.filter((name) => name.startsWith("label_"));
+    return names.map((name) => [name.split("_")[1], view(client, name)]).filter(([, accuracy]) => accuracy !== null);
+  };
+  const ofEveryRun = [
     ["accuracy", (client) => percent(last(client))],
     ["examples", (client) => (run.holdings === null ? "–" : examples(client))],
     ["labels", (client) => (run.holdings === null ? "–" : pairs(client).length)],
     ["neighbours", (client) => (run.overlay === null ? "–" : neighbours(client).length)],
     ["labels with neighbours", (client) => (run.holdings === null || run.overlay === null ? "–" : labelsAround(client))],
   ];
+  const ofViews = [
+    ["own_labels_accuracy", "on its labels"],
+    ["own_accuracy", "on its own examples"],
+  ];
+  const columns = () => {
+    const asked = ofViews.filter(([name]) => run.views !== null && run.views.columns.includes(name));
+    return [...ofEveryRun, ...asked.map(([name, title]) => [title, (client) => share(view(client, name))])];
+  };
 
   // A curve as a small picture, from 0 to 100 %.
   const curve = (client) => {
@@ -53,6 +71,9 @@ const connectClients = (page) => {
     element("p", `Final accuracy ${percent(last(client))}; below, from 0 to 100 % over ${run.rounds[run.rounds.length - 1]} rounds.`, panel);
     panel.insertAdjacentHTML("beforeend", curve(client));
     if (run.holdings !== null) element("p", `${examples(client)} examples: ${pairs(client).map(([label, count]) => `${count} of label ${label}`).join(", ") || "none"}.`, panel);
+    if (view(client, "own_loss") !== null) element("p", `On its own training examples: accuracy ${share(view(client, "own_accuracy"))}, loss ${view(client, "own_loss")}.`, panel);
+    const labels = byLabel(client);
+    if (labels.length > 0) element("p", `Accuracy by label: ${labels.map(([label, accuracy]) => `${share(accuracy)} of label ${label}`).join(", ")}.`, panel);
     const near = neighbours(client);
     if (near === null) return;
     const line = element("p", `${near.length} neighbours: `, panel);
@@ -67,7 +88,7 @@ const connectClients = (page) => {
   const fill = () => {
     table.replaceChildren();
     const head = element("tr", "", table.createTHead());
-    ["client", ...columns.map(([name]) => name)].forEach((name) => element("th", name, head));
+    ["client", ...columns().map(([name]) => name)].forEach((name) => element("th", name, head));
     const body = table.createTBody();
     const clients = run.curves.map((_, client) => client).filter((client) => last(client) >= 0);
     for (const client of clients.sort((a, b) => last(a) - last(b)).slice(0, 10)) {
@@ -75,7 +96,7 @@ const connectClients = (page) => {
       const button = element("button", `client ${client}`, element("th", "", row));
       button.type = "button";
       button.addEventListener("click", () => show(client));
-      columns.forEach(([, text]) => element("td", text(client), row));
+      columns().forEach(([, text]) => element("td", text(client), row));
     }
   };
   const choose = (group) => {

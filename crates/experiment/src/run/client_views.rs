@@ -1,0 +1,185 @@
+//! What is measured of each model besides its score on all test examples, for `clients.parquet`.
+
+use meshfold_algorithms::RowKind;
+use meshfold_data::Splits;
+use meshfold_engine::{EngineError, Learner, Score, Split, Stack};
+
+use crate::config::client_view::{ClientView, has_labels};
+use crate::plan::run_plan::RunPlan;
+
+/// The columns of the views that the run of `plan` asks for, in their order.
+pub(crate) fn columns(plan: &RunPlan) -> Vec<String> {
+    let asked = |view| plan.config.evaluate.clients.contains(&view);
+    let mut columns = Vec::new();
+    if asked(ClientView::Own) {
+        columns.extend(["own_accuracy", "own_loss"].map(str::to_owned));
+        if has_labels(&plan.dataset) {
+            columns.push("own_labels_accuracy".to_owned());
+        }
+    }
+    if asked(ClientView::Labels) {
+        columns.extend((0..plan.dataset.classes()).map(|label| format!("label_{label}_accuracy")));
+    }
+    columns
+}
+
+/// Measures what a run asks for. A figure that is not there is not a number.
+#[derive(Debug)]
+pub(crate) struct ClientViews {
+    own: bool,
+    labels: bool,
+    /// The label of each test example, if examples have labels.
+    test_labels: Option<Vec<u16>>,
+    /// Training examples of each label that each row's client holds, `[R][C]`; of no row where rows are not clients.
+    held: Vec<Vec<u64>>,
+    classes: usize,
+}
+
+/// The views of all rows at one evaluation.
+#[derive(Debug)]
+pub(crate) struct Views {
+    /// The figures of each row in the order of the [`columns`], `[R]`.
+    pub(crate) figures: Vec<Vec<f64>>,
+    /// The accuracy of each row on test examples of its client's labels, `[R]`, if it was asked for.
+    pub(crate) own_labels: Option<Vec<Option<f64>>>,
+}
+
+impl ClientViews {
+    /// The views that `plan` asks for on `data`, as its partition counts them.
+    pub(crate) fn new(plan: &RunPlan, data: &Splits, kind: RowKind) -> Self {
+        let asked = |view| plan.config.evaluate.clients.contains(&view);
+        let (own, labels) = (asked(ClientView::Own), asked(ClientView::Labels));
+        let by_label = (own || labels) && has_labels(&plan.dataset);
+        let classes = plan.dataset.classes();
+        let held = match own && by_label && kind == RowKind::Client {
+            true => plan.partition.label_counts(data.train.labels(), classes),
+            false => Vec::new(),
+        };
+        Self {
+            own,
+            labels,
+            test_labels: by_label.then(|| data.test.labels().to_vec()),
+            held,
+            classes,
+        }
+    }
+
+    /// The views of all rows of `deployed` on the test examples `subset`, all if absent. `on_shards` are their scores on
+    /// their own training examples, where rows are clients.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(crate) fn measure(
+        &self,
+        learner: &mut Learner,
+        deployed: &Stack,
+        subset: Option<&[u32]>,
+        on_shards: Option<&[Option<Score>]>,
+    ) -> Result<Views, EngineError> {
+        let by_label = match &self.test_labels {
+            Some(labels) => by_label(learner, deployed, &of_labels(labels, subset, self.classes))?,
+            None => Vec::new(),
+        };
+        let own_labels = (self.own && self.test_labels.is_some()).then(|| {
+            let rows = 0..deployed.rows();
+            let of = |row| weighted(self.held.get(row), &by_label, row);
+            rows.map(of).collect::<Vec<_>>()
+        });
+        let figures = (0..deployed.rows()).map(|row| {
+            let mut figures = Vec::new();
+            if self.own {
+                let score = on_shards.and_then(|scores| scores[row]);
+                let figure = |of: fn(Score) -> f64| score.map_or(f64::NAN, of);
+                figures.extend([figure(|score| score.accuracy), figure(|score| score.loss)]);
+                figures.extend(
+                    own_labels
+                        .iter()
+                        .map(|accuracies| accuracies[row].unwrap_or(f64::NAN)),
+                );
+            }
+            if self.labels {
+                figures.extend(by_label.iter().map(|accuracies| accuracies[row]));
+            }
+            figures
+        });
+        Ok(Views {
+            figures: figures.collect(),
+            own_labels,
+        })
+    }
+}
+
+impl Views {
+    /// Those of `rows` rows if none are asked for.
+    pub(crate) fn absent(rows: usize) -> Self {
+        Self {
+            figures: vec![Vec::new(); rows],
+            own_labels: None,
+        }
+    }
+}
+
+/// The examples of each label among `subset`, all if absent, `[C]`.
+fn of_labels(labels: &[u16], subset: Option<&[u32]>, classes: usize) -> Vec<Vec<u32>> {
+    let mut of_label = vec![Vec::new(); classes];
+    let mut put = |example: u32| of_label[usize::from(labels[example as usize])].push(example);
+    match subset {
+        Some(subset) => subset.iter().copied().for_each(&mut put),
+        None => (0..labels.len() as u32).for_each(&mut put),
+    }
+    of_label
+}
+
+/// The accuracy of each row on the test examples of each label, `[C][R]`; not a number where a label has none.
+fn by_label(
+    learner: &mut Learner,
+    deployed: &Stack,
+    examples: &[Vec<u32>],
+) -> Result<Vec<Vec<f64>>, EngineError> {
+    let accuracies = |examples: &Vec<u32>| match examples.as_slice() {
+        [] => Ok(vec![f64::NAN; deployed.rows()]),
+        some => {
+            let scores = learner.evaluate(deployed, Split::Test, Some(some))?;
+            Ok(scores.iter().map(|score| score.accuracy).collect())
+        }
+    };
+    examples.iter().map(accuracies).collect()
+}
+
+/// The mean of a row's accuracies over labels, each counted as often as the client holds it. Labels without test examples
+/// do not count; without any other there is none.
+fn weighted(held: Option<&Vec<u64>>, by_label: &[Vec<f64>], row: usize) -> Option<f64> {
+    let (mut sum, mut examples) = (0.0, 0.0);
+    for (count, accuracies) in held?.iter().zip(by_label) {
+        if *count > 0 && accuracies[row].is_finite() {
+            sum += *count as f64 * accuracies[row];
+            examples += *count as f64;
+        }
+    }
+    (examples > 0.0).then(|| sum / examples)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_are_sorted_by_label() {
+        let labels = [2, 0, 2, 1, 0];
+        let all = of_labels(&labels, None, 4);
+        assert_eq!(all, [vec![1, 4], vec![3], vec![0, 2], vec![]]);
+        let some = of_labels(&labels, Some(&[0, 4]), 4);
+        assert_eq!(some, [vec![4], vec![], vec![0], vec![]]);
+    }
+
+    #[test]
+    fn own_labels_count_as_often_as_the_client_holds_them() {
+        let by_label = [vec![1.0, 0.5], vec![0.2, 0.0], vec![f64::NAN; 2]];
+        let of = |held: &[u64], row| weighted(Some(&held.to_vec()), &by_label, row);
+        assert_eq!(of(&[3, 1, 0], 0), Some((3.0 + 0.2) / 4.0));
+        assert_eq!(of(&[3, 1, 0], 1), Some(1.5 / 4.0));
+        assert_eq!(of(&[0, 1, 9], 0), Some(0.2), "nobody tests the third label");
+        assert_eq!([of(&[0, 0, 9], 0), of(&[0, 0, 0], 0)], [None, None]);
+        assert_eq!(weighted(None, &by_label, 0), None);
+    }
+}
