@@ -55,6 +55,18 @@ pub(crate) fn not_negative(quantity: &'static str, found: f64) -> Result<(), Bou
     require(quantity, found, holds, "must be finite and at least 0")
 }
 
+/// Refuses a smoothness below the strong convexity, and either that is not a finite number above zero.
+pub(crate) fn convex_and_smooth(convexity: f64, smoothness: f64) -> Result<(), BoundError> {
+    positive("the convexity mu", convexity)?;
+    positive("the smoothness L", smoothness)?;
+    require(
+        "the smoothness L",
+        smoothness,
+        smoothness >= convexity,
+        format!("must be at least the convexity mu = {convexity}"),
+    )
+}
+
 /// Refuses a mixing constant outside of `[0, 1)`.
 pub(crate) fn contracting(quantity: &'static str, found: f64) -> Result<(), BoundError> {
     let holds = (0.0..1.0).contains(&found);

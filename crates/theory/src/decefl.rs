@@ -1,7 +1,7 @@
 //! Convergence and stability of DeceFL.
 
 use crate::bound_error::{
-    BoundError, at_least_one, contracting, finite, not_negative, positive, require,
+    BoundError, at_least_one, contracting, convex_and_smooth, finite, not_negative, require,
 };
 
 /// The learning rate `η_t = δ / (t + Γ)`.
@@ -123,14 +123,7 @@ impl Decefl {
     }
 
     fn check(&self) -> Result<(), BoundError> {
-        positive("the convexity mu", self.convexity)?;
-        positive("the smoothness L", self.smoothness)?;
-        require(
-            "the smoothness L",
-            self.smoothness,
-            self.smoothness >= self.convexity,
-            format!("must be at least the convexity mu = {}", self.convexity),
-        )?;
+        convex_and_smooth(self.convexity, self.smoothness)?;
         contracting("lambda", self.lambda)?;
         at_least_one("the number of clients K", self.clients)
     }

@@ -1,7 +1,7 @@
 //! Convergence of DeceFL with stochastic gradients, over fixed and over time-varying overlays.
 
 use crate::bound_error::{
-    BoundError, at_least_one, contracting, finite, not_negative, positive, require,
+    BoundError, at_least_one, contracting, convex_and_smooth, finite, not_negative, require,
 };
 use crate::decefl::HarmonicRate;
 
@@ -220,14 +220,7 @@ impl StochasticDecefl {
     }
 
     fn check(&self) -> Result<(), BoundError> {
-        positive("the convexity mu", self.convexity)?;
-        positive("the smoothness L", self.smoothness)?;
-        require(
-            "the smoothness L",
-            self.smoothness,
-            self.smoothness >= self.convexity,
-            format!("must be at least the convexity mu = {}", self.convexity),
-        )?;
+        convex_and_smooth(self.convexity, self.smoothness)?;
         at_least_one("the number of examples m", self.examples)?;
         at_least_one("the number of clients K", self.clients)?;
         not_negative("the variance sigma^2", self.variance)?;

@@ -1,6 +1,8 @@
 //! Convergence of federated averaging over parallel servers.
 
-use crate::bound_error::{BoundError, at_least_one, finite, not_negative, positive, require};
+use crate::bound_error::{
+    BoundError, at_least_one, convex_and_smooth, finite, not_negative, require,
+};
 
 /// The constants of Assumptions 1 to 6 under which P-FedAvg's convergence is bounded.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -119,14 +121,7 @@ impl PFedavg {
     }
 
     fn check(&self) -> Result<(), BoundError> {
-        positive("the convexity mu", self.convexity)?;
-        positive("the smoothness L", self.smoothness)?;
-        require(
-            "the smoothness L",
-            self.smoothness,
-            self.smoothness >= self.convexity,
-            format!("must be at least the convexity mu = {}", self.convexity),
-        )?;
+        convex_and_smooth(self.convexity, self.smoothness)?;
         not_negative("the gradient norm G", self.gradient_norm)?;
         not_negative("the gradient noise", self.gradient_noise)?;
         let p = self.consensus_rate;
