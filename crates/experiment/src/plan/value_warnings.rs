@@ -2,6 +2,7 @@
 
 use meshfold_algorithms::RowKind;
 
+use crate::config::client_view::ClientView;
 use crate::config::quantity::Quantity;
 use crate::config::run_config::RunConfig;
 use crate::plan::planned_overlay::PlannedOverlay;

@@ -131,7 +131,7 @@ fn columns<'a>(groups: &[Group<'_>]) -> Vec<Column<'a>> {
         column(
             "processor",
             "seconds of processor time of all threads; – where runs shared the cores",
-            Group::processor_seconds,
+            |group| group.processor_seconds(),
             seconds,
         ),
     ];
