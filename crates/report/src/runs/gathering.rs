@@ -23,7 +23,7 @@ impl Gathered {
     /// found twice counts once.
     ///
     /// # Errors
-    /// [`ReportError::NoRuns`] if nothing is given. If every run must be left out, [`ResultsError::NotARun`] of the first path
+    /// [`ReportError::NoRuns`] if nothing is given. If every run must be left out, [`NotARun`](meshfold_experiment::results::ResultsError::NotARun) of the first path
     /// where no run was found at all, [`ReportError::NothingLeft`] if there are damaged ones.
     pub fn of(given: &[PathBuf]) -> Result<Self, ReportError> {
         let mut gathered = Self::default();

@@ -54,6 +54,7 @@ fn run(gpu: &Gpu, bytes: usize, network: &Network, examples: &Arc<Examples>) -> 
         network,
         train: &splits.train,
         test: &splits.test,
+        validation: None,
         partition: &partition,
         seed: 3,
     };

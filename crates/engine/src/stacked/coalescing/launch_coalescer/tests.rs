@@ -110,6 +110,7 @@ impl Run {
             network: &self.network,
             train: &self.splits.train,
             test: &self.splits.test,
+            validation: None,
             partition: &partition,
             seed: self.seed,
         };
