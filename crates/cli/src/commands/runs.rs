@@ -45,8 +45,10 @@ impl SweepLine {
     fn show(plans: &[RunPlan]) -> Self {
         let sweep = Arc::new(Sweep::of(plans));
         let shown = Arc::clone(&sweep);
-        let line =
-            move |_: &ProgressState, out: &mut dyn Write| drop(write!(out, "{}", shown.line()));
+        let line = move |_: &ProgressState, out: &mut dyn Write| {
+            // Text that is drawn takes whatever is written.
+            write!(out, "{}", shown.line()).ok();
+        };
         let style = ProgressStyle::with_template("{sweep}").expect("the template is valid");
         let bar = ProgressBar::hidden().with_style(style.with_key("sweep", line));
         let bar = terminal::show_below(bar);

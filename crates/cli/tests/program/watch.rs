@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::sandbox::Sandbox;
 
-/// Work without end: two runs side by side.
-pub(crate) const ENDLESS: &str = "\
+/// Work without end: two runs.
+const ENDLESS: &str = "\
 name: endless
 dataset: {glyphs: {train: 600, test: 50}}
 partition: {iid: {clients: 4}}
@@ -23,9 +23,44 @@ evaluate: {every: 100}
 sweep: {grid: {topology: [ring, complete]}}
 ";
 
+/// A program that goes on until it is interrupted, and never outlives its test.
+struct Ongoing(Child);
+
+impl Ongoing {
+    /// Presses Ctrl-C; the exit code.
+    fn interrupt(mut self) -> Option<i32> {
+        let id = self.0.id().to_string();
+        let sent = Command::new("kill").args(["-INT", &id]).status();
+        assert!(sent.unwrap().success());
+        self.0.wait().unwrap().code()
+    }
+}
+
+impl Drop for Ongoing {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+/// Two runs of `endless` that go on side by side.
+pub(crate) struct EndlessRuns(Ongoing);
+
+impl EndlessRuns {
+    pub(crate) fn start(sandbox: &Sandbox) -> Self {
+        sandbox.write("endless.yaml", ENDLESS);
+        Self(Ongoing(sandbox.start("run endless.yaml --at-once 2")))
+    }
+
+    /// Ends them after their round, as Ctrl-C does.
+    pub(crate) fn end(self) {
+        assert_eq!(self.0.interrupt(), Some(130));
+    }
+}
+
 /// A program that watches.
 pub(crate) struct Watching {
-    child: Child,
+    program: Ongoing,
     /// As in `127.0.0.1:6174`.
     pub(crate) address: String,
 }
@@ -62,7 +97,10 @@ impl Watching {
         out.read_line(&mut line).unwrap();
         let address = line.split("http://").nth(1).expect("an address");
         let address = address.split('/').next().unwrap().to_owned();
-        Self { child, address }
+        Self {
+            program: Ongoing(child),
+            address,
+        }
     }
 
     /// What comes back for these bytes.
@@ -102,26 +140,6 @@ impl Watching {
             sleep(Duration::from_millis(50));
         }
     }
-
-    /// Presses Ctrl-C; the exit code.
-    fn interrupt(mut self) -> Option<i32> {
-        interrupt(&self.child);
-        self.child.wait().unwrap().code()
-    }
-}
-
-impl Drop for Watching {
-    fn drop(&mut self) {
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
-}
-
-/// Sends the process what Ctrl-C sends.
-pub(crate) fn interrupt(child: &Child) {
-    let id = child.id().to_string();
-    let sent = Command::new("kill").args(["-INT", &id]).status();
-    assert!(sent.unwrap().success());
 }
 
 /// Names and contents of all files of the runs of `name`.
@@ -141,14 +159,13 @@ fn files(sandbox: &Sandbox, name: &str) -> Vec<(String, Vec<u8>)> {
 #[test]
 fn the_page_follows_runs_from_before_the_first_and_ctrl_c_ends_it_well() {
     let sandbox = Sandbox::new();
-    sandbox.write("endless.yaml", ENDLESS);
     let watching = Watching::start(&sandbox, "runs/endless");
     let empty = watching.get();
     assert_eq!(empty.status, 200);
     assert!(empty.body.contains("No runs yet."));
     assert!(!sandbox.path("runs").exists());
 
-    let run = sandbox.start("run endless.yaml --at-once 2");
+    let runs = EndlessRuns::start(&sandbox);
     let early = watching.wait_for(|page| page.rounds().len() == 2);
     let is_later = |page: &Reply| {
         let rounds = page.rounds();
@@ -165,8 +182,7 @@ fn the_page_follows_runs_from_before_the_first_and_ctrl_c_ends_it_well() {
             .contains("0 of 2 runs finished. This page follows the runs.")
     );
 
-    interrupt(&run);
-    assert_eq!(run.wait_with_output().unwrap().status.code(), Some(130));
+    runs.end();
     let before = files(&sandbox, "endless");
     let records = sandbox.records(&sandbox.runs("endless")[0]);
     let last = records.last().unwrap()["round"].as_f64().unwrap();
@@ -175,7 +191,7 @@ fn the_page_follows_runs_from_before_the_first_and_ctrl_c_ends_it_well() {
     assert_eq!((again.status, again.body.as_str()), (304, ""));
     assert_eq!(watching.get_unless("\"another\"").status, 200);
     assert!(files(&sandbox, "endless") == before, "it has written");
-    assert_eq!(watching.interrupt(), Some(0));
+    assert_eq!(watching.program.interrupt(), Some(0));
 }
 
 #[test]

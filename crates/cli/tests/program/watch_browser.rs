@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::sandbox::Sandbox;
-use crate::watch::{ENDLESS, Watching, interrupt};
+use crate::watch::{EndlessRuns, Watching};
 
 /// What a browser is called.
 const NAMES: [&str; 4] = [
@@ -162,7 +162,6 @@ const choose = (id, value) => {
 #[test]
 fn a_page_that_is_open_shows_new_rounds_and_keeps_what_the_reader_has_set() {
     let sandbox = Sandbox::new();
-    sandbox.write("endless.yaml", ENDLESS);
     let watching = Watching::start(&sandbox, "runs/endless");
     let Some(mut browser) = Browser::open(&sandbox, &watching.address) else {
         return;
@@ -170,9 +169,11 @@ fn a_page_that_is_open_shows_new_rounds_and_keeps_what_the_reader_has_set() {
     browser.wait_until("document.documentElement.dataset.drawn === 'true'");
     browser.value(QUESTIONS);
     assert_eq!(browser.value("data().groups.length"), 0);
-    let run = sandbox.start("run endless.yaml --at-once 2");
+    let runs = EndlessRuns::start(&sandbox);
     // The page that had no run becomes one that has, without being loaded again.
-    browser.wait_until("data().groups.length === 2 && plot()?.data?.length > 0");
+    browser.wait_until(
+        "data().groups.length === 2 && data().axes.length > 1 && plot()?.data?.length > 0",
+    );
 
     browser.value("choose('axis', '1'); choose('theme', 'dark'); choose('log-y', true)");
     browser.value("document.querySelector('.chip[data-groups=\"0\"]').click()");
@@ -200,8 +201,7 @@ fn a_page_that_is_open_shows_new_rounds_and_keeps_what_the_reader_has_set() {
             0
         ])
     );
-    interrupt(&run);
-    run.wait_with_output().unwrap();
+    runs.end();
 }
 
 #[test]
