@@ -11,6 +11,7 @@ use meshfold_experiment::{ConfigError, ExperimentSource};
 use crate::commands::figure::FigureArguments;
 use crate::commands::manage::RunsArguments;
 use crate::commands::tabulate::TableArguments;
+use crate::commands::watch::WatchArguments;
 use crate::failure::Failure;
 use crate::terminal;
 
@@ -48,6 +49,8 @@ pub(crate) enum Command {
     Runs(RunsArguments),
     /// Write one HTML report about one run or several
     Report(ReportArguments),
+    /// Show a page in the browser that follows runs as they go
+    Watch(WatchArguments),
     /// Compare finished runs in a table: mean, spread and 95 % interval over seeds
     Table(TableArguments),
     /// Draw finished runs as a figure for print: mean over seeds with its 95 % interval

@@ -9,11 +9,13 @@ mod arguments;
 mod commands;
 mod failure;
 mod figures;
+mod http;
 mod interruption;
 mod json_lines;
 mod length;
 mod progress;
 mod signals;
+mod sweep;
 mod table;
 mod terminal;
 mod wrapping;
@@ -25,7 +27,7 @@ use clap::Parser;
 use crate::arguments::{Arguments, Command};
 use crate::commands::{
     churn, completions, data, devices, figure, manage, overlay, partition, plan, report, run,
-    speedup, tabulate,
+    speedup, tabulate, watch,
 };
 
 fn main() -> ExitCode {
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Command::Devices(arguments) => devices::devices(arguments),
         Command::Runs(arguments) => manage::manage(arguments),
         Command::Report(arguments) => report::report(arguments),
+        Command::Watch(arguments) => watch::watch(arguments),
         Command::Table(arguments) => tabulate::tabulate(arguments),
         Command::Figure(arguments) => figure::figure(arguments),
         Command::Completions(arguments) => completions::completions(arguments),

@@ -1,7 +1,7 @@
 //! Standard error as a person sees it: lines, and progress bars below them.
 
 use std::io::{self, IsTerminal, Write};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use indicatif::{MultiProgress, ProgressBar};
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -10,6 +10,9 @@ use tracing_subscriber::prelude::*;
 
 /// All bars of the program, so that lines can be written above them.
 static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
+
+/// The bar below all others, if there is one.
+static BELOW: OnceLock<ProgressBar> = OnceLock::new();
 
 /// Whether a person may be watching standard error.
 pub(crate) fn is_watched() -> bool {
@@ -34,7 +37,15 @@ fn write(text: &[u8]) {
 
 /// Shows `bar` below the lines; it stays hidden where standard error is no terminal.
 pub(crate) fn show(bar: ProgressBar) -> ProgressBar {
-    BARS.add(bar)
+    match BELOW.get() {
+        Some(below) => BARS.insert_before(below, bar),
+        None => BARS.add(bar),
+    }
+}
+
+/// Shows `bar` below all other bars, as the one that is there for the whole command.
+pub(crate) fn show_below(bar: ProgressBar) -> ProgressBar {
+    BELOW.get_or_init(|| BARS.add(bar)).clone()
 }
 
 /// Sets up how errors, warnings and internal errors look; `verbose` is how often `-v` was given.

@@ -5,7 +5,7 @@ use crate::document::chart::Chart;
 use crate::document::palette::SERIES;
 use crate::document::plotly_script::Script;
 use crate::document::quantity_text::{count, mean, percent, seconds};
-use crate::document::{self, Document, Section, chip, columns, footer, swatch};
+use crate::document::{self, Document, Section, chip, columns, swatch};
 use maud::{Markup, html};
 use meshfold_experiment::ChurnRun;
 use meshfold_topology::protocol::{ChurnTrace, EventKind, EventRecord};
@@ -24,8 +24,9 @@ pub(crate) fn page(title: &str, runs: &[(ChurnRun, ChurnTrace)]) -> Document {
         title: title.to_owned(),
         header: html! { p class="headline" { (sentence(runs)) } },
         toolbar: toolbar(charted),
-        footer: footer("", &Script::Inside),
+        source: String::new(),
         script: Script::Inside,
+        following: None,
         data: data(charted, &sections),
         sections,
     }

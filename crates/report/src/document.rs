@@ -16,13 +16,16 @@ use std::io::{self, Write};
 /// Refuses every request that would leave the page, whatever else stands in it.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; script-src 'unsafe-inline'";
 
+/// Lets a page ask where it was read from whether there is a newer one.
+const ASKS: &str = "; connect-src 'self'";
+
 /// Where the shared script may come from: where the page itself was read from. Browsers do not count files as that.
 const BESIDE: &str = "'self' file:";
 
 /// Draws under dark colours; the page's script changes the medium where the reader chooses a theme.
 const DARK: &str = "(prefers-color-scheme: dark)";
 
-/// The page's script, a file for each idea; the last one draws the plots and calls the others.
+/// The page's script, a file for each idea; the last one has `drawReport`, which draws the plots and calls the others.
 const SCRIPTS: [&str; 10] = [
     include_str!("document/page/theme.js"),
     include_str!("document/page/download.js"),
@@ -35,6 +38,12 @@ const SCRIPTS: [&str; 10] = [
     include_str!("document/page/clients.js"),
     include_str!("document/page/charts.js"),
 ];
+
+/// What a page does that shows the runs as they were.
+const ONCE: &str = "drawReport();\n";
+
+/// What a page does that follows runs.
+const FOLLOW: &str = include_str!("document/page/follow.js");
 
 /// A part of the page under its own heading, and the plots that its body has boxes for.
 pub(crate) struct Section {
@@ -65,11 +74,26 @@ pub(crate) struct Document {
     pub(crate) header: Markup,
     pub(crate) toolbar: Markup,
     pub(crate) sections: Vec<Section>,
-    pub(crate) footer: Markup,
+    /// The runs that it was written from, for the last lines.
+    pub(crate) source: String,
     /// What the page's script draws from.
     pub(crate) data: Value,
     /// Where the page finds the plotting library.
     pub(crate) script: Script,
+    /// How the page follows its runs, if it does.
+    pub(crate) following: Option<Following>,
+}
+
+/// How a page follows runs that go on.
+pub(crate) struct Following {
+    /// Names this version of the page.
+    pub(crate) tag: String,
+    /// How the runs stand.
+    pub(crate) words: String,
+    /// Seconds between two questions for a newer page.
+    pub(crate) every: u16,
+    /// Whether no run will change any more.
+    pub(crate) is_over: bool,
 }
 
 impl Document {
@@ -85,7 +109,7 @@ impl Document {
         for section in &self.sections {
             out.write_all(section.markup().0.as_bytes())?;
         }
-        write!(out, "</main>{}", self.footer.0)?;
+        write!(out, "</main>{}", self.footer().0)?;
         let data = json_in_script(&self.data.to_string());
         write!(
             out,
@@ -104,8 +128,13 @@ impl Document {
         }
         writeln!(
             out,
-            "<script>\"use strict\";\n{}</script></body></html>",
-            SCRIPTS.concat()
+            "<script>\"use strict\";\n{}{}</script></body></html>",
+            SCRIPTS.concat(),
+            if self.following.is_some() {
+                FOLLOW
+            } else {
+                ONCE
+            }
         )
     }
 
@@ -114,10 +143,11 @@ impl Document {
             Script::Inside => "",
             Script::Above(_) => BESIDE,
         };
+        let asks = self.following.as_ref().map_or("", |_| ASKS);
         html! {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content={ (POLICY) " " (beside) };
+                meta http-equiv="Content-Security-Policy" content={ (POLICY) " " (beside) (asks) };
                 meta name="viewport" content="width=device-width,initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (self.title) " · Meshfold" }
@@ -141,9 +171,41 @@ impl Document {
                 }
                 p class="kicker" { "Meshfold report" }
                 h1 { (self.title) }
+                @if let Some(following) = &self.following { (following.markup()) }
                 (self.header)
             }
             (self.toolbar)
+        }
+    }
+
+    /// The last lines: who wrote the page, from what, and what it needs to be shown.
+    fn footer(&self) -> Markup {
+        html! {
+            footer {
+                p {
+                    "Written by Meshfold " (env!("CARGO_PKG_VERSION")) (self.source) ". "
+                    @match (&self.script, &self.following) {
+                        (Script::Inside, None) => { "This page is complete in itself and asks nothing of the network." }
+                        (Script::Inside, Some(_)) => { "This page asks " code { "meshfold watch" } " alone, on this machine." }
+                        (Script::Above(name), _) => {
+                            "Its plots need the file " (name) " in the folder above this one; "
+                            code { "meshfold report" }
+                            " writes a page that is complete in itself. Nothing is asked of the network."
+                        }
+                    }
+                    " Plots by plotly.js, which is under the MIT licence."
+                }
+            }
+        }
+    }
+}
+
+impl Following {
+    fn markup(&self) -> Markup {
+        html! {
+            p class="following" id="following" role="status" data-tag=(self.tag) data-every=(self.every) data-over[self.is_over] {
+                (self.words)
+            }
         }
     }
 }
@@ -164,26 +226,6 @@ pub(crate) fn charts(sections: &[Section]) -> Map<String, Value> {
         .flat_map(|section| &section.charts)
         .map(|chart| (chart.id.clone(), chart.json()))
         .collect()
-}
-
-/// The last lines of a page: who wrote it, from what, and what it needs to be shown.
-pub(crate) fn footer(source: &str, script: &Script) -> Markup {
-    html! {
-        footer {
-            p {
-                "Written by Meshfold " (env!("CARGO_PKG_VERSION")) (source) ". "
-                @match script {
-                    Script::Inside => { "This page is complete in itself and asks nothing of the network." }
-                    Script::Above(name) => {
-                        "Its plots need the file " (name) " in the folder above this one; "
-                        code { "meshfold report" }
-                        " writes a page that is complete in itself. Nothing is asked of the network."
-                    }
-                }
-                " Plots by plotly.js, which is under the MIT licence."
-            }
-        }
-    }
 }
 
 /// The mark of a group or a simulation in its colour.

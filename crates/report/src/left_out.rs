@@ -37,6 +37,11 @@ impl LeftOut {
         self.error.is_damage()
     }
 
+    /// Whether the run was finished before it was damaged.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.is_finished
+    }
+
     /// What is wrong and what to do about it. Names no path.
     pub fn reason(&self) -> String {
         self.error.reason(self.is_finished)

@@ -10,6 +10,7 @@
 //! distinguishes the groups. `charts`, `tables`, `overlay`, `partition` and `clients` make the figures, and `page` puts them together
 //! into a `document`, which holds style, script and the plotting library. A run of which something is missing or damaged is left out, named on the page,
 //! and never keeps the others from it.
+//! A [`Follower`] keeps a page in memory that is drawn anew while runs go on, and asks for newer ones where it is open.
 
 use meshfold_experiment::files::whole_file::{persist, remove_leftovers, temporary};
 use std::fs;
@@ -21,6 +22,7 @@ mod churn_page;
 mod clients;
 mod document;
 mod error;
+mod follower;
 mod left_out;
 mod overlay;
 mod page;
@@ -37,6 +39,7 @@ use document::Document;
 use document::plotly_script::Script;
 pub use document::plotly_script::remove_shared_scripts;
 pub use error::ReportError;
+pub use follower::{Follower, LivePage};
 pub use left_out::LeftOut;
 use meshfold_experiment::ChurnRun;
 use meshfold_experiment::results::RecordedRun;

@@ -71,11 +71,29 @@ pub(crate) fn page(gathered: &Gathered, script: Script) -> Result<Document, Repo
         title: title(runs),
         header,
         toolbar: toolbar(charted, &factors),
-        footer: document::footer(&source(runs), &script),
+        source: source(runs),
         data,
         sections,
         script,
+        following: None,
     })
+}
+
+/// The page where there is no run to show, called `title`, with `words` on why that is.
+pub(crate) fn without_runs(title: &str, words: &str, left_out: &[LeftOut]) -> Document {
+    Document {
+        title: title.to_owned(),
+        header: html! {
+            p class="headline" { (words) }
+            (left_out_notice(left_out))
+        },
+        toolbar: html! {},
+        source: String::new(),
+        data: data(&[], &[], &[], &[]),
+        sections: Vec::new(),
+        script: Script::Inside,
+        following: None,
+    }
 }
 
 fn glance(groups: &[Group<'_>]) -> Section {

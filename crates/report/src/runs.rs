@@ -4,5 +4,5 @@ pub(crate) mod curves;
 pub(crate) mod factor;
 pub(crate) mod gathering;
 pub(crate) mod group;
-mod order;
+pub(crate) mod order;
 pub(crate) mod setting_label;

@@ -2,10 +2,12 @@
 
 use super::*;
 use crate::fixture::Fixture;
+use meshfold_experiment::results::sweep_order;
 use serde_json::Value;
 use tempfile::TempDir;
 
 mod browser;
+mod following;
 mod left_out;
 mod many_runs;
 mod order;

@@ -16,3 +16,4 @@ pub(crate) mod run;
 mod runs;
 pub(crate) mod speedup;
 pub(crate) mod tabulate;
+pub(crate) mod watch;

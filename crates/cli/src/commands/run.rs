@@ -53,6 +53,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let at_once = at_once.unwrap_or_else(|| most_at_once(&plans, &session.options));
     let runs = Runs::new(&plans, &folder, session.quiet);
     let reports = run_all(&plans, &session.options, at_once, &stop, &runs)?;
+    let lacks_page = runs.end();
     let comparison = session.compare(&plans, &reports);
     let lines = plans
         .iter()
@@ -64,7 +65,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
         print(&lines.collect::<Vec<_>>(), &comparison)?;
         print_over_seeds(&comparison)?;
     }
-    let lacks_page = runs.lacks_page() || comparison.is_lacking();
+    let lacks_page = lacks_page || comparison.is_lacking();
     verdict(&plans, &reports, lacks_page)
 }
 

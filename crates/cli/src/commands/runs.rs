@@ -1,10 +1,12 @@
 //! What the runs of one command need while they are carried out: their examples, and someone who says how they go.
 
+use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use meshfold_data::{DataFolder, DatasetConfig, Splits};
 use meshfold_experiment::{Ending, Observer, RunHost, RunPlan, RunReport, brief};
 use meshfold_report::{PAGE, write_run_report};
@@ -12,6 +14,7 @@ use meshfold_report::{PAGE, write_run_report};
 use crate::failure::Failure;
 use crate::figures::{duration, percent};
 use crate::progress::Progress;
+use crate::sweep::{RunOfSweep, Sweep};
 use crate::terminal;
 
 /// Where the report of a run is.
@@ -28,23 +31,55 @@ pub(super) struct Runs<'a> {
     loaded: Mutex<Vec<(DatasetConfig, Splits)>>,
     /// Whether the report of a run could not be written.
     lacks_page: AtomicBool,
+    /// The line about all runs, if there are several and somebody is watching.
+    line: Option<SweepLine>,
+}
+
+/// The line about all runs, below their bars.
+struct SweepLine {
+    sweep: Arc<Sweep>,
+    bar: ProgressBar,
+}
+
+impl SweepLine {
+    fn show(plans: &[RunPlan]) -> Self {
+        let sweep = Arc::new(Sweep::of(plans));
+        let shown = Arc::clone(&sweep);
+        let line = move |_: &ProgressState, out: &mut dyn Write| {
+            // Text that is drawn takes whatever is written.
+            write!(out, "{}", shown.line()).ok();
+        };
+        let style = ProgressStyle::with_template("{sweep}").expect("the template is valid");
+        let bar = ProgressBar::hidden().with_style(style.with_key("sweep", line));
+        let bar = terminal::show_below(bar);
+        bar.enable_steady_tick(Duration::from_secs(1));
+        Self { sweep, bar }
+    }
+}
+
+impl Drop for SweepLine {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
 }
 
 impl<'a> Runs<'a> {
     /// The runs `plans`, with datasets in `folder`; only failures and skipped runs are told of if `quiet`.
     pub(super) fn new(plans: &'a [RunPlan], folder: &'a DataFolder, quiet: bool) -> Self {
+        let has_line = plans.len() > 1 && !quiet && terminal::is_watched();
         Self {
             plans,
             folder,
             quiet,
             loaded: Mutex::new(Vec::new()),
             lacks_page: AtomicBool::new(false),
+            line: has_line.then(|| SweepLine::show(plans)),
         }
     }
 
-    /// Whether the report of a run could not be written, which has been told of.
-    pub(super) fn lacks_page(&self) -> bool {
-        self.lacks_page.load(Ordering::Relaxed)
+    /// Takes the line away after the runs. Whether the report of one could not be written, which has been told of.
+    pub(super) fn end(self) -> bool {
+        self.lacks_page.into_inner()
     }
 
     /// What a run is called, with its place among the runs.
@@ -155,10 +190,21 @@ impl RunHost for Runs<'_> {
     }
 
     fn observer(&self, index: usize) -> Box<dyn Observer + '_> {
-        Box::new(Progress::new(self.title(index), self.quiet))
+        let progress = Progress::new(self.title(index), self.quiet);
+        match &self.line {
+            Some(SweepLine { sweep, .. }) => Box::new(RunOfSweep {
+                sweep,
+                index,
+                progress,
+            }),
+            None => Box::new(progress),
+        }
     }
 
     fn ended(&self, index: usize, report: &RunReport, took: Duration) -> Result<(), Failure> {
+        if let Some(SweepLine { sweep, .. }) = &self.line {
+            sweep.ended(index, &report.ending);
+        }
         self.tell(index, report, took);
         let wrote_all = report.summary.is_some() || matches!(report.ending, Ending::Skipped { .. });
         if wrote_all {

@@ -27,3 +27,7 @@ mod sandbox;
 #[cfg(target_os = "linux")]
 mod signals;
 mod table;
+#[cfg(target_os = "linux")]
+mod watch;
+#[cfg(target_os = "linux")]
+mod watch_browser;

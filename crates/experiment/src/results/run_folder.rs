@@ -40,7 +40,7 @@ pub(crate) struct Seal {
 }
 
 /// The files that a finished run vouches for, as far as it has them.
-const SEALED: [&str; 8] = [
+pub(super) const SEALED: [&str; 8] = [
     "config.yaml",
     "environment.json",
     "partition.csv",

@@ -14,7 +14,7 @@ pub(crate) struct Axis {
     pub(crate) title: &'static str,
     pub(crate) unit: &'static str,
     /// Whether it is logarithmic.
-    log: bool,
+    pub(crate) log: bool,
     /// A value for each evaluation of each group.
     values: Vec<Vec<Option<f64>>>,
 }

@@ -34,7 +34,9 @@ pub(super) fn toolbar(groups: &[Group<'_>], factors: &[Factor]) -> Markup {
             }
             div class="switches" {
                 (choices(groups, factors))
-                label class="toggle" { input type="checkbox" id="mean-model"; " mean model" }
+                label class="toggle" {
+                    input type="checkbox" id="mean-model" checked[groups.len() == 1]; " mean model"
+                }
             }
             (more_switches(groups, &chips))
         }
@@ -100,6 +102,7 @@ fn bands(groups: &[Group<'_>]) -> Vec<(&'static str, &'static str)> {
 
 /// Switches that a reader of many runs needs, folded away for the others.
 fn more_switches(groups: &[Group<'_>], chips: &Markup) -> Markup {
+    let is_logarithmic = axes(groups).first().is_some_and(|axis| axis.log);
     html! {
         details class="more" {
             summary { "choose runs and scales" }
@@ -115,7 +118,7 @@ fn more_switches(groups: &[Group<'_>], chips: &Markup) -> Markup {
                     }
                     input type="search" id="filter" class="filter" placeholder="filter runs" aria-label="filter runs by text";
                 }
-                label class="toggle" { input type="checkbox" id="log-x"; " log x" }
+                label class="toggle" { input type="checkbox" id="log-x" checked[is_logarithmic]; " log x" }
                 label class="toggle" { input type="checkbox" id="log-y"; " log y" }
                 label class="toggle" title="also of runs that diverged" {
                     input type="checkbox" id="every-value"; " every value"

@@ -1,8 +1,9 @@
-(async () => {
+// Draws the page from its data, as the controls on it say. `signal` ends what outlasts the elements of the page.
+const drawReport = async (signal) => {
   const page = JSON.parse(document.getElementById("report-data").textContent);
   const narrow = matchMedia("(max-width: 46rem)");
   const look = looks(page);
-  const state = { axis: 0, band: "none", hidden: new Set(), meanModel: page.groups.length === 1, logY: false, everyValue: false };
+  const state = { axis: 0, band: "none", hidden: new Set(), meanModel: false, logY: false, everyValue: false };
   const followsAxis = ["accuracy", "loss", "consensus"];
   const config = {
     responsive: true,
@@ -132,6 +133,8 @@
     themed.margin = { l: 56, r: 16, t: 14, b: 48 };
     themed.dragmode = narrow.matches ? false : "zoom";
     if (labelled(id)) Object.assign(themed.margin, { r: labelMargin(), t: 34 });
+    // What the reader has zoomed into stays until the axes mean something else.
+    themed.uirevision = JSON.stringify([page.axes[state.axis].key, page.axes[state.axis].log, state.logY, state.everyValue]);
     return themed;
   };
 
@@ -227,36 +230,28 @@
   const drawAll = (ids) => Promise.all(ids.map(draw));
   const all = Object.keys(page.charts);
 
-  const onChange = (id, act) => {
-    const input = document.getElementById(id);
-    if (input) input.addEventListener("change", () => act(input));
-    return input;
+  // The controls say how the curves are drawn, also when they were set before the script began.
+  const control = (id) => document.getElementById(id);
+  const isOn = (id) => control(id) !== null && control(id).checked;
+  const readControls = () => {
+    state.axis = Number(control("axis")?.value ?? 0);
+    state.band = control("band")?.value ?? "none";
+    state.meanModel = isOn("mean-model");
+    state.logY = isOn("log-y");
+    state.everyValue = isOn("every-value");
+    if (control("log-x")) page.axes[state.axis].log = isOn("log-x");
   };
-  const redrawCurves = () => drawAll(followsAxis);
   const connectScales = () => {
-    const logX = onChange("log-x", (input) => {
-      page.axes[state.axis].log = input.checked;
-      redrawCurves();
+    readControls();
+    control("axis")?.addEventListener("change", () => {
+      control("log-x").checked = page.axes[Number(control("axis").value)].log;
     });
-    onChange("axis", (select) => {
-      state.axis = Number(select.value);
-      logX.checked = page.axes[state.axis].log;
-      redrawCurves();
-    });
-    const band = onChange("band", (select) => {
-      state.band = select.value;
-      redrawCurves();
-    });
-    onChange("log-y", (input) => {
-      state.logY = input.checked;
-      redrawCurves();
-    });
-    onChange("every-value", (input) => {
-      state.everyValue = input.checked;
-      redrawCurves();
-    });
-    if (band) state.band = band.value;
-    if (logX) logX.checked = page.axes[state.axis].log;
+    for (const id of ["axis", "band", "mean-model", "log-x", "log-y", "every-value"]) {
+      control(id)?.addEventListener("change", () => {
+        readControls();
+        drawAll(followsAxis);
+      });
+    }
   };
   const connect = () => {
     connectScales();
@@ -265,20 +260,15 @@
     connectHeat(page, () => draw("heat"));
     connectRuns(page.groups, state.hidden, () => drawAll(all));
     sortTables();
-    connectTheme(() => drawAll(all));
+    connectTheme(() => drawAll(all), signal);
     for (const button of document.querySelectorAll(".save")) {
       button.addEventListener("click", () => saveChart(button.dataset.chart));
     }
-    const meanModel = onChange("mean-model", (input) => {
-      state.meanModel = input.checked;
-      draw("accuracy");
-    });
-    if (meanModel) meanModel.checked = state.meanModel;
-    narrow.addEventListener("change", () => drawAll(all));
+    narrow.addEventListener("change", () => drawAll(all), { signal });
   };
 
   try {
-    await unpack();
+    if (!window.Plotly) await unpack();
     if (page.axes.length === 0) page.axes.push({ key: "rounds", title: "communication round", unit: "", log: false, values: page.groups.map(() => []) });
     connect();
     await drawAll(all);
@@ -293,4 +283,4 @@
       div.replaceChildren(message);
     }
   }
-})();
+};

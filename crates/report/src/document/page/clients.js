@@ -66,6 +66,7 @@ const connectClients = (page) => {
   };
   const show = (client) => {
     panel.hidden = false;
+    panel.dataset.client = client;
     panel.replaceChildren();
     element("h3", `Client ${client} of ${page.groups[run.group].label}`, panel);
     element("p", `Final accuracy ${percent(last(client))}; below, from 0 to 100 % over ${run.rounds[run.rounds.length - 1]} rounds.`, panel);
@@ -132,6 +133,10 @@ const connectClients = (page) => {
   if (select) select.addEventListener("change", () => {
     choose(Number(select.value));
     panel.hidden = true;
+    delete panel.dataset.client;
   });
-  fill();
+  if (select) choose(Number(select.value));
+  else fill();
+  const opened = Number(panel.dataset.client ?? -1);
+  if (opened >= 0 && opened < run.curves.length) show(opened);
 };

@@ -11,7 +11,12 @@ const connectHeat = (page, redraw) => {
     [map.x, map.y] = [words(across), words(up)];
     map.z = up.values.map((_, y) => across.values.map((_, x) => mean(at(x, y))));
     [layout.xaxis.title.text, layout.yaxis.title.text] = [across.key, up.key];
-    redraw();
   };
-  selects.forEach((select) => select.addEventListener("change", update));
+  update();
+  for (const select of selects) {
+    select.addEventListener("change", () => {
+      update();
+      redraw();
+    });
+  }
 };

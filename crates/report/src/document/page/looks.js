@@ -25,8 +25,9 @@ const looks = (page) => {
     }
   };
   const connect = (redraw) => {
-    apply();
     const select = document.getElementById("colours");
+    if (select) chosen = Number(select.value);
+    apply();
     if (!select) return;
     select.addEventListener("change", () => {
       chosen = Number(select.value);

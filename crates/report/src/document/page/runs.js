@@ -1,4 +1,6 @@
 // Which runs are shown: a button for each, one for each value of a setting, all or none, and a filter by text.
+const isOfOneRun = (button) => !button.classList.contains("value");
+
 const connectRuns = (groups, hidden, redraw) => {
   const press = (button, pressed) => button.setAttribute("aria-pressed", String(pressed));
   const buttons = [...document.querySelectorAll("button[data-groups]")];
@@ -24,13 +26,21 @@ const connectRuns = (groups, hidden, redraw) => {
       button.hidden = own.every((group) => !matches(groups[group].label));
     }
     for (const row of rows) row.hidden = !matches(row.cells[0].textContent);
+  };
+  const change = () => {
+    update();
     redraw();
   };
   const show = (shown) => {
     switchedOff.clear();
     all.filter((group) => !shown.includes(group)).forEach((group) => switchedOff.add(group));
-    update();
+    change();
   };
+
+  for (const button of buttons.filter(isOfOneRun)) {
+    if (button.getAttribute("aria-pressed") === "false") switchedOff.add(groupsOf(button)[0]);
+  }
+  update();
 
   for (const button of buttons) {
     button.addEventListener("click", () => {
@@ -38,11 +48,11 @@ const connectRuns = (groups, hidden, redraw) => {
       if (solo && solo.checked) return show(own);
       const shown = own.some((group) => !switchedOff.has(group));
       own.forEach((group) => (shown ? switchedOff.add(group) : switchedOff.delete(group)));
-      update();
+      change();
     });
   }
   if (!filter) return;
-  filter.addEventListener("input", update);
+  filter.addEventListener("input", change);
   document.getElementById("show-all").addEventListener("click", () => show(all));
   document.getElementById("show-none").addEventListener("click", () => show([]));
 };

@@ -8,11 +8,7 @@ const sortTables = () => {
       return text === undefined ? NaN : Number(text);
     };
     const sort = (column) => {
-      const heading = headings[column];
-      const ascending = heading.getAttribute("aria-sort") === "descending" || (column === 0 && !heading.hasAttribute("aria-sort"));
-      headings.forEach((other) => other.removeAttribute("aria-sort"));
-      heading.setAttribute("aria-sort", ascending ? "ascending" : "descending");
-      const sign = ascending ? 1 : -1;
+      const sign = headings[column].getAttribute("aria-sort") === "ascending" ? 1 : -1;
       const compare = (a, b) => {
         if (column === 0) return sign * a.cells[0].textContent.localeCompare(b.cells[0].textContent, "en", { numeric: true });
         const [x, y] = [figure(a, column), figure(b, column)];
@@ -20,6 +16,14 @@ const sortTables = () => {
       };
       body.append(...[...body.rows].sort(compare));
     };
-    headings.forEach((heading, column) => heading.firstElementChild.addEventListener("click", () => sort(column)));
+    headings.forEach((heading, column) => {
+      if (heading.hasAttribute("aria-sort")) sort(column);
+      heading.firstElementChild.addEventListener("click", () => {
+        const ascending = heading.getAttribute("aria-sort") === "descending" || (column === 0 && !heading.hasAttribute("aria-sort"));
+        headings.forEach((other) => other.removeAttribute("aria-sort"));
+        heading.setAttribute("aria-sort", ascending ? "ascending" : "descending");
+        sort(column);
+      });
+    });
   }
 };

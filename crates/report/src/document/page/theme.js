@@ -12,7 +12,7 @@ const inLightTheme = (work) => {
   }
 };
 
-const connectTheme = (redraw) => {
+const connectTheme = (redraw, signal) => {
   const chosen = document.getElementById("theme");
   const media = { system: systemTheme, light: "not all", dark: "all" };
   chosen.addEventListener("change", () => {
@@ -20,5 +20,5 @@ const connectTheme = (redraw) => {
     document.documentElement.style.colorScheme = chosen.value === "system" ? "light dark" : chosen.value;
     redraw();
   });
-  matchMedia(systemTheme).addEventListener("change", redraw);
+  matchMedia(systemTheme).addEventListener("change", redraw, { signal });
 };
