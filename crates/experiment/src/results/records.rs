@@ -270,6 +270,7 @@ mod tests {
             messages_as_printed: None,
             train_shard_loss: None,
             train_accuracy: None,
+            own_labels_accuracy: None,
             theory: Measurements::new(),
         }
     }

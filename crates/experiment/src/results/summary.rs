@@ -173,6 +173,7 @@ mod tests {
             messages_as_printed: None,
             train_shard_loss: None,
             train_accuracy: None,
+            own_labels_accuracy: None,
             theory: crate::results::records::Measurements::new(),
         }
     }
