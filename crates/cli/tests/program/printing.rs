@@ -130,7 +130,8 @@ fn an_overlay_is_shown_from_a_file_and_from_the_command_line() {
     ];
     let table = sandbox.meshfold(&pairings).ended_with(0).out;
     let row = |name: &str| {
-        let line = table.lines().find_map(|line| line.strip_prefix(name));
+        let mut lines = table.lines().map(|line| line.trim_matches(['│', ' ']));
+        let line = lines.find_map(|line| line.strip_prefix(name));
         line.unwrap_or_else(|| panic!("no {name} in {table}"))
             .trim()
     };
