@@ -74,7 +74,7 @@ impl ClientViews {
         learner: &mut Learner,
         deployed: &Stack,
         subset: Option<&[u32]>,
-        on_shards: Option<&[Option<Score>]>,
+        on_shards: Option<&[Score]>,
     ) -> Result<Views, EngineError> {
         let by_label = match &self.test_labels {
             Some(labels) => by_label(learner, deployed, &of_labels(labels, subset, self.classes))?,
@@ -88,7 +88,7 @@ impl ClientViews {
         let figures = (0..deployed.rows()).map(|row| {
             let mut figures = Vec::new();
             if self.own {
-                let score = on_shards.and_then(|scores| scores[row]);
+                let score = on_shards.map(|scores| scores[row]);
                 let figure = |of: fn(Score) -> f64| score.map_or(f64::NAN, of);
                 figures.extend([figure(|score| score.accuracy), figure(|score| score.loss)]);
                 figures.extend(

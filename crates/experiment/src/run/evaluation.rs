@@ -168,10 +168,13 @@ impl Judge {
             validation,
             mean_model,
             consensus_distance: models.consensus_distance(&rows_alive),
-            on_shards: on_shards.map(|scores| there(scores, &rows_alive)),
-            own_labels: views
-                .own_labels
-                .map(|accuracies| there(accuracies, &deployed_alive)),
+            on_shards: on_shards.map(|scores| of_the_living(scores, &rows_alive)),
+            own_labels: views.own_labels.map(|accuracies| {
+                of_the_living(accuracies, &deployed_alive)
+                    .into_iter()
+                    .flatten()
+                    .collect()
+            }),
         })
     }
 }
@@ -203,21 +206,10 @@ fn of_the_living<T>(of_rows: Vec<T>, alive: &[bool]) -> Vec<T> {
         .collect()
 }
 
-/// The items that are there, of the rows that are alive.
-fn there<T>(of_rows: Vec<Option<T>>, alive: &[bool]) -> Vec<T> {
-    of_the_living(of_rows, alive)
-        .into_iter()
-        .flatten()
-        .collect()
-}
-
-/// Each client's row on the client's own training examples; nothing for a client that has none.
-fn on_shards(learner: &mut Learner, models: &Stack) -> Result<Vec<Option<Score>>, EngineError> {
+/// Each client's row on the client's own training examples.
+fn on_shards(learner: &mut Learner, models: &Stack) -> Result<Vec<Score>, EngineError> {
     let clients: Vec<u32> = (0..models.rows() as u32).collect();
-    let scores = learner.evaluate(models, Split::Shards(&clients), None)?;
-    let sizes = learner.partition().sizes().into_iter();
-    let of_client = |(score, size)| (size > 0).then_some(score);
-    Ok(scores.into_iter().zip(sizes).map(of_client).collect())
+    learner.evaluate(models, Split::Shards(&clients), None)
 }
 
 impl Verdict {
@@ -229,7 +221,7 @@ impl Verdict {
     /// The record of this verdict; the figures that do not come from the models are left at zero.
     pub(crate) fn record(&self, round: usize) -> Record {
         let scores = || self.scores.iter().map(|row| &row.score);
-        let shards = self.on_shards.as_deref().filter(|rows| !rows.is_empty());
+        let shards = self.on_shards.as_deref();
         let validation = self.validation.as_deref();
         let own_labels = self.own_labels.as_deref().filter(|rows| !rows.is_empty());
         Record {
