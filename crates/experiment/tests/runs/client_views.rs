@@ -81,14 +81,15 @@ fn measuring_more_changes_nothing_else_and_is_resumed() {
 
 #[test]
 fn figures_of_clients_are_absent_where_rows_are_not_clients() {
-    let walks = "algorithm={dfedrw: {walkers: 2, hops: 2, batch_size: 7, learning_rate: 0.1}}";
-    let case = Case::new(&[ALL, walks]);
+    let fedavg = "algorithm={fedavg: {local: {steps: 3}, batch_size: 7, learning_rate: 0.1}}";
+    let case = Case::new(&[ALL, fedavg, "topology=null"]);
     let warnings = case.plan.warnings.join("\n");
     assert!(
         warnings.contains("`clients: own` of evaluate is not recorded"),
         "{warnings}"
     );
     let (_, views) = read(&case.run());
+    assert_eq!(views.rows.len(), 8, "one server, judged eight times");
     for row in views.rows {
         assert!(row[..3].iter().all(|figure| figure.is_nan()));
         assert!(row[3..].iter().all(|accuracy| accuracy.is_finite()));
