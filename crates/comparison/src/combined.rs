@@ -1,16 +1,17 @@
-//! All runs of an experiment in two Parquet files: `metrics.parquet` and `clients.parquet`.
+//! All runs of an experiment in two tables, and in two Parquet files: `metrics.parquet` and `clients.parquet`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use meshfold_experiment::files::whole_file::{persist, temporary};
-use meshfold_experiment::results::{Figures, Holdings, RecordedRun};
+use meshfold_experiment::results::{ClientScore, Figures, Holdings, RecordedRun};
 use parquet::errors::ParquetError;
 
+use crate::column::{Cells, Column};
 use crate::error::TableError;
 use crate::fields::{Fields, differing};
-use crate::parquet_table::{Cells, Column, ParquetTable};
-use crate::settings_columns::settings_columns;
+use crate::parquet_table::ParquetTable;
+use crate::settings_columns::{SettingColumn, settings_columns};
 
 /// The names of the files.
 pub const COMBINED: [&str; 2] = ["metrics.parquet", "clients.parquet"];
@@ -32,92 +33,162 @@ pub enum CombineError {
     },
 }
 
-/// Writes both files into `folder`, each in one step. They hold a row for each evaluation of each run, and for each client at
-/// each evaluation, with the run's id, the settings in which the runs differ, and sizes.
+/// Writes both files into `folder`, each in one step: [`CombinedTable::metrics`] and [`CombinedTable::clients`].
 ///
 /// One run is held in memory at a time.
 ///
 /// # Errors
 /// [`CombineError`].
 pub fn write_combined(runs: &[RecordedRun], folder: &Path) -> Result<(), CombineError> {
-    let fields: Vec<Fields> = runs.iter().map(|run| Fields::of(&run.settings)).collect();
-    let settings = settings_columns(&differing(&fields, &[]), &fields);
-    let mut names = BTreeSet::new();
-    for run in runs {
-        let figures = run.figures().map_err(TableError::from)?;
-        names.extend(figures.into_iter().flat_map(Figures::into_keys));
+    write(folder, "metrics", CombinedTable::metrics(runs)?)?;
+    write(folder, "clients", CombinedTable::clients(runs)?)
+}
+
+/// A table over several runs, which is made run by run.
+pub struct CombinedTable<'a> {
+    columns: Vec<Column>,
+    runs: &'a [RecordedRun],
+    settings: Vec<SettingColumn>,
+    content: Content,
+}
+
+/// What the rows of a table are.
+enum Content {
+    /// Evaluations, with the figures of these names.
+    Metrics(Vec<String>),
+    /// Clients at an evaluation, with the views of these names.
+    Clients(Vec<String>),
+}
+
+impl<'a> CombinedTable<'a> {
+    /// A row for each evaluation of each run, with the run's id, the settings in which the runs differ, sizes, and the
+    /// figures of `metrics.jsonl`.
+    ///
+    /// # Errors
+    /// [`TableError`] if the records of a run cannot be read.
+    pub fn metrics(runs: &'a [RecordedRun]) -> Result<Self, TableError> {
+        let mut names = BTreeSet::new();
+        for run in runs {
+            names.extend(run.figures()?.into_iter().flat_map(Figures::into_keys));
+        }
+        let names = in_order(&names);
+        let figures = names.iter().map(|name| figure_column(name));
+        let columns: Vec<Column> = sizes().into_iter().chain(figures).collect();
+        Ok(Self::new(runs, columns, Content::Metrics(names)))
     }
-    let names = in_order(&names);
-    let views = views(runs)?;
-    let about_runs = [text_column("run", "Id of the run, the name of its folder.")]
-        .into_iter()
-        .chain(settings.iter().map(|setting| setting.column.clone()));
-    let columns = about_runs
-        .clone()
-        .chain(sizes())
-        .chain(names.iter().map(|name| figure_column(name)));
-    write(folder, "metrics", columns.collect(), runs, |index, run| {
-        let figures = run.figures().map_err(TableError::from)?;
-        let rows = figures.len();
-        let mut cells = vec![Cells::Text(vec![Some(run.id.clone()); rows])];
-        cells.extend(settings.iter().map(|setting| setting.cells(index, rows)));
-        let clients = run.settings.clients().map(|clients| clients as i64);
-        cells.push(Cells::Whole(vec![clients; rows]));
-        cells.push(Cells::Whole(vec![
-            run.parameters.map(u64::cast_signed);
-            rows
-        ]));
-        for name in &names {
-            let values = figures.iter().map(|figures| figures.get(name).copied());
-            cells.push(Cells::Number(values.collect()));
+
+    /// A row for each client at each evaluation of each run, with the run's id, the settings in which the runs differ, how
+    /// many examples the client holds, and what was measured of its model.
+    ///
+    /// # Errors
+    /// [`TableError`] if the records of a run cannot be read.
+    pub fn clients(runs: &'a [RecordedRun]) -> Result<Self, TableError> {
+        let views = views(runs)?;
+        let measured = views.iter().map(|name| view_column(name));
+        let columns: Vec<Column> = client_columns().into_iter().chain(measured).collect();
+        Ok(Self::new(runs, columns, Content::Clients(views)))
+    }
+
+    fn new(runs: &'a [RecordedRun], columns: Vec<Column>, content: Content) -> Self {
+        let fields: Vec<Fields> = runs.iter().map(|run| Fields::of(&run.settings)).collect();
+        let settings = settings_columns(&differing(&fields, &[]), &fields);
+        let id = Column::text("run", "Id of the run, the name of its folder.");
+        let of_runs = settings.iter().map(|setting| setting.column.clone());
+        Self {
+            columns: [id].into_iter().chain(of_runs).chain(columns).collect(),
+            runs,
+            settings,
+            content,
         }
-        Ok(cells)
-    })?;
-    let columns = about_runs
-        .chain(client_columns())
-        .chain(views.iter().map(|name| view_column(name)));
-    let columns = columns.collect();
-    write(folder, "clients", columns, runs, |index, run| {
-        let scores = run.client_scores().map_err(TableError::from)?;
-        let held = held(run)?;
-        let rows = scores.len();
+    }
+
+    /// The columns, in their order.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// How many runs there are.
+    pub fn runs(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// The cells of the run at `index`: those of each column, in the order of the columns.
+    ///
+    /// # Errors
+    /// [`TableError`] if the records of the run cannot be read.
+    ///
+    /// # Panics
+    /// If there are not so many runs.
+    pub fn cells(&self, index: usize) -> Result<Vec<Cells>, TableError> {
+        let run = &self.runs[index];
+        let (rows, measured) = match &self.content {
+            Content::Metrics(names) => metrics_cells(run, names)?,
+            Content::Clients(views) => client_cells(run, views)?,
+        };
         let mut cells = vec![Cells::Text(vec![Some(run.id.clone()); rows])];
-        cells.extend(settings.iter().map(|setting| setting.cells(index, rows)));
-        let of_row = |row: usize| held.get(row).map(|examples| i64::from(*examples));
-        cells.push(Cells::Whole(
-            scores.iter().map(|score| Some(score.round)).collect(),
-        ));
-        cells.push(Cells::Whole(
-            scores.iter().map(|score| Some(score.row as i64)).collect(),
-        ));
-        cells.push(Cells::Whole(
-            scores.iter().map(|score| of_row(score.row)).collect(),
-        ));
-        cells.push(Cells::Number(
-            scores.iter().map(|score| finite(score.accuracy)).collect(),
-        ));
-        cells.push(Cells::Number(
-            scores.iter().map(|score| finite(score.loss)).collect(),
-        ));
-        let found = run.client_views().map_err(TableError::from)?;
-        for name in &views {
-            cells.push(Cells::Number(
-                match found.columns.iter().position(|column| column == name) {
-                    Some(at) => found.rows.iter().map(|row| finite(row[at])).collect(),
-                    None => vec![None; rows],
-                },
-            ));
-        }
+        cells.extend(
+            self.settings
+                .iter()
+                .map(|setting| setting.cells(index, rows)),
+        );
+        cells.extend(measured);
         Ok(cells)
-    })
+    }
+}
+
+/// How many evaluations `run` has, and the cells of sizes and of the figures `names`.
+fn metrics_cells(run: &RecordedRun, names: &[String]) -> Result<(usize, Vec<Cells>), TableError> {
+    let figures = run.figures()?;
+    let rows = figures.len();
+    let clients = run.settings.clients().map(|clients| clients as i64);
+    let parameters = run.parameters.map(u64::cast_signed);
+    let mut cells = vec![
+        Cells::Whole(vec![clients; rows]),
+        Cells::Whole(vec![parameters; rows]),
+    ];
+    for name in names {
+        let values = figures.iter().map(|figures| figures.get(name).copied());
+        cells.push(Cells::Number(values.collect()));
+    }
+    Ok((rows, cells))
+}
+
+/// How many clients `run` recorded over all evaluations, and the cells of what was measured of them, `views` among it.
+fn client_cells(run: &RecordedRun, views: &[String]) -> Result<(usize, Vec<Cells>), TableError> {
+    let scores = run.client_scores()?;
+    let (held, found) = (held(run)?, run.client_views()?);
+    let rows = scores.len();
+    let of_row = |row: usize| held.get(row).map(|examples| i64::from(*examples));
+    let whole = |value: &dyn Fn(&ClientScore) -> Option<i64>| {
+        Cells::Whole(scores.iter().map(value).collect())
+    };
+    let number = |value: &dyn Fn(&ClientScore) -> f64| {
+        Cells::Number(scores.iter().map(|score| finite(value(score))).collect())
+    };
+    let mut cells = vec![
+        whole(&|score| Some(score.round)),
+        whole(&|score| Some(score.row as i64)),
+        whole(&|score| of_row(score.row)),
+        number(&|score| score.accuracy),
+        number(&|score| score.loss),
+    ];
+    for name in views {
+        cells.push(Cells::Number(
+            match found.columns.iter().position(|column| column == name) {
+                Some(at) => found.rows.iter().map(|row| finite(row[at])).collect(),
+                None => vec![None; rows],
+            },
+        ));
+    }
+    Ok((rows, cells))
 }
 
 /// What was measured of models besides accuracy and loss in any of the runs: first of a client's own examples, then by
 /// label.
-fn views(runs: &[RecordedRun]) -> Result<Vec<String>, CombineError> {
+fn views(runs: &[RecordedRun]) -> Result<Vec<String>, TableError> {
     let mut names = BTreeSet::new();
     for run in runs {
-        names.extend(run.client_view_names().map_err(TableError::from)?);
+        names.extend(run.client_view_names()?);
     }
     let mut names: Vec<String> = names.into_iter().collect();
     names.sort_by_key(|name| label(name));
@@ -156,31 +227,26 @@ fn in_order(names: &BTreeSet<String>) -> Vec<String> {
     [round, others].concat()
 }
 
-/// Writes `<name>.parquet`, one row group for each run; `cells` gives those of the run at a place.
-fn write(
-    folder: &Path,
-    name: &str,
-    columns: Vec<Column>,
-    runs: &[RecordedRun],
-    cells: impl Fn(usize, &RecordedRun) -> Result<Vec<Cells>, CombineError>,
-) -> Result<(), CombineError> {
+/// Writes `<name>.parquet`, one row group for each run.
+fn write(folder: &Path, name: &str, combined: CombinedTable<'_>) -> Result<(), CombineError> {
     let path = folder.join(format!("{name}.parquet"));
     let failed = |source| CombineError::Write {
         path: path.clone(),
         source,
     };
     let mut file = temporary(folder).map_err(|error| failed(error.into()))?;
+    let columns = combined.columns();
     let mut table = ParquetTable::new(file.as_file_mut(), name, columns).map_err(failed)?;
-    for (index, run) in runs.iter().enumerate() {
-        table.write(&cells(index, run)?).map_err(failed)?;
+    for index in 0..combined.runs() {
+        table.write(&combined.cells(index)?).map_err(failed)?;
     }
     table.close().map_err(failed)?;
     persist(file, &path).map_err(|error| failed(error.into()))
 }
 
 /// `[N]`: how many examples each client holds, where rows are clients; nothing elsewhere.
-fn held(run: &RecordedRun) -> Result<Vec<u32>, CombineError> {
-    let held = match run.partition().map_err(TableError::from)? {
+fn held(run: &RecordedRun) -> Result<Vec<u32>, TableError> {
+    let held = match run.partition()? {
         Some(Holdings::Labels(counts)) => counts.examples(),
         Some(Holdings::Text(counts)) => counts.examples,
         None => Vec::new(),
@@ -195,10 +261,6 @@ fn held(run: &RecordedRun) -> Result<Vec<u32>, CombineError> {
 
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
-}
-
-fn text_column(name: &str, description: &str) -> Column {
-    Column::text(name, description)
 }
 
 fn sizes() -> [Column; 2] {

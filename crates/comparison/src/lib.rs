@@ -4,6 +4,7 @@
 //! group; [`Curves::of`] follows a figure over the way of each group. [`Grid`] is a table in words, which [`latex()`] and [`markdown()`] write; [`records()`] and [`csv()`] give plain numbers.
 
 mod at;
+mod column;
 mod combined;
 mod curves;
 mod difference;
@@ -23,7 +24,8 @@ mod settings_columns;
 mod table;
 
 pub use at::{At, Way};
-pub use combined::{COMBINED, CombineError, write_combined};
+pub use column::{Cells, Column, Kind};
+pub use combined::{COMBINED, CombineError, CombinedTable, write_combined};
 pub use curves::{Band, CurvePoint, CurveRequest, Curves, MeanCurve};
 pub use difference::Difference;
 pub use error::TableError;

@@ -11,66 +11,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
-/// What a column holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// UTF-8.
-    Text,
-    /// 64-bit integers.
-    Whole,
-    /// 64-bit floating-point numbers.
-    Number,
-}
-
-/// A column and what it means.
-#[derive(Clone, Debug)]
-pub(crate) struct Column {
-    name: String,
-    pub(crate) kind: Kind,
-    description: String,
-}
-
-impl Column {
-    pub(crate) fn new(name: &str, kind: Kind, description: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            kind,
-            description: description.to_owned(),
-        }
-    }
-
-    pub(crate) fn text(name: &str, description: &str) -> Self {
-        Self::new(name, Kind::Text, description)
-    }
-
-    pub(crate) fn whole(name: &str, description: &str) -> Self {
-        Self::new(name, Kind::Whole, description)
-    }
-
-    pub(crate) fn number(name: &str, description: &str) -> Self {
-        Self::new(name, Kind::Number, description)
-    }
-
-    fn schema(&self) -> Result<Arc<Type>, ParquetError> {
-        let (physical, converted) = match self.kind {
-            Kind::Text => (PhysicalType::BYTE_ARRAY, ConvertedType::UTF8),
-            Kind::Whole => (PhysicalType::INT64, ConvertedType::NONE),
-            Kind::Number => (PhysicalType::DOUBLE, ConvertedType::NONE),
-        };
-        let column = Type::primitive_type_builder(&self.name, physical)
-            .with_converted_type(converted)
-            .with_repetition(Repetition::OPTIONAL);
-        column.build().map(Arc::new)
-    }
-}
-
-/// The cells of a column in a group of rows.
-#[derive(Clone, Debug)]
-pub(crate) enum Cells {
-    Text(Vec<Option<String>>),
-    Whole(Vec<Option<i64>>),
-    Number(Vec<Option<f64>>),
-}
+use crate::column::{Cells, Column, Kind};
 
 /// A file in progress.
 pub(crate) struct ParquetTable<'a>(SerializedFileWriter<&'a mut File>);
@@ -80,16 +21,13 @@ impl<'a> ParquetTable<'a> {
     pub(crate) fn new(
         file: &'a mut File,
         name: &str,
-        columns: Vec<Column>,
+        columns: &[Column],
     ) -> Result<Self, ParquetError> {
-        let fields = columns
-            .iter()
-            .map(Column::schema)
-            .collect::<Result<_, _>>()?;
+        let fields = columns.iter().map(stored).collect::<Result<_, _>>()?;
         let schema = Type::group_type_builder(name).with_fields(fields).build()?;
         let about = columns
-            .into_iter()
-            .map(|column| KeyValue::new(column.name, column.description));
+            .iter()
+            .map(|column| KeyValue::new(column.name().to_owned(), column.description().to_owned()));
         let properties = WriterProperties::builder()
             .set_key_value_metadata(Some(about.collect()))
             .build();
@@ -134,4 +72,17 @@ fn write_column<T: DataType>(
         .typed::<T>()
         .write_batch(&values, Some(&there), None)?;
     column.close()
+}
+
+/// How a column is stored.
+fn stored(column: &Column) -> Result<Arc<Type>, ParquetError> {
+    let (physical, converted) = match column.kind() {
+        Kind::Text => (PhysicalType::BYTE_ARRAY, ConvertedType::UTF8),
+        Kind::Whole => (PhysicalType::INT64, ConvertedType::NONE),
+        Kind::Number => (PhysicalType::DOUBLE, ConvertedType::NONE),
+    };
+    let described = Type::primitive_type_builder(column.name(), physical)
+        .with_converted_type(converted)
+        .with_repetition(Repetition::OPTIONAL);
+    described.build().map(Arc::new)
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use crate::column::{Cells, Column, Kind};
 use crate::fields::{Fields, text};
-use crate::parquet_table::{Cells, Column, Kind};
 
 /// A setting as a column, with its value in each run.
 pub(crate) struct SettingColumn {
@@ -34,7 +34,7 @@ impl SettingColumn {
     /// The value of the run at `index`, `rows` times.
     pub(crate) fn cells(&self, index: usize, rows: usize) -> Cells {
         let value = self.values[index].as_ref();
-        match self.column.kind {
+        match self.column.kind() {
             Kind::Whole => Cells::Whole(vec![value.and_then(Value::as_i64); rows]),
             Kind::Number => Cells::Number(vec![value.and_then(Value::as_f64); rows]),
             Kind::Text => Cells::Text(vec![value.map(|value| text(Some(value))); rows]),

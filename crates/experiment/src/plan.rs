@@ -2,9 +2,9 @@
 
 mod checks;
 pub(crate) mod churn;
-pub(crate) mod effort;
+mod effort;
 mod failure_checks;
-pub(crate) mod fairness;
+mod fairness;
 mod held_overlay;
 mod joint_union;
 mod local_work;
@@ -23,6 +23,7 @@ pub(crate) mod round_graph;
 pub(crate) mod run_plan;
 mod stability;
 mod value_warnings;
+pub(crate) mod warnings;
 
 use std::collections::HashMap;
 

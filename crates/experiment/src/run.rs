@@ -12,6 +12,7 @@ mod other_examples;
 pub(crate) mod run_all;
 mod run_state;
 mod sealed_tensors;
+pub(crate) mod shared_datasets;
 mod stopwatch;
 mod summing_up;
 mod theory_measurements;

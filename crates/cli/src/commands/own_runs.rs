@@ -1,7 +1,7 @@
 //! The runs of one command among all that lie in the folder of the experiment.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use meshfold_experiment::results::RecordedRun;
 use meshfold_experiment::{Ending, RunReport};
@@ -32,28 +32,9 @@ impl<'a> OwnRuns<'a> {
     /// These runs, and all others beside them that are finished. Damaged ones are left out by name.
     ///
     /// # Errors
-    /// Those of [`Gathered::of`]; [`ReportError::NothingLeft`] also if only unfinished runs of others can be read.
+    /// Those of [`Gathered::beside`].
     pub(super) fn with_others(&self) -> Result<Gathered, ReportError> {
-        let mut folders: Vec<PathBuf> = Vec::new();
-        for above in self.places.keys().filter_map(|folder| folder.parent()) {
-            if folders.last().is_none_or(|last| last != above) {
-                folders.push(above.to_owned());
-            }
-        }
-        let mut gathered = Gathered::of(&folders)?;
-        gathered
-            .runs
-            .retain(|run| run.is_finished || self.has(&run.folder));
-        // Folders of the user's own may lie beside those of the runs.
-        gathered
-            .left_out
-            .retain(|run| run.is_damaged() || self.has(run.folder()));
-        match gathered.runs.is_empty() {
-            true => Err(ReportError::NothingLeft {
-                left_out: gathered.left_out,
-            }),
-            false => Ok(gathered),
-        }
+        Gathered::beside(&self.places.keys().copied().collect())
     }
 
     /// Those of `runs` that are the command's, in its order.

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
-use meshfold_data::{DataFolder, DatasetConfig, Splits};
-use meshfold_experiment::{Ending, Observer, RunHost, RunPlan, RunReport, brief};
+use meshfold_data::{DataFolder, Splits};
+use meshfold_experiment::{Ending, Observer, RunHost, RunPlan, RunReport, SharedDatasets, brief};
 use meshfold_report::{PAGE, write_run_report};
 
 use crate::failure::Failure;
@@ -25,10 +25,8 @@ pub(super) fn page_of(report: &RunReport) -> PathBuf {
 /// The runs of one command.
 pub(super) struct Runs<'a> {
     plans: &'a [RunPlan],
-    folder: &'a DataFolder,
     quiet: bool,
-    /// The datasets that runs need which have yet to begin.
-    loaded: Mutex<Vec<(DatasetConfig, Splits)>>,
+    datasets: SharedDatasets<'a>,
     /// Whether the report of a run could not be written.
     lacks_page: AtomicBool,
     /// The line about all runs, if there are several and somebody is watching.
@@ -69,9 +67,8 @@ impl<'a> Runs<'a> {
         let has_line = plans.len() > 1 && !quiet && terminal::is_watched();
         Self {
             plans,
-            folder,
             quiet,
-            loaded: Mutex::new(Vec::new()),
+            datasets: SharedDatasets::new(plans, folder),
             lacks_page: AtomicBool::new(false),
             line: has_line.then(|| SweepLine::show(plans)),
         }
@@ -172,21 +169,8 @@ impl<'a> Runs<'a> {
 impl RunHost for Runs<'_> {
     type Error = Failure;
 
-    /// Every dataset is read once, and let go of when no run that has yet to begin needs it.
     fn data(&self, index: usize, next: usize) -> Result<Splits, Failure> {
-        let dataset = &self.plans[index].config.dataset;
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        let splits = match loaded.iter().find(|(known, _)| known == dataset) {
-            Some((_, splits)) => splits.clone(),
-            None => {
-                let splits = dataset.load(self.folder)?;
-                loaded.push((dataset.clone(), splits.clone()));
-                splits
-            }
-        };
-        let to_come = self.plans.get(next..).unwrap_or_default();
-        loaded.retain(|(known, _)| to_come.iter().any(|plan| plan.config.dataset == *known));
-        Ok(splits)
+        Ok(self.datasets.splits(index, next)?)
     }
 
     fn observer(&self, index: usize) -> Box<dyn Observer + '_> {

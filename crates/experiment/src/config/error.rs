@@ -95,6 +95,11 @@ impl ConfigError {
         self.0.place.as_ref().map(|marked| marked.excerpt.line())
     }
 
+    /// Character of that line at which the fault begins, from 1, if it has a place.
+    pub fn column(&self) -> Option<usize> {
+        self.0.place.as_ref().map(|marked| marked.excerpt.column())
+    }
+
     /// The text that is marked as at fault, if it has a place.
     pub fn marked(&self) -> Option<&str> {
         let marked = self.0.place.as_ref()?;
@@ -183,8 +188,8 @@ mod tests {
             "rounds: found the text \"ten\", needed a whole number"
         );
         assert_eq!(
-            (error.file(), error.line(), error.marked()),
-            (Some("e.yaml"), Some(2), Some("ten"))
+            (error.file(), error.line(), error.column(), error.marked()),
+            (Some("e.yaml"), Some(2), Some(9), Some("ten"))
         );
         let shown = format!("{:?}", miette::Report::new(error));
         assert!(

@@ -82,6 +82,11 @@ impl Excerpt {
         self.line + 1
     }
 
+    /// The character of that line at which the place begins, from 1.
+    pub(crate) fn column(&self) -> usize {
+        self.column + 1
+    }
+
     /// Bytes of the excerpt that are marked.
     pub(crate) fn mark(&self) -> SourceSpan {
         (self.mark.start, self.mark.len()).into()

@@ -12,7 +12,7 @@ use crate::config::run_config::RunConfig;
 use crate::plan::population::Population;
 
 /// Seconds of a day: what takes longer is warned of.
-pub const DAY: f64 = 86_400.0;
+pub(super) const DAY: f64 = 86_400.0;
 
 /// Multiply-adds per second and thread with vectors of 16 floats: half to twice as many were measured, small models being
 /// slower than large ones.
@@ -204,14 +204,7 @@ pub(crate) fn warning(seconds: f64, pace: &Pace) -> Option<String> {
 }
 
 /// `about 3 years`: a long time in the largest unit of which there is more than one.
-///
-/// ```
-/// use meshfold_experiment::about;
-///
-/// assert_eq!(about(1.0e8), "about 3 years");
-/// assert_eq!(about(4.2 * 86_400.0), "about 4 days");
-/// ```
-pub fn about(seconds: f64) -> String {
+pub(super) fn about(seconds: f64) -> String {
     const YEAR: f64 = 365.25 * DAY;
     let units = [
         (YEAR, "year"),

@@ -75,7 +75,7 @@ impl Range {
 
 /// A sentence about the methods of `plans` if a round is not the same work under all of them. That one method does more than
 /// another is no fault, but then the round is no fair measure of their progress.
-pub fn uneven_work(plans: &[RunPlan]) -> Option<String> {
+pub(super) fn uneven_work(plans: &[RunPlan]) -> Option<String> {
     let work = plans
         .iter()
         .map(|plan| (plan.config.algorithm.name(), Work::of(plan)));

@@ -38,6 +38,11 @@ impl Settings {
         &self.text
     }
 
+    /// All of it, a mapping.
+    pub fn all(&self) -> &Value {
+        &self.tree
+    }
+
     /// The value of a top-level key.
     pub fn get(&self, key: &str) -> &Value {
         self.tree.get(key).unwrap_or(&Value::Null)

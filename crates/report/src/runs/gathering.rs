@@ -52,6 +52,34 @@ impl Gathered {
         }
     }
 
+    /// Reads the runs in the folders `own`, and all others beside them that are finished. Damaged ones are left out by name.
+    ///
+    /// # Errors
+    /// Those of [`of`](Self::of); [`ReportError::NothingLeft`] also if only unfinished runs of others can be read.
+    pub fn beside(own: &BTreeSet<&Path>) -> Result<Self, ReportError> {
+        let mut folders: Vec<PathBuf> = Vec::new();
+        for above in own.iter().filter_map(|folder| folder.parent()) {
+            if folders.last().is_none_or(|last| last != above) {
+                folders.push(above.to_owned());
+            }
+        }
+        let is_own = |folder: &Path| own.contains(folder);
+        let mut gathered = Self::of(&folders)?;
+        gathered
+            .runs
+            .retain(|run| run.is_finished || is_own(&run.folder));
+        // Folders of the user's own may lie beside those of the runs.
+        gathered
+            .left_out
+            .retain(|run| run.is_damaged() || is_own(run.folder()));
+        match gathered.runs.is_empty() {
+            true => Err(ReportError::NothingLeft {
+                left_out: gathered.left_out,
+            }),
+            false => Ok(gathered),
+        }
+    }
+
     fn nothing_left(mut self) -> ReportError {
         if self.left_out.iter().any(LeftOut::is_damaged) {
             let left_out = self.left_out;

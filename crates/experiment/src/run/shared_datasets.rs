@@ -1,0 +1,48 @@
+//! Datasets that several runs share.
+
+use std::sync::{Mutex, PoisonError};
+
+use meshfold_data::{DataError, DataFolder, DatasetConfig, Splits};
+
+use crate::plan::run_plan::RunPlan;
+
+/// The datasets of some runs: each is read once, and let go of when no run that has yet to begin needs it.
+#[derive(Debug)]
+pub struct SharedDatasets<'a> {
+    plans: &'a [RunPlan],
+    folder: &'a DataFolder,
+    /// Those that runs need which have yet to begin.
+    loaded: Mutex<Vec<(DatasetConfig, Splits)>>,
+}
+
+impl<'a> SharedDatasets<'a> {
+    /// The datasets of `plans`, which lie in `folder`. Nothing is read yet.
+    pub fn new(plans: &'a [RunPlan], folder: &'a DataFolder) -> Self {
+        Self {
+            plans,
+            folder,
+            loaded: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// The examples of the run at `index`; `next` is the first run that has not begun. This is what
+    /// [`RunHost::data`](crate::RunHost::data) asks for.
+    ///
+    /// # Errors
+    /// [`DataError`] if they cannot be read.
+    pub fn splits(&self, index: usize, next: usize) -> Result<Splits, DataError> {
+        let dataset = &self.plans[index].config.dataset;
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let splits = match loaded.iter().find(|(known, _)| known == dataset) {
+            Some((_, splits)) => splits.clone(),
+            None => {
+                let splits = dataset.load(self.folder)?;
+                loaded.push((dataset.clone(), splits.clone()));
+                splits
+            }
+        };
+        let to_come = self.plans.get(next..).unwrap_or_default();
+        loaded.retain(|(known, _)| to_come.iter().any(|plan| plan.config.dataset == *known));
+        Ok(splits)
+    }
+}

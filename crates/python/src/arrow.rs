@@ -1,0 +1,102 @@
+//! Tables over runs in Arrow's format, which Python's libraries read without a copy.
+
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+use std::sync::Arc;
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{
+    ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray,
+};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+use meshfold_comparison::{Cells, Column, CombinedTable, Kind};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::errors::{Failure, results};
+
+/// The name of a capsule that holds a stream, by Arrow's PyCapsule interface.
+const STREAM: &CStr = c"arrow_array_stream";
+
+/// A table in memory: columns with names, types and descriptions, in one batch for each run.
+#[pyclass(frozen, module = "meshfold._meshfold")]
+#[derive(Debug)]
+pub(crate) struct Table {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+}
+
+impl Table {
+    /// Takes all of `combined`.
+    pub(crate) fn of(combined: &CombinedTable<'_>) -> Result<Self, Failure> {
+        let fields: Vec<Field> = combined.columns().iter().map(field).collect();
+        let schema = Arc::new(Schema::new(fields));
+        let batch = |run| {
+            let cells = combined.cells(run).map_err(results)?;
+            let columns = cells.into_iter().map(array).collect();
+            RecordBatch::try_new(Arc::clone(&schema), columns).map_err(results)
+        };
+        let batches = (0..combined.runs()).map(batch).collect::<Result<_, _>>()?;
+        Ok(Self { schema, batches })
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// The table as a stream of Arrow's PyCapsule interface.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // A consumer that wants other types converts the columns itself, as the interface allows.
+        drop(requested_schema);
+        let batches = self.batches.clone().into_iter().map(Ok::<_, ArrowError>);
+        let reader = RecordBatchIterator::new(batches, Arc::clone(&self.schema));
+        let stream = FFI_ArrowArrayStream::new(Box::new(reader));
+        PyCapsule::new_with_value(py, stream, STREAM)
+    }
+
+    /// The names of the columns.
+    #[getter]
+    fn column_names(&self) -> Vec<&str> {
+        let fields = self.schema.fields().iter();
+        fields.map(|field| field.name().as_str()).collect()
+    }
+
+    /// What each column means, by its name.
+    #[getter]
+    fn descriptions(&self) -> BTreeMap<String, String> {
+        let about = |field: &Field| field.metadata().get(DESCRIPTION).cloned();
+        let fields = self.schema.fields().iter();
+        fields
+            .map(|field| (field.name().clone(), about(field).unwrap_or_default()))
+            .collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+}
+
+/// The key of a column's description in its metadata.
+const DESCRIPTION: &str = "description";
+
+fn field(column: &Column) -> Field {
+    let kind = match column.kind() {
+        Kind::Text => DataType::Utf8,
+        Kind::Whole => DataType::Int64,
+        Kind::Number => DataType::Float64,
+    };
+    let about = [(DESCRIPTION.to_owned(), column.description().to_owned())];
+    Field::new(column.name(), kind, true).with_metadata(about)
+}
+
+fn array(cells: Cells) -> ArrayRef {
+    match cells {
+        Cells::Text(cells) => Arc::new(StringArray::from(cells)),
+        Cells::Whole(cells) => Arc::new(Int64Array::from(cells)),
+        Cells::Number(cells) => Arc::new(Float64Array::from(cells)),
+    }
+}

@@ -1,0 +1,127 @@
+//! What happens in runs, on its way from their threads to the thread that called [`run`](crate::running::run).
+
+use std::path::PathBuf;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use meshfold_experiment::{Ending, Observer, Record, RoundProgress, RunPlan, RunReport};
+use pyo3::prelude::*;
+
+/// How often a run tells of its rounds at most.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Something that happened in the run at a place of the experiment.
+#[derive(Debug)]
+pub(crate) struct Event {
+    pub(crate) run: usize,
+    pub(crate) what: What,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub(crate) enum What {
+    /// It began.
+    Started,
+    /// So many rounds are done.
+    Rounds(usize),
+    /// A record was written, a line of `metrics.jsonl`.
+    Record(String),
+    /// It ended.
+    Ended(Ended),
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// `finished`, `skipped`, `elsewhere`, `damaged`, `interrupted` or `failed`.
+    pub(crate) ending: &'static str,
+    pub(crate) error: Option<String>,
+    pub(crate) folder: PathBuf,
+}
+
+impl Ended {
+    pub(crate) fn of(report: &RunReport) -> Self {
+        let (ending, error) = match &report.ending {
+            Ending::Finished => ("finished", None),
+            Ending::Skipped { .. } => ("skipped", None),
+            Ending::Elsewhere => ("elsewhere", None),
+            Ending::Damaged { problem } => ("damaged", Some(problem.clone())),
+            Ending::Interrupted => ("interrupted", None),
+            Ending::Failed { error } => ("failed", Some(error.to_string())),
+        };
+        Self {
+            ending,
+            error,
+            folder: report.folder.clone(),
+        }
+    }
+}
+
+impl Event {
+    /// Calls `listener(run, kind, value)`.
+    pub(crate) fn tell(self, listener: &Bound<'_, PyAny>) -> PyResult<()> {
+        let run = self.run;
+        match self.what {
+            What::Started => listener.call1((run, "started", ())),
+            What::Rounds(rounds) => listener.call1((run, "rounds", rounds)),
+            What::Record(line) => listener.call1((run, "record", line)),
+            What::Ended(ended) => {
+                let folder = ended.folder.display().to_string();
+                listener.call1((run, "ended", (ended.ending, ended.error, folder)))
+            }
+        }?;
+        Ok(())
+    }
+}
+
+/// Watches one run.
+pub(crate) struct Watcher {
+    run: usize,
+    events: Sender<Event>,
+    /// When rounds were last told of.
+    told: Option<Instant>,
+}
+
+impl Watcher {
+    pub(crate) fn new(run: usize, events: Sender<Event>) -> Self {
+        Self {
+            run,
+            events,
+            told: None,
+        }
+    }
+
+    fn send(&self, what: What) {
+        let event = Event {
+            run: self.run,
+            what,
+        };
+        // Nobody listens any more after an exception.
+        self.events.send(event).ok();
+    }
+}
+
+impl Observer for Watcher {
+    fn started(&mut self, _plan: &RunPlan) {
+        self.send(What::Started);
+    }
+
+    fn resumed(&mut self, round: usize) {
+        self.send(What::Rounds(round));
+    }
+
+    fn round(&mut self, progress: &RoundProgress) {
+        let now = Instant::now();
+        let is_soon = self.told.is_some_and(|told| now - told < PAUSE);
+        if !is_soon || progress.round == progress.rounds {
+            self.told = Some(now);
+            self.send(What::Rounds(progress.round));
+        }
+    }
+
+    fn record(&mut self, record: &Record) {
+        if let Ok(line) = serde_json::to_string(record) {
+            self.send(What::Record(line));
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Who has the runs of a call carried out.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use meshfold_comparison::write_combined;
+use meshfold_data::Splits;
+use meshfold_experiment::{Ending, Observer, RunHost, RunPlan, RunReport, SharedDatasets};
+use meshfold_report::{Gathered, PAGE, write_gathered, write_run_report};
+
+use crate::errors::{Failure, results};
+use crate::events::{Ended, Event, Watcher, What};
+
+/// The runs of a call, with who is told of them.
+pub(crate) struct Host<'a> {
+    pub(crate) plans: &'a [RunPlan],
+    pub(crate) datasets: SharedDatasets<'a>,
+    pub(crate) events: Sender<Event>,
+}
+
+impl RunHost for Host<'_> {
+    type Error = Failure;
+
+    fn data(&self, index: usize, next: usize) -> Result<Splits, Failure> {
+        Ok(self.datasets.splits(index, next)?)
+    }
+
+    fn observer(&self, index: usize) -> Box<dyn Observer + '_> {
+        Box::new(Watcher::new(index, self.events.clone()))
+    }
+
+    fn ended(&self, index: usize, report: &RunReport, _took: Duration) -> Result<(), Failure> {
+        let mut ended = Ended::of(report);
+        let wrote_all = report.summary.is_some() || matches!(report.ending, Ending::Skipped { .. });
+        if wrote_all && let Err(error) = write_run_report(&report.folder, self.plans.len() > 1) {
+            // The run is done, whatever becomes of its page.
+            ended.error = ended.error.or(Some(format!("no report: {error}")));
+        }
+        let what = What::Ended(ended);
+        self.events.send(Event { run: index, what }).ok();
+        Ok(())
+    }
+}
+
+/// Writes what compares the runs of a sweep, as the program does: its page and its tables.
+///
+/// # Errors
+/// [`Failure::Results`] if a file cannot be read or written.
+pub(crate) fn compare(
+    plans: &[RunPlan],
+    reports: &[RunReport],
+    above: &Path,
+) -> Result<(), Failure> {
+    let ([first, _, ..], [_, ..]) = (plans, reports) else {
+        return Ok(());
+    };
+    let folder = above.join(&first.config.name);
+    let own: BTreeSet<&Path> = reports.iter().map(|report| &*report.folder).collect();
+    let gathered = Gathered::beside(&own)?;
+    write_gathered(&gathered, &folder.join(PAGE))?;
+    write_combined(&gathered.runs, &folder).map_err(results)
+}

@@ -1,0 +1,29 @@
+//! The compiled part of the Python package `meshfold`.
+//!
+//! [`run`] carries out an experiment as the program does: the same runs, with the same ids, records and bits. [`Recorded`]
+//! holds runs that have been read from their folders. What Python's users see is in `python/meshfold`, which calls these.
+//! All work is done detached from the interpreter, so that other Python threads go on.
+
+mod arrow;
+mod errors;
+mod events;
+mod host;
+mod recorded;
+mod running;
+
+use pyo3::prelude::*;
+
+/// The compiled part of meshfold.
+#[pymodule]
+mod _meshfold {
+    #[pymodule_export]
+    use crate::arrow::Table;
+    #[pymodule_export]
+    use crate::recorded::Recorded;
+    #[pymodule_export]
+    use crate::running::run;
+
+    /// The version of the package.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}

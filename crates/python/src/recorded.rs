@@ -1,0 +1,150 @@
+//! Runs as they stand on disk.
+
+use std::path::PathBuf;
+
+use meshfold_comparison::CombinedTable;
+use meshfold_experiment::results::{Holdings, RecordedRun};
+use meshfold_report::{Gathered, write_gathered};
+use pyo3::prelude::*;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::arrow::Table;
+use crate::errors::{Failure, results};
+
+/// Runs that were read from their folders. Places are those of the runs in it, from 0.
+#[pyclass(frozen, module = "meshfold._meshfold")]
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    gathered: Gathered,
+}
+
+/// What is known of a run without its records.
+#[derive(Serialize)]
+struct About<'a> {
+    id: &'a str,
+    name: &'a str,
+    folder: String,
+    is_finished: bool,
+    failure: Option<&'a str>,
+    notices: &'a [String],
+    parameters: Option<u64>,
+    clients: Option<usize>,
+    config: &'a Value,
+    overlay: Value,
+    summary: Value,
+}
+
+impl Recorded {
+    fn run(&self, place: usize) -> Result<&RecordedRun, Failure> {
+        let runs = &self.gathered.runs;
+        runs.get(place)
+            .ok_or_else(|| results(format_args!("there is no run {place} of {}", runs.len())))
+    }
+}
+
+#[pymethods]
+impl Recorded {
+    /// Reads the runs in `folders`, each the folder of a run or one that holds such folders.
+    #[new]
+    fn read(py: Python<'_>, folders: Vec<PathBuf>) -> PyResult<Self> {
+        let gathered = py.detach(|| Gathered::of(&folders));
+        match gathered {
+            Ok(gathered) => Ok(Self { gathered }),
+            Err(error) => Err(Failure::from(error).raise(py)),
+        }
+    }
+
+    fn __len__(&self) -> usize {
+        self.gathered.runs.len()
+    }
+
+    /// What was left out because it is damaged or no run, a sentence each.
+    #[getter]
+    fn left_out(&self) -> Vec<String> {
+        let left_out = self.gathered.left_out.iter();
+        left_out.map(ToString::to_string).collect()
+    }
+
+    /// What is known of the run at `place` without its records, as JSON.
+    fn about(&self, py: Python<'_>, place: usize) -> PyResult<String> {
+        let run = self.run(place).map_err(|error| error.raise(py))?;
+        let summary = std::fs::read_to_string(run.folder.join("summary.json"));
+        let config = run.settings.all();
+        let about = About {
+            id: &run.id,
+            name: run.settings.name(),
+            folder: run.folder.display().to_string(),
+            is_finished: run.is_finished,
+            failure: run.failure.as_deref(),
+            notices: &run.notices,
+            parameters: run.parameters,
+            clients: run.settings.clients(),
+            config,
+            overlay: serde_json::to_value(&run.overlay_summary).unwrap_or_default(),
+            summary: summary.map_or(Value::Null, |text| {
+                serde_json::from_str(&text).unwrap_or_default()
+            }),
+        };
+        serde_json::to_string(&about).map_err(|error| results(error).raise(py))
+    }
+
+    /// A row for each evaluation of each run.
+    fn metrics(&self, py: Python<'_>) -> PyResult<Table> {
+        self.table(py, |runs| CombinedTable::metrics(runs))
+    }
+
+    /// A row for each client at each evaluation of each run.
+    fn clients(&self, py: Python<'_>) -> PyResult<Table> {
+        self.table(py, |runs| CombinedTable::clients(runs))
+    }
+
+    /// The two ends of each edge of the overlay of the run at `place`, one after the other; `None` without an overlay.
+    fn edges(&self, py: Python<'_>, place: usize) -> PyResult<Option<Vec<u8>>> {
+        let overlay = self.run(place).and_then(|run| Ok(run.overlay()?));
+        let overlay = overlay.map_err(|error| error.raise(py))?;
+        Ok(overlay.map(|overlay| {
+            let ends = overlay.edges();
+            let ends = ends.flat_map(|(from, to)| [from as u64, to as u64]);
+            ends.flat_map(u64::to_le_bytes).collect()
+        }))
+    }
+
+    /// What each client holds, as JSON: `{"labels": [[..], ..]}`, or the columns of a text; `None` if it was not written.
+    fn partition(&self, py: Python<'_>, place: usize) -> PyResult<Option<String>> {
+        let holdings = self.run(place).and_then(|run| Ok(run.partition()?));
+        let holdings = holdings.map_err(|error| error.raise(py))?;
+        Ok(holdings.map(|holdings| match holdings {
+            Holdings::Labels(counts) => serde_json::json!({"labels": counts.counts}).to_string(),
+            Holdings::Text(counts) => serde_json::json!({
+                "examples": counts.examples,
+                "tokens": counts.tokens,
+                "vocabulary": counts.vocabulary,
+            })
+            .to_string(),
+        }))
+    }
+
+    /// Writes the report about the runs to `path`.
+    fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| write_gathered(&self.gathered, &path))
+            .map_err(|error| Failure::from(error).raise(py))
+    }
+}
+
+impl Recorded {
+    fn table<'a>(
+        &'a self,
+        py: Python<'_>,
+        combine: impl FnOnce(
+            &'a [RecordedRun],
+        ) -> Result<CombinedTable<'a>, meshfold_comparison::TableError>
+        + Send,
+    ) -> PyResult<Table> {
+        let table = py.detach(|| {
+            let combined = combine(&self.gathered.runs).map_err(results)?;
+            Table::of(&combined)
+        });
+        table.map_err(|error| error.raise(py))
+    }
+}

@@ -1,0 +1,162 @@
+//! `meshfold.run`: from an experiment to finished runs.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use meshfold_data::DataFolder;
+use meshfold_engine::{Device, Instructions, OwnModels};
+use meshfold_experiment::{
+    ExperimentSource, RunOptions, RunPlan, SharedDatasets, most_at_once, plan_on, run_all, warnings,
+};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::errors::Failure;
+use crate::events::Event;
+use crate::host::{Host, compare};
+
+/// How long the calling thread sleeps before it looks whether Ctrl-C was pressed.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// What a call asks for.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Request {
+    /// The experiment's file.
+    path: PathBuf,
+    /// The text of the file; it is read if absent.
+    text: Option<String>,
+    overrides: Vec<String>,
+    results: PathBuf,
+    data: Option<PathBuf>,
+    device: String,
+    threads: Option<usize>,
+    cpu: Option<String>,
+    at_once: Option<usize>,
+    again: bool,
+}
+
+/// The experiment, planned.
+struct Planned {
+    plans: Vec<RunPlan>,
+    options: RunOptions,
+    folder: DataFolder,
+    at_once: usize,
+}
+
+impl Request {
+    fn plan(&self) -> Result<Planned, Failure> {
+        let instructions: Option<Instructions> = self.cpu.as_deref().map(str::parse).transpose()?;
+        let device = Device::open(self.device.parse()?, self.threads, instructions)?;
+        let source = match &self.text {
+            Some(text) => ExperimentSource::new(&self.path, text),
+            None => ExperimentSource::read(&self.path)?,
+        };
+        let source = source.with_overrides(self.overrides.iter().cloned());
+        let folder = DataFolder::resolve(self.data.as_deref())?;
+        let folder = folder.beside(source.resolve(Path::new("")));
+        let plans = plan_on(&device, &source, &folder, &OwnModels::new())?;
+        let options = RunOptions {
+            device,
+            results: self.results.clone(),
+            again: self.again,
+            commit: option_env!("MESHFOLD_COMMIT").map(str::to_owned),
+        };
+        let at_once = self
+            .at_once
+            .unwrap_or_else(|| most_at_once(&plans, &options));
+        Ok(Planned {
+            plans,
+            options,
+            folder,
+            at_once,
+        })
+    }
+}
+
+impl Planned {
+    /// Carries out all runs and writes what compares them.
+    fn carry_out(&self, stop: &AtomicBool, events: Sender<Event>) -> Result<(), Failure> {
+        let host = Host {
+            plans: &self.plans,
+            datasets: SharedDatasets::new(&self.plans, &self.folder),
+            events,
+        };
+        let reports = run_all(&self.plans, &self.options, self.at_once, stop, &host)?;
+        compare(&self.plans, &reports, &self.options.results)
+    }
+
+    /// What Python is told before the runs begin: a dictionary for each run.
+    fn about<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let about = |plan: &RunPlan| {
+            let run = PyDict::new(py);
+            run.set_item("id", &plan.id)?;
+            run.set_item("label", plan.label())?;
+            run.set_item("name", &plan.config.name)?;
+            run.set_item("rounds", plan.config.rounds)?;
+            run.set_item(
+                "settings",
+                serde_json::Value::from(plan.settings()).to_string(),
+            )?;
+            Ok(run)
+        };
+        self.plans.iter().map(about).collect()
+    }
+}
+
+/// Carries out the experiment that `request` names. `planned(runs, warnings)` is called before the runs begin, and
+/// `listener(run, kind, value)` for whatever happens in them, both on the calling thread.
+///
+/// Ctrl-C, and an exception that one of them raises, end all runs after their round, with a checkpoint where they keep any.
+#[pyfunction]
+pub(crate) fn run(
+    py: Python<'_>,
+    request: Request,
+    planned: &Bound<'_, PyAny>,
+    listener: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    let plan = py
+        .detach(|| request.plan())
+        .map_err(|error| error.raise(py))?;
+    planned.call1((plan.about(py)?, warnings(&plan.plans)))?;
+    let (stop, listener) = (AtomicBool::new(false), listener.clone().unbind());
+    let (heard, ended) = py.detach(|| {
+        thread::scope(|scope| {
+            let (events, incoming) = channel();
+            let (plan, stop) = (&plan, &stop);
+            let runs = scope.spawn(move || plan.carry_out(stop, events));
+            let heard = listen(&incoming, &listener);
+            if heard.is_err() {
+                stop.store(true, Ordering::Relaxed);
+            }
+            (heard, runs.join())
+        })
+    });
+    heard?;
+    match ended {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(failure)) => Err(failure.raise(py)),
+        Err(_) => Err(PyRuntimeError::new_err(
+            "a thread of the runs panicked, which is a bug of meshfold; what it printed says where",
+        )),
+    }
+}
+
+/// Tells `listener` of events until there are no more, or until it or a signal raises an exception.
+fn listen(incoming: &Receiver<Event>, listener: &Py<PyAny>) -> PyResult<()> {
+    loop {
+        let event = match incoming.recv_timeout(PATIENCE) {
+            Ok(event) => Some(event),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        };
+        Python::attach(|py| {
+            event.map_or(Ok(()), |event| event.tell(listener.bind(py)))?;
+            py.check_signals()
+        })?;
+    }
+}
