@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// What a call asks for.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Request {
+pub(crate) struct Request {
     /// The experiment's file.
     path: PathBuf,
     /// The text of the file; it is read if absent.

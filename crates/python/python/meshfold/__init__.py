@@ -1,0 +1,37 @@
+"""Meshfold simulates decentralized federated learning, the models of all clients stacked in one array.
+
+`run` carries out an experiment, a YAML file or a dict; `read` reads runs that were finished before, by Python or by the program.
+Both give `Runs`, whose `metrics()` and `clients()` are Arrow tables.
+"""
+
+from meshfold._errors import (
+    ConfigError,
+    DataError,
+    DeviceError,
+    MeshfoldError,
+    ResultsError,
+    RunFailed,
+)
+from meshfold._meshfold import VERSION as __version__
+from meshfold._meshfold import Table
+from meshfold._run import MeshfoldWarning, RunInfo, run
+from meshfold._runs import Overlay, Partition, Run, Runs, read
+
+__all__ = [
+    "ConfigError",
+    "DataError",
+    "DeviceError",
+    "MeshfoldError",
+    "MeshfoldWarning",
+    "Overlay",
+    "Partition",
+    "ResultsError",
+    "Run",
+    "RunFailed",
+    "RunInfo",
+    "Runs",
+    "Table",
+    "__version__",
+    "read",
+    "run",
+]

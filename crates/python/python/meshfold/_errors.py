@@ -1,0 +1,80 @@
+"""What can go wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from meshfold._runs import Runs
+
+
+class MeshfoldError(Exception):
+    """Any error of this package."""
+
+
+class ConfigError(MeshfoldError, ValueError):
+    """An experiment with a mistake; nothing was begun.
+
+    Attributes:
+        message: what is wrong.
+        path: dotted path of the value at fault, such as `algorithm.dsgd.learning_rate`; empty for the experiment as a whole.
+        file: the file that was read, `--set` for a value of `set`, or None if the mistake has no place.
+        line: its line, from 1, or None.
+        column: the character of that line at which it begins, from 1, or None.
+        help: what would be right, or None.
+        excerpt: the mistake in its line, as the program prints it.
+        others: what else is wrong with the experiment, each an error of its own.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str = "",
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        help: str | None = None,
+        excerpt: str = "",
+        others: list[ConfigError] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = path
+        self.file = file
+        self.line = line
+        self.column = column
+        self.help = help
+        self.excerpt = excerpt
+        self.others = others or []
+
+    def __str__(self) -> str:
+        excerpts = [self.excerpt or self.message, *(str(other) for other in self.others)]
+        return "\n" + "\n\n".join(excerpts)
+
+
+class DataError(MeshfoldError):
+    """A dataset is missing or damaged."""
+
+
+class DeviceError(MeshfoldError, ValueError):
+    """There is no such device."""
+
+
+class ResultsError(MeshfoldError):
+    """Results cannot be read or written."""
+
+
+class RunFailed(MeshfoldError):
+    """At least one run failed; the others were carried out.
+
+    Attributes:
+        failures: what failed, by the label of the run.
+        runs: what all runs left, the failed ones included.
+    """
+
+    def __init__(self, failures: dict[str, str], runs: Runs) -> None:
+        told = "\n".join(f"{label}: {error}" for label, error in failures.items())
+        super().__init__(told)
+        self.failures = failures
+        self.runs = runs

@@ -1,0 +1,42 @@
+"""A bar over all runs of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tqdm.auto import tqdm
+
+
+class Progress:
+    """Counts the rounds of all runs."""
+
+    def __init__(self, rounds: Sequence[int], shown: bool | None) -> None:
+        self._rounds = list(rounds)
+        self._done = [0] * len(self._rounds)
+        # tqdm hides a bar where nobody watches if it is disabled by None.
+        self._bar: Any = tqdm(
+            total=sum(self._rounds),
+            unit="round",
+            disable=None if shown is None else not shown,
+        )
+        self._ended = 0
+        self._tell()
+
+    def rounds(self, run: int, done: int) -> None:
+        """The run at a place has done so many rounds."""
+        self._bar.update(done - self._done[run])
+        self._done[run] = done
+
+    def ended(self, run: int) -> None:
+        """The run at a place has ended; what it has not done is not waited for."""
+        self.rounds(run, self._rounds[run])
+        self._ended += 1
+        self._tell()
+
+    def _tell(self) -> None:
+        self._bar.set_description(f"{self._ended} of {len(self._rounds)} runs")
+
+    def close(self) -> None:
+        """Leaves the bar as it is."""
+        self._bar.close()

@@ -1,0 +1,171 @@
+"""Experiments, carried out."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from meshfold import _meshfold
+from meshfold._errors import MeshfoldError, RunFailed
+from meshfold._progress import Progress
+from meshfold._runs import Runs
+
+#: Called with a run and its new record, a dict as in `metrics.jsonl`.
+OnRecord = Callable[["RunInfo", dict[str, Any]], object]
+
+
+class MeshfoldWarning(UserWarning):
+    """An experiment that can be run, but may not be what was meant."""
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """A run that is carried out.
+
+    Attributes:
+        id: hash of its configuration.
+        label: what sets it apart in its sweep, such as `topology=ring, seed=2`.
+        name: what the experiment is called.
+        rounds: how many rounds it has.
+        settings: the settings that the sweep varies, by their dotted paths.
+    """
+
+    id: str
+    label: str
+    name: str
+    rounds: int
+    settings: dict[str, Any] = field(hash=False)
+
+
+def run(
+    experiment: str | PathLike[str] | Mapping[str, Any],
+    *,
+    set: Mapping[str, Any] | None = None,
+    results: str | PathLike[str] = "runs",
+    data: str | PathLike[str] | None = None,
+    device: str = "cpu",
+    threads: int | None = None,
+    cpu: str | None = None,
+    at_once: int | None = None,
+    again: bool = False,
+    progress: bool | None = None,
+    on_record: OnRecord | None = None,
+) -> Runs:
+    """Carries out all runs of an experiment and returns them.
+
+    Runs that are finished already, by Python or by the program, are skipped; runs that were interrupted go on from their
+    checkpoint. Ctrl-C ends after the current round, with a checkpoint where the experiment keeps any, and raises
+    `KeyboardInterrupt`; the same call goes on.
+
+    Args:
+        experiment: a YAML file, or what it would say as a dict.
+        set: values to put in place of the experiment's own, by their dotted paths: `{"algorithm.dsgd.learning_rate": 0.1}`.
+        results: the folder of all results; the runs lie in `results/NAME/ID`.
+        data: the folder of the datasets; `MESHFOLD_DATA` if absent, else the platform's.
+        device: `cpu`, `wgpu`, `wgpu:INDEX`, `cuda`, `cuda:INDEX` or `auto`.
+        threads: threads of the processor; all cores if absent.
+        cpu: instruction set of the processor, for the same bits on every machine that has it: `avx512`, `avx2`, `neon` or
+            `portable`; the widest if absent.
+        at_once: how many runs go on at the same time; as many as cores and memory allow if absent.
+        again: whether finished runs are run again.
+        progress: whether a bar is shown; in terminals and notebooks if absent.
+        on_record: called as `on_record(run, record)` for each new record. An exception that it raises ends all runs after
+            their round and is raised again here.
+
+    Returns:
+        The runs, in the order of the sweep.
+
+    Raises:
+        ConfigError: if the experiment has a mistake; nothing was begun.
+        DataError, DeviceError: if a dataset or a device is missing.
+        RunFailed: if runs failed, after the others were carried out.
+    """
+    session = _Session(on_record, progress)
+    request = {
+        **_source(experiment),
+        "overrides": [f"{path}={json.dumps(value)}" for path, value in (set or {}).items()],
+        "results": fspath(results),
+        "data": None if data is None else fspath(data),
+        "device": device,
+        "threads": threads,
+        "cpu": cpu,
+        "at_once": at_once,
+        "again": again,
+    }
+    try:
+        _meshfold.run(request, session.planned, session.happened)
+    finally:
+        session.close()
+    return session.result()
+
+
+def _source(experiment: str | PathLike[str] | Mapping[str, Any]) -> dict[str, str | None]:
+    """The path and the text of an experiment."""
+    if isinstance(experiment, Mapping):
+        try:
+            # YAML reads JSON.
+            text = json.dumps(experiment, indent=2)
+        except TypeError as error:
+            raise TypeError(f"the experiment holds what is no YAML: {error}") from None
+        return {"path": "experiment", "text": text}
+    if isinstance(experiment, (str, PathLike)):
+        return {"path": fspath(experiment), "text": None}
+    raise TypeError(
+        f"experiment: found {type(experiment).__name__}, needed the path of a YAML file or a dict"
+    )
+
+
+class _Session:
+    """What happens while the runs of one call are carried out."""
+
+    def __init__(self, on_record: OnRecord | None, progress: bool | None) -> None:
+        self._on_record = on_record
+        self._asked = progress
+        self._progress: Progress | None = None
+        self._runs: list[RunInfo] = []
+        self._folders: dict[int, Path] = {}
+        self._failures: dict[str, str] = {}
+
+    def planned(self, runs: list[dict[str, Any]], told: list[str]) -> None:
+        for warning in told:
+            warnings.warn(warning, MeshfoldWarning, stacklevel=3)
+        self._runs = [RunInfo(**{**run, "settings": json.loads(run["settings"])}) for run in runs]
+        self._progress = Progress([run.rounds for run in self._runs], self._asked)
+
+    def happened(self, run: int, kind: str, value: Any) -> None:
+        if kind == "rounds" and self._progress is not None:
+            self._progress.rounds(run, value)
+        elif kind == "record" and self._on_record is not None:
+            self._on_record(self._runs[run], json.loads(value))
+        elif kind == "ended":
+            self._ended(run, *value)
+
+    def _ended(self, run: int, ending: str, error: str | None, folder: str) -> None:
+        self._folders[run] = Path(folder)
+        if ending in ("failed", "damaged"):
+            self._failures[self._runs[run].label] = error or ending
+        elif error is not None:
+            warnings.warn(f"{self._runs[run].label}: {error}", MeshfoldWarning, stacklevel=4)
+        if self._progress is not None:
+            self._progress.ended(run)
+
+    def close(self) -> None:
+        if self._progress is not None:
+            self._progress.close()
+
+    def result(self) -> Runs:
+        folders = [fspath(self._folders[run]) for run in sorted(self._folders)]
+        try:
+            runs = Runs(_meshfold.Recorded(folders))
+        except MeshfoldError:
+            if not self._failures:
+                raise
+            runs = Runs(_meshfold.Recorded.empty())
+        if self._failures:
+            raise RunFailed(self._failures, runs)
+        return runs

@@ -1,0 +1,237 @@
+"""Runs as they stand on disk."""
+
+from __future__ import annotations
+
+import html
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meshfold._errors import ResultsError
+from meshfold._meshfold import Recorded, Table
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """The graph over which the clients of a run exchange models.
+
+    Attributes:
+        nodes: number of nodes.
+        edges: `[E, 2]` integers, the two ends of each edge; from sender to receiver if `directed`.
+        directed: whether models go one way.
+        lambda_: the second-largest modulus of the eigenvalues of the mixing matrix, or None if it is not known.
+        summary: all that `overlay.json` says.
+    """
+
+    nodes: int
+    edges: NDArray[np.int64]
+    directed: bool
+    lambda_: float | None
+    summary: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Partition:
+    """What each client holds.
+
+    Attributes:
+        examples: `[N]`, training examples of each client.
+        labels: `[N, C]`, examples of each client and label; None for texts.
+        tokens: `[N]`, tokens of each client; None for examples with labels.
+    """
+
+    examples: NDArray[np.int64]
+    labels: NDArray[np.int64] | None
+    tokens: NDArray[np.int64] | None
+
+
+class Run:
+    """One run. Everything is read from its folder."""
+
+    def __init__(self, recorded: Recorded, place: int) -> None:
+        self._recorded = recorded
+        self._place = place
+        self._about: dict[str, Any] = json.loads(recorded.about(place))
+
+    @property
+    def id(self) -> str:
+        """The id, a hash of the configuration: the same id is the same run."""
+        return str(self._about["id"])
+
+    @property
+    def name(self) -> str:
+        """What the experiment is called."""
+        return str(self._about["name"])
+
+    @property
+    def folder(self) -> Path:
+        """Where its files lie."""
+        return Path(self._about["folder"])
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether it went through all its rounds."""
+        return bool(self._about["is_finished"])
+
+    @property
+    def failure(self) -> str | None:
+        """Why it failed, if it did."""
+        failure: str | None = self._about["failure"]
+        return failure
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Every setting of the run, as `config.yaml` has it."""
+        config: dict[str, Any] = self._about["config"]
+        return config
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that the sweep varies, by their dotted paths; empty before the run has ended."""
+        return dict((self.summary or {}).get("settings") or {})
+
+    @property
+    def summary(self) -> dict[str, Any] | None:
+        """What `summary.json` says, once the run has ended."""
+        summary: dict[str, Any] | None = self._about["summary"]
+        return summary
+
+    @property
+    def label(self) -> str:
+        """What sets the run apart in its sweep, such as `topology=ring, seed=2`; its name if there is no sweep."""
+        return str((self.summary or {}).get("label") or self.name)
+
+    @property
+    def overlay(self) -> Overlay | None:
+        """The overlay; None if the method uses none."""
+        summary = self._about["overlay"]
+        edges = self._recorded.edges(self._place)
+        if summary is None or edges is None:
+            return None
+        ends = np.frombuffer(edges, dtype="<u8").reshape(-1, 2).astype(np.int64)
+        return Overlay(
+            nodes=summary["nodes"],
+            edges=ends,
+            directed=bool(summary.get("directed", False)),
+            lambda_=summary.get("lambda"),
+            summary=summary,
+        )
+
+    @property
+    def partition(self) -> Partition | None:
+        """What each client holds; None if the run has not written it yet."""
+        text = self._recorded.partition(self._place)
+        if text is None:
+            return None
+        held = json.loads(text)
+        if "labels" in held:
+            labels = np.array(held["labels"], dtype=np.int64).T
+            return Partition(examples=labels.sum(axis=1), labels=labels, tokens=None)
+        examples = np.array(held["examples"], dtype=np.int64)
+        tokens = np.array(held["tokens"], dtype=np.int64)
+        return Partition(examples=examples, labels=None, tokens=tokens)
+
+    def metrics(self) -> Table:
+        """A row for each evaluation: see `Runs.metrics`."""
+        return self._recorded.metrics([self._place])
+
+    def clients(self) -> Table:
+        """A row for each client at each evaluation: see `Runs.clients`."""
+        return self._recorded.clients([self._place])
+
+    def __repr__(self) -> str:
+        state = "finished" if self.is_finished else "failed" if self.failure else "not finished"
+        return f"<Run {self.id} {self.label}: {state}>"
+
+
+class Runs(Sequence[Run]):
+    """Runs, in the order of their sweep."""
+
+    def __init__(self, recorded: Recorded, places: Sequence[int] | None = None) -> None:
+        self._recorded = recorded
+        self._places = list(range(len(recorded)) if places is None else places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, index: int) -> Run: ...
+    @overload
+    def __getitem__(self, index: slice) -> Runs: ...
+    def __getitem__(self, index: int | slice) -> Run | Runs:
+        if isinstance(index, slice):
+            return Runs(self._recorded, self._places[index])
+        return Run(self._recorded, self._places[index])
+
+    def __iter__(self) -> Iterator[Run]:
+        return (Run(self._recorded, place) for place in self._places)
+
+    @property
+    def left_out(self) -> list[str]:
+        """What could not be read, a sentence each."""
+        return self._recorded.left_out
+
+    def metrics(self) -> Table:
+        """A table with a row for each evaluation of each run.
+
+        Its columns are `run` (the id), the settings in which the runs differ by their dotted paths, `clients`, `parameters`, and
+        the figures of `metrics.jsonl`, such as `round`, `test_accuracy` (the mean over the models; `.min`, `.max` and `.std` beside
+        it), `train_loss` in nats and `bytes_total`. `descriptions` says what each means.
+        """
+        return self._recorded.metrics(self._places)
+
+    def clients(self) -> Table:
+        """A table with a row for each client at each evaluation of each run.
+
+        Its columns are `run`, the settings in which the runs differ, `round`, `row`, `examples`, `accuracy`, `loss`, and what
+        `evaluate.clients` asked for.
+        """
+        return self._recorded.clients(self._places)
+
+    def report(self, path: str | PathLike[str] = "report.html") -> Path:
+        """Writes the report that compares the runs, one HTML file that needs no network, and returns its path."""
+        self._recorded.report(self._places, fspath(path))
+        return Path(path)
+
+    def _repr_html_(self) -> str:
+        """The report, for notebooks."""
+        with tempfile.TemporaryDirectory() as folder:
+            page = self.report(Path(folder) / "report.html").read_text(encoding="utf-8")
+        source = html.escape(page, quote=True)
+        return f'<iframe srcdoc="{source}" style="width:100%;height:640px;border:0"></iframe>'
+
+    def __repr__(self) -> str:
+        lines = [f"{len(self)} run{'' if len(self) == 1 else 's'}"]
+        lines += [f"  {_line(run)}" for run in self[:20]]
+        if len(self) > 20:
+            lines.append(f"  and {len(self) - 20} more")
+        return "\n".join(lines)
+
+
+def _line(run: Run) -> str:
+    last = (run.summary or {}).get("last") or {}
+    accuracy = (last.get("test_accuracy") or {}).get("mean")
+    shown = "" if accuracy is None else f", accuracy {100 * accuracy:.1f} %"
+    state = "finished" if run.is_finished else "failed" if run.failure else "not finished"
+    return f"{run.id}  {run.label}: {state}{shown}"
+
+
+def read(*folders: str | PathLike[str]) -> Runs:
+    """Reads runs that were carried out before, by Python or by the program.
+
+    Args:
+        folders: folders of runs, such as `runs/quickstart/1f3a…`, or folders that hold them, such as `runs/quickstart`.
+
+    Raises:
+        ResultsError: if there is no run, or none that can be read. Damaged runs beside others are `left_out`.
+    """
+    if not folders:
+        raise ResultsError("found no folder, needed at least one, such as read('runs/quickstart')")
+    return Runs(Recorded([fspath(folder) for folder in folders]))
