@@ -75,6 +75,32 @@ impl Table {
             .collect()
     }
 
+    /// The table as a frame of polars.
+    fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py()
+            .import("polars")?
+            .getattr("DataFrame")?
+            .call1((slf,))
+    }
+
+    /// The table as a frame of pandas; needs pyarrow.
+    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Self::to_pyarrow(slf)?.call_method0("to_pandas")
+    }
+
+    /// The table as one of pyarrow.
+    fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("pyarrow")?.call_method1("table", (slf,))
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<Table of {} rows: {}>",
+            self.__len__(),
+            self.column_names().join(", ")
+        )
+    }
+
     fn __len__(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }

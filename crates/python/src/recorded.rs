@@ -1,11 +1,13 @@
 //! Runs as they stand on disk.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
-use meshfold_comparison::CombinedTable;
+use meshfold_comparison::{CombinedTable, TableError};
 use meshfold_experiment::results::{Holdings, RecordedRun};
 use meshfold_report::{Gathered, write_gathered};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -89,24 +91,25 @@ impl Recorded {
         serde_json::to_string(&about).map_err(|error| results(error).raise(py))
     }
 
-    /// A row for each evaluation of each run.
-    fn metrics(&self, py: Python<'_>) -> PyResult<Table> {
-        self.table(py, |runs| CombinedTable::metrics(runs))
+    /// A row for each evaluation of the runs at `places`.
+    fn metrics(&self, py: Python<'_>, places: Vec<usize>) -> PyResult<Table> {
+        self.table(py, &places, |runs| CombinedTable::metrics(runs))
     }
 
-    /// A row for each client at each evaluation of each run.
-    fn clients(&self, py: Python<'_>) -> PyResult<Table> {
-        self.table(py, |runs| CombinedTable::clients(runs))
+    /// A row for each client at each evaluation of the runs at `places`.
+    fn clients(&self, py: Python<'_>, places: Vec<usize>) -> PyResult<Table> {
+        self.table(py, &places, |runs| CombinedTable::clients(runs))
     }
 
     /// The two ends of each edge of the overlay of the run at `place`, one after the other; `None` without an overlay.
-    fn edges(&self, py: Python<'_>, place: usize) -> PyResult<Option<Vec<u8>>> {
+    fn edges<'py>(&self, py: Python<'py>, place: usize) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let overlay = self.run(place).and_then(|run| Ok(run.overlay()?));
         let overlay = overlay.map_err(|error| error.raise(py))?;
         Ok(overlay.map(|overlay| {
             let ends = overlay.edges();
             let ends = ends.flat_map(|(from, to)| [from as u64, to as u64]);
-            ends.flat_map(u64::to_le_bytes).collect()
+            let bytes: Vec<u8> = ends.flat_map(u64::to_le_bytes).collect();
+            PyBytes::new(py, &bytes)
         }))
     }
 
@@ -125,26 +128,47 @@ impl Recorded {
         }))
     }
 
-    /// Writes the report about the runs to `path`.
-    fn report(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| write_gathered(&self.gathered, &path))
-            .map_err(|error| Failure::from(error).raise(py))
+    /// Writes the report about the runs at `places` to `path`.
+    fn report(&self, py: Python<'_>, places: Vec<usize>, path: PathBuf) -> PyResult<()> {
+        let written = py.detach(|| {
+            let gathered = Gathered {
+                runs: self.some(&places)?.into_owned(),
+                left_out: Vec::new(),
+            };
+            Ok(write_gathered(&gathered, &path)?)
+        });
+        written.map_err(|error: Failure| error.raise(py))
+    }
+
+    /// No runs.
+    #[staticmethod]
+    fn empty() -> Self {
+        Self {
+            gathered: Gathered::default(),
+        }
     }
 }
 
+/// How runs are put in a table.
+type Combine = for<'a> fn(&'a [RecordedRun]) -> Result<CombinedTable<'a>, TableError>;
+
 impl Recorded {
-    fn table<'a>(
-        &'a self,
-        py: Python<'_>,
-        combine: impl FnOnce(
-            &'a [RecordedRun],
-        ) -> Result<CombinedTable<'a>, meshfold_comparison::TableError>
-        + Send,
-    ) -> PyResult<Table> {
+    fn table(&self, py: Python<'_>, places: &[usize], combine: Combine) -> PyResult<Table> {
         let table = py.detach(|| {
-            let combined = combine(&self.gathered.runs).map_err(results)?;
+            let runs = self.some(places)?;
+            let combined = combine(&runs).map_err(results)?;
             Table::of(&combined)
         });
         table.map_err(|error| error.raise(py))
+    }
+
+    /// The runs at `places`; all of them are not copied.
+    fn some(&self, places: &[usize]) -> Result<Cow<'_, [RecordedRun]>, Failure> {
+        let runs = &self.gathered.runs;
+        if places.iter().copied().eq(0..runs.len()) {
+            return Ok(Cow::Borrowed(runs));
+        }
+        let some = places.iter().map(|place| self.run(*place).cloned());
+        some.collect::<Result<Vec<_>, _>>().map(Cow::Owned)
     }
 }
