@@ -1,0 +1,75 @@
+"""What is wrong is told in exceptions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import meshfold as mf
+import pytest
+
+Experiment = dict[str, Any]
+
+
+def test_a_mistake_has_its_place(experiment: Experiment) -> None:
+    text = "name: small\ntopology: rnig\nmodel: logistic\n"
+    Path("wrong.yaml").write_text(text)
+    with pytest.raises(mf.ConfigError) as caught:
+        mf.run("wrong.yaml")
+    errors = [caught.value, *caught.value.others]
+    (error,) = [error for error in errors if error.path == "topology"]
+    assert (error.file, error.line, error.column) == ("wrong.yaml", 2, 11)
+    assert error.message == "topology: unknown choice `rnig`"
+    assert error.help is not None and "did you mean `ring`?" in error.help
+    assert "2 │ topology: rnig" in str(error)
+    assert isinstance(error, ValueError)
+    assert not Path("runs").exists()
+
+
+def test_all_mistakes_are_told_at_once(experiment: Experiment) -> None:
+    with pytest.raises(mf.ConfigError) as caught:
+        mf.run(experiment, set={"rounds": "many", "evaluate.evry": 3})
+    first, (second,) = caught.value, caught.value.others
+    assert (first.path, first.file, first.line) == ("rounds", "--set", 1)
+    assert second.message == "evaluate: unknown key `evry`"
+    assert "evry" in str(first), "all are told"
+
+
+def test_what_is_no_experiment_is_told_by_name() -> None:
+    with pytest.raises(TypeError, match="experiment: found int, needed the path"):
+        mf.run(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="what is no YAML"):
+        mf.run({"name": object()})
+    with pytest.raises(mf.ConfigError, match="nowhere.yaml"):
+        mf.run("nowhere.yaml")
+
+
+def test_devices_and_data_that_are_missing(experiment: Experiment) -> None:
+    with pytest.raises(mf.DeviceError, match="abacus"):
+        mf.run(experiment, device="abacus")
+    with pytest.raises(mf.DeviceError):
+        mf.run(experiment, cpu="sse")
+    with pytest.raises(mf.MeshfoldError, match="meshfold data fetch mnist"):
+        mf.run(experiment, set={"dataset": "mnist"}, data="no-data")
+
+
+def test_results_that_cannot_be_read() -> None:
+    with pytest.raises(mf.ResultsError):
+        mf.read("nothing")
+    with pytest.raises(mf.ResultsError, match="needed at least one"):
+        mf.read()
+
+
+def test_results_that_cannot_be_written(experiment: Experiment) -> None:
+    Path("taken").write_text("a file")
+    with pytest.raises(mf.ResultsError, match="taken"):
+        mf.run(experiment, results="taken")
+
+
+def test_what_may_not_be_meant_is_a_warning(experiment: Experiment) -> None:
+    methods = [
+        {"dsgd": {"batch_size": 20, "learning_rate": 0.1}},
+        {"alone": {"local": {"epochs": 5}, "batch_size": 20, "learning_rate": 0.1}},
+    ]
+    with pytest.warns(mf.MeshfoldWarning, match="local steps"):
+        mf.run(experiment, set={"sweep": {"grid": {"algorithm": methods}}, "rounds": 1})

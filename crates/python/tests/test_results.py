@@ -1,0 +1,115 @@
+"""Results are tables that other libraries read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import meshfold as mf
+import numpy as np
+import polars
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+
+@pytest.fixture
+def runs(experiment: dict[str, Any]) -> mf.Runs:
+    experiment["evaluate"] = {"clients": ["own"]}
+    return mf.run(experiment)
+
+
+def test_a_table_is_the_file_of_the_experiment(runs: mf.Runs) -> None:
+    for name, table in (("metrics", runs.metrics()), ("clients", runs.clients())):
+        written = pyarrow.parquet.read_table(f"runs/small/{name}.parquet")
+        ours = pyarrow.table(table)
+        assert ours.column_names == written.column_names == table.column_names
+        assert ours.equals(written.cast(ours.schema))
+        about = written.schema.metadata
+        for column, description in table.descriptions.items():
+            assert about[column.encode()].decode() == description
+            assert description.endswith(".")
+
+
+def test_libraries_read_tables(runs: mf.Runs) -> None:
+    metrics = runs.metrics()
+    assert len(metrics) == 24
+    frame = metrics.to_polars()
+    by_topology = frame.filter(polars.col("round") == 5).group_by("topology").len().sort("topology")
+    assert by_topology.rows() == [("complete", 2), ("ring", 2)]
+    assert polars.DataFrame(metrics).equals(frame)
+    assert metrics.to_pandas().shape == frame.shape
+    counted = duckdb.sql("select count(*), count(distinct run) from metrics").fetchone()
+    assert counted == (24, 4)
+
+
+def test_a_table_is_read_without_a_copy(runs: mf.Runs) -> None:
+    table = runs.metrics()
+    first, second = pyarrow.table(table), pyarrow.table(table)
+    column = "test_accuracy"
+    address = [chunk.buffers()[1].address for chunk in first[column].chunks]
+    assert address == [chunk.buffers()[1].address for chunk in second[column].chunks]
+    del table, second
+    assert first[column].null_count == 0, "the table outlives what it came from"
+
+
+def test_runs_are_a_sequence(runs: mf.Runs) -> None:
+    assert len(runs) == 4 and len(list(runs)) == 4
+    assert runs[-1].id == runs[3].id
+    some = runs[1:3]
+    assert [run.id for run in some] == [runs[1].id, runs[2].id]
+    assert set(some.metrics().to_polars()["run"]) == {run.id for run in some}
+    with pytest.raises(IndexError):
+        runs[4]
+    assert repr(runs).startswith("4 runs\n")
+    assert "finished, accuracy" in repr(runs)
+
+
+def test_a_run_tells_what_it_was(runs: mf.Runs) -> None:
+    run = runs[0]
+    assert (run.name, run.label, run.is_finished, run.failure) == ("small", "topology=ring, seed=1", True, None)
+    assert run.settings["seed"] == 1
+    assert run.config["rounds"] == 5
+    assert run.summary is not None and run.summary["last"]["round"] == 5
+    assert run.folder == Path("runs/small") / run.id
+    assert len(run.metrics()) == 6 and len(run.clients()) == 60
+    overlay, partition = run.overlay, run.partition
+    assert overlay is not None and partition is not None
+    assert overlay.nodes == 10 and not overlay.directed
+    ring = {(node, (node + 1) % 10) for node in range(10)}
+    assert {tuple(sorted(edge)) for edge in overlay.edges.tolist()} == {tuple(sorted(edge)) for edge in ring}
+    assert overlay.lambda_ == pytest.approx((1 + 2 * np.cos(2 * np.pi / 10)) / 3)
+    assert partition.labels is not None and partition.labels.shape == (10, 10)
+    assert partition.examples.tolist() == [60] * 10
+    assert partition.labels.sum() == 600
+
+
+def test_a_method_without_an_overlay_has_none(experiment: dict[str, Any]) -> None:
+    del experiment["topology"], experiment["sweep"]
+    experiment["algorithm"] = {"alone": {"batch_size": 20, "learning_rate": 0.1}}
+    (run,) = mf.run(experiment)
+    assert run.overlay is None
+
+
+def test_the_report_is_one_page(runs: mf.Runs) -> None:
+    page = runs[:2].report("two.html").read_text()
+    assert page.rstrip().endswith("</html>")
+    assert runs[0].id in page and runs[3].id not in page
+    notebook = runs._repr_html_()
+    assert notebook.startswith("<iframe srcdoc=") and "<script" not in notebook
+
+
+def test_damaged_runs_are_left_out(runs: mf.Runs) -> None:
+    records = runs[0].folder / "metrics.jsonl"
+    records.write_text(records.read_text()[:100])
+    read = mf.read("runs/small")
+    assert len(read) == 3
+    assert len(read.left_out) == 1 and runs[0].id in read.left_out[0]
+
+
+def test_one_run_can_be_read_alone(runs: mf.Runs) -> None:
+    (run,) = mf.read(runs[2].folder)
+    assert run.label == runs[2].label
+    (first, second) = mf.read(runs[2].folder, runs[0].folder)
+    assert [first.id, second.id] == [runs[2].id, runs[0].id]

@@ -1,0 +1,235 @@
+"""Experiments are carried out as by the program."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import meshfold as mf
+import pytest
+
+Experiment = dict[str, Any]
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    """The records of a run without the time that it took."""
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    found = [json.loads(line) for line in lines]
+    for record in found:
+        del record["wall_seconds"]
+    return found
+
+
+def test_program_and_package_give_the_same_runs(experiment: Experiment, program: str) -> None:
+    Path("small.yaml").write_text(json.dumps(experiment))
+    by_package = mf.run("small.yaml", results="package")
+    subprocess.run([program, "run", "small.yaml", "--results", "program", "-q"], check=True)
+    by_program = mf.read("program/small")
+    assert [run.id for run in by_package] == [run.id for run in by_program]
+    for ours, theirs in zip(by_package, by_program):
+        assert records(ours.folder) == records(theirs.folder)
+        for name in ("clients.parquet", "config.yaml", "overlay.edges", "partition.csv"):
+            ours_bytes = (ours.folder / name).read_bytes()
+            assert ours_bytes == (theirs.folder / name).read_bytes(), name
+    assert (Path("package") / "small" / "report.html").is_file()
+    assert (Path("package") / "small" / "metrics.parquet").is_file()
+
+
+def test_they_skip_what_the_other_has_finished(experiment: Experiment, program: str) -> None:
+    Path("small.yaml").write_text(json.dumps(experiment))
+    mf.run(experiment)
+    told = subprocess.run(
+        [program, "run", "small.yaml", "--json"], check=True, capture_output=True, text=True
+    )
+    endings = [json.loads(line)["ending"] for line in told.stdout.splitlines()]
+    assert endings == ["skipped"] * 4
+    seen: list[int] = []
+    mf.run("small.yaml", on_record=lambda run, record: seen.append(record["round"]))
+    assert seen == [], "finished runs have no new records"
+    mf.run("small.yaml", again=True, on_record=lambda run, record: seen.append(record["round"]))
+    assert len(seen) == 4 * 6
+
+
+def test_every_record_is_told_of_with_its_run(experiment: Experiment) -> None:
+    told: dict[str, list[dict[str, Any]]] = {}
+    runs = mf.run(experiment, on_record=lambda run, record: told.setdefault(run.id, []).append(record))
+    for run in runs:
+        assert [record["round"] for record in told[run.id]] == list(range(6))
+        assert [record["test_accuracy"] for record in told[run.id]] == [
+            record["test_accuracy"] for record in records(run.folder)
+        ]
+
+
+def test_values_are_set_by_their_paths(experiment: Experiment) -> None:
+    changes = {"rounds": 2, "algorithm.dsgd.learning_rate": 0.05, "sweep": None, "topology": {"regular": {"degree": 3}}}
+    runs = mf.run(experiment, set=changes)
+    (run,) = runs
+    assert run.config["rounds"] == 2
+    assert run.config["algorithm"]["dsgd"]["learning_rate"] == 0.05
+    assert run.overlay is not None and run.overlay.edges.shape == (15, 2)
+
+
+def test_paths_of_data_start_from_the_file(experiment: Experiment) -> None:
+    folder = Path("elsewhere")
+    folder.mkdir()
+    rows = "\n".join(f"{index},{index % 7},{index % 2}" for index in range(200))
+    (folder / "data.csv").write_text("a,b,label\n" + rows + "\n")
+    experiment["dataset"] = {"csv": {"train": "data.csv", "test": "data.csv", "label": "label"}}
+    (folder / "own.yaml").write_text(json.dumps(experiment))
+    assert len(mf.run(folder / "own.yaml")) == 4
+
+
+def test_an_exception_of_a_call_back_ends_the_runs(experiment: Experiment) -> None:
+    class Enough(Exception):
+        pass
+
+    def stop(run: mf.RunInfo, record: dict[str, Any]) -> None:
+        if record["round"] == 2:
+            raise Enough(run.label)
+
+    experiment.update(rounds=100_000, checkpoint={"every": 10})
+    with pytest.raises(Enough):
+        mf.run(experiment, on_record=stop, at_once=1)
+    assert not any(run.is_finished for run in mf.read("runs/small"))
+
+
+def test_a_failed_run_keeps_no_other_from_its_end(experiment: Experiment) -> None:
+    broken = mf.run(experiment, set={"rounds": 1})[0].id
+    # A folder lies where the records of the first run belong.
+    import shutil
+
+    shutil.rmtree("runs")
+    (Path("runs/small") / broken / "metrics.jsonl").mkdir(parents=True)
+    with pytest.raises(mf.RunFailed) as caught:
+        mf.run(experiment, set={"rounds": 1})
+    assert list(caught.value.failures) == ["topology=ring, seed=1"]
+    finished = [run.label for run in caught.value.runs if run.is_finished]
+    assert len(finished) == 3
+
+
+LONG = """
+import meshfold as mf
+experiment = {
+    "name": "long", "dataset": {"glyphs": {"train": 600, "test": 100}}, "partition": {"shards": {"clients": 10}},
+    "topology": "ring", "model": {"mlp": {"hidden": [20]}}, "evaluate": {"every": 500}, "checkpoint": {"every": 500},
+    "algorithm": {"dsgd": {"batch_size": 20, "learning_rate": 0.1}}, "rounds": ROUNDS,
+}
+try:
+    mf.run(experiment, cpu="portable", progress=False, on_record=lambda run, record: print(record["round"], flush=True))
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+def long_run(rounds: int) -> subprocess.Popen[str]:
+    script = LONG.replace("ROUNDS", str(rounds))
+    return subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_an_interrupted_run_goes_on_to_the_same_bits() -> None:
+    interrupted = long_run(6000)
+    assert interrupted.stdout is not None
+    for line in interrupted.stdout:
+        if line.strip() == "1000":
+            interrupted.send_signal(signal.SIGINT)
+            break
+    rest = interrupted.stdout.read()
+    assert interrupted.wait() == 0 and "interrupted" in rest and "6000" not in rest
+    (half,) = mf.read("runs/long")
+    assert not half.is_finished
+    killed = long_run(6000)
+    assert killed.stdout is not None
+    first = killed.stdout.readline()
+    assert int(first) > 1000, "it goes on from its checkpoint"
+    killed.kill()
+    killed.wait()
+    rest = long_run(6000).communicate()[0]
+    assert rest.split()[-1] == "6000"
+    (resumed,) = mf.read("runs/long")
+    by_parts = records(resumed.folder)
+    Path("runs").rename("parts")
+    long_run(6000).communicate()
+    (whole,) = mf.read("runs/long")
+    assert by_parts == records(whole.folder)
+
+
+def test_two_threads_run_at_the_same_time(experiment: Experiment) -> None:
+    results: dict[int, mf.Runs] = {}
+
+    def work(seed: int) -> None:
+        results[seed] = mf.run(experiment, set={"sweep": None, "seed": seed}, progress=False)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(results) == [1, 2]
+    assert all(run.is_finished for runs in results.values() for run in runs)
+
+
+def test_other_threads_go_on_meanwhile(experiment: Experiment) -> None:
+    ticks = 0
+    is_over = threading.Event()
+
+    def tick() -> None:
+        nonlocal ticks
+        while not is_over.wait(0.005):
+            ticks += 1
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    began = time.monotonic()
+    mf.run(experiment, set={"rounds": 300, "model": {"mlp": {"hidden": [100]}}})
+    took = time.monotonic() - began
+    is_over.set()
+    thread.join()
+    assert ticks > 20 * took, f"{ticks} ticks in {took:.2f} s"
+
+
+def test_the_interpreter_can_end_during_a_run() -> None:
+    script = """
+import threading, time
+import meshfold as mf
+experiment = {
+    "name": "endless", "dataset": {"glyphs": {"train": 600, "test": 100}}, "partition": {"shards": {"clients": 10}},
+    "topology": "ring", "model": "logistic", "algorithm": {"dsgd": {"batch_size": 20, "learning_rate": 0.1}},
+    "rounds": 10_000_000, "evaluate": {"every": 1000},
+}
+began = threading.Event()
+run = lambda: mf.run(experiment, progress=False, on_record=lambda *_: began.set())
+threading.Thread(target=run, daemon=True).start()
+began.wait()
+print("over", flush=True)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "over\n", "")
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs the proc of Linux")
+def test_memory_stays_flat_over_many_rounds(experiment: Experiment) -> None:
+    held: list[int] = []
+
+    def look(run: mf.RunInfo, record: dict[str, Any]) -> None:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        held.append(pages * os.sysconf("SC_PAGE_SIZE"))
+
+    mf.run(
+        experiment,
+        set={"rounds": 10_000, "sweep": None, "evaluate.every": 100},
+        on_record=look,
+        progress=False,
+    )
+    assert len(held) == 101
+    grown = held[-1] - held[20]
+    assert grown < 4_000_000, f"{grown} bytes more after 8,000 rounds"
