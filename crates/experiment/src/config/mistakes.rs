@@ -26,7 +26,8 @@ pub(crate) fn all<T: DeserializeOwned>(
     first: ConfigError,
     check: impl Fn(&Node) -> Vec<ConfigError>,
 ) -> ConfigError {
-    let Ok(mut base) = values(source) else {
+    let base = values(source).ok().filter(|base| base.entries().is_some());
+    let Some(mut base) = base else {
         return first;
     };
     let mut found = Found::default();
@@ -56,6 +57,8 @@ pub(crate) fn all<T: DeserializeOwned>(
 #[derive(Default)]
 struct Found {
     told: Vec<ConfigError>,
+    /// Whether part of the sweep was passed over, which may have set whatever is missing.
+    is_sweep_broken: bool,
 }
 
 impl Found {
@@ -87,6 +90,7 @@ impl Found {
         };
         let read = |above: &Node| sweep::variations(above.entry_left("sweep"), source);
         let variations = self.read(&mut above, read);
+        self.is_sweep_broken = above.has_told();
         variations.unwrap_or_else(|| vec![Vec::new()])
     }
 
@@ -102,8 +106,9 @@ impl Found {
                 Err(error) => error,
             };
             let way = way_to(&error);
-            let follows = follows(tree, &way, error.fault());
-            if !follows {
+            let is_missing = matches!(error.fault(), ConfigFault::MissingKey { .. });
+            let may_be_set = self.is_sweep_broken && is_missing;
+            if !may_be_set && !follows(tree, &way, error.fault()) {
                 self.tell(error);
             }
             if !mark(tree, &way) {

@@ -55,7 +55,7 @@ chekpoint: {every: 2}
                 5,
             ),
             (
-                "algorithm.dfedavgm.batch_size: found the text \"ten\", needed a whole number, 0 or more",
+                "algorithm.dfedavgm.batch_size: found the text \"ten\", needed a number of examples or `full`",
                 9,
             ),
             ("algorithm.dfedavgm: unknown key `mometum`", 11),
@@ -134,29 +134,42 @@ fn every_entry_of_a_sweep_is_read() {
 sweep:
   grid:
     topology: [rnig, ring, complet]
-    algorithm.dfedavgm.learning_rate: [0.1, fast]
+    algorithm.dfedavgm.momentum: [0.1, fast]
     seed: 3
 ";
     expect(
         &format!("{YAML}{sweep}"),
         &[],
-        &[(
-            "sweep.grid.seed: found the number 3, needed a list of at least one value",
-            17,
-        )],
-    );
-    expect(
-        &format!("{YAML}{}", sweep.replace("seed: 3", "seed: [1, 2]")),
-        &[],
         &[
             ("topology: unknown choice `rnig`", 15),
             ("topology: unknown choice `complet`", 15),
             (
-                "algorithm.dfedavgm.learning_rate: found the text \"fast\", needed a number",
+                "algorithm.dfedavgm.momentum: found the text \"fast\", needed a number",
                 16,
+            ),
+            (
+                "sweep.grid.seed: found the number 3, needed a list of at least one value",
+                17,
             ),
         ],
     );
+}
+
+#[test]
+fn what_a_broken_sweep_would_have_set_is_not_missed() {
+    let yaml = YAML.replace("rounds: 5\n", "");
+    for (sweep, path) in [
+        ("{grid: {rounds: 3}}", "sweep.grid.rounds"),
+        ("[rounds, 3]", "sweep"),
+    ] {
+        let source = ExperimentSource::new("many.yaml", format!("{yaml}sweep: {sweep}\n"));
+        let told = told(&source);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(
+            told[0].0.starts_with(&format!("{path}: found ")),
+            "{told:?}"
+        );
+    }
 }
 
 #[test]
@@ -189,9 +202,12 @@ fn overrides_are_told_of_after_the_file() {
                 "rounds: found the text \"ten\", needed a whole number, 0 or more",
                 1,
             ),
-            ("`seed` sets no value", 1),
+            (
+                "found the override `seed`, needed a dotted path, `=` and a value",
+                1,
+            ),
             ("evaluate: unknown key `evry`", 1),
-            ("name: `first` has no place in the text \"tiny\"", 1),
+            ("name: found the text \"tiny\", which has no key `first`", 1),
         ],
     );
 }
