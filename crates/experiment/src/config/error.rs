@@ -9,7 +9,7 @@ use miette::{Diagnostic, LabeledSpan, SourceCode};
 use crate::config::brief::{bounded, brief};
 use crate::config::excerpt::Excerpt;
 use crate::config::fault::ConfigFault;
-use crate::config::mistakes::MOST;
+use crate::config::mistakes::MOST_MISTAKES;
 use crate::config::source::{ExperimentSource, Place};
 use crate::config::variation::joined;
 
@@ -122,7 +122,7 @@ impl ConfigError {
         [self].into_iter().chain(others).collect()
     }
 
-    /// One error of all of `errors`, at most [`MOST`] in the order in which they are written, each told once; nothing if there
+    /// One error of all of `errors`, at most [`MOST_MISTAKES`] in the order in which they are written, each told once; nothing if there
     /// are none.
     pub(crate) fn of_all(errors: impl IntoIterator<Item = Self>) -> Option<Self> {
         let mut all: Vec<Self> = Vec::new();
@@ -132,7 +132,7 @@ impl ConfigError {
             }
         }
         all.sort_by_key(Self::order);
-        all.truncate(MOST);
+        all.truncate(MOST_MISTAKES);
         let mut all = all.into_iter();
         let mut first = all.next()?;
         first.0.others = all.collect();

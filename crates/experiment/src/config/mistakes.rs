@@ -17,7 +17,7 @@ use crate::config::sweep::{self, Variation};
 use crate::config::tree::{Entry, Node, Value};
 
 /// The most mistakes that are told of at once.
-pub(crate) const MOST: usize = 20;
+pub const MOST_MISTAKES: usize = 20;
 
 /// All mistakes that keep the runs of `source` from being read as `T`; `first` is one of them. `check` finds mistakes in the
 /// values of a run that could be read, given its tree with what was passed over.
@@ -63,7 +63,7 @@ struct Found {
 
 impl Found {
     fn is_full(&self) -> bool {
-        self.told.len() >= MOST
+        self.told.len() >= MOST_MISTAKES
     }
 
     /// Runs of a sweep share most of their mistakes, which are told once.

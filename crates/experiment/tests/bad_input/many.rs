@@ -2,6 +2,10 @@
 
 use meshfold_data::DataFolder;
 use meshfold_experiment::{ConfigError, ExperimentSource, plan, plan_churn};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use Kind::{Needed, Range, Spare};
 
 use crate::YAML;
 
@@ -226,4 +230,196 @@ fn a_simulation_of_churn_tells_all_as_well() {
     let error = plan_churn(&ExperimentSource::new("churn.yaml", yaml)).unwrap_err();
     let lines: Vec<usize> = lines(error).into_iter().map(|(_, line)| line).collect();
     assert_eq!(lines, [1, 3, 4]);
+}
+
+/// A right piece of a file, a wrong one to put in its place, and what is said of it then.
+struct Slip {
+    kind: Kind,
+    right: &'static str,
+    wrong: &'static str,
+    said: &'static str,
+    /// The wrong text that is marked.
+    marked: &'static str,
+}
+
+/// What becomes of the run without the value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    /// It can be read.
+    Spare,
+    /// It cannot be read, so that values out of their range are not told of yet.
+    Needed,
+    /// The value can be read, but is out of its range.
+    Range,
+}
+
+const fn slip(
+    kind: Kind,
+    right: &'static str,
+    wrong: &'static str,
+    said: &'static str,
+    marked: &'static str,
+) -> Slip {
+    Slip {
+        kind,
+        right,
+        wrong,
+        said,
+        marked,
+    }
+}
+
+/// A file with a place for each of [`SLIPS`].
+const WHOLE: &str = "\
+name: whole
+seed: 4
+dataset: {glyphs: {train: 600, test: 100}}
+partition: {dirichlet: {clients: 10, alpha: 0.5}}
+topology: {regular: {degree: 3}}
+weights: max_degree
+model: {mlp: {hidden: [20, 30]}}
+algorithm:
+  dfedavgm:
+    local: {epochs: 1}
+    batch_size: 20
+    learning_rate: {step: {initial: 0.1, factor: 0.5, every: 10}}
+    momentum: 0.9
+failures: [{clients: {share: 0.1}}, {edges: {share: 0.2}}]
+rounds: 5
+evaluate: {every: 1, targets: [0.5, 0.9]}
+checkpoint: {every: 2}
+sweep: {grid: {topology.regular.degree: [3, 4], seed: [1, 2]}}
+";
+
+const SLIPS: [Slip; 14] = [
+    slip(Spare, "seed: 4\n", "sed: 4\n", "unknown key `sed`", "sed"),
+    slip(
+        Spare,
+        "train: 600",
+        "trian: 600",
+        "dataset.glyphs: unknown key",
+        "trian",
+    ),
+    slip(
+        Needed,
+        "alpha: 0.5",
+        "alpha: much",
+        "partition.dirichlet.alpha: found",
+        "much",
+    ),
+    slip(
+        Spare,
+        "weights: max_degree",
+        "weights: max_dgree",
+        "weights: unknown choice",
+        "max_dgree",
+    ),
+    slip(
+        Spare,
+        "[20, 30]",
+        "[20, -30]",
+        "model.mlp.hidden.1: found the number -30",
+        "-30",
+    ),
+    slip(
+        Needed,
+        "epochs: 1",
+        "epoch: 1",
+        "algorithm.dfedavgm.local: unknown choice",
+        "epoch",
+    ),
+    slip(
+        Needed,
+        "batch_size: 20",
+        "batchsize: 20",
+        "algorithm.dfedavgm: unknown key",
+        "batchsize",
+    ),
+    slip(
+        Needed,
+        "factor: 0.5",
+        "factor: half",
+        "algorithm.dfedavgm.learning_rate.step.factor",
+        "half",
+    ),
+    slip(
+        Spare,
+        "momentum: 0.9",
+        "momentum: no",
+        "algorithm.dfedavgm.momentum: found",
+        "no",
+    ),
+    slip(
+        Spare,
+        "share: 0.2",
+        "chance: 0.2",
+        "failures.1.edges: unknown",
+        "chance",
+    ),
+    slip(Range, "rounds: 5", "rounds: 0", "rounds: found 0", "0"),
+    slip(
+        Range,
+        "every: 1,",
+        "every: 0,",
+        "evaluate.every: found 0",
+        "0",
+    ),
+    slip(
+        Spare,
+        "checkpoint: {every: 2}",
+        "chekpoint: {every: 2}",
+        "unknown key",
+        "chekpoint",
+    ),
+    slip(
+        Spare,
+        "seed: [1, 2]",
+        "seed: [b]",
+        "seed: found the text",
+        "b",
+    ),
+];
+
+#[test]
+fn any_mistakes_together_are_told_as_each_alone() {
+    let folder = DataFolder::new("nowhere");
+    plan(&ExperimentSource::new("whole.yaml", WHOLE), &folder).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(1);
+    let some = (0..300).map(|_| rng.random_range(1..1_usize << SLIPS.len()));
+    let one = (0..SLIPS.len()).map(|slip| 1 << slip);
+    for chosen in one.chain(some).collect::<Vec<usize>>() {
+        let is_chosen = |index: &usize| (chosen >> index) & 1 == 1;
+        let mut slips: Vec<&Slip> = (0..SLIPS.len())
+            .filter(is_chosen)
+            .map(|index| &SLIPS[index])
+            .collect();
+        let mut yaml = WHOLE.to_owned();
+        for slip in &slips {
+            assert_eq!(yaml.matches(slip.right).count(), 1, "{}", slip.right);
+            yaml = yaml.replace(slip.right, slip.wrong);
+        }
+        let error = plan(&ExperimentSource::new("whole.yaml", &*yaml), &folder).unwrap_err();
+        let found = error.into_all();
+        let told: Vec<String> = found.iter().map(ToString::to_string).collect();
+        if slips.iter().any(|slip| slip.kind == Needed) {
+            slips.retain(|slip| slip.kind != Range);
+        }
+        assert_eq!(told.len(), slips.len(), "{told:#?}\n{yaml}");
+        for (slip, error) in slips.iter().zip(&found) {
+            let (said, line) = (
+                error.to_string(),
+                1 + yaml[..yaml.find(slip.wrong).unwrap()].matches('\n').count(),
+            );
+            assert!(
+                said.starts_with(slip.said),
+                "{said} is not {}\n{yaml}",
+                slip.said
+            );
+            assert_eq!(
+                (error.marked(), error.line()),
+                (Some(slip.marked), Some(line)),
+                "{said}\n{yaml}"
+            );
+        }
+    }
 }
