@@ -322,7 +322,7 @@ const SLIPS: [Slip; 14] = [
         "-30",
     ),
     slip(
-        Needed,
+        Spare,
         "epochs: 1",
         "epoch: 1",
         "algorithm.dfedavgm.local: unknown choice",
