@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use meshfold_data::DataError;
 use meshfold_engine::EngineError;
 use meshfold_experiment::results::ResultsError;
-use meshfold_experiment::{ConfigError, RunError, plain_write_error};
+use meshfold_experiment::{ConfigError, MOST_MISTAKES, RunError, plain_write_error};
 use meshfold_report::ReportError;
 use meshfold_topology::TopologyError;
 use meshfold_topology::protocol::ChurnError;
@@ -20,6 +20,8 @@ use crate::terminal;
 pub(crate) enum Failure {
     /// What was asked for cannot be done; nothing was begun.
     Refused(Report),
+    /// The experiment has several mistakes; nothing was begun.
+    Mistakes(Vec<Report>),
     /// What was begun went wrong.
     Broken(Report),
     /// Part of the work failed and has been told of already.
@@ -46,8 +48,18 @@ impl Failure {
         if let Self::Refused(report) | Self::Broken(report) = self {
             terminal::line(&format!("{report:?}"));
         }
+        if let Self::Mistakes(reports) = self {
+            for report in reports {
+                terminal::line(&format!("{report:?}"));
+            }
+            let more = match reports.len() {
+                MOST_MISTAKES => ", and there may be more",
+                _ => "",
+            };
+            terminal::line(&format!("{} mistakes{more}", reports.len()));
+        }
         ExitCode::from(match self {
-            Self::Refused(_) => 2,
+            Self::Refused(_) | Self::Mistakes(_) => 2,
             Self::Broken(_) | Self::Incomplete => 1,
             Self::Interrupted => 130,
             Self::Unread => 0,
@@ -57,7 +69,11 @@ impl Failure {
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
-        Self::Refused(Report::new(error))
+        let mut reports: Vec<Report> = error.into_all().into_iter().map(Report::new).collect();
+        match reports.pop() {
+            Some(only) if reports.is_empty() => Self::Refused(only),
+            last => Self::Mistakes(reports.into_iter().chain(last).collect()),
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! What the file of an experiment says: its text, its values with their places, and the errors that point into it.
 //!
 //! [`source`] is the text, [`tree`] its values, [`overrides`] and [`sweep`] change them, [`reader`] gives them their types,
-//! and [`experiment`] holds the runs that come of it. What is wrong is a [`fault`] at a place, an [`error`].
+//! and [`experiment`] holds the runs that come of it. What is wrong is a [`fault`] at a place, an [`error`]; [`mistakes`]
+//! finds all that is.
 
 pub(crate) mod brief;
 pub(crate) mod client_view;
@@ -14,6 +15,7 @@ pub(crate) mod fault;
 pub(crate) mod fault_path;
 pub(crate) mod id;
 pub(crate) mod label;
+pub(crate) mod mistakes;
 mod overrides;
 pub(crate) mod quantity;
 pub(crate) mod reader;
@@ -22,7 +24,7 @@ pub(crate) mod seeds;
 pub(crate) mod source;
 mod source_file;
 pub(crate) mod sweep;
-mod tree;
+pub(crate) mod tree;
 mod tree_access;
 mod variant;
 pub(crate) mod variation;

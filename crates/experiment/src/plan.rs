@@ -33,7 +33,10 @@ use meshfold_engine::{Device, OwnModels};
 use crate::config::brief::brief;
 use crate::config::error::ConfigError;
 use crate::config::experiment::Experiment;
+use crate::config::mistakes;
+use crate::config::run_config::RunConfig;
 use crate::config::source::ExperimentSource;
+use crate::config::tree::Node;
 use planner::Planner;
 use run_plan::RunPlan;
 
@@ -98,8 +101,13 @@ fn plan_by(
     mut planner: Planner<'_>,
     source: &ExperimentSource,
 ) -> Result<Vec<RunPlan>, ConfigError> {
-    let experiment = Experiment::read(source)?;
-    let runs = experiment.runs()?;
+    let all_mistakes =
+        |first| mistakes::all::<RunConfig>(source, first, |tree| mistakes_alone(source, tree));
+    let experiment = Experiment::read(source).map_err(all_mistakes)?;
+    let runs = experiment.runs().map_err(all_mistakes)?;
+    if let Some(error) = ConfigError::of_all(runs.iter().flat_map(checks::values)) {
+        return Err(error);
+    }
     let mut plans: Vec<RunPlan> = Vec::with_capacity(runs.len());
     let mut place_of: HashMap<String, usize> = HashMap::with_capacity(runs.len());
     // The first run that asks for the skew of cliques and has none.
@@ -133,6 +141,13 @@ fn plan_by(
         }
         _ => Ok(plans),
     }
+}
+
+/// What is wrong with single values of the run whose values `tree` has.
+fn mistakes_alone(source: &ExperimentSource, tree: &Node) -> Vec<ConfigError> {
+    let experiment = Experiment::of_one(source, tree.clone());
+    let run = experiment.run(0);
+    run.map_or_else(|_| Vec::new(), |run| checks::single_values(&run))
 }
 
 #[cfg(test)]

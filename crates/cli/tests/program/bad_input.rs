@@ -59,6 +59,26 @@ fn names_that_do_not_exist() {
 }
 
 #[test]
+fn all_mistakes_of_a_file_are_told_at_once() {
+    let sandbox = Sandbox::new();
+    let yaml = TINY
+        .replace("topology: ring", "topology: rnig")
+        .replace("rounds: 4", "rounds: many");
+    sandbox.write("tiny.yaml", &yaml);
+    let run = sandbox.meshfold(&["run", "tiny.yaml", "--set", "evaluate.evry=2"]);
+    let parts = [
+        "unknown choice `rnig`",
+        "did you mean `ring`?",
+        "rounds: found the text",
+        "--set:1:1",
+        "unknown key `evry`",
+        "\n3 mistakes\n",
+    ];
+    run.ended_with(2).complained_of(&parts);
+    assert!(!sandbox.path("runs").exists());
+}
+
+#[test]
 fn values_of_the_wrong_type_or_size() {
     refused(
         "rounds",

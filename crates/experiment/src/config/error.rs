@@ -9,6 +9,7 @@ use miette::{Diagnostic, LabeledSpan, SourceCode};
 use crate::config::brief::{bounded, brief};
 use crate::config::excerpt::Excerpt;
 use crate::config::fault::ConfigFault;
+use crate::config::mistakes::MOST_MISTAKES;
 use crate::config::source::{ExperimentSource, Place};
 use crate::config::variation::joined;
 
@@ -26,12 +27,15 @@ struct Located {
     place: Option<Marked>,
     /// The run of a sweep, empty if there is only one.
     run: String,
+    others: Vec<ConfigError>,
 }
 
 /// Where a fault lies.
 #[derive(Debug)]
 struct Marked {
     text: Arc<str>,
+    /// Which text of the source it is: the file, then the overrides.
+    order: usize,
     /// Bytes of the text.
     place: Range<usize>,
     excerpt: Excerpt,
@@ -45,6 +49,7 @@ impl ConfigFault {
             path: String::new(),
             place: None,
             run: String::new(),
+            others: Vec::new(),
         }))
     }
 
@@ -57,11 +62,13 @@ impl ConfigFault {
     ) -> ConfigError {
         let place = place.map(|place| {
             let (name, text) = source.named(place);
+            let order = place.text;
             let start = place.start.min(text.len());
             let place = start..(start + place.length).min(text.len());
             Marked {
                 excerpt: Excerpt::new(&name, &text, place.clone()),
                 text,
+                order,
                 place,
             }
         });
@@ -70,6 +77,7 @@ impl ConfigFault {
             path: path.into(),
             place,
             run: String::new(),
+            others: Vec::new(),
         }))
     }
 }
@@ -108,6 +116,45 @@ impl ConfigError {
 }
 
 impl ConfigError {
+    /// What else is wrong with the experiment, in the order of the file and of the overrides after it.
+    pub fn others(&self) -> &[Self] {
+        &self.0.others
+    }
+
+    /// All that is wrong: this error, then [`others`](Self::others), each by itself.
+    pub fn into_all(mut self) -> Vec<Self> {
+        let others = std::mem::take(&mut self.0.others);
+        [self].into_iter().chain(others).collect()
+    }
+
+    /// One error of all of `errors`, at most [`MOST_MISTAKES`] in the order in which they are written, each told once; nothing if there
+    /// are none.
+    pub(crate) fn of_all(errors: impl IntoIterator<Item = Self>) -> Option<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for error in errors.into_iter().flat_map(Self::into_all) {
+            if !all.iter().any(|told| told.is_same(&error)) {
+                all.push(error);
+            }
+        }
+        all.sort_by_key(Self::order);
+        all.truncate(MOST_MISTAKES);
+        let mut all = all.into_iter();
+        let mut first = all.next()?;
+        first.0.others = all.collect();
+        Some(first)
+    }
+
+    /// Whether both say the same of the same place.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.order() == other.order() && self.to_string() == other.to_string()
+    }
+
+    /// What comes first is written first; what has no place comes before all that has one.
+    fn order(&self) -> Option<(usize, usize)> {
+        let marked = self.0.place.as_ref()?;
+        Some((marked.order, marked.place.start))
+    }
+
     /// The error is met in the run that `variation` sets apart.
     pub(crate) fn in_run(mut self, variation: &[(String, String)]) -> Self {
         // Files of a dataset are missing for all runs that use it, not for the first of them.

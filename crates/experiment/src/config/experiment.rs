@@ -59,6 +59,15 @@ impl<'a> Experiment<'a> {
         })
     }
 
+    /// The experiment of one run, whose values are `base`.
+    pub(crate) fn of_one(source: &'a ExperimentSource, base: Node) -> Self {
+        Self {
+            source,
+            base,
+            variations: vec![Vec::new()],
+        }
+    }
+
     /// All runs, in the order of the sweep.
     ///
     /// # Errors

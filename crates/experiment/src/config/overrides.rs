@@ -23,36 +23,47 @@ pub(crate) fn apply(
     tree: &mut Node,
     source: &ExperimentSource,
 ) -> Result<Vec<(String, Place)>, ConfigError> {
-    let mut paths = Vec::new();
-    for (index, text) in (1..).zip(source.overrides()) {
-        let whole = Place {
-            text: index,
-            start: 0,
-            length: text.len(),
-        };
-        let form = || ConfigFault::OverrideForm(text.to_owned()).at(source, Some(whole), "");
-        let (path, yaml) = text.split_once('=').ok_or_else(form)?;
-        if path.split('.').any(|part| part.trim().is_empty()) || path.trim() != path {
-            return Err(form());
-        }
-        let start = path.len() + 1;
-        let value = Node::read(yaml, index, start).map_err(|unread| {
-            let place = unread.place.unwrap_or(Place {
-                text: index,
-                start,
-                length: yaml.len(),
-            });
-            ConfigFault::Syntax(unread.message).at(source, Some(place), path)
-        })?;
-        let path_place = Place {
-            text: index,
-            start: 0,
-            length: path.len(),
-        };
-        set(tree, &parts(path, path_place), value, source)?;
-        paths.push((path.to_owned(), path_place));
+    let overrides = (1..).zip(source.overrides());
+    overrides
+        .map(|(index, text)| apply_one(tree, index, text, source))
+        .collect()
+}
+
+/// Applies the override `text`, the one at place `index` of `source`, from 1, to `tree`.
+///
+/// Returns the path that was set.
+pub(crate) fn apply_one(
+    tree: &mut Node,
+    index: usize,
+    text: &str,
+    source: &ExperimentSource,
+) -> Result<(String, Place), ConfigError> {
+    let whole = Place {
+        text: index,
+        start: 0,
+        length: text.len(),
+    };
+    let form = || ConfigFault::OverrideForm(text.to_owned()).at(source, Some(whole), "");
+    let (path, yaml) = text.split_once('=').ok_or_else(form)?;
+    if path.split('.').any(|part| part.trim().is_empty()) || path.trim() != path {
+        return Err(form());
     }
-    Ok(paths)
+    let start = path.len() + 1;
+    let value = Node::read(yaml, index, start).map_err(|unread| {
+        let place = unread.place.unwrap_or(Place {
+            text: index,
+            start,
+            length: yaml.len(),
+        });
+        ConfigFault::Syntax(unread.message).at(source, Some(place), path)
+    })?;
+    let path_place = Place {
+        text: index,
+        start: 0,
+        length: path.len(),
+    };
+    set(tree, &parts(path, path_place), value, source)?;
+    Ok((path.to_owned(), path_place))
 }
 
 /// The parts of a dotted path that is written at `place`.

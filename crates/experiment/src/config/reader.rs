@@ -38,7 +38,7 @@ impl<'de> Deserializer<'de> for &'de Node {
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         let read = match &self.value {
-            Value::Null => visitor.visit_unit(),
+            Value::Null | Value::Told => visitor.visit_unit(),
             Value::Bool(value) => visitor.visit_bool(*value),
             Value::Unsigned(value) => visitor.visit_u64(*value),
             Value::Signed(value) => visitor.visit_i64(*value),

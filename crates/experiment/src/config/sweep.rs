@@ -33,17 +33,18 @@ pub(crate) fn variations(
     sweep: Option<&Entry>,
     source: &ExperimentSource,
 ) -> Result<Vec<Variation>, ConfigError> {
-    let Some(sweep) = sweep.filter(|sweep| sweep.value.value != Value::Null) else {
+    let is_given = |sweep: &&Entry| !matches!(sweep.value.value, Value::Null | Value::Told);
+    let Some(sweep) = sweep.filter(is_given) else {
         return Ok(vec![Vec::new()]);
     };
     crate::config::reader::read_below::<Keys>(sweep, source)?;
     let cases = sweep
         .value
-        .entry("cases")
+        .entry_left("cases")
         .map_or_else(|| Ok(vec![Vec::new()]), |cases| cases_of(cases, source))?;
     let grid = sweep
         .value
-        .entry("grid")
+        .entry_left("grid")
         .map_or_else(|| Ok(Vec::new()), |grid| grid_of(grid, source))?;
     let lengths = grid
         .iter()
@@ -144,7 +145,8 @@ fn grid_of<'a>(
             ))
         }
     };
-    entries.iter().map(values).collect()
+    let left = entries.iter().filter(|entry| entry.value.is_left());
+    left.map(values).collect()
 }
 
 /// The cases, each with its paths and values.
@@ -174,7 +176,8 @@ fn cases_of(cases: &Entry, source: &ExperimentSource) -> Result<Vec<Variation>, 
             .map(<[Entry]>::to_vec)
             .ok_or_else(|| wrong(item, needed, item.place, &path, source))
     };
-    items.iter().enumerate().map(case).collect()
+    let items = items.iter().enumerate();
+    items.filter(|(_, item)| item.is_left()).map(case).collect()
 }
 
 fn wrong(

@@ -29,6 +29,8 @@ pub(crate) enum Value {
     Text(String),
     List(Vec<Node>),
     Map(Vec<Entry>),
+    /// A mistake that has been told of. Readers pass over it, so that what else is wrong can be found.
+    Told,
 }
 
 /// A key of a map with its value.
@@ -103,6 +105,11 @@ impl Node {
         self.entries()?.iter().find(|entry| entry.key == key)
     }
 
+    /// The entry of `key`, if the value is a map that has it and has not been told of.
+    pub(crate) fn entry_left(&self, key: &str) -> Option<&Entry> {
+        self.entry(key).filter(|entry| entry.value.is_left())
+    }
+
     /// Removes and returns the entry of `key`, if the value is a map that has it.
     pub(crate) fn remove(&mut self, key: &str) -> Option<Entry> {
         let Value::Map(entries) = &mut self.value else {
@@ -156,7 +163,13 @@ impl Node {
             Value::Text(value) => quoted(value),
             Value::List(_) => "a list".to_owned(),
             Value::Map(_) => "a map".to_owned(),
+            Value::Told => "a mistake".to_owned(),
         }
+    }
+
+    /// Whether there is still something to read here.
+    pub(crate) fn is_left(&self) -> bool {
+        self.value != Value::Told
     }
 }
 
@@ -164,7 +177,7 @@ impl Entry {
     /// Where to point for this entry: at a value of one line, else at the key that introduces it.
     pub(crate) fn place(&self) -> Place {
         match self.value.value {
-            Value::List(_) | Value::Map(_) | Value::Null => self.key_place,
+            Value::List(_) | Value::Map(_) | Value::Null | Value::Told => self.key_place,
             _ => self.value.place,
         }
     }
@@ -180,6 +193,7 @@ impl fmt::Display for Node {
             Value::Signed(value) => value.fmt(f),
             Value::Float(value) => value.fmt(f),
             Value::Text(value) => value.fmt(f),
+            Value::Told => f.write_str("?"),
             Value::List(items) => {
                 let items: Vec<String> = items.iter().map(Self::to_string).collect();
                 write!(f, "[{}]", items.join(", "))

@@ -22,7 +22,7 @@ impl<'de> Items<'de> {
             items: items.iter().enumerate(),
         };
         let read = visitor.visit_seq(&mut access)?;
-        match access.items.next() {
+        match access.next() {
             None => Ok(read),
             Some((index, extra)) => {
                 let (found, needed) = (
@@ -35,6 +35,13 @@ impl<'de> Items<'de> {
     }
 }
 
+impl<'de> Items<'de> {
+    /// The next item that is left, with its place in the list.
+    fn next(&mut self) -> Option<(usize, &'de Node)> {
+        self.items.find(|(_, item)| item.is_left())
+    }
+}
+
 impl<'de> SeqAccess<'de> for Items<'de> {
     type Error = DecodeError;
 
@@ -42,7 +49,7 @@ impl<'de> SeqAccess<'de> for Items<'de> {
         &mut self,
         seed: T,
     ) -> Result<Option<T::Value>, DecodeError> {
-        let Some((index, item)) = self.items.next() else {
+        let Some((index, item)) = self.next() else {
             return Ok(None);
         };
         let read = seed.deserialize(item);
@@ -76,7 +83,7 @@ impl<'de> Entries<'de> {
     ) -> Result<V::Value, DecodeError> {
         let mut access = Self::of(entries);
         let read = visitor.visit_map(&mut access)?;
-        match access.entries.next() {
+        match access.next() {
             None => Ok(read),
             Some(extra) => {
                 let found = entries.iter().map(|entry| entry.key.clone()).collect();
@@ -90,6 +97,13 @@ impl<'de> Entries<'de> {
     }
 }
 
+impl<'de> Entries<'de> {
+    /// The next entry that is left.
+    fn next(&mut self) -> Option<&'de Entry> {
+        self.entries.find(|entry| entry.value.is_left())
+    }
+}
+
 impl<'de> MapAccess<'de> for Entries<'de> {
     type Error = DecodeError;
 
@@ -97,7 +111,7 @@ impl<'de> MapAccess<'de> for Entries<'de> {
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, DecodeError> {
-        self.current = self.entries.next();
+        self.current = self.next();
         let Some(entry) = self.current else {
             return Ok(None);
         };

@@ -8,7 +8,7 @@ use serde::de::{
 use crate::config::decode_error::{DecodeError, owned};
 use crate::config::fault::ConfigFault;
 use crate::config::source::Place;
-use crate::config::tree::{Node, Value};
+use crate::config::tree::{Entry, Node, Value};
 use crate::config::tree_access::Entries;
 
 /// The one variant that a value chooses.
@@ -30,7 +30,7 @@ impl<'de> Choice<'de> {
                 name_place: node.place,
                 content: None,
             }),
-            Value::Map(entries) => match entries.as_slice() {
+            Value::Map(entries) => match Vec::from_iter(left(entries)).as_slice() {
                 [entry] => Ok(Self {
                     name: &entry.key,
                     name_place: entry.key_place,
@@ -62,6 +62,11 @@ impl<'de> Choice<'de> {
             }
         }
     }
+}
+
+/// The `entries` that are left.
+fn left(entries: &[Entry]) -> impl Iterator<Item = &Entry> {
+    entries.iter().filter(|entry| entry.value.is_left())
 }
 
 impl<'de> EnumAccess<'de> for Choice<'de> {

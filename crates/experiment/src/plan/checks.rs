@@ -16,49 +16,73 @@ use crate::config::run_config::{RunConfig, TestExamples};
 use crate::network::LinkModel;
 use crate::plan::failure_checks;
 
-/// Checks the values that stand for themselves.
-pub(crate) fn numbers(run: &Resolved<'_>) -> Result<(), ConfigError> {
-    let config = &run.config;
-    if !is_folder_name(&config.name) {
-        let needed = format!(
-            "the name of a folder: at most {LONGEST_NAME} bytes, without `/`, `\\` or control characters, not starting with a dot"
-        );
-        return Err(run.wrong("name", quoted(&config.name), needed));
+/// What is wrong with the values of `run`, as far as they tell by themselves.
+pub(crate) fn values(run: &Resolved<'_>) -> Vec<ConfigError> {
+    let mut wrong = single_values(run);
+    let together = [method(run), theory(run)];
+    wrong.extend(together.into_iter().filter_map(Result::err));
+    wrong
+}
+
+/// What is wrong with those values that stand for themselves, whatever the others are.
+pub(crate) fn single_values(run: &Resolved<'_>) -> Vec<ConfigError> {
+    let checks = [name, rounds, evaluations, checkpoints, targets, dataset];
+    let checks = checks.iter().map(|check| check(run));
+    checks.filter_map(Result::err).collect()
+}
+
+fn name(run: &Resolved<'_>) -> Result<(), ConfigError> {
+    let name = &run.config.name;
+    if is_folder_name(name) {
+        return Ok(());
     }
-    if config.rounds == 0 {
-        return Err(run.wrong("rounds", 0, "at least 1"));
+    let needed = format!(
+        "the name of a folder: at most {LONGEST_NAME} bytes, without `/`, `\\` or control characters, not starting with a dot"
+    );
+    Err(run.wrong("name", quoted(name), needed))
+}
+
+fn rounds(run: &Resolved<'_>) -> Result<(), ConfigError> {
+    match run.config.rounds {
+        0 => Err(run.wrong("rounds", 0, "at least 1")),
+        _ => Ok(()),
     }
-    if config.evaluate.every == 0 {
-        return Err(run.wrong(
-            "evaluate.every",
-            0,
-            "at least 1 round from one evaluation to the next",
-        ));
+}
+
+fn evaluations(run: &Resolved<'_>) -> Result<(), ConfigError> {
+    let needed = "at least 1 round from one evaluation to the next";
+    match run.config.evaluate.every {
+        0 => Err(run.wrong("evaluate.every", 0, needed)),
+        _ => Ok(()),
     }
-    if config
-        .checkpoint
-        .as_ref()
-        .is_some_and(|checkpoint| checkpoint.every == 0)
-    {
-        return Err(run.wrong(
-            "checkpoint.every",
-            0,
-            "at least 1 round from one checkpoint to the next",
-        ));
+}
+
+fn checkpoints(run: &Resolved<'_>) -> Result<(), ConfigError> {
+    let needed = "at least 1 round from one checkpoint to the next";
+    match &run.config.checkpoint {
+        Some(checkpoint) if checkpoint.every == 0 => Err(run.wrong("checkpoint.every", 0, needed)),
+        _ => Ok(()),
     }
-    let targets = config.evaluate.targets.iter().enumerate();
-    if let Some((index, target)) = targets
-        .into_iter()
-        .find(|(_, target)| !(**target > 0.0 && **target <= 1.0))
-    {
-        let needed = "an accuracy as a fraction, above 0 and up to 1";
-        return Err(run.wrong(&format!("evaluate.targets.{index}"), target, needed));
+}
+
+fn targets(run: &Resolved<'_>) -> Result<(), ConfigError> {
+    let is_fraction = |target: f64| target > 0.0 && target <= 1.0;
+    let mut targets = run.config.evaluate.targets.iter().enumerate();
+    match targets.find(|(_, target)| !is_fraction(**target)) {
+        Some((index, target)) => {
+            let needed = "an accuracy as a fraction, above 0 and up to 1";
+            Err(run.wrong(&format!("evaluate.targets.{index}"), target, needed))
+        }
+        None => Ok(()),
     }
-    if let Err(error) = config.dataset.validate() {
+}
+
+fn dataset(run: &Resolved<'_>) -> Result<(), ConfigError> {
+    let valid = run.config.dataset.validate();
+    valid.map_err(|error| {
         let path = fault_path::of_dataset(&error, run.choice("dataset"));
-        return Err(run.error(error, &path));
-    }
-    Ok(())
+        run.error(error, &path)
+    })
 }
 
 /// Checks that there are as many test examples as models are to be judged on, of `most`.
@@ -118,7 +142,7 @@ pub(crate) fn validation(run: &Resolved<'_>, most: usize) -> Result<(), ConfigEr
 }
 
 /// Checks the method's settings and whether it has the overlay that it needs, and no other.
-pub(crate) fn method(run: &Resolved<'_>) -> Result<(), ConfigError> {
+fn method(run: &Resolved<'_>) -> Result<(), ConfigError> {
     let RunConfig {
         algorithm,
         topology,
@@ -296,7 +320,7 @@ pub(crate) fn no_cliques(run: &Resolved<'_>) -> ConfigError {
 }
 
 /// Checks that what is asked of theory can be computed for the model.
-pub(crate) fn theory(run: &Resolved<'_>) -> Result<(), ConfigError> {
+fn theory(run: &Resolved<'_>) -> Result<(), ConfigError> {
     if !run.config.evaluate.theory.contains(&Quantity::NonIidDegree) {
         return Ok(());
     }

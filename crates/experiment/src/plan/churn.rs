@@ -6,6 +6,7 @@ use crate::config::error::ConfigError;
 use crate::config::experiment::{take_sweep, values};
 use crate::config::fault::ConfigFault;
 use crate::config::label::in_words;
+use crate::config::mistakes;
 use crate::config::reader;
 use crate::config::source::ExperimentSource;
 use crate::config::sweep;
@@ -65,6 +66,11 @@ impl ChurnRun {
 /// # Ok::<(), meshfold_experiment::ConfigError>(())
 /// ```
 pub fn plan_churn(source: &ExperimentSource) -> Result<Vec<ChurnRun>, ConfigError> {
+    read(source).map_err(|first| mistakes::all::<Churn>(source, first, |_| Vec::new()))
+}
+
+/// [`plan_churn`] up to the first mistake.
+fn read(source: &ExperimentSource) -> Result<Vec<ChurnRun>, ConfigError> {
     let mut base = values(source)?;
     let variations = take_sweep(&mut base, source)?;
     let mut runs = Vec::new();

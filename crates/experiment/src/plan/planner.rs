@@ -101,14 +101,11 @@ impl<'a> Planner<'a> {
         self
     }
 
-    /// Checks every value of `run` and makes what it needs.
+    /// Checks the values of `run` by what it needs, which is made; the values themselves are [checked](checks::values) before.
     ///
     /// # Errors
     /// [`ConfigError`] of the first value that is at fault.
     pub(crate) fn plan(&mut self, mut run: Resolved<'_>) -> Result<RunPlan, ConfigError> {
-        checks::numbers(&run)?;
-        checks::method(&run)?;
-        checks::theory(&run)?;
         let learning = self.learning(&run)?;
         let exchange = self.exchange(&mut run, &learning.population)?;
         let memory_bytes = self.memory_bytes(&run, &learning, exchange.overlay.as_deref())?;

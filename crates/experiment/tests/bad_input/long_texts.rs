@@ -35,7 +35,7 @@ fn a_mistake_far_to_the_right_is_shown_with_what_stands_around_it() {
 fn a_misspelt_key_in_a_file_of_one_line_is_found() {
     let counts = vec!["[5, 5, 5, 5, 5, 5, 5, 5, 5, 5]"; 3000].join(", ");
     let json = format!(
-        "{{\"name\": \"t\", \"partition\": {{\"explicit\": {{\"counts\": [{counts}]}}}}, \"ruonds\": 5, \"model\": \"logistic\"}}"
+        "{{\"name\": \"t\", \"partition\": {{\"explicit\": {{\"counts\": [{counts}]}}}}, \"ruonds\": 5, \"model\": \"logistic\", \"dataset\": \"glyphs\", \"algorithm\": {{\"dsgd\": {{\"batch_size\": 5, \"learning_rate\": 0.1}}}}}}"
     );
     assert!(json.len() > 90_000);
     let (drawn, error) = seen(&ExperimentSource::new("one.json", json.clone()));

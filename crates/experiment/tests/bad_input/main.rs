@@ -4,6 +4,7 @@
 
 mod lists;
 mod long_texts;
+mod many;
 mod methods;
 mod mutations;
 mod overlays;
