@@ -29,7 +29,7 @@ impl Failure {
     /// As an exception.
     pub(crate) fn raise(self, py: Python<'_>) -> PyErr {
         let (class, message) = match self {
-            Self::Config(error) => return config_error(py, &error).unwrap_or_else(|error| error),
+            Self::Config(error) => return config_error(py, error).unwrap_or_else(|error| error),
             Self::Data(message) => ("DataError", message),
             Self::Device(message) => ("DeviceError", message),
             Self::Results(message) => ("ResultsError", message),
@@ -44,19 +44,23 @@ fn exception(py: Python<'_>, class: &str, message: String) -> PyResult<PyErr> {
     Ok(PyErr::from_value(class.call1((message,))?))
 }
 
-/// `ConfigError` with the place of the mistake.
-fn config_error(py: Python<'_>, error: &ConfigError) -> PyResult<PyErr> {
-    let about = PyDict::new(py);
-    about.set_item("path", error.path())?;
-    about.set_item("file", error.file())?;
-    about.set_item("line", error.line())?;
-    about.set_item("column", error.column())?;
-    about.set_item("help", error.help().map(|help| help.to_string()))?;
-    about.set_item("excerpt", shown(error))?;
+/// `ConfigError` with the places of the mistakes.
+fn config_error(py: Python<'_>, error: ConfigError) -> PyResult<PyErr> {
     let class = py.import("meshfold._errors")?.getattr("ConfigError")?;
-    Ok(PyErr::from_value(
-        class.call((error.to_string(),), Some(&about))?,
-    ))
+    let mut errors = Vec::new();
+    for error in error.into_all() {
+        let about = PyDict::new(py);
+        about.set_item("path", error.path())?;
+        about.set_item("file", error.file())?;
+        about.set_item("line", error.line())?;
+        about.set_item("column", error.column())?;
+        about.set_item("help", error.help().map(|help| help.to_string()))?;
+        about.set_item("excerpt", shown(&error))?;
+        errors.push(class.call((error.to_string(),), Some(&about))?);
+    }
+    let first = errors.remove(0);
+    first.setattr("others", errors)?;
+    Ok(PyErr::from_value(first))
 }
 
 /// The error as the program prints it, without colours.
