@@ -67,6 +67,8 @@ fn config_error(py: Python<'_>, error: ConfigError) -> PyResult<PyErr> {
 fn shown(error: &ConfigError) -> String {
     let mut text = String::new();
     let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor());
+    // Whole lines can be searched.
+    let handler = handler.with_wrap_lines(false);
     match handler.render_report(&mut text, error) {
         Ok(()) => text.trim_end().to_owned(),
         Err(_) => error.to_string(),

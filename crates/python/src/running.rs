@@ -1,6 +1,7 @@
 //! `meshfold.run`: from an experiment to finished runs.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -123,18 +124,20 @@ pub(crate) fn run(
         .detach(|| request.plan())
         .map_err(|error| error.raise(py))?;
     planned.call1((plan.about(py)?, warnings(&plan.plans)))?;
-    let (stop, listener) = (AtomicBool::new(false), listener.clone().unbind());
+    let (plan, listener) = (Arc::new(plan), listener.clone().unbind());
     let (heard, ended) = py.detach(|| {
-        thread::scope(|scope| {
-            let (events, incoming) = channel();
-            let (plan, stop) = (&plan, &stop);
-            let runs = scope.spawn(move || plan.carry_out(stop, events));
-            let heard = listen(&incoming, &listener);
-            if heard.is_err() {
-                stop.store(true, Ordering::Relaxed);
-            }
-            (heard, runs.join())
-        })
+        let (events, incoming) = channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        // The runs borrow nothing of this thread, which Python ends without a word when the interpreter ends.
+        let runs = thread::spawn({
+            let (plan, stop) = (Arc::clone(&plan), Arc::clone(&stop));
+            move || plan.carry_out(&stop, events)
+        });
+        let heard = listen(&incoming, &listener);
+        if heard.is_err() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        (heard, runs.join())
     });
     heard?;
     match ended {

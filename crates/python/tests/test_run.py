@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -81,7 +82,7 @@ def test_paths_of_data_start_from_the_file(experiment: Experiment) -> None:
     folder.mkdir()
     rows = "\n".join(f"{index},{index % 7},{index % 2}" for index in range(200))
     (folder / "data.csv").write_text("a,b,label\n" + rows + "\n")
-    experiment["dataset"] = {"csv": {"train": "data.csv", "test": "data.csv", "label": "label"}}
+    experiment["dataset"] = {"csv": {"file": "data.csv", "label": "label"}}
     (folder / "own.yaml").write_text(json.dumps(experiment))
     assert len(mf.run(folder / "own.yaml")) == 4
 
@@ -103,8 +104,6 @@ def test_an_exception_of_a_call_back_ends_the_runs(experiment: Experiment) -> No
 def test_a_failed_run_keeps_no_other_from_its_end(experiment: Experiment) -> None:
     broken = mf.run(experiment, set={"rounds": 1})[0].id
     # A folder lies where the records of the first run belong.
-    import shutil
-
     shutil.rmtree("runs")
     (Path("runs/small") / broken / "metrics.jsonl").mkdir(parents=True)
     with pytest.raises(mf.RunFailed) as caught:
