@@ -1,11 +1,12 @@
 //! All runs of an experiment in two tables, and in two Parquet files: `metrics.parquet` and `clients.parquet`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use meshfold_experiment::files::whole_file::{persist, temporary};
 use meshfold_experiment::results::{ClientScore, Figures, Holdings, RecordedRun};
 use parquet::errors::ParquetError;
+use rayon::prelude::*;
 
 use crate::column::{Cells, Column};
 use crate::error::TableError;
@@ -56,6 +57,8 @@ pub struct CombinedTable<'a> {
 enum Content {
     /// Evaluations, with the figures of these names.
     Metrics(Vec<String>),
+    /// The same, read already: those of each run.
+    InMemory(Vec<String>, Vec<FigureColumns>),
     /// Clients at an evaluation, with the views of these names.
     Clients(Vec<String>),
 }
@@ -72,9 +75,21 @@ impl<'a> CombinedTable<'a> {
             names.extend(run.figures()?.into_iter().flat_map(Figures::into_keys));
         }
         let names = in_order(&names);
-        let figures = names.iter().map(|name| figure_column(name));
-        let columns: Vec<Column> = sizes().into_iter().chain(figures).collect();
+        let columns = metrics_columns(&names);
         Ok(Self::new(runs, columns, Content::Metrics(names)))
+    }
+
+    /// The table of [`metrics`](Self::metrics), with all figures in memory: each file is read once, several at a time.
+    ///
+    /// # Errors
+    /// [`TableError`] if the records of a run cannot be read.
+    pub fn metrics_in_memory(runs: &'a [RecordedRun]) -> Result<Self, TableError> {
+        let all = runs.par_iter().map(FigureColumns::read);
+        let all = all.collect::<Result<Vec<_>, TableError>>()?;
+        let names = all.iter().flat_map(|run| run.columns.keys().cloned());
+        let names = in_order(&names.collect());
+        let columns = metrics_columns(&names);
+        Ok(Self::new(runs, columns, Content::InMemory(names, all)))
     }
 
     /// A row for each client at each evaluation of each run, with the run's id, the settings in which the runs differ, how
@@ -122,7 +137,8 @@ impl<'a> CombinedTable<'a> {
     pub fn cells(&self, index: usize) -> Result<Vec<Cells>, TableError> {
         let run = &self.runs[index];
         let (rows, measured) = match &self.content {
-            Content::Metrics(names) => metrics_cells(run, names)?,
+            Content::Metrics(names) => metrics_cells(run, &FigureColumns::read(run)?, names),
+            Content::InMemory(names, all) => metrics_cells(run, &all[index], names),
             Content::Clients(views) => client_cells(run, views)?,
         };
         let mut cells = vec![Cells::Text(vec![Some(run.id.clone()); rows])];
@@ -136,10 +152,34 @@ impl<'a> CombinedTable<'a> {
     }
 }
 
-/// How many evaluations `run` has, and the cells of sizes and of the figures `names`.
-fn metrics_cells(run: &RecordedRun, names: &[String]) -> Result<(usize, Vec<Cells>), TableError> {
-    let figures = run.figures()?;
-    let rows = figures.len();
+/// The figures of the evaluations of a run by their names, one for each evaluation.
+struct FigureColumns {
+    rows: usize,
+    columns: BTreeMap<String, Vec<Option<f64>>>,
+}
+
+impl FigureColumns {
+    fn read(run: &RecordedRun) -> Result<Self, TableError> {
+        let figures = run.figures()?;
+        let rows = figures.len();
+        let mut columns: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
+        for (row, figures) in figures.into_iter().enumerate() {
+            for (name, value) in figures {
+                let column = columns.entry(name).or_insert_with(|| vec![None; rows]);
+                column[row] = Some(value);
+            }
+        }
+        Ok(Self { rows, columns })
+    }
+}
+
+/// How many evaluations `run` has, and the cells of sizes and of the `figures` called `names`.
+fn metrics_cells(
+    run: &RecordedRun,
+    figures: &FigureColumns,
+    names: &[String],
+) -> (usize, Vec<Cells>) {
+    let rows = figures.rows;
     let clients = run.settings.clients().map(|clients| clients as i64);
     let parameters = run.parameters.map(u64::cast_signed);
     let mut cells = vec![
@@ -147,10 +187,10 @@ fn metrics_cells(run: &RecordedRun, names: &[String]) -> Result<(usize, Vec<Cell
         Cells::Whole(vec![parameters; rows]),
     ];
     for name in names {
-        let values = figures.iter().map(|figures| figures.get(name).copied());
-        cells.push(Cells::Number(values.collect()));
+        let column = figures.columns.get(name).cloned();
+        cells.push(Cells::Number(column.unwrap_or_else(|| vec![None; rows])));
     }
-    Ok((rows, cells))
+    (rows, cells)
 }
 
 /// How many clients `run` recorded over all evaluations, and the cells of what was measured of them, `views` among it.
@@ -261,6 +301,12 @@ fn held(run: &RecordedRun) -> Result<Vec<u32>, TableError> {
 
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
+}
+
+/// The columns of sizes and of the figures called `names`.
+fn metrics_columns(names: &[String]) -> Vec<Column> {
+    let figures = names.iter().map(|name| figure_column(name));
+    sizes().into_iter().chain(figures).collect()
 }
 
 fn sizes() -> [Column; 2] {

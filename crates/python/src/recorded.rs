@@ -93,7 +93,7 @@ impl Recorded {
 
     /// A row for each evaluation of the runs at `places`.
     fn metrics(&self, py: Python<'_>, places: Vec<usize>) -> PyResult<Table> {
-        self.table(py, &places, |runs| CombinedTable::metrics(runs))
+        self.table(py, &places, |runs| CombinedTable::metrics_in_memory(runs))
     }
 
     /// A row for each client at each evaluation of the runs at `places`.

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
+
 use super::order;
 use crate::error::ReportError;
 use crate::left_out::LeftOut;
@@ -34,11 +36,16 @@ impl Gathered {
                 Vec::new()
             });
             let mut runs = Vec::new();
-            for folder in folders {
-                if !seen.insert(fs::canonicalize(&folder).unwrap_or_else(|_| folder.clone())) {
-                    continue;
-                }
-                match RecordedRun::read(&folder) {
+            let mut is_new = |folder: &PathBuf| {
+                seen.insert(fs::canonicalize(folder).unwrap_or_else(|_| folder.clone()))
+            };
+            let folders: Vec<PathBuf> = folders.into_iter().filter(&mut is_new).collect();
+            let read: Vec<_> = folders
+                .par_iter()
+                .map(|run| RecordedRun::read(run))
+                .collect();
+            for (folder, run) in folders.into_iter().zip(read) {
+                match run {
                     Ok(run) => runs.push(run),
                     Err(error) => gathered.left_out.push(LeftOut::new(&folder, error)),
                 }
