@@ -65,6 +65,25 @@ fn rows_hold_mean_and_interval_over_seeds() {
 }
 
 #[test]
+fn a_table_takes_only_the_runs_that_are_asked_for() {
+    let (sandbox, records) = finished();
+    let line = "table runs/tiny --by topology --format json --only";
+    let rows = sandbox.says(&format!("{line} learning_rate=0.2"));
+    let rows = rows.ended_with(0).json();
+    for (overlay, row) in rows.iter().enumerate() {
+        let expected = seeds(&records, [1, overlay], "test_accuracy");
+        is(&row["mean"], interval(expected).0);
+    }
+    let two = "learning_rate=0.2 --only topology=ring";
+    let rows = sandbox.says(&format!("{line} {two}"));
+    assert_eq!(rows.ended_with(0).json().len(), 1);
+    sandbox
+        .says(&format!("{line} topology=star"))
+        .ended_with(2)
+        .complained_of(&["star", "ring"]);
+}
+
+#[test]
 fn the_best_rate_of_each_overlay_is_chosen_by_its_mean() {
     let (sandbox, records) = finished();
     let line = "table runs/tiny --by topology --best learning_rate";
