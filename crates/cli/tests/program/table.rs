@@ -167,7 +167,8 @@ fn runs_that_end_before_the_place_or_are_not_there_are_named() {
             .out
     };
     let early = says("--by topology,learning_rate --at round=1000");
-    let expected = "ring, 0.01: seed 1, 2, 3 ended before round=1000; the last evaluation counts";
+    let expected = "ring, 0.01; complete, 0.01; ring, 0.2; complete, 0.2: seed 1, 2, 3 ended before round=1000; the last \
+                    evaluation counts\n";
     assert!(early.contains(expected), "{early}");
     let whole = says("--by topology,learning_rate");
     assert!(
