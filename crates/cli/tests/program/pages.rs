@@ -111,6 +111,7 @@ impl Step {
     }
 
     /// The same whatever the numbers are.
+    #[cfg(target_os = "linux")]
     pub(crate) fn is_resembled_by(&self, text: &str) {
         self.is_shown_as(text, |line| {
             let blank = |character: char| match character {
