@@ -24,6 +24,7 @@ pub(crate) fn decimal(value: Option<f64>) -> String {
     match value {
         None => "-".to_owned(),
         Some(value) if (1e-12..5e-4).contains(&value.abs()) => format!("{value:.1e}"),
+        Some(value) if value.abs() < 1e-12 => "0.0000".to_owned(),
         Some(value) => format!("{value:.4}"),
     }
 }

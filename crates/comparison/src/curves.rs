@@ -7,7 +7,7 @@ use crate::error::TableError;
 use crate::fields::{Fields, Name, text};
 use crate::grouping::{Group, Names};
 use crate::judged::{Judged, expect_figure};
-use crate::only::{Only, chosen};
+use crate::only::{Only, only_chosen};
 use crate::series::{Sample, Series};
 
 /// Which curves to draw. Settings go by their names in YAML, figures by those in `metrics.jsonl`.
@@ -123,14 +123,6 @@ fn add_epochs(run: &RecordedRun, figures: &mut [Figures]) {
     for (figures, evaluation) in figures.iter_mut().zip(&run.evaluations) {
         figures.extend(evaluation.epochs.map(|epochs| (name.to_owned(), epochs)));
     }
-}
-
-/// The runs that have one of the values for each setting of `only`.
-fn only_chosen(runs: Vec<Judged>, only: &[Only]) -> Result<Vec<Judged>, TableError> {
-    let fields: Vec<Fields> = runs.iter().map(|run| run.fields.clone()).collect();
-    let chosen = chosen(&fields, only)?;
-    let pairs = runs.into_iter().zip(chosen);
-    Ok(pairs.filter_map(|(run, is)| is.then_some(run)).collect())
 }
 
 fn names(runs: &[Judged], request: &CurveRequest) -> Result<Names, TableError> {

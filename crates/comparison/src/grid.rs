@@ -49,9 +49,13 @@ impl Grid {
             request.over
         ));
         if let Some((field, value)) = &request.compare {
-            titles.extend([format!("less {value}"), "effect".to_owned(), "p".to_owned()]);
+            titles.extend([
+                format!("minus {value}"),
+                "effect".to_owned(),
+                "p".to_owned(),
+            ]);
             notes.push(format!(
-                "less {value}: mean difference to the row with {field}={value} over the same {}; effect: Cohen's d of the \
+                "minus {value}: mean difference to the row with {field}={value} over the same {}; effect: Cohen's d of the \
                  pairs; p: paired t test, two-sided, not corrected for several comparisons", request.over
             ));
         }

@@ -17,10 +17,31 @@ pub(crate) fn notes(
     request: &Request,
 ) -> Vec<String> {
     let mut notes: Vec<String> = choice(request, on).into_iter().collect();
-    notes.extend(unequal(candidates, over, on, request));
-    notes.extend(missing(groups, over, request));
-    notes.extend(ended_early(groups, over, request));
+    notes.extend(together(unequal(candidates, over, on, request)));
+    notes.extend(together(missing(groups, over, request)));
+    notes.extend(together(ended_early(groups, over, request)));
     notes
+}
+
+/// What is to be said of a row.
+struct OfRow {
+    row: String,
+    what: String,
+}
+
+/// What is the same of several rows is said once.
+fn together(notes: Vec<OfRow>) -> Vec<String> {
+    let mut said: Vec<OfRow> = Vec::new();
+    for note in notes {
+        match said.iter_mut().find(|other| other.what == note.what) {
+            Some(other) => other.row += &format!("; {}", note.row),
+            None => said.push(note),
+        }
+    }
+    let lines = said
+        .iter()
+        .map(|note| format!("{}: {}", note.row, note.what));
+    lines.collect()
 }
 
 /// How the best value was chosen, if one was.
@@ -40,7 +61,7 @@ fn choice(request: &Request, on: &str) -> Option<String> {
 }
 
 /// For each row whose candidates for `best` were measured under unequal numbers of `over`: how many each has.
-fn unequal(candidates: &[Group<'_>], over: &Name, on: &str, request: &Request) -> Vec<String> {
+fn unequal(candidates: &[Group<'_>], over: &Name, on: &str, request: &Request) -> Vec<OfRow> {
     let Some(best) = &request.best else {
         return Vec::new();
     };
@@ -59,11 +80,12 @@ fn unequal(candidates: &[Group<'_>], over: &Name, on: &str, request: &Request) -
                 false => keys.join(", "),
             };
             let counts: Vec<String> = tried.map(say).collect();
-            format!(
-                "{row}: the values of {best} do not have the same number of runs over {} ({})",
+            let what = format!(
+                "the values of {best} do not have the same number of runs over {} ({})",
                 over.written,
                 counts.join(", ")
-            )
+            );
+            OfRow { row, what }
         })
     };
     let mut rows: Vec<&[String]> = Vec::new();
@@ -76,7 +98,7 @@ fn unequal(candidates: &[Group<'_>], over: &Name, on: &str, request: &Request) -
 }
 
 /// Finished runs that ended before the place where they are to be judged.
-fn ended_early(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<String> {
+fn ended_early(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRow> {
     if !matches!(request.at, At::UpTo { .. }) {
         return Vec::new();
     }
@@ -84,21 +106,21 @@ fn ended_early(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<Stri
         let is_early = |run: &&&Judged| run.is_finished && !request.at.is_passed(&run.figures);
         let early = group.runs.iter().filter(is_early);
         let values: Vec<String> = early.map(|run| text(run.fields.get(over))).collect();
-        (!values.is_empty()).then(|| {
-            format!(
-                "{}: {} {} ended before {}; the last evaluation counts",
-                group.name(),
+        (!values.is_empty()).then(|| OfRow {
+            row: group.name(),
+            what: format!(
+                "{} {} ended before {}; the last evaluation counts",
                 over.written,
                 values.join(", "),
                 request.at
-            )
+            ),
         })
     };
     groups.iter().filter_map(say).collect()
 }
 
 /// For each row the values of `over` that other rows have, and that it lacks or whose run has no figure yet.
-fn missing(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<String> {
+fn missing(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<OfRow> {
     let value = |run: &&Judged| text(run.fields.get(over));
     let all: BTreeSet<String> = groups
         .iter()
@@ -124,11 +146,10 @@ fn missing(groups: &[Group<'_>], over: &Name, request: &Request) -> Vec<String> 
             } else {
                 "no run"
             };
-            format!(
-                "{}: {} {missing} is missing ({why})",
-                group.name(),
-                over.written
-            )
+            OfRow {
+                row: group.name(),
+                what: format!("{} {missing} is missing ({why})", over.written),
+            }
         };
         all.difference(&there).map(say).collect::<Vec<_>>()
     };

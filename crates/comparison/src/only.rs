@@ -6,6 +6,7 @@ use meshfold_experiment::results::Settings;
 
 use crate::error::TableError;
 use crate::fields::{Fields, Name, text};
+use crate::judged::Judged;
 
 /// Some values of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,8 +47,16 @@ pub fn are_chosen(runs: &[Option<&Settings>], only: &[Only]) -> Result<Vec<bool>
     Ok(runs.iter().map(is_chosen).collect())
 }
 
-/// The same of runs by their fields.
-pub(crate) fn chosen(runs: &[Fields], only: &[Only]) -> Result<Vec<bool>, TableError> {
+/// The runs that have one of the values for each setting of `only`.
+pub(crate) fn only_chosen(runs: Vec<Judged>, only: &[Only]) -> Result<Vec<Judged>, TableError> {
+    let fields: Vec<Fields> = runs.iter().map(|run| run.fields.clone()).collect();
+    let chosen = chosen(&fields, only)?;
+    let pairs = runs.into_iter().zip(chosen);
+    Ok(pairs.filter_map(|(run, is)| is.then_some(run)).collect())
+}
+
+/// For each of `runs` whether it has one of the values for each setting of `only`.
+fn chosen(runs: &[Fields], only: &[Only]) -> Result<Vec<bool>, TableError> {
     let mut chosen = vec![true; runs.len()];
     for only in only {
         let name = Name::find(&only.field, runs)?;

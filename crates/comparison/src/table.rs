@@ -11,18 +11,21 @@ use crate::fields::{Fields, Name, differing};
 use crate::grouping::{Group, Names, best_of};
 use crate::judged::{Judged, expect_figure};
 use crate::notes::notes;
+use crate::only::{Only, only_chosen};
 
 /// What a table is to show. Settings go by their names in YAML, figures by those in `metrics.jsonl`.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The settings that tell the rows apart.
     pub by: Vec<String>,
+    /// Runs are left out unless each of these settings has one of its values.
+    pub only: Vec<Only>,
     /// The setting whose values repeat a row.
     pub over: String,
     /// The setting of which each row takes the best value.
     pub best: Option<String>,
-    /// The figure that says which value is best, or `validation`; if absent that of the validation examples, if all runs have
-    /// any, else `metric`.
+    /// The figure that says which value is best, or `validation`; if absent that of the validation examples, if all runs that
+    /// have been evaluated have any, else `metric`.
     pub on: Option<String>,
     /// Where on its way a run is judged.
     pub at: At,
@@ -96,6 +99,7 @@ impl Table {
         }
         let mut request = Request {
             by: shortest(differing(&fields, &[&seed]), &fields),
+            only: Vec::new(),
             over: seed.written.clone(),
             best: None,
             on: None,
@@ -123,6 +127,7 @@ impl Table {
     /// [`TableError`]: a name that stands for nothing or for several things, or runs that are not repetitions.
     pub fn of(runs: &[RecordedRun], request: Request) -> Result<Self, TableError> {
         let runs: Vec<Judged> = runs.iter().map(Judged::of).collect::<Result<_, _>>()?;
+        let runs = only_chosen(runs, &request.only)?;
         let names = names(&runs, &request)?;
         expect_figure(&request.metric, &runs)?;
         let on = &deciding(&request, &runs);
@@ -148,10 +153,11 @@ impl Table {
 fn deciding(request: &Request, runs: &[Judged]) -> String {
     let of_test = request.metric.strip_prefix("test_");
     let validation = format!("validation_{}", of_test.unwrap_or("accuracy"));
+    let mut begun = runs.iter().filter(|run| !run.figures.is_empty());
     match request.on.as_deref() {
         Some("validation") => validation,
         Some(on) => on.to_owned(),
-        None if of_test.is_some() && runs.iter().all(|run| run.measured(&validation)) => validation,
+        None if of_test.is_some() && begun.all(|run| run.measured(&validation)) => validation,
         None => request.metric.clone(),
     }
 }

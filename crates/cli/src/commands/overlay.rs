@@ -7,8 +7,8 @@ use std::sync::Arc;
 use meshfold_engine::{Key, Purpose, stream};
 use meshfold_experiment::{
     CliqueSummary, ExperimentSource, OverlayFigures, PlannedOverlay, RamanujanBound, RunConfig,
-    ScheduleSummary, brief, check_overlay_memory, nodes_of_edge_lists, plan, with_edge_lists,
-    with_weight_list,
+    RunPlan, ScheduleSummary, brief, check_overlay_memory, nodes_of_edge_lists, plan,
+    with_edge_lists, with_weight_list,
 };
 use meshfold_topology::{Overlay, OverlaySummary, Topology, Weights};
 use serde::Serialize;
@@ -73,7 +73,7 @@ fn of_experiment(source: &ExperimentSource, arguments: &OverlayArguments) -> Res
     let mut known = HashSet::new();
     for plan in &plans {
         if let Some(planned) = &plan.overlay
-            && known.insert(Arc::as_ptr(planned))
+            && known.insert(what_is_shown(plan, planned)?)
         {
             different.push((brief(&plan.label()).into_owned(), planned));
         }
@@ -88,6 +88,16 @@ fn of_experiment(source: &ExperimentSource, arguments: &OverlayArguments) -> Res
         })
         .collect();
     print(&shown)
+}
+
+/// The settings and figures of an overlay: where they agree under several seeds, it is shown once.
+fn what_is_shown(plan: &RunPlan, planned: &PlannedOverlay) -> std::io::Result<String> {
+    let shown = (
+        &plan.config.topology,
+        &plan.config.weights,
+        planned.figures(),
+    );
+    Ok(serde_json::to_string(&shown)?)
 }
 
 /// One line of `--json`.
@@ -236,18 +246,26 @@ fn print(overlays: &[Shown<'_>]) -> Result<(), Failure> {
     row("edge connectivity", &|summary| {
         summary.edge_connectivity.to_string()
     });
-    if overlays.iter().any(|shown| shown.schedule.is_some()) {
+    let repeats = overlays.iter().any(|shown| shown.schedule.is_some());
+    if repeats {
         schedule_rows(&mut table, overlays);
     }
     if overlays.iter().any(|shown| shown.cliques.is_some()) {
         clique_rows(&mut table, overlays);
     }
     table.print()?;
-    std::io::stdout().lock().flush()?;
+    let mut out = std::io::stdout().lock();
+    if repeats {
+        writeln!(
+            out,
+            "Where overlays take turns, the rows above `period of the overlays` are about the first of them."
+        )?;
+    }
+    out.flush()?;
     Ok(())
 }
 
-/// The rows that only overlays have that repeat after a while. The rows before are about the first of them.
+/// The rows that only overlays have that repeat after a while.
 fn schedule_rows(table: &mut Table, overlays: &[Shown<'_>]) {
     let mut row = |name: &str, figure: &dyn Fn(&ScheduleSummary) -> String| {
         let figures = overlays

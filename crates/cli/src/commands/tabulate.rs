@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use meshfold_comparison::{At, Grid, Request, Table, csv, latex, markdown, records};
+use meshfold_comparison::{At, Grid, Only, Request, Table, csv, latex, markdown, records};
 use meshfold_experiment::files::whole_file::write_atomically;
 use meshfold_experiment::results::{is_run, sweep_order};
 use meshfold_report::{Gathered, LeftOut};
@@ -32,6 +32,9 @@ pub(crate) struct TableArguments {
     /// The setting whose values repeat a row
     #[arg(long, value_name = "SETTING", default_value = "seed")]
     over: String,
+    /// Take only runs with one of these values; repeatable
+    #[arg(long, value_name = "SETTING=VALUE,...")]
+    only: Vec<Only>,
     /// Take for each row the best value of this setting
     #[arg(long, value_name = "SETTING")]
     best: Option<String>,
@@ -103,6 +106,7 @@ pub(crate) fn tabulate(arguments: &TableArguments) -> Result<(), Failure> {
     let baseline = arguments.compare.as_ref();
     let request = Request {
         by: arguments.by.clone(),
+        only: arguments.only.clone(),
         over: arguments.over.clone(),
         best: arguments.best.clone(),
         on: arguments.on.clone(),

@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
+use crate::pages::Page;
 use crate::sandbox::Sandbox;
 
 /// A finished sweep called `first`: two overlays under two seeds.
-fn finished() -> (Sandbox, Vec<Value>) {
+pub(crate) fn finished() -> (Sandbox, Vec<Value>) {
     let sandbox = Sandbox::new();
     let tiny = sandbox
         .read("tiny.yaml")
@@ -228,17 +229,12 @@ fn what_cannot_be_drawn_is_refused_with_what_there_is() {
 #[test]
 fn the_commands_of_the_guide_work() {
     let (sandbox, _) = finished();
-    let page = include_str!("../../../../docs/figures.md");
-    let lines = page
-        .lines()
-        .filter_map(|line| line.strip_prefix("meshfold "));
-    let lines: Vec<&str> = lines
-        .map(|line| line.split(" #").next().unwrap().trim())
-        .collect();
-    assert!(lines.len() >= 7, "{lines:?}");
-    for line in lines {
-        sandbox.says(line).ended_with(0);
-        let file = line.split(' ').next_back().unwrap();
-        assert!(sandbox.path(file).is_file(), "{line}");
+    let steps = Page::read("docs/figures.md").steps();
+    let commands: Vec<String> = steps.into_iter().flat_map(|step| step.commands).collect();
+    assert!(commands.len() >= 7, "{commands:?}");
+    for command in commands {
+        sandbox.says(&command).ended_with(0);
+        let file = command.split(' ').next_back().unwrap();
+        assert!(sandbox.path(file).is_file(), "{command}");
     }
 }

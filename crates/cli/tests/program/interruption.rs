@@ -41,13 +41,22 @@ fn interrupt_when(
     signal: &str,
     is_ready: impl Fn(&Path) -> bool,
 ) -> (Option<i32>, String) {
-    let began = Instant::now();
-    let run = || {
+    interrupt_once(child, signal, || {
         let runs = sandbox.runs("long");
-        runs.first().map(|run| sandbox.path(run))
-    };
-    while !run().is_some_and(|run| is_ready(&run)) {
-        assert!(began.elapsed() < Duration::from_secs(100), "{:?}", run());
+        let run = runs.first().map(|run| sandbox.path(run));
+        run.is_some_and(|run| is_ready(&run))
+    })
+}
+
+/// Sends `signal` once something `is_due`; returns the exit code and standard error.
+pub(crate) fn interrupt_once(
+    child: Child,
+    signal: &str,
+    is_due: impl Fn() -> bool,
+) -> (Option<i32>, String) {
+    let began = Instant::now();
+    while !is_due() {
+        assert!(began.elapsed() < Duration::from_secs(100));
         sleep(Duration::from_millis(5));
     }
     let sent = Command::new("kill")

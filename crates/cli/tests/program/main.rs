@@ -13,12 +13,14 @@ mod experiment_page;
 mod failing_gpu;
 mod failure;
 mod figure;
+mod guide;
 mod interruption;
 mod limits;
 mod long_work;
 mod memory;
 #[cfg(target_os = "linux")]
 mod narrow;
+mod pages;
 mod printing;
 mod real_data;
 mod running;

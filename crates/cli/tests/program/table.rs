@@ -65,6 +65,25 @@ fn rows_hold_mean_and_interval_over_seeds() {
 }
 
 #[test]
+fn a_table_takes_only_the_runs_that_are_asked_for() {
+    let (sandbox, records) = finished();
+    let line = "table runs/tiny --by topology --format json --only";
+    let rows = sandbox.says(&format!("{line} learning_rate=0.2"));
+    let rows = rows.ended_with(0).json();
+    for (overlay, row) in rows.iter().enumerate() {
+        let expected = seeds(&records, [1, overlay], "test_accuracy");
+        is(&row["mean"], interval(expected).0);
+    }
+    let two = "learning_rate=0.2 --only topology=ring";
+    let rows = sandbox.says(&format!("{line} {two}"));
+    assert_eq!(rows.ended_with(0).json().len(), 1);
+    sandbox
+        .says(&format!("{line} topology=star"))
+        .ended_with(2)
+        .complained_of(&["star", "ring"]);
+}
+
+#[test]
 fn the_best_rate_of_each_overlay_is_chosen_by_its_mean() {
     let (sandbox, records) = finished();
     let line = "table runs/tiny --by topology --best learning_rate";
@@ -148,7 +167,8 @@ fn runs_that_end_before_the_place_or_are_not_there_are_named() {
             .out
     };
     let early = says("--by topology,learning_rate --at round=1000");
-    let expected = "ring, 0.01: seed 1, 2, 3 ended before round=1000; the last evaluation counts";
+    let expected = "ring, 0.01; complete, 0.01; ring, 0.2; complete, 0.2: seed 1, 2, 3 ended before round=1000; the last \
+                    evaluation counts\n";
     assert!(early.contains(expected), "{early}");
     let whole = says("--by topology,learning_rate");
     assert!(

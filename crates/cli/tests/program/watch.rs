@@ -66,7 +66,7 @@ pub(crate) struct Watching {
 }
 
 /// An answer of it.
-struct Reply {
+pub(crate) struct Reply {
     status: u16,
     head: String,
     body: String,
@@ -80,7 +80,7 @@ impl Reply {
     }
 
     /// The last round of every kind of run on the page.
-    fn rounds(&self) -> Vec<f64> {
+    pub(crate) fn rounds(&self) -> Vec<f64> {
         let data = self.body.split("id=\"report-data\">").nth(1).unwrap();
         let data: Value = serde_json::from_str(data.split("</script>").next().unwrap()).unwrap();
         let values = data["axes"][0]["values"].as_array();
@@ -129,7 +129,7 @@ impl Watching {
     }
 
     /// The first page that `is` as it should be.
-    fn wait_for(&self, is: impl Fn(&Reply) -> bool) -> Reply {
+    pub(crate) fn wait_for(&self, is: impl Fn(&Reply) -> bool) -> Reply {
         let began = Instant::now();
         loop {
             let page = self.get();

@@ -166,7 +166,8 @@ fn a_page_that_is_open_shows_new_rounds_and_keeps_what_the_reader_has_set() {
     let Some(mut browser) = Browser::open(&sandbox, &watching.address) else {
         return;
     };
-    browser.wait_until("document.documentElement.dataset.drawn === 'true'");
+    // There is no document yet while a page is on its way.
+    browser.wait_until("document.documentElement?.dataset.drawn === 'true'");
     browser.value(QUESTIONS);
     assert_eq!(browser.value("data().groups.length"), 0);
     let runs = EndlessRuns::start(&sandbox);

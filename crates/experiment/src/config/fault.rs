@@ -298,7 +298,7 @@ impl ConfigFault {
                 Some("leave `weights` out, or add a topology".to_owned())
             }
             Self::OwnModel { known, .. } if known.is_empty() => Some(
-                "such models are written in Rust and run by a program of their author's: see \"Your own model\" in README.md"
+                "such models are written in Rust and run by a program of their author's: see docs/own-models.md"
                     .to_owned(),
             ),
             Self::OwnModel { name, known } => Some(suggestion(name, known, "models")),

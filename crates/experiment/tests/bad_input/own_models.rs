@@ -10,7 +10,7 @@ use crate::{Seen, expect, seen, with};
 #[test]
 fn a_model_that_the_program_lacks_is_told_with_where_such_models_are_explained() {
     let message = "this program has no model of its own named `mine`";
-    let help = "such models are written in Rust and run by a program of their author's: see \"Your own model\" in README.md";
+    let help = "such models are written in Rust and run by a program of their author's: see docs/own-models.md";
     expect(
         &with("model", "model: {own: mine}"),
         message,
