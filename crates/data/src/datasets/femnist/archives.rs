@@ -182,14 +182,8 @@ pub(super) struct WrittenImage {
 
 /// The class of the image `name` of `by_class.zip`, if LEAF takes it: of the folders in a class those of parts alone.
 fn class(name: &str) -> Option<u8> {
-    let mut folders = name.split('/');
-    let (Some("by_class"), Some(class), Some(part), Some(image), None) = (
-        folders.next(),
-        folders.next(),
-        folders.next(),
-        folders.next(),
-        folders.next(),
-    ) else {
+    let folders: Vec<&str> = name.split('/').collect();
+    let ["by_class", class, part, image] = folders[..] else {
         return None;
     };
     if !is_png(image) || !part.contains("hsf") || part.contains("mit") {

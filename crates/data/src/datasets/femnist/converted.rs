@@ -4,19 +4,17 @@
 //! `_test`. The rows of a writer lie together, writers in ascending order.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tempfile::NamedTempFile;
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use super::{CLASSES, MOST_IMAGES, NAME, SHAPE, Written};
 use crate::files::fault::Fault;
 use crate::files::regular;
 use crate::formats::npy::{Array, Kind};
-use crate::formats::npz::in_array;
+use crate::formats::npz::{NpzWriter, in_array};
 use crate::formats::zip_member::Member;
 use crate::{DataError, DataFolder, Examples, Manifest, Splits};
 
@@ -153,52 +151,32 @@ pub(super) struct Images {
 impl Images {
     /// Writes all arrays to `file`; the same images give the same bytes.
     pub(super) fn save(&mut self, file: &mut NamedTempFile) -> io::Result<()> {
-        let mut archive = ZipWriter::new(BufWriter::with_capacity(1 << 16, file));
+        let mut archive = NpzWriter::new(BufWriter::with_capacity(1 << 16, file));
         for (split, name) in [(Split::Train, "train"), (Split::Test, "test")] {
-            let rows: Vec<usize> = (0..self.labels.len())
-                .filter(|row| self.splits[*row] == split)
-                .collect();
-            let count = rows.len();
-            begin(&mut archive, &format!("client_{name}"), "<u4", &[count])?;
-            for row in &rows {
-                archive.write_all(&self.owners[*row].to_le_bytes())?;
-            }
-            begin(&mut archive, &format!("y_{name}"), "|u1", &[count])?;
-            for row in &rows {
-                archive.write_all(&[self.labels[*row]])?;
-            }
-            let shape = [count, SHAPE.height, SHAPE.width];
-            begin(&mut archive, &format!("x_{name}"), "|u1", &shape)?;
+            let splits = &self.splits;
+            let is_in = |row: &usize| splits[*row] == split;
+            let rows = || (0..splits.len()).filter(is_in);
+            let count = rows().count();
+            archive.array(&format!("client_{name}"), "<u4", &[count], |to| {
+                rows().try_for_each(|row| to.write_all(&self.owners[row].to_le_bytes()))
+            })?;
+            archive.array(&format!("y_{name}"), "|u1", &[count], |to| {
+                rows().try_for_each(|row| to.write_all(&[self.labels[row]]))
+            })?;
             self.pixels.rewind()?;
             let mut pixels = BufReader::with_capacity(1 << 16, &self.pixels);
-            let mut image = [0; WIDTH];
-            for found in &self.splits {
-                pixels.read_exact(&mut image)?;
-                if *found == split {
-                    archive.write_all(&image)?;
-                }
-            }
+            let shape = [count, SHAPE.height, SHAPE.width];
+            archive.array(&format!("x_{name}"), "|u1", &shape, |to| {
+                let mut image = [0; WIDTH];
+                (0..splits.len()).try_for_each(|row| {
+                    pixels.read_exact(&mut image)?;
+                    match is_in(&row) {
+                        true => to.write_all(&image),
+                        false => Ok(()),
+                    }
+                })
+            })?;
         }
-        archive.finish()?.flush()
+        archive.finish().map(drop)
     }
-}
-
-/// Begins the array `name` in `archive`: its elements follow.
-fn begin(
-    archive: &mut ZipWriter<impl Write + Seek>,
-    name: &str,
-    kind: &str,
-    shape: &[usize],
-) -> io::Result<()> {
-    let options = SimpleFileOptions::default()
-        .compression_method(CompressionMethod::Deflated)
-        .last_modified_time(DateTime::default());
-    archive.start_file(format!("{name}.npy"), options)?;
-    let shape: String = shape.iter().map(|size| format!("{size}, ")).collect();
-    let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({shape}), }}");
-    // NumPy lets the elements begin at a multiple of 64 bytes.
-    let length = (10 + header.len() + 1).next_multiple_of(64) - 11;
-    archive.write_all(b"\x93NUMPY\x01\x00")?;
-    archive.write_all(&(length as u16 + 1).to_le_bytes())?;
-    archive.write_all(format!("{header:length$}\n").as_bytes())
 }
