@@ -31,7 +31,7 @@ const UNFINISHED: &str = ".femnist-";
 ///
 /// # Interpretation
 /// - The small images are those of Pillow 7.0 and later, which halves an image before it resamples it. Earlier versions give pixels
-///   that differ by 1 of 255 on average where there is ink.
+///   that differ by 3 of 255 on average where there is ink.
 /// - LEAF takes writers in the order in which the file system lists them; here they are in the order of their folders' names, and
 ///   their images in the order of the archive.
 /// - An image of no class ends LEAF's script; here it is left out and counted. Of several classes the first counts, as there.
