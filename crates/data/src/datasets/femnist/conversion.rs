@@ -1,7 +1,7 @@
 //! From NIST's archives to the images of FEMNIST, as LEAF's scripts do it, in little memory.
 
 use std::fs;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use rand::seq::SliceRandom;
@@ -81,7 +81,7 @@ impl FemnistArchives {
     /// Writes `femnist/femnist.npz` in `folder`, whole or not at all; one that is there is replaced. The same archives and seed
     /// give the same bytes.
     ///
-    /// Memory grows with the number of images, by about 60 bytes for each. On the disk 784 bytes for each are taken besides until
+    /// Memory grows with the number of images, by about 70 bytes for each. On the disk 784 bytes for each are taken besides until
     /// the file is written.
     ///
     /// # Errors
@@ -105,8 +105,8 @@ impl FemnistArchives {
         unfinished::remove_leftovers(&home, UNFINISHED);
         let mut images = matched(&mut by_write, &written, &classes, &home, progress)?;
         let unlabelled = written.len() - images.labels.len();
-        let lone = split(&mut images, self.seed);
-        if images.splits.iter().all(|split| *split == Split::Neither) {
+        let drawn = split(&mut images, self.seed);
+        if drawn.writers == 0 {
             return Err(DataError::Unmet {
                 dataset: NAME,
                 reason: format!(
@@ -121,15 +121,16 @@ impl FemnistArchives {
             step: "writing femnist.npz",
             share: 0.0,
         });
-        let refused = |error| DataError::io("write", &path)(error);
-        let mut file = unfinished::create(&home, UNFINISHED).map_err(refused)?;
-        images.save(&mut file).map_err(refused)?;
-        file.persist(&path).map_err(|error| refused(error.error))?;
+        save(&mut images, &home, &path).map_err(DataError::io("write", &path))?;
         Ok(FemnistConversion {
+            path,
+            train: images.count(Split::Train),
+            test: images.count(Split::Test),
+            writers: drawn.writers,
+            classes: images.classes(),
             unlabelled,
-            lone,
+            lone: drawn.lone,
             ambiguous: classes.ambiguous,
-            ..counts(&images, path)
         })
     }
 }
@@ -171,16 +172,31 @@ fn matched(
     })
 }
 
-/// Draws what trains and what tests, and numbers the writers without those of a single image, who are counted.
-fn split(images: &mut Images, seed: u64) -> usize {
-    let (mut kept, mut lone, mut first) = (0, 0, 0);
+/// Writes `images` to `path` in the folder `home`, whole or not at all.
+fn save(images: &mut Images, home: &Path, path: &Path) -> io::Result<()> {
+    let mut file = unfinished::create(home, UNFINISHED)?;
+    images.save(&mut file)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// Writers whose images were split, and those of a single image, who were left out.
+#[derive(Default)]
+struct Drawn {
+    writers: usize,
+    lone: usize,
+}
+
+/// Draws what trains and what tests, and numbers the writers anew, without those of a single image.
+fn split(images: &mut Images, seed: u64) -> Drawn {
+    let (mut drawn, mut first) = (Drawn::default(), 0);
     let runs = images.owners.chunk_by(|a, b| a == b).map(<[u32]>::len);
     let runs: Vec<usize> = runs.collect();
     for count in runs {
         let end = first + count;
         let splits = &mut images.splits[first..end];
         match count {
-            1 => lone += 1,
+            1 => drawn.lone += 1,
             _ => {
                 // Every writer draws alone, so that none depends on the others.
                 let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -188,38 +204,18 @@ fn split(images: &mut Images, seed: u64) -> usize {
                 splits.fill(Split::Test);
                 splits[..training(count)].fill(Split::Train);
                 splits.shuffle(&mut rng);
-                images.owners[first..end].fill(kept);
-                kept += 1;
+                images.owners[first..end].fill(drawn.writers as u32);
+                drawn.writers += 1;
             }
         }
         first = end;
     }
-    lone
+    drawn
 }
 
 /// How many of a writer's `count` images train.
 fn training(count: usize) -> usize {
     (count * 9 / 10).max(1)
-}
-
-fn counts(images: &Images, path: PathBuf) -> FemnistConversion {
-    let kept = || (0..images.labels.len()).filter(|i| images.splits[*i] != Split::Neither);
-    let count = |split| images.splits.iter().filter(|s| **s == split).count();
-    let mut classes: Vec<u8> = kept().map(|index| images.labels[index]).collect();
-    classes.sort_unstable();
-    classes.dedup();
-    FemnistConversion {
-        path,
-        train: count(Split::Train),
-        test: count(Split::Test),
-        writers: kept()
-            .last()
-            .map_or(0, |last| images.owners[last] as usize + 1),
-        classes: classes.len(),
-        unlabelled: 0,
-        lone: 0,
-        ambiguous: 0,
-    }
 }
 
 #[cfg(test)]

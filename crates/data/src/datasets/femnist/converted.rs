@@ -3,6 +3,7 @@
 //! `x_train` is `[M, 28, 28]` bytes, `y_train` `[M]` classes, `client_train` `[M]` numbers of writers; so are those that end in
 //! `_test`. The rows of a writer lie together, writers in ascending order.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek};
 use std::path::{Path, PathBuf};
@@ -42,7 +43,7 @@ fn read(path: &Path, split: &'static str, writers: usize) -> Result<Arc<Examples
     let array = |name: &str| format!("{name}_{split}");
     let most = u32::try_from(writers).unwrap_or(u32::MAX);
     let owners = in_array(NAME, path, &array("client"), |array| {
-        numbers(array, u32::MAX.into())
+        numbers(array, u32::MAX - 1)
     })?;
     let labels = in_array(NAME, path, &array("y"), |array| {
         numbers(array, CLASSES as u32 - 1)
@@ -149,6 +150,18 @@ pub(super) struct Images {
 }
 
 impl Images {
+    /// How many go to `split`.
+    pub(super) fn count(&self, split: Split) -> usize {
+        self.splits.iter().filter(|found| **found == split).count()
+    }
+
+    /// How many classes those have that are not left out.
+    pub(super) fn classes(&self) -> usize {
+        let tagged = self.labels.iter().zip(&self.splits);
+        let kept = tagged.filter(|(_, split)| **split != Split::Neither);
+        kept.map(|(label, _)| label).collect::<HashSet<_>>().len()
+    }
+
     /// Writes all arrays to `file`; the same images give the same bytes.
     pub(super) fn save(&mut self, file: &mut NamedTempFile) -> io::Result<()> {
         let mut archive = NpzWriter::new(BufWriter::with_capacity(1 << 16, file));
