@@ -243,6 +243,34 @@ pub(crate) enum DataCommand {
     Fetch(DatasetArguments),
     /// Compare a dataset's files with their published sizes and SHA-256
     Check(DatasetArguments),
+    /// Make the files of a dataset out of those that its makers publish
+    #[command(subcommand)]
+    Convert(ConvertCommand),
+}
+
+/// A dataset that others than its makers put together.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConvertCommand {
+    /// LEAF's FEMNIST out of the archives of NIST's Special Database 19
+    Femnist(FemnistArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FemnistArguments {
+    /// NIST's archive of the images by class, by_class.zip
+    #[arg(long, value_name = "FILE")]
+    pub(crate) by_class: PathBuf,
+    /// NIST's archive of the images by writer, by_write.zip
+    #[arg(long, value_name = "FILE")]
+    pub(crate) by_write: PathBuf,
+    /// Seed of the draw of the training images, nine of ten of each writer
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) data: DataArguments,
+    /// Print what was made as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

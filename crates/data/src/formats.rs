@@ -5,4 +5,6 @@ pub(crate) mod idx;
 pub(crate) mod leaf_json;
 pub(crate) mod mat5;
 pub(crate) mod npy;
+pub(crate) mod npz;
+pub(crate) mod zip_list;
 pub(crate) mod zip_member;

@@ -46,7 +46,9 @@ pub use self::datasets::consensus::Consensus;
 pub use self::datasets::csv_table::{Column, CsvTable, CsvTest};
 pub use self::datasets::cwru::{Cwru, NormalRecordings};
 pub use self::datasets::fashion_mnist::FashionMnist;
-pub use self::datasets::femnist::Femnist;
+pub use self::datasets::femnist::{
+    ConversionProgress, Femnist, FemnistArchives, FemnistConversion,
+};
 pub use self::datasets::glyphs::Glyphs;
 pub use self::datasets::leukemia_a2::LeukemiaA2;
 pub use self::datasets::mnist::Mnist;

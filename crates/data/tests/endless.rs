@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use meshfold_data::{DataFolder, DatasetConfig, FileStatus, Manifest, check};
 
 /// Settings with the files that they read.
-const DATASETS: [(&str, &[&str]); 12] = [
+const DATASETS: [(&str, &[&str]); 13] = [
     (
         r#"{"mnist": {}}"#,
         &[
@@ -35,6 +35,7 @@ const DATASETS: [(&str, &[&str]); 12] = [
         r#"{"femnist": {}}"#,
         &["femnist/train/a.json", "femnist/test/a.json"],
     ),
+    (r#"{"femnist": {}}"#, &["femnist/femnist.npz"]),
     (
         r#"{"shakespeare": {}}"#,
         &["shakespeare/t8.shakespeare.txt"],

@@ -1,4 +1,6 @@
-//! `meshfold data list | fetch | check`.
+//! `meshfold data list | fetch | check | convert`.
+
+mod convert;
 
 use std::io::Write;
 
@@ -8,14 +10,14 @@ use meshfold_data::{
 };
 use serde::Serialize;
 
-use crate::arguments::{DataCommand, DataListArguments, DatasetArguments};
+use crate::arguments::{ConvertCommand, DataCommand, DataListArguments, DatasetArguments};
 use crate::failure::Failure;
 use crate::figures::bytes;
 use crate::json_lines;
 use crate::table::{Column, Table};
 use crate::terminal;
 
-/// Lists, fetches or checks datasets.
+/// Lists, fetches, checks or converts datasets.
 ///
 /// # Errors
 /// [`Failure::Refused`] for unknown names and for files that are missing or wrong, [`Failure::Broken`] if a download
@@ -25,6 +27,7 @@ pub(crate) fn data(command: &DataCommand) -> Result<(), Failure> {
         DataCommand::List(arguments) => list(arguments),
         DataCommand::Fetch(arguments) => bring(arguments),
         DataCommand::Check(arguments) => compare(arguments),
+        DataCommand::Convert(ConvertCommand::Femnist(arguments)) => convert::femnist(arguments),
     }
 }
 

@@ -394,3 +394,48 @@ fn files_that_unpack_to_more_than_they_should_are_called_that() {
     let said = planned(&sandbox, "mnist").ended_with(2);
     said.complained_of(&["the file unpacks to more than 60008 bytes, the most that it may hold"]);
 }
+
+#[test]
+fn femnist_is_converted_from_nists_archives_and_trained_by_writer() {
+    let sandbox = Sandbox::new();
+    let fixture = |name: &str| {
+        let folder = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../data/tests/fixtures/femnist/"
+        );
+        format!("{folder}{name}")
+    };
+    let [by_class, by_write] = ["by_class.zip", "by_write.zip"].map(fixture);
+    let convert = |by_class: &str, by_write: &str, rest: &[&str]| {
+        let options = ["--by-class", by_class, "--by-write", by_write];
+        sandbox.meshfold(&[&["data", "convert", "femnist"], &options[..], rest].concat())
+    };
+    planned(&sandbox, "femnist")
+        .ended_with(2)
+        .complained_of(&["meshfold data convert femnist"]);
+    convert(&by_write, &by_class, &[])
+        .ended_with(2)
+        .complained_of(&["by_class.zip: ", "is it the right archive?"]);
+    let said = convert(&by_class, &by_write, &[]).ended_with(0);
+    for told in [
+        "data/femnist/femnist.npz\n",
+        "85 images of 6 writers in 9 classes: 74 train, 11 test\n",
+        "images of no class, left out: 2\n",
+        "writers of a single image, left out: 1\n",
+    ] {
+        assert!(said.out.contains(told), "{}", said.out);
+    }
+    let made = convert(&by_class, &by_write, &["--json"]).ended_with(0);
+    assert_eq!(made.json()[0]["train"], 74);
+    let tiny = TINY.replace(SHARDS, "{by_writer: {}}");
+    sandbox.write("tiny.yaml", &tiny);
+    let run = |dataset: &str| {
+        let dataset = format!("dataset={dataset}");
+        sandbox.meshfold(&["run", "tiny.yaml", "--json", "--set", &dataset])
+    };
+    let said = run("femnist").ended_with(0);
+    assert_eq!(said.json().len(), 1, "{}", said.out);
+    let arrays = "{npz: {file: femnist/femnist.npz, x: x_train, y: y_train, client: client_train, \
+                  test: {arrays: {x: x_test, y: y_test, client: client_test}}}}";
+    run(arrays).ended_with(0);
+}

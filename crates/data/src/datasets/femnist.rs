@@ -1,6 +1,10 @@
 //! `femnist`: LEAF's letters and digits, by who wrote them.
 
+mod archives;
+mod conversion;
+mod converted;
 mod leaf;
+mod thumbnail;
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -10,6 +14,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::conversion::{ConversionProgress, FemnistArchives, FemnistConversion};
 use self::leaf::announced;
 pub(crate) use self::leaf::{Written, read as read_leaf};
 use super::Dataset;
@@ -41,14 +46,16 @@ const MOST_YIELD: u64 = 100;
 
 /// Settings of FEMNIST: 28 × 28 greyscale, 10 digits, 26 capitals and 26 small letters, each image with its writer.
 ///
-/// The files are those of LEAF's script, in the folders `train` and `test`: what it left for training trains, the rest
-/// tests. LEAF's pixels, which are `byte / 255` with a white ground, are what a model sees.
+/// The file is `femnist.npz`, which [`FemnistArchives`] makes of NIST's archives. Where it is not there, the files are those of
+/// LEAF's script, in the folders `train` and `test`: what it left for training trains, the rest tests. LEAF's pixels, which are
+/// `byte / 255` with a white ground, are what a model sees.
 ///
 /// # Source
 /// S. Caldas et al., "LEAF: a benchmark for federated settings", arXiv:1812.01097.
 ///
 /// # Interpretation
-/// Writers are numbered in the order of the files' names and of the writers in them, those of the training files first.
+/// In LEAF's files writers are numbered in the order of the files' names and of the writers in them, those of the training files
+/// first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Femnist {
@@ -75,6 +82,9 @@ impl Dataset for Femnist {
 
     fn load(&self, folder: &DataFolder) -> Result<Splits, DataError> {
         self.validate()?;
+        if let Some(splits) = converted::load(folder, self.writers.unwrap_or(usize::MAX))? {
+            return Ok(splits);
+        }
         let mut numbers = HashMap::new();
         let train = self.read(folder, "train", &mut numbers, true)?;
         let test = self.read(folder, "test", &mut numbers, self.writers.is_none())?;
@@ -174,12 +184,14 @@ impl Femnist {
             written = read_leaf(content, written, MOST_IMAGES, &mut known)
                 .map_err(|fault| fault.of(NAME, &path))?;
         }
-        let Written {
-            pixels,
-            labels,
-            owners,
-        } = written;
-        if labels.is_empty() {
+        written.examples(split)
+    }
+}
+
+impl Written {
+    /// The examples of `split`.
+    fn examples(self, split: &'static str) -> Result<Arc<Examples>, DataError> {
+        if self.labels.is_empty() {
             return Err(DataError::ExampleCount {
                 dataset: NAME,
                 split,
@@ -187,8 +199,8 @@ impl Femnist {
                 most: MOST_IMAGES,
             });
         }
-        let examples = Examples::new(pixels, labels, SHAPE, CLASSES, Scale::UNIT)?;
-        Ok(Arc::new(examples.with_owners(owners)))
+        let examples = Examples::new(self.pixels, self.labels, SHAPE, CLASSES, Scale::UNIT)?;
+        Ok(Arc::new(examples.with_owners(self.owners)))
     }
 }
 

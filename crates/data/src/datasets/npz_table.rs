@@ -3,8 +3,7 @@
 mod classes;
 mod tags;
 
-use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,14 +14,12 @@ use crate::datasets::published::Published;
 use crate::datasets::table_rows::{RowsBySplit, Tagged};
 use crate::files::excerpt::excerpt;
 use crate::files::fault::Fault;
-use crate::files::regular;
 use crate::formats::npy::{Array, Header, Kind};
-use crate::formats::zip_member::{self, Member};
+use crate::formats::npz::in_array;
+use crate::formats::zip_member::Member;
 use crate::{DataError, DataFolder, DatasetSummary, Examples, Input, Scale, Shape, Splits};
 
 const NAME: &str = "npz";
-/// Bytes of one unpacked array.
-const MOST_BYTES: u64 = 1 << 36;
 /// Classes that labels of 16 bits tell apart.
 const MOST_CLASSES: usize = u16::MAX as usize;
 
@@ -272,7 +269,7 @@ struct Source {
 
 impl Source {
     fn open(path: PathBuf, names: NpzArrays) -> Result<Self, DataError> {
-        in_array(&path, &names.x, |array| {
+        in_array(NAME, &path, &names.x, |array| {
             let header = array.header();
             if header.kind.is_text() {
                 return Err(Fault::at(0_u64, "texts found, numbers needed"));
@@ -294,7 +291,9 @@ impl Source {
     where
         T: TryFrom<u64> + Into<f64> + Copy,
     {
-        in_array(&self.path, name, |array| tags.read(array, self.examples))
+        in_array(NAME, &self.path, name, |array| {
+            tags.read(array, self.examples)
+        })
     }
 
     /// What a person is shown of the array `name`: the archive's path and its entry.
@@ -307,7 +306,7 @@ impl Source {
         &self,
         mut row: impl FnMut(&mut Array<Member<'_>>) -> Result<(), Fault>,
     ) -> Result<(), DataError> {
-        in_array(&self.path, &self.names.x, |mut array| {
+        in_array(NAME, &self.path, &self.names.x, |mut array| {
             let (header, count) = (array.header(), self.examples);
             let known = example_shape(header).ok() == Some((self.shape, count));
             if !known || header.kind != self.kind {
@@ -317,22 +316,6 @@ impl Source {
             array.into_content().finish()
         })
     }
-}
-
-/// What `read` makes of the array `name` in the file at `path`.
-fn in_array<T>(
-    path: &Path,
-    name: &str,
-    read: impl FnOnce(Array<Member<'_>>) -> Result<T, Fault>,
-) -> Result<T, DataError> {
-    let entry = format!("{name}.npy");
-    let file = regular::open(path).map_err(DataError::io("read", path))?;
-    let mut file = BufReader::new(file);
-    let member = zip_member::open(&mut file, &entry, MOST_BYTES);
-    let member = member.map_err(|fault| fault.of(NAME, path))?;
-    let size = member.size();
-    let made = Array::begin(member, size).and_then(read);
-    made.map_err(|fault| fault.of(NAME, path.join(format!("{}.npy", excerpt(name)))))
 }
 
 /// A feature.

@@ -1,7 +1,10 @@
 //! Tests of archives.
 
 use super::*;
+use crate::formats::zip_list::{ENTRY, u32_at};
 use std::io::{Cursor, Write};
+
+const END: [u8; 4] = *b"PK\x05\x06";
 
 /// A zip archive of `entries`; the first is deflated, the others are stored.
 pub(crate) fn archive(entries: &[(&str, &[u8])]) -> Vec<u8> {
@@ -76,7 +79,10 @@ fn absent_overlong_and_broken_entries_are_refused() {
     for cut in 0..whole.len() {
         let fault = member(&whole[..cut], "y.npy", 9).unwrap_err();
         assert_eq!(fault.offset, cut as u64);
-        assert_eq!(fault.reason, "no zip archive: it has no end record");
+        assert_eq!(
+            fault.reason,
+            "no zip archive, or one that is cut short: it has no end record"
+        );
     }
     for place in 0..whole.len() {
         let mut bent = whole.clone();
@@ -135,16 +141,4 @@ fn sizes_that_the_archive_cannot_hold_are_not_believed() {
         let reason = member(&lying, name, 1 << 36).unwrap_err().reason;
         assert!(reason.contains("the archive holds at most"), "{reason}");
     }
-}
-
-#[test]
-fn sizes_of_64_bits_are_read() {
-    let mut extra = vec![1, 0, 16, 0];
-    extra.extend(5_u64.to_le_bytes());
-    extra.extend((1_u64 << 33).to_le_bytes());
-    let (mut size, mut packed, mut place) = (ELSEWHERE, ELSEWHERE, 7);
-    widen(&extra, [&mut size, &mut packed, &mut place]).unwrap();
-    assert_eq!((size, packed, place), (5, 1 << 33, 7));
-    let cut = widen(&extra[..10], [&mut 1, &mut { ELSEWHERE }, &mut 1]);
-    assert_eq!(cut.unwrap_err(), "an extra field that is cut short");
 }

@@ -1,0 +1,100 @@
+//! `meshfold data convert`.
+
+use std::io::Write;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use meshfold_data::{ConversionProgress, FemnistArchives, FemnistConversion};
+
+use crate::arguments::FemnistArguments;
+use crate::failure::Failure;
+use crate::figures::count;
+use crate::json_lines;
+use crate::terminal;
+
+/// Parts of a step that the bar tells apart.
+const PARTS: u64 = 1000;
+
+/// Makes FEMNIST out of NIST's archives.
+///
+/// # Errors
+/// [`Failure::Refused`] for archives that are missing or not what they should be.
+pub(super) fn femnist(arguments: &FemnistArguments) -> Result<(), Failure> {
+    let archives = FemnistArchives {
+        by_class: arguments.by_class.clone(),
+        by_write: arguments.by_write.clone(),
+        seed: arguments.seed,
+    };
+    let folder = arguments.data.folder()?;
+    let mut steps = Steps::default();
+    let converted = archives.convert(&folder, &mut |progress| steps.show(progress));
+    steps.end();
+    let converted = converted?;
+    if arguments.json {
+        return Ok(json_lines::print([&converted])?);
+    }
+    let mut out = std::io::stdout().lock();
+    for line in told(&converted) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+/// What a person is told, line after line.
+fn told(made: &FemnistConversion) -> Vec<String> {
+    let [train, test, writers, classes] =
+        [made.train, made.test, made.writers, made.classes].map(|found| count(found as u64));
+    let mut lines = vec![
+        made.path.display().to_string(),
+        format!(
+            "{} images of {writers} writers in {classes} classes: {train} train, {test} test",
+            count((made.train + made.test) as u64)
+        ),
+    ];
+    let rest = [
+        (made.unlabelled, "images of no class, left out"),
+        (made.lone, "writers of a single image, left out"),
+        (
+            made.ambiguous,
+            "images in a second class; the class that is listed first counts",
+        ),
+    ];
+    for (found, what) in rest.into_iter().filter(|(found, _)| *found > 0) {
+        lines.push(format!("{what}: {}", count(found as u64)));
+    }
+    lines
+}
+
+/// The step that goes on.
+#[derive(Default)]
+struct Steps {
+    step: &'static str,
+    bar: Option<ProgressBar>,
+}
+
+impl Steps {
+    fn show(&mut self, progress: ConversionProgress) {
+        if self.step != progress.step {
+            self.end();
+            self.step = progress.step;
+            if terminal::is_watched() {
+                let style =
+                    ProgressStyle::with_template("{prefix} {bar:24} {percent} %, {eta} left");
+                let bar = ProgressBar::new(PARTS)
+                    .with_style(style.expect("the template is valid"))
+                    .with_prefix(progress.step);
+                self.bar = Some(terminal::show(bar));
+            } else {
+                terminal::line(progress.step);
+            }
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_position((progress.share * PARTS as f64) as u64);
+        }
+    }
+
+    fn end(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
