@@ -1,6 +1,6 @@
 //! The compiled part of the Python package `meshfold`.
 //!
-//! [`run`] carries out an experiment as the program does: the same runs, with the same ids, records and bits. [`Recorded`]
+//! `run` carries out an experiment as the program does: the same runs, with the same ids, records and bits. `Recorded`
 //! holds runs that have been read from their folders. What Python's users see is in `python/meshfold`, which calls these.
 //! All work is done detached from the interpreter, so that other Python threads go on.
 
