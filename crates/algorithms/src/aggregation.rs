@@ -36,7 +36,7 @@ impl PartialAggregation {
     ///
     /// # Errors
     /// [`AlgorithmError::Setting`].
-    pub(crate) fn check(self) -> Result<(), AlgorithmError> {
+    pub fn check(self) -> Result<(), AlgorithmError> {
         if self.neighbours > 0 {
             return Ok(());
         }
@@ -48,7 +48,7 @@ impl PartialAggregation {
     }
 
     /// Expected messages of a round.
-    pub(crate) fn messages(self, overlay: &Overlay) -> f64 {
+    pub fn messages(self, overlay: &Overlay) -> f64 {
         (0..overlay.nodes())
             .map(|node| {
                 messages_to(
@@ -61,7 +61,7 @@ impl PartialAggregation {
     }
 
     /// The clients that each one averages in this round, `[N]`.
-    pub(crate) fn subsets(self, round: &Round<'_>) -> Vec<Vec<u32>> {
+    pub fn subsets(self, round: &Round<'_>) -> Vec<Vec<u32>> {
         let overlay = round.overlay();
         let mut subsets = Vec::with_capacity(overlay.nodes());
         for node in 0..overlay.nodes() {
@@ -78,14 +78,14 @@ impl PartialAggregation {
 
 /// Expected messages to a client that averages at most `most` of `others`, its own model being drawn like theirs if
 /// `include_self`.
-pub(crate) fn messages_to(others: usize, most: Option<usize>, include_self: bool) -> f64 {
+pub fn messages_to(others: usize, most: Option<usize>, include_self: bool) -> f64 {
     let candidates = others + usize::from(include_self);
     let drawn = most.map_or(candidates, |most| most.min(candidates));
     (drawn * others) as f64 / candidates.max(1) as f64
 }
 
 /// `w <- W w`, or with `aggregation` the mean over some neighbours; counts the messages.
-pub(crate) fn exchange(
+pub fn exchange(
     models: &mut Stack,
     round: &mut Round<'_>,
     aggregation: Option<PartialAggregation>,
@@ -102,7 +102,7 @@ pub(crate) fn exchange(
 }
 
 /// The stream that client `client` draws the models of its average from.
-pub(crate) fn aggregation_stream(round: &Round<'_>, client: u32) -> ChaCha8Rng {
+pub fn aggregation_stream(round: &Round<'_>, client: u32) -> ChaCha8Rng {
     let key = Key {
         round: round.number as u64,
         row: client,
@@ -112,11 +112,7 @@ pub(crate) fn aggregation_stream(round: &Round<'_>, client: u32) -> ChaCha8Rng {
 }
 
 /// At most `most` of `candidates`, drawn without replacement, ascending.
-pub(crate) fn subset(
-    candidates: &mut Vec<u32>,
-    most: Option<usize>,
-    rng: &mut ChaCha8Rng,
-) -> Vec<u32> {
+pub fn subset(candidates: &mut Vec<u32>, most: Option<usize>, rng: &mut ChaCha8Rng) -> Vec<u32> {
     candidates.sort_unstable();
     let most = most.unwrap_or(candidates.len());
     if most >= candidates.len() {
@@ -131,7 +127,7 @@ pub(crate) fn subset(
 }
 
 /// Row `i` is the mean over the models `subsets[i]` weighted by `examples` (9).
-pub(crate) fn weighted_means(
+pub fn weighted_means(
     subsets: &[Vec<u32>],
     examples: &[usize],
 ) -> Result<MixingMatrix, AlgorithmError> {
@@ -146,7 +142,7 @@ pub(crate) fn weighted_means(
 }
 
 /// A message of `bytes` from each member of `subsets[i]` other than `i` to `i`.
-pub(crate) fn messages_of(subsets: &[Vec<u32>], bytes: u64) -> Vec<Message> {
+pub fn messages_of(subsets: &[Vec<u32>], bytes: u64) -> Vec<Message> {
     (0..)
         .zip(subsets)
         .flat_map(|(to, subset)| {

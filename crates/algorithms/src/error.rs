@@ -30,6 +30,24 @@ pub enum AlgorithmError {
         /// What would be right.
         needed: &'static str,
     },
+    /// The same of a method of a program's own, whose keys only that program knows.
+    #[error("{key} is {found}, but {needed}")]
+    OwnSetting {
+        /// The key within the method's configuration.
+        key: String,
+        /// The value found.
+        found: String,
+        /// What would be right.
+        needed: String,
+    },
+    /// A method of a program's own failed.
+    #[error("{method} failed: {reason}")]
+    Own {
+        /// The method.
+        method: String,
+        /// What it says.
+        reason: String,
+    },
     /// The overlay is none that the method can use.
     #[error("{method} needs {needed}")]
     Overlay {

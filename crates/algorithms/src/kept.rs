@@ -1,25 +1,29 @@
 //! What a method keeps from round to round besides the models.
 
 use meshfold_engine::Stack;
+use std::borrow::Cow;
 
 /// A stack that a method keeps from round to round, and the name under which a checkpoint holds it.
 #[derive(Debug)]
 pub struct KeptStack {
-    name: &'static str,
+    name: Cow<'static, str>,
     rows: usize,
     stack: Option<Stack>,
 }
 
 impl KeptStack {
     /// A stack of `rows` rows, which is not there yet.
-    pub fn new(name: &'static str, rows: usize) -> Self {
-        let stack = None;
-        Self { name, rows, stack }
+    pub fn new(name: impl Into<Cow<'static, str>>, rows: usize) -> Self {
+        Self {
+            name: name.into(),
+            rows,
+            stack: None,
+        }
     }
 
     /// The name in a checkpoint.
-    pub fn name(&self) -> &'static str {
-        self.name
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Rows that the stack has once it is there.

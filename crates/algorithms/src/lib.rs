@@ -5,21 +5,25 @@
 //! [`Traffic`] that the round would cause. A further method is one file below `methods/`, and the lines in `methods.rs`
 //! that name it.
 
-mod aggregation;
+pub mod aggregation;
 mod error;
 mod kept;
 mod message_scope;
 mod method_spec;
 mod methods;
-mod participation;
-mod presence;
-mod quantise;
+pub mod participation;
+pub mod presence;
+pub mod quantise;
 mod round;
-mod servers;
+pub mod servers;
 mod stragglers;
 mod traffic;
-mod training;
-mod velocity;
+pub mod training;
+pub mod velocity;
+
+// For macros.
+#[doc(hidden)]
+pub use {meshfold_engine, meshfold_topology};
 
 pub use aggregation::PartialAggregation;
 pub use error::AlgorithmError;
@@ -32,7 +36,7 @@ pub use method_spec::{
 pub use methods::*;
 pub use participation::{Participation, Weighting};
 pub use quantise::{Aggregate, Quantise};
-pub use round::{Algorithm, Forecast, Round, Setting};
+pub use round::{Algorithm, Forecast, Round, Setting, messages_over};
 pub use servers::{Assign, PerServer, Servers};
 pub use stragglers::{Completion, PartialWork, Policy, StragglerContext, Stragglers, Work};
 pub use traffic::{Exchange, Message, Phase, Traffic};

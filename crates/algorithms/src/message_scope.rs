@@ -18,7 +18,7 @@ pub enum MessageScope {
 
 impl MessageScope {
     /// Every one of `clients` clients with the one server.
-    pub(crate) fn of_one_server(clients: usize) -> Self {
+    pub fn of_one_server(clients: usize) -> Self {
         let server = clients as u32;
         Self::Pairs((0..server).map(|client| (server, client)).collect())
     }

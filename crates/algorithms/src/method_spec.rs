@@ -11,7 +11,7 @@ use meshfold_topology::{Overlay, OverlaySummary, Weights};
 /// What the configuration of a method says.
 ///
 /// Nothing has a default: what a method does not say does not compile.
-pub trait MethodSpec {
+pub trait MethodSpec: Send + Sync {
     /// What kind of method it is.
     fn profile(&self) -> Profile<'_>;
 
@@ -257,6 +257,7 @@ pub enum IterateWeighting {
 
 /// Says that a method places no limits on its own keys (`check_keys`), on the number of clients (`check_clients`), on
 /// overlays (`check_overlay`) or on the eigenvalues of mixing weights (`unstable_at`).
+#[macro_export]
 macro_rules! no_limits {
     (@ check_keys) => {
         fn check_keys(&self) -> Result<(), $crate::AlgorithmError> {
@@ -271,8 +272,8 @@ macro_rules! no_limits {
     (@ check_overlay) => {
         fn check_overlay(
             &self,
-            _: &meshfold_topology::Overlay,
-            _: &meshfold_topology::OverlaySummary,
+            _: &$crate::meshfold_topology::Overlay,
+            _: &$crate::meshfold_topology::OverlaySummary,
             _: bool,
         ) -> Result<(), $crate::AlgorithmError> {
             Ok(())
@@ -284,13 +285,13 @@ macro_rules! no_limits {
         }
     };
     ($($check:ident),+) => {
-        $($crate::method_spec::no_limits!(@ $check);)+
+        $($crate::no_limits!(@ $check);)+
     };
 }
-pub(crate) use no_limits;
 
 /// Says what most methods say alike: the keys as they are written (`training`, `steps_per_round`), messages between
 /// neighbours (`message_scope`), and one exchange of models with all neighbours (`forecast`).
+#[macro_export]
 macro_rules! usual {
     (@ training) => {
         fn training(&self) -> $crate::Training {
@@ -311,13 +312,12 @@ macro_rules! usual {
         fn forecast(
             &self,
             setting: &$crate::Setting,
-            overlay: Option<&meshfold_topology::Overlay>,
+            overlay: Option<&$crate::meshfold_topology::Overlay>,
         ) -> $crate::Forecast {
             $crate::Forecast::of_exchange(&self.training_keys(), setting, overlay)
         }
     };
     ($($told:ident),+) => {
-        $($crate::method_spec::usual!(@ $told);)+
+        $($crate::usual!(@ $told);)+
     };
 }
-pub(crate) use usual;

@@ -44,6 +44,7 @@ use crate::error::AlgorithmError;
 use crate::method_spec::{MethodSpec, Rows};
 use crate::round::{Algorithm, Setting};
 use meshfold_engine::Progress;
+use meshfold_own::{OwnKind, OwnPart};
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 
@@ -56,13 +57,25 @@ macro_rules! methods {
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         pub enum Method {
             $($(#[$doc])* #[serde(rename = $name)] $config($config),)+
+            /// A method of a program's own.
+            #[serde(rename = "own")]
+            Own(OwnPart<dyn MethodSpec>),
         }
 
         impl Method {
-            /// The name that a configuration uses.
-            pub fn name(&self) -> &'static str {
+            /// The key of a configuration: `own` for methods of a program's own.
+            pub fn key(&self) -> &'static str {
                 match self {
                     $(Self::$config(_) => $name,)+
+                    Self::Own(_) => "own",
+                }
+            }
+
+            /// The method's name.
+            pub fn name(&self) -> &str {
+                match self {
+                    Self::Own(own) => own.name(),
+                    method => method.key(),
                 }
             }
         }
@@ -73,6 +86,7 @@ macro_rules! methods {
             fn deref(&self) -> &Self::Target {
                 match self {
                     $(Self::$config(config) => config,)+
+                    Self::Own(own) => own.part(),
                 }
             }
         }
@@ -120,6 +134,10 @@ methods! {
     PushSum = "push_sum",
     /// One-peer exponential gossip (Ying et al.).
     OnePeer = "one_peer",
+}
+
+impl OwnKind for dyn MethodSpec {
+    const KIND: &'static str = "own method";
 }
 
 impl Method {

@@ -46,7 +46,7 @@ impl Participation {
     ///
     /// # Errors
     /// [`AlgorithmError::Setting`].
-    pub(crate) fn check(self) -> Result<(), AlgorithmError> {
+    pub fn check(self) -> Result<(), AlgorithmError> {
         let valid = match self {
             Self::Clients(count) => count > 0,
             Self::Share(share) => share > 0.0 && share <= 1.0,
@@ -65,7 +65,7 @@ impl Participation {
     ///
     /// # Errors
     /// [`AlgorithmError::Setting`].
-    pub(crate) fn check_clients(self, clients: usize) -> Result<(), AlgorithmError> {
+    pub fn check_clients(self, clients: usize) -> Result<(), AlgorithmError> {
         match self {
             Self::Clients(count) if count > clients => Err(AlgorithmError::Setting {
                 key: "participation",
@@ -77,7 +77,7 @@ impl Participation {
     }
 
     /// How many of `clients` take part.
-    pub(crate) fn count(self, clients: usize) -> usize {
+    pub fn count(self, clients: usize) -> usize {
         match self {
             Self::Clients(count) => count.min(clients),
             Self::Share(share) => {
@@ -87,7 +87,7 @@ impl Participation {
     }
 
     /// The work of the round's participants, by ascending client; stragglers that are dropped are left out.
-    pub(crate) fn rows(self, round: &Round<'_>, training: &Training) -> Vec<RowWork> {
+    pub fn rows(self, round: &Round<'_>, training: &Training) -> Vec<RowWork> {
         let alive: Vec<u32> = alive(round).collect();
         let count = self.count(round.alive.len()).min(alive.len());
         let key = Key {
@@ -106,12 +106,7 @@ impl Participation {
     }
 
     /// Work and traffic of a round in which `messages` models cross the network for each participant.
-    pub(crate) fn forecast(
-        self,
-        training: &Training,
-        setting: &Setting,
-        messages: u64,
-    ) -> Forecast {
+    pub fn forecast(self, training: &Training, setting: &Setting, messages: u64) -> Forecast {
         let count = self.count(setting.clients);
         let share = count as f64 / setting.clients.max(1) as f64;
         Forecast {
@@ -123,7 +118,7 @@ impl Participation {
 
 impl Weighting {
     /// What the participant of `row` counts.
-    pub(crate) fn weight(self, row: &RowWork, setting: &Setting) -> f64 {
+    pub fn weight(self, row: &RowWork, setting: &Setting) -> f64 {
         match self {
             Self::Examples => setting.shard_sizes[row.client as usize] as f64,
             Self::Uniform => 1.0,
@@ -131,7 +126,7 @@ impl Weighting {
     }
 
     /// `n_k / n` of the participants.
-    pub(crate) fn shares(self, rows: &[RowWork], setting: &Setting) -> Vec<f64> {
+    pub fn shares(self, rows: &[RowWork], setting: &Setting) -> Vec<f64> {
         let weight = |row: &RowWork| self.weight(row, setting);
         let all: f64 = rows.iter().map(weight).sum();
         rows.iter().map(|row| weight(row) / all).collect()
@@ -139,7 +134,7 @@ impl Weighting {
 }
 
 /// The clients alive, ascending.
-pub(crate) fn alive(round: &Round<'_>) -> impl Iterator<Item = u32> {
+pub fn alive(round: &Round<'_>) -> impl Iterator<Item = u32> {
     (0..)
         .zip(round.alive)
         .filter(|(_, alive)| **alive)
@@ -147,7 +142,7 @@ pub(crate) fn alive(round: &Round<'_>) -> impl Iterator<Item = u32> {
 }
 
 /// A model of `bytes` from `server` to the client of each row.
-pub(crate) fn down(server: u32, rows: &[RowWork], bytes: u64) -> Vec<Message> {
+pub fn down(server: u32, rows: &[RowWork], bytes: u64) -> Vec<Message> {
     let message = |row: &RowWork| Message {
         from: server,
         to: row.client,
@@ -157,7 +152,7 @@ pub(crate) fn down(server: u32, rows: &[RowWork], bytes: u64) -> Vec<Message> {
 }
 
 /// A model of `bytes` from the client of each row to `server`.
-pub(crate) fn up(server: u32, rows: &[RowWork], bytes: u64) -> Vec<Message> {
+pub fn up(server: u32, rows: &[RowWork], bytes: u64) -> Vec<Message> {
     let message = |row: &RowWork| Message {
         from: row.client,
         to: server,

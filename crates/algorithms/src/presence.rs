@@ -2,19 +2,19 @@
 
 /// The clients that were absent in the last round.
 #[derive(Debug, Clone)]
-pub(crate) struct PresenceTracker(Vec<bool>);
+pub struct PresenceTracker(Vec<bool>);
 
 /// The name among the numbers of a checkpoint.
 const NAME: &str = "absent";
 
 impl PresenceTracker {
     /// Nobody, of `clients`.
-    pub(crate) fn nobody(clients: usize) -> Self {
+    pub fn nobody(clients: usize) -> Self {
         Self(vec![false; clients])
     }
 
     /// Takes note of who is absent now, `[N]`; whether they are others than before.
-    pub(crate) fn changes_to(&mut self, now: impl Iterator<Item = bool>) -> bool {
+    pub fn changes_to(&mut self, now: impl Iterator<Item = bool>) -> bool {
         let now: Vec<bool> = now.collect();
         let changes = now != self.0;
         self.0 = now;
@@ -22,18 +22,18 @@ impl PresenceTracker {
     }
 
     /// For a checkpoint: 1 for who is absent, `[N]`.
-    pub(crate) fn numbers(&self) -> (&'static str, Vec<f64>) {
+    pub fn numbers(&self) -> (String, Vec<f64>) {
         let number = |absent: &bool| f64::from(u8::from(*absent));
-        (NAME, self.0.iter().map(number).collect())
+        (NAME.to_owned(), self.0.iter().map(number).collect())
     }
 
     /// Whether `numbers` under `name` can be these, of as many clients.
-    pub(crate) fn may_be(&self, name: &str, numbers: &[f64]) -> bool {
+    pub fn may_be(&self, name: &str, numbers: &[f64]) -> bool {
         name == NAME && numbers.len() == self.0.len()
     }
 
     /// Takes back what a checkpoint holds under `name`, if it is this.
-    pub(crate) fn restore(&mut self, name: &str, numbers: &[f64]) {
+    pub fn restore(&mut self, name: &str, numbers: &[f64]) {
         if name == NAME {
             self.0 = numbers.iter().map(|number| *number != 0.0).collect();
         }
@@ -41,9 +41,10 @@ impl PresenceTracker {
 }
 
 /// Says that a method keeps the [`PresenceTracker`] in its field `$field`, and nothing else, as numbers of a checkpoint.
+#[macro_export]
 macro_rules! keeps_presence {
     ($field:ident) => {
-        fn numbers(&self) -> Vec<(&'static str, Vec<f64>)> {
+        fn numbers(&self) -> Vec<(String, Vec<f64>)> {
             vec![self.$field.numbers()]
         }
 
@@ -56,4 +57,3 @@ macro_rules! keeps_presence {
         }
     };
 }
-pub(crate) use keeps_presence;

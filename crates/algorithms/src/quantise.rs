@@ -44,7 +44,7 @@ impl Quantise {
     ///
     /// # Errors
     /// [`AlgorithmError::Setting`].
-    pub(crate) fn check(self) -> Result<(), AlgorithmError> {
+    pub fn check(self) -> Result<(), AlgorithmError> {
         if (2..=24).contains(&self.bits) {
             return Ok(());
         }
@@ -56,7 +56,7 @@ impl Quantise {
     }
 
     /// Bytes of a message of `parameters` parameters, rounded up: `64 + bP` bits, or 64 for each of `blocks`.
-    pub(crate) fn message_bytes(self, parameters: usize, blocks: usize) -> u64 {
+    pub fn message_bytes(self, parameters: usize, blocks: usize) -> u64 {
         let norms = match self.norm {
             NormScope::Model => 1,
             NormScope::Layer => blocks as u64,
@@ -65,7 +65,7 @@ impl Quantise {
     }
 
     /// `Q(after − before)` row by row; `visit` tells apart the messages of one round.
-    pub(crate) fn difference(
+    pub fn difference(
         self,
         after: &Stack,
         before: &Stack,
@@ -102,7 +102,7 @@ impl Quantise {
     /// # Interpretation
     /// Nothing is quantised that is not sent: a row that no other hears counts as it is in its own average, and one that
     /// hears no other keeps its model.
-    pub(crate) fn average(
+    pub fn average(
         self,
         after: &Stack,
         before: &Stack,
@@ -134,7 +134,7 @@ impl Quantise {
 }
 
 /// Who hears nobody in an exchange, and who is heard by nobody.
-pub(crate) struct Heard {
+pub struct Heard {
     /// Rows that no other hears, ascending.
     unsent: Vec<u32>,
     /// Rows that hear no other, ascending.
@@ -143,7 +143,7 @@ pub(crate) struct Heard {
 
 impl Heard {
     /// In an exchange in which row `i` hears `heard[i]`, itself maybe among them.
-    pub(crate) fn of(heard: &[Vec<u32>]) -> Self {
+    pub fn of(heard: &[Vec<u32>]) -> Self {
         let mut sent = vec![false; heard.len()];
         for (to, from) in (0..).zip(heard) {
             let others = from.iter().filter(|from| **from != to);
@@ -160,7 +160,7 @@ impl Heard {
     }
 
     /// In an exchange among all neighbours of an overlay.
-    pub(crate) fn over(overlay: &Overlay) -> Self {
+    pub fn over(overlay: &Overlay) -> Self {
         let nodes = 0..overlay.nodes() as u32;
         let unsent = |node: &u32| overlay.listeners(*node as usize).is_empty();
         let alone = |node: &u32| overlay.degree(*node as usize) == 0;

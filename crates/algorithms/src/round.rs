@@ -19,11 +19,7 @@ pub struct Forecast {
 
 impl Forecast {
     /// All clients train, and on an overlay each sends its model to every neighbour.
-    pub(crate) fn of_exchange(
-        training: &Training,
-        setting: &Setting,
-        overlay: Option<&Overlay>,
-    ) -> Self {
+    pub fn of_exchange(training: &Training, setting: &Setting, overlay: Option<&Overlay>) -> Self {
         Self {
             local_steps: training.steps_of_all(setting),
             bytes: overlay.map_or(0, messages_over) * setting.model_bytes(),
@@ -61,7 +57,7 @@ impl Setting {
 }
 
 /// Messages of one exchange in which every node sends to all that listen to it.
-pub(crate) fn messages_over(overlay: &Overlay) -> u64 {
+pub fn messages_over(overlay: &Overlay) -> u64 {
     let directions = if overlay.is_directed() { 1 } else { 2 };
     directions * overlay.edge_count() as u64
 }
@@ -91,29 +87,25 @@ pub struct Round<'a> {
 
 impl Round<'_> {
     /// The mixing matrix of a method that requires an overlay.
-    pub(crate) fn mixing(&self) -> &Mixing {
+    pub fn mixing(&self) -> &Mixing {
         self.mixing
             .expect("a method that requires an overlay is only run with one")
     }
 
     /// The overlay of a method that requires one.
-    pub(crate) fn overlay(&self) -> &Overlay {
+    pub fn overlay(&self) -> &Overlay {
         self.overlay
             .expect("a method that requires an overlay is only run with one")
     }
 
     /// Mixes `models` by the round's weights, every model of `model_bytes` having been sent to all neighbours.
-    pub(crate) fn mix(
-        &mut self,
-        models: &mut Stack,
-        model_bytes: u64,
-    ) -> Result<(), AlgorithmError> {
+    pub fn mix(&mut self, models: &mut Stack, model_bytes: u64) -> Result<(), AlgorithmError> {
         self.exchange_models(model_bytes);
         Ok(models.mix(self.mixing())?)
     }
 
     /// Counts one exchange of models with all neighbours.
-    pub(crate) fn exchange_models(&mut self, model_bytes: u64) {
+    pub fn exchange_models(&mut self, model_bytes: u64) {
         let overlay = self.overlay();
         if overlay.is_directed() {
             let messages = overlay
@@ -144,7 +136,7 @@ impl Round<'_> {
     }
 
     /// `rows` without what stragglers do not manage to do.
-    pub(crate) fn in_time(&self, mut rows: Vec<RowWork>, training: &Training) -> Vec<RowWork> {
+    pub fn in_time(&self, mut rows: Vec<RowWork>, training: &Training) -> Vec<RowWork> {
         let Some(straggler_context) = &self.straggler_context else {
             return rows;
         };
@@ -166,18 +158,14 @@ impl Round<'_> {
     }
 
     /// Which of `rows` are left to do something, by [`Round::in_time`]; the others are dropped.
-    pub(crate) fn participants_in_time(
-        &self,
-        rows: Vec<RowWork>,
-        training: &Training,
-    ) -> Vec<RowWork> {
+    pub fn participants_in_time(&self, rows: Vec<RowWork>, training: &Training) -> Vec<RowWork> {
         let mut rows = self.in_time(rows, training);
         rows.retain(|row| row.amount != Amount::Idle);
         rows
     }
 
     /// What becomes of walks of `whole` visits that begin at `starts`.
-    pub(crate) fn walk_completions(
+    pub fn walk_completions(
         &self,
         starts: &[u32],
         whole: u32,
@@ -204,12 +192,12 @@ impl Round<'_> {
     }
 
     /// Local work in this round.
-    pub(crate) fn work<'b>(&self, rows: &'b [RowWork], training: &'b Training) -> LocalWork<'b> {
+    pub fn work<'b>(&self, rows: &'b [RowWork], training: &'b Training) -> LocalWork<'b> {
         LocalWork::new(self.number, rows, &training.sgd)
     }
 
     /// Counts the local steps of rows that work for clients: `steps[i]` on the data of `rows[i]`'s.
-    pub(crate) fn count_steps(&mut self, rows: &[RowWork], steps: &[u32]) {
+    pub fn count_steps(&mut self, rows: &[RowWork], steps: &[u32]) {
         let mut per_client = vec![0; self.alive.len()];
         for (row, steps) in rows.iter().zip(steps) {
             per_client[row.client as usize] += steps;
@@ -225,6 +213,15 @@ pub trait Algorithm: Send {
     /// # Errors
     /// [`AlgorithmError`] if the engine refuses a verb.
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError>;
+
+    /// Called once, before the first round and before anything of a checkpoint is restored: with the models that the run starts
+    /// from, `[R, P]`.
+    ///
+    /// # Errors
+    /// [`AlgorithmError`] if the method cannot start.
+    fn start(&mut self, _models: &Stack) -> Result<(), AlgorithmError> {
+        Ok(())
+    }
 
     /// The models that a user of the method would hold, judged by evaluation.
     fn deployed<'a>(&'a self, models: &'a Stack) -> &'a Stack {
@@ -242,7 +239,7 @@ pub trait Algorithm: Send {
     }
 
     /// Numbers that the method keeps on the host from round to round, by name, for checkpoints.
-    fn numbers(&self) -> Vec<(&'static str, Vec<f64>)> {
+    fn numbers(&self) -> Vec<(String, Vec<f64>)> {
         Vec::new()
     }
 

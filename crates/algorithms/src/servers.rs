@@ -61,7 +61,7 @@ impl Servers {
     ///
     /// # Errors
     /// [`AlgorithmError::Setting`].
-    pub(crate) fn check(&self) -> Result<(), AlgorithmError> {
+    pub fn check(&self) -> Result<(), AlgorithmError> {
         if self.count == 0 {
             return Err(AlgorithmError::Setting {
                 key: "servers.count",
@@ -87,7 +87,7 @@ impl Servers {
     /// # Errors
     /// [`AlgorithmError::Setting`] if there are more servers than clients, a list has another length, or it leaves a
     /// server without clients.
-    pub(crate) fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
+    pub fn check_clients(&self, clients: usize) -> Result<(), AlgorithmError> {
         let fault =
             |key, found: String, needed| Err(AlgorithmError::Setting { key, found, needed });
         if self.count > clients {
@@ -111,7 +111,7 @@ impl Servers {
     }
 
     /// The clients of each server, ascending, `[M]`.
-    pub(crate) fn clients(&self, setting: &Setting) -> Vec<Vec<u32>> {
+    pub fn clients(&self, setting: &Setting) -> Vec<Vec<u32>> {
         let mut groups = vec![Vec::new(); self.count];
         if let Assign::List(list) = &self.assign {
             for (client, server) in (0..).zip(list) {
@@ -141,7 +141,7 @@ impl PerServer {
     ///
     /// # Errors
     /// [`AlgorithmError::Setting`].
-    pub(crate) fn check(self) -> Result<(), AlgorithmError> {
+    pub fn check(self) -> Result<(), AlgorithmError> {
         if self.per_server != Some(0) {
             return Ok(());
         }
@@ -153,7 +153,7 @@ impl PerServer {
     }
 
     /// How many a server with `clients` clients chooses.
-    pub(crate) fn count(self, clients: usize) -> usize {
+    pub fn count(self, clients: usize) -> usize {
         match self.per_server {
             Some(count) if self.replacement => count,
             Some(count) => count.min(clients),
@@ -162,7 +162,7 @@ impl PerServer {
     }
 
     /// Expected local steps of the clients that the servers of `groups` choose in a round, and how many those are.
-    pub(crate) fn expected(
+    pub fn expected(
         self,
         groups: &[Vec<u32>],
         training: &Training,
@@ -182,7 +182,7 @@ impl PerServer {
     }
 
     /// The slots of a round: work of the chosen clients by server, and how many slots each server has.
-    pub(crate) fn slots(
+    pub fn slots(
         self,
         groups: &[Vec<u32>],
         round: &Round<'_>,
@@ -241,7 +241,7 @@ impl PerServer {
 
 /// Which way models go between servers and their clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub enum Way {
     /// To the server.
     Up,
     /// To the clients.
@@ -249,12 +249,7 @@ pub(crate) enum Way {
 }
 
 /// A model between the client of each row and its server; server `i` is node `N + i` of the network.
-pub(crate) fn messages(
-    rows: &[RowWork],
-    servers: &[u32],
-    setting: &Setting,
-    way: Way,
-) -> Vec<Message> {
+pub fn messages(rows: &[RowWork], servers: &[u32], setting: &Setting, way: Way) -> Vec<Message> {
     let message = |(row, server): (&RowWork, &u32)| {
         let server = setting.clients as u32 + server;
         let (from, to) = match way {

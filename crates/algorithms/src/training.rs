@@ -17,7 +17,7 @@ pub enum Local {
 
 impl Local {
     /// `rate` by the epochs that are due, if epochs are.
-    pub(crate) fn due(self, rate: &LearningRate) -> LearningRate {
+    pub fn due(self, rate: &LearningRate) -> LearningRate {
         match self {
             Self::Epochs(epochs) => rate.clone().with_epochs_due(epochs, 0),
             Self::Steps(_) => rate.clone(),
@@ -157,13 +157,13 @@ impl Training {
     }
 
     /// Local steps of one round in which all clients train.
-    pub(crate) fn steps_of_all(&self, setting: &crate::Setting) -> f64 {
+    pub fn steps_of_all(&self, setting: &crate::Setting) -> f64 {
         let steps = |shard: &usize| f64::from(self.steps_on(*shard));
         setting.shard_sizes.iter().map(steps).sum()
     }
 
     /// Local steps and epochs of a client in one round, in the mean over all clients.
-    pub(crate) fn steps_per_round(&self, setting: &crate::Setting) -> StepsPerRound {
+    pub fn steps_per_round(&self, setting: &crate::Setting) -> StepsPerRound {
         let clients = setting.clients.max(1) as f64;
         let steps = self.steps_of_all(setting) / clients;
         let in_an_epoch = |shard: &usize| f64::from(self.sgd.steps_on(Amount::Epochs(1), *shard));
@@ -183,24 +183,28 @@ impl Training {
     }
 }
 
-pub(crate) fn one_epoch() -> Local {
+/// One epoch, the default of most methods.
+pub fn one_epoch() -> Local {
     Local::Epochs(1)
 }
 
-pub(crate) fn one_step() -> Local {
+/// One step, the default of methods that exchange after each.
+pub fn one_step() -> Local {
     Local::Steps(1)
 }
 
-pub(crate) fn no_momentum() -> f32 {
+/// No momentum.
+pub fn no_momentum() -> f32 {
     0.0
 }
 
-pub(crate) fn heavy_momentum() -> f32 {
+/// A momentum of .9.
+pub fn heavy_momentum() -> f32 {
     0.9
 }
 
 /// Refuses local work that a method, whose rounds are single steps without momentum, has no meaning for.
-pub(crate) fn one_plain_step(
+pub fn one_plain_step(
     method: &'static str,
     local: Local,
     momentum: f32,
@@ -228,6 +232,7 @@ pub(crate) fn one_plain_step(
 ///
 /// `local` and `momentum` name the functions that give their defaults. Flattening the shared keys instead would lose
 /// both the place of an error and the refusal of unknown keys.
+#[macro_export]
 macro_rules! method_config {
     (
         $(#[$doc:meta])*
@@ -247,9 +252,9 @@ macro_rules! method_config {
             pub batch_size: $crate::training::BatchSetting,
             /// How batches are drawn.
             #[serde(default)]
-            pub draw: meshfold_engine::Draw,
+            pub draw: $crate::meshfold_engine::Draw,
             /// A number or a schedule.
-            pub learning_rate: meshfold_engine::LearningRate,
+            pub learning_rate: $crate::meshfold_engine::LearningRate,
             /// Heavy-ball momentum in `[0, 1)`.
             #[serde(default = $momentum)]
             pub momentum: f32,
@@ -262,10 +267,11 @@ macro_rules! method_config {
         }
 
         impl $name {
-            fn training_keys(&self) -> $crate::training::Training {
+            /// The keys that all methods have.
+            pub fn training_keys(&self) -> $crate::training::Training {
                 $crate::training::Training {
                     local: self.local,
-                    sgd: meshfold_engine::Sgd {
+                    sgd: $crate::meshfold_engine::Sgd {
                         learning_rate: self.local.due(&self.learning_rate),
                         momentum: self.momentum,
                         weight_decay: self.weight_decay,
@@ -278,4 +284,21 @@ macro_rules! method_config {
         }
     };
 }
-pub(crate) use method_config;
+
+method_config! {
+    /// The keys that every method has, and no others.
+    pub struct TrainingKeys(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {}
+}
+
+impl TrainingKeys {
+    /// The names of the keys.
+    pub const NAMES: &[&str] = &[
+        "local",
+        "batch_size",
+        "draw",
+        "learning_rate",
+        "momentum",
+        "weight_decay",
+        "clip_norm",
+    ];
+}

@@ -9,34 +9,34 @@ use std::slice;
 
 /// The velocity of every row, zero at first; none is held without momentum.
 #[derive(Debug)]
-pub(crate) struct KeptVelocity(KeptStack);
+pub struct KeptVelocity(KeptStack);
 
 /// One step of every row along gradients that are at hand.
-pub(crate) struct HeavyBallStep<'a> {
+pub struct HeavyBallStep<'a> {
     /// η of each row.
-    pub(crate) rates: &'a [f32],
+    pub rates: &'a [f32],
     /// What each row does in the round.
-    pub(crate) rows: &'a [RowWork],
+    pub rows: &'a [RowWork],
     /// β.
-    pub(crate) momentum: f32,
+    pub momentum: f32,
 }
 
 /// Gradients of every row with weight decay, and how far to go along them.
-pub(crate) struct DecayedGradients {
+pub struct DecayedGradients {
     /// Of the rows' next batches, their mean: `[R, P]`.
-    pub(crate) gradients: Stack,
+    pub gradients: Stack,
     /// η of each row.
-    pub(crate) rates: Vec<f32>,
+    pub rates: Vec<f32>,
 }
 
 impl KeptVelocity {
     /// Of `rows` rows.
-    pub(crate) fn new(rows: usize) -> Self {
+    pub fn new(rows: usize) -> Self {
         Self(KeptStack::new("velocity", rows))
     }
 
     /// What local steps are given.
-    pub(crate) fn of_training(&mut self, models: &Stack, training: &Training) -> Velocity<'_> {
+    pub fn of_training(&mut self, models: &Stack, training: &Training) -> Velocity<'_> {
         if training.sgd.momentum == 0.0 {
             return Velocity::Fresh;
         }
@@ -45,7 +45,7 @@ impl KeptVelocity {
 
     /// `v <- βv + g`, `w <- w − ηv` for gradients that were exchanged or are of an earlier model; rows that idle keep
     /// both.
-    pub(crate) fn step(
+    pub fn step(
         &mut self,
         models: &mut Stack,
         gradients: &mut Stack,
@@ -69,18 +69,18 @@ impl KeptVelocity {
     }
 
     /// For [`Algorithm::kept`](crate::Algorithm::kept).
-    pub(crate) fn kept(&self) -> &[KeptStack] {
+    pub fn kept(&self) -> &[KeptStack] {
         slice::from_ref(&self.0)
     }
 
     /// For [`Algorithm::kept_mut`](crate::Algorithm::kept_mut).
-    pub(crate) fn kept_mut(&mut self) -> &mut [KeptStack] {
+    pub fn kept_mut(&mut self) -> &mut [KeptStack] {
         slice::from_mut(&mut self.0)
     }
 }
 
 /// Takes the gradients of the rows' next batches, and counts one step for each row that does not idle.
-pub(crate) fn decayed_gradients(
+pub fn decayed_gradients(
     models: &Stack,
     round: &mut Round<'_>,
     rows: &[RowWork],
@@ -105,6 +105,6 @@ pub(crate) fn decayed_gradients(
 }
 
 /// Whether a row has nothing to do.
-pub(crate) fn is_idle(row: &RowWork) -> bool {
+pub fn is_idle(row: &RowWork) -> bool {
     row.amount == Amount::Idle
 }

@@ -14,6 +14,7 @@ mod exp;
 mod fused;
 pub(crate) mod host;
 mod instructions;
+pub(crate) mod largest;
 mod mask;
 mod max_pool;
 mod mix;

@@ -87,6 +87,16 @@ impl Stack {
         self.storage.tensor()
     }
 
+    /// The rows `[R, P_pad]`, row-major, if they lie in host memory. Padding is zero.
+    pub fn host(&self) -> Option<&[f32]> {
+        self.storage.host()
+    }
+
+    /// The same rows, to be changed. Padding must stay zero.
+    pub fn host_mut(&mut self) -> Option<&mut [f32]> {
+        self.storage.host_mut()
+    }
+
     /// A copy with memory of its own.
     pub fn duplicate(&self) -> Self {
         self.beside(self.storage.duplicate(), self.rows)

@@ -18,7 +18,7 @@ use meshfold_engine::{
     Device as Where, EngineError, Initial, OwnModel, OwnModels, Parameter, Parameters, RowByRow,
 };
 use meshfold_experiment::{
-    ExperimentSource, Observer, Record, RunOptions, RunPlan, plan_with, run,
+    ExperimentSource, Observer, Own, Record, RunOptions, RunPlan, plan, run,
 };
 
 const EXPERIMENT: &str = "
@@ -121,6 +121,7 @@ pub fn learn(results: &Path) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
 
     let data = DataFolder::new("unused");
     let source = ExperimentSource::new("own_model.yaml", EXPERIMENT);
+    let source = source.with_own(Own::new().models(models));
     let options = RunOptions {
         device: Where::cpu()?,
         results: results.to_owned(),
@@ -128,7 +129,7 @@ pub fn learn(results: &Path) -> Result<Vec<(String, f64)>, Box<dyn Error>> {
         commit: None,
     };
     let mut accuracies = Vec::new();
-    for plan in plan_with(&source, &data, &models)? {
+    for plan in plan(&source, &data)? {
         let examples = plan.config.dataset.load(&data)?;
         let mut printer = Printer::default();
         let never = AtomicBool::new(false);

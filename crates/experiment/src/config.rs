@@ -17,6 +17,7 @@ pub(crate) mod id;
 pub(crate) mod label;
 pub(crate) mod mistakes;
 mod overrides;
+pub(crate) mod own;
 pub(crate) mod quantity;
 pub(crate) mod reader;
 pub(crate) mod run_config;

@@ -44,6 +44,7 @@ pub use config::edge_list::{nodes_of_edge_lists, with_edge_lists, with_weight_li
 pub use config::error::ConfigError;
 pub use config::fault::ConfigFault;
 pub use config::mistakes::MOST_MISTAKES;
+pub use config::own::{Own, OwnFault, OwnName};
 pub use config::quantity::Quantity;
 pub use config::run_config::{Checkpoint, Evaluate, RunConfig, TestExamples};
 pub use config::seeds::Seeds;
@@ -57,7 +58,7 @@ pub use plan::population::Population;
 pub use plan::ramanujan::RamanujanBound;
 pub use plan::run_plan::{PlanSummary, RunPlan};
 pub use plan::warnings::warnings;
-pub use plan::{plan, plan_on, plan_with, plan_without_data};
+pub use plan::{plan, plan_on, plan_without_data};
 pub use results::records::{Measurements, Record, Spread, read_records};
 pub use results::run_error::RunError;
 pub use results::run_folder::Done;

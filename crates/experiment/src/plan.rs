@@ -28,7 +28,7 @@ pub(crate) mod warnings;
 use std::collections::HashMap;
 
 use meshfold_data::DataFolder;
-use meshfold_engine::{Device, OwnModels};
+use meshfold_engine::Device;
 
 use crate::config::brief::brief;
 use crate::config::error::ConfigError;
@@ -47,26 +47,11 @@ use run_plan::RunPlan;
 /// # Errors
 /// [`ConfigError`] of the first value that is at fault, pointing at where it was written.
 pub fn plan(source: &ExperimentSource, folder: &DataFolder) -> Result<Vec<RunPlan>, ConfigError> {
-    plan_with(source, folder, &OwnModels::new())
-}
-
-/// [`plan`] where `model: {own: NAME}` may name one of `own_models`. [`run`](crate::run()) then knows it from the plan.
-///
-/// The id of a run has the name of such a model, but nothing of what the model does: who changes that takes another name,
-/// or runs again.
-///
-/// # Errors
-/// As [`plan`].
-pub fn plan_with(
-    source: &ExperimentSource,
-    folder: &DataFolder,
-    own_models: &OwnModels,
-) -> Result<Vec<RunPlan>, ConfigError> {
-    let planner = Planner::new(folder, own_models, None, memory::available());
+    let planner = Planner::new(folder, None, memory::available());
     plan_by(planner, source)
 }
 
-/// [`plan_with`] for runs on `device`, which decides how much memory they take; the others plan for the processor with
+/// [`plan`] for runs on `device`, which decides how much memory they take; the others plan for the processor with
 /// all its cores.
 ///
 /// # Errors
@@ -75,9 +60,8 @@ pub fn plan_on(
     device: &Device,
     source: &ExperimentSource,
     folder: &DataFolder,
-    own_models: &OwnModels,
 ) -> Result<Vec<RunPlan>, ConfigError> {
-    let planner = Planner::new(folder, own_models, Some(device), memory::available());
+    let planner = Planner::new(folder, Some(device), memory::available());
     plan_by(planner, source)
 }
 
@@ -90,9 +74,8 @@ pub fn plan_without_data(
     device: &Device,
     source: &ExperimentSource,
     folder: &DataFolder,
-    own_models: &OwnModels,
 ) -> Result<Vec<RunPlan>, ConfigError> {
-    let planner = Planner::new(folder, own_models, Some(device), memory::available());
+    let planner = Planner::new(folder, Some(device), memory::available());
     plan_by(planner.without_data(), source)
 }
 
@@ -171,8 +154,7 @@ rounds: 5
             ExperimentSource::new("tiny.yaml", YAML),
             DataFolder::new("unused"),
         );
-        let none = OwnModels::new();
-        let within = |available| plan_by(Planner::new(&folder, &none, None, available), &source);
+        let within = |available| plan_by(Planner::new(&folder, None, available), &source);
         let planned = within(None).unwrap();
         let needed = planned[0].memory_bytes;
         within(Some(needed)).unwrap();

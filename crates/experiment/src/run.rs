@@ -183,7 +183,7 @@ pub(crate) fn skip(plan: &RunPlan, options: &RunOptions) -> Result<Option<RunRep
     let report = finished(plan, options)?;
     if report.is_some() {
         let folder = RunFolder::new(&options.results, &plan.config.name, &plan.id)?;
-        journal::tidy(&folder);
+        journal::tidy(&folder, plan);
     }
     Ok(report)
 }

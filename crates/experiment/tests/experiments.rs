@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use meshfold_data::DataFolder;
-use meshfold_engine::{Device, OwnModels};
+use meshfold_engine::Device;
 use meshfold_experiment::{ConfigError, ExperimentSource, RunPlan, plan, plan_without_data};
 
 /// The folder with MNIST's files, or `None` with a printed reason.
@@ -46,7 +46,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 fn published(file: &Path, data: &DataFolder) -> Result<Vec<RunPlan>, ConfigError> {
     let device = Device::cpu().unwrap();
     let source = ExperimentSource::read(file).unwrap();
-    plan_without_data(&device, &source, data, &OwnModels::new())
+    plan_without_data(&device, &source, data)
 }
 
 /// Whether the experiment is right, though the machine has less memory than it needs.
@@ -128,7 +128,7 @@ fn a_stack_of_every_writer_of_femnist_is_known_without_the_data() {
             .to_owned(),
     ]);
     let device = Device::cpu().unwrap();
-    let plans = plan_without_data(&device, &source, &nothing, &OwnModels::new());
+    let plans = plan_without_data(&device, &source, &nothing);
     let plan = plans.unwrap().remove(0);
     assert_eq!((plan.clients, plan.rows.count), (3550, 1));
     assert_eq!(plan.parameters, 6_603_710);

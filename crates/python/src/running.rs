@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use meshfold_data::DataFolder;
-use meshfold_engine::{Device, Instructions, OwnModels};
+use meshfold_engine::{Device, Instructions};
 use meshfold_experiment::{
     ExperimentSource, RunOptions, RunPlan, SharedDatasets, most_at_once, plan_on, run_all, warnings,
 };
@@ -60,7 +60,7 @@ impl Request {
         let source = source.with_overrides(self.overrides.iter().cloned());
         let folder = DataFolder::resolve(self.data.as_deref())?;
         let folder = folder.beside(source.resolve(Path::new("")));
-        let plans = plan_on(&device, &source, &folder, &OwnModels::new())?;
+        let plans = plan_on(&device, &source, &folder)?;
         let options = RunOptions {
             device,
             results: self.results.clone(),

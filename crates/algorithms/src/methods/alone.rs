@@ -3,10 +3,11 @@
 use crate::error::AlgorithmError;
 use crate::kept::KeptStack;
 use crate::message_scope::MessageScope;
-use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
+use crate::method_spec::{MethodSpec, Profile};
 use crate::round::{Algorithm, Forecast, Round, Setting};
-use crate::training::{Training, method_config};
+use crate::training::Training;
 use crate::velocity::KeptVelocity;
+use crate::{method_config, no_limits, usual};
 use meshfold_engine::Stack;
 use meshfold_topology::Overlay;
 

@@ -1,9 +1,10 @@
 //! DeceFL: mixing and a step against the client's own local work.
 
 use crate::error::AlgorithmError;
-use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
+use crate::method_spec::{MethodSpec, Profile};
 use crate::round::{Algorithm, Round, Setting};
-use crate::training::{Training, method_config};
+use crate::training::Training;
+use crate::{method_config, no_limits, usual};
 use meshfold_engine::{Stack, Velocity};
 use serde::{Deserialize, Serialize};
 

@@ -3,10 +3,11 @@
 use crate::aggregation::{PartialAggregation, exchange, messages_of, weighted_means};
 use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
-use crate::method_spec::{MethodSpec, Profile, no_limits};
+use crate::method_spec::{MethodSpec, Profile};
 use crate::quantise::{Heard, Quantise};
 use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
-use crate::training::{StepsPerRound, Training, method_config};
+use crate::training::{StepsPerRound, Training};
+use crate::{method_config, no_limits};
 use meshfold_engine::{Mixing, Stack, Velocity};
 use meshfold_topology::Overlay;
 

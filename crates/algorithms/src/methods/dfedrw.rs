@@ -8,11 +8,12 @@ pub use walk::{Aggregators, Restart, Source, WalkRows};
 
 use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
-use crate::method_spec::{Holders, MethodSpec, Profile, StragglerUnit, no_limits};
+use crate::method_spec::{Holders, MethodSpec, Profile, StragglerUnit};
 use crate::quantise::{Aggregate, Quantise};
 use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::stragglers::Policy;
-use crate::training::{StepsPerRound, Training, method_config};
+use crate::training::{StepsPerRound, Training};
+use crate::{method_config, no_limits};
 use meshfold_engine::Stack;
 use meshfold_topology::{Overlay, OverlaySummary};
 
@@ -88,9 +89,9 @@ impl Algorithm for DfedrwState {
         } // line 10
     }
 
-    fn numbers(&self) -> Vec<(&'static str, Vec<f64>)> {
+    fn numbers(&self) -> Vec<(String, Vec<f64>)> {
         vec![(
-            "at",
+            "at".to_owned(),
             self.at.iter().map(|client| f64::from(*client)).collect(),
         )]
     }

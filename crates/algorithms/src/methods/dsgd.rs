@@ -3,10 +3,11 @@
 use crate::aggregation::{PartialAggregation, exchange};
 use crate::error::AlgorithmError;
 use crate::kept::KeptStack;
-use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
+use crate::method_spec::{MethodSpec, Profile};
 use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
-use crate::training::{Local, Training, method_config};
+use crate::training::{Local, Training};
 use crate::velocity::{DecayedGradients, HeavyBallStep, KeptVelocity, decayed_gradients};
+use crate::{method_config, no_limits, usual};
 use meshfold_engine::Stack;
 use meshfold_topology::Overlay;
 use serde::{Deserialize, Serialize};

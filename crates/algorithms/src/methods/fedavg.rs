@@ -2,10 +2,11 @@
 
 use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
-use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
+use crate::method_spec::{MethodSpec, Profile};
 use crate::participation::{Participation, Weighting, down, up};
 use crate::round::{Algorithm, Forecast, Round, Setting};
-use crate::training::{Training, method_config};
+use crate::training::Training;
+use crate::{method_config, no_limits, usual};
 use meshfold_engine::{Anchor, Mixing, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
 

@@ -2,11 +2,11 @@
 
 use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
-use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
+use crate::method_spec::{MethodSpec, Profile};
 use crate::methods::fedavg::FedavgState;
 use crate::participation::{Participation, Weighting};
 use crate::round::{Algorithm, Forecast, Setting};
-use crate::training::method_config;
+use crate::{method_config, no_limits, usual};
 use meshfold_topology::Overlay;
 
 method_config! {

@@ -2,11 +2,12 @@
 
 use crate::error::AlgorithmError;
 use crate::kept::KeptStack;
-use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
-use crate::presence::{PresenceTracker, keeps_presence};
+use crate::method_spec::{MethodSpec, Profile};
+use crate::presence::PresenceTracker;
 use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
-use crate::training::{Training, method_config, one_plain_step};
+use crate::training::{Training, one_plain_step};
 use crate::velocity::{DecayedGradients, decayed_gradients, is_idle};
+use crate::{keeps_presence, method_config, no_limits, usual};
 use meshfold_engine::Stack;
 use meshfold_topology::Overlay;
 

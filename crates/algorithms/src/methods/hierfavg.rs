@@ -2,12 +2,13 @@
 
 use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
-use crate::method_spec::{MethodSpec, Profile, ServerNodes, no_limits};
+use crate::method_spec::{MethodSpec, Profile, ServerNodes};
 use crate::participation::Weighting;
 use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::servers::{PerServer, Servers, Way, messages};
 use crate::traffic::Message;
-use crate::training::{Local, StepsPerRound, Training, method_config};
+use crate::training::{Local, StepsPerRound, Training};
+use crate::{method_config, no_limits};
 use meshfold_engine::{Mixing, RowWork, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
 

@@ -3,11 +3,12 @@
 use crate::error::AlgorithmError;
 use crate::kept::KeptStack;
 use crate::message_scope::MessageScope;
-use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
+use crate::method_spec::{MethodSpec, Profile};
 use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::traffic::Message;
-use crate::training::{Training, method_config};
+use crate::training::Training;
 use crate::velocity::KeptVelocity;
+use crate::{method_config, no_limits, usual};
 use meshfold_engine::{Mixing, Stack};
 use meshfold_topology::{MixingMatrix, OnePeer as Exponential, Overlay};
 

@@ -1,12 +1,13 @@
 //! P-FedAvg: federated averaging with parallel servers that mix over an overlay of their own.
 
 use crate::error::AlgorithmError;
-use crate::method_spec::{IterateWeighting, MethodSpec, Profile, no_limits, usual};
+use crate::method_spec::{IterateWeighting, MethodSpec, Profile};
 use crate::participation::Weighting;
 use crate::round::{Algorithm, Forecast, Round, Setting, messages_over};
 use crate::servers::{PerServer, Servers, Way, messages};
 use crate::traffic::Message;
-use crate::training::{Training, method_config};
+use crate::training::Training;
+use crate::{method_config, no_limits, usual};
 use meshfold_engine::{Mixing, RowWork, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
 

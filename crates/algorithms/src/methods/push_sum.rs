@@ -1,9 +1,10 @@
 //! Stochastic gradient push: averages over directed overlays.
 
 use crate::error::AlgorithmError;
-use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
+use crate::method_spec::{MethodSpec, Profile};
 use crate::round::{Algorithm, Round, Setting};
-use crate::training::{Training, method_config};
+use crate::training::Training;
+use crate::{method_config, no_limits, usual};
 use meshfold_engine::{Mixing, Stack, Velocity};
 use meshfold_topology::{Form, MixingMatrix, Uniform, Weights, column_stochastic};
 
@@ -56,8 +57,8 @@ impl Algorithm for PushSumState {
         Ok(())
     }
 
-    fn numbers(&self) -> Vec<(&'static str, Vec<f64>)> {
-        vec![("weights", self.weights.clone())]
+    fn numbers(&self) -> Vec<(String, Vec<f64>)> {
+        vec![("weights".to_owned(), self.weights.clone())]
     }
 
     fn may_keep(&self, name: &str, numbers: &[f64]) -> bool {

@@ -2,10 +2,11 @@
 
 use crate::error::AlgorithmError;
 use crate::kept::KeptStack;
-use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
+use crate::method_spec::{MethodSpec, Profile};
 use crate::round::{Algorithm, Round, Setting};
-use crate::training::{Training, method_config, one_plain_step};
+use crate::training::{Training, one_plain_step};
 use crate::velocity::is_idle;
+use crate::{method_config, no_limits, usual};
 use meshfold_engine::{Stack, Velocity};
 use std::slice;
 

@@ -3,11 +3,12 @@
 use crate::error::AlgorithmError;
 use crate::kept::KeptStack;
 use crate::message_scope::MessageScope;
-use crate::method_spec::{MethodSpec, Profile, no_limits, usual};
+use crate::method_spec::{MethodSpec, Profile};
 use crate::participation::{Participation, Weighting, alive, down, up};
-use crate::presence::{PresenceTracker, keeps_presence};
+use crate::presence::PresenceTracker;
 use crate::round::{Algorithm, Forecast, Round, Setting};
-use crate::training::{Training, method_config};
+use crate::training::Training;
+use crate::{keeps_presence, method_config, no_limits, usual};
 use meshfold_engine::{LearningRate, Mixing, Per, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
 

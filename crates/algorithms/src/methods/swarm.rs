@@ -2,11 +2,12 @@
 
 use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
-use crate::method_spec::{MethodSpec, Profile, ServerNodes, no_limits, usual};
+use crate::method_spec::{MethodSpec, Profile, ServerNodes};
 use crate::participation::{Participation, Weighting, down, up};
 use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::traffic::Message;
-use crate::training::{Training, method_config};
+use crate::training::Training;
+use crate::{method_config, no_limits, usual};
 use meshfold_engine::{Key, Mixing, Purpose, RowWork, Stack, Velocity, stream};
 use meshfold_topology::{MixingMatrix, Overlay};
 use rand::RngExt;

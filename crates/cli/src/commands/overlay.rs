@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use meshfold_engine::{Key, Purpose, stream};
 use meshfold_experiment::{
-    CliqueSummary, ExperimentSource, OverlayFigures, PlannedOverlay, RamanujanBound, RunConfig,
-    RunPlan, ScheduleSummary, brief, check_overlay_memory, nodes_of_edge_lists, plan,
+    CliqueSummary, ExperimentSource, OverlayFigures, Own, PlannedOverlay, RamanujanBound,
+    RunConfig, RunPlan, ScheduleSummary, brief, check_overlay_memory, nodes_of_edge_lists, plan,
     with_edge_lists, with_weight_list,
 };
 use meshfold_topology::{Overlay, OverlaySummary, Topology, Weights};
@@ -23,14 +23,14 @@ use crate::table::{Column, Table};
 ///
 /// # Errors
 /// [`Failure::Refused`] if they cannot be built, or if no run exchanges over one.
-pub(crate) fn overlay(arguments: &OverlayArguments) -> Result<(), Failure> {
+pub(crate) fn overlay(arguments: &OverlayArguments, own: &Own) -> Result<(), Failure> {
     match (&arguments.file, &arguments.topology) {
         (_, Some(topology)) => {
             let Given {
                 label,
                 summary,
                 schedule,
-            } = given(topology, arguments)?;
+            } = given(topology, arguments, own)?;
             if arguments.json {
                 let figures = OverlayFigures::of(&summary, schedule);
                 return Ok(json_lines::print([Line::of(label, Some(figures))])?);
@@ -43,8 +43,9 @@ pub(crate) fn overlay(arguments: &OverlayArguments) -> Result<(), Failure> {
             }])
         }
         (Some(file), None) => {
-            let source =
-                ExperimentSource::read(file)?.with_overrides(arguments.overrides.iter().cloned());
+            let source = ExperimentSource::read(file)?
+                .with_overrides(arguments.overrides.iter().cloned())
+                .with_own(own.clone());
             of_experiment(&source, arguments)
         }
         (None, None) => Err(Failure::refused(
@@ -124,8 +125,8 @@ struct Given {
 }
 
 /// The overlay of a topology that is given as a file would give it.
-fn given(topology: &str, arguments: &OverlayArguments) -> Result<Given, Failure> {
-    let (topology, weights) = as_in_a_file(topology, arguments.weights.as_deref())?;
+fn given(topology: &str, arguments: &OverlayArguments, own: &Own) -> Result<Given, Failure> {
+    let (topology, weights) = as_in_a_file(topology, arguments.weights.as_deref(), own)?;
     let nodes = match arguments.nodes {
         Some(nodes) => nodes as usize,
         None => nodes_of_edge_lists(&topology)?.ok_or_else(|| {
@@ -170,6 +171,7 @@ pub(super) fn build(
 pub(super) fn as_in_a_file(
     topology: &str,
     weights: Option<&str>,
+    own: &Own,
 ) -> Result<(Topology, Weights), Failure> {
     // The keys that say nothing about overlays are there because a configuration has them.
     let text = "name: overlay\ndataset: glyphs\npartition: {iid: {clients: 1}}\nmodel: logistic\n\
@@ -179,7 +181,7 @@ pub(super) fn as_in_a_file(
         "--topology and --weights",
         format!("topology: {topology}\nweights: {weights}\n{text}"),
     );
-    let config = RunConfig::read(&source)?;
+    let config = RunConfig::read(&source.with_own(own.clone()))?;
     let (Some(topology), Some(weights)) = (config.topology, config.weights) else {
         return Err(Failure::refused(
             "found null, needed a topology and weights",

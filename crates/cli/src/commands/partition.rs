@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use meshfold_data::{DataFolder, DatasetConfig, Input, Windows};
-use meshfold_experiment::{RunPlan, brief, plan};
+use meshfold_experiment::{Own, RunPlan, brief, plan};
 use serde::Serialize;
 
 use crate::arguments::PartitionArguments;
@@ -50,8 +50,8 @@ enum Contents {
 ///
 /// # Errors
 /// [`Failure::Refused`] if the experiment cannot be planned, or if several partitions are asked for as one CSV.
-pub(crate) fn partition(arguments: &PartitionArguments) -> Result<(), Failure> {
-    let source = arguments.experiment.source()?;
+pub(crate) fn partition(arguments: &PartitionArguments, own: &Own) -> Result<(), Failure> {
+    let source = arguments.experiment.source()?.with_own(own.clone());
     let folder = arguments.experiment.data.folder_for(&source)?;
     let plans = plan(&source, &folder)?;
     let mut texts = Texts {

@@ -2,8 +2,7 @@
 
 use std::io::Write;
 
-use meshfold_engine::OwnModels;
-use meshfold_experiment::{RunPlan, brief, plan_on, plan_without_data, warnings};
+use meshfold_experiment::{Own, RunPlan, brief, plan_on, plan_without_data, warnings};
 
 use crate::arguments::PlanArguments;
 use crate::failure::Failure;
@@ -28,15 +27,15 @@ const COLUMNS: [Column<'_>; 9] = [
 ///
 /// # Errors
 /// [`Failure::Refused`] if the experiment cannot be planned.
-pub(crate) fn plan(arguments: &PlanArguments) -> Result<(), Failure> {
+pub(crate) fn plan(arguments: &PlanArguments, own: &Own) -> Result<(), Failure> {
     let device = arguments.device.open()?;
-    let source = arguments.experiment.source()?;
+    let source = arguments.experiment.source()?.with_own(own.clone());
     let folder = arguments.experiment.data.folder_for(&source)?;
     let plan = match arguments.without_data {
         true => plan_without_data,
         false => plan_on,
     };
-    let plans = plan(&device, &source, &folder, &OwnModels::new())?;
+    let plans = plan(&device, &source, &folder)?;
     warn(&plans);
     if arguments.json {
         return Ok(json_lines::print(plans.iter().map(RunPlan::summary))?);

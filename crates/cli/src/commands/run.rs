@@ -5,10 +5,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use meshfold_comparison::{Grid, Table as Comparisons};
-use meshfold_engine::OwnModels;
 use meshfold_experiment::results::RecordedRun;
 use meshfold_experiment::{
-    Ending, RunOptions, RunPlan, RunReport, Summary, brief, most_at_once, plan_on, run_all,
+    Ending, Own, RunOptions, RunPlan, RunReport, Summary, brief, most_at_once, plan_on, run_all,
 };
 use meshfold_report::{PAGE, ReportError};
 use serde::Serialize;
@@ -32,11 +31,11 @@ use crate::terminal;
 /// # Errors
 /// [`Failure::Refused`] if something asked for is wrong, before anything is written; [`Failure::Incomplete`] if a run
 /// failed, is damaged or got no report, the others having gone on; [`Failure::Interrupted`] after Ctrl-C.
-pub(crate) fn run(arguments: &RunArguments) -> Result<(), Failure> {
+pub(crate) fn run(arguments: &RunArguments, own: &Own) -> Result<(), Failure> {
     let device = arguments.device.open()?;
-    let source = arguments.experiment.source()?;
+    let source = arguments.experiment.source()?.with_own(own.clone());
     let folder = arguments.experiment.data.folder_for(&source)?;
-    let plans = plan_on(&device, &source, &folder, &OwnModels::new())?;
+    let plans = plan_on(&device, &source, &folder)?;
     let session = Session {
         options: RunOptions {
             device,

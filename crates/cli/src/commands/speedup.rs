@@ -5,6 +5,8 @@ use meshfold_experiment::network::{Distribution, Exponential};
 use meshfold_theory::{Delays, ExchangeDelay, ParallelServers, RoundSeconds, speed_up};
 use serde::Serialize;
 
+use meshfold_experiment::Own;
+
 use super::overlay::{as_in_a_file, build};
 use crate::arguments::SpeedupArguments;
 use crate::failure::Failure;
@@ -29,9 +31,9 @@ struct Line {
 ///
 /// # Errors
 /// [`Failure::Refused`] if the overlay cannot be built, a delay is not above 0 or a server would have no participant.
-pub(crate) fn speedup(arguments: &SpeedupArguments) -> Result<(), Failure> {
+pub(crate) fn speedup(arguments: &SpeedupArguments, own: &Own) -> Result<(), Failure> {
     check(arguments)?;
-    let (topology, weights) = as_in_a_file(&arguments.topology, None)?;
+    let (topology, weights) = as_in_a_file(&arguments.topology, None, own)?;
     let servers = arguments.servers as usize;
     let (_, overlay) = build(topology, &weights, servers, arguments.seed)?;
     let delays = Delays {

@@ -6,7 +6,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use meshfold_data::DataFolder;
-use meshfold_engine::{Device, OwnModels};
+use meshfold_engine::Device;
 use meshfold_experiment::{
     ConfigError, ExperimentSource, RunConfig, RunPlan, plan, plan_without_data,
 };
@@ -129,11 +129,11 @@ fn planned(
 ) -> Result<Result<Vec<RunPlan>, ConfigError>, Complaint> {
     static DEVICE: LazyLock<Device> =
         LazyLock::new(|| Device::cpu().expect("a processor can be opened"));
-    let (folder, none) = (DataFolder::new(data), OwnModels::new());
+    let folder = DataFolder::new(data);
     let source = ExperimentSource::new(data.join("experiment.yaml"), text.yaml.clone());
     let source = source.with_overrides(text.overrides.iter().cloned());
     let make = || match text.without_data {
-        true => plan_without_data(&DEVICE, &source, &folder, &none),
+        true => plan_without_data(&DEVICE, &source, &folder),
         false => plan(&source, &folder),
     };
     catching("planning", make)

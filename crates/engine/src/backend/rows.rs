@@ -58,6 +58,9 @@ pub(crate) trait Rows: Any + Debug + Send + Sync {
     /// Replaces each row by its quantised form.
     fn quantize(&mut self, layout: &Layout, quantiser: &Quantiser);
 
+    /// Sets all but the `count` parameters of largest magnitude of each row to zero.
+    fn keep_largest(&mut self, count: usize);
+
     /// `Σ_i weights[i] · row_i`: a single row.
     fn mean(&self, weights: &[f64]) -> Box<dyn Rows>;
 

@@ -4,6 +4,7 @@ use super::recycled::Recycled;
 use crate::backend::rows::{HeavyBall, Rows, on, on_mut};
 use crate::cpu::Cpu;
 use crate::error::EngineError;
+use crate::kernels::largest::keep_largest;
 use crate::kernels::{host, mix};
 use crate::network::layout::Layout;
 use crate::stack::mixing::Matrix;
@@ -183,6 +184,10 @@ impl Rows for HostRows {
 
     fn quantize(&mut self, layout: &Layout, quantiser: &Quantiser) {
         host::quantize(&self.cpu, &mut self.values, layout, quantiser);
+    }
+
+    fn keep_largest(&mut self, count: usize) {
+        keep_largest(&self.cpu, &mut self.values, self.width, count);
     }
 
     fn mean(&self, weights: &[f64]) -> Box<dyn Rows> {

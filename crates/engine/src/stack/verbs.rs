@@ -125,6 +125,15 @@ impl Stack {
         self.storage.quantize(&self.layout, quantiser);
     }
 
+    /// Keeps the `count` parameters of largest magnitude of each row, and sets the others to zero. Of equal ones those are kept
+    /// that come first. On a GPU the rows go to the host and back.
+    ///
+    /// # Source
+    /// The operator `top_k` of Stich et al., Sparsified SGD with memory (2018), Definition 2.1.
+    pub fn keep_largest(&mut self, count: usize) {
+        self.storage.keep_largest(count);
+    }
+
     /// The mean over the rows that `alive` names: a stack of one row.
     pub fn mean_row(&self, alive: &[bool]) -> Self {
         self.beside(self.storage.mean(&shares(alive)), 1)

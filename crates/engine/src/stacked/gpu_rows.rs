@@ -2,6 +2,7 @@
 
 use crate::backend::rows::{HeavyBall, Rows, on, on_mut};
 use crate::error::EngineError;
+use crate::kernels::largest::keep_largest_of;
 use crate::network::layout::Layout;
 use crate::stack::mixing::Matrix;
 use crate::stack::quantiser::Quantiser;
@@ -17,7 +18,7 @@ use crate::stacked::stack_ops::quantize::quantize;
 use crate::stacked::stack_ops::rows::{gather_rows, scatter_rows};
 use crate::stacked::stack_ops::scaled::{add_scaled, scale_rows};
 use crate::stacked::stack_ops::stack_rows::StackRows;
-use burn::tensor::Tensor;
+use burn::tensor::{Tensor, TensorData};
 use std::mem::replace;
 use std::sync::Arc;
 
@@ -137,6 +138,15 @@ impl Rows for GpuRows {
     fn quantize(&mut self, layout: &Layout, quantiser: &Quantiser) {
         self.rows
             .change(|target| quantize(target, layout, quantiser));
+    }
+
+    fn keep_largest(&mut self, count: usize) {
+        let rows = self.tensor();
+        let [rows_held, width] = rows.dims();
+        let mut values = read(rows);
+        keep_largest_of(&mut values, width, count);
+        let data = TensorData::new(values, [rows_held, width]);
+        self.rows = StackRows::new(Tensor::from_data(data, self.gpu.device()));
     }
 
     fn mean(&self, weights: &[f64]) -> Box<dyn Rows> {

@@ -154,13 +154,13 @@ pub enum ConfigFault {
     #[error("{method} does not exchange over an overlay, but one is given")]
     OverlayRefused {
         /// The method.
-        method: &'static str,
+        method: String,
     },
     /// No topology for a method that needs one.
     #[error("{method} exchanges over an overlay, but none is given")]
     OverlayNeeded {
         /// The method.
-        method: &'static str,
+        method: String,
     },
     /// Mixing weights without an overlay.
     #[error("weights are given for an overlay that is not there")]
@@ -194,9 +194,11 @@ pub enum ConfigFault {
     /// The model cannot be built.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// A model of the user's own that this program does not have.
-    #[error("this program has no model of its own named `{}`", brief(name))]
-    OwnModel {
+    /// A part of a program's own that this program does not have.
+    #[error("this program has no {kind} of its own named `{}`", brief(name))]
+    NoOwn {
+        /// What it is a name of: `method`.
+        kind: &'static str,
         /// The name found.
         name: String,
         /// The names that the program knows.
@@ -297,11 +299,12 @@ impl ConfigFault {
             Self::WeightsWithoutOverlay => {
                 Some("leave `weights` out, or add a topology".to_owned())
             }
-            Self::OwnModel { known, .. } if known.is_empty() => Some(
-                "such models are written in Rust and run by a program of their author's: see docs/own-models.md"
-                    .to_owned(),
-            ),
-            Self::OwnModel { name, known } => Some(suggestion(name, known, "models")),
+            Self::NoOwn { kind, known, .. } if known.is_empty() => Some(format!(
+                "such {kind}s are run by a program of their author's, in Rust or Python: see docs/own.md"
+            )),
+            Self::NoOwn { kind, name, known } => {
+                Some(suggestion(name, known, &format!("{kind}s")))
+            }
             Self::Memory { .. } => Some("take fewer clients or a smaller model".to_owned()),
             Self::OverlayMemory { .. } => {
                 Some("take fewer nodes, or a topology with fewer edges".to_owned())

@@ -6,6 +6,7 @@ use serde::forward_to_deserialize_any;
 use crate::config::decode_error::{DecodeError, map_in_words};
 use crate::config::error::ConfigError;
 use crate::config::fault::ConfigFault;
+use crate::config::own;
 use crate::config::source::ExperimentSource;
 use crate::config::tree::{Entry, Node, Value};
 use crate::config::tree_access::{Entries, Items};
@@ -16,7 +17,8 @@ pub(crate) fn read<T: DeserializeOwned>(
     node: &Node,
     source: &ExperimentSource,
 ) -> Result<T, ConfigError> {
-    T::deserialize(node).map_err(|unfit| unfit.at(node.place).located(source))
+    let read = own::within(source.own(), || T::deserialize(node));
+    read.map_err(|unfit| unfit.at(node.place).located(source))
 }
 
 /// Reads a `T` from the value of `entry`, which stands at the top of an experiment.
@@ -24,7 +26,7 @@ pub(crate) fn read_below<T: DeserializeOwned>(
     entry: &Entry,
     source: &ExperimentSource,
 ) -> Result<T, ConfigError> {
-    let read = T::deserialize(&entry.value);
+    let read = own::within(source.own(), || T::deserialize(&entry.value));
     read.map_err(|unfit| {
         unfit
             .at(entry.place())
@@ -72,10 +74,13 @@ impl<'de> Deserializer<'de> for &'de Node {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _name: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
-        visitor.visit_newtype_struct(self)
+        match name.starts_with("own ") {
+            true => own::read(name, self, || visitor.visit_unit()),
+            false => visitor.visit_newtype_struct(self),
+        }
     }
 
     /// Keys have names: serde's own visitors would take a list as well, by position.

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::config::own::Own;
+
 /// An experiment as it was written: the text of its file, then `--set a.b=c` overrides in their order.
 #[derive(Clone, Debug)]
 pub struct ExperimentSource {
@@ -11,6 +13,7 @@ pub struct ExperimentSource {
     folder: PathBuf,
     text: Arc<str>,
     overrides: Vec<Arc<str>>,
+    own: Own,
 }
 
 /// Bytes `start..start + length` of one text of a [`ExperimentSource`]: where something was written.
@@ -35,6 +38,7 @@ impl ExperimentSource {
             folder,
             text: text.into(),
             overrides: Vec::new(),
+            own: Own::new(),
         }
     }
 
@@ -47,6 +51,17 @@ impl ExperimentSource {
         self.overrides
             .extend(overrides.into_iter().map(|text| Arc::from(text.into())));
         self
+    }
+
+    /// The same text, which may name the parts of `own`.
+    #[must_use]
+    pub fn with_own(self, own: Own) -> Self {
+        Self { own, ..self }
+    }
+
+    /// The parts that the text may name.
+    pub(crate) fn own(&self) -> &Own {
+        &self.own
     }
 
     /// The same text, whose relative paths start from the working folder.

@@ -167,6 +167,23 @@ impl Node {
         }
     }
 
+    /// The value as JSON.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        match &self.value {
+            Value::Null | Value::Told => serde_json::Value::Null,
+            Value::Bool(value) => (*value).into(),
+            Value::Unsigned(value) => (*value).into(),
+            Value::Signed(value) => (*value).into(),
+            Value::Float(value) => (*value).into(),
+            Value::Text(value) => value.as_str().into(),
+            Value::List(items) => items.iter().map(Self::to_json).collect(),
+            Value::Map(entries) => {
+                let json = |entry: &Entry| (entry.key.clone(), entry.value.to_json());
+                serde_json::Value::Object(entries.iter().map(json).collect())
+            }
+        }
+    }
+
     /// Whether there is still something to read here.
     pub(crate) fn is_left(&self) -> bool {
         self.value != Value::Told

@@ -153,12 +153,18 @@ fn method(run: &Resolved<'_>) -> Result<(), ConfigError> {
     stragglers(run)?;
     let method = algorithm.name();
     match (algorithm.profile().overlay, topology) {
-        (OverlayUse::Clients | OverlayUse::Servers(_), None) => {
-            Err(run.error(ConfigFault::OverlayNeeded { method }, "algorithm"))
-        }
-        (OverlayUse::Refused, Some(_)) => {
-            Err(run.error(ConfigFault::OverlayRefused { method }, "topology"))
-        }
+        (OverlayUse::Clients | OverlayUse::Servers(_), None) => Err(run.error(
+            ConfigFault::OverlayNeeded {
+                method: method.to_owned(),
+            },
+            "algorithm",
+        )),
+        (OverlayUse::Refused, Some(_)) => Err(run.error(
+            ConfigFault::OverlayRefused {
+                method: method.to_owned(),
+            },
+            "topology",
+        )),
         (_, None) if weights.is_some() => {
             Err(run.error(ConfigFault::WeightsWithoutOverlay, "weights"))
         }
@@ -247,24 +253,32 @@ fn tells_speeds(config: &RunConfig) -> bool {
 
 /// A method's own complaint, at the key that it names, with the value as it is written there.
 pub(super) fn of_method(run: &Resolved<'_>, mut error: AlgorithmError) -> ConfigError {
-    if let AlgorithmError::Setting { key, found, .. } = &mut error {
-        let method = run.config.algorithm.name();
-        if let Some(written) = run.tree().get(&format!("algorithm.{method}.{key}")) {
-            *found = brief(&written.to_string()).into_owned();
-        }
+    let (key, found) = match &mut error {
+        AlgorithmError::Setting { key, found, .. } => (*key, found),
+        AlgorithmError::OwnSetting { key, found, .. } => (&**key, found),
+        _ => return at_method(run, error),
+    };
+    let method = run.config.algorithm.key();
+    if let Some(written) = run.tree().get(&format!("algorithm.{method}.{key}")) {
+        *found = brief(&written.to_string()).into_owned();
     }
     at_method(run, error)
 }
 
 /// A method's own complaint, at the key that it names.
 fn at_method(run: &Resolved<'_>, error: AlgorithmError) -> ConfigError {
-    let method = run.config.algorithm.name();
-    match error {
+    let method = run.config.algorithm.key();
+    match &error {
         AlgorithmError::Setting { key, .. } | AlgorithmError::Unsuited { key, .. } => {
-            run.error(error, &format!("algorithm.{method}.{key}"))
+            let path = format!("algorithm.{method}.{key}");
+            run.error(error, &path)
+        }
+        AlgorithmError::OwnSetting { key, .. } => {
+            let path = format!("algorithm.{method}.{key}");
+            run.error(error, &path)
         }
         AlgorithmError::Overlay { .. } => run.error(error, "topology"),
-        error => run.error(error, &format!("algorithm.{method}")),
+        _ => run.error(error, &format!("algorithm.{method}")),
     }
 }
 

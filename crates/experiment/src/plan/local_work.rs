@@ -18,7 +18,7 @@ pub(crate) fn check(run: &Resolved<'_>, population: &Population) -> Result<(), C
         .steps_on(Amount::Epochs(1), largest.unwrap_or(0));
     match training.local.amount() {
         Amount::Epochs(epochs) if epochs.checked_mul(in_one).is_none() => {
-            let path = format!("algorithm.{}.local.epochs", method.name());
+            let path = format!("algorithm.{}.local.epochs", method.key());
             let most = u32::MAX / in_one.max(1);
             let needed = format!(
                 "at most {most}: there are {in_one} steps in an epoch of the largest client"

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use meshfold_data::DatasetSummary;
-use meshfold_engine::{Model, Network, OwnModels};
+use meshfold_engine::{Model, Network};
 
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
@@ -26,7 +26,6 @@ impl Networks {
     pub(crate) fn get(
         &mut self,
         run: &Resolved<'_>,
-        own_models: &OwnModels,
         dataset: &str,
         outline: &DatasetSummary,
     ) -> Result<Network, ConfigError> {
@@ -34,22 +33,20 @@ impl Networks {
         if let Some(known) = self.0.get(&key) {
             return Ok(known.clone());
         }
-        let network = network(run, own_models, outline)?;
+        let network = network(run, outline)?;
         self.0.insert(key, network.clone());
         Ok(network)
     }
 }
 
 /// The network of the run's model for the run's examples.
-fn network(
-    run: &Resolved<'_>,
-    own_models: &OwnModels,
-    outline: &DatasetSummary,
-) -> Result<Network, ConfigError> {
+fn network(run: &Resolved<'_>, outline: &DatasetSummary) -> Result<Network, ConfigError> {
+    let own_models = run.source.own().own_models();
     if let Model::Own(name) = &run.config.model
         && !own_models.contains(name)
     {
-        let fault = ConfigFault::OwnModel {
+        let fault = ConfigFault::NoOwn {
+            kind: "model",
             name: name.clone(),
             known: own_models.names().map(str::to_owned).collect(),
         };

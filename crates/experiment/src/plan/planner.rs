@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use meshfold_algorithms::{Forecast, Rows};
 use meshfold_data::{DataFolder, DatasetSummary, Partition};
-use meshfold_engine::{Device, Network, OwnModels, Purpose, WorkloadSize};
+use meshfold_engine::{Device, Network, Purpose, WorkloadSize};
 
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
@@ -31,7 +31,6 @@ use crate::plan::value_warnings;
 
 /// What the runs of a sweep share.
 pub(crate) struct Planner<'a> {
-    own_models: &'a OwnModels,
     /// What is run on; the processor with all its cores if absent.
     device: Option<&'a Device>,
     /// Threads of the processor that a run has.
@@ -77,12 +76,10 @@ impl<'a> Planner<'a> {
     /// with datasets in `folder`.
     pub(crate) fn new(
         folder: &'a DataFolder,
-        own_models: &'a OwnModels,
         device: Option<&'a Device>,
         available: Option<u64>,
     ) -> Self {
         Self {
-            own_models,
             device,
             threads: effort::threads(device),
             pace: Pace::of(device),
@@ -133,6 +130,7 @@ impl<'a> Planner<'a> {
             population: learning.population,
             clock: exchange.clock,
             config: RunConfig::clone(config),
+            own: run.source.own().clone(),
         };
         let unstable = stability::warning(&planned).map_err(|error| {
             let path = fault_path::of_topology(&error, run.choice("topology"));
@@ -148,7 +146,7 @@ impl<'a> Planner<'a> {
         let key = json(&config.dataset);
         let dataset = self.data.outline(run, &key)?;
         let outline = &dataset.outline;
-        let network = self.networks.get(run, self.own_models, &key, outline)?;
+        let network = self.networks.get(run, &key, outline)?;
         let partition = self.data.partition(run, &key, outline)?;
         checks::clients(run, partition.clients())?;
         let (train, test) = dealt_sizes(outline, &partition);

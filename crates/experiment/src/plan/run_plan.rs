@@ -9,6 +9,7 @@ use meshfold_topology::OverlaySummary;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::config::own::Own;
 use crate::config::run_config::RunConfig;
 use crate::config::variation::joined;
 use crate::network::Clock;
@@ -58,6 +59,8 @@ pub struct RunPlan {
     pub clock: Option<Clock>,
     /// What will work but may not be meant.
     pub warnings: Vec<String>,
+    /// What its configuration may name.
+    pub(crate) own: Own,
 }
 
 /// The facts of a [`RunPlan`], in the order in which `meshfold plan --json` lists them.

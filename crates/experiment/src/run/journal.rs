@@ -303,7 +303,7 @@ fn keeps(config: &RunConfig) -> bool {
 }
 
 /// Removes what a killed process left in the folder of a finished run, unless another process has the run.
-pub(crate) fn tidy(folder: &RunFolder) {
+pub(crate) fn tidy(folder: &RunFolder, plan: &RunPlan) {
     let is_left = [SPOOL, CHECKPOINT].map(|name| folder.file(name).exists());
     remove_leftovers(folder.path());
     if is_left == [false, false] || !folder.file(METRICS).is_file() {
@@ -313,7 +313,8 @@ pub(crate) fn tidy(folder: &RunFolder) {
         return;
     };
     let text = std::fs::read_to_string(folder.file(CONFIG)).unwrap_or_default();
-    let config = RunConfig::read(&ExperimentSource::new(CONFIG, text));
+    let source = ExperimentSource::new(CONFIG, text).with_own(plan.own.clone());
+    let config = RunConfig::read(&source);
     let is_whole = folder.done().is_some() && folder.file(TABLE).is_file();
     // What cannot be removed does no harm.
     if is_whole && is_left[0] {

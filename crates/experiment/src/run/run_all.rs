@@ -286,7 +286,7 @@ fn of_another_run(plan: &RunPlan, skipped: &RunReport) -> Option<String> {
     let found = match (&skipped.summary, config) {
         _ if by.meshfold != VERSION => return None,
         (None, _) => "summary.json is damaged: it is none of this version",
-        (_, Ok(text)) if id_of(&text).as_ref() != Some(&plan.id) => {
+        (_, Ok(text)) if id_of(&text, plan).as_ref() != Some(&plan.id) => {
             "config.yaml is damaged: it is none of this run"
         }
         _ => return None,
@@ -294,9 +294,10 @@ fn of_another_run(plan: &RunPlan, skipped: &RunReport) -> Option<String> {
     Some(format!("{found}; {}", AGAIN))
 }
 
-/// The id of the run that `config.yaml` with this `text` is of.
-fn id_of(text: &str) -> Option<String> {
-    let config = RunConfig::read(&ExperimentSource::new("config.yaml", text));
+/// The id of the run that `config.yaml` with this `text` is of, which may name what the run of `plan` may.
+fn id_of(text: &str, plan: &RunPlan) -> Option<String> {
+    let source = ExperimentSource::new("config.yaml", text).with_own(plan.own.clone());
+    let config = RunConfig::read(&source);
     config.map(|config| run_id(&config)).ok()
 }
 

@@ -65,13 +65,14 @@ impl<'a> RunState<'a> {
             partition,
             config.seed_of(Purpose::Batches),
         )?;
-        let algorithm = config.algorithm.build(&plan.population.setting)?;
+        let mut algorithm = config.algorithm.build(&plan.population.setting)?;
         let rows = config.algorithm.rows(plan.population.setting.clients);
         let models = learner.initial_of(
             config.seed_of(Purpose::Initialisation),
             rows.count,
             config.start,
         )?;
+        algorithm.start(&models)?;
         let held_out = HeldOut {
             test: data.test.len(),
             validation: data

@@ -3,14 +3,15 @@
 use meshfold_data::{DataFolder, Input};
 use meshfold_engine::burn::tensor::Tensor;
 use meshfold_engine::{EngineError, Initial, OwnModel, OwnModels, Parameter, Parameters};
-use meshfold_experiment::plan_with;
+use meshfold_experiment::{Own, plan};
 
 use crate::{Seen, expect, seen, with};
 
 #[test]
 fn a_model_that_the_program_lacks_is_told_with_where_such_models_are_explained() {
     let message = "this program has no model of its own named `mine`";
-    let help = "such models are written in Rust and run by a program of their author's: see docs/own-models.md";
+    let help =
+        "such models are run by a program of their author's, in Rust or Python: see docs/own.md";
     expect(
         &with("model", "model: {own: mine}"),
         message,
@@ -43,8 +44,8 @@ impl OwnModel for Broken {
 
 fn refused_with(line: &str) -> Seen {
     let models = OwnModels::new().with("broken", Broken);
-    let source = with("model", line);
-    seen(&plan_with(&source, &DataFolder::new("nowhere"), &models).unwrap_err())
+    let source = with("model", line).with_own(Own::new().models(models));
+    seen(&plan(&source, &DataFolder::new("nowhere")).unwrap_err())
 }
 
 #[test]

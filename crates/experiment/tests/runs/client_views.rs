@@ -3,7 +3,7 @@
 use std::fs;
 
 use meshfold_data::DataFolder;
-use meshfold_engine::{Device, DeviceRequest, OwnModels};
+use meshfold_engine::{Device, DeviceRequest};
 use meshfold_experiment::results::{ClientViews, RecordedRun};
 use meshfold_experiment::{ExperimentSource, RunReport, plan_without_data};
 
@@ -102,12 +102,7 @@ fn accuracies_by_label_are_refused_for_texts() {
     let refusal = |overrides: &[&str]| {
         let source = ExperimentSource::new("tiny.yaml", YAML);
         let source = source.with_overrides(overrides.iter().copied());
-        let planned = plan_without_data(
-            &device,
-            &source,
-            &DataFolder::new("unused"),
-            &OwnModels::default(),
-        );
+        let planned = plan_without_data(&device, &source, &DataFolder::new("unused"));
         planned.unwrap_err().to_string()
     };
     let text = [

@@ -1,0 +1,43 @@
+//! From arguments to commands.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use meshfold_experiment::Own;
+
+use crate::arguments::{Arguments, Command};
+use crate::commands::{
+    churn, completions, data, devices, figure, manage, overlay, partition, plan, report, run,
+    speedup, tabulate, watch,
+};
+use crate::{allocator, signals, terminal};
+
+/// The program, with the arguments of this process: configurations may name the parts of `own`.
+///
+/// It takes mimalloc as the allocator of the process.
+pub fn program(own: Own) -> ExitCode {
+    allocator::return_memory_soon();
+    let arguments = Arguments::parse();
+    terminal::prepare(arguments.verbose);
+    signals::outlive_file_size_limit();
+    let done = match &arguments.command {
+        Command::Run(arguments) => run::run(arguments, &own),
+        Command::Plan(arguments) => plan::plan(arguments, &own),
+        Command::Overlay(arguments) => overlay::overlay(arguments, &own),
+        Command::Speedup(arguments) => speedup::speedup(arguments, &own),
+        Command::Churn(arguments) => churn::churn(arguments),
+        Command::Partition(arguments) => partition::partition(arguments, &own),
+        Command::Data(command) => data::data(command),
+        Command::Devices(arguments) => devices::devices(arguments),
+        Command::Runs(arguments) => manage::manage(arguments),
+        Command::Report(arguments) => report::report(arguments),
+        Command::Watch(arguments) => watch::watch(arguments),
+        Command::Table(arguments) => tabulate::tabulate(arguments),
+        Command::Figure(arguments) => figure::figure(arguments),
+        Command::Completions(arguments) => completions::completions(arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.tell(),
+    }
+}

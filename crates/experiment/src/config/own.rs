@@ -1,0 +1,331 @@
+//! Parts of a program's own that a configuration may name: `{own: {name: NAME, ...}}`.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use meshfold_algorithms::MethodSpec;
+use meshfold_algorithms::training::TrainingKeys;
+use meshfold_engine::OwnModels;
+use meshfold_own::{OwnKind, OwnPart};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
+
+use crate::config::decode_error::DecodeError;
+use crate::config::fault::ConfigFault;
+use crate::config::tree::{Entry, Node, Value};
+
+/// The parts that a program has of its own, by the names that configurations have for them.
+///
+/// Whatever reads a configuration that names one is given them with the configuration:
+/// [`ExperimentSource::with_own`](crate::ExperimentSource::with_own).
+#[derive(Clone, Default)]
+pub struct Own {
+    parts: BTreeMap<(&'static str, String), Part>,
+    models: OwnModels,
+}
+
+/// The name of a part of a program's own, and its version if it has one.
+///
+/// The id of a run holds both, but nothing of what the part does. Give a new version to a part that computes something else than
+/// before: then runs of the old one are not taken for its runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnName {
+    name: String,
+    version: String,
+}
+
+impl From<&str> for OwnName {
+    /// A name without a version.
+    fn from(name: &str) -> Self {
+        (name, "").into()
+    }
+}
+
+impl From<(&str, &str)> for OwnName {
+    /// A name and a version.
+    fn from((name, version): (&str, &str)) -> Self {
+        let (name, version) = (name.to_owned(), version.to_owned());
+        Self { name, version }
+    }
+}
+
+/// What is wrong with the keys of a part, as the part itself says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OwnFault {
+    /// A key that the part does not have.
+    Unknown {
+        /// The key.
+        key: String,
+        /// The keys that it has.
+        known: Vec<String>,
+    },
+    /// A key that has no default is not there.
+    Missing {
+        /// The key.
+        key: String,
+    },
+    /// A key has a value that cannot work.
+    Value {
+        /// The key.
+        key: String,
+        /// What is needed.
+        needed: String,
+    },
+    /// Anything else.
+    Refused(String),
+}
+
+/// How a part is read: the keys beside its name, for an [`OwnPart`] of its kind with this name.
+type Read = dyn Fn(&OwnName, &Node) -> Result<Box<dyn Any>, DecodeError> + Send + Sync;
+
+#[derive(Clone)]
+struct Part {
+    name: OwnName,
+    read: Arc<Read>,
+}
+
+impl Own {
+    /// No parts.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// These parts and a method, whose keys serde reads into a `T`: `algorithm: {own: {name: NAME, ...}}`.
+    #[must_use]
+    pub fn method<T>(self, name: impl Into<OwnName>) -> Self
+    where
+        T: MethodSpec + Serialize + DeserializeOwned + 'static,
+    {
+        self.typed::<dyn MethodSpec, T>(name.into(), |method| method)
+    }
+
+    /// These parts and a method whose keys only `read` knows. Beside them a configuration gives the keys that all methods have.
+    ///
+    /// `read` returns the method and all its keys, with the defaults of those that were left out.
+    #[must_use]
+    pub fn method_read_by(
+        self,
+        name: impl Into<OwnName>,
+        read: impl Fn(
+            TrainingKeys,
+            &Map<String, Json>,
+        ) -> Result<(Arc<dyn MethodSpec>, Map<String, Json>), OwnFault>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        #[derive(Serialize)]
+        struct Keys {
+            #[serde(flatten)]
+            own: Map<String, Json>,
+            #[serde(flatten)]
+            training: TrainingKeys,
+        }
+        let read = move |name: &OwnName, node: &Node| {
+            let (common, own) = split(node, TrainingKeys::NAMES);
+            let training = TrainingKeys::deserialize(&common)?;
+            let (part, own) = read(training.clone(), &own).map_err(|fault| fault.at(node))?;
+            let keys = Arc::new(Keys { own, training });
+            Ok(boxed(OwnPart::new(&name.name, &name.version, keys, part)))
+        };
+        self.and::<dyn MethodSpec>(name.into(), Arc::new(read))
+    }
+
+    /// These parts and `models`, in place of any that there were: `model: {own: NAME}`.
+    #[must_use]
+    pub fn models(mut self, models: OwnModels) -> Self {
+        self.models = models;
+        self
+    }
+
+    /// What `model: {own: NAME}` may name.
+    pub(crate) fn own_models(&self) -> &OwnModels {
+        &self.models
+    }
+
+    /// These parts and one of kind `S`, whose keys serde reads into a `T`.
+    fn typed<S, T>(self, name: OwnName, upcast: fn(Arc<T>) -> Arc<S>) -> Self
+    where
+        S: OwnKind + ?Sized,
+        T: Serialize + DeserializeOwned + Send + Sync + 'static,
+    {
+        let read = move |name: &OwnName, node: &Node| {
+            let part = Arc::new(T::deserialize(node)?);
+            let (keys, part) = (Arc::clone(&part), upcast(part));
+            Ok(boxed(OwnPart::new(&name.name, &name.version, keys, part)))
+        };
+        self.and::<S>(name, Arc::new(read))
+    }
+
+    fn and<S: OwnKind + ?Sized>(mut self, name: OwnName, read: Arc<Read>) -> Self {
+        let key = (S::KIND, name.name.clone());
+        self.parts.insert(key, Part { name, read });
+        self
+    }
+
+    /// The names of the parts of this kind, in alphabetical order.
+    fn names(&self, kind: &str) -> Vec<String> {
+        let of_kind = self.parts.keys().filter(|(known, _)| *known == kind);
+        of_kind.map(|(_, name)| name.clone()).collect()
+    }
+
+    /// Reads the part of this kind that `node` names: an [`OwnPart`].
+    fn read(&self, kind: &'static str, node: &Node) -> Result<Box<dyn Any>, DecodeError> {
+        let (name, at) = name_in(node)?;
+        let Some(part) = self.parts.get(&(kind, name.to_owned())) else {
+            let fault = ConfigFault::NoOwn {
+                kind: kind.trim_start_matches("own "),
+                name: name.to_owned(),
+                known: self.names(kind),
+            };
+            return Err(DecodeError::new(fault).at(at.place).below("name"));
+        };
+        if let Some(entry) = node.entry(VERSION) {
+            let found = match &entry.value.value {
+                Value::Text(version) => version.clone(),
+                _ => entry.value.to_string(),
+            };
+            if found != part.name.version {
+                let needed = match part.name.version.as_str() {
+                    "" => "none: this program's has no version".to_owned(),
+                    version => format!("{version}, which this program has"),
+                };
+                let fault = ConfigFault::Value { found, needed };
+                return Err(DecodeError::new(fault).at(entry.place()).below(VERSION));
+            }
+        }
+        (part.read)(&part.name, &keys_of(node))
+    }
+}
+
+impl fmt::Debug for Own {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set()
+            .entries(self.parts.keys())
+            .entry(&self.models)
+            .finish()
+    }
+}
+
+impl OwnFault {
+    /// The same fault of the part whose keys `node` has.
+    fn at(self, node: &Node) -> DecodeError {
+        let (key, fault) = match self {
+            Self::Refused(reason) => return DecodeError::new(ConfigFault::Refused(reason)),
+            Self::Missing { key } => return DecodeError::new(ConfigFault::MissingKey { key }),
+            Self::Unknown { key, known } => {
+                let fault = ConfigFault::UnknownKey {
+                    key: key.clone(),
+                    known,
+                };
+                let unfit = DecodeError::new(fault);
+                return match node.entry(&key) {
+                    Some(entry) => unfit.at(entry.key_place),
+                    None => unfit,
+                };
+            }
+            Self::Value { key, needed } => {
+                let found = node.entry(&key).map_or_else(
+                    || "its default".to_owned(),
+                    |entry| match &entry.value.value {
+                        Value::List(_) | Value::Map(_) => entry.value.to_string(),
+                        _ => entry.value.words(),
+                    },
+                );
+                (key, ConfigFault::WrongType { found, needed })
+            }
+        };
+        let unfit = DecodeError::new(fault);
+        match node.entry(&key) {
+            Some(entry) => unfit.at(entry.place()).below(key),
+            None => unfit.below(key),
+        }
+    }
+}
+
+const NAME: &str = "name";
+const VERSION: &str = "version";
+
+fn boxed<S: OwnKind + ?Sized>(part: OwnPart<S>) -> Box<dyn Any> {
+    Box::new(part)
+}
+
+/// The name that `node` gives, and where: `choco`, or `{name: choco}`.
+fn name_in(node: &Node) -> Result<(&str, &Node), DecodeError> {
+    if let Value::Text(name) = &node.value {
+        return Ok((name, node));
+    }
+    if node.entries().is_none() {
+        let fault = ConfigFault::WrongType {
+            found: node.words(),
+            needed: "a name, or a map with the key name".to_owned(),
+        };
+        return Err(DecodeError::new(fault));
+    }
+    let Some(entry) = node.entry(NAME) else {
+        let key = NAME.to_owned();
+        return Err(DecodeError::new(ConfigFault::MissingKey { key }));
+    };
+    match &entry.value.value {
+        Value::Text(name) => Ok((name, &entry.value)),
+        _ => {
+            let fault = ConfigFault::WrongType {
+                found: entry.value.words(),
+                needed: "text".to_owned(),
+            };
+            Err(DecodeError::new(fault).at(entry.place()).below(NAME))
+        }
+    }
+}
+
+/// The keys beside the name and the version, as a map.
+fn keys_of(node: &Node) -> Node {
+    let entries = node.entries().unwrap_or_default().iter();
+    let own = entries.filter(|entry| entry.key != NAME && entry.key != VERSION);
+    Node {
+        value: Value::Map(own.cloned().collect()),
+        place: node.place,
+    }
+}
+
+/// The entries of `node` that are named in `common`, and the others as JSON.
+fn split(node: &Node, common: &[&str]) -> (Node, Map<String, Json>) {
+    let entries = node.entries().unwrap_or_default().iter();
+    let (common, own): (Vec<&Entry>, Vec<&Entry>) =
+        entries.partition(|entry| common.contains(&entry.key.as_str()));
+    let common = Node {
+        value: Value::Map(common.into_iter().cloned().collect()),
+        place: node.place,
+    };
+    let own = own.into_iter().filter(|entry| entry.value.is_left());
+    let own = own.map(|entry| (entry.key.clone(), entry.value.to_json()));
+    (common, own.collect())
+}
+
+thread_local! {
+    /// The parts that may be named in what is being read.
+    static READING: RefCell<Own> = RefCell::default();
+}
+
+/// Lets what `read` reads name the parts of `own`.
+pub(crate) fn within<T>(own: &Own, read: impl FnOnce() -> T) -> T {
+    let outer = READING.replace(own.clone());
+    let value = read();
+    READING.set(outer);
+    value
+}
+
+/// Reads the part of `kind` that `node` names, and lends it to `visit`.
+pub(crate) fn read<T>(
+    kind: &'static str,
+    node: &Node,
+    visit: impl FnOnce() -> Result<T, DecodeError>,
+) -> Result<T, DecodeError> {
+    let own = READING.with_borrow(Own::clone);
+    let part = own.read(kind, node)?;
+    meshfold_own::lend(part, visit)
+}
