@@ -18,12 +18,14 @@ pub(crate) mod glyphs;
 pub(crate) mod leukemia_a2;
 pub(crate) mod mnist;
 pub(crate) mod npz_table;
+pub(crate) mod own;
 pub(crate) mod qmnist;
 pub(crate) mod reddit;
 pub(crate) mod shakespeare;
 
 use std::path::PathBuf;
 
+use meshfold_own::OwnPart;
 use serde::{Deserialize, Serialize};
 
 use self::cifar::{Cifar10, Cifar100};
@@ -36,6 +38,7 @@ use self::glyphs::Glyphs;
 use self::leukemia_a2::LeukemiaA2;
 use self::mnist::Mnist;
 use self::npz_table::NpzTable;
+use self::own::OwnDataset;
 use self::published::Published;
 use self::qmnist::Qmnist;
 use self::reddit::Reddit;
@@ -74,6 +77,8 @@ pub enum DatasetConfig {
     Reddit(Reddit),
     /// Vibrations of bearings, from files.
     Cwru(Cwru),
+    /// A dataset of a program's own.
+    Own(OwnPart<dyn OwnDataset>),
 }
 
 impl DatasetConfig {
@@ -93,6 +98,7 @@ impl DatasetConfig {
             Self::Shakespeare(shakespeare) => shakespeare,
             Self::Reddit(reddit) => reddit,
             Self::Cwru(cwru) => cwru,
+            Self::Own(own) => own,
         }
     }
 

@@ -53,6 +53,7 @@ pub use self::datasets::glyphs::Glyphs;
 pub use self::datasets::leukemia_a2::LeukemiaA2;
 pub use self::datasets::mnist::Mnist;
 pub use self::datasets::npz_table::{NpzArrays, NpzTable, NpzTest};
+pub use self::datasets::own::OwnDataset;
 pub use self::datasets::published::Published;
 pub use self::datasets::qmnist::Qmnist;
 pub use self::datasets::reddit::{Reddit, RedditSource};
@@ -73,6 +74,6 @@ pub use self::files::own_files::OwnFiles;
 pub use self::files::suggestion::nearest;
 pub use self::partition::{
     ByRole, ByUser, ByWriter, ClassSizes, Classes, Dirichlet, ExampleOrder, Explicit, Iid,
-    LabelQuota, Labelled, OneLabel, Owners, Partition, PartitionError, Partitioner, Quantity,
-    Shards, Shortfall, Similarity, TwoLabelPowerLaw, label_histogram,
+    LabelQuota, Labelled, OneLabel, OwnPartition, Owners, Partition, PartitionError, Partitioner,
+    Quantity, Shards, Shortfall, Similarity, TwoLabelPowerLaw, label_histogram,
 };

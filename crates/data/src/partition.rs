@@ -7,6 +7,7 @@ mod cut;
 mod error;
 mod label_groups;
 mod labelled;
+mod own;
 mod owners;
 mod ownership;
 mod shard;
@@ -26,6 +27,7 @@ mod shards;
 mod similarity;
 mod two_label_power_law;
 
+use meshfold_own::OwnPart;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +42,7 @@ pub use self::iid::Iid;
 pub use self::label_quota::LabelQuota;
 pub use self::labelled::Labelled;
 pub use self::one_label::OneLabel;
+pub use self::own::OwnPartition;
 pub use self::owners::Owners;
 pub use self::ownership::{Partition, label_histogram};
 pub use self::quantity::Quantity;
@@ -78,6 +81,8 @@ pub enum Partitioner {
     ByRole(ByRole),
     /// Who posted a text owns it.
     ByUser(ByUser),
+    /// A way of a program's own.
+    Own(OwnPart<dyn OwnPartition>),
 }
 
 impl Partitioner {
@@ -96,6 +101,7 @@ impl Partitioner {
             Self::ByWriter(by_writer) => by_writer,
             Self::ByRole(by_role) => by_role,
             Self::ByUser(by_user) => by_user,
+            Self::Own(own) => own,
         }
     }
 

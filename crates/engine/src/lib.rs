@@ -49,7 +49,7 @@ pub use stream::{Key, Purpose, stream, threefry};
 pub use training::learner::{Learner, LearnerState, Start};
 pub use training::local_work::{Anchor, LocalWork, Velocity};
 pub use training::schedule::{
-    Harmonic, InverseTime, LearningRate, Per, Power, Progress, Restart, Schedule, Step,
+    Harmonic, InverseTime, LearningRate, OwnSchedule, Per, Power, Progress, Restart, Schedule, Step,
 };
 pub use training::score::{Score, Split};
 pub use training::tally::Tally;

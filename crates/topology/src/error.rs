@@ -481,6 +481,14 @@ pub enum TopologyError {
         /// What it must be.
         needed: String,
     },
+    /// An overlay or weights of a program's own do not do what they must.
+    #[error("{name}: {reason}")]
+    Own {
+        /// The name in the configuration.
+        name: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// An overlay that is part of a schedule could not be made.
     #[error("{setting}: {source}")]
     Within {

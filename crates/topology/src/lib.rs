@@ -48,12 +48,12 @@ pub use spectrum::{DENSE_NODES, Spectrum, joint_lambda};
 pub use summary::{DegreeSummary, OverlaySummary};
 pub use topology::{
     BalancedTree, Barbell, Complete, DCliques, Edges, ErdosRenyi, Exponential, Grid,
-    HistogramNoise, InterClique, Members, NoiseScale, OnePeer, Outside, OverlayEpoch, OverlaySize,
-    Path, Periodic, Phase, Phases, Probability, Redraw, Regular, Ring, RingPlusMatching,
-    SmallWorld, Snapshot, Star, Topology, Torus, VirtualRings, WattsStrogatz, clique_skew,
-    parse_edge_list,
+    HistogramNoise, InterClique, Members, NoiseScale, OnePeer, Outside, OverlayChange,
+    OverlayEpoch, OverlaySize, OwnOverlay, Path, Periodic, Phase, Phases, Probability, Redraw,
+    Regular, Ring, RingPlusMatching, SmallWorld, Snapshot, Star, Topology, Torus, VirtualRings,
+    WattsStrogatz, clique_skew, parse_edge_list,
 };
 pub use weights::{
-    ByExamples, EdgeWeights, Fastest, Laplacian, MaxDegree, MetropolisHastings, Random, Uniform,
-    WeightEntry, Weights, column_stochastic, parse_weight_list,
+    ByExamples, EdgeWeights, Fastest, Laplacian, MaxDegree, MetropolisHastings, OwnWeights, Random,
+    Uniform, WeightEntry, Weights, column_stochastic, parse_weight_list,
 };

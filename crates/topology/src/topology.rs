@@ -6,6 +6,7 @@
 
 use crate::overlay::check_nodes;
 use crate::{Nodes, Overlay, TopologyError};
+use meshfold_own::OwnPart;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,7 @@ mod listed;
 mod members;
 mod one_peer;
 mod overlay_epoch;
+mod own;
 mod path;
 mod periodic;
 mod phases;
@@ -48,6 +50,7 @@ pub use members::{Members, Outside};
 pub use one_peer::OnePeer;
 use overlay_epoch::Schedule;
 pub use overlay_epoch::{OverlayEpoch, Snapshot};
+pub use own::{OverlayChange, OwnOverlay};
 pub use path::Path;
 pub use periodic::Periodic;
 pub use phases::{Phase, Phases};
@@ -106,6 +109,8 @@ pub enum Topology {
     Redraw(Redraw),
     /// One listener at a time, at powers of two.
     OnePeer(OnePeer),
+    /// An overlay of a program's own.
+    Own(OwnPart<dyn OwnOverlay>),
 }
 
 impl Topology {
@@ -143,7 +148,12 @@ impl Topology {
             Self::WattsStrogatz(watts_strogatz) => watts_strogatz.build(nodes, rng),
             Self::DCliques(d_cliques) => d_cliques.build(given, rng),
             Self::Edges(edges) => edges.build(nodes),
-            Self::Phases(_) | Self::Periodic(_) | Self::Redraw(_) | Self::OnePeer(_) => {
+            Self::Own(own) if self.schedule().is_none() => own::build(own, 0, given, rng),
+            Self::Phases(_)
+            | Self::Periodic(_)
+            | Self::Redraw(_)
+            | Self::OnePeer(_)
+            | Self::Own(_) => {
                 return Ok(self.epoch(1, nodes).build(given, rng)?.overlay);
             }
         }?;
@@ -164,6 +174,7 @@ impl Topology {
             Self::Periodic(periodic) => Some(periodic),
             Self::Redraw(redraw) => Some(redraw),
             Self::OnePeer(one_peer) => Some(one_peer),
+            Self::Own(own) if own.part().change() != OverlayChange::Never => Some(own),
             Self::Path(_)
             | Self::Ring(_)
             | Self::Grid(_)
@@ -179,7 +190,8 @@ impl Topology {
             | Self::Exponential(_)
             | Self::WattsStrogatz(_)
             | Self::DCliques(_)
-            | Self::Edges(_) => None,
+            | Self::Edges(_)
+            | Self::Own(_) => None,
         }
     }
 
@@ -207,6 +219,7 @@ impl Topology {
             Self::Periodic(periodic) => periodic.label(),
             Self::Redraw(redraw) => redraw.label(),
             Self::OnePeer(_) => "one_peer".to_owned(),
+            Self::Own(own) => own::label(own),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! New weights are one file below `weights/` and three lines here: `mod`, variant and match arm.
 
 use crate::{MixingMatrix, Overlay, TopologyError};
+use meshfold_own::OwnPart;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ mod fastest;
 mod laplacian;
 mod max_degree;
 mod metropolis_hastings;
+mod own;
 mod random;
 mod surviving;
 mod uniform;
@@ -25,6 +27,7 @@ pub use fastest::Fastest;
 pub use laplacian::Laplacian;
 pub use max_degree::MaxDegree;
 pub use metropolis_hastings::MetropolisHastings;
+pub use own::OwnWeights;
 pub use random::Random;
 pub use uniform::Uniform;
 
@@ -49,6 +52,8 @@ pub enum Weights {
     Fastest(Fastest),
     /// Those that a file gives each edge.
     Edges(EdgeWeights),
+    /// Weights of a program's own.
+    Own(OwnPart<dyn OwnWeights>),
 }
 
 impl Default for Weights {
@@ -97,6 +102,7 @@ impl Weights {
             Self::Random(random) => random.matrix(overlay, rng),
             Self::Fastest(fastest) => fastest.matrix(overlay),
             Self::Edges(edges) => edges.matrix(overlay),
+            Self::Own(own) => own::matrix(own, overlay, rng),
         }
     }
 
@@ -112,6 +118,10 @@ impl Weights {
             Self::Random(_) => "random".to_owned(),
             Self::Fastest(fastest) => fastest.label(),
             Self::Edges(edges) => edges.label(),
+            Self::Own(own) => {
+                let label = own.part().label();
+                label.unwrap_or_else(|| own.name().to_owned())
+            }
         }
     }
 
@@ -132,6 +142,7 @@ impl Weights {
             }
             Self::Uniform(uniform) => uniform.stationary(overlay),
             Self::ByExamples(by_examples) => by_examples.stationary(overlay),
+            Self::Own(own) => own.part().stationary(overlay),
         }
     }
 }

@@ -88,6 +88,12 @@ pub enum DataError {
         /// What it has to be.
         needed: String,
     },
+    /// A dataset of a program's own cannot be had.
+    #[error("{reason}")]
+    Own {
+        /// Why.
+        reason: String,
+    },
     /// The files are right but hold nothing of what is asked for.
     #[error("{dataset}: {reason}")]
     Unmet {

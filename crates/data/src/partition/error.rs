@@ -122,6 +122,12 @@ pub enum PartitionError {
         /// The smallest of the concentrations 1, 2, 5, 10, ... times a power of ten that works.
         suggestion: Option<f64>,
     },
+    /// A partition of a program's own does not do what it must.
+    #[error("partition: {reason}")]
+    Own {
+        /// What is wrong.
+        reason: String,
+    },
     /// Neither counts nor sizes with ratios, or both.
     #[error("partition: explicit needs either counts, or sizes and ratios")]
     ExplicitForm,

@@ -1,5 +1,6 @@
 //! Learning rates over time.
 
+use meshfold_own::{OwnKind, OwnPart};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -62,6 +63,26 @@ pub enum Schedule {
     Power(Power),
     /// `delta / (t + gamma)` (P-FedAvg, Theorem 1).
     Harmonic(Harmonic),
+    /// A schedule of a program's own.
+    Own(OwnPart<dyn OwnSchedule>),
+}
+
+/// A learning rate of a program's own.
+pub trait OwnSchedule: Send + Sync {
+    /// The rate of the local step that follows `progress`: finite and not negative.
+    fn rate(&self, progress: &Progress) -> f64;
+
+    /// What the rate is a function of.
+    fn per(&self) -> Per;
+
+    /// What is wrong with its keys, if anything is: `gamma must be positive`.
+    fn fault(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+impl OwnKind for dyn OwnSchedule {
+    const KIND: &'static str = "own schedule";
 }
 
 macro_rules! schedule {
@@ -136,7 +157,9 @@ impl LearningRate {
     #[must_use]
     pub fn with_epochs_due(mut self, in_round: u32, before: u32) -> Self {
         if let Self::Schedule(schedule) = &mut self {
-            let (per, restart) = schedule.counting();
+            let Some((per, restart)) = schedule.counting() else {
+                return self;
+            };
             let counts_epochs = matches!(per, Per::Epoch | Per::EpochDue { .. });
             if counts_epochs && restart == Restart::Never {
                 *per = Per::EpochDue { in_round, before };
@@ -147,11 +170,9 @@ impl LearningRate {
 
     /// The rate of the local step that follows `progress`.
     pub fn at(&self, progress: &Progress) -> f64 {
-        let Self::Schedule(schedule) = self else {
-            let Self::Constant(rate) = self else {
-                unreachable!("a rate is a number or a schedule")
-            };
-            return *rate;
+        let schedule = match self {
+            Self::Constant(rate) => return *rate,
+            Self::Schedule(schedule) => schedule,
         };
         let count = |per, restart| {
             let which = usize::from(restart == Restart::Round);
@@ -173,6 +194,7 @@ impl LearningRate {
             Schedule::InverseTime(s) => s.initial / (1.0 + count(s.per, s.restart) / s.scale),
             Schedule::Power(s) => 1.0 / (s.r * (count(s.per, s.restart) + 1.0).powf(s.q)),
             Schedule::Harmonic(s) => s.delta / (count(s.per, s.restart) + s.gamma),
+            Schedule::Own(own) => own.part().rate(progress),
         }
     }
 
@@ -186,6 +208,7 @@ impl LearningRate {
             Schedule::InverseTime(s) => s.per,
             Schedule::Power(s) => s.per,
             Schedule::Harmonic(s) => s.per,
+            Schedule::Own(own) => own.part().per(),
         })
     }
 
@@ -213,20 +236,22 @@ impl LearningRate {
             Self::Schedule(Schedule::Harmonic(s)) if !(positive(s.delta) && positive(s.gamma)) => {
                 Some("harmonic needs delta > 0 and gamma > 0")
             }
+            Self::Schedule(Schedule::Own(own)) => own.part().fault(),
             Self::Schedule(_) => None,
         }
     }
 }
 
 impl Schedule {
-    /// What is counted, and from when.
-    fn counting(&mut self) -> (&mut Per, Restart) {
-        match self {
+    /// What is counted, and from when; a schedule of a program's own is told everything.
+    fn counting(&mut self) -> Option<(&mut Per, Restart)> {
+        Some(match self {
             Self::Step(s) => (&mut s.per, s.restart),
             Self::InverseTime(s) => (&mut s.per, s.restart),
             Self::Power(s) => (&mut s.per, s.restart),
             Self::Harmonic(s) => (&mut s.per, s.restart),
-        }
+            Self::Own(_) => return None,
+        })
     }
 }
 

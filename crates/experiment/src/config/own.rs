@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 use meshfold_algorithms::MethodSpec;
 use meshfold_algorithms::training::TrainingKeys;
-use meshfold_engine::OwnModels;
+use meshfold_data::{OwnDataset, OwnPartition};
+use meshfold_engine::{OwnModels, OwnSchedule};
 use meshfold_own::{OwnKind, OwnPart};
+use meshfold_topology::{OwnOverlay, OwnWeights};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
@@ -133,6 +135,51 @@ impl Own {
             Ok(boxed(OwnPart::new(&name.name, &name.version, keys, part)))
         };
         self.and::<dyn MethodSpec>(name.into(), Arc::new(read))
+    }
+
+    /// These parts and an overlay: `topology: {own: {name: NAME, ...}}`.
+    #[must_use]
+    pub fn overlay<T>(self, name: impl Into<OwnName>) -> Self
+    where
+        T: OwnOverlay + Serialize + DeserializeOwned + 'static,
+    {
+        self.typed::<dyn OwnOverlay, T>(name.into(), |overlay| overlay)
+    }
+
+    /// These parts and mixing weights: `weights: {own: {name: NAME, ...}}`.
+    #[must_use]
+    pub fn weights<T>(self, name: impl Into<OwnName>) -> Self
+    where
+        T: OwnWeights + Serialize + DeserializeOwned + 'static,
+    {
+        self.typed::<dyn OwnWeights, T>(name.into(), |weights| weights)
+    }
+
+    /// These parts and a partition: `partition: {own: {name: NAME, ...}}`.
+    #[must_use]
+    pub fn partition<T>(self, name: impl Into<OwnName>) -> Self
+    where
+        T: OwnPartition + Serialize + DeserializeOwned + 'static,
+    {
+        self.typed::<dyn OwnPartition, T>(name.into(), |partition| partition)
+    }
+
+    /// These parts and a dataset: `dataset: {own: {name: NAME, ...}}`.
+    #[must_use]
+    pub fn dataset<T>(self, name: impl Into<OwnName>) -> Self
+    where
+        T: OwnDataset + Serialize + DeserializeOwned + 'static,
+    {
+        self.typed::<dyn OwnDataset, T>(name.into(), |dataset| dataset)
+    }
+
+    /// These parts and a learning rate: `learning_rate: {own: {name: NAME, ...}}`.
+    #[must_use]
+    pub fn schedule<T>(self, name: impl Into<OwnName>) -> Self
+    where
+        T: OwnSchedule + Serialize + DeserializeOwned + 'static,
+    {
+        self.typed::<dyn OwnSchedule, T>(name.into(), |schedule| schedule)
     }
 
     /// These parts and `models`, in place of any that there were: `model: {own: NAME}`.

@@ -71,7 +71,11 @@ fn union(
 ) -> Result<Union, TopologyError> {
     let (topology, nodes) = (&planned.topology, planned.overlay.nodes());
     // Entries of a list are all built once, so that none is found at fault in the midst of a run.
-    let listed = matches!(topology, Topology::Phases(_) | Topology::Periodic(_));
+    let listed = match topology {
+        Topology::Phases(_) | Topology::Periodic(_) => true,
+        Topology::Own(_) => topology.period(nodes).is_some(),
+        _ => false,
+    };
     let all = listed && planned.schedule.is_none();
     let mut union = GrowingUnion::new(nodes);
     let (mut connected, mut parts) = (None, 0);

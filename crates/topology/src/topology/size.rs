@@ -1,6 +1,6 @@
 //! How large an overlay becomes, told before it is built.
 
-use super::{DCliques, InterClique, Members, Probability, Topology};
+use super::{DCliques, InterClique, Members, OverlayChange, Probability, Topology};
 use crate::Weights;
 
 /// Bytes for each node: degrees, components, and the vectors that figures are computed with. Measured: up to 110.
@@ -84,6 +84,16 @@ impl Topology {
             Self::DCliques(d_cliques) => listed(d_cliques.edges(n)),
             Self::Edges(edges) => listed(edges.pairs.len() as f64),
             Self::OnePeer(_) => listed(n),
+            Self::Own(own) => OverlaySize {
+                edges_at_once: match own.part().change() {
+                    // All overlays of the period, and then their union as well.
+                    OverlayChange::TakeTurns(count) => {
+                        2.0 * count as f64 * own.part().edges(nodes).max(0.0)
+                    }
+                    _ => listed(own.part().edges(nodes)).edges,
+                },
+                ..listed(own.part().edges(nodes))
+            },
             Self::Phases(phases) => {
                 let sizes = phases.list.iter();
                 let sizes = sizes.map(|phase| phase.nodes.size(&phase.of, nodes));
@@ -127,7 +137,8 @@ impl Topology {
             | Self::Edges(_)
             | Self::Phases(_)
             | Self::Periodic(_)
-            | Self::Redraw(_) => true,
+            | Self::Redraw(_)
+            | Self::Own(_) => true,
         }
     }
 }

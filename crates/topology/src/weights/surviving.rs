@@ -7,7 +7,7 @@ impl Weights {
     /// The mixing matrix of what failures left of an overlay, `matrix` being that of the `whole`.
     ///
     /// Weights that go by degrees are made anew from the degrees left; `laplacian` keeps the weight of an edge, that is θ
-    /// and λ_N of the whole overlay; in `random`, `fastest` and `edges` the weight of a lost neighbour goes to the diagonal. Nodes
+    /// and λ_N of the whole overlay; in `random`, `fastest`, `edges` and weights of a program's own the weight of a lost neighbour goes to the diagonal. Nodes
     /// without an edge, as the dead are, keep their row as it is. If all others are still linked with each other, they
     /// share one row, see [`MixingMatrix::average_among`].
     ///
@@ -36,7 +36,7 @@ impl Weights {
             Self::Uniform(weights) => weights.matrix(surviving),
             Self::ByExamples(weights) => weights.matrix(surviving),
             Self::Laplacian(_) => Ok(one_weight(whole, matrix, surviving)),
-            Self::Random(_) | Self::Fastest(_) | Self::Edges(_) => {
+            Self::Random(_) | Self::Fastest(_) | Self::Edges(_) | Self::Own(_) => {
                 matrix.surviving(whole, surviving)
             }
         }
@@ -51,7 +51,11 @@ impl Weights {
         let share = |node: usize| match self {
             Self::ByExamples(_) => Some(surviving.examples()?[node] as f64),
             Self::MetropolisHastings(_) | Self::MaxDegree(_) | Self::Uniform(_) => Some(1.0),
-            Self::Laplacian(_) | Self::Random(_) | Self::Fastest(_) | Self::Edges(_) => None,
+            Self::Laplacian(_)
+            | Self::Random(_)
+            | Self::Fastest(_)
+            | Self::Edges(_)
+            | Self::Own(_) => None,
         };
         let shares = linked
             .iter()

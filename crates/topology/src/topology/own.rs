@@ -1,0 +1,129 @@
+//! Overlays of a program's own.
+
+use super::{Outside, Schedule, Snapshot};
+use crate::{Nodes, Overlay, TopologyError};
+use meshfold_own::{OwnKind, OwnPart};
+use rand_chacha::ChaCha8Rng;
+
+/// An overlay of a program's own.
+pub trait OwnOverlay: Send + Sync {
+    /// The overlay of `nodes.count` nodes. `draw` counts the overlays of one that [changes](OwnOverlay::change), from 0; `rng` is a
+    /// stream of the run for each. An overlay that does not change must be connected.
+    ///
+    /// # Errors
+    /// [`TopologyError::Setting`] with the setting `own.KEY`, or [`TopologyError::Own`].
+    fn overlay(
+        &self,
+        draw: usize,
+        nodes: Nodes<'_>,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Overlay, TopologyError>;
+
+    /// Which rounds have an overlay of their own.
+    fn change(&self) -> OverlayChange {
+        OverlayChange::Never
+    }
+
+    /// About how many edges an overlay of `nodes` nodes has. Memory is planned by it.
+    fn edges(&self, nodes: usize) -> f64;
+
+    /// A short name for tables and legends; the name in the configuration if there is none.
+    fn label(&self) -> Option<String> {
+        None
+    }
+}
+
+impl OwnKind for dyn OwnOverlay {
+    const KIND: &'static str = "own overlay";
+}
+
+/// Which rounds have an overlay of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OverlayChange {
+    /// All rounds have the same.
+    Never,
+    /// So many take turns, one a round.
+    TakeTurns(usize),
+    /// Every round has another.
+    EachRound,
+}
+
+/// The overlay `draw` of `own`, of as many nodes as there are.
+pub(super) fn build(
+    own: &OwnPart<dyn OwnOverlay>,
+    draw: usize,
+    nodes: Nodes<'_>,
+    rng: &mut ChaCha8Rng,
+) -> Result<Overlay, TopologyError> {
+    let overlay = own.part().overlay(draw, nodes, rng)?;
+    if overlay.nodes() != nodes.count {
+        return Err(TopologyError::Own {
+            name: own.name().to_owned(),
+            reason: format!(
+                "its overlay has {} nodes, but {} are needed",
+                overlay.nodes(),
+                nodes.count
+            ),
+        });
+    }
+    Ok(overlay)
+}
+
+/// The label of `own`.
+pub(super) fn label(own: &OwnPart<dyn OwnOverlay>) -> String {
+    own.part().label().unwrap_or_else(|| own.name().to_owned())
+}
+
+impl Schedule for OwnPart<dyn OwnOverlay> {
+    fn outside(&self) -> Outside {
+        Outside::default()
+    }
+
+    fn repeats_after(&self, _nodes: usize) -> Option<usize> {
+        match self.part().change() {
+            OverlayChange::Never => Some(1),
+            OverlayChange::TakeTurns(count) => Some(count),
+            OverlayChange::EachRound => None,
+        }
+    }
+
+    fn draw(&self, round: usize, _nodes: usize) -> usize {
+        let before = round.saturating_sub(1);
+        match self.part().change() {
+            OverlayChange::Never => 0,
+            OverlayChange::TakeTurns(count) => before % count.max(1),
+            OverlayChange::EachRound => before,
+        }
+    }
+
+    fn change_rounds(&self, _nodes: usize) -> Box<dyn Iterator<Item = usize> + '_> {
+        match self.part().change() {
+            OverlayChange::Never => Box::new(std::iter::once(1)),
+            OverlayChange::TakeTurns(count) => Box::new(1..=count),
+            OverlayChange::EachRound => Box::new(1..),
+        }
+    }
+
+    fn check(&self, _nodes: usize) -> Result<(), TopologyError> {
+        match self.part().change() {
+            OverlayChange::TakeTurns(0) => Err(TopologyError::Own {
+                name: self.name().to_owned(),
+                reason: "it has no overlays to take turns".to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn snapshot(
+        &self,
+        draw: usize,
+        nodes: Nodes<'_>,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Snapshot, TopologyError> {
+        Ok(Snapshot {
+            overlay: build(self, draw, nodes, rng)?,
+            members: vec![true; nodes.count],
+            outside: Outside::default(),
+        })
+    }
+}

@@ -1,0 +1,94 @@
+//! Mixing weights of a program's own.
+
+use crate::{MixingMatrix, Overlay, TopologyError};
+use meshfold_own::{OwnKind, OwnPart};
+use rand_chacha::ChaCha8Rng;
+
+/// Mixing weights of a program's own.
+pub trait OwnWeights: Send + Sync {
+    /// The N x N mixing matrix of an overlay of N nodes, which may draw from `rng`.
+    ///
+    /// Rows sum to one. There are weights on the diagonal and on edges of the overlay alone, and `π_i w_ij = π_j w_ji` for the π of
+    /// [`OwnWeights::stationary`]. All of this is checked.
+    ///
+    /// # Errors
+    /// [`TopologyError::Own`], or another one.
+    fn matrix(
+        &self,
+        overlay: &Overlay,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<MixingMatrix, TopologyError>;
+
+    /// The distribution π over the nodes, `[N]`, that mixing preserves: equal shares for symmetric weights.
+    fn stationary(&self, overlay: &Overlay) -> Vec<f64> {
+        vec![1.0 / overlay.nodes() as f64; overlay.nodes()]
+    }
+
+    /// A short name for tables and legends; the name in the configuration if there is none.
+    fn label(&self) -> Option<String> {
+        None
+    }
+}
+
+impl OwnKind for dyn OwnWeights {
+    const KIND: &'static str = "own weights";
+}
+
+/// Largest deviation of a row's sum from one, and of `π_i w_ij` from `π_j w_ji` relative to the larger.
+const TOLERANCE: f64 = 1e-9;
+
+/// The matrix of `own` for `overlay`, checked.
+pub(super) fn matrix(
+    own: &OwnPart<dyn OwnWeights>,
+    overlay: &Overlay,
+    rng: &mut ChaCha8Rng,
+) -> Result<MixingMatrix, TopologyError> {
+    let matrix = own.part().matrix(overlay, rng)?;
+    let stationary = own.part().stationary(overlay);
+    match fault(&matrix, &stationary, overlay) {
+        None => Ok(matrix),
+        Some(reason) => Err(TopologyError::Own {
+            name: own.name().to_owned(),
+            reason,
+        }),
+    }
+}
+
+/// What is wrong with `matrix`, if anything is.
+fn fault(matrix: &MixingMatrix, stationary: &[f64], overlay: &Overlay) -> Option<String> {
+    let nodes = overlay.nodes();
+    if (matrix.rows(), matrix.columns()) != (nodes, nodes) || stationary.len() != nodes {
+        return Some(format!(
+            "its matrix has {} rows and {} columns, but there are {nodes} nodes",
+            matrix.rows(),
+            matrix.columns()
+        ));
+    }
+    for i in 0..nodes {
+        let mut sum = 0.0;
+        let linked = overlay.neighbours(i);
+        for (column, weight) in matrix.row(i) {
+            let j = column as usize;
+            if !weight.is_finite() {
+                return Some(format!("the weight of row {i}, column {j} is {weight}"));
+            }
+            sum += weight;
+            if weight != 0.0 && i != j && !linked.contains(&column) {
+                return Some(format!(
+                    "row {i} has a weight for node {j}, to which the overlay does not link it"
+                ));
+            }
+            let (there, back) = (stationary[i] * weight, stationary[j] * matrix.weight(j, i));
+            if (there - back).abs() > TOLERANCE * there.abs().max(back.abs()) {
+                return Some(format!(
+                    "the weights of {i} and {j} for each other, {weight} and {}, do not balance",
+                    matrix.weight(j, i)
+                ));
+            }
+        }
+        if (sum - 1.0).abs() > TOLERANCE {
+            return Some(format!("row {i} sums to {sum}, not to 1"));
+        }
+    }
+    None
+}
