@@ -52,6 +52,11 @@ impl KeptStack {
         self.stack.replace(stack)
     }
 
+    /// Takes the stack out; none is left.
+    pub fn take(&mut self) -> Option<Stack> {
+        self.stack.take()
+    }
+
     /// Keeps none.
     pub fn forget(&mut self) {
         self.stack = None;

@@ -86,6 +86,21 @@ pub struct Round<'a> {
 }
 
 impl Round<'_> {
+    /// The same round, lent on.
+    pub fn reborrow(&mut self) -> Round<'_> {
+        Round {
+            number: self.number,
+            learner: &mut *self.learner,
+            overlay: self.overlay,
+            mixing: self.mixing,
+            alive: self.alive,
+            gone: self.gone,
+            straggler_context: self.straggler_context,
+            seed: self.seed,
+            traffic: &mut *self.traffic,
+        }
+    }
+
     /// The mixing matrix of a method that requires an overlay.
     pub fn mixing(&self) -> &Mixing {
         self.mixing

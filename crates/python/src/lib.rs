@@ -8,6 +8,7 @@ mod arrow;
 mod errors;
 mod events;
 mod host;
+mod own;
 mod recorded;
 mod running;
 
@@ -18,6 +19,12 @@ use pyo3::prelude::*;
 mod _meshfold {
     #[pymodule_export]
     use crate::arrow::Table;
+    #[pymodule_export]
+    use crate::own::PyMixing;
+    #[pymodule_export]
+    use crate::own::PyRound;
+    #[pymodule_export]
+    use crate::own::stack::PyStack;
     #[pymodule_export]
     use crate::recorded::Recorded;
     #[pymodule_export]

@@ -19,6 +19,7 @@ use pyo3::types::PyDict;
 use crate::errors::Failure;
 use crate::events::Event;
 use crate::host::{Host, compare};
+use crate::own::{OwnClass, own};
 
 /// How long the calling thread sleeps before it looks whether Ctrl-C was pressed.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -39,6 +40,8 @@ pub(crate) struct Request {
     cpu: Option<String>,
     at_once: Option<usize>,
     again: bool,
+    /// Classes that configurations may name.
+    own: Vec<OwnClass>,
 }
 
 /// The experiment, planned.
@@ -58,6 +61,7 @@ impl Request {
             None => ExperimentSource::read(&self.path)?,
         };
         let source = source.with_overrides(self.overrides.iter().cloned());
+        let source = source.with_own(own(&self.own));
         let folder = DataFolder::resolve(self.data.as_deref())?;
         let folder = folder.beside(source.resolve(Path::new("")));
         let plans = plan_on(&device, &source, &folder)?;

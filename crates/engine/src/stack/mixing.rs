@@ -5,7 +5,7 @@ use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A mixing matrix in the engine's precision, uploaded to a device when it is first used there.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Mixing {
     columns: usize,
     matrix: Arc<Matrix>,

@@ -13,7 +13,8 @@ from meshfold._errors import (
     RunFailed,
 )
 from meshfold._meshfold import VERSION as __version__
-from meshfold._meshfold import Table
+from meshfold._meshfold import Mixing, Round, Stack, Table
+from meshfold._own import KeyFault, Method
 from meshfold._run import MeshfoldWarning, RunInfo, run
 from meshfold._runs import Overlay, Partition, Run, Runs, read
 
@@ -21,15 +22,20 @@ __all__ = [
     "ConfigError",
     "DataError",
     "DeviceError",
+    "KeyFault",
     "MeshfoldError",
     "MeshfoldWarning",
+    "Method",
+    "Mixing",
     "Overlay",
     "Partition",
     "ResultsError",
+    "Round",
     "Run",
     "RunFailed",
     "RunInfo",
     "Runs",
+    "Stack",
     "Table",
     "__version__",
     "read",

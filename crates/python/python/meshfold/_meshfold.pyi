@@ -4,6 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 if TYPE_CHECKING:
     import pandas
     import polars
@@ -28,6 +31,115 @@ class Table:
         """The table as a frame of pandas; needs pyarrow."""
     def to_pyarrow(self) -> pyarrow.Table:
         """The table as one of pyarrow."""
+
+class Mixing:
+    """Mixing weights `[R, R]` of one round."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+
+class Stack:
+    """Rows of parameters, `[R, P]`, one for each client. Every operation is one kernel over all rows.
+
+    A scale is a number, or one for each row.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and parameters, `(R, P)`."""
+    def __len__(self) -> int: ...
+    def copy(self) -> Stack:
+        """A copy."""
+    def zeros_like(self) -> Stack:
+        """A stack of zeros with as many rows."""
+    def __add__(self, other: Stack) -> Stack: ...
+    def __sub__(self, other: Stack) -> Stack: ...
+    def __neg__(self) -> Stack: ...
+    def __mul__(self, scale: ArrayLike) -> Stack: ...
+    def __rmul__(self, scale: ArrayLike) -> Stack: ...
+    def __truediv__(self, scale: ArrayLike) -> Stack: ...
+    def __iadd__(self, other: Stack) -> Stack: ...
+    def __isub__(self, other: Stack) -> Stack: ...
+    def __imul__(self, scale: ArrayLike) -> Stack: ...
+    def __itruediv__(self, scale: ArrayLike) -> Stack: ...
+    def add_scaled(self, other: Stack, scale: ArrayLike = 1.0) -> Stack:
+        """`row_i <- row_i + scale_i * other_i`, in place. Returns the stack."""
+    def mix(self, mixing: Mixing) -> Stack:
+        """Averages each row over its neighbours, in place: `row_i <- sum_j w_ij row_j`. Returns the stack."""
+    def top_k(self, share: float) -> Stack:
+        """Keeps the largest parameters of each row, in place, and sets the others to zero.
+
+        `share` of all are kept, at least one. A message of such a row has 8 bytes for each, its value and its index.
+        Returns the stack.
+        """
+    def gather(self, rows: Sequence[int]) -> Stack:
+        """A stack whose row `i` is row `rows[i]` of this one."""
+    def scatter(self, rows: Sequence[int], source: Stack) -> None:
+        """Overwrites row `rows[i]` with row `i` of `source`."""
+    def mean(self) -> Stack:
+        """The mean of all rows: a stack of one row."""
+    def norms(self) -> NDArray[np.float64]:
+        """The Euclidean norm of each row, `[R]`."""
+    def numpy(self) -> NDArray[np.float32]:
+        """A copy of all rows, `[R, P]`."""
+    def by_layer(self) -> dict[str, NDArray[np.float32]]:
+        """Copies of the parameters by layer: from names to arrays `[R, inputs, outputs]`."""
+    def set(self, values: NDArray[np.float32]) -> None:
+        """Overwrites all rows with finite `values`, `[R, P]`."""
+
+class Round:
+    """One communication round, as `Method.round` sees it."""
+
+    @property
+    def number(self) -> int:
+        """Number of the round, from 1."""
+    @property
+    def seed(self) -> int:
+        """Seed of the run."""
+    @property
+    def clients(self) -> int:
+        """Number of clients."""
+    @property
+    def mixing(self) -> Mixing:
+        """The mixing weights of this round's overlay."""
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """Which clients take part, `[N]`."""
+    @property
+    def edges(self) -> NDArray[np.uint32]:
+        """The links of this round, `[E, 2]`.
+
+        On an undirected overlay each edge stands once, on a directed one from sender to receiver.
+        """
+    def train(
+        self,
+        models: Stack,
+        *,
+        velocity: Stack | None = None,
+        correction: Stack | None = None,
+        anchor: Stack | None = None,
+        mu: float = 0.0,
+    ) -> None:
+        """Local work of all clients alive, as the configuration's keys have it.
+
+        Args:
+            models: what is trained, in place, `[R, P]`.
+            velocity: the momentum, kept from round to round; it is zero at the start of each round if absent.
+            correction: added to every gradient, `[R, P]`.
+            anchor: models towards which every gradient pulls, by `mu * (w - anchor)`.
+            mu: how much.
+        """
+    def gradients(self, models: Stack) -> tuple[Stack, NDArray[np.float32]]:
+        """The gradients of the clients' next mini-batches at `models`, `[R, P]`, and their learning rates, `[R]`.
+
+        Rows of clients that take no part are zero.
+        """
+    def send(self, stack: Stack | None = None, *, bytes: int | None = None) -> None:
+        """Counts a message from every client alive to each neighbour that listens to it.
+
+        A message is a row of `stack`, or so many `bytes`; a whole model if both are absent.
+        """
 
 class Recorded:
     def __init__(self, folders: Sequence[str | PathLike[str]]) -> None: ...

@@ -10,7 +10,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from meshfold import _meshfold
+from meshfold import _meshfold, _own
 from meshfold._errors import MeshfoldError, RunFailed
 from meshfold._progress import Progress
 from meshfold._runs import Runs
@@ -96,6 +96,7 @@ def run(
         "cpu": cpu,
         "at_once": at_once,
         "again": again,
+        "own": _own.classes(),
     }
     try:
         _meshfold.run(request, session.planned, session.happened)

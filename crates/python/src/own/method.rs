@@ -1,0 +1,279 @@
+//! Methods that are written in Python.
+
+use std::mem::replace;
+use std::sync::Arc;
+
+use meshfold_algorithms::training::{Training, TrainingKeys};
+use meshfold_algorithms::{
+    Algorithm, AlgorithmError, Forecast, KeptStack, MessageScope, MethodSpec, Profile, Round,
+    Setting, StepsPerRound, no_limits,
+};
+use meshfold_engine::Stack;
+use meshfold_topology::Overlay;
+use pyo3::prelude::*;
+use pyo3::types::PyModule;
+use serde_json::{Map, Value};
+
+use super::round::{self, PyRound};
+use super::stack::PyStack;
+
+/// What the configuration of a method in Python says.
+pub(crate) struct PyMethod {
+    name: String,
+    class: Arc<Py<PyAny>>,
+    /// The method's own keys, as JSON.
+    keys: String,
+    training: TrainingKeys,
+    /// Whether models are exchanged over an overlay.
+    overlay: bool,
+    /// Stacks that it holds besides the models, at most.
+    stacks: usize,
+}
+
+impl PyMethod {
+    /// The method of `class` with `keys`.
+    pub(super) fn new(
+        name: &str,
+        class: &Arc<Py<PyAny>>,
+        keys: &Map<String, Value>,
+        training: TrainingKeys,
+    ) -> PyResult<Self> {
+        Python::attach(|py| {
+            let of_class = class.bind(py);
+            Ok(Self {
+                name: name.to_owned(),
+                class: Arc::clone(class),
+                keys: Value::Object(keys.clone()).to_string(),
+                training,
+                overlay: of_class.getattr("overlay")?.extract()?,
+                stacks: of_class.getattr("stacks")?.extract()?,
+            })
+        })
+    }
+}
+
+impl MethodSpec for PyMethod {
+    fn profile(&self) -> Profile<'_> {
+        match self.overlay {
+            true => Profile::gossip(),
+            false => Profile::without_overlay(),
+        }
+    }
+
+    fn training(&self) -> Training {
+        self.training.training_keys()
+    }
+
+    fn steps_per_round(&self, setting: &Setting) -> StepsPerRound {
+        self.training().steps_per_round(setting)
+    }
+
+    fn message_scope(&self, _: &Setting, _: usize, _: bool) -> MessageScope {
+        match self.overlay {
+            true => MessageScope::Neighbours,
+            false => MessageScope::Nobody,
+        }
+    }
+
+    /// Its own keys were checked when they were read.
+    fn check_keys(&self) -> Result<(), AlgorithmError> {
+        Ok(())
+    }
+
+    no_limits!(check_clients, check_overlay, unstable_at);
+
+    fn working_rows(&self, clients: usize) -> usize {
+        self.stacks.saturating_mul(clients)
+    }
+
+    fn forecast(&self, setting: &Setting, overlay: Option<&Overlay>) -> Forecast {
+        Forecast::of_exchange(&self.training(), setting, overlay)
+    }
+
+    fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
+        Box::new(PyMethodState {
+            name: self.name.clone(),
+            class: Arc::clone(&self.class),
+            keys: self.keys.clone(),
+            training: self.training(),
+            setting: setting.clone(),
+            object: None,
+            kept: Vec::new(),
+            handles: Vec::new(),
+        })
+    }
+}
+
+/// A method in the course of a run. Between rounds its stacks are [`KeptStack`]s; in a round the object in Python has them.
+struct PyMethodState {
+    name: String,
+    class: Arc<Py<PyAny>>,
+    keys: String,
+    training: Training,
+    setting: Setting,
+    /// The object; none before the start.
+    object: Option<Py<PyAny>>,
+    kept: Vec<KeptStack>,
+    /// What Python knows the stacks of `kept` as.
+    handles: Vec<Py<PyStack>>,
+}
+
+impl PyMethodState {
+    /// What Python raised, with its traceback.
+    fn failed(&self, py: Python<'_>, error: &PyErr) -> AlgorithmError {
+        let told = py
+            .import("meshfold._own")
+            .and_then(|module| module.call_method1("traceback", (error.value(py),)))
+            .and_then(|text| text.extract());
+        AlgorithmError::Own {
+            method: self.name.clone(),
+            reason: told.unwrap_or_else(|_| error.to_string()),
+        }
+    }
+
+    /// Gives the object its stacks.
+    fn give(&mut self, py: Python<'_>) {
+        for (kept, handle) in self.kept.iter_mut().zip(&self.handles) {
+            handle.borrow_mut(py).fill(kept.take());
+        }
+    }
+
+    /// Takes the stacks of the object, those of its attributes.
+    fn take(&mut self, py: Python<'_>) -> PyResult<()> {
+        let Some(object) = &self.object else {
+            return Ok(());
+        };
+        let stacks: Vec<(String, Py<PyStack>)> = py
+            .import("meshfold._own")?
+            .call_method1("stacks_of", (object.bind(py),))?
+            .extract()?;
+        (self.kept, self.handles) = (Vec::new(), Vec::new());
+        for (name, handle) in stacks {
+            let Some(stack) = handle.borrow_mut(py).empty() else {
+                continue;
+            };
+            let mut kept = KeptStack::new(name, stack.rows());
+            kept.replace(stack);
+            self.kept.push(kept);
+            self.handles.push(handle);
+        }
+        Ok(())
+    }
+
+    /// Calls `method` of the object with `models`, and what `arguments` makes.
+    fn call(
+        &mut self,
+        models: &mut Stack,
+        method: &str,
+        round: Option<PyRound>,
+    ) -> Result<(), AlgorithmError> {
+        let empty = Stack::zeros(models.device(), models.layout(), 0);
+        let lent = replace(models, empty);
+        Python::attach(|py| {
+            self.give(py);
+            let (handle, called) = self.called(py, lent, method, round);
+            let returned = handle.and_then(|handle| handle.borrow_mut(py).empty());
+            let taken = self.take(py);
+            if let Some(stack) = returned {
+                *models = stack;
+            }
+            called.and(taken).map_err(|error| self.failed(py, &error))
+        })
+    }
+
+    fn called(
+        &self,
+        py: Python<'_>,
+        models: Stack,
+        method: &str,
+        round: Option<PyRound>,
+    ) -> (Option<Py<PyStack>>, PyResult<()>) {
+        let handle = match Py::new(py, PyStack::of(models)) {
+            Ok(handle) => handle,
+            Err(error) => return (None, Err(error)),
+        };
+        let call = || {
+            let Some(object) = &self.object else {
+                return Ok(());
+            };
+            let models = handle.bind(py);
+            match round {
+                None => object.bind(py).call_method1(method, (models,)),
+                Some(round) => object.bind(py).call_method1(method, (models, round)),
+            }
+            .map(drop)
+        };
+        let called = call();
+        (Some(handle), called)
+    }
+}
+
+impl Algorithm for PyMethodState {
+    fn start(&mut self, models: &Stack) -> Result<(), AlgorithmError> {
+        let made = Python::attach(|py| {
+            let made = py
+                .import("meshfold._own")
+                .and_then(|module| module.call_method1("make", (self.class.bind(py), &self.keys)));
+            match made {
+                Ok(object) => Ok(object.unbind()),
+                Err(error) => Err(self.failed(py, &error)),
+            }
+        })?;
+        self.object = Some(made);
+        let mut models = models.duplicate();
+        self.call(&mut models, "start", None)
+    }
+
+    fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
+        let (training, setting) = (self.training.clone(), self.setting.clone());
+        let about = PyRound::of(round, &setting);
+        round::lend(round, &training, || self.call(models, "round", Some(about)))
+    }
+
+    fn kept(&self) -> &[KeptStack] {
+        &self.kept
+    }
+
+    fn kept_mut(&mut self) -> &mut [KeptStack] {
+        &mut self.kept
+    }
+
+    /// Attributes that no checkpoint can hold were refused when they were made.
+    fn numbers(&self) -> Vec<(String, Vec<f64>)> {
+        let numbers = self.ask(|module, object| {
+            let numbers = module.call_method1("numbers_of", (object,))?;
+            numbers.extract()
+        });
+        numbers.unwrap_or_default()
+    }
+
+    fn may_keep(&self, name: &str, numbers: &[f64]) -> bool {
+        let may = self.ask(|module, object| {
+            let may = module.call_method1("may_keep", (object, name, numbers.len()))?;
+            may.extract()
+        });
+        may.unwrap_or(false)
+    }
+
+    fn restore_numbers(&mut self, name: &str, numbers: Vec<f64>) {
+        self.ask(|module, object| {
+            module
+                .call_method1("restore_numbers", (object, name, numbers))
+                .map(drop)
+        });
+    }
+}
+
+impl PyMethodState {
+    /// What `ask` finds out from the functions of `meshfold._own` about the object.
+    fn ask<T>(
+        &self,
+        ask: impl FnOnce(&Bound<'_, PyModule>, &Bound<'_, PyAny>) -> PyResult<T>,
+    ) -> Option<T> {
+        let object = self.object.as_ref()?;
+        Python::attach(|py| {
+            let module = py.import("meshfold._own").ok()?;
+            ask(&module, object.bind(py)).ok()
+        })
+    }
+}

@@ -1,0 +1,355 @@
+//! Stacks: the models of all clients, and whatever else has a row for each.
+
+use meshfold_engine::{EngineError, Layout, Stack};
+use numpy::{
+    PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods,
+};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::round::PyMixing;
+
+/// Rows of parameters, `[R, P]`: one for each client. Every operation works on all rows at once.
+#[pyclass(name = "Stack", module = "meshfold")]
+pub(crate) struct PyStack {
+    /// None once the round is over that it belongs to.
+    stack: Option<Stack>,
+    /// Bytes of a row in a message, if they are not those of a whole model.
+    message_bytes: Option<u64>,
+}
+
+/// What the engine refuses, as an exception.
+pub(super) fn engine(error: EngineError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// A number for all rows, or one for each.
+#[derive(FromPyObject)]
+enum Scale<'py> {
+    One(f32),
+    Each(Vec<f32>),
+    #[pyo3(transparent)]
+    Other(Bound<'py, PyAny>),
+}
+
+impl Scale<'_> {
+    /// One number for each of `rows`, changed by `change`.
+    fn of_rows(self, rows: usize, change: impl Fn(f32) -> f32) -> PyResult<Vec<f32>> {
+        match self {
+            Self::One(scale) => Ok(vec![change(scale); rows]),
+            Self::Each(scales) if scales.len() == rows => {
+                Ok(scales.into_iter().map(change).collect())
+            }
+            Self::Each(scales) => Err(PyValueError::new_err(format!(
+                "found {} numbers, needed one, or one for each of {rows} rows",
+                scales.len()
+            ))),
+            Self::Other(value) => Err(PyTypeError::new_err(format!(
+                "found {}, needed a number, or one for each of {rows} rows",
+                value.get_type().name()?
+            ))),
+        }
+    }
+}
+
+impl PyStack {
+    /// A stack that Python has.
+    pub(super) fn of(stack: Stack) -> Self {
+        Self {
+            stack: Some(stack),
+            message_bytes: None,
+        }
+    }
+
+    pub(super) fn stack(&self) -> PyResult<&Stack> {
+        self.stack.as_ref().ok_or_else(closed)
+    }
+
+    pub(super) fn stack_mut(&mut self) -> PyResult<&mut Stack> {
+        self.message_bytes = None;
+        self.stack.as_mut().ok_or_else(closed)
+    }
+
+    /// Takes the stack out.
+    pub(super) fn empty(&mut self) -> Option<Stack> {
+        self.stack.take()
+    }
+
+    /// Puts a stack in.
+    pub(super) fn fill(&mut self, stack: Option<Stack>) {
+        self.stack = stack;
+    }
+
+    /// Bytes of a row in a message, if they are not those of a whole model.
+    pub(super) fn message_bytes(&self) -> Option<u64> {
+        self.message_bytes
+    }
+
+    /// The same with `scales[i] * other_i` added to each row.
+    fn plus(&self, py: Python<'_>, other: &Self, scale: f32) -> PyResult<Self> {
+        let (stack, other) = (self.stack()?, other.stack()?);
+        let scales = vec![scale; stack.rows()];
+        py.detach(|| {
+            let mut sum = stack.duplicate();
+            sum.add_scaled(other, &scales).map_err(engine)?;
+            Ok(Self::of(sum))
+        })
+    }
+
+    fn add(&mut self, py: Python<'_>, other: &Self, scales: &[f32]) -> PyResult<()> {
+        let other = other.stack()?;
+        let stack = self.stack_mut()?;
+        py.detach(|| stack.add_scaled(other, scales).map_err(engine))
+    }
+
+    fn scaled(&self, py: Python<'_>, scales: &[f32]) -> PyResult<Self> {
+        let stack = self.stack()?;
+        py.detach(|| {
+            let mut scaled = stack.duplicate();
+            scaled.scale_rows(scales).map_err(engine)?;
+            Ok(Self::of(scaled))
+        })
+    }
+
+    fn scale(&mut self, py: Python<'_>, scales: &[f32]) -> PyResult<()> {
+        let stack = self.stack_mut()?;
+        py.detach(|| stack.scale_rows(scales).map_err(engine))
+    }
+
+    fn ones(&self, value: f32) -> PyResult<Vec<f32>> {
+        Ok(vec![value; self.stack()?.rows()])
+    }
+}
+
+fn closed() -> PyErr {
+    PyRuntimeError::new_err(
+        "this stack belongs to a round that is over: keep what outlasts a round as an attribute of the method, made in start or round",
+    )
+}
+
+/// The rows of `stack` in host memory, `[R, P]` without padding.
+fn packed(stack: &Stack) -> Vec<f32> {
+    let layout = stack.layout();
+    let values = stack.to_host();
+    let rows = values.chunks_exact(layout.width().max(1));
+    rows.flat_map(|row| layout.pack(row)).collect()
+}
+
+/// The rows `[R, P]` in `values` with padding.
+fn unpacked(layout: &Layout, values: &[f32]) -> Vec<f32> {
+    let width = layout.width();
+    let mut padded = vec![0.0; values.len() / layout.parameters().max(1) * width];
+    let rows = values.chunks_exact(layout.parameters().max(1));
+    for (row, values) in padded.chunks_exact_mut(width.max(1)).zip(rows) {
+        let mut values = values;
+        for block in layout.blocks() {
+            let (of_block, rest) = values.split_at(block.size());
+            row[block.range()].copy_from_slice(of_block);
+            values = rest;
+        }
+    }
+    padded
+}
+
+#[pymethods]
+impl PyStack {
+    /// Rows and parameters, `(R, P)`.
+    #[getter]
+    fn shape(&self) -> PyResult<(usize, usize)> {
+        let stack = self.stack()?;
+        Ok((stack.rows(), stack.layout().parameters()))
+    }
+
+    /// A stack of zeros with as many rows.
+    fn zeros_like(&self, py: Python<'_>) -> PyResult<Self> {
+        let stack = self.stack()?;
+        py.detach(|| {
+            let zeros = Stack::zeros(stack.device(), stack.layout(), stack.rows());
+            Ok(Self::of(zeros))
+        })
+    }
+
+    /// A copy.
+    fn copy(&self, py: Python<'_>) -> PyResult<Self> {
+        let stack = self.stack()?;
+        Ok(Self {
+            stack: Some(py.detach(|| stack.duplicate())),
+            message_bytes: self.message_bytes,
+        })
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(self.stack()?.rows())
+    }
+
+    fn __add__(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
+        self.plus(py, other, 1.0)
+    }
+
+    fn __sub__(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
+        self.plus(py, other, -1.0)
+    }
+
+    fn __iadd__(&mut self, py: Python<'_>, other: PyRef<'_, Self>) -> PyResult<()> {
+        let ones = self.ones(1.0)?;
+        self.add(py, &other, &ones)
+    }
+
+    fn __isub__(&mut self, py: Python<'_>, other: PyRef<'_, Self>) -> PyResult<()> {
+        let ones = self.ones(-1.0)?;
+        self.add(py, &other, &ones)
+    }
+
+    fn __mul__(&self, py: Python<'_>, scale: Scale<'_>) -> PyResult<Self> {
+        let scales = scale.of_rows(self.stack()?.rows(), |scale| scale)?;
+        self.scaled(py, &scales)
+    }
+
+    fn __rmul__(&self, py: Python<'_>, scale: Scale<'_>) -> PyResult<Self> {
+        self.__mul__(py, scale)
+    }
+
+    fn __truediv__(&self, py: Python<'_>, scale: Scale<'_>) -> PyResult<Self> {
+        let scales = scale.of_rows(self.stack()?.rows(), f32::recip)?;
+        self.scaled(py, &scales)
+    }
+
+    fn __neg__(&self, py: Python<'_>) -> PyResult<Self> {
+        self.scaled(py, &self.ones(-1.0)?)
+    }
+
+    fn __imul__(&mut self, py: Python<'_>, scale: Scale<'_>) -> PyResult<()> {
+        let scales = scale.of_rows(self.stack()?.rows(), |scale| scale)?;
+        self.scale(py, &scales)
+    }
+
+    fn __itruediv__(&mut self, py: Python<'_>, scale: Scale<'_>) -> PyResult<()> {
+        let scales = scale.of_rows(self.stack()?.rows(), f32::recip)?;
+        self.scale(py, &scales)
+    }
+
+    /// `row_i <- row_i + scale_i * other_i`, in place; `scale` is a number, or one for each row. Returns the stack.
+    #[pyo3(signature = (other, scale=Scale::One(1.0)))]
+    fn add_scaled<'py>(
+        mut slf: PyRefMut<'py, Self>,
+        other: PyRef<'_, Self>,
+        scale: Scale<'_>,
+    ) -> PyResult<PyRefMut<'py, Self>> {
+        let scales = scale.of_rows(slf.stack()?.rows(), |scale| scale)?;
+        let py = slf.py();
+        slf.add(py, &other, &scales)?;
+        Ok(slf)
+    }
+
+    /// Averages each row over its neighbours, in place: `row_i <- sum_j w_ij row_j`. Returns the stack.
+    fn mix<'py>(mut slf: PyRefMut<'py, Self>, mixing: &PyMixing) -> PyResult<PyRefMut<'py, Self>> {
+        let (py, stack) = (slf.py(), slf.stack_mut()?);
+        py.detach(|| stack.mix(&mixing.0).map_err(engine))?;
+        Ok(slf)
+    }
+
+    /// Keeps the largest parameters of each row, in place, and sets the others to zero: `share` of all, at least one. A message of
+    /// such a row has 8 bytes for each, its value and its index. Returns the stack.
+    fn top_k(mut slf: PyRefMut<'_, Self>, share: f64) -> PyResult<PyRefMut<'_, Self>> {
+        if !(share > 0.0 && share <= 1.0) {
+            return Err(PyValueError::new_err(format!(
+                "top_k: found a share of {share}, needed one above 0 and at most 1"
+            )));
+        }
+        let (py, stack) = (slf.py(), slf.stack_mut()?);
+        let count = ((share * stack.layout().parameters() as f64) as usize).max(1);
+        py.detach(|| stack.keep_largest(count));
+        slf.message_bytes = Some(8 * count as u64);
+        Ok(slf)
+    }
+
+    /// A stack whose row `i` is row `rows[i]` of this one.
+    fn gather(&self, py: Python<'_>, rows: Vec<u32>) -> PyResult<Self> {
+        let stack = self.stack()?;
+        py.detach(|| stack.gather(&rows).map(Self::of).map_err(engine))
+    }
+
+    /// Overwrites row `rows[i]` with row `i` of `source`.
+    fn scatter(&mut self, py: Python<'_>, rows: Vec<u32>, source: PyRef<'_, Self>) -> PyResult<()> {
+        let source = source.stack()?;
+        let stack = self.stack_mut()?;
+        py.detach(|| stack.scatter(&rows, source).map_err(engine))
+    }
+
+    /// The mean of all rows: a stack of one row.
+    fn mean(&self, py: Python<'_>) -> PyResult<Self> {
+        let stack = self.stack()?;
+        Ok(py.detach(|| Self::of(stack.mean_row(&vec![true; stack.rows()]))))
+    }
+
+    /// The Euclidean norm of each row, `[R]`.
+    fn norms<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let stack = self.stack()?;
+        let norms = py.detach(|| stack.row_norms());
+        Ok(PyArray1::from_iter(py, norms.into_iter().map(f64::sqrt)))
+    }
+
+    /// A copy of all rows as an array of NumPy, `[R, P]`.
+    fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let stack = self.stack()?;
+        let shape = [stack.rows(), stack.layout().parameters()];
+        let values = py.detach(|| packed(stack));
+        PyArray1::from_vec(py, values).reshape(shape)
+    }
+
+    /// Copies of the parameters by layer: a dict from names to arrays `[R, inputs, outputs]`.
+    fn by_layer<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stack = self.stack()?;
+        let values = py.detach(|| stack.to_host());
+        let layout = stack.layout();
+        let layers = PyDict::new(py);
+        for block in layout.blocks() {
+            let rows = values.chunks_exact(layout.width().max(1));
+            let of_block: Vec<f32> = rows.flat_map(|row| row[block.range()].to_vec()).collect();
+            let shape = [stack.rows(), block.inputs, block.outputs];
+            let array: Bound<'py, PyArray3<f32>> =
+                PyArray1::from_vec(py, of_block).reshape(shape)?;
+            layers.set_item(&block.name, array)?;
+        }
+        Ok(layers)
+    }
+
+    /// Overwrites all rows with `values`, `[R, P]`.
+    fn set(&mut self, py: Python<'_>, values: PyReadonlyArray2<'_, f32>) -> PyResult<()> {
+        let stack = self.stack_mut()?;
+        let (rows, parameters) = (stack.rows(), stack.layout().parameters());
+        if values.shape() != [rows, parameters] {
+            return Err(PyValueError::new_err(format!(
+                "set: found an array of shape {:?}, needed [{rows}, {parameters}]",
+                values.shape()
+            )));
+        }
+        let values: Vec<f32> = values.as_array().iter().copied().collect();
+        if let Some(place) = values.iter().position(|value| !value.is_finite()) {
+            return Err(PyValueError::new_err(format!(
+                "set: row {}, parameter {} is {}, needed finite numbers",
+                place / parameters,
+                place % parameters,
+                values[place]
+            )));
+        }
+        let (device, layout) = (stack.device().clone(), stack.layout().clone());
+        *stack = py.detach(|| {
+            let padded = unpacked(&layout, &values);
+            Stack::from_host(&device, &layout, padded).map_err(engine)
+        })?;
+        Ok(())
+    }
+
+    fn __repr__(&self) -> String {
+        match &self.stack {
+            Some(stack) => format!(
+                "Stack({} rows of {} parameters)",
+                stack.rows(),
+                stack.layout().parameters()
+            ),
+            None => "Stack(of a round that is over)".to_owned(),
+        }
+    }
+}
