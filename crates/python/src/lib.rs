@@ -24,6 +24,8 @@ mod _meshfold {
     #[pymodule_export]
     use crate::own::PyRound;
     #[pymodule_export]
+    use crate::own::parts::PyPart;
+    #[pymodule_export]
     use crate::own::stack::PyStack;
     #[pymodule_export]
     use crate::recorded::Recorded;

@@ -1,6 +1,7 @@
 //! Parts of an experiment that are written in Python.
 
 mod method;
+pub(crate) mod parts;
 mod read;
 mod round;
 pub(crate) mod stack;

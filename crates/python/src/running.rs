@@ -19,6 +19,7 @@ use pyo3::types::PyDict;
 use crate::errors::Failure;
 use crate::events::Event;
 use crate::host::{Host, compare};
+use crate::own::parts::PyPart;
 use crate::own::{OwnClass, own};
 
 /// How long the calling thread sleeps before it looks whether Ctrl-C was pressed.
@@ -42,6 +43,8 @@ pub(crate) struct Request {
     again: bool,
     /// Classes that configurations may name.
     own: Vec<OwnClass>,
+    /// Parts that it names.
+    parts: Vec<Py<PyPart>>,
 }
 
 /// The experiment, planned.
@@ -61,7 +64,7 @@ impl Request {
             None => ExperimentSource::read(&self.path)?,
         };
         let source = source.with_overrides(self.overrides.iter().cloned());
-        let source = source.with_own(own(&self.own));
+        let source = source.with_own(own(&self.own, &self.parts));
         let folder = DataFolder::resolve(self.data.as_deref())?;
         let folder = folder.beside(source.resolve(Path::new("")));
         let plans = plan_on(&device, &source, &folder)?;

@@ -484,6 +484,8 @@ pub enum TopologyError {
     /// An overlay or weights of a program's own do not do what they must.
     #[error("{name}: {reason}")]
     Own {
+        /// `topology` or `weights`.
+        setting: &'static str,
         /// The name in the configuration.
         name: String,
         /// What is wrong.

@@ -90,6 +90,7 @@ pub(crate) fn of_topology(error: &TopologyError, choice: &str) -> String {
         | TopologyError::WeightOfNoEdge { .. }
         | TopologyError::AsymmetricWeights { .. }
         | TopologyError::OwnWeight { .. } => return "weights.edges.file".to_owned(),
+        TopologyError::Own { setting, .. } => return format!("{setting}.own"),
         TopologyError::Theta { .. } => return "weights.laplacian.theta".to_owned(),
         _ => return "topology".to_owned(),
     };

@@ -182,6 +182,20 @@ impl Own {
         self.typed::<dyn OwnSchedule, T>(name.into(), |schedule| schedule)
     }
 
+    /// These parts and one that is there already, without keys of its own.
+    #[must_use]
+    pub fn made<S: OwnKind + ?Sized>(self, name: impl Into<OwnName>, part: Arc<S>) -> Self {
+        #[derive(Serialize, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct NoKeys {}
+        let read = move |name: &OwnName, node: &Node| {
+            let keys = Arc::new(NoKeys::deserialize(node)?);
+            let part = Arc::clone(&part);
+            Ok(boxed(OwnPart::new(&name.name, &name.version, keys, part)))
+        };
+        self.and::<S>(name.into(), Arc::new(read))
+    }
+
     /// These parts and `models`, in place of any that there were: `model: {own: NAME}`.
     #[must_use]
     pub fn models(mut self, models: OwnModels) -> Self {

@@ -13,8 +13,9 @@ from meshfold._errors import (
     RunFailed,
 )
 from meshfold._meshfold import VERSION as __version__
-from meshfold._meshfold import Mixing, Round, Stack, Table
+from meshfold._meshfold import Mixing, Part, Round, Stack, Table
 from meshfold._own import KeyFault, Method
+from meshfold._parts import dataset, overlay, partition, weights
 from meshfold._run import MeshfoldWarning, RunInfo, run
 from meshfold._runs import Overlay, Partition, Run, Runs, read
 
@@ -28,6 +29,7 @@ __all__ = [
     "Method",
     "Mixing",
     "Overlay",
+    "Part",
     "Partition",
     "ResultsError",
     "Round",
@@ -38,6 +40,10 @@ __all__ = [
     "Stack",
     "Table",
     "__version__",
+    "dataset",
+    "overlay",
+    "partition",
     "read",
     "run",
+    "weights",
 ]

@@ -141,6 +141,49 @@ class Round:
         A message is a row of `stack`, or so many `bytes`; a whole model if both are absent.
         """
 
+class Part:
+    """A part of an experiment that was made in Python: an overlay, weights, a partition or a dataset."""
+
+    @property
+    def name(self) -> str:
+        """The name in configurations."""
+    @property
+    def version(self) -> str:
+        """A digest of what it is made of."""
+    @staticmethod
+    def overlay(name: str, version: str, nodes: int, edges: NDArray[np.uint32]) -> Part: ...
+    @staticmethod
+    def overlay_of_rounds(
+        name: str, version: str, edges: Callable[[int, int], NDArray[np.uint32]], expected: float
+    ) -> Part: ...
+    @staticmethod
+    def weights(
+        name: str,
+        version: str,
+        nodes: int,
+        rows: NDArray[np.uint32],
+        columns: NDArray[np.uint32],
+        values: NDArray[np.float64],
+    ) -> Part: ...
+    @staticmethod
+    def partition(name: str, version: str, clients: list[list[int]]) -> Part: ...
+    @staticmethod
+    def partition_by(
+        name: str,
+        version: str,
+        deal: Callable[[NDArray[np.uint16], int, int], list[list[int]]],
+        clients: int | None,
+    ) -> Part: ...
+    @staticmethod
+    def dataset(
+        name: str,
+        version: str,
+        shape: tuple[int, int, int],
+        classes: int,
+        train: tuple[NDArray[Any], NDArray[np.uint16], NDArray[np.uint32] | None],
+        test: tuple[NDArray[Any], NDArray[np.uint16], NDArray[np.uint32] | None],
+    ) -> Part: ...
+
 class Recorded:
     def __init__(self, folders: Sequence[str | PathLike[str]]) -> None: ...
     @staticmethod

@@ -12,6 +12,7 @@ from typing import Any
 
 from meshfold import _meshfold, _own
 from meshfold._errors import MeshfoldError, RunFailed
+from meshfold._parts import Collector
 from meshfold._progress import Progress
 from meshfold._runs import Runs
 
@@ -63,7 +64,9 @@ def run(
     `KeyboardInterrupt`; the same call goes on.
 
     Args:
-        experiment: a YAML file, or what it would say as a dict.
+        experiment: a YAML file, or what it would say as a dict. In a dict, and in `set`, a graph of networkx and what `overlay`,
+            `weights`, `partition` and `dataset` return may stand where the configuration names one; configurations name
+            the classes of your own methods: `{"own": {"name": "choco", ...}}`.
         set: values to put in place of the experiment's own, by their dotted paths: `{"algorithm.dsgd.learning_rate": 0.1}`.
         results: the folder of all results; the runs lie in `results/NAME/ID`.
         data: the folder of the datasets; `MESHFOLD_DATA` if absent, else the platform's.
@@ -86,9 +89,12 @@ def run(
         RunFailed: if runs failed, after the others were carried out.
     """
     session = _Session(on_record, progress)
+    collector = Collector()
     request = {
-        **_source(experiment),
-        "overrides": [f"{path}={json.dumps(value)}" for path, value in (set or {}).items()],
+        **_source(experiment, collector),
+        "overrides": [
+            f"{path}={json.dumps(value, default=collector.named)}" for path, value in (set or {}).items()
+        ],
         "results": fspath(results),
         "data": None if data is None else fspath(data),
         "device": device,
@@ -97,6 +103,7 @@ def run(
         "at_once": at_once,
         "again": again,
         "own": _own.classes(),
+        "parts": collector.parts,
     }
     try:
         _meshfold.run(request, session.planned, session.happened)
@@ -105,12 +112,14 @@ def run(
     return session.result()
 
 
-def _source(experiment: str | PathLike[str] | Mapping[str, Any]) -> dict[str, str | None]:
-    """The path and the text of an experiment."""
+def _source(
+    experiment: str | PathLike[str] | Mapping[str, Any], collector: Collector
+) -> dict[str, str | None]:
+    """The path and the text of an experiment, whose parts the collector takes."""
     if isinstance(experiment, Mapping):
         try:
             # YAML reads JSON.
-            text = json.dumps(experiment, indent=2)
+            text = json.dumps(experiment, indent=2, default=collector.named)
         except TypeError as error:
             raise TypeError(f"the experiment holds what is no YAML: {error}") from None
         return {"path": "experiment", "text": text}

@@ -123,7 +123,9 @@ impl PyMethodState {
     fn failed(&self, py: Python<'_>, error: &PyErr) -> AlgorithmError {
         let told = py
             .import("meshfold._own")
-            .and_then(|module| module.call_method1("traceback", (error.value(py),)))
+            .and_then(|module| {
+                module.call_method1("traceback", (error.clone_ref(py).into_value(py),))
+            })
             .and_then(|text| text.extract());
         AlgorithmError::Own {
             method: self.name.clone(),

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
 use super::method::PyMethod;
+use super::parts::PyPart;
 
 /// A class that stands for a part.
 #[derive(FromPyObject)]
@@ -20,9 +21,11 @@ pub(crate) struct OwnClass {
     class: Py<PyAny>,
 }
 
-/// The parts that `classes` stand for.
-pub(crate) fn own(classes: &[OwnClass]) -> Own {
-    let mut own = Own::new();
+/// The parts that `classes` stand for, and `parts`.
+pub(crate) fn own(classes: &[OwnClass], parts: &[Py<PyPart>]) -> Own {
+    let mut own = parts
+        .iter()
+        .fold(Own::new(), |own, part| part.get().among(own));
     for OwnClass {
         name,
         version,

@@ -58,6 +58,7 @@ pub(super) fn build(
     let overlay = own.part().overlay(draw, nodes, rng)?;
     if overlay.nodes() != nodes.count {
         return Err(TopologyError::Own {
+            setting: "topology",
             name: own.name().to_owned(),
             reason: format!(
                 "its overlay has {} nodes, but {} are needed",
@@ -107,6 +108,7 @@ impl Schedule for OwnPart<dyn OwnOverlay> {
     fn check(&self, _nodes: usize) -> Result<(), TopologyError> {
         match self.part().change() {
             OverlayChange::TakeTurns(0) => Err(TopologyError::Own {
+                setting: "topology",
                 name: self.name().to_owned(),
                 reason: "it has no overlays to take turns".to_owned(),
             }),

@@ -48,6 +48,7 @@ pub(super) fn matrix(
     match fault(&matrix, &stationary, overlay) {
         None => Ok(matrix),
         Some(reason) => Err(TopologyError::Own {
+            setting: "weights",
             name: own.name().to_owned(),
             reason,
         }),
@@ -87,7 +88,7 @@ fn fault(matrix: &MixingMatrix, stationary: &[f64], overlay: &Overlay) -> Option
             }
         }
         if (sum - 1.0).abs() > TOLERANCE {
-            return Some(format!("row {i} sums to {sum}, not to 1"));
+            return Some(format!("row {i} sums to {sum:.9}, not to 1"));
         }
     }
     None

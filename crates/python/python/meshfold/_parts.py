@@ -1,0 +1,280 @@
+"""Overlays, weights, partitions and datasets that are made in Python."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from meshfold._meshfold import Part
+
+
+def overlay(
+    graph: Any, *, label: str | None = None, expected_edges: float | None = None
+) -> Part:
+    """An overlay for `topology`, of a graph or of a function of the round.
+
+    Args:
+        graph: a networkx graph whose nodes are 0 to N - 1, a symmetric matrix of NumPy or SciPy whose entries off the diagonal are
+            the edges, an array of edges `[E, 2]` of whole numbers, or a function of `(round, nodes)`, called once for each round,
+            counted from 1, that returns one of these.
+        label: what the overlay is called in tables and figures; `graph` with a digest if absent.
+        expected_edges: about how many edges the overlays of a function have, by which memory is planned; two for each node if absent.
+
+    Raises:
+        ValueError: if the graph is none that can be used, with the node or row at fault.
+    """
+    if callable(graph) and not hasattr(graph, "edges"):
+        digest = _source_digest(graph)
+        name = label or f"{getattr(graph, '__name__', 'graph')}-{digest[:6]}"
+        function = graph
+
+        def edges(round: int, nodes: int) -> NDArray[np.uint32]:
+            count, found = _edges(function(round, nodes), nodes)
+            if count is not None and count != nodes:
+                raise ValueError(f"round {round}: the graph has {count} nodes, but {nodes} are needed")
+            return found
+
+        expected = 1000.0 if expected_edges is None else float(expected_edges)
+        return Part.overlay_of_rounds(name, digest, edges, expected)
+    count, found = _edges(graph, None)
+    nodes = count if count is not None else int(found.max(initial=0)) + 1
+    digest = _digest(found, np.array([nodes]))
+    return Part.overlay(label or f"graph-{digest[:6]}", digest, nodes, found)
+
+
+def _edges(graph: Any, nodes: int | None) -> tuple[int | None, NDArray[np.uint32]]:
+    """The number of nodes, where the graph says it, and its edges `[E, 2]`."""
+    if hasattr(graph, "edges") and hasattr(graph, "number_of_nodes"):
+        return _edges_of_networkx(graph)
+    if hasattr(graph, "tocoo"):
+        entries = graph.tocoo()
+        return _edges_of_matrix(entries.shape, entries.row, entries.col, entries.data)
+    array = np.asarray(graph)
+    if array.ndim == 2 and array.shape[1] == 2 and array.shape[0] != 2 and array.dtype.kind in "iu":
+        return None, _checked(array, nodes)
+    if array.ndim == 2 and array.shape[0] == array.shape[1]:
+        rows, columns = np.nonzero(array)
+        return _edges_of_matrix(array.shape, rows, columns, array[rows, columns])
+    if array.size == 0:
+        return None, np.empty((0, 2), np.uint32)
+    if array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iu":
+        return None, _checked(array, nodes)
+    raise ValueError(
+        f"overlay: found an array of shape {array.shape}, needed edges [E, 2] of whole numbers or a square matrix"
+    )
+
+
+def _checked(edges: NDArray[Any], nodes: int | None) -> NDArray[np.uint32]:
+    """`edges` whose ends are nodes, sorted."""
+    for edge in edges:
+        if edge.min() < 0 or (nodes is not None and edge.max() >= nodes):
+            raise ValueError(f"overlay: edge {edge[0]}-{edge[1]} names a node that does not exist")
+    ordered = np.sort(edges, axis=1)
+    return np.ascontiguousarray(np.unique(ordered, axis=0).astype(np.uint32))
+
+
+def _edges_of_networkx(graph: Any) -> tuple[int, NDArray[np.uint32]]:
+    if graph.is_directed():
+        raise ValueError("overlay: found a directed graph, needed an undirected one")
+    count = graph.number_of_nodes()
+    if set(graph.nodes) != set(range(count)):
+        raise ValueError(
+            f"overlay: the nodes must be the numbers 0 to {count - 1}: networkx.convert_node_labels_to_integers makes them so"
+        )
+    pairs = [(a, b) for a, b in graph.edges() if a != b]
+    return count, _checked(np.array(pairs, np.int64).reshape(-1, 2), count)
+
+
+def _edges_of_matrix(
+    shape: tuple[int, ...], rows: Any, columns: Any, values: Any
+) -> tuple[int, NDArray[np.uint32]]:
+    if shape[0] != shape[1]:
+        raise ValueError(f"overlay: found a matrix of {shape[0]} rows and {shape[1]} columns, needed a square one")
+    linked = (np.asarray(values) != 0) & (np.asarray(rows) != np.asarray(columns))
+    pairs = np.stack([np.asarray(rows)[linked], np.asarray(columns)[linked]], axis=1).astype(np.int64)
+    there = {(int(a), int(b)) for a, b in pairs}
+    for a, b in sorted(there):
+        if (b, a) not in there:
+            raise ValueError(f"overlay: row {a} links column {b}, but row {b} does not link column {a}")
+    return shape[0], _checked(pairs, shape[0])
+
+
+def weights(matrix: Any, *, label: str | None = None) -> Part:
+    """Mixing weights for `weights`: a symmetric matrix `W` `[N, N]` of NumPy or SciPy.
+
+    Rows sum to one, and weights off the diagonal are on edges of the overlay alone; this is checked when the experiment is planned.
+
+    Raises:
+        ValueError: if the matrix is not square or holds what is no finite number, with the row at fault.
+    """
+    if hasattr(matrix, "tocoo"):
+        entries = matrix.tocoo()
+        shape, rows, columns, values = entries.shape, entries.row, entries.col, entries.data
+    else:
+        array = np.asarray(matrix, dtype=np.float64)
+        shape = array.shape
+        if array.ndim != 2:
+            raise ValueError(f"weights: found an array of shape {shape}, needed [N, N]")
+        rows, columns = np.nonzero(array)
+        values = array[rows, columns]
+    if shape[0] != shape[1]:
+        raise ValueError(f"weights: found {shape[0]} rows and {shape[1]} columns, needed [N, N]")
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    rows, columns = (np.ascontiguousarray(index, dtype=np.uint32) for index in (rows, columns))
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if wrong.size > 0:
+        place = wrong[0]
+        raise ValueError(f"weights: row {rows[place]}, column {columns[place]} is {values[place]}")
+    digest = _digest(rows, columns, values, np.array(shape))
+    return Part.weights(label or f"weights-{digest[:6]}", digest, shape[0], rows, columns, values)
+
+
+Deal = Callable[[NDArray[np.uint16], int, np.random.Generator], Sequence[ArrayLike]]
+
+
+def partition(
+    clients: Sequence[ArrayLike] | Deal, *, count: int | None = None, label: str | None = None
+) -> Part:
+    """Who owns which training example, for `partition`.
+
+    Args:
+        clients: the indices of each client's examples, or a function of `(labels, classes, generator)` that returns them: labels
+            `[M]`, the number of classes, and a generator of NumPy's that is seeded by the run.
+        count: how many clients the function makes, if that is known beforehand.
+        label: what the partition is called in tables; `indices` with a digest if absent.
+    """
+    if callable(clients):
+        function, digest = clients, _source_digest(clients)
+
+        def deal(labels: NDArray[np.uint16], classes: int, seed: int) -> list[list[int]]:
+            return _lists(function(labels, classes, np.random.default_rng(seed)))
+
+        name = label or f"{getattr(clients, '__name__', 'partition')}-{digest[:6]}"
+        return Part.partition_by(name, digest, deal, count)
+    lists = _lists(clients)
+    digest = _digest(*(np.array(indices, np.uint32) for indices in lists))
+    return Part.partition(label or f"indices-{digest[:6]}", digest, lists)
+
+
+def _lists(clients: Sequence[ArrayLike]) -> list[list[int]]:
+    lists = []
+    for client, indices in enumerate(clients):
+        array = np.asarray(indices)
+        if array.ndim != 1 or (array.size > 0 and array.dtype.kind not in "iu"):
+            raise ValueError(f"partition: client {client}: needed a list of whole numbers")
+        if array.size > 0 and array.min() < 0:
+            raise ValueError(f"partition: client {client} is given example {array.min()}")
+        lists.append([int(index) for index in array])
+    return lists
+
+
+def dataset(
+    x: ArrayLike,
+    y: ArrayLike,
+    x_test: ArrayLike,
+    y_test: ArrayLike,
+    *,
+    owner: ArrayLike | None = None,
+    classes: int | None = None,
+    label: str | None = None,
+) -> Part:
+    """Examples in memory, for `dataset`.
+
+    Args:
+        x: features of the training examples: `[M, D]`, images `[M, H, W]` or `[M, C, H, W]`. Bytes are divided by 255, numbers are
+            taken as they are.
+        y: their labels, `[M]`, whole numbers from 0.
+        x_test: features of the test examples, shaped as those of `x`.
+        y_test: their labels.
+        owner: whose each training example is, `[M]`, whole numbers from 0.
+        classes: number of classes; one more than the largest label if absent.
+        label: what the dataset is called in tables; `arrays` with a digest if absent.
+
+    Raises:
+        ValueError: if shapes do not fit, or a feature is not finite, with the example at fault.
+    """
+    train, shape = _features(x, "x")
+    test, test_shape = _features(x_test, "x_test")
+    if shape != test_shape or train.dtype != test.dtype:
+        raise ValueError(f"dataset: x_test is {test_shape} of {test.dtype}, but x is {shape} of {train.dtype}")
+    labels, test_labels = _labels(y, len(train), "y"), _labels(y_test, len(test), "y_test")
+    largest = int(max(labels.max(), test_labels.max())) + 1
+    if classes is not None and classes < largest:
+        raise ValueError(f"dataset: found label {largest - 1}, needed one below {classes}")
+    owners = None if owner is None else _labels(owner, len(train), "owner").astype(np.uint32)
+    digest = _digest(train, labels, test, test_labels, *([] if owners is None else [owners]))
+    return Part.dataset(
+        label or f"arrays-{digest[:6]}",
+        digest,
+        shape,
+        classes or largest,
+        (train, labels, owners),
+        (test, test_labels, None),
+    )
+
+
+def _features(values: ArrayLike, name: str) -> tuple[NDArray[Any], tuple[int, int, int]]:
+    """Features `[M, D]` as bytes or f32, and channels, height and width of an example."""
+    array = np.asarray(values)
+    shapes = {2: (1, 1, -1), 3: (1, -2, -1), 4: (-3, -2, -1)}
+    if array.ndim not in shapes or array.shape[0] == 0:
+        raise ValueError(f"dataset: {name} has the shape {array.shape}, needed [M, D], [M, H, W] or [M, C, H, W]")
+    channels, height, width = (axis if axis == 1 else array.shape[axis] for axis in shapes[array.ndim])
+    if array.dtype != np.uint8:
+        if array.dtype.kind not in "biuf":
+            raise ValueError(f"dataset: {name} is of type {array.dtype}, needed bytes or numbers")
+        array = array.astype(np.float32)
+        flat = array.reshape(len(array), -1)
+        wrong = np.flatnonzero(~np.isfinite(flat).all(axis=1))
+        if wrong.size > 0:
+            raise ValueError(f"dataset: example {wrong[0]} of {name} has a feature that is not finite")
+    return np.ascontiguousarray(array.reshape(len(array), -1)), (channels, height, width)
+
+
+def _labels(values: ArrayLike, examples: int, name: str) -> NDArray[np.uint16]:
+    array = np.asarray(values)
+    if array.shape != (examples,):
+        raise ValueError(f"dataset: {name} has the shape {array.shape}, needed [{examples}]")
+    if array.dtype.kind not in "iu" or array.min() < 0 or array.max() > 65535:
+        raise ValueError(f"dataset: {name} must hold whole numbers from 0 to 65535")
+    return np.ascontiguousarray(array.astype(np.uint16))
+
+
+def _digest(*arrays: NDArray[Any]) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(f"{array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _source_digest(function: Callable[..., Any]) -> str:
+    """A digest of the source of `function`, and of its name where the source is not known."""
+    try:
+        source = inspect.getsource(function)
+    except (OSError, TypeError):
+        source = repr(getattr(function, "__qualname__", function))
+    return hashlib.sha256(source.encode()).hexdigest()[:16]
+
+
+class Collector:
+    """Puts names in place of the parts of an experiment, and keeps the parts."""
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+
+    def named(self, value: Any) -> Any:
+        """What stands for `value` in YAML; a graph of networkx becomes an overlay."""
+        if hasattr(value, "number_of_nodes") and hasattr(value, "edges"):
+            value = overlay(value)
+        if isinstance(value, Part):
+            self.parts.append(value)
+            return {"own": {"name": value.name, "version": value.version}}
+        if isinstance(value, (np.integer, np.floating, np.bool_)):
+            return value.item()
+        raise TypeError(f"found {type(value).__name__}")

@@ -1,0 +1,384 @@
+//! Overlays, weights, partitions and datasets that Python has made.
+
+use std::sync::Arc;
+
+use meshfold_data::{
+    DataError, DataFolder, Examples, Labelled, OwnDataset, OwnPartition, PartitionError, Scale,
+    Shape, Splits,
+};
+use meshfold_experiment::{Own, OwnName};
+use meshfold_topology::{
+    MixingMatrix, Nodes, Overlay, OverlayChange, OwnOverlay, OwnWeights, TopologyError,
+};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+
+/// A part of an experiment, made in Python.
+#[pyclass(name = "Part", module = "meshfold", frozen)]
+pub(crate) struct PyPart {
+    name: String,
+    version: String,
+    made: Made,
+}
+
+#[derive(Clone)]
+enum Made {
+    Overlay(Arc<dyn OwnOverlay>),
+    Weights(Arc<dyn OwnWeights>),
+    Partition(Arc<dyn OwnPartition>),
+    Dataset(Arc<dyn OwnDataset>),
+}
+
+impl PyPart {
+    /// `own` and this part.
+    pub(super) fn among(&self, own: Own) -> Own {
+        let name: OwnName = (self.name.as_str(), self.version.as_str()).into();
+        match self.made.clone() {
+            Made::Overlay(overlay) => own.made(name, overlay),
+            Made::Weights(weights) => own.made(name, weights),
+            Made::Partition(partition) => own.made(name, partition),
+            Made::Dataset(dataset) => own.made(name, dataset),
+        }
+    }
+}
+
+#[pymethods]
+impl PyPart {
+    /// The name in configurations.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A digest of what it is made of.
+    #[getter]
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn __repr__(&self) -> String {
+        let kind = match self.made {
+            Made::Overlay(_) => "overlay",
+            Made::Weights(_) => "weights",
+            Made::Partition(_) => "partition",
+            Made::Dataset(_) => "dataset",
+        };
+        format!("<{kind} {}>", self.name)
+    }
+
+    /// An overlay of `nodes` nodes with `edges`, `[E, 2]`.
+    #[staticmethod]
+    fn overlay(
+        name: String,
+        version: String,
+        nodes: usize,
+        edges: PyReadonlyArray2<'_, u32>,
+    ) -> Self {
+        let edges = pairs(&edges);
+        let made = Made::Overlay(Arc::new(Graph { nodes, edges }));
+        Self {
+            name,
+            version,
+            made,
+        }
+    }
+
+    /// An overlay for each round: `edges(round, nodes)` returns its edges, `[E, 2]`.
+    #[staticmethod]
+    fn overlay_of_rounds(name: String, version: String, edges: Py<PyAny>, expected: f64) -> Self {
+        let made = Made::Overlay(Arc::new(OfRounds {
+            name: name.clone(),
+            edges,
+            expected,
+        }));
+        Self {
+            name,
+            version,
+            made,
+        }
+    }
+
+    /// The mixing weights `values[k]` of row `rows[k]`, column `columns[k]`.
+    #[staticmethod]
+    fn weights(
+        name: String,
+        version: String,
+        nodes: usize,
+        rows: PyReadonlyArray1<'_, u32>,
+        columns: PyReadonlyArray1<'_, u32>,
+        values: PyReadonlyArray1<'_, f64>,
+    ) -> Self {
+        let mut matrix: Vec<Vec<(u32, f64)>> = vec![Vec::new(); nodes];
+        let entries = rows.as_array().into_iter().zip(columns.as_array());
+        for ((row, column), value) in entries.zip(values.as_array()) {
+            matrix[*row as usize].push((*column, *value));
+        }
+        for row in &mut matrix {
+            row.sort_unstable_by_key(|(column, _)| *column);
+        }
+        let made = Made::Weights(Arc::new(Matrix {
+            name: name.clone(),
+            matrix,
+        }));
+        Self {
+            name,
+            version,
+            made,
+        }
+    }
+
+    /// The examples of each client.
+    #[staticmethod]
+    fn partition(name: String, version: String, clients: Vec<Vec<u32>>) -> Self {
+        let made = Made::Partition(Arc::new(Lists(clients)));
+        Self {
+            name,
+            version,
+            made,
+        }
+    }
+
+    /// `deal(labels, classes, seed)` returns the examples of each client.
+    #[staticmethod]
+    fn partition_by(
+        name: String,
+        version: String,
+        deal: Py<PyAny>,
+        clients: Option<usize>,
+    ) -> Self {
+        let made = Made::Partition(Arc::new(Dealt { deal, clients }));
+        Self {
+            name,
+            version,
+            made,
+        }
+    }
+
+    /// Training and test examples: `(features, labels, owners)` each, the features bytes or numbers `[M, D]`.
+    #[staticmethod]
+    fn dataset(
+        name: String,
+        version: String,
+        shape: (usize, usize, usize),
+        classes: usize,
+        train: ExampleArrays<'_>,
+        test: ExampleArrays<'_>,
+    ) -> PyResult<Self> {
+        let (channels, height, width) = shape;
+        let shape = Shape {
+            channels,
+            height,
+            width,
+        };
+        let splits = Splits {
+            train: Arc::new(train.examples(shape, classes)?),
+            test: Arc::new(test.examples(shape, classes)?),
+            validation: None,
+        };
+        let made = Made::Dataset(Arc::new(InMemory(splits)));
+        Ok(Self {
+            name,
+            version,
+            made,
+        })
+    }
+}
+
+/// The rows of an array `[E, 2]`.
+fn pairs(edges: &PyReadonlyArray2<'_, u32>) -> Vec<(u32, u32)> {
+    let rows = edges.as_array();
+    rows.rows()
+        .into_iter()
+        .map(|row| (row[0], row[1]))
+        .collect()
+}
+
+/// Features, labels and owners of examples.
+#[derive(FromPyObject)]
+struct ExampleArrays<'py>(
+    FeatureArray<'py>,
+    PyReadonlyArray1<'py, u16>,
+    Option<PyReadonlyArray1<'py, u32>>,
+);
+
+/// Features `[M, D]`.
+#[derive(FromPyObject)]
+enum FeatureArray<'py> {
+    #[pyo3(transparent)]
+    Bytes(PyReadonlyArray2<'py, u8>),
+    #[pyo3(transparent)]
+    Numbers(PyReadonlyArray2<'py, f32>),
+}
+
+impl ExampleArrays<'_> {
+    fn examples(self, shape: Shape, classes: usize) -> PyResult<Examples> {
+        let labels = self.1.as_array().to_vec();
+        let made = match self.0 {
+            FeatureArray::Bytes(bytes) => {
+                let bytes = bytes.as_array().iter().copied().collect();
+                let scale = Scale {
+                    multiply: 1.0 / 255.0,
+                    add: 0.0,
+                };
+                Examples::new(bytes, labels, shape, classes, scale)
+            }
+            FeatureArray::Numbers(numbers) => {
+                let numbers = numbers.as_array().iter().copied().collect();
+                Examples::numbers(numbers, labels, shape, classes)
+            }
+        };
+        let examples = made.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(match self.2 {
+            Some(owners) => examples.with_owners(owners.as_array().to_vec()),
+            None => examples,
+        })
+    }
+}
+
+/// What Python raised, in a line.
+fn raised(error: &PyErr) -> String {
+    Python::attach(|py| {
+        let told = py
+            .import("meshfold._own")
+            .and_then(|module| {
+                module.call_method1("traceback", (error.clone_ref(py).into_value(py),))
+            })
+            .and_then(|text| text.extract());
+        told.unwrap_or_else(|_| error.to_string())
+    })
+}
+
+struct Graph {
+    nodes: usize,
+    edges: Vec<(u32, u32)>,
+}
+
+impl OwnOverlay for Graph {
+    fn overlay(
+        &self,
+        _draw: usize,
+        _nodes: Nodes<'_>,
+        _rng: &mut ChaCha8Rng,
+    ) -> Result<Overlay, TopologyError> {
+        Overlay::from_edges(self.nodes, self.edges.iter().copied())
+    }
+
+    fn edges(&self, _nodes: usize) -> f64 {
+        self.edges.len() as f64
+    }
+}
+
+struct OfRounds {
+    name: String,
+    edges: Py<PyAny>,
+    /// About how many edges there are.
+    expected: f64,
+}
+
+impl OwnOverlay for OfRounds {
+    fn overlay(
+        &self,
+        draw: usize,
+        nodes: Nodes<'_>,
+        _rng: &mut ChaCha8Rng,
+    ) -> Result<Overlay, TopologyError> {
+        let edges = Python::attach(|py| -> PyResult<Vec<(u32, u32)>> {
+            let edges = self.edges.bind(py).call1((draw + 1, nodes.count))?;
+            Ok(pairs(&edges.extract().map_err(PyErr::from)?))
+        });
+        let edges = edges.map_err(|error| TopologyError::Own {
+            setting: "topology",
+            name: self.name.clone(),
+            reason: raised(&error),
+        })?;
+        Overlay::from_edges(nodes.count, edges)
+    }
+
+    fn change(&self) -> OverlayChange {
+        OverlayChange::EachRound
+    }
+
+    fn edges(&self, _nodes: usize) -> f64 {
+        self.expected
+    }
+}
+
+struct Matrix {
+    name: String,
+    matrix: Vec<Vec<(u32, f64)>>,
+}
+
+impl OwnWeights for Matrix {
+    fn matrix(
+        &self,
+        overlay: &Overlay,
+        _rng: &mut ChaCha8Rng,
+    ) -> Result<MixingMatrix, TopologyError> {
+        if self.matrix.len() != overlay.nodes() {
+            return Err(TopologyError::Own {
+                setting: "weights",
+                name: self.name.clone(),
+                reason: format!(
+                    "the matrix has {} rows, but the overlay has {} nodes",
+                    self.matrix.len(),
+                    overlay.nodes()
+                ),
+            });
+        }
+        MixingMatrix::from_rows(overlay.nodes(), self.matrix.clone())
+    }
+}
+
+struct Lists(Vec<Vec<u32>>);
+
+impl OwnPartition for Lists {
+    fn deal(
+        &self,
+        _examples: Labelled<'_>,
+        _rng: &mut ChaCha8Rng,
+    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+        Ok(self.0.clone())
+    }
+
+    fn clients(&self) -> Option<usize> {
+        Some(self.0.len())
+    }
+}
+
+struct Dealt {
+    deal: Py<PyAny>,
+    clients: Option<usize>,
+}
+
+impl OwnPartition for Dealt {
+    fn deal(
+        &self,
+        examples: Labelled<'_>,
+        rng: &mut ChaCha8Rng,
+    ) -> Result<Vec<Vec<u32>>, PartitionError> {
+        let seed = rng.next_u64();
+        let dealt = Python::attach(|py| -> PyResult<Vec<Vec<u32>>> {
+            let labels = PyArray1::from_slice(py, examples.labels);
+            let dealt = self.deal.bind(py).call1((labels, examples.classes, seed))?;
+            dealt.extract()
+        });
+        dealt.map_err(|error| PartitionError::Own {
+            reason: raised(&error),
+        })
+    }
+
+    fn clients(&self) -> Option<usize> {
+        self.clients
+    }
+}
+
+struct InMemory(Splits);
+
+impl OwnDataset for InMemory {
+    fn load(&self, _folder: &DataFolder) -> Result<Splits, DataError> {
+        Ok(self.0.clone())
+    }
+}

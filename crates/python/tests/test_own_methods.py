@@ -1,0 +1,323 @@
+"""Methods that are written in Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import methods
+import numpy as np
+import pytest
+
+import meshfold as mf
+
+Experiment = dict[str, Any]
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    """The records of a run without what depends on the clock."""
+    lines = (folder / "metrics.jsonl").read_text().splitlines()
+    clock = ("seconds", "wall")
+    return [
+        {key: value for key, value in json.loads(line).items() if not any(word in key for word in clock)}
+        for line in lines
+    ]
+
+
+def with_algorithm(experiment: Experiment, name: str, **keys: Any) -> Experiment:
+    """One run of `experiment` with a built-in method, or one of one's own."""
+    keys = {"batch_size": 20, "learning_rate": 0.1, **keys}
+    own = name in ("choco", *mf._own.METHODS)
+    algorithm = {"own": {"name": name, **keys}} if own else {name: keys}
+    return {**experiment, "algorithm": algorithm, "sweep": None, "evaluate": {"every": 2}}
+
+
+def records_of(experiment: Experiment) -> list[dict[str, Any]]:
+    (run,) = mf.run(experiment, progress=False)
+    assert run.is_finished
+    return records(run.folder)
+
+
+@pytest.mark.parametrize(
+    ("mine", "built_in", "keys"),
+    [
+        ("my_dsgd", "dsgd", {"local": {"steps": 3}, "momentum": 0.9}),
+        ("my_dfedavgm", "dfedavgm", {"local": {"epochs": 1}, "momentum": 0.9}),
+        ("my_tracking", "gradient_tracking", {"local": {"steps": 1}, "momentum": 0.0}),
+    ],
+)
+def test_it_has_the_bits_of_the_built_in_one(
+    experiment: Experiment, mine: str, built_in: str, keys: dict[str, Any]
+) -> None:
+    failures = [{"clients": {"share": 0.3}, "redraw": "each_round"}]
+    others: list[Experiment] = [{}, {"topology": {"exponential": {}}}]
+    if built_in != "gradient_tracking":
+        # The built-in one begins anew when clients are gone for good, and not otherwise.
+        others.append({"failures": failures})
+    for other in others:
+        base = {**experiment, **other}
+        assert records_of(with_algorithm(base, mine, **keys)) == records_of(
+            with_algorithm(base, built_in, **keys)
+        )
+
+
+def test_choco_sends_what_it_keeps(experiment: Experiment) -> None:
+    told = records_of(with_algorithm(experiment, "choco", gamma=0.3, keep=0.1))
+    # Two neighbours of each of 10 clients; 785 of 7850 parameters, each a value and an index.
+    assert told[-1]["bytes_total"] == 5 * 10 * 2 * 785 * 8
+
+
+def test_its_keys_are_checked_at_their_places(experiment: Experiment) -> None:
+    def told(**keys: Any) -> mf.ConfigError:
+        with pytest.raises(mf.ConfigError) as raised:
+            mf.run(with_algorithm(experiment, "choco", **keys))
+        return raised.value
+
+    fault = told(gamma="high")
+    assert fault.path == "algorithm.own.gamma"
+    assert fault.message == 'algorithm.own.gamma: found the text "high", needed a number'
+    assert fault.line is not None
+    assert "above 0 and at most 1" in told(gamma=3).message
+    unknown = told(gama=0.3)
+    assert unknown.message == "algorithm.own: unknown key `gama`"
+    assert unknown.help is not None and unknown.help.startswith("did you mean `gamma`?")
+    assert "learning_rate" in told(learning_rate=-1).message
+    with pytest.raises(mf.ConfigError, match="no method of its own named `chocco`"):
+        mf.run({**experiment, "algorithm": {"own": {"name": "chocco"}}})
+
+
+def test_a_sweep_goes_over_its_keys(experiment: Experiment) -> None:
+    base = with_algorithm(experiment, "choco", keep=0.2)
+    runs = mf.run({**base, "sweep": {"grid": {"algorithm.own.gamma": [0.1, 0.5]}}}, progress=False)
+    assert [run.label for run in runs] == ["gamma=0.1", "gamma=0.5"]
+    assert len({run.id for run in runs}) == 2
+
+
+class Failing(mf.Method):
+    """Fails in the second round of runs with seed 2."""
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        if round.number == 2 and round.seed == 2:
+            raise ValueError("out of ideas")
+
+
+def test_an_exception_fails_its_run_with_the_traceback_and_no_other(experiment: Experiment) -> None:
+    base = {**with_algorithm(experiment, "failing"), "sweep": {"grid": {"seed": [1, 2, 3]}}}
+    with pytest.raises(mf.RunFailed) as raised:
+        mf.run(base, progress=False)
+    (told,) = raised.value.failures.values()
+    assert "failing failed: Traceback" in told
+    assert 'raise ValueError("out of ideas")' in told
+    assert [run.is_finished for run in raised.value.runs] == [True, False, True]
+
+
+class Keeper(mf.Method):
+    """Keeps a stack, a number, an array and a flag."""
+
+    def start(self, models: mf.Stack) -> None:
+        self.sum = models.zeros_like()
+        self.rounds = 0
+        self.averages = np.zeros((2, 3))
+        self.is_odd = False
+        self._scratch = {"not": "kept"}
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
+        self.sum += models
+        self.rounds += 1
+        self.is_odd = not self.is_odd
+        self.averages += self.rounds
+        models.mix(round.mixing)
+        if self.is_odd:
+            models.add_scaled(self.sum, 1e-3 / self.rounds * float(self.averages[1, 2]))
+
+
+KILLED = """
+import os, signal, sys
+sys.path.insert(0, {tests!r})
+import meshfold as mf
+from test_own_methods import Keeper
+
+class Dying(Keeper):
+    name = "keeper"
+    version = "1"
+    def round(self, models, round):
+        super().round(models, round)
+        if round.number == 37 and {dies}:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+mf.run({experiment!r}, progress=False)
+"""
+
+
+def test_a_run_that_was_killed_goes_on_with_the_same_bits(experiment: Experiment) -> None:
+    long = {
+        **with_algorithm(experiment, "keeper"),
+        "algorithm": {"own": {"name": "keeper", "batch_size": 20, "learning_rate": 0.1}},
+        "rounds": 60,
+        "checkpoint": {"every": 10},
+    }
+
+    def carry_out(results: str, dies: bool) -> int:
+        tests = str(Path(__file__).parent)
+        script = KILLED.format(tests=tests, dies=dies, experiment=long)
+        script = script.replace("progress=False", f"progress=False, results={results!r}")
+        return subprocess.run([sys.executable, "-c", script], timeout=120, check=False).returncode
+
+    assert carry_out("parts", True) == -signal.SIGKILL
+    (folder,) = Path("parts/small").glob("*/checkpoint.safetensors")
+    assert carry_out("parts", False) == 0
+    assert carry_out("whole", False) == 0
+    (parts,), (whole,) = mf.read("parts/small"), mf.read("whole/small")
+    assert parts.folder == folder.parent.resolve() or parts.folder == folder.parent
+    assert records(parts.folder) == records(whole.folder)
+
+
+class Untidy(mf.Method):
+    """Keeps what no checkpoint can hold."""
+
+    def start(self, models: mf.Stack) -> None:
+        self.notes = {"a": 1}
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        pass
+
+
+class Hoarder(mf.Method):
+    """Uses the models of a round that is over."""
+
+    def start(self, models: mf.Stack) -> None:
+        self._old: list[mf.Stack] = []
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        self._old.append(models)
+        if round.number > 1:
+            self._old[0].mix(round.mixing)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("untidy", "`self.notes` is of type dict, which no checkpoint can hold"),
+        ("hoarder", "this stack belongs to a round that is over"),
+    ],
+)
+def test_misuse_is_told_in_words(experiment: Experiment, name: str, words: str) -> None:
+    with pytest.raises(mf.RunFailed) as raised:
+        mf.run(with_algorithm(experiment, name), progress=False)
+    assert words in str(raised.value)
+
+
+class Arrays(mf.Method):
+    """Moves all models by NumPy."""
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        rows, parameters = models.shape
+        before = models.numpy()
+        assert before.shape == (rows, parameters) == (round.clients, 7850)
+        layers = models.by_layer()
+        weight, bias = layers.values()
+        assert weight.shape == (rows, 784, 10) and bias.shape == (rows, 1, 10)
+        assert (before == np.concatenate([weight.reshape(rows, -1), bias.reshape(rows, -1)], 1)).all()
+        models.set(before + np.float32(1.0))
+        assert (models.numpy() == before + np.float32(1.0)).all()
+        doubled = 2 * models
+        assert (doubled.numpy() == 2 * models.numpy()).all()
+        each = np.arange(rows, dtype=np.float32)
+        assert ((models * each).numpy() == models.numpy() * each[:, None]).all()
+        assert ((-models / 2.0).numpy() == -models.numpy() / 2).all()
+        largest = models.copy().top_k(0.5).numpy()
+        assert ((largest != 0).sum(axis=1) <= 3925).all()
+        assert np.allclose(models.norms(), np.linalg.norm(models.numpy().astype(float), axis=1))
+        assert (models.gather([1, 1]).numpy() == models.numpy()[[1, 1]]).all()
+        assert np.allclose(models.mean().numpy()[0], models.numpy().mean(axis=0), atol=1e-6)
+        assert round.alive.all() and round.edges.shape == (10, 2)
+        with pytest.raises(ValueError, match=r"found an array of shape \[2, 2\], needed"):
+            models.set(np.zeros((2, 2), np.float32))
+        wrong = models.numpy()
+        wrong[3, 4] = np.nan
+        with pytest.raises(ValueError, match="row 3, parameter 4 is NaN"):
+            models.set(wrong)
+        with pytest.raises(ValueError, match="found 3 numbers, needed one"):
+            models *= [1.0, 2.0, 3.0]
+        with pytest.raises(TypeError):
+            models.set(np.zeros((rows, parameters)))  # type: ignore[arg-type]
+        with pytest.raises(TypeError):
+            models * "two"  # type: ignore[operator]
+
+
+def test_stacks_are_arrays(experiment: Experiment) -> None:
+    records_of({**with_algorithm(experiment, "arrays"), "rounds": 2})
+
+
+def test_two_threads_run_methods_at_the_same_time(experiment: Experiment) -> None:
+    told: dict[int, list[dict[str, Any]]] = {}
+
+    def work(seed: int) -> None:
+        base = with_algorithm({**experiment, "seed": seed}, "choco")
+        told[seed] = records_of(base)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in (1, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(told) == [1, 2]
+
+
+def test_the_interpreter_can_end_while_a_method_runs() -> None:
+    script = f"""
+import sys, threading
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import meshfold as mf, methods
+experiment = {{
+    "name": "endless", "dataset": {{"glyphs": {{"train": 600, "test": 100}}}}, "partition": {{"shards": {{"clients": 10}}}},
+    "topology": "ring", "model": "logistic",
+    "algorithm": {{"own": {{"name": "choco", "batch_size": 20, "learning_rate": 0.1}}}},
+    "rounds": 10_000_000, "evaluate": {{"every": 1000}},
+}}
+began = threading.Event()
+run = lambda: mf.run(experiment, progress=False, on_record=lambda *_: began.set())
+threading.Thread(target=run, daemon=True).start()
+began.wait()
+print("over", flush=True)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "over\n", "")
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs the proc of Linux")
+def test_memory_stays_flat_over_many_rounds(experiment: Experiment) -> None:
+    held: list[int] = []
+
+    def look(run: mf.RunInfo, record: dict[str, Any]) -> None:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        held.append(pages * os.sysconf("SC_PAGE_SIZE"))
+
+    base = {**with_algorithm(experiment, "choco"), "rounds": 10_000, "evaluate": {"every": 100}}
+    mf.run(base, on_record=look, progress=False)
+    assert len(held) == 101
+    grown = held[-1] - held[20]
+    assert grown < 4_000_000, f"{grown} bytes more after 8,000 rounds"
+
+
+def test_versions_tell_methods_of_one_name_apart(experiment: Experiment) -> None:
+    (first,) = mf.run(with_algorithm(experiment, "choco"), progress=False)
+
+    class Other(methods.Choco):
+        name = "choco"
+        version = "another"
+
+    try:
+        (second,) = mf.run(with_algorithm(experiment, "choco"), progress=False)
+    finally:
+        mf._own.METHODS["choco"] = methods.Choco
+    assert first.id != second.id

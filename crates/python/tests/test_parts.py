@@ -1,0 +1,167 @@
+"""Overlays, weights, partitions and datasets that are made in Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx
+import numpy as np
+import pytest
+import scipy.sparse
+
+import meshfold as mf
+
+Experiment = dict[str, Any]
+
+
+def one(experiment: Experiment, **parts: Any) -> mf.Run:
+    (run,) = mf.run({**experiment, "sweep": None, **parts}, progress=False)
+    assert run.is_finished
+    return run
+
+
+def figures(run: mf.Run) -> list[list[Any]]:
+    table = run_table(run)
+    names = ["round", "test_accuracy", "consensus_distance", "bytes_total"]
+    return [table[name].to_list() for name in names]
+
+
+def run_table(run: mf.Run) -> Any:
+    return mf.read(run.folder).metrics().to_polars()
+
+
+def test_overlays_of_all_kinds_are_the_ring(experiment: Experiment) -> None:
+    built_in = figures(one(experiment, topology="ring"))
+    ring = networkx.cycle_graph(10)
+    edges = np.array([[node, (node + 1) % 10] for node in range(10)])
+    kinds = [
+        ring,
+        mf.overlay(ring),
+        mf.overlay(networkx.to_numpy_array(ring)),
+        mf.overlay(networkx.to_scipy_sparse_array(ring)),
+        mf.overlay(edges),
+    ]
+    ids = set()
+    for kind in kinds:
+        run = one(experiment, topology=kind)
+        ids.add(run.id)
+        assert figures(run) == built_in
+    assert len(ids) == 1, "the digest is that of the edges"
+
+
+def test_an_overlay_may_be_a_function_of_the_round(experiment: Experiment) -> None:
+    def matching(round: int, nodes: int) -> networkx.Graph:
+        graph = networkx.empty_graph(nodes)
+        offset = round % 2
+        graph.add_edges_from((node, (node + 1) % nodes) for node in range(offset, nodes, 2))
+        return graph
+
+    run = one(experiment, topology=mf.overlay(matching, label="matchings"), rounds=4)
+    assert figures(run)[-1][-1] == 4 * 10 * 7850 * 4
+
+    def broken(round: int, nodes: int) -> networkx.Graph:
+        if round > 2:
+            raise RuntimeError("no more graphs")
+        return networkx.cycle_graph(nodes)
+
+    with pytest.raises(mf.MeshfoldError, match="no more graphs"):
+        one(experiment, topology=mf.overlay(broken), rounds=4)
+
+
+def test_graphs_that_cannot_be_used_are_told(experiment: Experiment) -> None:
+    for graph, words in [
+        (networkx.cycle_graph(10, create_using=networkx.DiGraph), "found a directed graph"),
+        (networkx.relabel_nodes(networkx.cycle_graph(3), {0: "a"}), "the nodes must be the numbers 0 to 2"),
+        (np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]]), "row 0 links column 1, but row 1 does not"),
+        (np.zeros((2, 3)), "needed edges"),
+        (np.array([[0, 1], [1, 2], [2, -1]]), "edge 2--1 names a node that does not exist"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            mf.overlay(graph)
+    with pytest.raises(mf.ConfigError, match="10 are needed"):
+        one(experiment, topology=networkx.cycle_graph(9))
+    with pytest.raises(mf.ConfigError, match="connect"):
+        one(experiment, topology=networkx.empty_graph(10))
+
+
+def ring_weights() -> np.ndarray[Any, Any]:
+    matrix = np.zeros((10, 10))
+    for node in range(10):
+        matrix[node, [node - 1, node, (node + 1) % 10]] = 1 / 3
+    return matrix
+
+
+def test_weights_are_a_matrix(experiment: Experiment) -> None:
+    built_in = figures(one(experiment, topology="ring"))
+    for matrix in (ring_weights(), scipy.sparse.csr_array(ring_weights())):
+        assert figures(one(experiment, topology="ring", weights=mf.weights(matrix))) == built_in
+    heavy = ring_weights()
+    heavy[4, 4] += 0.1
+    with pytest.raises(mf.ConfigError, match="row 4 sums to 1.1"):
+        one(experiment, topology="ring", weights=mf.weights(heavy))
+    far = ring_weights()
+    far[0, 5] = far[5, 0] = 0.1
+    far[0, 0] -= 0.1
+    far[5, 5] -= 0.1
+    with pytest.raises(mf.ConfigError, match="row 0 has a weight for node 5"):
+        one(experiment, topology="ring", weights=mf.weights(far))
+    uneven = ring_weights()
+    uneven[0, 1] += 0.1
+    uneven[0, 0] -= 0.1
+    with pytest.raises(mf.ConfigError, match="do not balance"):
+        one(experiment, topology="ring", weights=mf.weights(uneven))
+    missing = ring_weights()
+    missing[2, 3] = np.nan
+    with pytest.raises(ValueError, match="row 2, column 3 is nan"):
+        mf.weights(missing)
+
+
+def test_partitions_are_lists_or_a_function(experiment: Experiment) -> None:
+    lists = [np.arange(client, 600, 10) for client in range(10)]
+    run = one(experiment, partition=mf.partition(lists, label="turns"))
+    assert run.partition is not None
+
+    def by_label(labels: Any, classes: int, generator: np.random.Generator) -> list[Any]:
+        assert classes == 10 and len(labels) == 600
+        order = generator.permutation(len(labels))
+        return [order[labels[order] == label] for label in range(classes)]
+
+    first = one(experiment, partition=mf.partition(by_label))
+    assert figures(first) != figures(run)
+    with pytest.raises(mf.ConfigError, match="example 0 is given twice"):
+        one(experiment, partition=mf.partition([[0, 1], [0, 2]]))
+    with pytest.raises(mf.ConfigError, match="client 1 is given example 600 of 600"):
+        one(experiment, partition=mf.partition([[0, 1], [600]]), topology="complete")
+    with pytest.raises(ValueError, match="client 1: needed a list of whole numbers"):
+        mf.partition([[0], [0.5]])
+
+
+def test_data_are_arrays(experiment: Experiment) -> None:
+    draws = np.random.default_rng(1)
+    y = np.arange(400) % 4
+    x = (np.eye(4)[y] + 0.1 * draws.standard_normal((400, 4))).astype(np.float32)
+    arrays = mf.dataset(x, y, x[:100], y[:100], label="corners")
+    run = one(experiment, dataset=arrays, partition={"iid": {"clients": 10}}, rounds=30)
+    assert figures(run)[1][-1] > 0.9
+    images = (255 * draws.random((200, 3, 8, 8))).astype(np.uint8)
+    coloured = mf.dataset(images, np.arange(200) % 2, images, np.arange(200) % 2)
+    one(experiment, dataset=coloured, partition={"iid": {"clients": 10}})
+    owned = mf.dataset(x, y, x, y, owner=np.arange(400) // 40)
+    assert owned.name != arrays.name
+    for arguments, words in [
+        ((x, y[:-1], x, y), r"y has the shape \(399,\), needed \[400\]"),
+        ((x, y, x[:, :3], y), "x_test is"),
+        ((x, y - 1, x, y), "whole numbers from 0"),
+        ((np.full_like(x, np.nan), y, x, y), "example 0 of x has a feature that is not finite"),
+        ((x[0], y, x, y), r"x has the shape \(4,\)"),
+        ((x.astype(str), y, x, y), "needed bytes or numbers"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            mf.dataset(*arguments)
+
+
+def test_parts_may_be_swept(experiment: Experiment) -> None:
+    graphs = [networkx.cycle_graph(10), networkx.complete_graph(10)]
+    runs = mf.run({**experiment, "sweep": {"grid": {"topology": graphs}}}, progress=False)
+    assert len({run.id for run in runs}) == 2
+    assert all(run.label.startswith("topology=graph-") for run in runs)
