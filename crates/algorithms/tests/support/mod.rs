@@ -351,8 +351,8 @@ impl Course {
             }
         }
         for (name, numbers) in self.algorithm.numbers() {
-            assert!(fresh.algorithm.may_keep(name, &numbers), "{name}");
-            fresh.algorithm.restore_numbers(name, numbers);
+            assert!(fresh.algorithm.may_keep(&name, &numbers), "{name}");
+            fresh.algorithm.restore_numbers(&name, numbers);
         }
         fresh.learner.resume(&self.learner.state());
         fresh.stack = self.stack.duplicate();
