@@ -340,7 +340,8 @@ impl Course {
         let mut fresh = Self::new(&self.method, &self.scene);
         let names = |run: &Self| -> Vec<_> {
             let kept = run.algorithm.kept().iter();
-            kept.map(|kept| (kept.name(), kept.rows())).collect()
+            kept.map(|kept| (kept.name().to_owned(), kept.rows()))
+                .collect()
         };
         assert_eq!(names(&fresh), names(&self));
         let kept = self.algorithm.kept().iter();
