@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use meshfold_experiment::files::whole_file::{persist, temporary};
-use meshfold_experiment::results::{ClientScore, Figures, Holdings, RecordedRun};
+use meshfold_experiment::results::{ClientScore, Figures, Holdings, RecordedRun, ResultsError};
 use parquet::errors::ParquetError;
 use rayon::prelude::*;
 
@@ -59,8 +59,13 @@ enum Content {
     Metrics(Vec<String>),
     /// The same, read already: those of each run.
     InMemory(Vec<String>, Vec<FigureColumns>),
-    /// Clients at an evaluation, with the views of these names.
-    Clients(Vec<String>),
+    /// Clients at an evaluation.
+    Clients {
+        /// Names of what else was measured of them.
+        views: Vec<String>,
+        /// Whether owners of clients' examples have names.
+        owners: bool,
+    },
 }
 
 impl<'a> CombinedTable<'a> {
@@ -100,8 +105,13 @@ impl<'a> CombinedTable<'a> {
     pub fn clients(runs: &'a [RecordedRun]) -> Result<Self, TableError> {
         let views = views(runs)?;
         let measured = views.iter().map(|name| view_column(name));
-        let columns: Vec<Column> = client_columns().into_iter().chain(measured).collect();
-        Ok(Self::new(runs, columns, Content::Clients(views)))
+        let named = runs.iter().map(|run| Ok(!run.names()?.clients.is_empty()));
+        let named: Result<Vec<bool>, ResultsError> = named.collect();
+        let owners = named?.contains(&true);
+        let owner = owners.then(owner_column);
+        let columns = client_columns().into_iter().chain(owner).chain(measured);
+        let columns: Vec<Column> = columns.collect();
+        Ok(Self::new(runs, columns, Content::Clients { views, owners }))
     }
 
     fn new(runs: &'a [RecordedRun], columns: Vec<Column>, content: Content) -> Self {
@@ -139,7 +149,7 @@ impl<'a> CombinedTable<'a> {
         let (rows, measured) = match &self.content {
             Content::Metrics(names) => metrics_cells(run, &FigureColumns::read(run)?, names),
             Content::InMemory(names, all) => metrics_cells(run, &all[index], names),
-            Content::Clients(views) => client_cells(run, views)?,
+            Content::Clients { views, owners } => client_cells(run, views, *owners)?,
         };
         let mut cells = vec![Cells::Text(vec![Some(run.id.clone()); rows])];
         cells.extend(
@@ -180,7 +190,7 @@ fn metrics_cells(
     names: &[String],
 ) -> (usize, Vec<Cells>) {
     let rows = figures.rows;
-    let clients = run.settings.clients().map(|clients| clients as i64);
+    let clients = run.clients.map(|clients| clients as i64);
     let parameters = run.parameters.map(u64::cast_signed);
     let mut cells = vec![
         Cells::Whole(vec![clients; rows]),
@@ -194,7 +204,11 @@ fn metrics_cells(
 }
 
 /// How many clients `run` recorded over all evaluations, and the cells of what was measured of them, `views` among it.
-fn client_cells(run: &RecordedRun, views: &[String]) -> Result<(usize, Vec<Cells>), TableError> {
+fn client_cells(
+    run: &RecordedRun,
+    views: &[String],
+    owners: bool,
+) -> Result<(usize, Vec<Cells>), TableError> {
     let scores = run.client_scores()?;
     let (held, found) = (held(run)?, run.client_views()?);
     let rows = scores.len();
@@ -212,6 +226,11 @@ fn client_cells(run: &RecordedRun, views: &[String]) -> Result<(usize, Vec<Cells
         number(&|score| score.accuracy),
         number(&|score| score.loss),
     ];
+    if owners {
+        let names = run.names()?.clients;
+        let owner = |score: &ClientScore| names.get(score.row).cloned().flatten();
+        cells.push(Cells::Text(scores.iter().map(owner).collect()));
+    }
     for name in views {
         cells.push(Cells::Number(
             match found.columns.iter().position(|column| column == name) {
@@ -317,6 +336,14 @@ fn sizes() -> [Column; 2] {
             "Parameters of a model, P; known once the run has ended.",
         ),
     ]
+}
+
+/// Whose examples a client holds.
+fn owner_column() -> Column {
+    Column::text(
+        "owner",
+        "Owner of the client's examples, where the dataset names owners and the client holds those of one.",
+    )
 }
 
 fn client_columns() -> [Column; 5] {

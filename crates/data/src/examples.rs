@@ -25,7 +25,7 @@ pub struct Examples {
     labels: Vec<u16>,
     input: Input,
     classes: usize,
-    label_names: Option<&'static [&'static str]>,
+    label_names: Option<Arc<Vec<String>>>,
     owners: Option<Vec<u32>>,
     owner_names: Option<Arc<Vec<String>>>,
     digest: Kept,
@@ -144,8 +144,9 @@ impl Examples {
     }
 
     /// Names the classes, in the order of the labels. Other than one name per class is ignored.
-    pub(crate) fn with_label_names(mut self, names: &'static [&'static str]) -> Self {
-        self.label_names = (names.len() == self.classes).then_some(names);
+    pub fn with_label_names<S: AsRef<str>>(mut self, names: &[S]) -> Self {
+        let owned = || names.iter().map(|name| name.as_ref().to_owned()).collect();
+        self.label_names = (names.len() == self.classes).then(|| Arc::new(owned()));
         self
     }
 
@@ -161,7 +162,7 @@ impl Examples {
     }
 
     /// Names the owners, in the order of their numbers.
-    pub(crate) fn with_owner_names(mut self, names: Arc<Vec<String>>) -> Self {
+    pub fn with_owner_names(mut self, names: Arc<Vec<String>>) -> Self {
         self.owner_names = Some(names);
         self
     }
@@ -251,8 +252,8 @@ impl Examples {
     }
 
     /// Names of the classes `[C]`, where the dataset has any beyond the number.
-    pub fn label_names(&self) -> Option<&'static [&'static str]> {
-        self.label_names
+    pub fn label_names(&self) -> Option<&[String]> {
+        self.label_names.as_deref().map(Vec::as_slice)
     }
 
     /// Whose each example is, `[M]`, where the dataset knows.
@@ -295,6 +296,7 @@ impl Examples {
             labels: indices.iter().map(|index| self.labels[of(index)]).collect(),
             owners: owners.map(|owners| indices.iter().map(|index| owners[of(index)]).collect()),
             owner_names: self.owner_names.clone(),
+            label_names: self.label_names.clone(),
             digest: Kept::default(),
             ..*self
         }
@@ -313,6 +315,7 @@ impl Examples {
             labels: [self.labels.as_slice(), &others.labels].concat(),
             owners: owners.map(|(first, second)| [first.as_slice(), second].concat()),
             owner_names: self.owner_names.clone(),
+            label_names: self.label_names.clone(),
             digest: Kept::default(),
             ..*self
         }

@@ -149,6 +149,8 @@ pub fn csv(bytes: &[u8]) -> bool {
             labels: vec![0; rows],
             classes: 1,
             clients: None,
+            label_names: None,
+            client_names: None,
             train: (0..rows as u32).collect(),
             test: Vec::new(),
         };

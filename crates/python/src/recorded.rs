@@ -81,7 +81,7 @@ impl Recorded {
             failure: run.failure.as_deref(),
             notices: &run.notices,
             parameters: run.parameters,
-            clients: run.settings.clients(),
+            clients: run.clients,
             config,
             overlay: serde_json::to_value(&run.overlay_summary).unwrap_or_default(),
             summary: summary.map_or(Value::Null, |text| {
@@ -115,14 +115,19 @@ impl Recorded {
 
     /// What each client holds, as JSON: `{"labels": [[..], ..]}`, or the columns of a text; `None` if it was not written.
     fn partition(&self, py: Python<'_>, place: usize) -> PyResult<Option<String>> {
-        let holdings = self.run(place).and_then(|run| Ok(run.partition()?));
-        let holdings = holdings.map_err(|error| error.raise(py))?;
+        let read = self
+            .run(place)
+            .and_then(|run| Ok((run.partition()?, run.names()?)));
+        let (holdings, names) = read.map_err(|error| error.raise(py))?;
         Ok(holdings.map(|holdings| match holdings {
-            Holdings::Labels(counts) => serde_json::json!({"labels": counts.counts}).to_string(),
+            Holdings::Labels(counts) => {
+                serde_json::json!({"labels": counts.counts, "names": names}).to_string()
+            }
             Holdings::Text(counts) => serde_json::json!({
                 "examples": counts.examples,
                 "tokens": counts.tokens,
                 "vocabulary": counts.vocabulary,
+                "names": names,
             })
             .to_string(),
         }))

@@ -4,13 +4,19 @@ use crate::document::Section;
 use crate::error::ReportError;
 use crate::runs::group::Group;
 use maud::{Markup, html};
-use meshfold_experiment::results::{Holdings, RecordedRun, ResultsError};
+use meshfold_experiment::results::{Holdings, Names, RecordedRun, ResultsError};
 use meshfold_topology::Overlay;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most numbers that the page has for this; runs behind them are left out.
 const NUMBERS: usize = 150_000;
+
+/// Mixings after which it is told what is left of a client's own model.
+const MIXINGS: usize = 10;
+
+/// Most weights of all mixings together for which that is computed: about a tenth of a second.
+const MOST_WORK: usize = 10_000_000;
 
 /// Most points of a client's curve.
 const POINTS: usize = 24;
@@ -41,6 +47,10 @@ struct RunClients {
     /// Indices of its partition and its overlay, where they are known.
     holdings: Option<usize>,
     overlay: Option<usize>,
+    /// What its labels and clients are called; both may be empty.
+    names: Names,
+    /// For each client the weight of its own model in its model after [`MIXINGS`] mixings without training, in thousandths.
+    own_share: Option<Vec<u16>>,
 }
 
 /// What `evaluate.clients` asked for.
@@ -71,7 +81,10 @@ impl Clients {
                 break;
             }
             let holdings = run.partition()?.and_then(|holdings| held(&holdings));
-            let overlay = run.overlay()?.and_then(|overlay| ends(&overlay));
+            let overlay = run.overlay()?;
+            let own_share = overlay.as_ref().and_then(|overlay| own_share(run, overlay));
+            let overlay = overlay.and_then(|overlay| ends(&overlay));
+            let names = run.names()?;
             let run = RunClients {
                 group,
                 rounds,
@@ -79,6 +92,8 @@ impl Clients {
                 views,
                 holdings: holdings.map(|holdings| place(&mut all.holdings, holdings)),
                 overlay: overlay.map(|ends| place(&mut all.overlays, ends)),
+                names,
+                own_share,
             };
             all.runs.push(run);
         }
@@ -89,7 +104,8 @@ impl Clients {
     pub(crate) fn section(&self, groups: &[Group<'_>]) -> Option<Section> {
         let first = self.runs.first()?;
         let lead = "Ten clients with the lowest final accuracy, and what may explain it: the examples and labels that \
-                    they hold, their neighbours, and the labels that they and their neighbours hold together. A click \
+                    they hold, their neighbours, the labels that they and their neighbours hold together, and what is left \
+                    of a client's own model after ten mixings without training: more where the overlay mixes slowly. A click \
                     on a client, here or in the picture of an overlay, shows more.";
         let body = html! {
             @if self.runs.len() > 1 {
@@ -131,7 +147,7 @@ type Curves = (Vec<i64>, Vec<Vec<i16>>);
 
 /// The curves of a run whose rows are its clients.
 fn curves(run: &RecordedRun) -> Result<Option<Curves>, ResultsError> {
-    let clients = run.settings.clients().unwrap_or(0);
+    let clients = run.clients.unwrap_or(0);
     let rows = &run.final_accuracies;
     if rows.len() < 2 || rows.last().is_none_or(|last| last.row >= clients) {
         return Ok(None);
@@ -200,6 +216,24 @@ fn held(holdings: &Holdings) -> Option<Vec<Vec<u32>>> {
             .collect()
     };
     Some((0..counts.clients).map(of_client).collect())
+}
+
+/// The weights of clients' own models after some mixings on an overlay that does not change, in thousandths; nothing where they
+/// take long to compute.
+fn own_share(run: &RecordedRun, overlay: &Overlay) -> Option<Vec<u16>> {
+    let is_fixed = run
+        .settings
+        .topology()
+        .is_some_and(|topology| !topology.varies());
+    let work = overlay
+        .nodes()
+        .saturating_mul(overlay.nodes() + 2 * overlay.edge_count());
+    if !is_fixed || work > MOST_WORK {
+        return None;
+    }
+    let matrix = run.settings.weights()?.matrix(overlay).ok()?;
+    let shares = matrix.own_share(MIXINGS).into_iter();
+    Some(shares.map(|share| (1e3 * share).round() as u16).collect())
 }
 
 /// The ends of all edges, unless there are too many.

@@ -37,7 +37,8 @@ pub(crate) fn section(groups: &[Group<'_>]) -> Result<Option<Section>, ReportErr
     for (index, (partition, sharing)) in partitions.iter().enumerate() {
         let whose: Vec<&str> = sharing.iter().map(|group| group.label.as_str()).collect();
         let rule = text(sharing[0].first().settings.get("partition"));
-        let chart = holdings::chart(partition, format!("partition_{index}"));
+        let names = sharing[0].first().names()?;
+        let chart = holdings::chart(partition, format!("partition_{index}"), &names);
         let part = html! {
             p class="caption" {
                 @if !alone { strong { (whose.join(", ")) } ": " }

@@ -2,6 +2,7 @@
 
 use crate::{Overlay, TopologyError};
 
+mod own_share;
 mod stochastic;
 
 /// A mixing matrix W: row `i` of the result of mixing is `sum_j w_ij * row j`.

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::sync::Arc;
 
-use meshfold_data::{DataFolder, DatasetConfig, Input, Windows};
+use meshfold_data::{DataFolder, DatasetConfig, Input, Splits, Windows};
+use meshfold_experiment::results::Names;
 use meshfold_experiment::{Own, RunPlan, brief, plan};
 use serde::Serialize;
 
@@ -26,6 +27,9 @@ struct Shares {
     sizes: Vec<usize>,
     #[serde(flatten)]
     contents: Contents,
+    /// What labels and clients are called, of a table of the user's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    names: Option<Names>,
 }
 
 /// What the examples of each client are.
@@ -57,11 +61,12 @@ pub(crate) fn partition(arguments: &PartitionArguments, own: &Own) -> Result<(),
     let mut texts = Texts {
         folder: &folder,
         known: Vec::new(),
+        tables: Vec::new(),
     };
     if arguments.json {
         let shares = plans
             .iter()
-            .map(|plan| Ok(Shares::of(plan, texts.of(plan)?)));
+            .map(|plan| Ok(Shares::of(plan, texts.of(plan)?, texts.names(plan)?)));
         return json_lines::print_made(shares);
     }
     let different = different(&plans);
@@ -83,7 +88,8 @@ pub(crate) fn partition(arguments: &PartitionArguments, own: &Own) -> Result<(),
         if different.len() > 1 {
             writeln!(std::io::stdout().lock(), "{}", brief(&plan.label()))?;
         }
-        Shares::of(plan, texts.of(plan)?).print(&plan.config.partition.label())?;
+        Shares::of(plan, texts.of(plan)?, texts.names(plan)?)
+            .print(&plan.config.partition.label())?;
     }
     Ok(())
 }
@@ -92,6 +98,8 @@ pub(crate) fn partition(arguments: &PartitionArguments, own: &Own) -> Result<(),
 struct Texts<'f> {
     folder: &'f DataFolder,
     known: Vec<(DatasetConfig, Windows)>,
+    /// The user's own tables.
+    tables: Vec<(DatasetConfig, Splits)>,
 }
 
 impl Texts<'_> {
@@ -111,6 +119,30 @@ impl Texts<'_> {
     }
 }
 
+impl Texts<'_> {
+    /// What labels and clients of `plan` are called, if its dataset is a table of the user's.
+    fn names(&mut self, plan: &RunPlan) -> Result<Option<Names>, Failure> {
+        let dataset = &plan.config.dataset;
+        if plan.files.digest().is_none() {
+            return Ok(None);
+        }
+        let known = self.tables.iter().position(|(known, _)| known == dataset);
+        let place = match known {
+            Some(place) => place,
+            None => {
+                self.tables
+                    .push((dataset.clone(), dataset.load(self.folder)?));
+                self.tables.len() - 1
+            }
+        };
+        let splits = self.tables[place]
+            .1
+            .clone()
+            .apply_partition(&plan.partition);
+        Ok(Names::of(&splits.train, &plan.partition))
+    }
+}
+
 /// Labels of the examples that the partition of `plan` deals.
 fn labels_of(plan: &RunPlan) -> &[u16] {
     plan.dataset.labelled(plan.config.partition.pools()).labels
@@ -125,7 +157,7 @@ fn different(plans: &[RunPlan]) -> Vec<&RunPlan> {
 
 impl Shares {
     /// What the clients of `plan` have; `windows` are the examples if they are of a text.
-    fn of(plan: &RunPlan, windows: Option<Windows>) -> Self {
+    fn of(plan: &RunPlan, windows: Option<Windows>, names: Option<Names>) -> Self {
         let (labels, classes) = (labels_of(plan), plan.dataset.classes());
         let sizes = plan.partition.sizes();
         Self {
@@ -147,6 +179,7 @@ impl Shares {
                 },
             },
             sizes,
+            names,
         }
     }
 
@@ -171,11 +204,14 @@ impl Shares {
 
     /// A table of clients and labels; how many labels a client has.
     fn print_labels(&self, histograms: &[Vec<u64>]) -> Result<String, Failure> {
-        let classes: Vec<String> = (0..self.classes).map(|class| class.to_string()).collect();
-        let columns = ["client", "examples"]
+        let names = self.names.clone().unwrap_or_default();
+        let classes: Vec<String> = (0..self.classes).map(|class| names.label(class)).collect();
+        let owner = (!names.clients.is_empty()).then_some(Column::Text("owner"));
+        let first = [Column::Figure("client")].into_iter().chain(owner);
+        let figures = ["examples"]
             .into_iter()
             .chain(classes.iter().map(String::as_str));
-        let columns: Vec<Column<'_>> = columns.map(Column::Figure).collect();
+        let columns: Vec<Column<'_>> = first.chain(figures.map(Column::Figure)).collect();
         let mut table = Table::new(&columns);
         for (client, (size, histogram)) in self.sizes.iter().zip(histograms).enumerate() {
             let shown = |examples: &u64| {
@@ -186,8 +222,16 @@ impl Shares {
                 }
             };
             table.row(
-                [client.to_string(), count(*size as u64)]
+                [client.to_string()]
                     .into_iter()
+                    .chain(
+                        names
+                            .clients
+                            .get(client)
+                            .cloned()
+                            .map(Option::unwrap_or_default),
+                    )
+                    .chain([count(*size as u64)])
                     .chain(histogram.iter().map(shown)),
             );
         }

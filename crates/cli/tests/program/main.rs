@@ -18,6 +18,7 @@ mod interruption;
 mod limits;
 mod long_work;
 mod memory;
+mod names;
 #[cfg(target_os = "linux")]
 mod narrow;
 mod pages;

@@ -208,11 +208,14 @@ impl CsvTable {
                 needed: format!("from 2 to {MOST_CLASSES} classes"),
             });
         }
-        let labels = labels.numbered().into_iter().map(|label| label as u16);
+        let (labels, clients) = (labels.numbered(), clients.numbered());
+        let numbers = labels.rows.into_iter().map(|label| label as u16);
         let tagged = Tagged {
-            labels: labels.collect(),
+            labels: numbers.collect(),
             classes,
-            clients: self.client.as_ref().map(|_| clients.numbered()),
+            clients: self.client.as_ref().map(|_| clients.rows),
+            label_names: labels.names,
+            client_names: clients.names,
             train,
             test,
         };

@@ -228,7 +228,8 @@ impl NpzTable {
                 source.tags(client, &mut clients)?;
             }
         }
-        let (labels, clients) = (labels.numbered(), clients.numbered());
+        let ((labels, label_names), (clients, client_names)) =
+            (labels.numbered(), clients.numbered());
         let count = labels.len();
         if u32::try_from(count).is_err() {
             let reason = format!("{count} examples found, at most {} needed", u32::MAX);
@@ -249,6 +250,8 @@ impl NpzTable {
         Ok(Tagged {
             classes: self.class_count(sources, &labels)?,
             clients: self.client.as_ref().map(|_| clients),
+            label_names,
+            client_names,
             labels,
             train,
             test,

@@ -136,6 +136,15 @@ impl Standard {
     }
 }
 
+/// The words of a column as numbers.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Numbered {
+    /// The number of each row's word.
+    pub(crate) rows: Vec<u32>,
+    /// The words in the order of their numbers, unless they are these numbers.
+    pub(crate) names: Option<Vec<String>>,
+}
+
 /// The words of a column, each of them held once.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
@@ -184,8 +193,8 @@ impl Words {
         self.numbers.len()
     }
 
-    /// Numbers the different words in their order: as numbers if all of them are, else as words. The number of each row.
-    pub(crate) fn numbered(self) -> Vec<u32> {
+    /// Numbers the different words in their order: as numbers if all of them are, else as words.
+    pub(crate) fn numbered(self) -> Numbered {
         let mut different: Vec<(Box<str>, u32)> = self.numbers.into_iter().collect();
         different.sort_unstable();
         let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite());
@@ -194,12 +203,18 @@ impl Words {
             different.sort_by(|(a, _), (b, _)| value(a).total_cmp(&value(b)));
         }
         let mut places = vec![0; different.len()];
-        for (place, (_, number)) in (0..).zip(different) {
-            places[number as usize] = place;
+        for (place, (_, number)) in (0..).zip(&different) {
+            places[*number as usize] = place;
         }
+        let names: Vec<String> = different.into_iter().map(|(word, _)| word.into()).collect();
         let mut rows = self.rows;
         rows.iter_mut().for_each(|row| *row = places[*row as usize]);
-        rows
+        let is_number = |(place, name): (usize, &String)| name.parse() == Ok(place);
+        let says_more = !names.iter().enumerate().all(is_number);
+        Numbered {
+            rows,
+            names: says_more.then_some(names),
+        }
     }
 }
 
@@ -291,10 +306,22 @@ mod tests {
             let mut words = Words::default();
             values.iter().for_each(|word| words.push(word).unwrap());
             assert_eq!(words.len(), values.len());
-            (words.different(), words.numbered())
+            let different = words.different();
+            let Numbered { rows, names } = words.numbered();
+            (different, rows, names.map(|names| names.join(" ")))
         };
-        assert_eq!(of(&["10", "9", "10", "-1"]), (3, vec![2, 1, 2, 0]));
-        assert_eq!(of(&["b", "10", "a"]), (3, vec![2, 0, 1]));
-        assert_eq!(of(&["1", "1.0", "0"]), (3, vec![1, 2, 0]));
+        assert_eq!(
+            of(&["10", "9", "10", "-1"]),
+            (3, vec![2, 1, 2, 0], Some("-1 9 10".to_owned()))
+        );
+        assert_eq!(of(&["1", "0", "2"]), (3, vec![1, 0, 2], None));
+        assert_eq!(
+            of(&["b", "10", "a"]),
+            (3, vec![2, 0, 1], Some("10 a b".to_owned()))
+        );
+        assert_eq!(
+            of(&["1", "1.0", "0"]),
+            (3, vec![1, 2, 0], Some("0 1 1.0".to_owned()))
+        );
     }
 }

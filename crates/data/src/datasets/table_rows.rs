@@ -17,6 +17,9 @@ pub(crate) struct Tagged {
     pub(crate) classes: usize,
     /// Whose each row is, `[M]`.
     pub(crate) clients: Option<Vec<u32>>,
+    /// Names of the classes, and of the clients, where they have any.
+    pub(crate) label_names: Option<Vec<String>>,
+    pub(crate) client_names: Option<Vec<String>>,
     /// The rows that train, ascending.
     pub(crate) train: Vec<u32>,
     /// The rows that test, ascending.
@@ -44,12 +47,19 @@ impl Tagged {
         dealt: RowsBySplit<T>,
         of: impl Fn(Vec<T>, Vec<u16>) -> Result<Examples, DataError>,
     ) -> Result<Splits, DataError> {
+        let owners = self.client_names.clone().map(Arc::new);
         let examples = |features, rows: &[u32]| {
-            let examples = of(features, at(&self.labels, rows))?;
-            Ok::<_, DataError>(Arc::new(match &self.clients {
-                Some(clients) => examples.with_owners(at(clients, rows)),
-                None => examples,
-            }))
+            let mut examples = of(features, at(&self.labels, rows))?;
+            if let Some(names) = &self.label_names {
+                examples = examples.with_label_names(names);
+            }
+            if let Some(clients) = &self.clients {
+                examples = examples.with_owners(at(clients, rows));
+            }
+            if let Some(names) = &owners {
+                examples = examples.with_owner_names(Arc::clone(names));
+            }
+            Ok::<_, DataError>(Arc::new(examples))
         };
         Ok(Splits {
             train: examples(dealt.train, &self.train)?,
@@ -132,6 +142,8 @@ mod tests {
             labels: vec![0, 1, 2, 1],
             classes: 3,
             clients: Some(vec![7, 8, 9, 8]),
+            label_names: None,
+            client_names: None,
             train: vec![1, 2],
             test: vec![0, 3],
         }

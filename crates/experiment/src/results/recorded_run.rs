@@ -22,6 +22,8 @@ pub struct RecordedRun {
     pub settings: Settings,
     /// In the order of their rounds.
     pub evaluations: Vec<Evaluation>,
+    /// Number of clients, where the settings say it or the run has ended.
+    pub clients: Option<usize>,
     /// Absent if the method uses no overlay, or the file was not written.
     pub overlay_summary: Option<OverlaySummary>,
     /// Parameters of a model, `P`, once the run has ended.
@@ -62,7 +64,7 @@ impl RecordedRun {
     /// # Errors
     /// As [`RecordedRun::read`].
     pub fn partition(&self) -> Result<Option<Holdings>, ResultsError> {
-        let clients = self.settings.clients().unwrap_or(0);
+        let clients = self.clients.unwrap_or(0);
         parsed(&self.folder.join("partition.csv"), |text| {
             expect_whole_lines(text)?;
             Holdings::parse(text, clients)

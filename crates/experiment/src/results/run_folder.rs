@@ -40,10 +40,11 @@ pub(crate) struct Seal {
 }
 
 /// The files that a finished run vouches for, as far as it has them.
-pub(super) const SEALED: [&str; 8] = [
+pub(super) const SEALED: [&str; 9] = [
     "config.yaml",
     "environment.json",
     "partition.csv",
+    "names.json",
     "overlay.json",
     "overlay.edges",
     "metrics.jsonl",

@@ -46,6 +46,7 @@ impl RecordedRun {
         let mut run = Self {
             folder: folder.to_owned(),
             id: folder_name(folder),
+            clients: settings.clients().or(outcome.clients),
             overlay_summary: overlay_summary(folder, &settings, &outcome)?,
             parameters: outcome.parameters,
             processor_seconds: outcome

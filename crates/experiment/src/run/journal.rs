@@ -14,6 +14,7 @@ use crate::config::source::ExperimentSource;
 use crate::files::whole_file::remove_leftovers;
 use crate::plan::run_plan::RunPlan;
 use crate::results::clients::ClientScores;
+use crate::results::names::{NAMES, Names};
 use crate::results::records::{METRICS, Metrics, Record};
 use crate::results::run_error::RunError;
 use crate::results::run_folder::{CHECKPOINT, DONE, Done, RunFolder};
@@ -175,6 +176,10 @@ impl<'a> Journal<'a> {
             }
         };
         folder.write("partition.csv", shards.as_bytes())?;
+        match Names::of(train, &plan.partition) {
+            Some(names) => folder.write_json(NAMES, &names)?,
+            None => folder.remove(NAMES)?,
+        }
         if let Some(planned) = &plan.overlay {
             let overlay = &planned.overlay;
             folder.write_in_pieces("overlay.edges", |file| edge_list::write(overlay, file))?;

@@ -45,11 +45,16 @@ class Partition:
         examples: `[N]`, training examples of each client.
         labels: `[N, C]`, examples of each client and label; None for texts.
         tokens: `[N]`, tokens of each client; None for examples with labels.
+        label_names: `[C]`, what the labels are called; None where they are numbers.
+        owners: `[N]`, the name of the owner of each client's examples, None for a client that holds those of several; None where
+            the dataset names no owners.
     """
 
     examples: NDArray[np.int64]
     labels: NDArray[np.int64] | None
     tokens: NDArray[np.int64] | None
+    label_names: list[str] | None = None
+    owners: list[str | None] | None = None
 
 
 class Run:
@@ -131,12 +136,17 @@ class Run:
         if text is None:
             return None
         held = json.loads(text)
+        names = held["names"]
+        called: dict[str, Any] = {
+            "label_names": names.get("labels"),
+            "owners": names.get("clients"),
+        }
         if "labels" in held:
             labels = np.array(held["labels"], dtype=np.int64).T
-            return Partition(examples=labels.sum(axis=1), labels=labels, tokens=None)
+            return Partition(examples=labels.sum(axis=1), labels=labels, tokens=None, **called)
         examples = np.array(held["examples"], dtype=np.int64)
         tokens = np.array(held["tokens"], dtype=np.int64)
-        return Partition(examples=examples, labels=None, tokens=tokens)
+        return Partition(examples=examples, labels=None, tokens=tokens, **called)
 
     def metrics(self) -> Table:
         """A row for each evaluation: see `Runs.metrics`."""

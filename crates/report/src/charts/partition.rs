@@ -1,16 +1,34 @@
 //! Who owns examples of which label.
 
 use crate::document::chart::Chart;
-use meshfold_experiment::results::LabelCounts;
+use crate::document::escape::plot_text;
+use meshfold_experiment::results::{LabelCounts, Names};
 use plotly::common::{ColorBar, Marker};
 use plotly::layout::Axis;
 use plotly::{Bar, HeatMap, Layout};
+
+/// Most labels that are named on the axis.
+const MOST_NAMES: usize = 24;
+
+/// Characters that a name may have there.
+const MOST_CHARACTERS: usize = 14;
+
+/// A name as it stands on the axis.
+fn short(name: &str) -> String {
+    let is_long = name.chars().nth(MOST_CHARACTERS).is_some();
+    let kept = name.chars().take(MOST_CHARACTERS - usize::from(is_long));
+    let kept: String = kept.collect();
+    plot_text(&match is_long {
+        true => kept + "…",
+        false => kept,
+    })
+}
 
 /// Most cells of the map; of more clients, neighbouring ones are taken together.
 const CELLS: usize = 60_000;
 
 /// The heat map of a partition, clients from left to right, and the examples of each client above it.
-pub(crate) fn chart(id: String, counts: &LabelCounts) -> Chart {
+pub(crate) fn chart(id: String, counts: &LabelCounts, names: &Names) -> Chart {
     let together = together(counts);
     let columns: Vec<usize> = (0..counts.clients).step_by(together).collect();
     let merged = |values: &[u32]| -> Vec<u32> {
@@ -39,10 +57,17 @@ pub(crate) fn chart(id: String, counts: &LabelCounts) -> Chart {
         .domain(&[0.0, 0.76])
         .zero_line(false)
         .show_grid(false);
-    let labels = if every_label {
-        labels.dtick(1.0).tick0(0.0)
-    } else {
-        labels
+    let labels = match (names.labels.is_empty(), every_label) {
+        (false, _) if counts.classes() <= MOST_NAMES => labels
+            .title("")
+            .tick_values((0..counts.classes()).map(|label| label as f64).collect())
+            .tick_text(
+                (0..counts.classes())
+                    .map(|label| short(&names.label(label)))
+                    .collect(),
+            ),
+        (_, true) => labels.dtick(1.0).tick0(0.0),
+        (_, false) => labels,
     };
     let layout = Layout::new()
         .x_axis(
@@ -92,7 +117,7 @@ mod tests {
             clients: 20_000,
         };
         assert_eq!((together(&few), together(&many)), (1, 4));
-        let cells = &chart("partition".to_owned(), &many).json()["data"][0]["z"];
+        let cells = &chart("partition".to_owned(), &many, &Names::default()).json()["data"][0]["z"];
         assert_eq!(cells.as_array().map(Vec::len), Some(10));
         assert_eq!(cells[0].as_array().map(Vec::len), Some(5000));
         assert_eq!(cells[0][0], 2);

@@ -3,12 +3,12 @@
 use crate::charts;
 use crate::document::chart::Chart;
 use crate::document::quantity_text::{count, mean};
-use meshfold_experiment::results::{Holdings, LabelCounts, TextCounts};
+use meshfold_experiment::results::{Holdings, LabelCounts, Names, TextCounts};
 
 /// The chart of them.
-pub(crate) fn chart(holdings: &Holdings, id: String) -> Chart {
+pub(crate) fn chart(holdings: &Holdings, id: String, names: &Names) -> Chart {
     match holdings {
-        Holdings::Labels(counts) => charts::partition::chart(id, counts),
+        Holdings::Labels(counts) => charts::partition::chart(id, counts, names),
         Holdings::Text(counts) => charts::text::chart(id, counts),
     }
 }

@@ -70,7 +70,7 @@ fn alive(groups: &[Group<'_>]) -> Option<String> {
     let runs = || groups.iter().flat_map(|group| &group.averaged);
     let alive = || runs().filter_map(|run| run.last()?.alive);
     let (fewest, most) = (alive().min()?, alive().max()?);
-    let clients = runs().filter_map(|run| run.settings.clients()).max()?;
+    let clients = runs().filter_map(|run| run.clients).max()?;
     let of = |count: String| format!("{count} of {clients}");
     match (fewest < clients, fewest == most) {
         (false, _) => None,

@@ -239,6 +239,8 @@ fn a_file_that_changes_while_it_is_read_is_refused() {
         labels: vec![0, 1],
         classes: 2,
         clients: None,
+        label_names: None,
+        client_names: None,
         train: vec![0],
         test: vec![1],
     };

@@ -1,6 +1,6 @@
 //! Labels and owners in arrays: whole numbers, or texts that are numbered in their order.
 
-use crate::datasets::own_tables::Words;
+use crate::datasets::own_tables::{Numbered, Words};
 use crate::files::fault::Fault;
 use crate::formats::npy::Array;
 use crate::formats::zip_member::Member;
@@ -82,14 +82,17 @@ impl<T: TryFrom<u64> + Into<f64> + Copy> Tags<T> {
         })
     }
 
-    /// The number of every entry. Texts are numbered in their order, as numbers if all are numbers.
-    pub(super) fn numbered(self) -> Vec<T> {
+    /// The number of every entry, and the names of the numbers if the entries are texts. Texts are numbered in their order, as
+    /// numbers if all are numbers.
+    pub(super) fn numbered(self) -> (Vec<T>, Option<Vec<String>>) {
         if self.texts.len() == 0 {
-            return self.numbers;
+            return (self.numbers, None);
         }
         let number = |number: u32| T::try_from(u64::from(number)).ok();
-        let numbers = self.texts.numbered().into_iter();
-        let numbers = numbers.map(|text| number(text).expect("there are at most so many texts"));
-        numbers.collect()
+        let Numbered { rows, names } = self.texts.numbered();
+        let numbers = rows
+            .into_iter()
+            .map(|text| number(text).expect("there are at most so many texts"));
+        (numbers.collect(), names)
     }
 }

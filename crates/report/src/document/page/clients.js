@@ -37,6 +37,8 @@ const connectClients = (page) => {
     return at < 0 ? null : (run.views.figures[client][at] ?? null);
   };
   const share = (fraction) => (fraction === null ? "–" : percent(1000 * fraction));
+  const labelName = (label) => run.names.labels?.[label] ?? `label ${label}`;
+  const clientName = (client) => (run.names.clients?.[client] ? `client ${client} (${run.names.clients[client]})` : `client ${client}`);
   const byLabel = (client) => {
     const names = run.views === null ? [] : run.views.columns.filter((name) => name.startsWith("label_"));
     return names.map((name) => [name.split("_")[1], view(client, name)]).filter(([, accuracy]) => accuracy !== null);
@@ -47,6 +49,7 @@ const connectClients = (page) => {
     ["labels", (client) => (run.holdings === null ? "–" : pairs(client).length)],
     ["neighbours", (client) => (run.overlay === null ? "–" : neighbours(client).length)],
     ["labels with neighbours", (client) => (run.holdings === null || run.overlay === null ? "–" : labelsAround(client))],
+    ["own model after 10 mixings", (client) => (run.own_share === null ? "–" : percent(run.own_share[client]))],
   ];
   const ofViews = [
     ["own_labels_accuracy", "on its labels"],
@@ -68,13 +71,14 @@ const connectClients = (page) => {
     panel.hidden = false;
     panel.dataset.client = client;
     panel.replaceChildren();
-    element("h3", `Client ${client} of ${page.groups[run.group].label}`, panel);
+    const name = clientName(client);
+    element("h3", `${name[0].toUpperCase()}${name.slice(1)} of ${page.groups[run.group].label}`, panel);
     element("p", `Final accuracy ${percent(last(client))}; below, from 0 to 100 % over ${run.rounds[run.rounds.length - 1]} rounds.`, panel);
     panel.insertAdjacentHTML("beforeend", curve(client));
-    if (run.holdings !== null) element("p", `${examples(client)} examples: ${pairs(client).map(([label, count]) => `${count} of label ${label}`).join(", ") || "none"}.`, panel);
+    if (run.holdings !== null) element("p", `${examples(client)} examples: ${pairs(client).map(([label, count]) => `${count} of ${labelName(label)}`).join(", ") || "none"}.`, panel);
     if (view(client, "own_loss") !== null) element("p", `On its own training examples: accuracy ${share(view(client, "own_accuracy"))}, loss ${view(client, "own_loss")}.`, panel);
     const labels = byLabel(client);
-    if (labels.length > 0) element("p", `Accuracy by label: ${labels.map(([label, accuracy]) => `${share(accuracy)} of label ${label}`).join(", ")}.`, panel);
+    if (labels.length > 0) element("p", `Accuracy by label: ${labels.map(([label, accuracy]) => `${share(accuracy)} of ${labelName(label)}`).join(", ")}.`, panel);
     const near = neighbours(client);
     if (near === null) return;
     const line = element("p", `${near.length} neighbours: `, panel);
@@ -94,7 +98,7 @@ const connectClients = (page) => {
     const clients = run.curves.map((_, client) => client).filter((client) => last(client) >= 0);
     for (const client of clients.sort((a, b) => last(a) - last(b)).slice(0, 10)) {
       const row = element("tr", "", body);
-      const button = element("button", `client ${client}`, element("th", "", row));
+      const button = element("button", clientName(client), element("th", "", row));
       button.type = "button";
       button.addEventListener("click", () => show(client));
       columns().forEach(([, text]) => element("td", text(client), row));
