@@ -16,7 +16,7 @@ use crate::overlay;
 use crate::overlay::shared::SharedOverlay;
 use crate::partition;
 use crate::runs::curves;
-use crate::runs::factor::Factor;
+use crate::runs::factor::{Factor, ages};
 use crate::runs::gathering::Gathered;
 use crate::runs::group::Group;
 use crate::tables::configuration;
@@ -328,13 +328,14 @@ fn data(
         let other_end = group.ends_on_other_examples();
         json!({ "label": group.label, "note": note(group), "otherEnd": other_end })
     };
+    let ages = ages(groups);
     let factor = |factor: &Factor| {
         let texts: Vec<&str> = factor
             .values
             .iter()
             .map(|value| value.text.as_str())
             .collect();
-        json!({ "key": factor.key, "values": texts, "of": factor.of_groups(groups.len()) })
+        json!({ "key": factor.key, "values": texts, "of": factor.of_groups(groups.len()), "colours": factor.colours(&ages) })
     };
     json!({
         "groups": charted.iter().map(group).collect::<Vec<_>>(),

@@ -20,6 +20,19 @@ const FILE: &str = "sweep.json";
 struct Order {
     /// Ids of runs, the first of the newest sweep first.
     runs: Vec<String>,
+    /// The same ids in the order in which they were first noted, if that is another: colours follow it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    noted: Vec<String>,
+}
+
+impl Order {
+    /// The ids in the order in which they were first noted.
+    fn by_age(&self) -> &[String] {
+        match self.noted.is_empty() {
+            true => &self.runs,
+            false => &self.noted,
+        }
+    }
 }
 
 /// Notes that the runs of a sweep in `folder` come in the order of `ids`. Runs of earlier sweeps that are not among them
@@ -36,8 +49,13 @@ pub fn note(folder: &Path, ids: &[&str]) -> io::Result<()> {
         .map(String::as_str)
         .filter(|id| !own.contains(id));
     let runs = ids.iter().copied().chain(others).map(str::to_owned);
+    let runs: Vec<String> = runs.collect();
+    let known: std::collections::BTreeSet<&String> = earlier.by_age().iter().collect();
+    let new = runs.iter().filter(|id| !known.contains(id));
+    let noted: Vec<String> = earlier.by_age().iter().chain(new).cloned().collect();
     let order = Order {
-        runs: runs.collect(),
+        noted: if noted == runs { Vec::new() } else { noted },
+        runs,
     };
     if order == earlier {
         return Ok(());
@@ -56,6 +74,7 @@ pub fn forget(folder: &Path, ids: &[&str]) -> io::Result<()> {
     }
     let mut order = read(folder);
     order.runs.retain(|id| !ids.contains(&id.as_str()));
+    order.noted.retain(|id| !ids.contains(&id.as_str()));
     match order.runs.is_empty() {
         true => fs::remove_file(path),
         false => write_atomically(&path, &serde_json::to_vec(&order)?),
@@ -65,6 +84,14 @@ pub fn forget(folder: &Path, ids: &[&str]) -> io::Result<()> {
 /// The place of each run that was noted in `folder`, from 0, by its id.
 pub fn places(folder: &Path) -> BTreeMap<String, usize> {
     let runs = read(folder).runs.into_iter();
+    runs.enumerate().map(|(place, id)| (id, place)).collect()
+}
+
+/// The place of each run that was noted in `folder`, from 0, by its id, among all in the order in which they were first noted.
+/// It does not change when a sweep is extended, wherever the new runs stand in it.
+pub fn ages(folder: &Path) -> BTreeMap<String, usize> {
+    let order = read(folder);
+    let runs = order.by_age().iter().cloned();
     runs.enumerate().map(|(place, id)| (id, place)).collect()
 }
 
@@ -95,6 +122,26 @@ mod tests {
         // A sweep with more seeds holds the runs of the one before.
         note(folder, &["f", "b", "a", "d"]).unwrap();
         assert_eq!(order(folder), ["f", "b", "a", "d", "c"]);
+    }
+
+    #[test]
+    fn ages_stay_as_they_are_when_runs_are_put_between() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        note(folder, &["a", "c"]).unwrap();
+        assert!(
+            !fs::read_to_string(folder.join(FILE))
+                .unwrap()
+                .contains("noted")
+        );
+        note(folder, &["a", "b", "c"]).unwrap();
+        assert_eq!(order(folder), ["a", "b", "c"]);
+        let age = |id: &str| ages(folder)[id];
+        assert_eq!((age("a"), age("c"), age("b")), (0, 1, 2));
+        note(folder, &["z", "b"]).unwrap();
+        assert_eq!((ages(folder)["c"], ages(folder)["z"]), (1, 3));
+        forget(folder, &["a"]).unwrap();
+        assert_eq!((ages(folder)["c"], ages(folder)["b"]), (0, 1));
     }
 
     #[test]

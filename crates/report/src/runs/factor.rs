@@ -2,7 +2,9 @@
 
 use super::group::Group;
 use super::setting_label;
-use meshfold_experiment::results::Settings;
+use meshfold_experiment::results::{RecordedRun, Settings, sweep_order};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// A setting that is not the same in all groups.
 #[derive(Debug, PartialEq, Eq)]
@@ -11,6 +13,23 @@ pub(crate) struct Factor {
     pub(crate) key: String,
     /// In the order of the first group that has each.
     pub(crate) values: Vec<FactorValue>,
+}
+
+/// When the oldest run of each group was first noted in its sweep, `[groups]`.
+pub(crate) fn ages(groups: &[Group<'_>]) -> Vec<usize> {
+    let mut known: BTreeMap<PathBuf, BTreeMap<String, usize>> = BTreeMap::new();
+    let mut age = |run: &RecordedRun| {
+        let folder = run.folder.parent()?;
+        let ages = known
+            .entry(folder.to_owned())
+            .or_insert_with(|| sweep_order::ages(folder));
+        ages.get(&run.id).copied()
+    };
+    let oldest = |group: &Group<'_>| {
+        let ages = group.runs.iter().map(|run| age(run).unwrap_or(usize::MAX));
+        ages.min().unwrap_or(usize::MAX)
+    };
+    groups.iter().map(oldest).collect()
 }
 
 /// A value of a setting, in words, and the indices of the groups that have it.
@@ -37,6 +56,19 @@ impl Factor {
             value.groups.iter().for_each(|group| of[*group] = index);
         }
         of
+    }
+
+    /// The place of each value's colour, `[values]`, given when its groups were first noted, `[groups]`: values keep their colours when
+    /// others are added, wherever these stand in the sweep.
+    pub(crate) fn colours(&self, ages: &[usize]) -> Vec<usize> {
+        let oldest = |value: &FactorValue| value.groups.iter().map(|group| ages[*group]).min();
+        let mut order: Vec<usize> = (0..self.values.len()).collect();
+        order.sort_by_key(|index| (oldest(&self.values[*index]), *index));
+        let mut colours = vec![0; order.len()];
+        for (place, index) in order.into_iter().enumerate() {
+            colours[index] = place;
+        }
+        colours
     }
 
     fn new(key: &str, texts: Vec<String>) -> Self {
@@ -78,5 +110,8 @@ mod tests {
             factor.values,
             [value("ring", &[0, 2]), value("no topology", &[1])]
         );
+        // The second value was there before the first.
+        assert_eq!(factor.colours(&[7, 3, 9]), [1, 0]);
+        assert_eq!(factor.colours(&[7, usize::MAX, 9]), [0, 1]);
     }
 }

@@ -1,20 +1,21 @@
-// Colour and dash of a group: they follow the value of a setting, by its place in the sweep, so that a value keeps its
-// colour when runs are added behind it. Without settings that vary, they follow the group's own place.
+// Colour and dash of a group: they follow the value of a setting, by when it first came into the sweep, so that a value keeps its
+// colour when others are added. Without settings that vary, they follow the group's own place.
 const looks = (page) => {
   const dashes = ["solid", "dash", "dot", "dashdot"];
   const hues = 14;
   let chosen = 0;
   const second = () => page.factors.find((_, at) => at !== chosen);
-  const value = (group) => (page.factors.length > 0 ? page.factors[chosen].of[group] : group);
-  const dash = (group) => dashes[(second() ? second().of[group] : Math.floor(value(group) / hues)) % dashes.length];
+  const look = (factor, group) => factor.colours[factor.of[group]];
+  const value = (group) => (page.factors.length > 0 ? look(page.factors[chosen], group) : group);
+  const dash = (group) => dashes[(second() ? look(second(), group) : Math.floor(value(group) / hues)) % dashes.length];
   // The buttons of the values say which colour or dash each has.
   const legend = () => {
     const samples = { solid: "—", dash: "– –", dot: "···", dashdot: "–·–" };
     [...document.querySelectorAll(".factor")].forEach((factor, at) => {
       [...factor.querySelectorAll(".key")].forEach((key, index) => {
         key.classList.toggle("swatch", at === chosen);
-        key.style.background = at === chosen ? `var(--series-${index % hues})` : "";
-        key.textContent = page.factors[at] === second() ? `${samples[dashes[index % dashes.length]]} ` : "";
+        key.style.background = at === chosen ? `var(--series-${page.factors[at].colours[index] % hues})` : "";
+        key.textContent = page.factors[at] === second() ? `${samples[dashes[page.factors[at].colours[index] % dashes.length]]} ` : "";
       });
     });
   };
