@@ -249,7 +249,7 @@ class Arrays(mf.Method):
         with pytest.raises(TypeError):
             models.set(np.zeros((rows, parameters)))  # type: ignore[arg-type]
         with pytest.raises(TypeError):
-            models * "two"  # type: ignore[operator]
+            models * "two"
 
 
 def test_stacks_are_arrays(experiment: Experiment) -> None:

@@ -113,3 +113,19 @@ def test_one_run_can_be_read_alone(runs: mf.Runs) -> None:
     assert run.label == runs[2].label
     (first, second) = mf.read(runs[2].folder, runs[0].folder)
     assert [first.id, second.id] == [runs[2].id, runs[0].id]
+
+
+def test_names_of_labels_and_owners_are_read() -> None:
+    lines = ["weight,kind,garden"]
+    kinds, gardens = ["wren", "robin", "tit"], ["North", "East"]
+    lines += [f"{place % 7}.5,{kinds[place % 3]},{gardens[place % 2]}" for place in range(40)]
+    Path("birds.csv").write_text("\n".join(lines) + "\n")
+    Path("birds.yaml").write_text(
+        "name: birds\ndataset: {csv: {file: birds.csv, label: kind, client: garden, header: true, test: {share: 0.2}}}\n"
+        "partition: by_writer\ntopology: ring\nmodel: logistic\n"
+        "algorithm: {dsgd: {batch_size: 2, learning_rate: 0.1}}\nrounds: 2\n"
+    )
+    (run,) = mf.run("birds.yaml", progress=False)
+    assert run.partition is not None
+    assert run.partition.label_names == ["robin", "tit", "wren"]
+    assert run.partition.owners == ["East", "North"]
