@@ -154,6 +154,20 @@ fn quantised_models_agree() {
 }
 
 #[test]
+fn the_largest_parameters_agree() {
+    compare(|device| {
+        let kept = [1, 7, 200, 264, 1000].map(|count| {
+            let mut models = stack(device, 5, 11);
+            models.keep_largest(count);
+            models.to_host()
+        });
+        let left = |values: &Vec<f32>| values.iter().filter(|value| **value != 0.0).count();
+        assert_eq!(kept.each_ref().map(left), [5, 35, 1000, 1320, 1320]);
+        kept.concat()
+    });
+}
+
+#[test]
 fn quantising_is_unbiased_within_its_variance_bound() {
     if let Some(gpu) = gpu() {
         expect_unbiased_within_the_bound(&gpu);

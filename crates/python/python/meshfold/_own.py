@@ -39,9 +39,9 @@ class Method:
                 models.mix(round.mixing)
 
     Attributes:
-        name: the name in configurations; that of the class in lower case if absent.
+        name: the name in configurations; that of the class in snake case if absent, `my_dsgd` for `MyDsgd`.
         version: tells methods of one name apart that compute something else, as part of the id of a run; a digest of the class's
-            source if absent.
+            source if absent, where Python knows the source.
         overlay: whether models are exchanged over an overlay of the configuration.
         stacks: how many stacks it holds besides the models, at most: memory is planned by it.
     """
