@@ -62,8 +62,8 @@ fn certainty(group: &Group<'_>) -> String {
     match (interval, finished.len()) {
         (Some(interval), seeds) => format!(
             "By {seeds} seeds the mean is {} to {} (95 % interval).",
-            percent(Some(interval.low)),
-            percent(Some(interval.high))
+            percent(Some(interval.low.max(0.0))),
+            percent(Some(interval.high.min(1.0)))
         ),
         (None, 0) => "No seed has finished yet.".to_owned(),
         (None, _) => "One seed shows nothing about how sure that is.".to_owned(),
@@ -142,7 +142,8 @@ fn verdict(measured: &[(&Group<'_>, f64)]) -> String {
             "; the two are the ends of {kinds} kinds of runs, which the interval does not account for"
         ),
     };
-    let points = |fraction: f64| format!("{:.1}", 100.0 * fraction);
+    // Accuracies lie between 0 and 100 %, whatever Student's t says of few seeds.
+    let points = |fraction: f64| format!("{:.1}", 100.0 * fraction.clamp(-1.0, 1.0));
     let sure = format!(
         "by {} seeds the difference is {} to {} points (95 % interval){chosen}",
         pairs.len(),
