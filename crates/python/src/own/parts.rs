@@ -287,7 +287,7 @@ impl OwnOverlay for OfRounds {
     ) -> Result<Overlay, TopologyError> {
         let edges = Python::attach(|py| -> PyResult<Vec<(u32, u32)>> {
             let edges = self.edges.bind(py).call1((draw + 1, nodes.count))?;
-            Ok(pairs(&edges.extract().map_err(PyErr::from)?))
+            Ok(pairs(&edges.extract()?))
         });
         let edges = edges.map_err(|error| TopologyError::Own {
             setting: "topology",
