@@ -77,13 +77,16 @@ fn overrides_are_checked_like_the_file_and_marked_in_their_own_text() {
 
 #[test]
 fn a_sweep_of_a_key_without_its_path_is_told_the_path() {
-    let unknown = with("rounds", "rounds: 5\nsweep: {grid: {momentum: [0.1, 0.2]}}");
+    let unknown = with(
+        "rounds",
+        "rounds: 5\nsweep: {grid: {learning_rate: [0.1, 0.2]}}",
+    );
     expect(
         &unknown,
-        "unknown key `momentum`",
+        "unknown key `learning_rate`",
         12,
-        "momentum",
-        "did you mean `algorithm.dfedavgm.momentum`? keys here: name, seed",
+        "learning_rate",
+        "did you mean `algorithm.dfedavgm.learning_rate`? keys here: name, seed",
     );
 }
 
