@@ -8,7 +8,7 @@ use crate::fields::{Fields, Name, text};
 use crate::grouping::{Group, Names};
 use crate::judged::{Judged, expect_figure};
 use crate::only::{Only, only_chosen};
-use crate::series::{Sample, Series};
+use crate::series::{Band, Sample, Series};
 
 /// Which curves to draw. Settings go by their names in YAML, figures by those in `metrics.jsonl`.
 #[derive(Clone, Debug)]
@@ -25,20 +25,6 @@ pub struct CurveRequest {
     pub y: String,
     /// What is drawn around the mean.
     pub band: Band,
-}
-
-/// What is drawn around the mean of a curve.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Band {
-    /// The 95 % interval of the mean by Student's t.
-    #[default]
-    Interval,
-    /// The 5 % and 95 % quantiles of the clients, each the mean over the runs.
-    Quantiles,
-    /// The least and the largest value of any client; of any run, for figures that clients do not have.
-    Range,
-    /// Nothing.
-    None,
 }
 
 /// Curves about runs.

@@ -6,7 +6,7 @@ use crate::at::At;
 use crate::fields::{Name, text};
 use crate::grouping::Group;
 use crate::judged::Judged;
-use crate::table::Request;
+use crate::request::Request;
 
 /// All notes of a table: `candidates` are the groups that `groups`, the rows, were chosen from by the figure `on`.
 pub(crate) fn notes(

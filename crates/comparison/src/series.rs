@@ -5,8 +5,21 @@ use std::collections::BTreeMap;
 use meshfold_experiment::results::{Figures, RecordedRun};
 use meshfold_statistics::middle_nine_tenths;
 
-use crate::curves::Band;
 use crate::error::TableError;
+
+/// What is drawn around the mean of a curve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Band {
+    /// The 95 % interval of the mean by Student's t.
+    #[default]
+    Interval,
+    /// The 5 % and 95 % quantiles of the clients, each the mean over the runs.
+    Quantiles,
+    /// The least and the largest value of any client; of any run, for figures that clients do not have.
+    Range,
+    /// Nothing.
+    None,
+}
 
 /// A figure, and how it spreads over the clients.
 #[derive(Clone, Copy, Debug, PartialEq)]

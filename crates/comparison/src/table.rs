@@ -11,29 +11,8 @@ use crate::fields::{Fields, Name, differing};
 use crate::grouping::{Group, Names, best_of};
 use crate::judged::{Judged, expect_figure};
 use crate::notes::notes;
-use crate::only::{Only, only_chosen};
-
-/// What a table is to show. Settings go by their names in YAML, figures by those in `metrics.jsonl`.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// The settings that tell the rows apart.
-    pub by: Vec<String>,
-    /// Runs are left out unless each of these settings has one of its values.
-    pub only: Vec<Only>,
-    /// The setting whose values repeat a row.
-    pub over: String,
-    /// The setting of which each row takes the best value.
-    pub best: Option<String>,
-    /// The figure that says which value is best, or `validation`; if absent that of the validation examples, if all runs that
-    /// have been evaluated have any, else `metric`.
-    pub on: Option<String>,
-    /// Where on its way a run is judged.
-    pub at: At,
-    /// The figure to show.
-    pub metric: String,
-    /// A setting of `by` and its value: each row is compared with the row that has it and agrees in the others.
-    pub compare: Option<(String, String)>,
-}
+use crate::only::only_chosen;
+use crate::request::Request;
 
 /// Rows about runs.
 #[derive(Clone, Debug)]

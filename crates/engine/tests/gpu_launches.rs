@@ -82,8 +82,9 @@ fn recurrent(layers: usize) -> Case {
 }
 
 #[test]
+#[ignore = "needs a GPU or software Vulkan"]
 fn a_local_step_launches_no_more_than_its_layers_need() {
-    let Some(device) = gpu() else { return };
+    let device = gpu();
     let lenet = of_colours(Model::GnLenet(GnLenet {
         pool_padding: 1,
         norm: NormPlace::BeforeRelu,
@@ -115,8 +116,9 @@ fn a_local_step_launches_no_more_than_its_layers_need() {
 }
 
 #[test]
+#[ignore = "needs a GPU or software Vulkan"]
 fn mixing_over_an_overlay_is_one_launch_and_over_all_two() {
-    let Some(device) = gpu() else { return };
+    let device = gpu();
     let ring = MixingMatrix::from_rows(3, vec![vec![(0, 0.5), (1, 0.5)]; 3]).unwrap();
     let all = MixingMatrix::average(3, vec![0.2, 0.3, 0.5]).unwrap();
     let learner = mlp(&[17]).learner(&device, &[4, 4, 4]);
@@ -141,8 +143,9 @@ fn mixing_over_an_overlay_is_one_launch_and_over_all_two() {
 }
 
 #[test]
+#[ignore = "needs a GPU or software Vulkan"]
 fn runs_side_by_side_step_mix_and_are_judged_as_one() {
-    let Some(device) = gpu() else { return };
+    let device = gpu();
     let case = mlp(&[17]);
     let splits = case.splits(120);
     let partition = Arc::new(partition(&[40, 30, 50]));

@@ -13,7 +13,7 @@ use meshfold_engine::burn::nn::{
 };
 use meshfold_engine::burn::tensor::{Device as BurnDevice, Tensor, activation};
 use meshfold_engine::{
-    Amount, Anchor, BatchSize, EngineError, Initial, Instructions, Learner, LearningRate,
+    Amount, Anchor, BatchSize, Device, EngineError, Initial, Instructions, Learner, LearningRate,
     LocalWork, Model, Network, OwnModel, OwnModels, Parameter, Parameters, Per, Restart, RowByRow,
     Schedule, Sgd, Split, Stack, Start, Step, Velocity,
 };
@@ -345,8 +345,9 @@ fn products_large_enough_for_burn_to_share_them_have_the_same_bits_on_any_thread
 
 #[cfg(feature = "gpu")]
 #[test]
+#[ignore = "needs a GPU or software Vulkan"]
 fn a_gpu_learns_as_the_processor() {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let rule = Sgd {
         clip_norm: Some(0.5),
         ..rule()
@@ -446,6 +447,17 @@ fn a_parameter_that_takes_no_part_moves_by_weight_decay_alone() {
 
 #[test]
 fn text_is_read_as_whole_numbers() {
+    text_is_learnt_on(&cpu(1, None));
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+#[ignore = "needs a GPU or software Vulkan"]
+fn a_gpu_reads_text_as_whole_numbers() {
+    text_is_learnt_on(&gpu());
+}
+
+fn text_is_learnt_on(device: &Device) {
     let input = Input::Tokens { window: 6 };
     let case = Case {
         model: Model::Own(String::new()),
@@ -453,23 +465,15 @@ fn text_is_read_as_whole_numbers() {
         classes: 5,
         margin: 0,
     };
-    let device = BurnDevice::flex();
+    let burn = BurnDevice::flex();
     let bag = Bag {
-        embedding: EmbeddingConfig::new(5, 8).init(&device),
-        output: LinearConfig::new(8, 5).init(&device),
+        embedding: EmbeddingConfig::new(5, 8).init(&burn),
+        output: LinearConfig::new(8, 5).init(&burn),
     };
     let bag = Arc::new(RowByRow::new(bag, Bag::forward).unwrap());
     let network = Network::own(bag, input, 5).unwrap();
     assert_eq!((network.positions(), network.outputs()), (1, 5));
-    let learner = case.learner_of(network.clone(), &cpu(1, None), &[60]);
-    learns_text(learner);
-    #[cfg(feature = "gpu")]
-    if let Some(gpu) = gpu() {
-        learns_text(case.learner_of(network, &gpu, &[60]));
-    }
-}
-
-fn learns_text(mut learner: Learner) {
+    let mut learner = case.learner_of(network, device, &[60]);
     let mut stack = learner.initial(1, Start::Same).unwrap();
     let before = learner.evaluate(&stack, Split::Train, None).unwrap()[0];
     let (amounts, rule) = (rows(&[Amount::Epochs(30)]), sgd(10, 0.9));

@@ -18,6 +18,7 @@ pub(crate) mod label;
 pub(crate) mod mistakes;
 mod overrides;
 pub(crate) mod own;
+pub(crate) mod place;
 pub(crate) mod quantity;
 pub(crate) mod reader;
 pub(crate) mod run_config;

@@ -4,6 +4,7 @@
 //! settings and figures by their names alone. Whatever shows runs, such as a report, starts from it.
 
 mod client_scores;
+mod client_table;
 pub(crate) mod clients;
 mod evaluation_log;
 mod figures;
@@ -30,7 +31,8 @@ pub(crate) mod summary;
 pub mod sweep_order;
 mod text_counts;
 
-pub use client_scores::{ClientScore, ClientViews};
+pub use client_scores::ClientViews;
+pub use client_table::ClientScore;
 pub use evaluation_log::{Evaluation, RecordedSpread};
 pub use figures::Figures;
 pub use file_states::FileStates;

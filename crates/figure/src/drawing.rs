@@ -1,6 +1,26 @@
 //! Shapes on a page. Lengths are points of 1/72 inch, from the upper left corner.
 
-use crate::figure::Size;
+/// Millimetres of a point, 1/72 inch.
+const POINT: f64 = 25.4 / 72.0;
+
+/// Width and height in points of 1/72 inch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Size {
+    /// From left to right.
+    pub width: f64,
+    /// From top to bottom.
+    pub height: f64,
+}
+
+impl Size {
+    /// The size of so many millimetres.
+    pub fn millimetres(width: f64, height: f64) -> Self {
+        Self {
+            width: width / POINT,
+            height: height / POINT,
+        }
+    }
+}
 
 /// A page and what is on it.
 #[derive(Clone, Debug)]

@@ -1,10 +1,8 @@
 //! What a figure shows.
 
 use crate::axis::Axis;
+use crate::drawing::Size;
 use crate::style::{Legend, Style};
-
-/// Millimetres of a point, 1/72 inch.
-const POINT: f64 = 25.4 / 72.0;
 
 /// Curves over two axes.
 #[derive(Clone, Debug)]
@@ -21,25 +19,6 @@ pub struct Figure {
     pub legend: Vec<Legend>,
     /// The later ones are drawn over the earlier ones.
     pub curves: Vec<Curve>,
-}
-
-/// Width and height in points of 1/72 inch.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Size {
-    /// From left to right.
-    pub width: f64,
-    /// From top to bottom.
-    pub height: f64,
-}
-
-impl Size {
-    /// The size of so many millimetres.
-    pub fn millimetres(width: f64, height: f64) -> Self {
-        Self {
-            width: width / POINT,
-            height: height / POINT,
-        }
-    }
 }
 
 /// A line through points, with a band around it.

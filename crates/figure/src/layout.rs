@@ -1,15 +1,14 @@
 //! From a figure to shapes on a page.
 
 use crate::axis::{Axis, Range, Scale, Tick};
-use crate::drawing::{Anchor, Area, Colour, Drawing, Frame, Line, Place, Shape, Text};
-use crate::figure::{Curve, Figure, Point, Size};
+use crate::drawing::{Anchor, Area, Colour, Drawing, Frame, Line, Place, Shape, Size, Text};
+use crate::figure::{Curve, Figure, Point};
 use crate::font;
-use crate::legend::Rows;
+use crate::legend::{CURVE, Rows};
 
 const INK: Colour = Colour([38; 3]);
 const GRID: Colour = Colour([226; 3]);
 /// Widths of lines in points.
-pub(crate) const CURVE: f64 = 1.2;
 const FRAME: f64 = 0.6;
 const TICK: f64 = 2.5;
 /// How much a band covers what lies below it.

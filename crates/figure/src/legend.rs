@@ -4,6 +4,8 @@ use crate::drawing::{Anchor, Colour, Line, Place, Shape, Text};
 use crate::font;
 use crate::style::{Key, Legend};
 
+/// Width of a curve in points.
+pub(crate) const CURVE: f64 = 1.2;
 /// Lengths in heights of letters.
 const SWATCH: f64 = 2.6;
 const GAP: f64 = 0.5;
@@ -96,7 +98,7 @@ impl Rows {
                 let swatch = Shape::Line(Line {
                     places: vec![Place { x: start.x, y }, Place { x: end, y }],
                     colour: key.style.colour(),
-                    width: crate::layout::CURVE,
+                    width: CURVE,
                     dash: key.style.dash(),
                 });
                 vec![swatch, text(end + GAP * self.font_size, &key.label)]

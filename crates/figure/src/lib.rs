@@ -19,6 +19,7 @@ mod style;
 mod svg;
 
 pub use axis::{Axis, Scale, Unit};
-pub use figure::{Curve, Figure, Point, Size};
+pub use drawing::Size;
+pub use figure::{Curve, Figure, Point};
 pub use png::PngError;
 pub use style::{COLOURS, DASHES, Key, Legend, Style};

@@ -88,7 +88,7 @@ fn row(plan: &RunPlan) -> [String; 9] {
         eigenvalue(
             plan.overlay
                 .as_ref()
-                .and_then(|planned| planned.summary.lambda),
+                .and_then(|planned| planned.lambda_of_period().or(planned.summary.lambda)),
         ),
     ]
 }

@@ -221,10 +221,10 @@ impl Line {
     }
 
     fn cells(&self) -> [String; 7] {
-        let overlay = self
-            .summary
-            .as_ref()
-            .and_then(|summary| summary.overlay.as_ref());
+        let lambda = self.summary.as_ref().and_then(|summary| {
+            let first = || summary.overlay.as_ref()?.lambda;
+            summary.lambda_of_period.or_else(first)
+        });
         let last = self
             .summary
             .as_ref()
@@ -235,7 +235,7 @@ impl Line {
         };
         [
             brief(&self.label).into_owned(),
-            eigenvalue(overlay.and_then(|overlay| overlay.lambda)),
+            eigenvalue(lambda),
             accuracy(|spread| spread.mean),
             accuracy(|spread| spread.min),
             accuracy(|spread| spread.max),

@@ -7,7 +7,7 @@
 //! | variable | meaning | default |
 //! |---|---|---|
 //! | `MESHFOLD_SOAK_SEED` | what all cases are drawn from | 1 |
-//! | `MESHFOLD_SOAK_SECONDS` | seconds after which a test begins no further case | 25 |
+//! | `MESHFOLD_SOAK_SECONDS` | seconds after which a test begins no further case | 8 |
 //! | `MESHFOLD_SOAK_CASES` | the most cases of a test | no limit |
 //! | `MESHFOLD_SOAK_CASE` | the only case to do | all |
 //! | `MESHFOLD_SOAK_ROUNDS` | rounds of the runs whose memory is watched | 3,000 |

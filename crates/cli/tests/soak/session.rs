@@ -103,7 +103,7 @@ impl Session {
             self.cases += 1;
             return (self.cases == 1).then_some(only);
         }
-        let seconds = setting("MESHFOLD_SOAK_SECONDS").unwrap_or(25);
+        let seconds = setting("MESHFOLD_SOAK_SECONDS").unwrap_or(8);
         let is_over = self.began.elapsed() >= Duration::from_secs(seconds);
         let most = setting("MESHFOLD_SOAK_CASES").unwrap_or(u64::MAX);
         if self.cases > 0 && is_over || self.cases >= most {

@@ -1,8 +1,5 @@
 //! The device itself: how it is opened, its memory, its failures, its launches and their count.
 
-#[cfg(test)]
-#[path = "../../tests/support/adapter.rs"]
-mod adapter;
 pub(crate) mod failures;
 pub(crate) mod gpu;
 pub(crate) mod launch;

@@ -5,9 +5,8 @@ use std::fmt::Display;
 use serde::de::{self, Expected, Unexpected};
 
 use crate::config::brief::quoted;
-use crate::config::error::ConfigError;
 use crate::config::fault::ConfigFault;
-use crate::config::source::{ExperimentSource, Place};
+use crate::config::place::Place;
 
 /// A value that does not fit its type: the fault, and the way to the value from inside out.
 #[derive(Debug)]
@@ -38,10 +37,10 @@ impl DecodeError {
         self
     }
 
-    /// The error that a person sees.
-    pub(crate) fn located(mut self, source: &ExperimentSource) -> ConfigError {
+    /// The fault, where it lies, and the dotted path of the value.
+    pub(crate) fn into_parts(mut self) -> (ConfigFault, Option<Place>, String) {
         self.path.reverse();
-        self.fault.at(source, self.place, self.path.join("."))
+        (*self.fault, self.place, self.path.join("."))
     }
 }
 
@@ -88,6 +87,7 @@ impl de::Error for DecodeError {
         Self::new(ConfigFault::UnknownKey {
             key: key.to_owned(),
             known: owned(known),
+            elsewhere: None,
         })
     }
 

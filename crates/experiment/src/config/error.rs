@@ -9,9 +9,13 @@ use miette::{Diagnostic, LabeledSpan, SourceCode};
 use crate::config::brief::{bounded, brief};
 use crate::config::excerpt::Excerpt;
 use crate::config::fault::ConfigFault;
-use crate::config::mistakes::MOST_MISTAKES;
-use crate::config::source::{ExperimentSource, Place};
+use crate::config::place::Place;
+use crate::config::source::ExperimentSource;
+use crate::config::tree::Node;
 use crate::config::variation::joined;
+
+/// The most mistakes that are told of at once.
+pub const MOST_MISTAKES: usize = 20;
 
 /// An experiment that cannot be planned: a [`ConfigFault`], and the place in the file or the override where it lies.
 ///
@@ -164,12 +168,18 @@ impl ConfigError {
         self
     }
 
-    /// An unknown key of the whole experiment is told of `sweep` as well, which single runs do not have.
-    pub(crate) fn knowing_sweeps(mut self) -> Self {
-        if let ConfigFault::UnknownKey { known, .. } = &mut self.0.fault
+    /// An unknown key of the whole experiment, whose values are `tree`, is told of `sweep` as well, which single runs do not
+    /// have, and of the place where the experiment has such a key.
+    pub(crate) fn knowing(mut self, tree: &Node) -> Self {
+        if let ConfigFault::UnknownKey {
+            key,
+            known,
+            elsewhere,
+        } = &mut self.0.fault
             && self.0.path.is_empty()
         {
             known.push("sweep".to_owned());
+            *elsewhere = tree.path_below(key);
         }
         self
     }

@@ -6,9 +6,10 @@ use crate::config::error::ConfigError;
 use crate::config::fault::ConfigFault;
 use crate::config::label::labels;
 use crate::config::overrides;
+use crate::config::place::Place;
 use crate::config::reader;
 use crate::config::run_config::RunConfig;
-use crate::config::source::{ExperimentSource, Place};
+use crate::config::source::ExperimentSource;
 use crate::config::sweep::{self, Variation};
 use crate::config::tree::{Node, Value};
 use meshfold_algorithms::{Method, OverlayUse};
@@ -95,7 +96,7 @@ impl<'a> Experiment<'a> {
     pub(crate) fn run(&self, index: usize) -> Result<Resolved<'_>, ConfigError> {
         let tree = self.tree(index)?;
         let mut config: RunConfig =
-            reader::read(&tree, self.source).map_err(ConfigError::knowing_sweeps)?;
+            reader::read(&tree, self.source).map_err(|error| error.knowing(&tree))?;
         if let Some(topology) = &config.topology {
             let usual = usual_weights(&config.algorithm, topology);
             config.weights.get_or_insert(usual);

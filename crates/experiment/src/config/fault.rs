@@ -61,6 +61,8 @@ pub enum ConfigFault {
         key: String,
         /// The keys that are read here.
         known: Vec<String>,
+        /// The dotted path of such a key elsewhere in the experiment.
+        elsewhere: Option<String>,
     },
     /// A variant that does not exist.
     #[error("unknown choice `{}`", brief(found))]
@@ -265,7 +267,16 @@ impl ConfigFault {
     /// What would be right, if more can be said than that the value should change.
     pub fn help(&self) -> Option<String> {
         match self {
-            Self::UnknownKey { key, known } => Some(suggestion(key, known, "keys here")),
+            Self::UnknownKey {
+                known,
+                elsewhere: Some(path),
+                ..
+            } => Some(format!(
+                "did you mean `{}`? keys here: {}",
+                brief(path),
+                known.join(", ")
+            )),
+            Self::UnknownKey { key, known, .. } => Some(suggestion(key, known, "keys here")),
             Self::UnknownChoice { found, known } => Some(suggestion(found, known, "choices")),
             Self::OneChoice { found, .. } if beside_outside(found).is_some() => {
                 beside_outside(found).map(|schedule| {
@@ -417,9 +428,19 @@ mod tests {
         );
         let far = ConfigFault::UnknownKey {
             key: "weights".to_owned(),
-            known,
+            known: known.clone(),
+            elsewhere: None,
         };
         assert_eq!(far.help().as_deref(), Some("keys here: ring, path"));
+        let elsewhere = ConfigFault::UnknownKey {
+            key: "degree".to_owned(),
+            known,
+            elsewhere: Some("topology.regular.degree".to_owned()),
+        };
+        assert_eq!(
+            elsewhere.help().as_deref(),
+            Some("did you mean `topology.regular.degree`? keys here: ring, path")
+        );
     }
 
     #[test]

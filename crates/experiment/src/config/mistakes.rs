@@ -7,17 +7,15 @@
 use meshfold_data::nearest;
 use serde::de::DeserializeOwned;
 
-use crate::config::error::ConfigError;
+use crate::config::error::{ConfigError, MOST_MISTAKES};
 use crate::config::experiment::values;
 use crate::config::fault::ConfigFault;
 use crate::config::overrides::{apply_one, parts};
+use crate::config::place::Place;
 use crate::config::reader;
-use crate::config::source::{ExperimentSource, Place};
+use crate::config::source::ExperimentSource;
 use crate::config::sweep::{self, Variation};
 use crate::config::tree::{Entry, Node, Value};
-
-/// The most mistakes that are told of at once.
-pub const MOST_MISTAKES: usize = 20;
 
 /// All mistakes that keep the runs of `source` from being read as `T`; `first` is one of them. `check` finds mistakes in the
 /// values of a run that could be read, given its tree with what was passed over.
@@ -44,7 +42,7 @@ pub(crate) fn all<T: DeserializeOwned>(
         };
         let read = |tree: &Node| {
             let read = reader::read::<T>(tree, source);
-            read.map_err(ConfigError::knowing_sweeps)
+            read.map_err(|error| error.knowing(tree))
         };
         if found.read(&mut tree, read).is_some() {
             check(&tree).into_iter().for_each(|error| found.tell(error));

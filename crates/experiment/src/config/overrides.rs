@@ -2,7 +2,8 @@
 
 use crate::config::error::ConfigError;
 use crate::config::fault::ConfigFault;
-use crate::config::source::{ExperimentSource, Place};
+use crate::config::place::Place;
+use crate::config::source::ExperimentSource;
 use crate::config::tree::{Entry, Node, Value};
 use crate::config::yaml_error::MOST_LEVELS;
 

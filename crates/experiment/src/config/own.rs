@@ -282,6 +282,7 @@ impl OwnFault {
                 let fault = ConfigFault::UnknownKey {
                     key: key.clone(),
                     known,
+                    elsewhere: None,
                 };
                 let unfit = DecodeError::new(fault);
                 return match node.entry(&key) {

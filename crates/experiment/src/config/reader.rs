@@ -18,7 +18,7 @@ pub(crate) fn read<T: DeserializeOwned>(
     source: &ExperimentSource,
 ) -> Result<T, ConfigError> {
     let read = own::within(source.own(), || T::deserialize(node));
-    read.map_err(|unfit| unfit.at(node.place).located(source))
+    read.map_err(|unfit| located(unfit.at(node.place), source))
 }
 
 /// Reads a `T` from the value of `entry`, which stands at the top of an experiment.
@@ -28,11 +28,15 @@ pub(crate) fn read_below<T: DeserializeOwned>(
 ) -> Result<T, ConfigError> {
     let read = own::within(source.own(), || T::deserialize(&entry.value));
     read.map_err(|unfit| {
-        unfit
-            .at(entry.place())
-            .below(entry.key.as_str())
-            .located(source)
+        let unfit = unfit.at(entry.place()).below(entry.key.as_str());
+        located(unfit, source)
     })
+}
+
+/// The error that a person sees.
+fn located(unfit: DecodeError, source: &ExperimentSource) -> ConfigError {
+    let (fault, place, path) = unfit.into_parts();
+    fault.at(source, place, path)
 }
 
 impl<'de> Deserializer<'de> for &'de Node {

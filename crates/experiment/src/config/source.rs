@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::config::own::Own;
+use crate::config::place::Place;
 
 /// An experiment as it was written: the text of its file, then `--set a.b=c` overrides in their order.
 #[derive(Clone, Debug)]
@@ -14,17 +15,6 @@ pub struct ExperimentSource {
     text: Arc<str>,
     overrides: Vec<Arc<str>>,
     own: Own,
-}
-
-/// Bytes `start..start + length` of one text of a [`ExperimentSource`]: where something was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// 0 is the file, `i` the `i`-th override, counted from 1.
-    pub(crate) text: usize,
-    /// First byte.
-    pub(crate) start: usize,
-    /// Number of bytes.
-    pub(crate) length: usize,
 }
 
 impl ExperimentSource {

@@ -5,7 +5,8 @@ use std::string::FromUtf8Error;
 
 use crate::config::error::ConfigError;
 use crate::config::fault::ConfigFault;
-use crate::config::source::{ExperimentSource, Place};
+use crate::config::place::Place;
+use crate::config::source::ExperimentSource;
 use crate::files::text_file::{Bytes, read_bytes};
 
 /// The most bytes that an experiment's file may have.

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use crate::config::error::ConfigError;
 use crate::config::fault::ConfigFault;
 use crate::config::overrides::{parts, set};
-use crate::config::source::{ExperimentSource, Place};
+use crate::config::place::Place;
+use crate::config::source::ExperimentSource;
 use crate::config::tree::{Entry, Node, Value};
 
 /// The most runs of a sweep.

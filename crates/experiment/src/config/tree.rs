@@ -8,7 +8,7 @@ use serde_yaml::{Location, Spanned};
 use std::fmt;
 
 use crate::config::brief::quoted;
-use crate::config::source::Place;
+use crate::config::place::Place;
 use crate::config::yaml_error;
 
 /// A value and where it was written.
@@ -123,6 +123,17 @@ impl Node {
     pub(crate) fn get(&self, path: &str) -> Option<&Self> {
         path.split('.')
             .try_fold(self, |node, part| Some(&node.entry(part)?.value))
+    }
+
+    /// The dotted path of the first entry of `key` in a value of this map; its own entries do not count.
+    pub(crate) fn path_below(&self, key: &str) -> Option<String> {
+        self.entries()?.iter().find_map(|entry| {
+            let path = match entry.value.entry(key) {
+                Some(_) => key.to_owned(),
+                None => entry.value.path_below(key)?,
+            };
+            Some(format!("{}.{path}", entry.key))
+        })
     }
 
     /// Where the value at the dotted `path` was written; where that is not, the last value on the way to it.

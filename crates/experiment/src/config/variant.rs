@@ -7,7 +7,7 @@ use serde::de::{
 
 use crate::config::decode_error::{DecodeError, owned};
 use crate::config::fault::ConfigFault;
-use crate::config::source::Place;
+use crate::config::place::Place;
 use crate::config::tree::{Entry, Node, Value};
 use crate::config::tree_access::Entries;
 

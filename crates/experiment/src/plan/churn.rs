@@ -76,7 +76,7 @@ fn read(source: &ExperimentSource) -> Result<Vec<ChurnRun>, ConfigError> {
     let mut runs = Vec::new();
     for variation in &variations {
         let tree = sweep::run_of(&base, variation, source)?;
-        let churn: Churn = reader::read(&tree, source).map_err(ConfigError::knowing_sweeps)?;
+        let churn: Churn = reader::read(&tree, source).map_err(|error| error.knowing(&tree))?;
         let variation: Vec<(String, String)> = variation
             .iter()
             .map(|entry| (entry.key.clone(), in_words(&entry.value)))

@@ -41,10 +41,15 @@ pub(crate) fn warning(
         .and_then(|schedule| schedule.rounds_to_connect);
     Ok(match (union(planned, population, rounds)?, in_a_row) {
         (Union::Connected(_), Some(1)) | (Union::Connected(1), None) => None,
-        (Union::Connected(_), Some(some)) => Some(format!(
-            "not every overlay of the schedule connects the {who}s; any {some} rounds in a row do. λ is that of the first \
-             overlay; `meshfold overlay` shows that of a period"
-        )),
+        (Union::Connected(_), Some(some)) => {
+            let whose = match planned.lambda_of_period() {
+                Some(_) => "a whole period",
+                None => "the first overlay",
+            };
+            Some(format!(
+                "not every overlay of the schedule connects the {who}s; any {some} rounds in a row do. λ is that of {whose}"
+            ))
+        }
         (Union::Connected(last), None) => Some(format!(
             "not every overlay of the schedule connects the {who}s; the first {last} rounds together do"
         )),

@@ -100,6 +100,11 @@ impl<'a> OverlayFigures<'a> {
 }
 
 impl PlannedOverlay {
+    /// `λ` of the overlays of a period together, if they change, repeat, and are small enough to find it.
+    pub fn lambda_of_period(&self) -> Option<f64> {
+        self.schedule.and_then(|schedule| schedule.joint_lambda)
+    }
+
     /// What `overlay.json` holds.
     pub fn figures(&self) -> OverlayFigures<'_> {
         OverlayFigures {

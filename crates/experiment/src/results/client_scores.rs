@@ -3,26 +3,13 @@
 use std::fs::File;
 use std::io::ErrorKind;
 
-use parquet::errors::{ParquetError, Result};
+use parquet::errors::Result;
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::{Field, Row};
+use parquet::record::Row;
 
-use crate::files::guarded;
+use crate::results::client_table::{ClientScore, figure, parse, readable};
 use crate::results::recorded_run::RecordedRun;
 use crate::results::results_error::ResultsError;
-
-/// How well one deployed model did at one evaluation.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ClientScore {
-    /// Communication rounds done.
-    pub round: i64,
-    /// Index of the row within the run; the client's where rows are clients.
-    pub row: usize,
-    /// Fraction of the test examples that were recognised; not a number if it was not finite.
-    pub accuracy: f64,
-    /// Mean cross-entropy on the test examples, in nats; not a number if it was not finite.
-    pub loss: f64,
-}
 
 /// What else was measured of the models, as `evaluate.clients` asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -106,59 +93,4 @@ fn read_all(file: File) -> Result<Vec<ClientScore>> {
     let reader = SerializedFileReader::new(file)?;
     let rows = reader.get_row_iter(None)?;
     rows.map(|row| parse(&row?)).collect()
-}
-
-/// What `read` returns; an error if the reader panics, as it does at some damaged files.
-pub(super) fn readable<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
-    guarded::call(read).unwrap_or_else(|| {
-        Err(ParquetError::General(
-            "it is no table that can be read".to_owned(),
-        ))
-    })
-}
-
-/// One row of the file.
-pub(super) fn parse(row: &Row) -> Result<ClientScore> {
-    let index = usize::try_from(whole(row, "row")?)
-        .map_err(|error| ParquetError::External(Box::new(error)))?;
-    Ok(ClientScore {
-        round: whole(row, "round")?,
-        row: index,
-        accuracy: number(row, "accuracy")?,
-        loss: number(row, "loss")?,
-    })
-}
-
-fn column<'a>(row: &'a Row, name: &str) -> Result<&'a Field> {
-    let mut columns = row.get_column_iter();
-    let found = columns.find(|(found, _)| *found == name);
-    let missing = || ParquetError::General(format!("found no column {name}"));
-    found.map(|(_, field)| field).ok_or_else(missing)
-}
-
-fn whole(row: &Row, name: &str) -> Result<i64> {
-    let value = match column(row, name)? {
-        Field::Int(value) => Some(i64::from(*value)),
-        Field::Long(value) => Some(*value),
-        Field::UInt(value) => Some(i64::from(*value)),
-        Field::ULong(value) => i64::try_from(*value).ok(),
-        _ => None,
-    };
-    value.ok_or_else(|| ParquetError::General(format!("column {name} holds no whole numbers")))
-}
-
-fn number(row: &Row, name: &str) -> Result<f64> {
-    figure(column(row, name)?, name)
-}
-
-/// The figure in a cell of the column `name`; not a number where it is absent.
-fn figure(cell: &Field, name: &str) -> Result<f64> {
-    match cell {
-        Field::Double(value) => Ok(*value),
-        Field::Float(value) => Ok(f64::from(*value)),
-        Field::Null => Ok(f64::NAN),
-        _ => Err(ParquetError::General(format!(
-            "column {name} holds no numbers"
-        ))),
-    }
 }

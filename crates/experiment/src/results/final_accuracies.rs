@@ -5,7 +5,7 @@ use std::fs::File;
 use parquet::errors::Result;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 
-use crate::results::client_scores::{ClientScore, parse, readable};
+use crate::results::client_table::{ClientScore, parse, readable};
 
 /// The accuracy of one deployed model at the last evaluation in the file.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -34,6 +34,9 @@ pub struct Summary {
     pub rounds: usize,
     /// The overlay's figures, if the method exchanges over one.
     pub overlay: Option<OverlaySummary>,
+    /// `λ` of the overlays of a period together, if they change, repeat, and are small enough to find it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lambda_of_period: Option<f64>,
     /// The last record.
     pub last: Option<Milestone>,
     /// The first record of the best mean accuracy.

@@ -32,6 +32,10 @@ pub(super) fn summary(
         parameters: plan.parameters,
         rounds: config.rounds,
         overlay: plan.overlay.as_ref().map(|overlay| overlay.summary.clone()),
+        lambda_of_period: plan
+            .overlay
+            .as_ref()
+            .and_then(|planned| planned.lambda_of_period()),
         last: records.last().map(Milestone::of),
         best: summary::best(records).map(Milestone::of),
         targets: summary::targets(&config.evaluate.targets, records),

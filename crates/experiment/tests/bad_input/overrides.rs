@@ -76,6 +76,21 @@ fn overrides_are_checked_like_the_file_and_marked_in_their_own_text() {
 }
 
 #[test]
+fn a_sweep_of_a_key_without_its_path_is_told_the_path() {
+    let unknown = with(
+        "rounds",
+        "rounds: 5\nsweep: {grid: {learning_rate: [0.1, 0.2]}}",
+    );
+    expect(
+        &unknown,
+        "unknown key `learning_rate`",
+        12,
+        "learning_rate",
+        "did you mean `algorithm.dfedavgm.learning_rate`? keys here: name, seed",
+    );
+}
+
+#[test]
 fn a_sweep_points_at_the_value_and_names_the_run() {
     let sweep = "rounds: 5\nsweep:\n  grid:\n    seed: [1, 2]\n    topology:\n      - ring\n      - {regular: {degree: 11}}";
     let seen = refused(&with("rounds", sweep));

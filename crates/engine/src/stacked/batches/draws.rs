@@ -60,7 +60,7 @@ impl<'a> Draws<'a> {
         }
     }
 
-    /// Sheets that are left to draw.
+    /// Schedules that are left to draw.
     pub(crate) fn schedules(&self) -> usize {
         self.left.div_ceil(self.steps)
     }

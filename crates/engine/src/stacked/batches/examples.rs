@@ -120,7 +120,7 @@ fn padded(values: &[u8], width: usize) -> Cow<'_, [u8]> {
     Cow::Owned(bytes)
 }
 
-/// What is to be foretold of `examples`: at every position if `windowed`.
+/// Targets of `examples`: at every position if `windowed`.
 fn labels(
     gpu: &Gpu,
     examples: &Examples,

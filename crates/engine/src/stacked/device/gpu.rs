@@ -303,8 +303,9 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs a GPU or software Vulkan"]
     fn what_does_not_fit_one_binding_is_refused_with_its_size() {
-        let Some(gpu) = gpu() else { return };
+        let gpu = gpu();
         assert!(gpu.kind().starts_with("wgpu/"));
         let rows = gpu.memory().largest_buffer() as usize / 4 / 1024;
         assert_eq!(gpu.expect_fit("a stack", rows, 1024), Ok(()));

@@ -65,8 +65,9 @@ mod tests {
     use crate::stacked::device::test_device::{gpu, numbers, stacked};
 
     #[test]
+    #[ignore = "needs a GPU or software Vulkan"]
     fn a_row_with_one_bad_number_is_found() {
-        let Some(gpu) = gpu() else { return };
+        let gpu = gpu();
         let mut values = numbers(5 * 192, 1);
         values[192 + 7] = f32::NAN;
         values[3 * 192 + 191] = f32::INFINITY;

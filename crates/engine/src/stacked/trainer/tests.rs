@@ -130,7 +130,7 @@ fn compare(model: &Model, examples: Examples) {
 }
 
 fn compare_network(network: &Network, examples: Examples, tolerance: f32) {
-    let Some(gpu) = gpu() else { return };
+    let gpu = gpu();
     let examples = Arc::new(examples);
     let example = widest(network) * 4;
     let whole = run(&gpu, 100 * example, network, &examples);
@@ -147,6 +147,7 @@ fn compare_network(network: &Network, examples: Examples, tolerance: f32) {
 }
 
 #[test]
+#[ignore = "needs a GPU or software Vulkan"]
 fn blocks_of_rows_and_pieces_of_batches_do_not_change_a_bit() {
     let mlp = Model::Mlp(Mlp {
         hidden: vec![24, 7],
@@ -156,6 +157,7 @@ fn blocks_of_rows_and_pieces_of_batches_do_not_change_a_bit() {
 }
 
 #[test]
+#[ignore = "needs a GPU or software Vulkan"]
 fn nor_do_they_where_layers_look_at_windows() {
     let lenet = Model::GnLenet(GnLenet {
         pool_padding: 1,
@@ -190,6 +192,7 @@ impl OwnModel for Hyperbolic {
 }
 
 #[test]
+#[ignore = "needs a GPU or software Vulkan"]
 fn a_users_own_model_is_cut_as_well() {
     let images = images(1, 3, 6);
     let network = Network::own(Arc::new(Hyperbolic), images.input(), 3).unwrap();
@@ -198,6 +201,7 @@ fn a_users_own_model_is_cut_as_well() {
 }
 
 #[test]
+#[ignore = "needs a GPU or software Vulkan"]
 fn nor_do_they_where_layers_remember() {
     let lstm = Model::CharLstm(CharLstm {
         embedding: 3,

@@ -212,9 +212,7 @@ fn side_by_side(gpu: &SharedGpu, runs: &[Run]) -> Vec<Outcome> {
 }
 
 fn expect_the_bits_of_runs_alone(runs: &[Run]) {
-    let Some(gpu) = gpu().map(SharedGpu::from) else {
-        return;
-    };
+    let gpu = SharedGpu::from(gpu());
     let together = side_by_side(&gpu, runs);
     assert_eq!(together.len(), runs.len());
     for (index, (run, found)) in runs.iter().zip(together).enumerate() {
@@ -265,6 +263,7 @@ fn of(model: &Model, splits: &Splits) -> Network {
 }
 
 #[test]
+#[ignore = "needs a GPU or software Vulkan"]
 fn runs_side_by_side_have_the_bits_of_runs_alone() {
     let splits = images();
     for (kind, clip_norm) in [
@@ -286,6 +285,7 @@ fn runs_side_by_side_have_the_bits_of_runs_alone() {
 }
 
 #[test]
+#[ignore = "needs a GPU or software Vulkan"]
 fn runs_that_mix_have_the_bits_of_runs_alone() {
     let splits = images();
     let network = of(&mlp(0.0), &splits);
@@ -300,6 +300,7 @@ fn runs_that_mix_have_the_bits_of_runs_alone() {
 }
 
 #[test]
+#[ignore = "needs a GPU or software Vulkan"]
 fn so_have_runs_of_texts() {
     let splits = windows();
     let network = of(
@@ -315,6 +316,7 @@ fn so_have_runs_of_texts() {
 }
 
 #[test]
+#[ignore = "needs a GPU or software Vulkan"]
 fn velocities_are_carried_over_from_sheet_to_sheet() {
     let splits = images();
     let network = of(&mlp(0.0), &splits);
@@ -322,9 +324,7 @@ fn velocities_are_carried_over_from_sheet_to_sheet() {
         schedule: 30,
         ..Run::new(&network, &splits, seed)
     };
-    let Some(gpu) = gpu().map(SharedGpu::from) else {
-        return;
-    };
+    let gpu = SharedGpu::from(gpu());
     // One schedule for all steps, and one for each.
     let whole = Run::new(&network, &splits, 2).on(&gpu, || {});
     assert!(run(2).on(&gpu, || {}) == whole);
@@ -332,6 +332,7 @@ fn velocities_are_carried_over_from_sheet_to_sheet() {
 }
 
 #[test]
+#[ignore = "needs a GPU or software Vulkan"]
 fn runs_that_are_not_alike_or_end_earlier_do_not_disturb_the_others() {
     let (splits, others) = (images(), images());
     let (network, deep) = (of(&mlp(0.0), &splits), of(&Model::Logistic, &splits));

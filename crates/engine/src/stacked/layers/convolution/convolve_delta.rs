@@ -135,8 +135,9 @@ mod tests {
     use crate::stacked::layers::window::taps;
 
     #[test]
+    #[ignore = "needs a GPU or software Vulkan"]
     fn the_gradient_by_the_input_is_that_of_a_plain_loop() {
-        let Some(gpu) = gpu() else { return };
+        let gpu = gpu();
         for (layer, width) in convolutions() {
             let (batch, examples) = (Batch::uneven(3, 1), 3);
             let (channels, outputs) = (layer.input.channels, layer.output.channels);

@@ -159,8 +159,9 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs a GPU or software Vulkan"]
     fn the_product_is_that_of_a_plain_loop() {
-        let Some(gpu) = gpu() else { return };
+        let gpu = gpu();
         for (inputs, outputs, examples, relu) in [
             (784, 10, 20, false),
             (12, 8, 5, true),
@@ -200,8 +201,9 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs a GPU or software Vulkan"]
     fn rows_may_share_their_examples() {
-        let Some(gpu) = gpu() else { return };
+        let gpu = gpu();
         let (layer, width) = layer_of(20, 6);
         let batch = Batch {
             counts: vec![5; 3],
@@ -235,8 +237,9 @@ mod tests {
     }
 
     #[test]
+    #[ignore = "needs a GPU or software Vulkan"]
     fn what_is_no_number_passes_the_relu() {
-        let Some(gpu) = gpu() else { return };
+        let gpu = gpu();
         let (layer, width) = layer_of(4, 4);
         let (arena, counts) = (
             cube(stacked(&gpu, &vec![f32::NAN; width], 1)),

@@ -1,0 +1,26 @@
+//! What a table is to show.
+
+use crate::at::At;
+use crate::only::Only;
+
+/// What a table is to show. Settings go by their names in YAML, figures by those in `metrics.jsonl`.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The settings that tell the rows apart.
+    pub by: Vec<String>,
+    /// Runs are left out unless each of these settings has one of its values.
+    pub only: Vec<Only>,
+    /// The setting whose values repeat a row.
+    pub over: String,
+    /// The setting of which each row takes the best value.
+    pub best: Option<String>,
+    /// The figure that says which value is best, or `validation`; if absent that of the validation examples, if all runs that
+    /// have been evaluated have any, else `metric`.
+    pub on: Option<String>,
+    /// Where on its way a run is judged.
+    pub at: At,
+    /// The figure to show.
+    pub metric: String,
+    /// A setting of `by` and its value: each row is compared with the row that has it and agrees in the others.
+    pub compare: Option<(String, String)>,
+}

@@ -1,0 +1,176 @@
+//! Losses and accuracies of evaluation against a plain count by the oracle.
+
+use crate::support::*;
+use meshfold_data::Splits;
+use meshfold_engine::{Learner, Mlp, Model, Split, Stack, Start, Targets, oracle};
+use std::sync::Arc;
+
+/// Mean loss of one model over the judged positions of test example `index`, and the share of them it has right, by the
+/// oracle.
+fn judged(learner: &Learner, model: &Model, weights: &[f64], index: usize) -> (f64, f64) {
+    let (x, targets) = batch(learner, &learner.splits().test, &[index as u32]);
+    let loss = |targets: &[u16]| oracle::plain(learner.network(), weights, &x, targets).0;
+    let of_targets = loss(&targets);
+    if matches!(model, Model::Linear(linear) if linear.targets == Targets::Value) {
+        // Half the square of a distance below one half.
+        return (of_targets, f64::from(u8::from(of_targets < 0.125)));
+    }
+    // The largest output is the class whose loss is least, the other positions being as they are.
+    let right = |position: &usize| {
+        (0..learner.network().classes() as u16).all(|label| {
+            let mut others = targets.clone();
+            others[*position] = label;
+            loss(&others) >= of_targets
+        })
+    };
+    let count = (0..targets.len()).filter(right).count();
+    (of_targets, count as f64 / targets.len() as f64)
+}
+
+fn compare_scores(case: &Case, rows: usize) {
+    let mut learner = case.learner(&cpu(2, None), &[9, 9, 9]);
+    let stack = learner.initial(rows, Start::Independent).unwrap();
+    let width = stack.layout().width();
+    let values = stack.to_host();
+    let scores = learner.evaluate(&stack, Split::Test, None).unwrap();
+    let subset: Vec<u32> = (0..203).step_by(3).collect();
+    let part = learner
+        .evaluate(&stack, Split::Test, Some(&subset))
+        .unwrap();
+    for row in 0..rows {
+        let weights: Vec<f64> = values[row * width..][..width]
+            .iter()
+            .map(|w| f64::from(*w))
+            .collect();
+        let judged: Vec<(f64, f64)> = (0..203)
+            .map(|index| judged(&learner, &case.model, &weights, index))
+            .collect();
+        let every: Vec<u32> = (0..203).collect();
+        for (indices, score) in [(&every, scores[row]), (&subset, part[row])] {
+            let of = indices.iter().map(|index| judged[*index as usize]);
+            let (losses, accuracies): (Vec<f64>, Vec<f64>) = of.unzip();
+            let mean = |values: &[f64]| values.iter().sum::<f64>() / indices.len() as f64;
+            assert!((score.loss - mean(&losses)).abs() < 1e-5, "{case:?}");
+            assert!(
+                (score.accuracy - mean(&accuracies)).abs() < 1e-12,
+                "{case:?}"
+            );
+        }
+    }
+    if rows == 3 {
+        let own = learner
+            .evaluate(&stack, Split::Shards(&[0, 1, 2]), None)
+            .unwrap();
+        let shard: Vec<u32> = learner.partition().shard(1).to_vec();
+        let all = learner
+            .evaluate(&stack, Split::Train, Some(&shard))
+            .unwrap();
+        assert_eq!(own[1], all[1]);
+    }
+}
+
+#[test]
+fn evaluation_equals_a_plain_count() {
+    for (model, classes) in models() {
+        compare_scores(&Case::of_pixels(model, classes), 3);
+    }
+    let mlp = Model::Mlp(Mlp {
+        hidden: vec![40, 5],
+        dropout: 0.0,
+    });
+    compare_scores(&Case::of_margins(mlp), 3);
+    compare_scores(&Case::of_margins(Model::Logistic), 3);
+    compare_scores(&Case::of_margins(Model::Logistic), 35);
+    // Rows of a single layer are judged 32 at once.
+    for model in [Model::Logistic].iter().chain(&linear()) {
+        compare_scores(&Case::of_pixels(model.clone(), CLASSES), 35);
+    }
+}
+
+#[test]
+fn evaluation_of_grids_and_sequences_equals_a_plain_count() {
+    let grids = [4, 7].map(|at| convolutional()[at].clone());
+    for case in grids {
+        compare_scores(&case, 2);
+    }
+    for case in recurrent() {
+        compare_scores(&case, 3);
+    }
+}
+
+#[test]
+fn rows_that_repeat_are_scored_as_each_alone() {
+    let cases = models()
+        .into_iter()
+        .map(|(model, classes)| Case::of_pixels(model, classes));
+    for case in cases.chain([Case::of_margins(Model::Logistic)]) {
+        let mut learner = case.learner(&cpu(2, None), &[9, 9, 9]);
+        let three = learner.initial(3, Start::Independent).unwrap();
+        let (layout, values) = (three.layout().clone(), three.to_host());
+        let mut scores = |rows: &[usize]| {
+            let row = |row: &usize| &values[row * layout.width()..][..layout.width()];
+            let models = rows.iter().flat_map(row).copied().collect();
+            let stack = Stack::from_host(&cpu(2, None), &layout, models).unwrap();
+            learner.evaluate(&stack, Split::Test, None).unwrap()
+        };
+        let rows = [0, 1, 0, 2, 2, 1];
+        let alone = rows.map(|row| scores(&[row])[0]);
+        assert_eq!(scores(&rows), alone);
+    }
+}
+
+#[test]
+fn validation_examples_are_judged_as_test_examples_are() {
+    for (model, classes) in models() {
+        let case = Case::of_pixels(model, classes);
+        let of = |splits| {
+            let partition = Arc::new(partition(&[9, 9, 9]));
+            Learner::upload(&cpu(2, None), case.network(), splits, partition, SEED).unwrap()
+        };
+        let own = case.splits(27);
+        let mut tested = of(Splits {
+            test: Arc::clone(&own.train),
+            ..own.clone()
+        });
+        let mut validated = of(Splits {
+            validation: Some(Arc::clone(&own.train)),
+            ..own.clone()
+        });
+        let stack = tested.initial(3, Start::Independent).unwrap();
+        // A whole set is read once and kept: the second time must be as the first.
+        for subset in [None, Some(&[1, 5, 26][..]), None] {
+            assert_eq!(
+                validated
+                    .evaluate(&stack, Split::Validation, subset)
+                    .unwrap(),
+                tested.evaluate(&stack, Split::Test, subset).unwrap()
+            );
+            let test = validated.evaluate(&stack, Split::Test, subset).unwrap();
+            let other = of(own.clone()).evaluate(&stack, Split::Test, subset);
+            assert_eq!(test, other.unwrap());
+        }
+        let refusal = tested
+            .evaluate(&stack, Split::Validation, None)
+            .unwrap_err();
+        let reason = "examples for validation: 0, but it must be at least 1";
+        assert!(refusal.to_string().contains(reason), "{refusal}");
+    }
+}
+
+#[test]
+fn a_single_logit_is_judged_as_two_would_be() {
+    let mut learner = learner_of_classes(&cpu(2, None), &dnn8(), &[9], 2);
+    assert_eq!(learner.network().outputs(), 1);
+    let stack = learner.initial(1, Start::Same).unwrap();
+    let score = learner.evaluate(&stack, Split::Test, None).unwrap()[0];
+    let weights: Vec<f64> = stack.to_host().iter().map(|w| f64::from(*w)).collect();
+    let judged: Vec<(f64, f64)> = (0..20)
+        .map(|index| judged(&learner, &dnn8(), &weights, index))
+        .collect();
+    let some: Vec<u32> = (0..20).collect();
+    let part = learner.evaluate(&stack, Split::Test, Some(&some)).unwrap()[0];
+    let loss = judged.iter().map(|(loss, _)| loss).sum::<f64>() / 20.0;
+    let right = judged.iter().map(|(_, right)| right).sum::<f64>() / 20.0;
+    assert!((part.loss - loss).abs() < 1e-5 && part.accuracy == right);
+    assert!(score.accuracy > 0.0 && score.accuracy < 1.0, "{score:?}");
+}
