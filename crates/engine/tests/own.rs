@@ -448,7 +448,7 @@ fn a_parameter_that_takes_no_part_moves_by_weight_decay_alone() {
 fn text_is_read_as_whole_numbers() {
     let input = Input::Tokens { window: 6 };
     let case = Case {
-        model: Model::Own(String::new()),
+        model: Model::Own("".into()),
         input,
         classes: 5,
         margin: 0,
