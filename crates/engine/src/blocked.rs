@@ -8,6 +8,7 @@ mod workers;
 
 use crate::backend::rows::{Rows, on, on_mut};
 use crate::backend::trainer::{GradientRows, TrainedRows, Trainer};
+use crate::batched;
 use crate::cpu::Cpu;
 use crate::error::EngineError;
 use crate::network::Network;
@@ -41,6 +42,9 @@ pub(crate) struct Blocked {
 /// Bytes that the trainer needs besides the models and the examples as they are stored: what each of `threads` threads
 /// works in, and the test examples as numbers.
 pub(crate) fn bytes(network: &Network, workload: &WorkloadSize<'_>, threads: usize) -> u64 {
+    if network.host_model().is_some() {
+        return batched::bytes(network, workload);
+    }
     let scratch = pass::scratch::floats(network, workload);
     // For each run of test examples a list of the numbers that they share, and one of the others.
     let lists = match Goal::Judging.parts(network) {

@@ -97,7 +97,11 @@ impl Device {
     /// else is counted: its copy of the examples, what the layers of a block of rows give and get back, and
     /// velocities and gradients of all rows where they are kept.
     pub fn working_bytes(&self, network: &Network, workload: &WorkloadSize<'_>) -> u64 {
-        self.backend.working_bytes(network, workload)
+        // No GPU trains a model that computes in host memory; a learner says so.
+        match (network.host_model(), self.threads()) {
+            (Some(_), None) => 0,
+            _ => self.backend.working_bytes(network, workload),
+        }
     }
 
     /// Carries out `work`, and makes an error of it if a GPU is lost or runs out of memory meanwhile. This shows wherever

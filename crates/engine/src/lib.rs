@@ -10,6 +10,7 @@
 //! itself as `burn`, and `Stack::tensor`.
 
 mod backend;
+mod batched;
 mod blocked;
 mod cpu;
 mod device;
@@ -33,13 +34,16 @@ pub use error::EngineError;
 pub use kernels::Instructions;
 pub use network::Network;
 pub use network::dropout::Dropout;
+pub use network::host_model::{HostModel, LentExamples, LentRows, ReturnedGradient, TakeGradients};
+pub use network::initial::Initial;
 pub use network::layout::{ALIGNMENT, Block, Layout};
 pub use network::model::{
     CharLstm, Dnn8, GnLenet, Judged, Linear, Mlp, Model, NormPlace, Resnet, Targets, WordLstm,
 };
 #[cfg(feature = "own-models")]
-pub use network::own::{Initial, OwnModel, Parameter, Parameters, RowByRow};
-pub use network::own_models::OwnModels;
+pub use network::own::{OwnModel, Parameters, RowByRow};
+pub use network::own_models::{OwnModelName, OwnModels};
+pub use network::parameter::Parameter;
 pub use stack::Stack;
 pub use stack::mixing::Mixing;
 pub use stack::quantiser::{NormScope, Quantiser, uniform};

@@ -2,6 +2,8 @@
 
 pub(crate) mod architecture;
 pub(crate) mod dropout;
+pub(crate) mod host_model;
+pub(crate) mod initial;
 pub(crate) mod layer;
 pub(crate) mod layout;
 pub(crate) mod loss;
@@ -10,11 +12,13 @@ pub(crate) mod model;
 pub(crate) mod own;
 pub(crate) mod own_body;
 pub(crate) mod own_models;
+pub(crate) mod parameter;
 
 use crate::error::EngineError;
 use crate::stream::{Key, Purpose, stream};
 use architecture::Sketch;
 use dropout::Dropout;
+use host_model::HostBody;
 use layer::{Layer, Node, Source};
 use layout::Layout;
 use loss::Loss;
@@ -50,6 +54,8 @@ enum Body {
         allow(dead_code, reason = "without burn there is none")
     )]
     Own(Arc<dyn OwnBody>),
+    /// A model of the user's own that computes many rows at once in host memory.
+    Host(Arc<HostBody>),
 }
 
 impl Network {
@@ -136,7 +142,7 @@ impl Network {
     pub fn flop_per_step(&self, batch: usize) -> f64 {
         let per_example: usize = match &self.body {
             Body::Layers(nodes) => nodes.iter().map(operations).sum(),
-            Body::Own(_) => 6 * self.layout.parameters(),
+            Body::Own(_) | Body::Host(_) => 6 * self.layout.parameters(),
         };
         (batch * per_example) as f64
     }
@@ -145,7 +151,7 @@ impl Network {
     pub fn activations(&self) -> usize {
         match &self.body {
             Body::Layers(nodes) => nodes.iter().map(|node| node.output.size()).sum(),
-            Body::Own(_) => self.outputs(),
+            Body::Own(_) | Body::Host(_) => self.outputs(),
         }
     }
 
@@ -153,15 +159,23 @@ impl Network {
     pub(crate) fn nodes(&self) -> &[Node] {
         match &self.body {
             Body::Layers(nodes) => nodes,
-            Body::Own(_) => &[],
+            Body::Own(_) | Body::Host(_) => &[],
         }
     }
 
     /// The model of the user's own, if it is one.
     pub(crate) fn own_model(&self) -> Option<&dyn OwnBody> {
         match &self.body {
-            Body::Layers(_) => None,
+            Body::Layers(_) | Body::Host(_) => None,
             Body::Own(own) => Some(own.as_ref()),
+        }
+    }
+
+    /// The model that computes many rows at once in host memory, if it is one.
+    pub(crate) fn host_model(&self) -> Option<&HostBody> {
+        match &self.body {
+            Body::Layers(_) | Body::Own(_) => None,
+            Body::Host(host) => Some(host.as_ref()),
         }
     }
 
@@ -192,7 +206,9 @@ impl Network {
     /// Whether it can read examples of `input`: numbers may have another shape if no layer minds.
     pub(crate) fn reads(&self, input: Input) -> bool {
         match (self.input, input) {
-            (Input::Numbers(own), Input::Numbers(shape)) if self.own_model().is_none() => {
+            (Input::Numbers(own), Input::Numbers(shape))
+                if matches!(self.body, Body::Layers(_)) =>
+            {
                 own == shape || (own.features() == shape.features() && !self.reads_channels_last())
             }
             (own, input) => own == input,
@@ -206,10 +222,14 @@ impl Network {
     /// Draws one initial model, `[P_pad]`, as PyTorch does: weights and biases of dense layers and convolutions uniform
     /// in ±1/√inputs, those of recurrent layers in ±1/√hidden; normal embeddings; factors of one and offsets of zero. A
     /// model of the user's own says so itself.
-    pub(crate) fn initialise(&self, seed: u64, row: u32) -> Vec<f32> {
+    ///
+    /// # Errors
+    /// Those of a model that computes rows in host memory.
+    pub(crate) fn initialise(&self, seed: u64, row: u32) -> Result<Vec<f32>, EngineError> {
         let nodes = match &self.body {
             Body::Layers(nodes) => nodes,
-            Body::Own(own) => return own.initialise(seed, row),
+            Body::Own(own) => return Ok(own.initialise(seed, row)),
+            Body::Host(host) => return host.initialise(&self.layout, seed, row),
         };
         let mut values = vec![0.0; self.layout.width()];
         let mut named = 0;
@@ -222,7 +242,7 @@ impl Network {
             let rng = stream(seed, Purpose::Initialisation, key);
             named += u32::from(initialise(&node.layer, &mut values, rng));
         }
-        values
+        Ok(values)
     }
 }
 
@@ -230,7 +250,7 @@ impl Network {
 fn check(model: &Model, input: &Input) -> Result<(), EngineError> {
     if let Model::Own(name) = model {
         return Err(EngineError::OwnModel {
-            reason: format!("`{name}` is no model of the engine's"),
+            reason: format!("`{}` is no model of the engine's", name.name),
         });
     }
     match (model.reads_tokens(), input) {

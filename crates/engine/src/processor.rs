@@ -6,6 +6,7 @@ mod recycled;
 use crate::backend::Backend;
 use crate::backend::rows::Rows;
 use crate::backend::trainer::Trainer;
+use crate::batched::Batched;
 use crate::blocked::{self, Blocked};
 use crate::cpu::Cpu;
 use crate::error::EngineError;
@@ -97,6 +98,9 @@ impl Backend for Processor {
     fn trainer(&self, network: &Network, _: &Splits) -> Result<Box<dyn Trainer>, EngineError> {
         // What an earlier run held may be of other shapes.
         self.recycled.clear();
-        Ok(Box::new(Blocked::new(&self.cpu, network)?))
+        match network.host_model() {
+            Some(_) => Ok(Box::new(Batched::new(&self.cpu, network))),
+            None => Ok(Box::new(Blocked::new(&self.cpu, network)?)),
+        }
     }
 }

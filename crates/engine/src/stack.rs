@@ -97,6 +97,12 @@ impl Stack {
         self.storage.host_mut()
     }
 
+    /// The rows `[R, P_pad]` as they are now, if they lie in host memory, without a copy. Whoever changes the stack while this is
+    /// held copies its rows first.
+    pub fn shared(&self) -> Option<Arc<Vec<f32>>> {
+        self.storage.shared()
+    }
+
     /// A copy with memory of its own.
     pub fn duplicate(&self) -> Self {
         self.beside(self.storage.duplicate(), self.rows)

@@ -460,7 +460,7 @@ fn a_gpu_reads_text_as_whole_numbers() {
 fn text_is_learnt_on(device: &Device) {
     let input = Input::Tokens { window: 6 };
     let case = Case {
-        model: Model::Own(String::new()),
+        model: Model::Own("".into()),
         input,
         classes: 5,
         margin: 0,

@@ -32,6 +32,10 @@ mod _meshfold {
     #[pymodule_export]
     use crate::running::run;
 
+    /// Parameters of a row begin at multiples of so many numbers.
+    #[pymodule_export]
+    const ALIGNMENT: usize = meshfold_engine::ALIGNMENT;
+
     /// The version of the package.
     #[pymodule_export]
     const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "own.md"
 
 def test_the_programs_of_the_page_on_own_parts_run(capsys: pytest.CaptureFixture[str]) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 4
     names: dict[str, object] = {}
     before = dict(mf._own.METHODS)
     try:
@@ -25,3 +26,7 @@ def test_the_programs_of_the_page_on_own_parts_run(capsys: pytest.CaptureFixture
         mf._own.METHODS.update(before)
     told = capsys.readouterr().out
     assert "gamma=0.1" in told and "matchings" in told
+    for framework, call in (("jax", "in_jax"), ("torch", "in_torch")):
+        if find_spec(framework) is not None:
+            runs = names[call]()  # type: ignore[operator]
+            assert all(run.is_finished for run in runs)

@@ -132,7 +132,7 @@ def test_partitions_are_lists_or_a_function(experiment: Experiment) -> None:
         one(experiment, partition=mf.partition([[0, 1], [0, 2]]))
     with pytest.raises(mf.ConfigError, match="client 1 is given example 600 of 600"):
         one(experiment, partition=mf.partition([[0, 1], [600]]), topology="complete")
-    with pytest.raises(ValueError, match="client 1: needed a list of whole numbers"):
+    with pytest.raises(ValueError, match=r"client 1: found an array of shape \[1\] and type float64, needed a list of whole numbers"):
         mf.partition([[0], [0.5]])
 
 
@@ -165,3 +165,25 @@ def test_parts_may_be_swept(experiment: Experiment) -> None:
     runs = mf.run({**experiment, "sweep": {"grid": {"topology": graphs}}}, progress=False)
     assert len({run.id for run in runs}) == 2
     assert all(run.label.startswith("topology=graph-") for run in runs)
+
+
+class OnGpu:
+    """An array that is not in the memory of the processor."""
+
+    device = "cuda:0"
+
+
+def test_arrays_on_another_device_are_told_by_their_names() -> None:
+    x, y = np.zeros((4, 2), np.float32), np.zeros(4, int)
+    for made, name in [
+        (lambda: mf.dataset(OnGpu(), y, x, y), "dataset: x"),  # type: ignore[arg-type]
+        (lambda: mf.dataset(x, y, x, OnGpu()), "dataset: y_test"),  # type: ignore[arg-type]
+        (lambda: mf.partition([[0], OnGpu()]), "partition: client 1"),  # type: ignore[list-item]
+        (lambda: mf.weights(OnGpu()), "weights: the matrix"),
+        (lambda: mf.overlay(OnGpu()), "overlay: the graph"),
+        (lambda: mf._arrays.numbers(OnGpu(), "the step"), "the step"),
+    ]:
+        with pytest.raises(ValueError, match=f"{name} is on the device cuda:0, needed the processor"):
+            made()
+    with pytest.raises(ValueError, match=r"the step is nan at \[1, 0\], needed finite numbers"):
+        mf._arrays.numbers(np.array([[0.0], [np.nan]]), "the step")

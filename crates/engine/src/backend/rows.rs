@@ -22,6 +22,11 @@ pub(crate) trait Rows: Any + Debug + Send + Sync {
     /// The rows, to be changed, if they lie in host memory.
     fn host_mut(&mut self) -> Option<&mut [f32]>;
 
+    /// The rows, if they lie in host memory, as they are now: they do not change while the memory is held.
+    fn shared(&self) -> Option<Arc<Vec<f32>>> {
+        None
+    }
+
     /// The rows as a burn tensor.
     #[cfg(feature = "own-models")]
     fn tensor(&self) -> burn::tensor::Tensor<2>;

@@ -1,5 +1,6 @@
 //! Models as a configuration names them.
 
+use super::own_models::OwnModelName;
 use serde::{Deserialize, Serialize};
 
 /// A model as a configuration names it.
@@ -28,7 +29,7 @@ pub enum Model {
     /// A recurrent network that reads words.
     WordLstm(WordLstm),
     /// A model of the user's own, by its name among [`OwnModels`](crate::OwnModels).
-    Own(String),
+    Own(OwnModelName),
 }
 
 /// What the outputs of a [`Linear`] model are to be.

@@ -2,22 +2,20 @@
 
 mod body;
 mod host;
-mod initial;
-mod parameter;
 mod parameters;
 mod row_by_row;
 mod rows;
 pub(crate) mod tape;
 
-pub use initial::Initial;
-pub use parameter::Parameter;
 pub use parameters::Parameters;
 pub use row_by_row::RowByRow;
 
 pub(crate) use body::Own;
 
+use super::initial::Initial;
 use super::loss::Loss;
 use super::own_models::OwnModels;
+use super::parameter::Parameter;
 use super::{Body, Network};
 use crate::error::EngineError;
 use burn::tensor::Tensor;
@@ -117,6 +115,7 @@ impl OwnModels {
     pub fn with(self, name: impl Into<String>, model: impl OwnModel + 'static) -> Self {
         let model: Arc<dyn OwnModel> = Arc::new(model);
         let fit = move |input, classes| Network::own(model.clone(), input, classes);
-        self.and(name.into(), Arc::new(fit))
+        let name: String = name.into();
+        self.and(name.as_str().into(), Arc::new(fit))
     }
 }

@@ -1,9 +1,13 @@
 //! The models of a user's own, by the names that configurations have for them.
 
+use super::host_model::HostModel;
 use super::model::Model;
 use crate::error::EngineError;
 use crate::network::Network;
 use meshfold_data::Input;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -11,9 +15,68 @@ use std::sync::Arc;
 /// Fits a model to examples of a shape in so many classes.
 type Fit = dyn Fn(Input, usize) -> Result<Network, EngineError> + Send + Sync;
 
-/// What `model: {own: NAME}` of a configuration may name. The cargo feature `own-models` adds `with`, which names one.
+/// What `model: {own: NAME}` of a configuration may name. The cargo feature `own-models` adds `with`, which names a model that is
+/// written with burn.
 #[derive(Clone, Default)]
-pub struct OwnModels(BTreeMap<String, Arc<Fit>>);
+pub struct OwnModels(BTreeMap<OwnModelName, Arc<Fit>>);
+
+/// The name of a model of a user's own: `NAME`, or `{name: NAME, version: VERSION}` where the model has a version.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OwnModelName {
+    /// The name among [`OwnModels`].
+    pub name: String,
+    /// What tells it from models of that name that compute something else; may be empty.
+    pub version: String,
+}
+
+impl From<&str> for OwnModelName {
+    /// A name without a version.
+    fn from(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            version: String::new(),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Full {
+    name: String,
+    #[serde(default)]
+    version: String,
+}
+
+impl Serialize for OwnModelName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { name, version } = self.clone();
+        match version.is_empty() {
+            true => name.serialize(serializer),
+            false => Full { name, version }.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for OwnModelName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Name;
+        impl<'de> Visitor<'de> for Name {
+            type Value = OwnModelName;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text")
+            }
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<OwnModelName, E> {
+                Ok(name.into())
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<OwnModelName, A::Error> {
+                let Full { name, version } = Full::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(OwnModelName { name, version })
+            }
+        }
+        // A name is no map that may be left out; configurations give a map where there is one all the same.
+        deserializer.deserialize_string(Name)
+    }
+}
 
 impl OwnModels {
     /// No models.
@@ -21,30 +84,39 @@ impl OwnModels {
         Self::default()
     }
 
+    /// These models and one that computes rows in host memory, in place of any that had its name and version. `fit` is asked for the model of
+    /// examples of a shape in so many classes.
+    #[must_use]
+    pub fn with_host(
+        self,
+        name: OwnModelName,
+        fit: impl Fn(Input, usize) -> Result<Arc<dyn HostModel>, EngineError> + Send + Sync + 'static,
+    ) -> Self {
+        let fit = move |input, classes| Network::host(fit(input, classes)?, input, classes);
+        self.and(name, Arc::new(fit))
+    }
+
     /// These models and the one that `fit` makes under `name`, in place of any that had it.
-    #[cfg_attr(
-        not(feature = "own-models"),
-        allow(dead_code, reason = "without burn there is no model to name")
-    )]
-    pub(super) fn and(mut self, name: String, fit: Arc<Fit>) -> Self {
+    pub(super) fn and(mut self, name: OwnModelName, fit: Arc<Fit>) -> Self {
         self.0.insert(name, fit);
         self
     }
 
-    /// The names, in alphabetical order.
+    /// The names, in alphabetical order, once for each version.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.0.keys().map(|known| known.name.as_str())
     }
 
-    /// Whether there is a model of that name.
-    pub fn contains(&self, name: &str) -> bool {
+    /// Whether there is a model of that name and version.
+    pub fn contains(&self, name: &OwnModelName) -> bool {
         self.0.contains_key(name)
     }
 
     /// Builds `model` for examples of `input` in `classes` classes, be it one of these or one of the engine's.
     ///
     /// # Errors
-    /// As [`Network::new`]; [`EngineError::OwnModel`] if none has the name, or the one that has it does not fit.
+    /// As [`Network::new`]; [`EngineError::OwnModel`] if none has the name and the version, or the one that has them does not
+    /// fit.
     pub fn network(
         &self,
         model: &Model,
@@ -55,7 +127,7 @@ impl OwnModels {
             Model::Own(name) => match self.0.get(name) {
                 Some(fit) => fit(input, classes),
                 None => Err(EngineError::OwnModel {
-                    reason: format!("none is named `{name}`"),
+                    reason: format!("none is named `{}`", name.name),
                 }),
             },
             model => Network::new(model, input, classes),

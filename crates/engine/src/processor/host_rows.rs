@@ -13,11 +13,13 @@ use std::mem::{replace, take};
 use std::sync::Arc;
 
 /// Rows `[R, P_pad]` in host memory, row-major. When they go, their memory is left to rows to come.
+///
+/// Whoever holds [`HostRows::shared`] sees them as they are now: they are copied before they change.
 #[derive(Debug)]
 pub(crate) struct HostRows {
     cpu: Cpu,
     recycled: Arc<Recycled>,
-    values: Vec<f32>,
+    values: Arc<Vec<f32>>,
     width: usize,
     /// The other half of the double buffer that mixing writes into.
     spare: Option<Vec<f32>>,
@@ -29,7 +31,7 @@ impl HostRows {
         Self {
             cpu: cpu.clone(),
             recycled: recycled.clone(),
-            values,
+            values: Arc::new(values),
             width,
             spare: None,
         }
@@ -54,7 +56,14 @@ impl HostRows {
 
     /// The rows, to be changed.
     pub(crate) fn values_mut(&mut self) -> &mut [f32] {
-        &mut self.values
+        Arc::<Vec<f32>>::make_mut(&mut self.values)
+    }
+
+    /// Leaves memory to rows to come, unless somebody else holds it.
+    fn leave(&self, memory: Arc<Vec<f32>>) {
+        if let Some(memory) = Arc::into_inner(memory) {
+            self.recycled.put(memory);
+        }
     }
 
     /// Memory for `rows` rows that holds any values, all of which are about to be written.
@@ -78,7 +87,8 @@ impl HostRows {
 impl Drop for HostRows {
     fn drop(&mut self) {
         let own = take(&mut self.values);
-        for memory in self.spare.take().into_iter().chain([own]) {
+        self.leave(own);
+        if let Some(memory) = self.spare.take() {
             self.recycled.put(memory);
         }
     }
@@ -86,7 +96,7 @@ impl Drop for HostRows {
 
 impl Rows for HostRows {
     fn to_host(&self) -> Vec<f32> {
-        self.values.clone()
+        self.values.to_vec()
     }
 
     fn host(&self) -> Option<&[f32]> {
@@ -94,13 +104,17 @@ impl Rows for HostRows {
     }
 
     fn host_mut(&mut self) -> Option<&mut [f32]> {
-        Some(&mut self.values)
+        Some(self.values_mut())
+    }
+
+    fn shared(&self) -> Option<Arc<Vec<f32>>> {
+        Some(self.values.clone())
     }
 
     #[cfg(feature = "own-models")]
     fn tensor(&self) -> burn::tensor::Tensor<2> {
         let shape = [self.values.len() / self.width.max(1), self.width];
-        let data = burn::tensor::TensorData::new(self.values.clone(), shape);
+        let data = burn::tensor::TensorData::new(self.values.to_vec(), shape);
         burn::tensor::Tensor::from_data(data, &burn::tensor::Device::flex())
     }
 
@@ -111,13 +125,13 @@ impl Rows for HostRows {
                 copy.copy_from_slice(&self.values);
                 copy
             }
-            None => self.values.clone(),
+            None => self.values.to_vec(),
         };
         Box::new(self.of(copy))
     }
 
     fn clear(&mut self) {
-        self.values.fill(0.0);
+        self.values_mut().fill(0.0);
     }
 
     fn mix(&mut self, matrix: &Arc<Matrix>) {
@@ -131,10 +145,10 @@ impl Rows for HostRows {
             self.width,
             &mut mixed,
         );
-        let old = replace(&mut self.values, mixed);
+        let old = replace(&mut self.values, Arc::new(mixed));
         match old.len() == size {
-            true => self.spare = Some(old),
-            false => self.recycled.put(old),
+            true => self.spare = Arc::into_inner(old),
+            false => self.leave(old),
         }
     }
 
@@ -148,21 +162,24 @@ impl Rows for HostRows {
 
     fn scatter(&mut self, rows: &[u32], source: &dyn Rows) -> Result<(), EngineError> {
         let source: &Self = on("scatter", source)?;
-        for (values, row) in source.values.chunks_exact(self.width).zip(rows) {
-            self.values[*row as usize * self.width..][..self.width].copy_from_slice(values);
+        let width = self.width;
+        let own = self.values_mut();
+        for (values, row) in source.values.chunks_exact(width).zip(rows) {
+            own[*row as usize * width..][..width].copy_from_slice(values);
         }
         Ok(())
     }
 
     fn add_scaled(&mut self, other: &dyn Rows, scales: &[f32]) -> Result<(), EngineError> {
         let other: &Self = on("add_scaled", other)?;
-        let (to, from) = (&mut self.values, &other.values);
+        let (to, from) = (Arc::make_mut(&mut self.values), &other.values);
         host::add_scaled(&self.cpu, to, from, scales, self.width);
         Ok(())
     }
 
     fn scale(&mut self, scales: &[f32]) {
-        host::scale_rows(&self.cpu, &mut self.values, scales, self.width);
+        let values = Arc::make_mut(&mut self.values);
+        host::scale_rows(&self.cpu, values, scales, self.width);
     }
 
     fn heavy_ball(
@@ -174,8 +191,8 @@ impl Rows for HostRows {
         let velocity: &mut Self = on_mut("heavy_ball_step", velocity)?;
         let gradients: &Self = on("heavy_ball_step", gradients)?;
         let rows = host::HeavyBallRows {
-            models: &mut self.values,
-            velocities: &mut velocity.values,
+            models: Arc::<Vec<f32>>::make_mut(&mut self.values),
+            velocities: velocity.values_mut(),
             gradients: &gradients.values,
         };
         host::heavy_ball(&self.cpu, rows, step, self.width);
@@ -183,11 +200,13 @@ impl Rows for HostRows {
     }
 
     fn quantize(&mut self, layout: &Layout, quantiser: &Quantiser) {
-        host::quantize(&self.cpu, &mut self.values, layout, quantiser);
+        let values = Arc::make_mut(&mut self.values);
+        host::quantize(&self.cpu, values, layout, quantiser);
     }
 
     fn keep_largest(&mut self, count: usize) {
-        keep_largest(&self.cpu, &mut self.values, self.width, count);
+        let values = Arc::make_mut(&mut self.values);
+        keep_largest(&self.cpu, values, self.width, count);
     }
 
     fn mean(&self, weights: &[f64]) -> Box<dyn Rows> {

@@ -19,7 +19,7 @@ use crate::device::Device;
 use crate::error::EngineError;
 use crate::network::Network;
 use crate::stack::Stack;
-use checks::check_examples;
+use checks::{check_device, check_examples};
 use meshfold_data::{Partition, Splits};
 use std::sync::Arc;
 
@@ -58,6 +58,7 @@ impl Learner {
         seed: u64,
     ) -> Result<Self, EngineError> {
         check_examples(&network, &splits)?;
+        check_device(&network, device)?;
         let device = device.renewed();
         let trainer = device.backend().trainer(&network, &splits)?;
         let (passes, tallies) = (Vec::new(), Vec::new());

@@ -2,13 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
+use meshfold_engine::Model;
+
 use crate::config::run_config::RunConfig;
 use crate::config::sweep::Variation;
 use crate::config::tree::{Entry, Node, Value};
 
 /// For each run, the paths that its sweep sets, each with a short text of its value.
 ///
-/// Overlays, weights and partitions go by their own labels, methods by their name, other values by their YAML; where
+/// Overlays, weights and partitions go by their own labels, methods and models of a version by their name, other values by their YAML; where
 /// two values of one path would read the same, all values of that path go by their YAML.
 pub(crate) fn labels(
     variations: &[Variation],
@@ -51,6 +53,10 @@ fn short(path: &str, value: &Node, config: &RunConfig) -> String {
         ("weights", _, Some(weights)) => weights.label(),
         ("partition", ..) => config.partition.label(),
         ("algorithm", ..) => config.algorithm.name().to_owned(),
+        ("model", ..) => match &config.model {
+            Model::Own(own) if !own.version.is_empty() => own.name.clone(),
+            _ => in_words(value),
+        },
         (_, _, _) if value.value == Value::Null => "none".to_owned(),
         _ => in_words(value),
     }

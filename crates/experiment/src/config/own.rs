@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use meshfold_algorithms::MethodSpec;
 use meshfold_algorithms::training::TrainingKeys;
-use meshfold_data::{OwnDataset, OwnPartition};
-use meshfold_engine::{OwnModels, OwnSchedule};
+use meshfold_data::{Input, OwnDataset, OwnPartition};
+use meshfold_engine::{EngineError, HostModel, OwnModelName, OwnModels, OwnSchedule};
 use meshfold_own::{OwnKind, OwnPart};
 use meshfold_topology::{OwnOverlay, OwnWeights};
 use serde::de::DeserializeOwned;
@@ -200,6 +200,18 @@ impl Own {
     #[must_use]
     pub fn models(mut self, models: OwnModels) -> Self {
         self.models = models;
+        self
+    }
+
+    /// These parts and a model that computes rows in host memory: `model: {own: {name: NAME, version: VERSION}}`.
+    #[must_use]
+    pub fn host_model(
+        mut self,
+        name: impl Into<OwnName>,
+        fit: impl Fn(Input, usize) -> Result<Arc<dyn HostModel>, EngineError> + Send + Sync + 'static,
+    ) -> Self {
+        let OwnName { name, version } = name.into();
+        self.models = self.models.with_host(OwnModelName { name, version }, fit);
         self
     }
 

@@ -47,7 +47,7 @@ fn network(run: &Resolved<'_>, outline: &DatasetSummary) -> Result<Network, Conf
     {
         let fault = ConfigFault::NoOwn {
             kind: "model",
-            name: name.clone(),
+            name: name.name.clone(),
             known: own_models.names().map(str::to_owned).collect(),
         };
         return Err(run.error(fault, "model.own"));

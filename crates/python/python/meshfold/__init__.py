@@ -14,10 +14,13 @@ from meshfold._errors import (
 )
 from meshfold._meshfold import VERSION as __version__
 from meshfold._meshfold import Mixing, Part, Round, Stack, Table
+from meshfold._jax_models import jax_model
+from meshfold._models import model
 from meshfold._own import KeyFault, Method
 from meshfold._parts import dataset, overlay, partition, weights
 from meshfold._run import MeshfoldWarning, RunInfo, run
 from meshfold._runs import Overlay, Partition, Run, Runs, read
+from meshfold._torch_models import torch_model
 
 __all__ = [
     "ConfigError",
@@ -41,9 +44,12 @@ __all__ = [
     "Table",
     "__version__",
     "dataset",
+    "jax_model",
+    "model",
     "overlay",
     "partition",
     "read",
     "run",
+    "torch_model",
     "weights",
 ]

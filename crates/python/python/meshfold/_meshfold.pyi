@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 VERSION: str
+ALIGNMENT: int
 
 class Table:
     """A table in memory, which everything that speaks Arrow's PyCapsule interface reads without a copy."""
@@ -81,12 +82,40 @@ class Stack:
         """The mean of all rows: a stack of one row."""
     def norms(self) -> NDArray[np.float64]:
         """The Euclidean norm of each row, `[R]`."""
-    def numpy(self) -> NDArray[np.float32]:
-        """A copy of all rows, `[R, P]`."""
+    def numpy(self, padded: bool = False) -> NDArray[np.float32]:
+        """All rows as they are now, `[R, P]`, in an array that cannot be written to.
+
+        A row is stored with zeros between layers and at its end, `[R, P_pad]`. With `padded` the array has these, too, and is the
+        memory of the stack itself, without a copy, on the processor. So it is without `padded` if there are no zeros between layers;
+        otherwise it is a copy. It never changes, and is good for as long as you keep it: what changes the stack afterwards copies
+        the stack's rows first.
+        """
     def by_layer(self) -> dict[str, NDArray[np.float32]]:
-        """Copies of the parameters by layer: from names to arrays `[R, inputs, outputs]`."""
-    def set(self, values: NDArray[np.float32]) -> None:
-        """Overwrites all rows with finite `values`, `[R, P]`."""
+        """The parameters by layer as they are now: from names to arrays `[R, inputs, outputs]`, which cannot be written to.
+
+        On the processor they are views of the stack's memory, as those of `numpy`.
+        """
+    def set(self, values: ArrayLike | Mapping[str, ArrayLike]) -> None:
+        """Overwrites rows with finite floating-point numbers: all of them, `[R, P]`, or the layers of a dict, `[R, inputs, outputs]`.
+
+        Raises:
+            ValueError: if the array is of another shape or type, is on another device, or holds what is not finite, with its name.
+        """
+    def __dlpack__(
+        self,
+        *,
+        stream: object | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """The rows `[R, P_pad]` by DLPack: `torch.from_dlpack(stack)` is a copy.
+
+        `torch.from_dlpack(stack, copy=False)` is none; it must not be written to, which PyTorch does not see to. On a GPU this raises
+        `BufferError`.
+        """
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """`(1, 0)`, the processor."""
 
 class Round:
     """One communication round, as `Method.round` sees it."""
@@ -142,7 +171,7 @@ class Round:
         """
 
 class Part:
-    """A part of an experiment that was made in Python: an overlay, weights, a partition or a dataset."""
+    """A part of an experiment that was made in Python: an overlay, weights, a partition, a dataset or a model."""
 
     @property
     def name(self) -> str:
@@ -150,6 +179,11 @@ class Part:
     @property
     def version(self) -> str:
         """A digest of what it is made of."""
+    @property
+    def kind(self) -> str:
+        """`overlay`, `weights`, `partition`, `dataset` or `model`."""
+    @staticmethod
+    def model(name: str, version: str, object: object) -> Part: ...
     @staticmethod
     def overlay(name: str, version: str, nodes: int, edges: NDArray[np.uint32]) -> Part: ...
     @staticmethod

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from meshfold import _arrays, _digests
 from meshfold._meshfold import Part
 
 
@@ -29,7 +28,7 @@ def overlay(
         ValueError: if the graph is none that can be used, with the node or row at fault.
     """
     if callable(graph) and not hasattr(graph, "edges"):
-        digest = _source_digest(graph)
+        digest = _digests.of_source(graph)
         name = label or f"{getattr(graph, '__name__', 'graph')}-{digest[:6]}"
         function = graph
 
@@ -43,7 +42,7 @@ def overlay(
         return Part.overlay_of_rounds(name, digest, edges, expected)
     count, found = _edges(graph, None)
     nodes = count if count is not None else int(found.max(initial=0)) + 1
-    digest = _digest(found, np.array([nodes]))
+    digest = _digests.of_arrays(found, np.array([nodes]))
     return Part.overlay(label or f"graph-{digest[:6]}", digest, nodes, found)
 
 
@@ -54,7 +53,7 @@ def _edges(graph: Any, nodes: int | None) -> tuple[int | None, NDArray[np.uint32
     if hasattr(graph, "tocoo"):
         entries = graph.tocoo()
         return _edges_of_matrix(entries.shape, entries.row, entries.col, entries.data)
-    array = np.asarray(graph)
+    array = _arrays.plain(graph, "overlay: the graph")
     if array.ndim == 2 and array.shape[1] == 2 and array.shape[0] != 2 and array.dtype.kind in "iu":
         return None, _checked(array, nodes)
     if array.ndim == 2 and array.shape[0] == array.shape[1]:
@@ -116,7 +115,10 @@ def weights(matrix: Any, *, label: str | None = None) -> Part:
         entries = matrix.tocoo()
         shape, rows, columns, values = entries.shape, entries.row, entries.col, entries.data
     else:
-        array = np.asarray(matrix, dtype=np.float64)
+        array = _arrays.plain(matrix, "weights: the matrix")
+        if array.dtype.kind not in "biuf":
+            raise ValueError(f"weights: the matrix is of type {array.dtype}, needed numbers")
+        array = array.astype(np.float64)
         shape = array.shape
         if array.ndim != 2:
             raise ValueError(f"weights: found an array of shape {shape}, needed [N, N]")
@@ -130,7 +132,7 @@ def weights(matrix: Any, *, label: str | None = None) -> Part:
     if wrong.size > 0:
         place = wrong[0]
         raise ValueError(f"weights: row {rows[place]}, column {columns[place]} is {values[place]}")
-    digest = _digest(rows, columns, values, np.array(shape))
+    digest = _digests.of_arrays(rows, columns, values, np.array(shape))
     return Part.weights(label or f"weights-{digest[:6]}", digest, shape[0], rows, columns, values)
 
 
@@ -149,7 +151,7 @@ def partition(
         label: what the partition is called in tables; `indices` with a digest if absent.
     """
     if callable(clients):
-        function, digest = clients, _source_digest(clients)
+        function, digest = clients, _digests.of_source(clients)
 
         def deal(labels: NDArray[np.uint16], classes: int, seed: int) -> list[list[int]]:
             return _lists(function(labels, classes, np.random.default_rng(seed)))
@@ -157,16 +159,18 @@ def partition(
         name = label or f"{getattr(clients, '__name__', 'partition')}-{digest[:6]}"
         return Part.partition_by(name, digest, deal, count)
     lists = _lists(clients)
-    digest = _digest(*(np.array(indices, np.uint32) for indices in lists))
+    digest = _digests.of_arrays(*(np.array(indices, np.uint32) for indices in lists))
     return Part.partition(label or f"indices-{digest[:6]}", digest, lists)
 
 
 def _lists(clients: Sequence[ArrayLike]) -> list[list[int]]:
     lists = []
     for client, indices in enumerate(clients):
-        array = np.asarray(indices)
+        array = _arrays.plain(indices, f"partition: client {client}")
         if array.ndim != 1 or (array.size > 0 and array.dtype.kind not in "iu"):
-            raise ValueError(f"partition: client {client}: needed a list of whole numbers")
+            raise ValueError(
+                f"partition: client {client}: found an array of shape {list(array.shape)} and type {array.dtype}, needed a list of whole numbers"
+            )
         if array.size > 0 and array.min() < 0:
             raise ValueError(f"partition: client {client} is given example {array.min()}")
         lists.append([int(index) for index in array])
@@ -207,7 +211,7 @@ def dataset(
     if classes is not None and classes < largest:
         raise ValueError(f"dataset: found label {largest - 1}, needed one below {classes}")
     owners = None if owner is None else _labels(owner, len(train), "owner").astype(np.uint32)
-    digest = _digest(train, labels, test, test_labels, *([] if owners is None else [owners]))
+    digest = _digests.of_arrays(train, labels, test, test_labels, *([] if owners is None else [owners]))
     return Part.dataset(
         label or f"arrays-{digest[:6]}",
         digest,
@@ -220,7 +224,7 @@ def dataset(
 
 def _features(values: ArrayLike, name: str) -> tuple[NDArray[Any], tuple[int, int, int]]:
     """Features `[M, D]` as bytes or f32, and channels, height and width of an example."""
-    array = np.asarray(values)
+    array = _arrays.plain(values, f"dataset: {name}")
     shapes = {2: (1, 1, -1), 3: (1, -2, -1), 4: (-3, -2, -1)}
     if array.ndim not in shapes or array.shape[0] == 0:
         raise ValueError(f"dataset: {name} has the shape {array.shape}, needed [M, D], [M, H, W] or [M, C, H, W]")
@@ -237,29 +241,12 @@ def _features(values: ArrayLike, name: str) -> tuple[NDArray[Any], tuple[int, in
 
 
 def _labels(values: ArrayLike, examples: int, name: str) -> NDArray[np.uint16]:
-    array = np.asarray(values)
+    array = _arrays.plain(values, f"dataset: {name}")
     if array.shape != (examples,):
         raise ValueError(f"dataset: {name} has the shape {array.shape}, needed [{examples}]")
     if array.dtype.kind not in "iu" or array.min() < 0 or array.max() > 65535:
-        raise ValueError(f"dataset: {name} must hold whole numbers from 0 to 65535")
+        raise ValueError(f"dataset: {name} is of type {array.dtype}, but it must hold whole numbers from 0 to 65535")
     return np.ascontiguousarray(array.astype(np.uint16))
-
-
-def _digest(*arrays: NDArray[Any]) -> str:
-    digest = hashlib.sha256()
-    for array in arrays:
-        digest.update(f"{array.dtype} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()[:16]
-
-
-def _source_digest(function: Callable[..., Any]) -> str:
-    """A digest of the source of `function`, and of its name where the source is not known."""
-    try:
-        source = inspect.getsource(function)
-    except (OSError, TypeError):
-        source = repr(getattr(function, "__qualname__", function))
-    return hashlib.sha256(source.encode()).hexdigest()[:16]
 
 
 class Collector:

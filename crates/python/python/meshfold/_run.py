@@ -65,7 +65,7 @@ def run(
 
     Args:
         experiment: a YAML file, or what it would say as a dict. In a dict, and in `set`, a graph of networkx and what `overlay`,
-            `weights`, `partition` and `dataset` return may stand where the configuration names one; configurations name
+            `weights`, `partition`, `dataset` and `model` return may stand where the configuration names one; configurations name
             the classes of your own methods: `{"own": {"name": "choco", ...}}`.
         set: values to put in place of the experiment's own, by their dotted paths: `{"algorithm.dsgd.learning_rate": 0.1}`.
         results: the folder of all results; the runs lie in `results/NAME/ID`.

@@ -1,4 +1,4 @@
-//! Overlays, weights, partitions and datasets that Python has made.
+//! Overlays, weights, partitions, datasets and models that Python has made.
 
 use std::sync::Arc;
 
@@ -16,6 +16,8 @@ use pyo3::prelude::*;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
+use super::model;
+
 /// A part of an experiment, made in Python.
 #[pyclass(name = "Part", module = "meshfold", frozen)]
 pub(crate) struct PyPart {
@@ -30,6 +32,20 @@ enum Made {
     Weights(Arc<dyn OwnWeights>),
     Partition(Arc<dyn OwnPartition>),
     Dataset(Arc<dyn OwnDataset>),
+    /// An object whose `fit` makes a model for some examples.
+    Model(Arc<Py<PyAny>>),
+}
+
+impl Made {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Overlay(_) => "overlay",
+            Self::Weights(_) => "weights",
+            Self::Partition(_) => "partition",
+            Self::Dataset(_) => "dataset",
+            Self::Model(_) => "model",
+        }
+    }
 }
 
 impl PyPart {
@@ -41,6 +57,9 @@ impl PyPart {
             Made::Weights(weights) => own.made(name, weights),
             Made::Partition(partition) => own.made(name, partition),
             Made::Dataset(dataset) => own.made(name, dataset),
+            Made::Model(object) => own.host_model(name, move |input, classes| {
+                model::fit(&object, input, classes)
+            }),
         }
     }
 }
@@ -60,13 +79,7 @@ impl PyPart {
     }
 
     fn __repr__(&self) -> String {
-        let kind = match self.made {
-            Made::Overlay(_) => "overlay",
-            Made::Weights(_) => "weights",
-            Made::Partition(_) => "partition",
-            Made::Dataset(_) => "dataset",
-        };
-        format!("<{kind} {}>", self.name)
+        format!("<{} {}>", self.kind(), self.name)
     }
 
     /// An overlay of `nodes` nodes with `edges`, `[E, 2]`.
@@ -157,6 +170,23 @@ impl PyPart {
         }
     }
 
+    /// The model that `object.fit(features, classes, tokens)` makes for some examples.
+    #[staticmethod]
+    fn model(name: String, version: String, object: Py<PyAny>) -> Self {
+        let made = Made::Model(Arc::new(object));
+        Self {
+            name,
+            version,
+            made,
+        }
+    }
+
+    /// What this is: `overlay`, `weights`, `partition`, `dataset` or `model`.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.made.kind()
+    }
+
     /// Training and test examples: `(features, labels, owners)` each, the features bytes or numbers `[M, D]`.
     #[staticmethod]
     fn dataset(
@@ -239,7 +269,7 @@ impl ExampleArrays<'_> {
 }
 
 /// What Python raised, in a line.
-fn raised(error: &PyErr) -> String {
+pub(super) fn raised(error: &PyErr) -> String {
     Python::attach(|py| {
         let told = py
             .import("meshfold._own")

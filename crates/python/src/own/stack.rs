@@ -1,14 +1,13 @@
 //! Stacks: the models of all clients, and whatever else has a row for each.
 
-use meshfold_engine::{EngineError, Layout, Stack};
-use numpy::{
-    PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods,
-};
+use meshfold_engine::{EngineError, Stack};
+use numpy::{PyArray1, PyArrayDyn};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::round::PyMixing;
+use super::{views, writes};
 
 /// Rows of parameters, `[R, P]`: one for each client. Every operation works on all rows at once.
 #[pyclass(name = "Stack", module = "meshfold")]
@@ -36,6 +35,17 @@ enum Scale<'py> {
 impl Scale<'_> {
     /// One number for each of `rows`, changed by `change`.
     fn of_rows(self, rows: usize, change: impl Fn(f32) -> f32) -> PyResult<Vec<f32>> {
+        let scales = self.each(rows, change)?;
+        match scales.iter().position(|scale| !scale.is_finite()) {
+            None => Ok(scales),
+            Some(row) => Err(PyValueError::new_err(format!(
+                "row {row} would be multiplied by {}, needed a finite number",
+                scales[row]
+            ))),
+        }
+    }
+
+    fn each(self, rows: usize, change: impl Fn(f32) -> f32) -> PyResult<Vec<f32>> {
         match self {
             Self::One(scale) => Ok(vec![change(scale); rows]),
             Self::Each(scales) if scales.len() == rows => {
@@ -126,30 +136,6 @@ fn closed() -> PyErr {
     PyRuntimeError::new_err(
         "this stack belongs to a round that is over: keep what outlasts a round as an attribute of the method, made in start or round",
     )
-}
-
-/// The rows of `stack` in host memory, `[R, P]` without padding.
-fn packed(stack: &Stack) -> Vec<f32> {
-    let layout = stack.layout();
-    let values = stack.to_host();
-    let rows = values.chunks_exact(layout.width().max(1));
-    rows.flat_map(|row| layout.pack(row)).collect()
-}
-
-/// The rows `[R, P]` in `values` with padding.
-fn unpacked(layout: &Layout, values: &[f32]) -> Vec<f32> {
-    let width = layout.width();
-    let mut padded = vec![0.0; values.len() / layout.parameters().max(1) * width];
-    let rows = values.chunks_exact(layout.parameters().max(1));
-    for (row, values) in padded.chunks_exact_mut(width.max(1)).zip(rows) {
-        let mut values = values;
-        for block in layout.blocks() {
-            let (of_block, rest) = values.split_at(block.size());
-            row[block.range()].copy_from_slice(of_block);
-            values = rest;
-        }
-    }
-    padded
 }
 
 #[pymethods]
@@ -290,56 +276,40 @@ impl PyStack {
         Ok(PyArray1::from_iter(py, norms.into_iter().map(f64::sqrt)))
     }
 
-    /// A copy of all rows as an array of NumPy, `[R, P]`.
-    fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let stack = self.stack()?;
-        let shape = [stack.rows(), stack.layout().parameters()];
-        let values = py.detach(|| packed(stack));
-        PyArray1::from_vec(py, values).reshape(shape)
+    /// All rows as an array of NumPy that cannot be written to: `[R, P]`, or `[R, P_pad]` if `padded`. See [`views`].
+    #[pyo3(signature = (padded=false))]
+    fn numpy<'py>(&self, py: Python<'py>, padded: bool) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+        views::rows(py, self.stack()?, padded)
     }
 
-    /// Copies of the parameters by layer: a dict from names to arrays `[R, inputs, outputs]`.
+    /// The parameters by layer, which cannot be written to: a dict from names to arrays `[R, inputs, outputs]`.
     fn by_layer<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let stack = self.stack()?;
-        let values = py.detach(|| stack.to_host());
-        let layout = stack.layout();
-        let layers = PyDict::new(py);
-        for block in layout.blocks() {
-            let rows = values.chunks_exact(layout.width().max(1));
-            let of_block: Vec<f32> = rows.flat_map(|row| row[block.range()].to_vec()).collect();
-            let shape = [stack.rows(), block.inputs, block.outputs];
-            let array: Bound<'py, PyArray3<f32>> =
-                PyArray1::from_vec(py, of_block).reshape(shape)?;
-            layers.set_item(&block.name, array)?;
-        }
-        Ok(layers)
+        views::by_layer(py, self.stack()?)
     }
 
-    /// Overwrites all rows with `values`, `[R, P]`.
-    fn set(&mut self, py: Python<'_>, values: PyReadonlyArray2<'_, f32>) -> PyResult<()> {
+    /// The rows `[R, P_pad]` for whoever asks by DLPack.
+    #[pyo3(signature = (**asked))]
+    fn __dlpack__<'py>(
+        &self,
+        py: Python<'py>,
+        asked: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        views::dlpack(py, self.stack()?, asked)
+    }
+
+    /// Where the rows are, in DLPack's numbers: `(1, 0)` is the processor.
+    fn __dlpack_device__(&self) -> PyResult<(i32, i32)> {
+        views::dlpack_device(self.stack()?)
+    }
+
+    /// Overwrites all rows with `values`: `[R, P]`, or a dict of `[R, inputs, outputs]` by the names of layers, of which those that
+    /// are left out stay.
+    fn set(&mut self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<()> {
         let stack = self.stack_mut()?;
-        let (rows, parameters) = (stack.rows(), stack.layout().parameters());
-        if values.shape() != [rows, parameters] {
-            return Err(PyValueError::new_err(format!(
-                "set: found an array of shape {:?}, needed [{rows}, {parameters}]",
-                values.shape()
-            )));
+        match values.cast::<PyDict>() {
+            Ok(layers) => writes::layers(py, stack, layers),
+            Err(_) => writes::rows(py, stack, values),
         }
-        let values: Vec<f32> = values.as_array().iter().copied().collect();
-        if let Some(place) = values.iter().position(|value| !value.is_finite()) {
-            return Err(PyValueError::new_err(format!(
-                "set: row {}, parameter {} is {}, needed finite numbers",
-                place / parameters,
-                place % parameters,
-                values[place]
-            )));
-        }
-        let (device, layout) = (stack.device().clone(), stack.layout().clone());
-        *stack = py.detach(|| {
-            let padded = unpacked(&layout, &values);
-            Stack::from_host(&device, &layout, padded).map_err(engine)
-        })?;
-        Ok(())
     }
 
     fn __repr__(&self) -> String {

@@ -154,7 +154,7 @@ impl RowTrainer<'_> {
     }
 
     /// What a gradient is multiplied by to bring its norm down to `clip_norm`.
-    fn clip_scale(&self, gradient: &[f32]) -> f32 {
+    pub(crate) fn clip_scale(&self, gradient: &[f32]) -> f32 {
         let Some(largest) = self.sgd.clip_norm else {
             return 1.0;
         };
@@ -168,7 +168,7 @@ impl RowTrainer<'_> {
 
     /// Clip, weight decay, correction, anchor, momentum, step: one pass over the row, block after block.
     /// Without momentum there is no velocity.
-    fn apply(&self, step: HeavyBall<'_>, terms: GradientTerms<'_>, gradient: &[f32]) {
+    pub(crate) fn apply(&self, step: HeavyBall<'_>, terms: GradientTerms<'_>, gradient: &[f32]) {
         let scale = self.clip_scale(gradient);
         let HeavyBall {
             weights,

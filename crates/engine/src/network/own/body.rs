@@ -2,10 +2,10 @@
 
 use super::OwnModel;
 use super::host::host;
-use super::parameter::{Parameter, arrange};
 use crate::error::EngineError;
 use crate::network::layout::Layout;
 use crate::network::own_body::OwnBody;
+use crate::network::parameter::{Parameter, arrange};
 use meshfold_data::Input;
 use std::sync::Arc;
 

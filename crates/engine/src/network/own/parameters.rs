@@ -1,8 +1,8 @@
 //! The parameters of some rows, as tensors.
 
 use super::body::Own;
-use super::parameter::Parameter;
 use crate::error::EngineError;
+use crate::network::parameter::Parameter;
 use burn::tensor::{Device, Tensor};
 
 /// The parameters of `R` rows, as [`OwnModel::forward`](super::OwnModel::forward) is given them: views of the stack, which

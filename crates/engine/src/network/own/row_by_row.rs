@@ -1,7 +1,9 @@
 //! An ordinary burn module as a model of a user's own.
 
-use super::{Initial, OwnModel, Parameter, Parameters};
+use super::{OwnModel, Parameters};
 use crate::error::EngineError;
+use crate::network::initial::Initial;
+use crate::network::parameter::Parameter;
 use burn::module::{Flag, Module, ModuleMapper, ModuleVisitor, Param, ParamId};
 use burn::tensor::{Bool, Int, Tensor};
 use meshfold_data::Input;

@@ -65,7 +65,9 @@ fn run(gpu: &Gpu, bytes: usize, network: &Network, examples: &Arc<Examples>) -> 
     rows[1].amount = Amount::Idle;
     let sgd = sgd();
     let work = LocalWork::new(1, &rows, &sgd);
-    let initial: Vec<f32> = (0..5).flat_map(|row| network.initialise(1, row)).collect();
+    let initial: Vec<f32> = (0..5)
+        .flat_map(|row| network.initialise(1, row).unwrap())
+        .collect();
     let device = Device::of(SharedGpu::from(gpu.clone()));
     let mut stack = Stack::from_host(&device, network.layout(), initial).unwrap();
     let (mut passes, mut tallies) = (vec![Pass::default(); 5], vec![RowTally::default(); 5]);

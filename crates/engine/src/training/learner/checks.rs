@@ -1,6 +1,7 @@
 //! What a learner checks before it has a device work.
 
 use super::Learner;
+use crate::device::Device;
 use crate::error::EngineError;
 use crate::network::Network;
 use crate::stack::Stack;
@@ -102,4 +103,19 @@ pub(super) fn check_examples(network: &Network, splits: &Splits) -> Result<(), E
         }
     }
     Ok(())
+}
+
+/// Whether `device` can train `network`.
+///
+/// # Errors
+/// [`EngineError::Device`] if it cannot.
+pub(super) fn check_device(network: &Network, device: &Device) -> Result<(), EngineError> {
+    match (network.host_model(), device.threads()) {
+        (Some(_), None) => Err(EngineError::Device {
+            device: device.kind(),
+            reason: "the model computes in host memory: use the processor, `--device cpu`"
+                .to_owned(),
+        }),
+        _ => Ok(()),
+    }
 }

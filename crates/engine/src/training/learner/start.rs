@@ -20,7 +20,7 @@ impl Learner {
     /// The first models of a run, `[rows, P]`, by the seed of the learner.
     ///
     /// # Errors
-    /// Those of [`Stack::from_host`].
+    /// Those of [`Stack::from_host`], and of a model of the user's own.
     pub fn initial(&self, rows: usize, start: Start) -> Result<Stack, EngineError> {
         self.initial_of(self.problem.seed, rows, start)
     }
@@ -28,14 +28,15 @@ impl Learner {
     /// The first models of a run, `[rows, P]`, by a seed of their own.
     ///
     /// # Errors
-    /// Those of [`Stack::from_host`].
+    /// Those of [`Stack::from_host`], and of a model of the user's own.
     pub fn initial_of(&self, seed: u64, rows: usize, start: Start) -> Result<Stack, EngineError> {
         let network = &self.problem.network;
         let values = match start {
-            Start::Same => network.initialise(seed, 0).repeat(rows),
-            Start::Independent => (0..rows as u32)
-                .flat_map(|row| network.initialise(seed, row))
-                .collect(),
+            Start::Same => network.initialise(seed, 0)?.repeat(rows),
+            Start::Independent => {
+                let rows = (0..rows as u32).map(|row| network.initialise(seed, row));
+                rows.collect::<Result<Vec<_>, _>>()?.concat()
+            }
         };
         Stack::from_host(&self.device, network.layout(), values)
     }

@@ -117,7 +117,7 @@ impl Run {
         let mixing = self.mixing();
         let layout = self.network.layout();
         let start = |seed| {
-            let row = |row| self.network.initialise(seed, row);
+            let row = |row| self.network.initialise(seed, row).unwrap();
             let values = (0..self.rows as u32).flat_map(row).collect();
             Stack::from_host(&device, layout, values).unwrap()
         };

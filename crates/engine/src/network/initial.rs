@@ -5,7 +5,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
-/// What the numbers of a [`Parameter`](super::Parameter) are before the first step.
+/// What the numbers of a [`Parameter`](crate::Parameter) are before the first step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Initial {
     /// Uniform in `[-bound, bound)`.
@@ -31,7 +31,7 @@ impl Initial {
     }
 
     /// Checks what a draw needs; `name` is the parameter's.
-    pub(super) fn check(self, name: &str) -> Result<(), EngineError> {
+    pub(crate) fn check(self, name: &str) -> Result<(), EngineError> {
         let fits = match self {
             Self::Uniform { bound } => bound > 0.0 && (2.0 * bound).is_finite(),
             Self::Normal { deviation } => deviation >= 0.0 && deviation.is_finite(),
@@ -46,7 +46,7 @@ impl Initial {
     }
 
     /// Draws `values` from `rng`.
-    pub(super) fn draw(self, values: &mut [f32], rng: &mut ChaCha8Rng) {
+    pub(crate) fn draw(self, values: &mut [f32], rng: &mut ChaCha8Rng) {
         match self {
             Self::Uniform { bound } => {
                 values

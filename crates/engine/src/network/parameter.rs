@@ -5,7 +5,7 @@ use crate::error::EngineError;
 use crate::network::layout::Layout;
 use std::collections::BTreeSet;
 
-/// A named parameter of an [`OwnModel`](super::OwnModel).
+/// A named parameter of a model of the user's own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
     /// The name that the model asks for it by, unique within the model.
@@ -37,7 +37,7 @@ impl Parameter {
 ///
 /// # Errors
 /// [`EngineError::OwnModel`] if there are none, two have one name, or one has no numbers or cannot be drawn.
-pub(super) fn arrange(parameters: &[Parameter]) -> Result<Layout, EngineError> {
+pub(crate) fn arrange(parameters: &[Parameter]) -> Result<Layout, EngineError> {
     let refuse = |reason: String| Err(EngineError::OwnModel { reason });
     if parameters.is_empty() {
         return refuse("it has no parameters, so there is nothing to train".to_owned());

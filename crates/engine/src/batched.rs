@@ -1,0 +1,400 @@
+//! The trainer of models that compute many rows at once in host memory ([`HostModel`](crate::HostModel)): one call for all
+//! rows whose batches have the same size.
+
+mod calls;
+mod scoring;
+
+use crate::backend::rows::{Rows, on, on_mut};
+use crate::backend::trainer::{GradientRows, TrainedRows, Trainer};
+use crate::blocked::pass::passes::Passes;
+use crate::blocked::pass::stages::Stages;
+use crate::blocked::steps::gradient::Gradients;
+use crate::blocked::steps::step::{AnchorTerm, GradientTerms, RowTrainer};
+use crate::cpu::Cpu;
+use crate::error::EngineError;
+use crate::kernels::HeavyBall;
+use crate::network::Network;
+use crate::processor::host_rows::HostRows;
+use crate::training::batches::{Batches, StepPlan};
+use crate::training::context::{Context, RowStates};
+use crate::training::score::{Score, Split};
+use crate::training::tally::{DeviceLosses, LossSum, RowTally};
+use crate::training::work::{Amount, RowWork, Tasks, WorkloadSize};
+use calls::{Group, Taken, groups};
+use rayon::prelude::*;
+
+/// The trainer of models that compute in host memory.
+#[derive(Debug)]
+pub(crate) struct Batched {
+    cpu: Cpu,
+    /// Such a model has no layers, and so no stages.
+    stages: Stages,
+}
+
+/// Bytes that the trainer needs besides the models and the examples: velocities, what a call is given and gives. What the model
+/// itself takes for its activations nobody knows.
+pub(crate) fn bytes(network: &Network, workload: &WorkloadSize<'_>) -> u64 {
+    let (width, features) = (network.layout().width(), network.inputs());
+    let velocities = match workload.sgd.momentum == 0.0 {
+        true => 0,
+        false => workload.rows * width,
+    };
+    let rows = calls::rows_of_a_call(workload.batch, width).min(workload.rows);
+    let call = rows * (2 * width + workload.batch.min(calls::PIECE) * features);
+    ((velocities + call) * size_of::<f32>()) as u64
+}
+
+/// A row in the course of its local steps.
+struct Walk<'a> {
+    row: usize,
+    batches: Batches<'a>,
+    indices: Vec<u32>,
+    plan: Option<StepPlan>,
+    losses: LossSum,
+    tally: &'a mut RowTally,
+}
+
+/// What a step changes of one row.
+struct Step<'a> {
+    place: usize,
+    row: usize,
+    rate: f32,
+    weights: &'a mut [f32],
+    velocity: &'a mut [f32],
+}
+
+impl Batched {
+    /// A trainer of `network`'s rows.
+    pub(crate) fn new(cpu: &Cpu, network: &Network) -> Self {
+        Self {
+            cpu: cpu.clone(),
+            stages: Stages::of(network),
+        }
+    }
+
+    /// How a row makes its step.
+    fn stepper<'a>(&'a self, context: Context<'a>, tasks: &Tasks<'a>) -> RowTrainer<'a> {
+        let passes = Passes {
+            cpu: &self.cpu,
+            network: context.network,
+            stages: &self.stages,
+            share: false,
+        };
+        RowTrainer {
+            gradients: Gradients {
+                passes,
+                examples: context.train,
+            },
+            sgd: tasks.sgd,
+        }
+    }
+
+    /// Draws the next batch of every row; returns the rows that have one, by the size of their batches.
+    fn draw(walks: &mut [Walk<'_>]) -> Vec<Group> {
+        for walk in walks.iter_mut() {
+            walk.plan = walk.batches.next(&mut walk.indices);
+        }
+        let sizes = walks.iter().enumerate();
+        let sizes = sizes.filter(|(_, walk)| walk.plan.is_some());
+        groups(sizes.map(|(place, walk)| (place, walk.indices.len())))
+    }
+}
+
+impl Trainer for Batched {
+    fn train(
+        &mut self,
+        context: Context<'_>,
+        states: RowStates<'_>,
+        rows: TrainedRows<'_>,
+        tasks: &Tasks<'_>,
+    ) -> Result<(), EngineError> {
+        let width = context.network.layout().width();
+        let terms = Terms::of(&rows)?;
+        let models: &mut HostRows = on_mut("train", rows.models)?;
+        let (kept, mut fresh) = (rows.velocity, Vec::new());
+        let begins = kept.is_none();
+        let velocities: &mut [f32] = match kept {
+            Some(kept) => on_mut::<HostRows>("train", kept)?.values_mut(),
+            None if tasks.sgd.momentum == 0.0 => &mut [],
+            None => {
+                fresh.resize(tasks.rows.len() * width, 0.0);
+                &mut fresh
+            }
+        };
+        let stepper = self.stepper(context, tasks);
+        let mut walks = walks(context, states, tasks, |row| *row);
+        // Rows make their first step together, as all draw a batch whenever they have one.
+        let mut first = begins;
+        loop {
+            let groups = Self::draw(&mut walks);
+            if groups.is_empty() {
+                break;
+            }
+            for group in groups {
+                let members: Vec<_> = group.places.iter().map(|place| &walks[*place]).collect();
+                let rows: Vec<usize> = members.iter().map(|walk| walk.row).collect();
+                let indices: Vec<&[u32]> = members.iter().map(|walk| &walk.indices[..]).collect();
+                let rates: Vec<f32> = members.iter().map(|walk| rate(walk)).collect();
+                let mut losses = vec![0.0; rows.len()];
+                for block in group.blocks(width) {
+                    let own = &rows[block.clone()];
+                    let shared = models.shared().expect("they lie in host memory");
+                    let mut step = |taken: &Taken<'_>| {
+                        losses[block.clone()].copy_from_slice(taken.losses());
+                        let steps = steps(
+                            models.values_mut(),
+                            velocities,
+                            width,
+                            own,
+                            &rates[block.clone()],
+                        );
+                        self.step(&stepper, steps, terms, first, taken)
+                    };
+                    self.call(context, shared, own, &indices[block.clone()], &mut step)?;
+                }
+                for (place, loss) in group.places.iter().zip(losses) {
+                    walks[*place].losses.add(f64::from(loss), group.size);
+                }
+            }
+            first = false;
+        }
+        for walk in walks {
+            walk.tally.add(walk.losses, tasks.round);
+        }
+        Ok(())
+    }
+
+    fn gradients(
+        &mut self,
+        context: Context<'_>,
+        states: RowStates<'_>,
+        rows: GradientRows<'_>,
+        tasks: &Tasks<'_>,
+    ) -> Result<(), EngineError> {
+        let width = context.network.layout().width();
+        let models: &HostRows = on("gradients", rows.models)?;
+        let targets: &mut HostRows = on_mut("gradients", rows.gradients)?;
+        let stepper = self.stepper(context, tasks);
+        let mut walks = walks(context, states, tasks, |row| RowWork {
+            client: row.client,
+            amount: Amount::Steps(1),
+        });
+        for group in Self::draw(&mut walks) {
+            let members: Vec<_> = group.places.iter().map(|place| &walks[*place]).collect();
+            let rows: Vec<usize> = members.iter().map(|walk| walk.row).collect();
+            let indices: Vec<&[u32]> = members.iter().map(|walk| &walk.indices[..]).collect();
+            let mut losses = vec![0.0; rows.len()];
+            for block in group.blocks(width) {
+                let own = &rows[block.clone()];
+                let shared = models.shared().expect("they lie in host memory");
+                let mut fill = |taken: &Taken<'_>| {
+                    losses[block.clone()].copy_from_slice(taken.losses());
+                    let targets = chosen(targets.values_mut(), width, own);
+                    self.fill(targets, own, taken, |gradient| {
+                        let scale = stepper.clip_scale(gradient);
+                        if scale < 1.0 {
+                            gradient.iter_mut().for_each(|g| *g *= scale);
+                        }
+                    })
+                };
+                self.call(context, shared, own, &indices[block.clone()], &mut fill)?;
+            }
+            for (place, loss) in group.places.iter().zip(losses) {
+                walks[*place].losses.add(f64::from(loss), group.size);
+            }
+        }
+        for walk in walks {
+            walk.tally.add(walk.losses, tasks.round);
+        }
+        Ok(())
+    }
+
+    fn shard_gradients(
+        &self,
+        context: Context<'_>,
+        rows: GradientRows<'_>,
+        clients: &[u32],
+    ) -> Result<(), EngineError> {
+        let width = context.network.layout().width();
+        let models: &HostRows = on("shard_gradients", rows.models)?;
+        let targets: &mut HostRows = on_mut("shard_gradients", rows.gradients)?;
+        let shard = |client: &u32| context.partition.shard(*client as usize);
+        let sizes = clients.iter().map(|client| shard(client).len()).enumerate();
+        for group in groups(sizes.filter(|(_, size)| *size > 0)) {
+            let indices: Vec<&[u32]> = group
+                .places
+                .iter()
+                .map(|row| shard(&clients[*row]))
+                .collect();
+            for block in group.blocks(width) {
+                let own = &group.places[block.clone()];
+                let shared = models.shared().expect("they lie in host memory");
+                let mut fill = |taken: &Taken<'_>| {
+                    let targets = chosen(targets.values_mut(), width, own);
+                    self.fill(targets, own, taken, |_| {})
+                };
+                self.call(context, shared, own, &indices[block.clone()], &mut fill)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn evaluate(
+        &mut self,
+        context: Context<'_>,
+        models: &dyn Rows,
+        split: Split<'_>,
+        subset: Option<&[u32]>,
+    ) -> Result<Vec<Score>, EngineError> {
+        self.scores(context, on("evaluate", models)?, split, subset)
+    }
+
+    /// Losses are added to the tallies as steps are made.
+    fn collect(&mut self, _: &mut [RowTally]) {}
+
+    fn losses(&self) -> Option<DeviceLosses> {
+        None
+    }
+
+    fn keeps(&self, _: &DeviceLosses) -> bool {
+        false
+    }
+
+    fn resume(&mut self, _: Option<&DeviceLosses>) {}
+}
+
+impl Batched {
+    /// Every row of a block makes its step.
+    fn step(
+        &self,
+        stepper: &RowTrainer<'_>,
+        steps: Vec<Step<'_>>,
+        terms: Terms<'_>,
+        fresh: bool,
+        taken: &Taken<'_>,
+    ) -> Result<(), EngineError> {
+        let width = taken.width();
+        let row = |gradient: &mut Vec<f32>, step: Step<'_>| {
+            taken.read(step.place, step.row, gradient)?;
+            let ball = HeavyBall {
+                weights: step.weights,
+                velocity: step.velocity,
+                rate: step.rate,
+                momentum: stepper.sgd.momentum,
+                decay: stepper.sgd.weight_decay,
+                fresh,
+            };
+            stepper.apply(ball, terms.of_row(step.row, width), gradient);
+            Ok(())
+        };
+        self.cpu.install(|| {
+            let steps = steps.into_par_iter();
+            steps.map_init(|| vec![0.0; width], row).collect()
+        })
+    }
+
+    /// The gradient of every row of a block into its target, changed by `finish`.
+    fn fill(
+        &self,
+        targets: Vec<&mut [f32]>,
+        rows: &[usize],
+        taken: &Taken<'_>,
+        finish: impl Fn(&mut [f32]) + Sync,
+    ) -> Result<(), EngineError> {
+        let row = |(place, (target, row)): (usize, (&mut [f32], &usize))| {
+            taken.read(place, *row, target)?;
+            finish(target);
+            Ok(())
+        };
+        self.cpu.install(|| {
+            let rows = targets.into_par_iter().zip(rows.par_iter()).enumerate();
+            rows.map(row).collect()
+        })
+    }
+}
+
+/// What is added to the gradients of all rows, `[R, P_pad]` each.
+#[derive(Debug, Clone, Copy)]
+struct Terms<'a> {
+    correction: Option<&'a [f32]>,
+    anchor: Option<(&'a [f32], f32)>,
+}
+
+impl<'a> Terms<'a> {
+    fn of(rows: &TrainedRows<'a>) -> Result<Self, EngineError> {
+        let values = |rows: &'a dyn Rows| on::<HostRows>("train", rows).map(HostRows::values);
+        let anchor = rows
+            .anchor
+            .map(|anchor| Ok((values(anchor.rows)?, anchor.mu)));
+        Ok(Self {
+            correction: rows.correction.map(values).transpose()?,
+            anchor: anchor.transpose()?,
+        })
+    }
+
+    fn of_row(self, row: usize, width: usize) -> GradientTerms<'a> {
+        let own = |all: &'a [f32]| &all[row * width..][..width];
+        GradientTerms {
+            correction: self.correction.map(own),
+            anchor: self
+                .anchor
+                .map(|(all, mu)| AnchorTerm { row: own(all), mu }),
+        }
+    }
+}
+
+fn rate(walk: &Walk<'_>) -> f32 {
+    walk.plan.map_or(0.0, |plan| plan.rate)
+}
+
+/// The rows that have something to do, each doing what `amount` makes of its work.
+fn walks<'a>(
+    context: Context<'a>,
+    states: RowStates<'a>,
+    tasks: &Tasks<'a>,
+    amount: impl Fn(&RowWork) -> RowWork,
+) -> Vec<Walk<'a>> {
+    let rows = states.passes.iter_mut().zip(states.tallies);
+    let rows = rows.zip(tasks.rows).enumerate();
+    rows.filter(|(_, (_, work))| work.amount != Amount::Idle)
+        .map(|(row, ((pass, tally), work))| Walk {
+            row,
+            batches: context.batches(pass, &amount(work), tasks, row),
+            indices: Vec::new(),
+            plan: None,
+            losses: LossSum::default(),
+            tally,
+        })
+        .collect()
+}
+
+/// The rows `rows`, ascending, of `all` `[_, width]`.
+fn chosen<'a>(all: &'a mut [f32], width: usize, rows: &[usize]) -> Vec<&'a mut [f32]> {
+    let mut wanted = rows.iter().peekable();
+    let all = all.chunks_exact_mut(width).enumerate();
+    all.filter(|(row, _)| wanted.next_if_eq(&row).is_some())
+        .map(|(_, values)| values)
+        .collect()
+}
+
+/// What the steps of `rows` change, which is nothing of `velocities` where there are none.
+fn steps<'a>(
+    models: &'a mut [f32],
+    velocities: &'a mut [f32],
+    width: usize,
+    rows: &[usize],
+    rates: &[f32],
+) -> Vec<Step<'a>> {
+    let weights = chosen(models, width, rows);
+    let mut velocities = chosen(velocities, width, rows).into_iter();
+    let steps = weights.into_iter().zip(rows).zip(rates).enumerate();
+    steps
+        .map(|(place, ((weights, row), rate))| Step {
+            place,
+            row: *row,
+            rate: *rate,
+            weights,
+            velocity: velocities.next().unwrap_or_default(),
+        })
+        .collect()
+}

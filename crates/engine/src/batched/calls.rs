@@ -1,0 +1,252 @@
+//! Calls of the model: which rows go together, what they are given, and what they give.
+
+use super::Batched;
+use crate::error::EngineError;
+use crate::network::host_model::{LentExamples, LentRows, ReturnedGradient, RowGradients};
+use crate::network::layout::Layout;
+use crate::training::context::Context;
+use meshfold_data::Examples;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Examples of a row that go through a model at once, at most; the pieces of a larger batch come one after the other.
+pub(crate) const PIECE: usize = 2048;
+/// Examples of all rows that go through a model at once, about.
+const PASSES: usize = 16384;
+/// Floats of the models of one call, about: 256 MiB.
+const FLOATS: usize = 1 << 26;
+
+/// How many rows of `width` floats go through a model at once, each with `batch` examples.
+pub(crate) fn rows_of_a_call(batch: usize, width: usize) -> usize {
+    let by_examples = PASSES / batch.clamp(1, PIECE);
+    by_examples.min(FLOATS / width.max(1)).max(1)
+}
+
+/// Rows whose batches have the same size.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) size: usize,
+    /// Which of all rows they are, ascending.
+    pub(super) places: Vec<usize>,
+}
+
+/// Groups places by the sizes beside them, the smallest first.
+pub(super) fn groups(sizes: impl Iterator<Item = (usize, usize)>) -> Vec<Group> {
+    let mut all: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (place, size) in sizes {
+        all.entry(size).or_default().push(place);
+    }
+    let groups = all.into_iter();
+    groups
+        .map(|(size, places)| Group { size, places })
+        .collect()
+}
+
+impl Group {
+    /// The rows of `width` floats in blocks of about one size, each for one call.
+    pub(super) fn blocks(&self, width: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+        let rows = self.places.len();
+        let calls = rows.div_ceil(rows_of_a_call(self.size, width)).max(1);
+        let each = rows.div_ceil(calls).max(1);
+        (0..rows)
+            .step_by(each)
+            .map(move |first| first..(first + each).min(rows))
+    }
+}
+
+/// What a call gave: the losses and gradients of some rows.
+#[derive(Debug)]
+pub(super) enum Taken<'a> {
+    /// As the model returned them.
+    Whole(RowGradients<'a>, &'a Layout),
+    /// Added up over the pieces of a batch: losses `[R]` and gradients `[R, P_pad]`.
+    Sum(&'a [f32], &'a [f32], &'a Layout),
+}
+
+impl Taken<'_> {
+    pub(super) fn losses(&self) -> &[f32] {
+        match self {
+            Self::Whole(rows, _) => rows.losses,
+            Self::Sum(losses, ..) => losses,
+        }
+    }
+
+    pub(super) fn width(&self) -> usize {
+        match self {
+            Self::Whole(_, layout) | Self::Sum(_, _, layout) => layout.width(),
+        }
+    }
+
+    /// Copies the gradient of row `place` of these into `to` `[P_pad]`; `row` is its number in the stack.
+    ///
+    /// # Errors
+    /// [`EngineError::OwnModel`] if it is not finite.
+    pub(super) fn read(&self, place: usize, row: usize, to: &mut [f32]) -> Result<(), EngineError> {
+        match self {
+            Self::Whole(rows, _) => rows.read(place, row, to),
+            Self::Sum(_, gradients, layout) => {
+                let width = layout.width();
+                to.copy_from_slice(&gradients[place * width..][..width]);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Batched {
+    /// Calls `take` with the losses and gradients of `rows` `[_, P_pad]` of `models` on the examples `indices` of each, of which
+    /// all have as many.
+    ///
+    /// # Errors
+    /// Those of the model and of `take`.
+    pub(super) fn call(
+        &self,
+        context: Context<'_>,
+        models: Arc<Vec<f32>>,
+        rows: &[usize],
+        indices: &[&[u32]],
+        take: &mut (dyn FnMut(&Taken<'_>) -> Result<(), EngineError> + Send),
+    ) -> Result<(), EngineError> {
+        let layout = &**context.network.layout();
+        let lent = lend(models, layout.width(), rows);
+        let batch = indices.first().map_or(0, |indices| indices.len());
+        if batch <= PIECE {
+            return self.piece(context, lent, indices, &mut |losses, gradients| {
+                let rows = RowGradients::new(layout, rows.len(), losses, gradients)?;
+                take(&Taken::Whole(rows, layout))
+            });
+        }
+        let mut losses = vec![0.0; rows.len()];
+        let mut sums = vec![0.0; rows.len() * layout.width()];
+        let mut one = vec![0.0; layout.width()];
+        for first in (0..batch).step_by(PIECE) {
+            let part = first..(first + PIECE).min(batch);
+            let share = part.len() as f32 / batch as f32;
+            let pieces: Vec<&[u32]> = indices.iter().map(|all| &all[part.clone()]).collect();
+            let mut add = |of_piece: &[f32], gradients: &[ReturnedGradient<'_>]| {
+                let taken = RowGradients::new(layout, rows.len(), of_piece, gradients)?;
+                for (place, sum) in sums.chunks_exact_mut(layout.width()).enumerate() {
+                    taken.read(place, rows[place], &mut one)?;
+                    sum.iter_mut().zip(&one).for_each(|(s, g)| *s += share * g);
+                    losses[place] += share * of_piece[place];
+                }
+                Ok(())
+            };
+            self.piece(context, lent.clone(), &pieces, &mut add)?;
+        }
+        drop(lent);
+        take(&Taken::Sum(&losses, &sums, layout))
+    }
+
+    /// Has the model compute the gradients of the rows `lent`, row `i` on the examples `indices[i]`.
+    fn piece(
+        &self,
+        context: Context<'_>,
+        lent: LentRows,
+        indices: &[&[u32]],
+        take: &mut (dyn FnMut(&[f32], &[ReturnedGradient<'_>]) -> Result<(), EngineError> + Send),
+    ) -> Result<(), EngineError> {
+        let body = context.network.host_model();
+        let model = &body.expect("this trainer has such a model").model;
+        let labels: Vec<u16> = indices
+            .iter()
+            .flat_map(|indices| indices.iter())
+            .map(|index| context.train.labels()[*index as usize])
+            .collect();
+        let examples = self.examples(context.train, indices);
+        model.gradients(lent, examples, &labels, take)
+    }
+
+    /// The examples `indices` of each row, of which all have as many; a single list is of examples that all rows see.
+    pub(super) fn examples(&self, examples: &Examples, indices: &[&[u32]]) -> LentExamples {
+        let (batch, width) = (indices.first().map_or(0, |all| all.len()), examples.width());
+        let mut values = vec![0.0; indices.len() * batch * width];
+        self.cpu.install(|| {
+            let rows = values.par_chunks_exact_mut((batch * width).max(1));
+            rows.zip(indices).for_each(|(values, indices)| {
+                for (to, index) in values.chunks_exact_mut(width).zip(*indices) {
+                    examples.read(*index as usize, to);
+                }
+            });
+        });
+        LentExamples {
+            values: Arc::new(values),
+            same: false,
+            batch,
+            width,
+        }
+    }
+}
+
+/// The rows `rows`, ascending, of `models` `[_, width]`, copied only where they do not follow each other.
+pub(super) fn lend(models: Arc<Vec<f32>>, width: usize, rows: &[usize]) -> LentRows {
+    let (first, count) = (rows.first().copied().unwrap_or(0), rows.len());
+    let consecutive = rows.last().is_none_or(|last| last - first + 1 == count);
+    if consecutive {
+        return LentRows {
+            values: models,
+            width,
+            first,
+            rows: count,
+        };
+    }
+    let row = |row: &usize| &models[row * width..][..width];
+    LentRows {
+        values: Arc::new(rows.iter().flat_map(row).copied().collect()),
+        width,
+        first: 0,
+        rows: count,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_go_together_whose_batches_have_the_same_size() {
+        let groups = groups([(0, 20), (1, 7), (2, 20), (4, 7)].into_iter());
+        let found: Vec<_> = groups
+            .iter()
+            .map(|group| (group.size, &group.places[..]))
+            .collect();
+        assert_eq!(found, [(7, &[1, 4][..]), (20, &[0, 2])]);
+    }
+
+    #[test]
+    fn blocks_are_of_about_one_size_and_hold_every_row_once() {
+        for (rows, size, width) in [
+            (1000, 13, 64),
+            (3, 4000, 64),
+            (7, 1, FLOATS),
+            (1, 1, 2 * FLOATS),
+        ] {
+            let group = Group {
+                size,
+                places: (0..rows).collect(),
+            };
+            let blocks: Vec<_> = group.blocks(width).collect();
+            let most = rows_of_a_call(size, width);
+            assert!(
+                blocks
+                    .iter()
+                    .all(|block| block.len() <= most && !block.is_empty())
+            );
+            assert_eq!(
+                blocks.into_iter().flatten().collect::<Vec<_>>(),
+                group.places
+            );
+        }
+    }
+
+    #[test]
+    fn rows_that_follow_each_other_are_lent_without_a_copy() {
+        let models: Arc<Vec<f32>> = Arc::new((0..8).map(|value| value as f32).collect());
+        let lent = lend(models.clone(), 2, &[1, 2]);
+        assert!(Arc::ptr_eq(&lent.values, &models) && (lent.first, lent.rows) == (1, 2));
+        let lent = lend(models.clone(), 2, &[0, 3]);
+        assert_eq!((*lent.values).as_slice(), [0.0, 1.0, 6.0, 7.0]);
+    }
+}

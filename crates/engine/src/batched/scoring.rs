@@ -1,0 +1,145 @@
+//! Scores of models that compute many rows at once.
+
+use super::Batched;
+use super::calls::{groups, lend, rows_of_a_call};
+use crate::blocked::evaluation::distinct::Distinct;
+use crate::error::EngineError;
+use crate::kernels::Outcome;
+use crate::network::host_model::{LentExamples, LentRows, expect_outputs};
+use crate::processor::host_rows::HostRows;
+use crate::training::context::{Context, no_validation};
+use crate::training::score::{Score, Split};
+use meshfold_data::Examples;
+use std::sync::Arc;
+
+/// Examples that go through each of few models at once, and through each of many.
+const EXAMPLES: std::ops::RangeInclusive<usize> = 64..=1024;
+/// Examples of all rows that go through a model at once, about.
+const PASSES: usize = 16384;
+
+impl Batched {
+    /// Loss and accuracy of every row on `split`, or on its examples `subset`.
+    ///
+    /// # Errors
+    /// Those of the model.
+    pub(super) fn scores(
+        &self,
+        context: Context<'_>,
+        models: &HostRows,
+        split: Split<'_>,
+        subset: Option<&[u32]>,
+    ) -> Result<Vec<Score>, EngineError> {
+        let examples = match split {
+            Split::Shards(clients) => return self.scores_on_shards(context, models, clients),
+            Split::Train => context.train,
+            Split::Test => context.test,
+            Split::Validation => context.validation.ok_or_else(no_validation)?,
+        };
+        let all: Vec<u32> = match subset {
+            Some(subset) => subset.to_vec(),
+            None => (0..examples.len() as u32).collect(),
+        };
+        let width = context.network.layout().width();
+        let distinct = self.cpu.install(|| Distinct::of(models.values(), width));
+        let each = (PASSES / distinct.rows.len().max(1)).clamp(*EXAMPLES.start(), *EXAMPLES.end());
+        let mut outcomes = vec![Outcome::default(); distinct.rows.len()];
+        let most = rows_of_a_call(each, width);
+        for (rows, outcomes) in distinct.rows.chunks(most).zip(outcomes.chunks_mut(most)) {
+            let lent = lend(self.shared(models), width, rows);
+            for indices in all.chunks(each) {
+                let seen = LentExamples {
+                    same: true,
+                    ..self.examples(examples, &[indices])
+                };
+                let labels = labels(examples, &[indices]);
+                self.judge(context, lent.clone(), seen, Labels::Same(&labels), outcomes)?;
+            }
+        }
+        let judged = all.len();
+        let score = |row: &usize| Score::of([outcomes[*row]].into_iter(), judged);
+        Ok(distinct.which.iter().map(score).collect())
+    }
+
+    /// Loss and accuracy of row `i` on the training shard of client `clients[i]`; shards of one size go together.
+    fn scores_on_shards(
+        &self,
+        context: Context<'_>,
+        models: &HostRows,
+        clients: &[u32],
+    ) -> Result<Vec<Score>, EngineError> {
+        let width = context.network.layout().width();
+        let shard = |row: &usize| context.partition.shard(clients[*row] as usize);
+        let mut scores = vec![Score::default(); clients.len()];
+        for group in groups((0..clients.len()).map(|row| (row, shard(&row).len()))) {
+            if group.size == 0 {
+                continue;
+            }
+            let each = group.size.min(*EXAMPLES.end());
+            for block in group.blocks(width) {
+                let rows = &group.places[block];
+                let lent = lend(self.shared(models), width, rows);
+                let mut outcomes = vec![Outcome::default(); rows.len()];
+                for first in (0..group.size).step_by(each) {
+                    let part = first..(first + each).min(group.size);
+                    let indices: Vec<&[u32]> =
+                        rows.iter().map(|row| &shard(row)[part.clone()]).collect();
+                    let seen = self.examples(context.train, &indices);
+                    let labels = labels(context.train, &indices);
+                    let labels = Labels::Each(&labels);
+                    self.judge(context, lent.clone(), seen, labels, &mut outcomes)?;
+                }
+                for (row, outcome) in rows.iter().zip(outcomes) {
+                    scores[*row] = Score::of([outcome].into_iter(), group.size);
+                }
+            }
+        }
+        Ok(scores)
+    }
+
+    /// Adds to `outcomes` `[R]` what the rows `lent` make of `examples`.
+    fn judge(
+        &self,
+        context: Context<'_>,
+        lent: LentRows,
+        examples: LentExamples,
+        labels: Labels<'_>,
+        outcomes: &mut [Outcome],
+    ) -> Result<(), EngineError> {
+        let network = context.network;
+        let (batch, classes) = (examples.batch, network.classes());
+        let body = network.host_model();
+        let model = &body.expect("this trainer has such a model").model;
+        let mut outputs = model.outputs(lent, examples)?;
+        expect_outputs(&outputs, outcomes.len(), batch, classes)?;
+        let rows = outputs.chunks_exact_mut((batch * classes).max(1));
+        for (row, (outputs, outcome)) in rows.zip(outcomes).enumerate() {
+            let labels = match labels {
+                Labels::Same(labels) => labels,
+                Labels::Each(labels) => &labels[row * batch..][..batch],
+            };
+            outcome.add(self.cpu.instructions().vectorize(
+                #[inline(always)]
+                || network.loss().judge(outputs, labels, classes, None),
+            ));
+        }
+        Ok(())
+    }
+
+    fn shared(&self, models: &HostRows) -> Arc<Vec<f32>> {
+        use crate::backend::rows::Rows;
+        models.shared().expect("they lie in host memory")
+    }
+}
+
+/// The labels of examples, `[B]` where all rows see the same, else `[R, B]`.
+#[derive(Debug, Clone, Copy)]
+enum Labels<'a> {
+    Same(&'a [u16]),
+    Each(&'a [u16]),
+}
+
+fn labels(examples: &Examples, indices: &[&[u32]]) -> Vec<u16> {
+    let all = indices.iter().flat_map(|indices| indices.iter());
+    all.map(|index| examples.labels()[*index as usize])
+        .collect()
+}

@@ -1,0 +1,66 @@
+"""Arrays that come from elsewhere, checked: what is wrong with one is said with its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def plain(value: Any, name: str) -> NDArray[Any]:
+    """`value` as an array of NumPy, without a copy where that can be.
+
+    Raises:
+        ValueError: if it is on another device than the processor, or no array.
+    """
+    device = _device(value)
+    if device is not None:
+        raise ValueError(f"{name} is on the device {device}, needed the processor: `.cpu()` in PyTorch, `jax.device_get` in JAX")
+    if hasattr(value, "detach"):
+        value = value.detach()
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"{name} is no array: found {type(value).__name__} ({error})") from None
+
+
+def numbers(value: Any, name: str, shape: tuple[int | None, ...] | None = None) -> NDArray[np.float32]:
+    """`value` as an array of f32 in row-major order, without a copy where it is one, of `shape`, where None is any length.
+
+    Raises:
+        ValueError: if it is on another device, of another shape or type, or holds what is not finite; `name` and the place are said.
+    """
+    array = floats(value, name, shape)
+    if not np.isfinite(array).all():
+        place = tuple(int(index) for index in np.argwhere(~np.isfinite(array))[0])
+        raise ValueError(f"{name} is {array[place]} at {list(place)}, needed finite numbers")
+    return array
+
+
+def floats(value: Any, name: str, shape: tuple[int | None, ...] | None = None) -> NDArray[np.float32]:
+    """As `numbers`, but the numbers may be infinite or none."""
+    array = plain(value, name)
+    if array.dtype.kind not in "f":
+        raise ValueError(f"{name} is of type {array.dtype}, needed floating-point numbers, best float32")
+    if shape is not None and not _fits(array.shape, shape):
+        needed = ", ".join("any" if length is None else str(length) for length in shape)
+        raise ValueError(f"{name} is of shape {list(array.shape)}, needed [{needed}]")
+    return np.ascontiguousarray(array, dtype=np.float32).reshape(array.shape)
+
+
+def _fits(found: tuple[int, ...], needed: tuple[int | None, ...]) -> bool:
+    return len(found) == len(needed) and all(
+        right is None or left == right for left, right in zip(found, needed, strict=True)
+    )
+
+
+def _device(value: Any) -> str | None:
+    """Where `value` is, if not in the memory of the processor."""
+    if isinstance(value, (np.ndarray, np.generic, list, tuple, int, float)):
+        return None
+    device = getattr(value, "device", None)
+    if device is None or callable(device):
+        return None
+    kind = getattr(device, "platform", None) or getattr(device, "type", None) or str(device)
+    return None if kind == "cpu" else str(device)

@@ -1,0 +1,66 @@
+"""Digests of what a part is made of, which tell runs of one part from those of another."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: How far a function's own functions are followed.
+_DEEPEST = 4
+
+
+def of_arrays(*arrays: NDArray[Any]) -> str:
+    """A digest of the types, shapes and contents of `arrays`."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(f"{array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def of_source(function: Callable[..., Any]) -> str:
+    """A digest of the source of `function`, or of its name where the source is not known, and of what it encloses."""
+    enclosed = _enclosed(function, 0)
+    text = _source(function) + (repr(enclosed) if enclosed else "")
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def of_values(*values: Any) -> str:
+    """A digest of functions, arrays, numbers, text, and lists and dicts of them."""
+    return hashlib.sha256(repr([_told(value, 0) for value in values]).encode()).hexdigest()[:16]
+
+
+def _source(function: Any) -> str:
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        return repr(getattr(function, "__qualname__", type(function).__qualname__))
+
+
+def _enclosed(function: Any, depth: int) -> dict[str, Any]:
+    """What the variables of the functions around `function` are that it uses."""
+    try:
+        variables = inspect.getclosurevars(function).nonlocals
+    except (TypeError, ValueError):
+        return {}
+    return {name: _told(value, depth + 1) for name, value in sorted(variables.items())}
+
+
+def _told(value: Any, depth: int) -> Any:
+    """`value` in a form whose text is the same wherever the value is."""
+    if value is None or isinstance(value, (bool, int, float, str, bytes)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_told(entry, depth) for entry in value]
+    if isinstance(value, Mapping):
+        return {str(key): _told(entry, depth) for key, entry in value.items()}
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        return of_arrays(np.asarray(value.detach() if hasattr(value, "detach") else value))
+    if depth < _DEEPEST and callable(value):
+        return (_source(value), _enclosed(value, depth))
+    return type(value).__qualname__

@@ -1,0 +1,155 @@
+"""Models that are written in JAX for a single client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meshfold import _arrays, _digests
+from meshfold._meshfold import Part
+from meshfold._models import Fitted, Layout, Numbers, _named
+
+
+def jax_model(
+    outputs: Callable[[Any, Any], Any],
+    parameters: Any,
+    *,
+    loss: Callable[[Any, Any], Any] | None = None,
+    over: str = "map",
+    label: str | None = None,
+    version: str | None = None,
+) -> Part:
+    """A model for `model`, written in JAX as if there were one client: Meshfold runs it for all of them.
+
+        def mlp(parameters, x):                         # x [B, D]: the batch of one client
+            hidden = jax.nn.relu(x @ parameters["w1"] + parameters["b1"])
+            return hidden @ parameters["w2"] + parameters["b2"]
+
+        model = mf.jax_model(mlp, initial)              # initial(key) -> parameters
+
+    Args:
+        outputs: `(parameters, x)` to the outputs `[B, classes]`, before the softmax, with `x` `[B, D]`.
+        parameters: a tree of arrays that all clients start from, or a function of a key of `jax.random` that returns one, called
+            with a key of the run's seed.
+        loss: `(outputs, y)` to the loss of the batch, a number, or of each of its examples, `[B]`, with `y` `[B]`; the
+            cross-entropy if absent. It is what clients train by; scores are cross-entropy and accuracy.
+        over: how the clients of a call are computed, `map`, one after another, or `vmap`, in batched products. On processors `map` is
+            faster for most models.
+        label: what the model is called in tables; the name of `outputs` with a digest if absent.
+        version: as in `model`.
+    """
+    if over not in ("map", "vmap"):
+        raise ValueError(f"jax_model: over is {over!r}, needed 'map' or 'vmap'")
+    digest = version or _digests.of_values(outputs, _leaves(parameters), loss, over)
+    return Part.model(label or _named(outputs, digest), digest, _JaxModel(outputs, parameters, loss, over))
+
+
+def _leaves(parameters: Any) -> Any:
+    if callable(parameters):
+        return parameters
+    import jax
+
+    return [(jax.tree_util.keystr(path), np.asarray(leaf)) for path, leaf in jax.tree_util.tree_flatten_with_path(parameters)[0]]
+
+
+class _JaxModel:
+    def __init__(self, outputs: Any, parameters: Any, loss: Any, over: str) -> None:
+        self.outputs = outputs
+        self.parameters = parameters
+        self.loss = loss
+        self.over = over
+        self._fitted: dict[tuple[int, int, bool], Fitted] = {}
+
+    def drawn(self, seed: int, row: int) -> Any:
+        """The tree that row `row` starts from."""
+        import jax
+
+        if not callable(self.parameters):
+            return self.parameters
+        key = jax.random.key(seed & 0xFFFFFFFF)
+        return self.parameters(jax.random.fold_in(jax.random.fold_in(key, seed >> 32), row))
+
+    def fit(self, features: int, classes: int, tokens: bool) -> Fitted:
+        # What JAX has compiled for one run serves the next.
+        key = (features, classes, tokens)
+        if key not in self._fitted:
+            self._fitted[key] = _FittedJax(self, classes, tokens)
+        return self._fitted[key]
+
+
+class _FittedJax(Fitted):
+    """The rows `[R, P_pad]` go into JAX as they are, and the gradient by them comes out as it is."""
+
+    def __init__(self, model: _JaxModel, classes: int, tokens: bool) -> None:
+        import jax
+        import jax.numpy as jnp
+
+        leaves, tree = jax.tree_util.tree_flatten_with_path(model.drawn(0, 0))
+        shapes = {jax.tree_util.keystr(path, simple=True, separator="."): tuple(np.shape(leaf)) for path, leaf in leaves}
+        layout = Layout(shapes)
+        super().__init__(layout, classes)
+        self._model = model
+
+        def unflattened(row: Any) -> Any:
+            parts = [row[place].reshape(shapes[name]) for name, place in layout.places.items()]
+            return jax.tree_util.tree_unflatten(tree, parts)
+
+        def single(row: Any, x: Any) -> Any:
+            return model.outputs(unflattened(row), x.astype(jnp.int32) if tokens else x)
+
+        def cross_entropy(outputs: Any, y: Any) -> Any:
+            chosen = jnp.take_along_axis(outputs, y[:, None], axis=-1)[:, 0]
+            return jax.nn.logsumexp(outputs, axis=-1) - chosen
+
+        loss = model.loss or cross_entropy
+
+        def loss_of(row: Any, x: Any, y: Any) -> Any:
+            return jnp.mean(loss(single(row, x), y))
+
+        def over_rows(function: Any) -> Any:
+            if model.over == "vmap":
+                return jax.vmap(function)
+            return lambda *arrays: jax.lax.map(lambda row: function(*row), arrays)
+
+        self._step = jax.jit(over_rows(jax.value_and_grad(loss_of)))
+        self._score = jax.jit(over_rows(single))
+        self._score_same = jax.jit(lambda rows, x: over_rows(lambda row: single(row, x))(rows))
+
+    def initial(self, seed: int, row: int) -> list[Numbers] | None:
+        import jax
+
+        leaves = jax.tree_util.tree_leaves(self._model.drawn(seed, row))
+        return [
+            _arrays.numbers(leaf, f"jax_model: the parameter `{name}`", shape)
+            for leaf, (name, shape) in zip(leaves, self.shapes, strict=True)
+        ]
+
+    def outputs(self, rows: Numbers, x: Numbers) -> Numbers:
+        same = len(x) == 1 and len(rows) > 1
+        outputs = self._score_same(rows, x[0]) if same else self._score(rows, x)
+        return _arrays.floats(outputs, "jax_model: what `outputs` returned", (len(rows), x.shape[1], self.classes))
+
+    def gradients(self, rows: Numbers, x: Numbers, y: NDArray[np.int64]) -> tuple[Numbers, list[Numbers], bool]:
+        count = len(rows)
+        rows, x, labels = _padded(rows), _padded(x), _padded(y.astype(np.int32))
+        losses, gradients = self._step(rows, x, labels)
+        losses = _arrays.floats(losses, "jax_model: the losses", (len(rows),))
+        gradients = _arrays.floats(gradients, "jax_model: the gradient", rows.shape)
+        return losses[:count], [gradients[:count]], True
+
+
+#: Fewer rows than this are compiled for as they are.
+_FEW = 4
+
+
+def _padded(rows: Any) -> Any:
+    """`rows` and so many copies of the last that their number has few digits that are not zero: JAX compiles for every number."""
+    count = len(rows)
+    step = 1 << max(count.bit_length() - 3, 0)
+    wanted = -(-count // step) * step
+    if wanted == count or count <= _FEW:
+        return rows
+    return np.concatenate([rows, np.repeat(rows[-1:], wanted - count, axis=0)])

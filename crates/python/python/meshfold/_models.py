@@ -1,0 +1,184 @@
+"""Models that are made in Python: functions of the parameters and examples of many clients at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Union
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meshfold import _arrays, _digests
+from meshfold._meshfold import ALIGNMENT, Part
+
+Numbers = NDArray[np.float32]
+#: Shapes, or the numbers that all clients start from, by the names of the parameters.
+Declared = Mapping[str, Union[Sequence[int], Any]]
+#: The same, as a function of the numbers of an example and the classes.
+Parameters = Union[Declared, Callable[[int, int], Declared]]
+
+
+def model(
+    parameters: Parameters,
+    outputs: Callable[[dict[str, Numbers], Numbers], Any],
+    gradients: Callable[[dict[str, Numbers], Numbers, NDArray[np.int64]], tuple[Any, Mapping[str, Any]]],
+    *,
+    initial: Callable[[np.random.Generator], Mapping[str, Any]] | None = None,
+    label: str | None = None,
+    version: str | None = None,
+) -> Part:
+    """A model for `model`: two functions of the parameters and examples of `R` clients at once.
+
+    Clients whose batches have the same size go through one call, as many of them as memory allows. The arrays are views of Meshfold's
+    memory, which cannot be written to. Nothing may be drawn at random, and no row may depend on another.
+
+        def outputs(parameters, x):                     # x [R, B, D]: R clients, B examples each, D numbers
+            return x @ parameters["weight"] + parameters["bias"][:, None]
+
+        def gradients(parameters, x, y):                # y [R, B]
+            logits = outputs(parameters, x)
+            shares = scipy.special.softmax(logits, axis=2)
+            chosen = np.take_along_axis(shares, y[..., None], axis=2)
+            slopes = (shares - np.eye(10, dtype="f4")[y]) / y.shape[1]
+            losses = -np.log(chosen).mean(axis=(1, 2))
+            return losses, {"weight": np.swapaxes(x, 1, 2) @ slopes, "bias": slopes.sum(axis=1)}
+
+        logistic = mf.model({"weight": (784, 10), "bias": (10,)}, outputs, gradients)
+
+    Args:
+        parameters: the shape of each parameter in one model, without `R`, or the numbers that all clients start from; or a function
+            of `(features, classes)` that returns them. What has a shape alone starts uniform in ±1/√inputs, as in PyTorch: an array
+            `[.., outputs]` has its inputs first, a vector those of the parameter before it.
+        outputs: `(parameters, x)` to `[R, B, classes]`, before the softmax. Scores come from it: cross-entropy and accuracy. Where
+            all clients see the same examples `x` is `[1, B, D]`.
+        gradients: `(parameters, x, y)` to the loss of each client, `[R]`, the mean over its batch, and a dict of its gradients by
+            the parameters, `[R, ...]` each.
+        initial: a function of a NumPy generator, seeded by the run, that returns what a model starts from.
+        label: what the model is called in tables; the name of `outputs` with a digest if absent.
+        version: tells the model from others of its label, as part of the id of a run; a digest of the functions' source, of what they
+            enclose and of the arrays if absent. Give one where the functions depend on anything else that you change.
+    """
+    digest = version or _digests.of_values(parameters, outputs, gradients, initial)
+    name = label or _named(outputs, digest)
+    return Part.model(name, digest, _Model(parameters, outputs, gradients, initial))
+
+
+def _named(function: Any, digest: str) -> str:
+    own = getattr(function, "__name__", None) or type(function).__name__
+    return f"{own.strip('<>')}-{digest[:6]}"
+
+
+class _Model:
+    """What `model` was given."""
+
+    def __init__(self, parameters: Parameters, outputs: Any, gradients: Any, initial: Any) -> None:
+        self.parameters = parameters
+        self.outputs = outputs
+        self.gradients = gradients
+        self.initial = initial
+
+    def fit(self, features: int, classes: int, tokens: bool) -> Fitted:
+        declared = self.parameters(features, classes) if callable(self.parameters) else self.parameters
+        if not isinstance(declared, Mapping):
+            raise TypeError(f"model: `parameters` is {type(declared).__name__}, needed a dict from names to shapes or arrays")
+        shapes, given = {}, {}
+        for name, value in declared.items():
+            if isinstance(value, (tuple, list)) and all(isinstance(length, (int, np.integer)) for length in value):
+                shapes[name] = tuple(int(length) for length in value)
+            else:
+                given[name] = _arrays.numbers(value, f"model: the parameter `{name}`")
+                shapes[name] = given[name].shape
+        return FittedFunctions(self, Layout(shapes), given, classes)
+
+
+class Layout:
+    """Where the parameters lie in a row of a stack."""
+
+    def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        self.shapes = dict(shapes)
+        self.places: dict[str, slice] = {}
+        offset = 0
+        for name, shape in self.shapes.items():
+            size = math.prod(shape)
+            self.places[name] = slice(offset, offset + size)
+            offset += -(-size // ALIGNMENT) * ALIGNMENT
+        self.width = offset
+
+    def views(self, rows: Any) -> dict[str, Any]:
+        """The parameters in `rows` `[R, P_pad]`, `[R, ...]` each, without a copy."""
+        return {name: rows[:, place].reshape(-1, *self.shapes[name]) for name, place in self.places.items()}
+
+
+class Fitted:
+    """A model for some examples, as the engine calls it."""
+
+    def __init__(self, layout: Layout, classes: int) -> None:
+        self.layout = layout
+        self.classes = classes
+
+    @property
+    def shapes(self) -> list[tuple[str, tuple[int, ...]]]:
+        return list(self.layout.shapes.items())
+
+    def initial(self, seed: int, row: int) -> list[Numbers] | None:
+        """What row `row` starts from, an array for each parameter; None leaves it to the engine."""
+        raise NotImplementedError
+
+    def outputs(self, rows: Numbers, x: Numbers) -> Numbers:
+        """The outputs `[R, B, classes]` of the models `[R, P_pad]` for `x`, `[R, B, D]` or `[1, B, D]`."""
+        raise NotImplementedError
+
+    def gradients(self, rows: Numbers, x: Numbers, y: NDArray[np.int64]) -> tuple[Numbers, list[Numbers], bool]:
+        """Losses `[R]`, gradients, and whether these are one array `[R, P_pad]`."""
+        raise NotImplementedError
+
+
+class FittedFunctions(Fitted):
+    """Functions of stacked parameters."""
+
+    def __init__(self, model: _Model, layout: Layout, given: dict[str, Numbers], classes: int) -> None:
+        super().__init__(layout, classes)
+        self._model = model
+        self._given = given
+
+    def initial(self, seed: int, row: int) -> list[Numbers] | None:
+        generator = np.random.default_rng([seed, row])
+        if self._model.initial is not None:
+            drawn = self._model.initial(generator)
+            return [self._start(drawn, name, shape) for name, shape in self.shapes]
+        if not self._given:
+            return None
+        starts, inputs = [], 1
+        for name, shape in self.shapes:
+            if len(shape) > 1:
+                inputs = math.prod(shape[:-1])
+            if name in self._given:
+                starts.append(self._given[name])
+            else:
+                bound = 1 / math.sqrt(inputs)
+                starts.append(generator.uniform(-bound, bound, shape).astype(np.float32))
+        return starts
+
+    def _start(self, drawn: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Numbers:
+        if name not in drawn:
+            raise ValueError(f"model: `initial` gives no parameter `{name}`")
+        return _arrays.numbers(drawn[name], f"model: the initial `{name}`", shape)
+
+    def outputs(self, rows: Numbers, x: Numbers) -> Numbers:
+        outputs = self._model.outputs(self.layout.views(rows), x)
+        return _arrays.floats(outputs, "model: what `outputs` returned", (len(rows), x.shape[1], self.classes))
+
+    def gradients(self, rows: Numbers, x: Numbers, y: NDArray[np.int64]) -> tuple[Numbers, list[Numbers], bool]:
+        returned = self._model.gradients(self.layout.views(rows), x, y)
+        if not isinstance(returned, tuple) or len(returned) != 2:
+            raise TypeError(f"model: `gradients` returned {type(returned).__name__}, needed a pair: losses [R] and a dict of gradients")
+        losses, by_name = returned
+        if not isinstance(by_name, Mapping) or set(by_name) != set(self.layout.shapes):
+            found = sorted(by_name) if isinstance(by_name, Mapping) else type(by_name).__name__
+            raise ValueError(f"model: `gradients` returned gradients by {found}, needed {sorted(self.layout.shapes)}")
+        gradients = [
+            _arrays.floats(by_name[name], f"model: the gradient by `{name}`", (len(rows), *shape))
+            for name, shape in self.shapes
+        ]
+        return _arrays.floats(losses, "model: the losses that `gradients` returned", (len(rows),)), gradients, False

@@ -1,0 +1,130 @@
+"""Models that are written in PyTorch for a single client."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from meshfold import _arrays, _digests
+from meshfold._meshfold import Part
+from meshfold._models import Fitted, Layout, Numbers, _named
+
+
+def torch_model(
+    module: Any,
+    *,
+    loss: Callable[[Any, Any], Any] | None = None,
+    label: str | None = None,
+    version: str | None = None,
+) -> Part:
+    """A model for `model`, written in PyTorch as if there were one client: `torch.func` runs it for all of them.
+
+        model = mf.torch_model(lambda: nn.Sequential(nn.Linear(784, 200), nn.ReLU(), nn.Linear(200, 10)))
+
+    The module is used as in evaluation: nothing is drawn at random, and it must keep no statistics of batches.
+
+    Args:
+        module: an `nn.Module` that all clients start from, or a function that makes one, such as its class, called with PyTorch's
+            generator seeded by the run. It makes outputs `[B, classes]`, before the softmax, of examples `[B, D]`; an
+            `nn.Unflatten(1, (channels, height, width))` makes images of them.
+        loss: `(outputs, y)` to the loss of the batch, a number, or of each of its examples, `[B]`, with `y` `[B]`; the
+            cross-entropy if absent. It is what clients train by; scores are cross-entropy and accuracy.
+        label: what the model is called in tables; the name of the module with a digest if absent.
+        version: as in `model`.
+    """
+    import torch
+
+    if isinstance(module, torch.nn.Module):
+        told: Any = (repr(module), type(module), {name: value for name, value in module.state_dict().items()})
+        named: Any = type(module)
+    else:
+        told, named = module, module
+    digest = version or _digests.of_values(told, loss)
+    return Part.model(label or _named(named, digest), digest, _TorchModel(module, loss))
+
+
+class _TorchModel:
+    def __init__(self, module: Any, loss: Any) -> None:
+        self.module = module
+        self.loss = loss
+
+    def made(self, seed: int, row: int) -> Any:
+        """The module that row `row` starts from."""
+        import torch
+
+        if isinstance(self.module, torch.nn.Module):
+            return self.module
+        mixed = np.random.SeedSequence([seed, row]).generate_state(1, np.uint64)[0]
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(mixed) & 0x7FFF_FFFF_FFFF_FFFF)
+            module = self.module()
+        if not isinstance(module, torch.nn.Module):
+            raise TypeError(f"torch_model: the function made {type(module).__name__}, needed an nn.Module")
+        return module
+
+    def fit(self, features: int, classes: int, tokens: bool) -> Fitted:
+        return _FittedTorch(self, classes, tokens)
+
+
+class _FittedTorch(Fitted):
+    def __init__(self, model: _TorchModel, classes: int, tokens: bool) -> None:
+        import copy
+
+        import torch
+        from torch.func import functional_call, grad_and_value, vmap
+
+        module = copy.deepcopy(model.made(0, 0)).eval()
+        for name, part in module.named_modules():
+            if getattr(part, "track_running_stats", False):
+                raise ValueError(f"torch_model: `{name}` keeps statistics of the batches that it has seen, which no client can: use nn.GroupNorm")
+        shapes = {name: tuple(value.shape) for name, value in module.named_parameters()}
+        super().__init__(Layout(shapes), classes)
+        self._model = model
+        buffers = dict(module.named_buffers())
+
+        def single(parameters: Any, x: Any) -> Any:
+            return functional_call(module, (parameters, buffers), (x.long() if tokens else x,))
+
+        loss = model.loss or torch.nn.functional.cross_entropy
+
+        def loss_of(parameters: Any, x: Any, y: Any) -> Any:
+            return loss(single(parameters, x), y).mean()
+
+        self._step = vmap(grad_and_value(loss_of))
+        self._score = vmap(single)
+        self._score_same = vmap(single, in_dims=(0, None))
+
+    def initial(self, seed: int, row: int) -> list[Numbers] | None:
+        parameters = dict(self._model.made(seed, row).named_parameters())
+        return [_arrays.numbers(parameters[name], f"torch_model: the parameter `{name}`", shape) for name, shape in self.shapes]
+
+    def outputs(self, rows: Numbers, x: Numbers) -> Numbers:
+        import torch
+
+        parameters, inputs = self.layout.views(_tensor(rows)), _tensor(x)
+        same = len(x) == 1 and len(rows) > 1
+        with torch.no_grad():
+            outputs = self._score_same(parameters, inputs[0]) if same else self._score(parameters, inputs)
+        return _arrays.floats(outputs, "torch_model: what the module returned", (len(rows), x.shape[1], self.classes))
+
+    def gradients(self, rows: Numbers, x: Numbers, y: NDArray[np.int64]) -> tuple[Numbers, list[Numbers], bool]:
+        gradients, losses = self._step(self.layout.views(_tensor(rows)), _tensor(x), _tensor(y))
+        by_name = [
+            _arrays.floats(gradients[name], f"torch_model: the gradient by `{name}`", (len(rows), *shape))
+            for name, shape in self.shapes
+        ]
+        return _arrays.floats(losses, "torch_model: the losses", (len(rows),)), by_name, False
+
+
+def _tensor(array: NDArray[Any]) -> Any:
+    """A tensor over the memory of `array`, which nobody writes to."""
+    import torch
+
+    with warnings.catch_warnings():
+        # PyTorch knows of no tensors that cannot be written to.
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+        return torch.from_numpy(array)

@@ -1,0 +1,46 @@
+//! Memory of the engine's that Python reads without a copy.
+//!
+//! This is the one file of the crate with `unsafe` code: NumPy is told of memory that Rust owns. The memory is an
+//! `Arc<Vec<f32>>` in an object of Python's, [`Memory`], which every array over it keeps alive. The engine changes memory that
+//! others hold only after it has copied it, so that nobody sees it change; the arrays cannot be written to.
+
+use std::sync::Arc;
+
+use numpy::ndarray::{ArrayView, IxDyn, ShapeBuilder};
+use numpy::{PyArrayDyn, PyArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// Numbers that some arrays are views of.
+#[pyclass(name = "Memory", module = "meshfold", frozen)]
+struct Memory(#[expect(dead_code, reason = "it is held, not read")] Arc<Vec<f32>>);
+
+/// An array of `shape` over `memory`, which cannot be written to: it begins at `first`, and `strides` are numbers.
+///
+/// # Errors
+/// `ValueError` if the array would reach beyond the memory.
+#[allow(
+    unsafe_code,
+    reason = "NumPy is told of memory that an object of Python's keeps alive"
+)]
+pub(super) fn view<'py>(
+    py: Python<'py>,
+    memory: &Arc<Vec<f32>>,
+    first: usize,
+    shape: &[usize],
+    strides: &[usize],
+) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+    let refuse = || PyValueError::new_err("an array would reach beyond its memory");
+    let from_first = memory.get(first..).ok_or_else(refuse)?;
+    let strided = IxDyn(shape).strides(IxDyn(strides));
+    // Checks that every element lies within the slice.
+    let array = ArrayView::from_shape(strided, from_first).map_err(|_| refuse())?;
+    let owner = Bound::new(py, Memory(Arc::clone(memory)))?;
+    // SAFETY: `owner` becomes the array's base and holds the `Arc`, so that the vector lives as long as the array. It is never
+    // changed or reallocated meanwhile: `Memory` is frozen and gives nothing away, and whoever else has the `Arc` cannot change
+    // what is in it while it is shared, as `Arc::get_mut` and `Arc::make_mut` see to. The array is made read-only before anybody
+    // has it, and NumPy makes none writeable again whose base is no array or buffer.
+    let array = unsafe { PyArrayDyn::borrow_from_array(&array, owner.into_any()) };
+    array.readwrite().make_nonwriteable();
+    Ok(array)
+}

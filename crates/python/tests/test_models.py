@@ -1,0 +1,326 @@
+"""Models that are made in Python."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import own_models
+import pytest
+from numpy.typing import NDArray
+from own_models import MLPS, Numbers, Start, needs
+
+import meshfold as mf
+from meshfold._models import _Model
+
+Experiment = dict[str, Any]
+
+#: How far records may be from those of the built-in model after some rounds: sums go in another order, by which single numbers
+#: differ in their last bits.
+CLOSE = 2e-3
+
+STARTS: list[Start] = []
+
+
+class StartKeeper(mf.Method):
+    """Keeps what the first client starts from."""
+
+    overlay = False
+
+    def start(self, models: mf.Stack) -> None:
+        layers = [layer[0].copy() for layer in models.by_layer().values()]
+        names = ["w1", "b1", "w2", "b2"]
+        STARTS.append({name: layer if name[0] == "w" else layer[0] for name, layer in zip(names, layers, strict=True)})
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        round.train(models)
+
+
+def records(run: mf.Run) -> list[dict[str, Any]]:
+    """The records of a run without what depends on the clock."""
+    lines = (Path(run.folder) / "metrics.jsonl").read_text().splitlines()
+    return [{key: value for key, value in json.loads(line).items() if "seconds" not in key} for line in lines]
+
+
+def one(experiment: Experiment, **parts: Any) -> mf.Run:
+    (run,) = mf.run({**experiment, "sweep": None, **parts}, progress=False)
+    assert run.is_finished
+    return run
+
+
+@pytest.fixture
+def start(experiment: Experiment) -> Start:
+    """What the built-in multilayer perceptron starts from."""
+    keeper = {"own": {"name": "start_keeper", "batch_size": 20, "learning_rate": 0.1}}
+    one(experiment, model={"mlp": {"hidden": [16]}}, algorithm=keeper, topology=None, rounds=1)
+    return STARTS.pop()
+
+
+METHODS: dict[str, Experiment] = {
+    "dsgd": {"algorithm": {"dsgd": {"batch_size": 20, "learning_rate": 0.1}}},
+    "short batches": {
+        # Clients hold 8 to 200 examples, so that rows end at different times with batches of all sizes.
+        "partition": {"dirichlet": {"clients": 10, "alpha": 0.3, "min_examples": 8}},
+        "algorithm": {"dfedavgm": {"local": {"epochs": 2}, "batch_size": 16, "learning_rate": 0.05, "momentum": 0.9}},
+    },
+    "scaffold": {"algorithm": {"scaffold": {"local": {"steps": 4}, "batch_size": 20, "learning_rate": 0.05}}, "topology": None},
+    "cliques": {
+        "topology": {"d_cliques": {"max_clique_size": 5}},
+        "algorithm": {"d_cliques": {"clique_averaging": True, "batch_size": 20, "learning_rate": 0.1, "momentum": 0.9}},
+    },
+    "clipped": {
+        "algorithm": {
+            "dfedavgm": {
+                "local": {"steps": 3}, "batch_size": "full", "learning_rate": 0.1, "momentum": 0.5, "weight_decay": 0.01,
+                "clip_norm": 0.5,
+            }
+        },
+        "failures": [{"clients": {"share": 0.3}, "redraw": "each_round"}],
+    },
+    "proximal": {"algorithm": {"fedprox": {"mu": 0.1, "local": {"epochs": 1}, "batch_size": 20, "learning_rate": 0.05}}, "topology": None},
+    "walks": {"algorithm": {"dfedrw": {"walkers": 4, "hops": 3, "local": {"epochs": 1}, "batch_size": 20, "learning_rate": 0.05}}},
+}
+
+
+@pytest.mark.parametrize("kind", MLPS)
+@pytest.mark.parametrize("method", METHODS)
+def test_it_learns_as_the_built_in_model_does(experiment: Experiment, start: Start, method: str, kind: str) -> None:
+    base = {**experiment, **METHODS[method], "evaluate": {"every": 1, "train": True}}
+    built_in = records(one(base, model={"mlp": {"hidden": [16]}}))
+    own = records(one(base, model=own_models.mlp(kind, start)))
+    assert len(own) == len(built_in)
+    for expected, found in zip(built_in, own, strict=True):
+        assert found.keys() == expected.keys()
+        for key in ("local_steps", "examples_seen", "bytes_total"):
+            assert found[key] == expected[key]
+        for key in ("train_loss", "consensus_distance", "mean_model_accuracy"):
+            if expected.get(key) is not None:
+                assert found[key] == pytest.approx(expected[key], rel=CLOSE, abs=0.011 if "accuracy" in key else 1e-4), key
+        assert found["test_loss"]["mean"] == pytest.approx(expected["test_loss"]["mean"], rel=CLOSE)
+        # One example of the 100 may fall to the other side.
+        assert found["test_accuracy"]["mean"] == pytest.approx(expected["test_accuracy"]["mean"], abs=0.005)
+
+
+@pytest.mark.parametrize("kind", MLPS)
+def test_a_run_that_was_interrupted_goes_on_with_the_same_bits(experiment: Experiment, start: Start, kind: str) -> None:
+    model = own_models.mlp(kind, start)
+    # JAX compiles for every size of a batch.
+    method = "dsgd" if kind == "jax-vmap" else "short batches"
+    base = {**experiment, **METHODS[method], "sweep": None, "model": model, "rounds": 4, "checkpoint": {"every": 1}}
+    (whole,) = mf.run(base, results="whole", progress=False)
+
+    def stop(run: mf.RunInfo, record: dict[str, Any]) -> None:
+        if record["round"] == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        mf.run(base, results="broken", progress=False, on_record=stop)
+    (resumed,) = mf.run(base, results="broken", progress=False)
+    assert records(resumed) == records(whole)
+    (again,) = mf.run(base, results="again", progress=False, threads=1)
+    assert records(again) == records(whole), "the bits do not depend on the threads"
+
+
+def test_gradients_are_those_of_differences(start: Start) -> None:
+    """The gradient in NumPy, which the others are compared with through the built-in model."""
+    fitted = _Model(start, own_models.outputs, own_models.gradients, None).fit(784, 10, False)
+    draws = np.random.default_rng(3)
+    rows = draws.normal(0, 0.3, (2, fitted.layout.width)).astype(np.float32)
+    x = draws.normal(0, 1, (2, 5, 784)).astype(np.float32)
+    y = draws.integers(0, 10, (2, 5))
+    _, gradients, _ = fitted.gradients(rows, x, y)
+    for (name, _), gradient in zip(fitted.shapes, gradients, strict=True):
+        place = fitted.layout.places[name]
+        towards = draws.normal(0, 1, gradient.reshape(2, -1).shape)
+        moved = []
+        for sign in (1, -1):
+            other = rows.astype(np.float64)
+            other[:, place] += sign * 1e-4 * towards
+            moved.append(own_models.gradients(fitted.layout.views(other), x.astype(np.float64), y)[0])
+        slope = (moved[0] - moved[1]) / 2e-4
+        assert np.allclose(slope, (gradient.reshape(2, -1) * towards).sum(axis=1), rtol=1e-2, atol=1e-3), name
+
+
+def linear(p: dict[str, Numbers], x: Numbers) -> Any:
+    return x @ p["w"]
+
+
+def linear_gradients(p: dict[str, Numbers], x: Numbers, y: NDArray[np.int64]) -> tuple[Any, dict[str, Any]]:
+    losses, slopes = own_models.judged(linear(p, x), y)
+    return losses, {"w": np.swapaxes(x, 1, 2) @ slopes}
+
+
+def test_all_clients_go_through_one_call(experiment: Experiment) -> None:
+    calls: list[tuple[int, ...]] = []
+
+    def gradients(p: dict[str, Numbers], x: Numbers, y: NDArray[np.int64]) -> Any:
+        assert not p["w"].flags.writeable and not x.flags.writeable and p["w"].base is not None
+        calls.append(x.shape)
+        return linear_gradients(p, x, y)
+
+    one(experiment, model=mf.model({"w": (784, 10)}, linear, gradients), rounds=3)
+    assert calls == [(2, 3, 784)] + [(10, 20, 784)] * 3, "one to try it, and one for each step"
+
+
+def test_shapes_may_depend_on_the_data_and_models_start_as_they_say(experiment: Experiment) -> None:
+    def shapes(features: int, classes: int) -> dict[str, Any]:
+        return {"w": (features, classes)}
+
+    drawn = mf.model(shapes, linear, linear_gradients)
+    first, second = (one(experiment, model=drawn, seed=seed, start="independent") for seed in (1, 2))
+    assert records(first)[0]["consensus_distance"] > 0
+    assert records(first)[0]["test_loss"] != records(second)[0]["test_loss"]
+    given = mf.model({"w": np.zeros((784, 10), np.float32)}, linear, linear_gradients)
+    assert records(one(experiment, model=given))[0]["test_loss"]["mean"] == pytest.approx(np.log(10))
+    normal = mf.model(shapes, linear, linear_gradients, initial=lambda draw: {"w": draw.normal(0, 0.1, (784, 10))})
+    assert abs(records(one(experiment, model=normal))[0]["test_loss"]["mean"] - np.log(10)) > 0.01
+
+
+def test_the_id_of_a_run_changes_with_the_model(experiment: Experiment) -> None:
+    def scaled(scale: float) -> mf.Part:
+        def outputs(p: dict[str, Numbers], x: Numbers) -> Any:
+            return np.float32(scale) * linear(p, x)
+
+        return mf.model({"w": (784, 10)}, outputs, linear_gradients, label="scaled")
+
+    assert scaled(1.0).version == scaled(1.0).version != scaled(2.0).version
+    runs = mf.run({**experiment, "sweep": {"grid": {"model": [scaled(1.0), scaled(2.0)]}}}, progress=False)
+    assert len({run.id for run in runs}) == 2
+    named = mf.model({"w": (784, 10)}, linear, linear_gradients, label="mine", version="7")
+    assert (named.name, named.version, named.kind) == ("mine", "7", "model")
+
+
+def nothing(p: dict[str, Numbers], x: Numbers, y: NDArray[np.int64]) -> Any:
+    return linear_gradients(p, x, y)[0], {}
+
+
+def half(p: dict[str, Numbers], x: Numbers) -> Numbers:
+    return linear(p, x)[:, :, :5]
+
+
+def raising(p: dict[str, Numbers], x: Numbers) -> Numbers:
+    raise RuntimeError("no outputs today")
+
+
+def meeting(p: dict[str, Numbers], x: Numbers) -> Numbers:
+    return linear(p, x) + p["w"].sum(axis=(0, 1))
+
+
+def whole_numbers(p: dict[str, Numbers], x: Numbers) -> Any:
+    return linear(p, x).astype(int)
+
+
+def endless(p: dict[str, Numbers], x: Numbers, y: NDArray[np.int64]) -> Any:
+    losses, gradients = linear_gradients(p, x, y)
+    return losses, {"w": gradients["w"] * np.float32(np.nan)}
+
+
+@pytest.mark.parametrize(
+    ("outputs", "gradients", "words"),
+    [
+        (half, linear_gradients, r"what `outputs` returned is of shape \[2, 3, 5\], needed \[2, 3, 10\]"),
+        (raising, linear_gradients, "no outputs today"),
+        (meeting, linear_gradients, "the outputs of a row change with the rows beside it"),
+        (whole_numbers, linear_gradients, "what `outputs` returned is of type int64, needed floating-point numbers"),
+        (linear, nothing, r"returned gradients by \[\], needed \['w'\]"),
+        (linear, lambda p, x, y: 3, "`gradients` returned int, needed a pair"),
+        (linear, lambda p, x, y: (np.zeros(3, np.float32), {"w": p["w"]}), r"losses .* of shape \[3\], needed \[2\]"),
+        (linear, lambda p, x, y: (linear_gradients(p, x, y)[0], {"w": p["w"][0]}), r"the gradient by `w` is of shape \[784, 10\]"),
+        (linear, endless, "the gradient of `w` of row 0 is not finite"),
+    ],
+)
+def test_a_model_that_is_wrong_is_told_before_anything_is_run(
+    experiment: Experiment, outputs: Any, gradients: Any, words: str
+) -> None:
+    with pytest.raises(mf.ConfigError, match=words) as raised:
+        one(experiment, model=mf.model({"w": (784, 10)}, outputs, gradients))
+    assert "own model" in raised.value.message and not Path("runs").exists()
+
+
+def test_an_exception_in_a_step_fails_its_run_with_the_traceback_and_no_other(experiment: Experiment) -> None:
+    calls = [0]
+
+    def later(p: dict[str, Numbers], x: Numbers, y: NDArray[np.int64]) -> Any:
+        calls[0] += 1
+        if calls[0] == 4:
+            raise RuntimeError("enough steps")
+        return linear_gradients(p, x, y)
+
+    models = [mf.model({"w": (784, 10)}, linear, gradients) for gradients in (later, linear_gradients)]
+    with pytest.raises(mf.RunFailed) as raised:
+        mf.run({**experiment, "sweep": {"grid": {"model": models}}}, progress=False)
+    (told,) = raised.value.failures.values()
+    assert "enough steps" in told and "in later" in told
+    assert sum(run.is_finished for run in raised.value.runs) == 1
+
+
+def test_a_gradient_that_is_not_finite_names_parameter_and_row(experiment: Experiment) -> None:
+    def broken(p: dict[str, Numbers], x: Numbers, y: NDArray[np.int64]) -> Any:
+        losses, gradients = linear_gradients(p, x, y)
+        if len(x) == 10:
+            gradients["w"][7, 3, 2] = np.inf
+        return losses, gradients
+
+    with pytest.raises(mf.RunFailed, match="the gradient of `w` of row 7 is not finite"):
+        one(experiment, model=mf.model({"w": (784, 10)}, linear, broken))
+
+
+def test_a_step_may_keep_the_arrays_that_it_was_given(experiment: Experiment) -> None:
+    kept: list[Numbers] = []
+
+    def keeping(p: dict[str, Numbers], x: Numbers, y: NDArray[np.int64]) -> Any:
+        kept.append(p["w"])
+        kept.append(x)
+        return linear_gradients(p, x, y)
+
+    plain = mf.model({"w": (784, 10)}, linear, linear_gradients)
+    expected = records(one(experiment, model=plain))
+    found = records(one(experiment, model=mf.model({"w": (784, 10)}, linear, keeping)))
+    assert found == expected
+    assert all(np.isfinite(array).all() for array in kept)
+    first, second = kept[2], kept[4]
+    assert not (first == second).all(), "they hold the models of their step"
+
+
+def test_modules_of_pytorch_start_from_the_seed_and_may_be_convolutions(experiment: Experiment) -> None:
+    needs("torch")
+    from torch import nn
+
+    def convolutions() -> nn.Module:
+        return nn.Sequential(
+            nn.Unflatten(1, (1, 28, 28)), nn.Conv2d(1, 4, 5, stride=2), nn.GroupNorm(2, 4), nn.ReLU(), nn.Flatten(), nn.Dropout(0.5),
+            nn.Linear(576, 10),
+        )
+
+    model = mf.torch_model(convolutions)
+    first, second = (records(one(experiment, model=model, seed=seed)) for seed in (1, 2))
+    assert first[0]["test_loss"] != second[0]["test_loss"]
+    assert first[-1]["train_loss"] < first[1]["train_loss"]
+    with pytest.raises(mf.ConfigError, match="keeps statistics"):
+        one(experiment, model=mf.torch_model(lambda: nn.Sequential(nn.Linear(784, 10), nn.BatchNorm1d(10))))
+
+
+def test_functions_of_jax_start_from_the_seed_and_have_losses_of_their_own(experiment: Experiment) -> None:
+    needs("jax")
+    import jax
+
+    def initial(key: Any) -> Any:
+        return {"dense": {"weight": 0.1 * jax.random.normal(key, (784, 10))}}
+
+    def outputs(p: Any, x: Any) -> Any:
+        return x @ p["dense"]["weight"]
+
+    def squared(logits: Any, y: Any) -> Any:
+        return ((logits - jax.nn.one_hot(y, 10)) ** 2).sum(axis=-1)
+
+    base = {**experiment, "algorithm": {"dsgd": {"batch_size": 20, "learning_rate": 0.001}}}
+    by_loss = {
+        loss: [records(one(base, model=mf.jax_model(outputs, initial, loss=loss), seed=seed)) for seed in (1, 2)]
+        for loss in (None, squared)
+    }
+    for first, second in by_loss.values():
+        assert first[0]["test_loss"] != second[0]["test_loss"]
+        assert first[-1]["train_loss"] < first[1]["train_loss"]
+    assert by_loss[None][0][1]["train_loss"] != by_loss[squared][0][1]["train_loss"]

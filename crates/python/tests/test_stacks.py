@@ -1,0 +1,166 @@
+"""Stacks as arrays of NumPy, PyTorch and JAX."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import numpy as np
+import pytest
+from own_models import needs
+
+import meshfold as mf
+
+Experiment = dict[str, Any]
+
+#: What a method of the tests does with the models in each round.
+LOOKS: list[Any] = []
+
+
+class Looks(mf.Method):
+    """Has a test look at the models."""
+
+    def round(self, models: mf.Stack, round: mf.Round) -> None:
+        LOOKS[-1](models, round)
+
+
+def look(experiment: Experiment, at: Any, model: Any = "logistic") -> None:
+    """Calls `at(models, round)` in two rounds."""
+    algorithm = {"own": {"name": "looks", "batch_size": 20, "learning_rate": 0.1}}
+    LOOKS.append(at)
+    try:
+        mf.run({**experiment, "algorithm": algorithm, "model": model, "sweep": None, "rounds": 2}, progress=False)
+    finally:
+        LOOKS.pop()
+
+
+def address(array: Any) -> int:
+    place: int = array.__array_interface__["data"][0]
+    return place
+
+
+def test_layers_are_views_of_the_memory_of_the_stack(experiment: Experiment) -> None:
+    def at(models: mf.Stack, round: mf.Round) -> None:
+        padded, layers = models.numpy(padded=True), models.by_layer()
+        assert padded.shape[0] == 10 and padded.shape[1] % 64 == 0
+        assert address(padded) == address(models.numpy(padded=True)), "there is no copy"
+        weight, bias = layers.values()
+        assert address(weight) == address(padded) and weight.strides[0] == padded.strides[0]
+        assert (weight.reshape(10, -1) == padded[:, :7840]).all()
+        assert (address(bias) - address(padded)) % 256 == 0
+        assert (np.concatenate([weight.reshape(10, -1), bias.reshape(10, -1)], 1) == models.numpy()).all()
+        for array in (padded, weight, models.numpy()):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 0
+        for view in (padded, weight, padded[1:], weight.view()):
+            with pytest.raises(ValueError, match="WRITEABLE"):
+                view.flags.writeable = True
+
+    look(experiment, at)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda models, round: round.train(models),
+        lambda models, round: models.mix(round.mixing),
+        lambda models, round: models.add_scaled(models.copy(), 2.0),
+        lambda models, round: models.top_k(0.1),
+        lambda models, round: models.scatter([0, 1], models.gather([2, 3])),
+        lambda models, round: models.set(np.ones(models.shape, np.float32)),
+    ],
+)
+def test_an_array_stays_as_it_was_whatever_becomes_of_the_stack(experiment: Experiment, change: Any) -> None:
+    held: list[Any] = []
+
+    def at(models: mf.Stack, round: mf.Round) -> None:
+        if round.number == 1:
+            round.train(models)
+            array = models.numpy(padded=True)
+            held.append((array, array.copy()))
+            before = address(array)
+            change(models, round)
+            assert address(models.numpy(padded=True)) != before
+            assert (array == held[0][1]).all() and (models.numpy(padded=True) != array).any()
+
+    look(experiment, at)
+    gc.collect()
+    array, copy = held[0]
+    assert (array == copy).all(), "it outlives the run"
+
+
+def test_a_stack_that_nobody_looks_at_is_not_copied(experiment: Experiment) -> None:
+    def at(models: mf.Stack, round: mf.Round) -> None:
+        before = address(models.numpy(padded=True))
+        models.add_scaled(models.copy(), 1.0)
+        assert address(models.numpy(padded=True)) == before
+
+    look(experiment, at)
+
+
+def test_layers_are_set_by_their_names(experiment: Experiment) -> None:
+    def at(models: mf.Stack, round: mf.Round) -> None:
+        layers = {name: layer.copy() for name, layer in models.by_layer().items()}
+        weight, bias = layers
+        models.set({bias: layers[bias] + 1})
+        assert (models.by_layer()[bias] == layers[bias] + 1).all()
+        assert (models.by_layer()[weight] == layers[weight]).all()
+        with pytest.raises(ValueError, match=rf"there is no layer `b`: there are `{weight}`, `{bias}`"):
+            models.set({"b": layers[bias]})
+        with pytest.raises(ValueError, match=rf"the layer `{bias}` is of shape \[10, 10\], needed \[10, 1, 10\]"):
+            models.set({bias: layers[bias][:, 0]})
+        with pytest.raises(ValueError, match="row 1 would be multiplied by NaN"):
+            models *= [1.0, float("nan"), *[1.0] * 8]
+
+    look(experiment, at)
+
+
+def test_models_without_padding_between_layers_are_not_copied_at_all(experiment: Experiment) -> None:
+    def at(models: mf.Stack, round: mf.Round) -> None:
+        assert models.numpy().shape == models.shape == (10, 784 * 10)
+        assert address(models.numpy()) == address(models.numpy(padded=True))
+
+    look(experiment, at, {"linear": {"bias": False}})
+
+
+def test_dlpack_copies_unless_it_is_told_not_to(experiment: Experiment) -> None:
+    def at(models: mf.Stack, round: mf.Round) -> None:
+        assert models.__dlpack_device__() == (1, 0)
+        padded = models.numpy(padded=True)
+        copy = np.from_dlpack(models)
+        assert (copy == padded).all() and address(copy) != address(padded)
+        if np.lib.NumpyVersion(np.__version__) >= "2.1.0":
+            read = np.from_dlpack(models, copy=False)  # type: ignore[call-arg, unused-ignore]
+            assert address(read) == address(padded) and not read.flags.writeable
+
+    look(experiment, at)
+
+
+def test_pytorch_reads_stacks(experiment: Experiment) -> None:
+    needs("torch")
+    import torch
+
+    def at(models: mf.Stack, round: mf.Round) -> None:
+        padded = models.numpy(padded=True)
+        read = torch.from_dlpack(models)
+        assert (read.numpy() == padded).all()
+        read += 1
+        assert (read.numpy() != padded).any() and (padded == models.numpy(padded=True)).all(), "it is a copy"
+        assert torch.from_dlpack(models, copy=False).data_ptr() == address(padded)
+        models.set(torch.ones(models.shape))
+        assert (models.numpy() == 1).all()
+
+    look(experiment, at)
+
+
+def test_jax_reads_stacks(experiment: Experiment) -> None:
+    needs("jax")
+    import jax
+
+    def at(models: mf.Stack, round: mf.Round) -> None:
+        read = jax.dlpack.from_dlpack(models)
+        assert (np.asarray(read) == models.numpy(padded=True)).all()
+        models.set(jax.numpy.ones(models.shape))
+        assert (models.numpy() == 1).all()
+
+    look(experiment, at)
