@@ -3,6 +3,7 @@
 //! [`RecordedRun`] reads the folder of any run, also of one that goes on, failed, or was made by another version: it knows
 //! settings and figures by their names alone. Whatever shows runs, such as a report, starts from it.
 
+pub(crate) mod claim;
 mod client_scores;
 pub(crate) mod clients;
 mod evaluation_log;
@@ -30,6 +31,7 @@ pub(crate) mod summary;
 pub mod sweep_order;
 mod text_counts;
 
+pub use claim::{Claim, Holder, Process};
 pub use client_scores::{ClientScore, ClientViews};
 pub use evaluation_log::{Evaluation, RecordedSpread};
 pub use figures::Figures;
