@@ -10,9 +10,12 @@ use meshfold_experiment::{ConfigError, ExperimentSource};
 
 use crate::commands::figure::FigureArguments;
 use crate::commands::manage::RunsArguments;
+use crate::commands::status::StatusArguments;
+use crate::commands::submit::SubmitArguments;
 use crate::commands::tabulate::TableArguments;
 use crate::commands::watch::WatchArguments;
 use crate::failure::Failure;
+use crate::selection::Selection;
 use crate::terminal;
 
 /// Decentralized federated learning: a thousand clients in one kernel.
@@ -30,6 +33,10 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run an experiment, or all runs of its sweep; finished runs are skipped, broken ones resumed
     Run(RunArguments),
+    /// Submit the runs of an experiment to Slurm, those that are missing
+    Submit(SubmitArguments),
+    /// Show how the runs of an experiment stand: finished, running and where, failed and why
+    Status(StatusArguments),
     /// Show what an experiment would do: runs, rows, parameters, memory, steps and bytes per round
     Plan(PlanArguments),
     /// Show an overlay's figures: degrees, spectrum, how fast it mixes
@@ -71,12 +78,17 @@ pub(crate) struct RunArguments {
     /// Run again what is finished
     #[arg(long)]
     pub(crate) again: bool,
+    #[command(flatten)]
+    pub(crate) selection: Selection,
     /// Most runs of a sweep at the same time [default: as many as there is room for]
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..))]
     pub(crate) at_once: Option<u16>,
     /// Show no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// Write no page that compares the runs; `meshfold report` writes it later
+    #[arg(long)]
+    pub(crate) no_report: bool,
     /// Print one JSON object per run, one a line, in place of the table
     #[arg(long)]
     pub(crate) json: bool,
@@ -329,6 +341,16 @@ pub(crate) struct ExperimentArguments {
 }
 
 impl ExperimentArguments {
+    /// The file.
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// What is changed of it, as it was written.
+    pub(crate) fn overrides(&self) -> &[String] {
+        &self.overrides
+    }
+
     /// The text of the file with the overrides.
     ///
     /// # Errors
@@ -347,6 +369,11 @@ pub(crate) struct DataArguments {
 }
 
 impl DataArguments {
+    /// The folder that was named, if one was.
+    pub(crate) fn given(&self) -> Option<&Path> {
+        self.data_dir.as_deref()
+    }
+
     /// The folder of the datasets, and that of the experiment for files of the user's own.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use meshfold_experiment::Own;
 use crate::arguments::{Arguments, Command};
 use crate::commands::{
     churn, completions, data, devices, figure, manage, overlay, partition, plan, report, run,
-    speedup, tabulate, watch,
+    speedup, status, submit, tabulate, watch,
 };
 use crate::{allocator, signals, terminal};
 
@@ -22,6 +22,8 @@ pub fn program(own: Own) -> ExitCode {
     signals::outlive_file_size_limit();
     let done = match &arguments.command {
         Command::Run(arguments) => run::run(arguments, &own),
+        Command::Submit(arguments) => submit::submit(arguments, &own),
+        Command::Status(arguments) => status::status(arguments, &own),
         Command::Plan(arguments) => plan::plan(arguments, &own),
         Command::Overlay(arguments) => overlay::overlay(arguments, &own),
         Command::Speedup(arguments) => speedup::speedup(arguments, &own),

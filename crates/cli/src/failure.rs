@@ -15,6 +15,9 @@ use miette::Report;
 
 use crate::terminal;
 
+/// The exit code that asks for the same command again: `EX_TEMPFAIL` of BSD's sysexits.h.
+pub(crate) const TRY_AGAIN: u8 = 75;
+
 /// Why a command did not do all that it was asked for.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -28,6 +31,8 @@ pub(crate) enum Failure {
     Incomplete,
     /// The user asked to stop.
     Interrupted,
+    /// The system asked to stop, as a scheduler does ahead of a time limit. The same command goes on.
+    Stopped,
     /// Nobody reads what is printed any more, as after `| head`.
     Unread,
 }
@@ -62,6 +67,7 @@ impl Failure {
             Self::Refused(_) | Self::Mistakes(_) => 2,
             Self::Broken(_) | Self::Incomplete => 1,
             Self::Interrupted => 130,
+            Self::Stopped => TRY_AGAIN,
             Self::Unread => 0,
         })
     }

@@ -1,4 +1,4 @@
-//! Ctrl-C: the first asks the runs in progress to end after their round, the second ends the program.
+//! Requests to end: the first asks the runs in progress to end after their round, Ctrl-C after it ends the program.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,24 +7,56 @@ use crate::failure::Failure;
 use crate::signals::{self, Request};
 use crate::terminal;
 
-/// From here on Ctrl-C, or a request of the system to end, makes the flag true. A request that was ignored when the program
-/// started stays so: `nohup` goes on after its terminal is closed.
-///
-/// # Errors
-/// [`Failure::Refused`] if the system gives no thread for it.
-pub(crate) fn listen() -> Result<Arc<AtomicBool>, Failure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let asked = Arc::clone(&stop);
-    let react = move |request| match (asked.swap(true, Ordering::Relaxed), request) {
-        (false, _) => terminal::line("stopping after this round; once more Ctrl-C ends at once"),
-        // A terminal that is closed may say so twice, and after another request.
-        (true, Request::Hangup) => {}
-        (true, Request::End) => std::process::exit(130),
-    };
-    signals::catch(react).map_err(|error| {
-        Failure::refused(format_args!(
-            "the thread that waits for Ctrl-C cannot be started: {error}; raise the limits of the process, such as `ulimit -v`"
-        ))
-    })?;
-    Ok(stop)
+/// What was asked for since the program listens.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Interruption {
+    stop: Arc<AtomicBool>,
+    /// Whether the system asked first, rather than somebody at a terminal.
+    is_of_the_system: Arc<AtomicBool>,
+}
+
+impl Interruption {
+    /// From here on Ctrl-C, or a request of the system to end, makes the [flag](Self::flag) true. A request that was ignored
+    /// when the program started stays so: `nohup` goes on after its terminal is closed.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] if the system gives no thread for it.
+    pub(crate) fn listen() -> Result<Self, Failure> {
+        let asked = Self::default();
+        let heard = asked.clone();
+        signals::catch(move |request| heard.react(request)).map_err(|error| {
+            Failure::refused(format_args!(
+                "the thread that waits for Ctrl-C cannot be started: {error}; raise the limits of the process, such as `ulimit -v`"
+            ))
+        })?;
+        Ok(asked)
+    }
+
+    fn react(&self, request: Request) {
+        if request == Request::End && !self.stop.load(Ordering::Relaxed) {
+            self.is_of_the_system.store(true, Ordering::Relaxed);
+        }
+        match (self.stop.swap(true, Ordering::Relaxed), request) {
+            (false, Request::End) => terminal::line("asked to end: stopping after this round"),
+            (false, _) => {
+                terminal::line("stopping after this round; once more Ctrl-C ends at once")
+            }
+            // Schedulers ask again before they kill, and a terminal that is closed may say so twice.
+            (true, Request::End | Request::Hangup) => {}
+            (true, Request::Interrupt) => std::process::exit(130),
+        }
+    }
+
+    /// Whether something was asked for.
+    pub(crate) fn flag(&self) -> &AtomicBool {
+        &self.stop
+    }
+
+    /// How a command ends that stopped because of it.
+    pub(crate) fn failure(&self) -> Failure {
+        match self.is_of_the_system.load(Ordering::Relaxed) {
+            true => Failure::Stopped,
+            false => Failure::Interrupted,
+        }
+    }
 }

@@ -10,7 +10,7 @@
 //!
 //! Each command is a function in its own file under `commands`. What it prints for people goes to standard output as a
 //! table, or with `--json` as one object per line; progress and errors go to standard error. Exit codes: 0 done, 1 a run
-//! or a download failed, 2 what was asked for cannot be done, 130 interrupted.
+//! or a download failed, 2 what was asked for cannot be done, 75 asked to end by the system, 130 interrupted.
 
 mod allocator;
 mod arguments;
@@ -23,6 +23,7 @@ mod interruption;
 mod json_lines;
 mod length;
 mod progress;
+mod selection;
 mod signals;
 mod sweep;
 mod table;

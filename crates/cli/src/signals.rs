@@ -9,7 +9,10 @@ pub(crate) use elsewhere::{catch, outlive_file_size_limit};
 /// What the system asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// Ctrl-C, or an order to end.
+    /// Ctrl-C.
+    Interrupt,
+    /// An order to end, as a scheduler gives it ahead of a time limit.
+    #[cfg_attr(not(unix), allow(dead_code))]
     End,
     /// The terminal is closed.
     #[cfg_attr(not(unix), allow(dead_code))]
@@ -23,7 +26,9 @@ mod unix {
     use std::sync::atomic::AtomicBool;
     use std::thread;
 
-    use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::consts::signal::{
+        SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGXFSZ,
+    };
     use signal_hook::iterator::Signals;
 
     use super::Request;
@@ -35,17 +40,18 @@ mod unix {
     /// function: it ends the program, unless `nohup` had it ignored.
     pub(crate) fn catch(mut react: impl FnMut(Request) + Send + 'static) -> io::Result<()> {
         let caught: Vec<i32> = match ignored() {
-            Some(ignored) => [SIGINT, SIGTERM, SIGHUP]
+            Some(ignored) => [SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU]
                 .into_iter()
                 .filter(|signal| ignored >> (signal - 1) & 1 == 0)
                 .collect(),
-            None => vec![SIGINT, SIGTERM],
+            None => vec![SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU],
         };
         let mut signals = Signals::new(caught)?;
         let wait = move || {
             for signal in signals.forever() {
                 react(match signal {
                     SIGHUP => Request::Hangup,
+                    SIGINT => Request::Interrupt,
                     _ => Request::End,
                 });
             }
@@ -79,7 +85,7 @@ mod elsewhere {
 
     /// Calls `react` on a thread of its own for every request to end.
     pub(crate) fn catch(mut react: impl FnMut(Request) + Send + 'static) -> io::Result<()> {
-        ctrlc::set_handler(move || react(Request::End)).map_err(io::Error::other)
+        ctrlc::set_handler(move || react(Request::Interrupt)).map_err(io::Error::other)
     }
 
     /// These systems set no limit to the size of a file.

@@ -5,3 +5,5 @@ pub mod sha256;
 pub(crate) mod text_file;
 pub mod whole_file;
 pub(crate) mod write_error;
+
+pub use whole_file::write_atomically;

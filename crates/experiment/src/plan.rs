@@ -2,6 +2,7 @@
 
 mod checks;
 pub(crate) mod churn;
+pub(crate) mod division;
 mod effort;
 mod failure_checks;
 mod fairness;
@@ -77,6 +78,17 @@ pub fn plan_without_data(
 ) -> Result<Vec<RunPlan>, ConfigError> {
     let planner = Planner::new(folder, Some(device), memory::available());
     plan_by(planner.without_data(), source)
+}
+
+/// [`plan`] for runs that another machine will carry out: however little memory there is here, none is refused.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_elsewhere(
+    source: &ExperimentSource,
+    folder: &DataFolder,
+) -> Result<Vec<RunPlan>, ConfigError> {
+    plan_by(Planner::new(folder, None, None), source)
 }
 
 /// All runs of the experiment in `source`, as `planner` plans them.

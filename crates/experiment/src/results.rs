@@ -3,6 +3,7 @@
 //! [`RecordedRun`] reads the folder of any run, also of one that goes on, failed, or was made by another version: it knows
 //! settings and figures by their names alone. Whatever shows runs, such as a report, starts from it.
 
+pub(crate) mod claim;
 mod client_scores;
 mod client_table;
 pub(crate) mod clients;
@@ -31,6 +32,7 @@ pub(crate) mod summary;
 pub mod sweep_order;
 mod text_counts;
 
+pub use claim::{Claim, Holder, Process};
 pub use client_scores::ClientViews;
 pub use client_table::ClientScore;
 pub use evaluation_log::{Evaluation, RecordedSpread};

@@ -60,7 +60,7 @@ pub struct RunOptions {
 /// `report.html` into its folder.
 ///
 /// If the data have changed since the run was begun or planned, it ends as [`Ending::Failed`] with [`RunError::OtherData`] or
-/// [`RunError::Unplanned`], and its files stay as they were.
+/// [`RunError::Unplanned`], and its files stay as they were. `failure.json` says why.
 ///
 /// # Interpretation
 /// The training loss of a record is the mean since the record before. A checkpoint holds the losses since that record, so it
@@ -108,7 +108,7 @@ pub fn run(
     journal.end(&state, ending, resumed_from)
 }
 
-/// Locks the folder of the run for this process, or gives the report of a run that is not carried out.
+/// Claims the folder of the run for this process, or gives the report of a run that is not carried out.
 fn claim<'a>(
     plan: &'a RunPlan,
     data: &Splits,
@@ -152,6 +152,7 @@ fn rounds(
             return Ok(Ending::Interrupted);
         }
         state.advance()?;
+        journal.done(state.round());
         observer.round(&RoundProgress {
             round: state.round(),
             rounds,
@@ -212,6 +213,7 @@ fn skipped(plan: &RunPlan, folder: &RunFolder, by: Done, here: &Done) -> RunRepo
 
 /// The report of a run that is refused.
 fn refused(plan: &RunPlan, folder: &RunFolder, error: RunError) -> RunReport {
+    folder.note_failure(&error);
     RunReport {
         ending: Ending::Failed { error },
         ..as_it_is(plan, folder)

@@ -1,7 +1,7 @@
 //! `meshfold runs`: what lies in the folders of results.
 
 mod compare;
-mod find;
+pub(super) mod find;
 mod list;
 mod remove;
 
@@ -58,6 +58,7 @@ struct Choice {
 enum State {
     Finished,
     Interrupted,
+    Failed,
     Running,
     Damaged,
 }
@@ -66,7 +67,8 @@ impl State {
     fn of(stage: &RunStage) -> Self {
         match stage {
             RunStage::Finished => Self::Finished,
-            RunStage::Interrupted { .. } => Self::Interrupted,
+            RunStage::Interrupted { failure: None, .. } => Self::Interrupted,
+            RunStage::Interrupted { .. } => Self::Failed,
             RunStage::Running => Self::Running,
             RunStage::Damaged { .. } => Self::Damaged,
         }
@@ -76,6 +78,7 @@ impl State {
         match self {
             Self::Finished => "finished",
             Self::Interrupted => "interrupted",
+            Self::Failed => "failed",
             Self::Running => "running",
             Self::Damaged => "damaged",
         }

@@ -15,5 +15,7 @@ pub(crate) mod report;
 pub(crate) mod run;
 mod runs;
 pub(crate) mod speedup;
+pub(crate) mod status;
+pub(crate) mod submit;
 pub(crate) mod tabulate;
 pub(crate) mod watch;

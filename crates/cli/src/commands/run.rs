@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use meshfold_comparison::{Grid, Table as Comparisons};
 use meshfold_experiment::results::RecordedRun;
 use meshfold_experiment::{
-    Ending, Own, RunOptions, RunPlan, RunReport, Summary, brief, most_at_once, plan_on, run_all,
+    Ending, Own, RunOptions, RunPlan, RunReport, Summary, brief, most_at_once, plan_on, run_part,
 };
 use meshfold_report::{PAGE, ReportError};
 use serde::Serialize;
@@ -21,8 +21,9 @@ use crate::commands::runs::{Runs, page_of};
 use crate::commands::tabulate;
 use crate::failure::Failure;
 use crate::figures::{bytes, eigenvalue, percent};
-use crate::interruption;
+use crate::interruption::Interruption;
 use crate::json_lines;
+use crate::selection::Selection;
 use crate::table::{Column, Table};
 use crate::terminal;
 
@@ -30,12 +31,14 @@ use crate::terminal;
 ///
 /// # Errors
 /// [`Failure::Refused`] if something asked for is wrong, before anything is written; [`Failure::Incomplete`] if a run
-/// failed, is damaged or got no report, the others having gone on; [`Failure::Interrupted`] after Ctrl-C.
+/// failed, is damaged or got no report, the others having gone on; [`Failure::Interrupted`] after Ctrl-C;
+/// [`Failure::Stopped`] if the system asked to end.
 pub(crate) fn run(arguments: &RunArguments, own: &Own) -> Result<(), Failure> {
     let device = arguments.device.open()?;
     let source = arguments.experiment.source()?.with_own(own.clone());
     let folder = arguments.experiment.data.folder_for(&source)?;
-    let plans = plan_on(&device, &source, &folder)?;
+    let sweep = plan_on(&device, &source, &folder)?;
+    let plans = arguments.selection.of(&sweep)?;
     let session = Session {
         options: RunOptions {
             device,
@@ -45,15 +48,25 @@ pub(crate) fn run(arguments: &RunArguments, own: &Own) -> Result<(), Failure> {
         },
         quiet: arguments.quiet,
     };
-    session.greet(&plans);
+    session.greet(&plans, &sweep, &arguments.selection);
     warn(&plans);
-    let stop = interruption::listen()?;
+    let asked = Interruption::listen()?;
     let at_once = arguments.at_once.map(usize::from);
     let at_once = at_once.unwrap_or_else(|| most_at_once(&plans, &session.options));
     let runs = Runs::new(&plans, &folder, session.quiet);
-    let reports = run_all(&plans, &session.options, at_once, &stop, &runs)?;
+    let reports = run_part(
+        &plans,
+        &sweep,
+        &session.options,
+        at_once,
+        asked.flag(),
+        &runs,
+    )?;
     let lacks_page = runs.end();
-    let comparison = session.compare(&plans, &reports);
+    let comparison = match arguments.no_report {
+        true => Comparison::None,
+        false => session.compare(&plans, &reports, sweep.len() > 1),
+    };
     let lines = plans
         .iter()
         .zip(&reports)
@@ -65,17 +78,22 @@ pub(crate) fn run(arguments: &RunArguments, own: &Own) -> Result<(), Failure> {
         print_over_seeds(&comparison)?;
     }
     let lacks_page = lacks_page || comparison.is_lacking();
-    verdict(&plans, &reports, lacks_page)
+    verdict(&plans, &reports, lacks_page, &asked)
 }
 
 /// How the command ends after its runs; what went wrong has been told of.
 ///
 /// # Errors
-/// [`Failure::Interrupted`] and [`Failure::Incomplete`].
-fn verdict(plans: &[RunPlan], reports: &[RunReport], lacks_page: bool) -> Result<(), Failure> {
+/// [`Failure::Interrupted`], [`Failure::Stopped`] and [`Failure::Incomplete`].
+fn verdict(
+    plans: &[RunPlan],
+    reports: &[RunReport],
+    lacks_page: bool,
+    asked: &Interruption,
+) -> Result<(), Failure> {
     let any = |is: fn(&Ending) -> bool| reports.iter().any(|report| is(&report.ending));
     if reports.len() < plans.len() || any(|ending| matches!(ending, Ending::Interrupted)) {
-        return Err(Failure::Interrupted);
+        return Err(asked.failure());
     }
     if lacks_page || any(is_broken) {
         return Err(Failure::Incomplete);
@@ -116,15 +134,17 @@ struct Session {
 
 impl Session {
     /// Says what is about to be done, and on which device.
-    fn greet(&self, plans: &[RunPlan]) {
-        let (Some(first), false) = (plans.first(), self.quiet) else {
+    fn greet(&self, plans: &[RunPlan], sweep: &[RunPlan], selection: &Selection) {
+        let (Some(first), false) = (sweep.first(), self.quiet) else {
             return;
         };
-        let runs = if plans.len() == 1 {
-            "1 run".to_owned()
-        } else {
-            format!("{} runs", plans.len())
+        let mut runs = match sweep.len() {
+            1 => "1 run".to_owned(),
+            runs => format!("{runs} runs"),
         };
+        if plans.len() < sweep.len() {
+            runs = format!("{} of {runs}{}", plans.len(), selection.remark());
+        }
         let mut device = self.options.device.kind();
         if let Some(threads) = self.options.device.threads() {
             device.push_str(&format!(" with {threads} threads"));
@@ -139,12 +159,12 @@ impl Session {
     /// Writes what is about all runs of an experiment: the report that compares them, and their tables. They show the runs of
     /// this command and all others that are finished. A command of one run brings them up to date if they are there. What
     /// fails is told of: the runs are done.
-    fn compare(&self, plans: &[RunPlan], reports: &[RunReport]) -> Comparison {
+    fn compare(&self, plans: &[RunPlan], reports: &[RunReport], is_sweep: bool) -> Comparison {
         let ([first, ..], [_, ..]) = (plans, reports) else {
             return Comparison::None;
         };
         let folder = self.options.results.join(&first.config.name);
-        if plans.len() == 1 && !experiment_page::exists(&folder) {
+        if !is_sweep && !experiment_page::exists(&folder) {
             return Comparison::None;
         }
         let own = OwnRuns::of(reports);
@@ -160,7 +180,7 @@ impl Session {
             return failed(&folder, &*error);
         }
         own.tell(&gathered.left_out);
-        if plans.len() == 1 {
+        if !is_sweep {
             return Comparison::None;
         }
         let is_lacking = gathered.left_out.iter().any(|run| own.lacks(run));

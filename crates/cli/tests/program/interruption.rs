@@ -156,6 +156,28 @@ fn ctrl_c_keeps_everything_and_the_same_command_goes_on() {
 }
 
 #[test]
+fn a_run_that_the_system_stops_has_the_bits_of_one_in_one_go() {
+    let sandbox = Sandbox::new();
+    sandbox.write("long.yaml", LONG);
+    let command = "run long.yaml --set sweep=null --set checkpoint.every=1000";
+    let child = sandbox.start(command);
+    let (code, said) = interrupt(&sandbox, child, "-TERM", 4);
+    assert_eq!(code, Some(75), "{said}");
+    assert!(said.contains("resumes it after round"), "{said}");
+    let resumed = sandbox.says(command).ended_with(0);
+    assert!(
+        resumed.err.contains("goes on after round"),
+        "{}",
+        resumed.err
+    );
+    let whole = format!("{command} --results whole");
+    sandbox.says(&whole).ended_with(0);
+    let [folder] = sandbox.runs("long").try_into().unwrap();
+    let uninterrupted = folder.replacen("runs", "whole", 1);
+    assert!(sandbox.results(&folder) == sandbox.results(&uninterrupted));
+}
+
+#[test]
 fn what_is_said_after_ctrl_c_is_true_between_evaluations_too() {
     let sparse = "run long.yaml --set sweep=null --set evaluate.every=1000 --set rounds=40";
     let sandbox = Sandbox::new();
@@ -250,7 +272,7 @@ fn a_request_to_end_stops_a_sweep_before_its_next_run() {
             "run long.yaml --threads 2 --at-once {at_once} --json"
         ));
         let (code, said) = interrupt(&sandbox, child, "-TERM", 2);
-        assert_eq!(code, Some(130), "{said}");
+        assert_eq!(code, Some(75), "{said}");
         assert_eq!(sandbox.runs("long").len(), at_once);
         assert_eq!(said.matches("interrupted").count(), at_once, "{said}");
     }

@@ -5,6 +5,7 @@
 mod bad_input;
 mod broken;
 mod churn;
+mod claims;
 mod data;
 mod default_signals;
 mod devices;
@@ -29,6 +30,9 @@ mod runs;
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod signals;
+mod status;
+#[cfg(unix)]
+mod submit;
 mod table;
 #[cfg(target_os = "linux")]
 mod watch;

@@ -1,7 +1,8 @@
 //! `meshfold runs`: listing, comparing and removing runs.
 
-use std::fs::{self, File};
+use std::fs;
 
+use meshfold_experiment::results::Claim;
 use serde_json::Value;
 
 use crate::sandbox::Sandbox;
@@ -42,8 +43,7 @@ fn runs_are_listed_with_their_settings_and_how_they_stand() {
     interrupt(&sandbox, &runs[1]);
     sandbox.write(&format!("runs/tiny/{}/checkpoint.safetensors", runs[1]), "");
     fs::remove_file(sandbox.path(&format!("runs/tiny/{}/overlay.json", runs[2]))).unwrap();
-    let held = File::open(sandbox.path(&format!("runs/tiny/{}/metrics.jsonl", runs[3]))).unwrap();
-    held.lock().unwrap();
+    let _held = Claim::take(&sandbox.path(&format!("runs/tiny/{}", runs[3]))).unwrap();
     let lines = sandbox.says("runs runs/tiny --json").ended_with(0).json();
     let column = |key: &str| {
         lines
@@ -229,8 +229,7 @@ fn what_may_not_be_removed_keeps_all_from_it() {
                 .exists()
         );
     };
-    let held = File::open(sandbox.path(&format!("runs/tiny/{}/metrics.jsonl", runs[3]))).unwrap();
-    held.lock().unwrap();
+    let held = Claim::take(&sandbox.path(&format!("runs/tiny/{}", runs[3]))).unwrap();
     refused(&[&runs[3], "another process"]);
     drop(held);
     let folder = format!("runs/tiny/{}/other", runs[2]);

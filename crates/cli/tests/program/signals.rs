@@ -97,9 +97,16 @@ fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
 
 #[test]
 fn what_is_not_ignored_still_ends_the_run() {
-    for (ignored, signal) in [("INT", "-TERM"), ("HUP", "-INT"), ("TERM", "-HUP")] {
+    for (ignored, signal, code) in [
+        ("INT", "-TERM", 75),
+        ("HUP", "-INT", 130),
+        ("TERM", "-HUP", 130),
+        ("HUP", "-USR1", 75),
+        ("HUP", "-USR2", 75),
+        ("HUP", "-XCPU", 75),
+    ] {
         let (sandbox, said) = interrupted(&format!("trap '' {ignored}"), &[signal]);
-        assert_eq!(said.code, Some(130), "{signal}: {}", said.err);
+        assert_eq!(said.code, Some(code), "{signal}: {}", said.err);
         let [folder] = sandbox.runs("long").try_into().unwrap();
         let summary = sandbox.json(&format!("{folder}/summary.json"));
         assert_eq!(summary["status"], "interrupted", "{signal}");
@@ -108,8 +115,18 @@ fn what_is_not_ignored_still_ends_the_run() {
 
 #[test]
 fn a_terminal_that_is_closed_twice_ends_the_run_in_order() {
-    let (sandbox, said) = interrupted("true", &["-TERM", "-HUP", "-HUP"]);
+    let (sandbox, said) = interrupted("true", &["-HUP", "-HUP"]);
     assert_eq!(said.code, Some(130), "{}", said.err);
+    let [folder] = sandbox.runs("long").try_into().unwrap();
+    let summary = sandbox.json(&format!("{folder}/summary.json"));
+    assert_eq!(summary["status"], "interrupted");
+}
+
+#[test]
+fn a_scheduler_that_asks_twice_still_gets_its_checkpoint() {
+    let (sandbox, said) = interrupted("true", &["-TERM", "-TERM", "-TERM"]);
+    assert_eq!(said.code, Some(75), "{}", said.err);
+    assert_eq!(said.err.matches("asked to end").count(), 1, "{}", said.err);
     let [folder] = sandbox.runs("long").try_into().unwrap();
     let summary = sandbox.json(&format!("{folder}/summary.json"));
     assert_eq!(summary["status"], "interrupted");

@@ -55,7 +55,7 @@ impl Attempts {
             said.is_decent()?;
             self.expect_kept_promise(&said.err)?;
         }
-        if said.code == Some(130) && promises(&said) {
+        if matches!(said.code, Some(75 | 130)) && promises(&said) {
             self.promise = Some(said.to_string());
         }
         Ok(())

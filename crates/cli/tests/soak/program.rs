@@ -158,7 +158,7 @@ impl Said {
             return Err(self.complaint(format!("panic at {place}")));
         }
         match (self.code, self.signal) {
-            (Some(0..=2 | 130), _) => Ok(()),
+            (Some(0..=2 | 75 | 130), _) => Ok(()),
             (Some(code), _) => Err(self.complaint(format!("exit code {code}"))),
             (None, signal) => Err(self.complaint(format!("ended by signal {signal:?}"))),
         }

@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::results::results_error::ResultsError;
 use crate::results::run_file::{object, parsed};
+use crate::results::run_folder::{FAILURE, Failure};
 
 /// The part of a summary that reports need. Other keys may be those of another version.
 #[derive(Debug, Default, Deserialize)]
@@ -34,7 +35,12 @@ impl Outcome {
     /// # Errors
     /// [`ResultsError::Read`] and [`ResultsError::Content`].
     pub(super) fn read(folder: &Path) -> Result<Self, ResultsError> {
-        let summary = parsed(&folder.join("summary.json"), object)?;
-        Ok(summary.unwrap_or_default())
+        let summary: Option<Self> = parsed(&folder.join("summary.json"), object)?;
+        let summary = summary.unwrap_or_default();
+        let broken_off = parsed(&folder.join(FAILURE), object::<Failure>)?;
+        Ok(Self {
+            error: broken_off.map(|failure| failure.error).or(summary.error),
+            ..summary
+        })
     }
 }

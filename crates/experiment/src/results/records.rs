@@ -1,7 +1,7 @@
 //! The records of a run: one line of `metrics.jsonl` per evaluation, appended as it happens.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use crate::files::sha256::hexadecimal;
 use crate::results::run_error::RunError;
 
-/// The file of a run's records. The process that carries out the run holds a lock on it.
+/// The file of a run's records.
 pub(crate) const METRICS: &str = "metrics.jsonl";
 
 /// What is measured, by name.
@@ -161,7 +161,7 @@ fn parse(path: &Path, text: &[u8]) -> Result<Vec<(Record, usize)>, RunError> {
     Ok(records)
 }
 
-/// `metrics.jsonl` of a run in progress, locked against other processes for as long as this lives.
+/// `metrics.jsonl` of a run in progress, which this process has claimed.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     path: PathBuf,
@@ -171,7 +171,7 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// Opens the file, making it if there is none, and locks it.
+    /// Opens the file, making it if there is none.
     pub(crate) fn open(path: PathBuf) -> Result<Self, RunError> {
         let opened = OpenOptions::new()
             .read(true)
@@ -179,22 +179,11 @@ impl Metrics {
             .create(true)
             .truncate(false)
             .open(&path);
-        let file = opened.map_err(|source| RunError::write(&path, source))?;
-        // Other failures mean a filesystem without locks, where runs go on unguarded.
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => Err(RunError::Busy { path }),
-            _ => Ok(Self {
-                path,
-                file,
-                digest: Sha256::new(),
-            }),
-        }
-    }
-
-    /// Whether another process has locked the file at `path`.
-    pub(crate) fn are_locked(path: &Path) -> bool {
-        let file = File::open(path);
-        file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+        Ok(Self {
+            file: opened.map_err(|source| RunError::write(&path, source))?,
+            path,
+            digest: Sha256::new(),
+        })
     }
 
     /// Keeps the records up to `round` (none if `None`), cuts the rest off and returns what was kept.
@@ -359,18 +348,5 @@ mod tests {
         assert_eq!(rounds(&path), [0, 5, 10, 20]);
         assert!(metrics.keep(None).unwrap().is_empty());
         assert!(rounds(&path).is_empty());
-    }
-
-    #[test]
-    fn a_run_in_progress_is_not_opened_twice() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("metrics.jsonl");
-        let first = Metrics::open(path.clone()).unwrap();
-        assert!(matches!(
-            Metrics::open(path.clone()),
-            Err(RunError::Busy { .. })
-        ));
-        drop(first);
-        Metrics::open(path).unwrap();
     }
 }

@@ -1,11 +1,14 @@
 //! Removing the folder of a run.
 
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use crate::files::write_error::plain_write_error;
+use crate::results::claim::{Claim, await_verdicts, is_claim};
 use crate::results::records::METRICS;
+use crate::results::run_error::RunError;
 use crate::results::run_folder::DONE;
 use crate::results::run_reader::is_run;
 
@@ -54,8 +57,7 @@ pub enum RemovalError {
 #[derive(Debug)]
 pub struct Removal {
     folder: PathBuf,
-    /// Locked, where the run has records.
-    _metrics: Option<File>,
+    _claim: Claim,
 }
 
 impl Removal {
@@ -79,14 +81,14 @@ impl Removal {
                 return Err(RemovalError::Foreign { path: entry.path() });
             }
         }
-        let metrics = File::open(folder.join(METRICS)).ok();
-        let lock = metrics.as_ref().map(File::try_lock);
-        match lock {
-            Some(Err(TryLockError::WouldBlock)) => Err(RemovalError::Busy { folder: owned() }),
-            _ => Ok(Self {
+        await_verdicts(&[owned()], &AtomicBool::new(false));
+        match Claim::take(folder) {
+            Ok(claim) => Ok(Self {
                 folder: owned(),
-                _metrics: metrics,
+                _claim: claim,
             }),
+            Err(RunError::Write { path, source }) => Err(RemovalError::Remove { path, source }),
+            Err(_) => Err(RemovalError::Busy { folder: owned() }),
         }
     }
 
@@ -119,6 +121,7 @@ fn place(path: &Path) -> u8 {
         Some(DONE) => 0,
         Some(METRICS) => 2,
         Some("config.yaml") => 3,
+        Some(name) if is_claim(name) => 4,
         _ => 1,
     }
 }

@@ -7,9 +7,9 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 
+use crate::results::claim::{Claim, Holder};
 use crate::results::evaluation_log::Evaluation;
 use crate::results::recorded_run::RecordedRun;
-use crate::results::records::{METRICS, Metrics};
 use crate::results::run_folder::{CHECKPOINT, DONE};
 use crate::results::run_reader::folder_name;
 use crate::results::settings::Settings;
@@ -46,6 +46,8 @@ pub struct RunEntry {
     pub settings: Option<Settings>,
     /// How it stands.
     pub stage: RunStage,
+    /// The process that works on it, if one does and says so.
+    pub holder: Option<Holder>,
     /// Its last evaluation, as far as the run can be read.
     pub last: Option<Evaluation>,
     /// Bytes of all files in its folder.
@@ -57,10 +59,10 @@ pub struct RunEntry {
 impl RunEntry {
     /// The run in `folder`. All its files are read, so that damage is known.
     pub fn of(folder: &Path) -> Self {
-        let is_running = Metrics::are_locked(&folder.join(METRICS));
+        let holder = Claim::holder(folder);
         let read = RecordedRun::read(folder);
         let stage = match &read {
-            _ if is_running => RunStage::Running,
+            _ if holder.is_some() => RunStage::Running,
             Ok(run) if run.is_finished => RunStage::Finished,
             Ok(run) => RunStage::Interrupted {
                 has_checkpoint: folder.join(CHECKPOINT).is_file(),
@@ -77,6 +79,7 @@ impl RunEntry {
             id: folder_name(folder),
             settings: Settings::read(folder).ok(),
             stage,
+            holder,
             last: recorded.and_then(|run| run.evaluations.into_iter().last()),
             bytes: usage.bytes,
             written: usage

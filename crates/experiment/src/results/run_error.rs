@@ -8,6 +8,7 @@ use meshfold_engine::EngineError;
 use thiserror::Error;
 
 use crate::files::write_error::plain_write_error;
+use crate::results::claim::Process;
 
 /// A failed run.
 #[derive(Debug, Error)]
@@ -68,10 +69,23 @@ pub enum RunError {
         dataset: String,
     },
     /// Another process works on the same run.
-    #[error("{} is being written by another process: let it finish or stop it", path.display())]
+    #[error("{} says that {} has the run: let it finish or stop it", path.display(), named(by.as_ref()))]
     Busy {
-        /// The file that it holds.
+        /// Its claim.
         path: PathBuf,
+        /// The process, if its claim can be read.
+        by: Option<Process>,
+    },
+    /// This process stood still for so long that another one took the run over.
+    #[error(
+        "the run in {} was taken over by {}, as this process gave no sign of life; it is left to that one", path.display(),
+        named(by.as_ref())
+    )]
+    TakenOver {
+        /// The run's folder.
+        path: PathBuf,
+        /// Who has the run, if anybody has.
+        by: Option<Process>,
     },
     /// A file of the run cannot be written.
     #[error("{} cannot be written: {source}", path.display())]
@@ -119,6 +133,14 @@ pub enum RunError {
     /// The method refused or failed.
     #[error(transparent)]
     Algorithm(#[from] AlgorithmError),
+}
+
+/// What a process is called in a message.
+fn named(process: Option<&Process>) -> String {
+    match process {
+        Some(Process { host, pid, .. }) => format!("process {pid} on {host}"),
+        None => "another process".to_owned(),
+    }
 }
 
 impl RunError {

@@ -20,6 +20,15 @@ pub const DONE: &str = "DONE";
 /// The newest checkpoint of a run.
 pub(crate) const CHECKPOINT: &str = "checkpoint.safetensors";
 
+/// Why a run broke off, if its summary does not say so.
+pub(crate) const FAILURE: &str = "failure.json";
+
+/// The content of [`FAILURE`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Failure {
+    pub(super) error: String,
+}
+
 /// Who finished a run, as `DONE` says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {
@@ -172,6 +181,14 @@ impl RunFolder {
             .map_err(|source| RunError::write(&self.file(name), source))?;
         text.push(b'\n');
         self.write(name, &text)
+    }
+
+    /// Writes why the run broke off, if it has a folder. What cannot be written has been told of anyway.
+    pub(crate) fn note_failure(&self, error: &RunError) {
+        let error = error.to_string();
+        if self.path.is_dir() {
+            self.write_json(FAILURE, &Failure { error }).ok();
+        }
     }
 
     /// Removes the file or folder `name` if there is one.

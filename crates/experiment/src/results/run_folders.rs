@@ -15,13 +15,15 @@ pub fn run_folders(path: &Path) -> Result<Vec<PathBuf>, ResultsError> {
     if is_run(path) {
         return Ok(vec![path.to_owned()]);
     }
-    let folders = match path.is_dir() {
+    let mut folders = match path.is_dir() {
         true => subfolders(path).map_err(|source| ResultsError::Read {
             path: path.to_owned(),
             source,
         })?,
         false => Vec::new(),
     };
+    // What was submitted to a cluster lies beside the runs.
+    folders.retain(|folder| folder.file_name() != Some("slurm".as_ref()) || is_run(folder));
     match folders.iter().any(|folder| is_run(folder)) {
         true => Ok(folders),
         false => Err(ResultsError::NotARun {

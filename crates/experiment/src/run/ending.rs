@@ -32,7 +32,7 @@ pub enum Ending {
     /// After fewer rounds, because it was asked to stop; everything until then is written.
     Interrupted,
     /// After fewer rounds, because a model, the device or a file of the run failed; everything until then is kept. Or before
-    /// it began, because its data have changed; then its files stay as they were.
+    /// it began, because its data have changed; then its files stay as they were, and `failure.json` says why.
     Failed {
         /// What failed.
         error: RunError,

@@ -13,11 +13,12 @@ use crate::config::run_config::{self, RunConfig};
 use crate::config::source::ExperimentSource;
 use crate::files::whole_file::remove_leftovers;
 use crate::plan::run_plan::RunPlan;
+use crate::results::claim::Claim;
 use crate::results::clients::ClientScores;
 use crate::results::names::{NAMES, Names};
 use crate::results::records::{METRICS, Metrics, Record};
 use crate::results::run_error::RunError;
-use crate::results::run_folder::{CHECKPOINT, DONE, Done, RunFolder};
+use crate::results::run_folder::{CHECKPOINT, DONE, Done, FAILURE, RunFolder};
 use crate::results::summary::Seconds;
 use crate::run::checkpoint::{Checkpoint, CheckpointFile, Origin, Saved};
 use crate::run::client_views;
@@ -56,6 +57,8 @@ pub(crate) struct Journal<'a> {
     records: Vec<Record>,
     /// The round of the checkpoint that is in the folder.
     saved: Option<usize>,
+    /// Let go of after all files.
+    claim: Claim,
 }
 
 /// What opening the folder of a run comes to.
@@ -68,7 +71,7 @@ pub(crate) enum Opened<'a> {
 }
 
 impl<'a> Journal<'a> {
-    /// Makes the folder and locks it for this process. With `again` an earlier run is forgotten.
+    /// Makes the folder and claims it for this process. With `again` an earlier run is forgotten.
     ///
     /// # Errors
     /// [`RunError::Busy`] if another process has it. [`RunError::OtherDevice`] and [`RunError::OtherData`], before anything is
@@ -81,8 +84,8 @@ impl<'a> Journal<'a> {
         again: bool,
     ) -> Result<Opened<'a>, RunError> {
         folder.prepare()?;
-        let metrics = Metrics::open(folder.file(METRICS))?;
-        // Another process may have finished the run before the lock was taken.
+        let claim = Claim::take(folder.path())?;
+        // Another process may have finished the run before it was claimed.
         if let Some(by) = folder.done().filter(|_| !again) {
             return Ok(Opened::Finished(by));
         }
@@ -97,10 +100,11 @@ impl<'a> Journal<'a> {
         if let Some(found) = &found {
             expect_same_origin(found, &origin, plan, folder.path())?;
         }
-        for outdated in [TABLE, "summary.json", "report.html"] {
+        for outdated in [TABLE, "summary.json", "report.html", FAILURE] {
             folder.remove(outdated)?;
         }
         Ok(Opened::Begun(Box::new(Self {
+            metrics: Metrics::open(folder.file(METRICS))?,
             clients: ClientScores::open(folder.file(SPOOL), client_views::columns(plan))?,
             records: Vec::new(),
             saved: None,
@@ -109,13 +113,18 @@ impl<'a> Journal<'a> {
             plan,
             folder,
             origin,
-            metrics,
+            claim,
         })))
     }
 
     /// The plan that is run.
     pub(crate) fn plan(&self) -> &RunPlan {
         self.plan
+    }
+
+    /// `round` is done, as whoever looks at the claim may know.
+    pub(crate) fn done(&self, round: usize) {
+        self.claim.done(round);
     }
 
     /// Digests of the data of the run.
@@ -131,6 +140,7 @@ impl<'a> Journal<'a> {
             match misfit.map_or_else(|| self.keep(&found.saved), |misfit| Ok(Some(misfit)))? {
                 None => {
                     self.saved = Some(found.saved.round);
+                    self.claim.begin_after(found.saved.round);
                     state.restore(found)?;
                     return Ok(self.saved);
                 }
@@ -191,6 +201,7 @@ impl<'a> Journal<'a> {
     /// Judges the models and writes the record.
     pub(crate) fn record(&mut self, state: &mut RunState<'_>) -> Result<&Record, RunError> {
         let (record, verdict) = state.evaluate()?;
+        self.claim.verify()?;
         self.clients.append(record.round, verdict.scores())?;
         self.metrics.append(&record)?;
         Ok(self.records.push_mut(record))
@@ -215,6 +226,7 @@ impl<'a> Journal<'a> {
         if self.plan.config.checkpoint.is_none() || round == 0 || self.saved == Some(round) {
             return Ok(());
         }
+        self.claim.verify()?;
         self.metrics.sync()?;
         self.clients.sync()?;
         let saved = Saved {
@@ -240,6 +252,7 @@ impl<'a> Journal<'a> {
         resumed_from: Option<usize>,
     ) -> Result<RunReport, RunError> {
         let folder = &self.folder;
+        self.claim.verify()?;
         self.clients
             .write_table(&folder.file(TABLE), state.row_kind())?;
         let totals = state.totals();
@@ -255,6 +268,7 @@ impl<'a> Journal<'a> {
         if matches!(ending, Ending::Finished) {
             // Another process may have written a report of the unfinished run.
             folder.remove("report.html")?;
+            self.claim.verify()?;
             folder.seal(&self.origin.by)?;
             folder.remove(SPOOL)?;
             if !keeps(&self.plan.config) {
@@ -311,10 +325,11 @@ fn keeps(config: &RunConfig) -> bool {
 pub(crate) fn tidy(folder: &RunFolder, plan: &RunPlan) {
     let is_left = [SPOOL, CHECKPOINT].map(|name| folder.file(name).exists());
     remove_leftovers(folder.path());
-    if is_left == [false, false] || !folder.file(METRICS).is_file() {
+    if is_left == [false, false] && !Claim::is_left(folder.path()) {
         return;
     }
-    let Ok(_lock) = Metrics::open(folder.file(METRICS)) else {
+    // The claim of a process that was killed goes with this one.
+    let Ok(_claim) = Claim::take(folder.path()) else {
         return;
     };
     let text = std::fs::read_to_string(folder.file(CONFIG)).unwrap_or_default();

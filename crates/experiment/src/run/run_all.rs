@@ -4,6 +4,7 @@
 //! its end.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,7 +18,7 @@ use crate::config::source::ExperimentSource;
 use crate::plan::memory;
 use crate::plan::run_plan::RunPlan;
 use crate::results::RecordedRun;
-use crate::results::records::{METRICS, Metrics};
+use crate::results::claim::{Claim, await_verdicts};
 use crate::results::results_error::AGAIN;
 use crate::results::run_error::RunError;
 use crate::results::run_folder::{DONE, RunFolder};
@@ -70,7 +71,23 @@ pub fn run_all<A: RunHost>(
     stop: &AtomicBool,
     host: &A,
 ) -> Result<Vec<RunReport>, A::Error> {
-    prepare(plans, options)?;
+    run_part(plans, plans, options, at_once, stop, host)
+}
+
+/// [`run_all`] of `plans` that are some of the runs of `sweep`; other processes may carry out the others. Folders and pages
+/// have them in the order of the whole sweep.
+///
+/// # Errors
+/// As [`run_all`].
+pub fn run_part<A: RunHost>(
+    plans: &[RunPlan],
+    sweep: &[RunPlan],
+    options: &RunOptions,
+    at_once: usize,
+    stop: &AtomicBool,
+    host: &A,
+) -> Result<Vec<RunReport>, A::Error> {
+    prepare(plans, sweep, options)?;
     let queue = Queue {
         plans,
         options,
@@ -81,6 +98,7 @@ pub fn run_all<A: RunHost>(
     };
     queue.serve_all(at_once, host);
     let queue = queue.of_those_elsewhere();
+    queue.await_verdicts()?;
     queue.serve_all(at_once, host);
     let outcomes = queue
         .outcomes
@@ -151,6 +169,19 @@ impl<E: From<RunError> + Send> Queue<'_, E> {
         }
     }
 
+    /// Waits until it is known whether the processes that had these runs still live.
+    fn await_verdicts(&self) -> Result<(), RunError> {
+        let folder = |index: &usize| {
+            let plan = &self.plans[*index];
+            RunFolder::new(&self.options.results, &plan.config.name, &plan.id)
+        };
+        let folders: Result<Vec<RunFolder>, RunError> = self.order.iter().map(folder).collect();
+        let folders = folders?;
+        let paths: Vec<PathBuf> = folders.iter().map(|one| one.path().to_owned()).collect();
+        await_verdicts(&paths, self.stop);
+        Ok(())
+    }
+
     /// Takes runs until none is left.
     fn serve<A: RunHost<Error = E>>(&self, device: &Device, host: &A) {
         let options = RunOptions {
@@ -188,7 +219,11 @@ impl<E: From<RunError> + Send> Queue<'_, E> {
                 match run(plan, &data, options, self.stop, &mut *observer) {
                     Ok(report) => report,
                     Err(RunError::Busy { .. }) => ended(plan, options, Ending::Elsewhere)?,
-                    Err(error) => ended(plan, options, Ending::Failed { error })?,
+                    Err(error @ RunError::TakenOver { .. }) => {
+                        tracing::warn!("{error}");
+                        ended(plan, options, Ending::Elsewhere)?
+                    }
+                    Err(error) => failed(plan, options, error)?,
                 }
             }
         };
@@ -205,12 +240,9 @@ impl<E: From<RunError> + Send> Queue<'_, E> {
 ///
 /// # Errors
 /// [`RunError::Name`] and [`RunError::Folder`].
-fn prepare(plans: &[RunPlan], options: &RunOptions) -> Result<(), RunError> {
-    let mut by_name: BTreeMap<&str, Vec<&RunPlan>> = BTreeMap::new();
-    for plan in plans {
-        by_name.entry(&plan.config.name).or_default().push(plan);
-    }
-    for (name, plans) in by_name {
+fn prepare(plans: &[RunPlan], sweep: &[RunPlan], options: &RunOptions) -> Result<(), RunError> {
+    let mut in_order = by_name(sweep);
+    for (name, plans) in by_name(plans) {
         let mut is_left = false;
         for plan in &plans {
             let folder = RunFolder::new(&options.results, name, &plan.id)?;
@@ -220,7 +252,8 @@ fn prepare(plans: &[RunPlan], options: &RunOptions) -> Result<(), RunError> {
         if is_left {
             RunFolder::at(folder.clone()).prepare()?;
         }
-        let ids: Vec<&str> = plans.iter().map(|plan| plan.id.as_str()).collect();
+        let sweep = in_order.remove(name).unwrap_or_default();
+        let ids: Vec<&str> = sweep.iter().map(|plan| plan.id.as_str()).collect();
         if ids.len() > 1
             && let Err(error) = sweep_order::note(&folder, &ids)
         {
@@ -229,6 +262,15 @@ fn prepare(plans: &[RunPlan], options: &RunOptions) -> Result<(), RunError> {
         }
     }
     Ok(())
+}
+
+/// The runs by the names of their experiments, in their order.
+fn by_name(plans: &[RunPlan]) -> BTreeMap<&str, Vec<&RunPlan>> {
+    let mut by_name: BTreeMap<&str, Vec<&RunPlan>> = BTreeMap::new();
+    for plan in plans {
+        by_name.entry(&plan.config.name).or_default().push(plan);
+    }
+    by_name
 }
 
 /// Removes the folders of experiments that no run has written to, and that of all results.
@@ -243,7 +285,7 @@ fn remove_empty_folders(plans: &[RunPlan], options: &RunOptions) {
 /// Whether another process carries out `plan`.
 fn is_elsewhere(plan: &RunPlan, options: &RunOptions) -> Result<bool, RunError> {
     let folder = RunFolder::new(&options.results, &plan.config.name, &plan.id)?;
-    Ok(Metrics::are_locked(&folder.file(METRICS)))
+    Ok(Claim::is_held(folder.path()))
 }
 
 /// The report of a run that ended before it began, or broke off, which costs no other run.
@@ -259,6 +301,13 @@ fn ended(plan: &RunPlan, options: &RunOptions, ending: Ending) -> Result<RunRepo
         last: None,
         summary: None,
     })
+}
+
+/// The report of a run that broke off. Its folder says why, too.
+fn failed(plan: &RunPlan, options: &RunOptions, error: RunError) -> Result<RunReport, RunError> {
+    let folder = RunFolder::new(&options.results, &plan.config.name, &plan.id)?;
+    folder.note_failure(&error);
+    ended(plan, options, Ending::Failed { error })
 }
 
 /// The `report` of a run that was finished earlier; [`Ending::Damaged`] unless everything is there that it wrote.

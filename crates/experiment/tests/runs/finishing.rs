@@ -6,6 +6,7 @@ use std::sync::Barrier;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
+use meshfold_experiment::results::Claim;
 use meshfold_experiment::{Ending, RunError, RunReport, run};
 
 use crate::tiny::{Case, files, results, rounds, timeless};
@@ -62,8 +63,7 @@ fn files_left_by_a_kill_after_done_are_removed_later() {
 #[test]
 fn files_of_a_run_in_progress_are_left_alone() {
     let (case, folder) = killed_at_the_end(false);
-    let metrics = File::open(folder.join("metrics.jsonl")).unwrap();
-    metrics.lock().unwrap();
+    let _claim = Claim::take(&folder).unwrap();
     assert!(matches!(case.run().ending, Ending::Skipped { .. }));
     assert!(folder.join("checkpoint.safetensors").exists());
     assert!(folder.join("clients.spool").exists());

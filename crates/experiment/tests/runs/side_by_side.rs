@@ -1,13 +1,14 @@
 //! Runs of a sweep at the same time.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use meshfold_data::{DataFolder, Splits};
 use meshfold_engine::{Device, DeviceRequest};
+use meshfold_experiment::results::Claim;
 use meshfold_experiment::{
     Ending, ExperimentSource, Observer, RunError, RunHost, RunOptions, RunPlan, RunReport, plan,
     run, run_all,
@@ -164,8 +165,7 @@ fn a_run_that_another_process_has_is_left_to_it_and_the_others_go_on() {
     let (plans, results) = (plans(), tempfile::tempdir().unwrap());
     let folder = results.path().join("tiny").join(&plans[1].id);
     fs::create_dir_all(&folder).unwrap();
-    let taken = File::create(folder.join("metrics.jsonl")).unwrap();
-    taken.lock().unwrap();
+    let taken = Claim::take(&folder).unwrap();
     let run_all = || {
         let host = Counting {
             plans: plans.clone(),
@@ -196,7 +196,7 @@ fn a_run_that_another_process_has_is_left_to_it_and_the_others_go_on() {
             ),
         }
     }
-    assert_eq!(fs::read(folder.join("metrics.jsonl")).unwrap(), b"");
+    assert!(!folder.join("metrics.jsonl").exists());
     // The other process ends without having carried it out.
     drop(taken);
     assert!(matches!(run_all()[1].ending, Ending::Finished));

@@ -17,18 +17,18 @@ use crate::failure::Failure;
 const MOST_NAMED: usize = 10;
 
 /// Runs whose folders lie beside each other.
-pub(super) struct Experiment {
+pub(in crate::commands) struct Experiment {
     /// The folder that they lie in.
-    pub(super) folder: PathBuf,
+    pub(in crate::commands) folder: PathBuf,
     /// The settings in which they differ, with a value for each run.
     pub(super) differences: Vec<Difference>,
     /// In the order of their sweeps; others after these, by the time at which they were written.
-    pub(super) runs: Vec<RunEntry>,
+    pub(in crate::commands) runs: Vec<RunEntry>,
 }
 
 impl Experiment {
     /// The runs in `folders`, a run that is named twice once.
-    pub(super) fn all(folders: Vec<PathBuf>) -> Vec<Self> {
+    pub(in crate::commands) fn all(folders: Vec<PathBuf>) -> Vec<Self> {
         let mut seen = BTreeSet::new();
         let mut grouped: Vec<(PathBuf, Vec<PathBuf>)> = Vec::new();
         for folder in folders {
@@ -56,6 +56,23 @@ impl Experiment {
             differences: Difference::among(&settings),
             runs,
         }
+    }
+
+    /// What each run is called among them: the settings in which they differ, or its id.
+    pub(in crate::commands) fn labels(&self) -> Vec<String> {
+        let mut labels = vec![String::new(); self.runs.len()];
+        for difference in &self.differences {
+            for (label, text) in labels.iter_mut().zip(difference.texts()) {
+                let gap = if label.is_empty() { "" } else { " " };
+                label.push_str(&format!("{gap}{}={text}", difference.short));
+            }
+        }
+        for (label, run) in labels.iter_mut().zip(&self.runs) {
+            if label.is_empty() {
+                label.clone_from(&run.id);
+            }
+        }
+        labels
     }
 
     /// Keeps the runs of all `experiments` that `choice` means.
@@ -100,7 +117,7 @@ fn above(folder: &Path) -> PathBuf {
 ///
 /// # Errors
 /// [`ResultsError::NotARun`] if there is none, [`ResultsError::Read`] if a folder cannot be listed.
-pub(super) fn runs_in(path: &Path) -> Result<Vec<PathBuf>, ResultsError> {
+pub(in crate::commands) fn runs_in(path: &Path) -> Result<Vec<PathBuf>, ResultsError> {
     let mut found = match run_folders(path) {
         Err(ResultsError::NotARun { .. }) if path.is_dir() => {
             let experiments = subfolders(path).map_err(|source| ResultsError::Read {

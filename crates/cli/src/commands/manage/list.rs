@@ -56,7 +56,7 @@ pub(super) struct Line {
     folder: String,
     /// The settings in which the runs of the experiment differ, by their paths.
     settings: Map<String, Value>,
-    /// `finished`, `interrupted`, `running` or `damaged`.
+    /// `finished`, `interrupted`, `failed`, `running` or `damaged`.
     state: &'static str,
     /// Whether an interrupted run has a checkpoint.
     checkpoint: Option<bool>,
@@ -205,9 +205,9 @@ fn state(stage: &RunStage) -> &'static str {
     match stage {
         RunStage::Interrupted {
             has_checkpoint: true,
-            ..
+            failure: None,
         } => "interrupted, with checkpoint",
-        RunStage::Interrupted { .. } => "interrupted, no checkpoint",
+        RunStage::Interrupted { failure: None, .. } => "interrupted, no checkpoint",
         stage => State::of(stage).name(),
     }
 }
