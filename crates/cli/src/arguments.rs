@@ -10,6 +10,7 @@ use meshfold_experiment::{ConfigError, ExperimentSource};
 
 use crate::commands::figure::FigureArguments;
 use crate::commands::manage::RunsArguments;
+use crate::commands::reproduce::ReproduceArguments;
 use crate::commands::status::StatusArguments;
 use crate::commands::submit::SubmitArguments;
 use crate::commands::tabulate::TableArguments;
@@ -56,6 +57,8 @@ pub(crate) enum Command {
     Runs(RunsArguments),
     /// Write one HTML report about one run or several
     Report(ReportArguments),
+    /// Compare what the papers state with runs of this program, on one page
+    Reproduce(ReproduceArguments),
     /// Show a page in the browser that follows runs as they go
     Watch(WatchArguments),
     /// Compare finished runs in a table: mean, spread and 95 % interval over seeds

@@ -7,8 +7,8 @@ use meshfold_experiment::Own;
 
 use crate::arguments::{Arguments, Command};
 use crate::commands::{
-    churn, completions, data, devices, figure, manage, overlay, partition, plan, report, run,
-    speedup, status, submit, tabulate, watch,
+    churn, completions, data, devices, figure, manage, overlay, partition, plan, report, reproduce,
+    run, speedup, status, submit, tabulate, watch,
 };
 use crate::{allocator, signals, terminal};
 
@@ -33,6 +33,7 @@ pub fn program(own: Own) -> ExitCode {
         Command::Devices(arguments) => devices::devices(arguments),
         Command::Runs(arguments) => manage::manage(arguments),
         Command::Report(arguments) => report::report(arguments),
+        Command::Reproduce(arguments) => reproduce::reproduce(arguments),
         Command::Watch(arguments) => watch::watch(arguments),
         Command::Table(arguments) => tabulate::tabulate(arguments),
         Command::Figure(arguments) => figure::figure(arguments),

@@ -9,6 +9,7 @@ use meshfold_engine::EngineError;
 use meshfold_experiment::results::ResultsError;
 use meshfold_experiment::{ConfigError, MOST_MISTAKES, RunError, plain_write_error};
 use meshfold_report::ReportError;
+use meshfold_reproduction::ReproductionError;
 use meshfold_topology::TopologyError;
 use meshfold_topology::protocol::ChurnError;
 use miette::Report;
@@ -135,6 +136,18 @@ impl From<ReportError> for Failure {
                 Self::refused(error)
             }
             _ => Self::broken(error),
+        }
+    }
+}
+
+impl From<ReproductionError> for Failure {
+    fn from(error: ReproductionError) -> Self {
+        match error {
+            ReproductionError::Plan { row, source } => match Self::from(*source) {
+                Self::Refused(report) => Self::Refused(report.wrap_err(format!("row {row}"))),
+                mistakes => mistakes,
+            },
+            _ => Self::refused(error),
         }
     }
 }

@@ -12,6 +12,7 @@ mod own_runs;
 pub(crate) mod partition;
 pub(crate) mod plan;
 pub(crate) mod report;
+pub(crate) mod reproduce;
 pub(crate) mod run;
 mod runs;
 pub(crate) mod speedup;

@@ -25,6 +25,7 @@ mod narrow;
 mod pages;
 mod printing;
 mod real_data;
+mod reproduce;
 mod running;
 mod runs;
 mod sandbox;

@@ -1,0 +1,351 @@
+//! What a paper says of some values.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::outcome::Values;
+use crate::rows::ONLY_VALUE;
+use crate::shown::Unit;
+
+/// How far a share may be off that is still called close.
+const CLOSE_SHARE: f64 = 0.06;
+
+/// What must hold of the values, each the mean over its seeds.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Claim {
+    /// A value is a number.
+    Number {
+        /// The value.
+        #[serde(default = "only_value")]
+        of: String,
+        /// The number.
+        is: f64,
+        /// How far off it may be.
+        within: f64,
+        /// How far off is still close; 0.06 for numbers up to 1, nothing for others.
+        close: Option<f64>,
+    },
+    /// A value lies between two numbers, the ends included.
+    Range {
+        /// The value.
+        #[serde(default = "only_value")]
+        of: String,
+        /// The least.
+        from: f64,
+        /// The largest.
+        to: f64,
+    },
+    /// Each value is at least the next.
+    Order {
+        /// The values, the largest first.
+        of: Vec<String>,
+        /// How far a value may fall short of the next.
+        #[serde(default)]
+        slack: f64,
+    },
+    /// All values are alike.
+    Alike {
+        /// The values.
+        of: Vec<String>,
+        /// How far apart they may be.
+        within: f64,
+    },
+    /// A value is ahead of the mean of others by a number.
+    Lead {
+        /// The value.
+        of: String,
+        /// The others.
+        over: Vec<String>,
+        /// The number.
+        is: f64,
+        /// How far off it may be.
+        within: f64,
+        /// How far off is still close; as of a number.
+        close: Option<f64>,
+    },
+}
+
+/// Whether a claim holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Held {
+    /// No.
+    Missed,
+    /// The number is missed by little.
+    Near,
+    /// Yes.
+    Met,
+}
+
+fn only_value() -> String {
+    ONLY_VALUE.to_owned()
+}
+
+impl Claim {
+    /// The values that it is about.
+    pub(crate) fn names(&self) -> Vec<&String> {
+        match self {
+            Self::Number { of, .. } | Self::Range { of, .. } => vec![of],
+            Self::Order { of, .. } | Self::Alike { of, .. } => of.iter().collect(),
+            Self::Lead { of, over, .. } => [of].into_iter().chain(over).collect(),
+        }
+    }
+
+    /// Whether it states a number, and not an order alone.
+    pub(crate) fn is_number(&self) -> bool {
+        matches!(
+            self,
+            Self::Number { .. } | Self::Range { .. } | Self::Lead { .. }
+        )
+    }
+
+    /// The number that the paper gives for the value `name`.
+    pub(crate) fn number_of(&self, name: &str) -> Option<f64> {
+        match self {
+            Self::Number { of, is, .. } if of == name => Some(*is),
+            _ => None,
+        }
+    }
+
+    /// Whether it holds, and a sentence that says why; nothing if a value is not known.
+    pub(crate) fn judge(
+        &self,
+        values: &BTreeMap<String, Values>,
+        unit: Unit,
+    ) -> Option<(Held, String)> {
+        let known = self
+            .names()
+            .into_iter()
+            .all(|name| values.get(name).is_some_and(|value| !value.is_empty()));
+        if !known {
+            return None;
+        }
+        let mean = |name: &String| values[name].mean();
+        Some(match self {
+            Self::Number {
+                of,
+                is,
+                within,
+                close,
+            } => {
+                let (held, text) = number(mean(of), *is, *within, *close, unit);
+                (held, format!("{}{text}", named(of)))
+            }
+            Self::Range { of, from, to } => {
+                let is_met = mean(of).is_some_and(|mean| (*from..=*to).contains(&mean));
+                let [from, to] = [from, to].map(|end| unit.shown(*end));
+                (
+                    met(is_met),
+                    format!(
+                        "{}{}, stated: {from} to {to}",
+                        named(of),
+                        unit.or_never(mean(of))
+                    ),
+                )
+            }
+            Self::Order { of, slack } => order(of, &mean, *slack, unit),
+            Self::Alike { of, within } => alike(of, &mean, *within, unit),
+            Self::Lead {
+                of,
+                over,
+                is,
+                within,
+                close,
+            } => {
+                let others: Option<Vec<f64>> = over.iter().map(mean).collect();
+                let lead = mean(of).zip(others).map(|(first, others)| {
+                    first - others.iter().sum::<f64>() / others.len() as f64
+                });
+                let (held, text) = number(lead, *is, *within, *close, unit);
+                (held, format!("{of} leads by {text}"))
+            }
+        })
+    }
+}
+
+/// `name: `, but nothing for the only value of a row.
+fn named(name: &str) -> String {
+    match name {
+        ONLY_VALUE => String::new(),
+        _ => format!("{name}: "),
+    }
+}
+
+fn met(is_met: bool) -> Held {
+    match is_met {
+        true => Held::Met,
+        false => Held::Missed,
+    }
+}
+
+fn number(
+    found: Option<f64>,
+    is: f64,
+    within: f64,
+    close: Option<f64>,
+    unit: Unit,
+) -> (Held, String) {
+    let stated = unit.shown(is);
+    let Some(found) = found else {
+        return (Held::Missed, format!("never reached, stated: {stated}"));
+    };
+    let close = close
+        .or((is.abs() <= 1.0).then_some(CLOSE_SHARE))
+        .unwrap_or(within);
+    // A tolerance of .003 includes .003 as decimals have it.
+    let off = (found - is).abs() - 1e-9 * is.abs().max(1.0);
+    let held = match off {
+        off if off <= within => Held::Met,
+        off if off <= close => Held::Near,
+        _ => Held::Missed,
+    };
+    (
+        held,
+        format!(
+            "{}, stated: {stated} ± {}",
+            unit.shown(found),
+            unit.shown(within)
+        ),
+    )
+}
+
+fn order(
+    of: &[String],
+    mean: &dyn Fn(&String) -> Option<f64>,
+    slack: f64,
+    unit: Unit,
+) -> (Held, String) {
+    // What is never reached comes after all numbers.
+    let means: Vec<f64> = of
+        .iter()
+        .map(|name| mean(name).unwrap_or(f64::INFINITY))
+        .collect();
+    let falls = means.windows(2).position(|pair| pair[0] < pair[1] - slack);
+    let all: Vec<String> = of
+        .iter()
+        .zip(&means)
+        .map(|(name, mean)| format!("{name} {}", unit.shown(*mean)))
+        .collect();
+    let all = all.join(", ");
+    match falls {
+        None => (Held::Met, format!("in the stated order: {all}")),
+        Some(at) => (
+            Held::Missed,
+            format!("{} is below {}: {all}", of[at], of[at + 1]),
+        ),
+    }
+}
+
+fn alike(
+    of: &[String],
+    mean: &dyn Fn(&String) -> Option<f64>,
+    within: f64,
+    unit: Unit,
+) -> (Held, String) {
+    let means: Vec<f64> = of
+        .iter()
+        .map(|name| mean(name).unwrap_or(f64::INFINITY))
+        .collect();
+    let least = means.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let is_met = most - least <= within;
+    let all: Vec<String> = of
+        .iter()
+        .zip(&means)
+        .map(|(name, mean)| format!("{name} {}", unit.shown(*mean)))
+        .collect();
+    let word = match is_met {
+        true => "alike",
+        false => "not alike",
+    };
+    (
+        met(is_met),
+        format!("{word} within {}: {}", unit.shown(within), all.join(", ")),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(of: &[(&str, &[Option<f64>])]) -> BTreeMap<String, Values> {
+        let values = |found: &[Option<f64>]| Values::of((1..).zip(found.iter().copied()).collect());
+        of.iter()
+            .map(|(name, found)| ((*name).to_owned(), values(found)))
+            .collect()
+    }
+
+    fn held(yaml: &str, of: &[(&str, &[Option<f64>])]) -> Option<Held> {
+        let claim: Claim = serde_yaml::from_str(yaml).unwrap();
+        claim.judge(&values(of), Unit::Share).map(|(held, _)| held)
+    }
+
+    #[test]
+    fn a_number_is_met_near_or_missed_by_the_mean_over_seeds() {
+        let number = "{number: {is: 0.98, within: 0.003}}";
+        assert_eq!(
+            held(number, &[("value", &[Some(0.98), Some(0.986)])]),
+            Some(Held::Met)
+        );
+        assert_eq!(held(number, &[("value", &[Some(0.983)])]), Some(Held::Met));
+        assert_eq!(held(number, &[("value", &[Some(0.97)])]), Some(Held::Near));
+        assert_eq!(held(number, &[("value", &[Some(0.9)])]), Some(Held::Missed));
+        assert_eq!(held(number, &[("value", &[None])]), Some(Held::Missed));
+        assert_eq!(held(number, &[("value", &[])]), None);
+    }
+
+    #[test]
+    fn an_order_holds_if_no_value_falls_short_of_the_next() {
+        let order = "{order: {of: [a, b, c], slack: 0.01}}";
+        let three = |a, b, c| {
+            held(
+                order,
+                &[("a", &[Some(a)]), ("b", &[Some(b)]), ("c", &[Some(c)])],
+            )
+        };
+        assert_eq!(three(0.9, 0.905, 0.5), Some(Held::Met));
+        assert_eq!(three(0.9, 0.92, 0.5), Some(Held::Missed));
+        let never_first = "{order: {of: [slow, fast]}}";
+        assert_eq!(
+            held(never_first, &[("slow", &[None]), ("fast", &[Some(3.0)])]),
+            Some(Held::Met)
+        );
+    }
+
+    #[test]
+    fn a_lead_is_over_the_mean_of_the_others() {
+        let lead = "{lead: {of: a, over: [b, c], is: 0.2, within: 0.01}}";
+        assert_eq!(
+            held(
+                lead,
+                &[
+                    ("a", &[Some(0.9)]),
+                    ("b", &[Some(0.6)]),
+                    ("c", &[Some(0.8)])
+                ]
+            ),
+            Some(Held::Met)
+        );
+        assert_eq!(
+            held(
+                lead,
+                &[
+                    ("a", &[Some(0.9)]),
+                    ("b", &[Some(0.6)]),
+                    ("c", &[Some(0.5)])
+                ]
+            ),
+            Some(Held::Missed)
+        );
+        let alike = "{alike: {of: [a, b], within: 0.02}}";
+        assert_eq!(
+            held(alike, &[("a", &[Some(0.9)]), ("b", &[Some(0.89)])]),
+            Some(Held::Met)
+        );
+        assert_eq!(
+            held(alike, &[("a", &[Some(0.9)]), ("b", &[Some(0.87)])]),
+            Some(Held::Missed)
+        );
+    }
+}

@@ -1,0 +1,77 @@
+//! Whether a run has the settings that a value asks for.
+
+use std::collections::BTreeMap;
+
+use meshfold_experiment::RunPlan;
+use serde_json::Value;
+
+/// Whether the run has all of `settings`, given by their paths or by the ends of these.
+pub(crate) fn has(plan: &RunPlan, config: &Value, settings: &BTreeMap<String, Value>) -> bool {
+    let is_set = |(path, wanted): (&String, &Value)| {
+        let found = found(plan, config, path);
+        found.is_some_and(|found| fits(wanted, found))
+    };
+    settings.iter().all(is_set)
+}
+
+/// The value at `path`, or at the only path of the sweep that ends with it.
+fn found<'a>(plan: &RunPlan, config: &'a Value, path: &str) -> Option<&'a Value> {
+    let pointer = |path: &str| format!("/{}", path.replace('.', "/"));
+    let ending = format!(".{path}");
+    let long = plan
+        .variation
+        .iter()
+        .find(|(varied, _)| varied.ends_with(&ending));
+    let long = long.and_then(|(varied, _)| config.pointer(&pointer(varied)));
+    config.pointer(&pointer(path)).or(long)
+}
+
+/// Whether `found` is what is `wanted`. A word stands for a choice with any content, an object for its keys, `null` for nothing.
+fn fits(wanted: &Value, found: &Value) -> bool {
+    match (wanted, found) {
+        (Value::Object(wanted), Value::Object(found)) => wanted
+            .iter()
+            .all(|(key, wanted)| found.get(key).is_some_and(|found| fits(wanted, found))),
+        (Value::String(word), Value::Object(found)) => found.len() == 1 && found.contains_key(word),
+        (Value::Array(wanted), Value::Array(found)) => {
+            wanted.len() == found.len()
+                && wanted
+                    .iter()
+                    .zip(found)
+                    .all(|(wanted, found)| fits(wanted, found))
+        }
+        (Value::Number(wanted), Value::Number(found)) => wanted.as_f64() == found.as_f64(),
+        _ => wanted == found,
+    }
+}
+
+/// The settings as a person reads them.
+pub(crate) fn shown(settings: &BTreeMap<String, Value>) -> String {
+    let pairs = settings
+        .iter()
+        .map(|(path, value)| format!("{path}: {value}"));
+    pairs.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn words_stand_for_choices_and_objects_for_their_keys() {
+        assert!(fits(&json!("ring"), &json!({"ring": {"hops": 1}})));
+        assert!(fits(&json!("mnist"), &json!("mnist")));
+        assert!(fits(
+            &json!({"similarity": {"percent": 0}}),
+            &json!({"similarity": {"clients": 20, "percent": 0.0}})
+        ));
+        assert!(!fits(
+            &json!({"similarity": {"percent": 50}}),
+            &json!({"similarity": {"clients": 20, "percent": 0.0}})
+        ));
+        assert!(!fits(&json!("ring"), &json!({"path": {}})));
+        assert!(fits(&json!(null), &json!(null)));
+        assert!(!fits(&json!("none"), &json!(null)));
+    }
+}
