@@ -30,6 +30,7 @@ mod sandbox;
 #[cfg(target_os = "linux")]
 mod signals;
 mod table;
+mod tensorboard;
 #[cfg(target_os = "linux")]
 mod watch;
 #[cfg(target_os = "linux")]

@@ -100,7 +100,7 @@ fn above(folder: &Path) -> PathBuf {
 ///
 /// # Errors
 /// [`ResultsError::NotARun`] if there is none, [`ResultsError::Read`] if a folder cannot be listed.
-pub(super) fn runs_in(path: &Path) -> Result<Vec<PathBuf>, ResultsError> {
+pub(in crate::commands) fn runs_in(path: &Path) -> Result<Vec<PathBuf>, ResultsError> {
     let mut found = match run_folders(path) {
         Err(ResultsError::NotARun { .. }) if path.is_dir() => {
             let experiments = subfolders(path).map_err(|source| ResultsError::Read {
