@@ -4,11 +4,13 @@
 Both give `Runs`, whose `metrics()` and `clients()` are Arrow tables.
 """
 
+from meshfold import callbacks
 from meshfold._errors import (
     ConfigError,
     DataError,
     DeviceError,
     MeshfoldError,
+    MeshfoldWarning,
     ResultsError,
     RunFailed,
 )
@@ -16,7 +18,8 @@ from meshfold._meshfold import VERSION as __version__
 from meshfold._meshfold import Mixing, Part, Round, Stack, Table
 from meshfold._own import KeyFault, Method
 from meshfold._parts import dataset, overlay, partition, weights
-from meshfold._run import MeshfoldWarning, RunInfo, run
+from meshfold._run import run
+from meshfold._run_info import RunInfo
 from meshfold._runs import Overlay, Partition, Run, Runs, read
 
 __all__ = [
@@ -40,6 +43,7 @@ __all__ = [
     "Stack",
     "Table",
     "__version__",
+    "callbacks",
     "dataset",
     "overlay",
     "partition",
