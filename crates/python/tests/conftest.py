@@ -12,6 +12,9 @@ from typing import Any
 import meshfold as mf
 import pytest
 
+# The tests need no network.
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+
 #: Packages of call-backs that CI leaves out, as they take too long to install.
 LEFT_OUT: set[str] = set()
 

@@ -108,10 +108,10 @@ def test_the_configuration_is_a_text(experiment: Experiment) -> None:
 
 
 def test_a_resumed_run_has_every_point_once_also_where_tensorboard_runs_on(experiment: Experiment) -> None:
-    experiment.update(rounds=1000, checkpoint={"every": 50}, evaluate={"every": 10}, sweep=None)
+    experiment.update(rounds=4000, checkpoint={"every": 500}, evaluate={"every": 40}, sweep=None)
     board = mf.callbacks.TensorBoard("logs")
     with pytest.raises(Halt):
-        mf.run(experiment, callbacks=[board, halt_at(20)])
+        mf.run(experiment, callbacks=[board, halt_at(40)])
     folder = Path("logs/small/small")
     watching = accumulated(folder)
     assert watching.Scalars("alive")[0].step == 0
@@ -121,7 +121,7 @@ def test_a_resumed_run_has_every_point_once_also_where_tensorboard_runs_on(exper
     assert len(records) == 101
     expect_records(folder, records)
     watching.Reload()
-    assert [event.step for event in watching.Scalars("alive")] == list(range(0, 1001, 10))
+    assert [event.step for event in watching.Scalars("alive")] == list(range(0, 4001, 40))
     earlier, file = sorted(folder.iterdir())
     assert earlier.stat().st_size == 0 < file.stat().st_size
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import struct
 import sys
 import threading
@@ -35,7 +34,7 @@ def comparable(values: Values) -> Values:
 
 
 def long(experiment: Experiment) -> Experiment:
-    return {**experiment, "rounds": 10_000, "checkpoint": {"every": 500}, "evaluate": {"every": 1000}, "sweep": None}
+    return {**experiment, "rounds": 6000, "checkpoint": {"every": 500}, "evaluate": {"every": 600}, "sweep": None}
 
 
 class MLflowStore:
@@ -43,7 +42,6 @@ class MLflowStore:
 
     def __init__(self) -> None:
         mlflow = required("mlflow")
-        os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
         self.uri = f"sqlite:///{Path('mlflow.db').absolute()}"
         self.client = mlflow.MlflowClient(self.uri)
 
@@ -96,7 +94,7 @@ def test_mlflow_has_every_record_and_setting(experiment: Experiment, store: MLfl
 
 def test_a_resumed_run_goes_on_in_its_mlflow_run(experiment: Experiment, store: MLflowStore) -> None:
     with pytest.raises(Halt):
-        mf.run(long(experiment), callbacks=[store.callback(), halt_at(1000)])
+        mf.run(long(experiment), callbacks=[store.callback(), halt_at(600)])
     (half,) = store.runs("small")
     assert half.info.status == "KILLED"
     (run,) = mf.run(long(experiment), callbacks=[store.callback()])
@@ -107,7 +105,7 @@ def test_a_resumed_run_goes_on_in_its_mlflow_run(experiment: Experiment, store: 
 
 def test_a_run_that_was_begun_without_its_tracker_is_whole_there(experiment: Experiment, store: MLflowStore) -> None:
     with pytest.raises(Halt):
-        mf.run(long(experiment), callbacks=[halt_at(1000)])
+        mf.run(long(experiment), callbacks=[halt_at(600)])
     (run,) = mf.run(long(experiment), callbacks=[store.callback()])
     (tracked,) = store.runs("small")
     assert store.values(tracked) == recorded(run.folder)
@@ -215,7 +213,7 @@ def test_weights_and_biases_has_every_record_and_setting(experiment: Experiment,
 def test_a_resumed_run_has_the_same_id_at_weights_and_biases(experiment: Experiment, wandb: Any) -> None:
     callback = mf.callbacks.WandB("study", mode="offline")
     with pytest.raises(Halt):
-        mf.run(long(experiment), callbacks=[callback, halt_at(1000)])
+        mf.run(long(experiment), callbacks=[callback, halt_at(600)])
     (first,) = wandb_files(wandb)
     assert history(first)[2] == 255
     (run,) = mf.run(long(experiment), callbacks=[callback])
@@ -269,7 +267,7 @@ def test_aim_has_every_record_and_setting(experiment: Experiment) -> None:
 def test_a_resumed_run_goes_on_in_its_aim_run(experiment: Experiment) -> None:
     required("aim")
     with pytest.raises(Halt):
-        mf.run(long(experiment), callbacks=[mf.callbacks.Aim("aim"), halt_at(1000)])
+        mf.run(long(experiment), callbacks=[mf.callbacks.Aim("aim"), halt_at(600)])
     (run,) = mf.run(long(experiment), callbacks=[mf.callbacks.Aim("aim")])
     (tracked,) = aim_runs("aim").values()
     ours, theirs = sorted_values(run.folder), aim_values(tracked)
