@@ -66,7 +66,8 @@ class Dispatcher:
                 function(*arguments)
             except BaseException as error:
                 self._failed.add(place)
-                if self.is_stopping:
+                # Ctrl-C once more leaves out the rest.
+                if self.is_stopping and isinstance(error, Exception):
                     told = f"call-back {type(callback).__name__}: {type(error).__name__}: {error}"
                     warnings.warn(told, MeshfoldWarning, stacklevel=2)
                 else:
