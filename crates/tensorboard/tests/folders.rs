@@ -1,4 +1,5 @@
 //! Where event files lie, and what becomes of those that were there.
+#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
