@@ -14,6 +14,7 @@ use crate::commands::reproduce::ReproduceArguments;
 use crate::commands::status::StatusArguments;
 use crate::commands::submit::SubmitArguments;
 use crate::commands::tabulate::TableArguments;
+use crate::commands::tensorboard::TensorboardArguments;
 use crate::commands::watch::WatchArguments;
 use crate::failure::Failure;
 use crate::selection::Selection;
@@ -65,6 +66,8 @@ pub(crate) enum Command {
     Table(TableArguments),
     /// Draw finished runs as a figure for print: mean over seeds with its 95 % interval
     Figure(FigureArguments),
+    /// Write runs as event files for TensorBoard
+    Tensorboard(TensorboardArguments),
     /// Print a completion script for a shell
     Completions(CompletionsArguments),
 }
@@ -86,6 +89,10 @@ pub(crate) struct RunArguments {
     /// Most runs of a sweep at the same time [default: as many as there is room for]
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..))]
     pub(crate) at_once: Option<u16>,
+    /// Write event files for TensorBoard while runs go on, to DIR/NAME/LABEL [default DIR: tensorboard in the folder of all
+    /// results]
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true)]
+    pub(crate) tensorboard: Option<Option<PathBuf>>,
     /// Show no progress
     #[arg(short, long)]
     pub(crate) quiet: bool,

@@ -8,7 +8,7 @@ use meshfold_experiment::Own;
 use crate::arguments::{Arguments, Command};
 use crate::commands::{
     churn, completions, data, devices, figure, manage, overlay, partition, plan, report, reproduce,
-    run, speedup, status, submit, tabulate, watch,
+    run, speedup, status, submit, tabulate, tensorboard, watch,
 };
 use crate::{allocator, signals, terminal};
 
@@ -37,6 +37,7 @@ pub fn program(own: Own) -> ExitCode {
         Command::Watch(arguments) => watch::watch(arguments),
         Command::Table(arguments) => tabulate::tabulate(arguments),
         Command::Figure(arguments) => figure::figure(arguments),
+        Command::Tensorboard(arguments) => tensorboard::tensorboard(arguments),
         Command::Completions(arguments) => completions::completions(arguments),
     };
     match done {

@@ -8,6 +8,7 @@ use meshfold_engine::EngineError;
 use meshfold_experiment::results::ResultsError;
 use meshfold_experiment::{ConfigError, RunError};
 use meshfold_report::ReportError;
+use meshfold_tensorboard::TensorboardError;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -121,6 +122,12 @@ impl From<ResultsError> for Failure {
 
 impl From<ReportError> for Failure {
     fn from(error: ReportError) -> Self {
+        Self::Results(chain(&error))
+    }
+}
+
+impl From<TensorboardError> for Failure {
+    fn from(error: TensorboardError) -> Self {
         Self::Results(chain(&error))
     }
 }

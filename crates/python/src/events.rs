@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use meshfold_experiment::{Ending, Observer, Record, RoundProgress, RunPlan, RunReport};
+use meshfold_experiment::{Ending, Observer, Record, RoundProgress, RunReport};
 use pyo3::prelude::*;
 
 /// How often a run tells of its rounds at most.
@@ -20,8 +20,9 @@ pub(crate) struct Event {
 /// What happened.
 #[derive(Debug)]
 pub(crate) enum What {
-    /// It began.
-    Started,
+    /// It began, or went on from its checkpoint after so many rounds. Its folder has no records of before but those of the
+    /// checkpoint.
+    Started(Option<usize>),
     /// So many rounds are done.
     Rounds(usize),
     /// A record was written, a line of `metrics.jsonl`.
@@ -62,7 +63,7 @@ impl Event {
     pub(crate) fn tell(self, listener: &Bound<'_, PyAny>) -> PyResult<()> {
         let run = self.run;
         match self.what {
-            What::Started => listener.call1((run, "started", ())),
+            What::Started(resumed) => listener.call1((run, "started", resumed)),
             What::Rounds(rounds) => listener.call1((run, "rounds", rounds)),
             What::Record(line) => listener.call1((run, "record", line)),
             What::Ended(ended) => {
@@ -80,6 +81,8 @@ pub(crate) struct Watcher {
     events: Sender<Event>,
     /// When rounds were last told of.
     told: Option<Instant>,
+    /// Whether its beginning was told of.
+    has_begun: bool,
 }
 
 impl Watcher {
@@ -88,6 +91,14 @@ impl Watcher {
             run,
             events,
             told: None,
+            has_begun: false,
+        }
+    }
+
+    fn begin(&mut self, resumed: Option<usize>) {
+        if !self.has_begun {
+            self.has_begun = true;
+            self.send(What::Started(resumed));
         }
     }
 
@@ -102,11 +113,8 @@ impl Watcher {
 }
 
 impl Observer for Watcher {
-    fn started(&mut self, _plan: &RunPlan) {
-        self.send(What::Started);
-    }
-
     fn resumed(&mut self, round: usize) {
+        self.begin(Some(round));
         self.send(What::Rounds(round));
     }
 
@@ -120,6 +128,7 @@ impl Observer for Watcher {
     }
 
     fn record(&mut self, record: &Record) {
+        self.begin(None);
         if let Ok(line) = serde_json::to_string(record) {
             self.send(What::Record(line));
         }

@@ -6,6 +6,7 @@
 
 mod arrow;
 mod errors;
+mod event_logs;
 mod events;
 mod host;
 mod own;
@@ -19,6 +20,10 @@ use pyo3::prelude::*;
 mod _meshfold {
     #[pymodule_export]
     use crate::arrow::Table;
+    #[pymodule_export]
+    use crate::event_logs::EventLog;
+    #[pymodule_export]
+    use crate::event_logs::EventLogs;
     #[pymodule_export]
     use crate::own::PyMixing;
     #[pymodule_export]

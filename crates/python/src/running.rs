@@ -15,6 +15,7 @@ use meshfold_experiment::{
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde_json::Value;
 
 use crate::errors::Failure;
 use crate::events::Event;
@@ -106,10 +107,11 @@ impl Planned {
             run.set_item("label", plan.label())?;
             run.set_item("name", &plan.config.name)?;
             run.set_item("rounds", plan.config.rounds)?;
-            run.set_item(
-                "settings",
-                serde_json::Value::from(plan.settings()).to_string(),
-            )?;
+            run.set_item("settings", Value::from(plan.settings()).to_string())?;
+            let config = serde_json::to_value(&plan.config).unwrap_or_default();
+            run.set_item("config", config.to_string())?;
+            let folder = self.options.results.join(&plan.config.name).join(&plan.id);
+            run.set_item("folder", folder)?;
             Ok(run)
         };
         self.plans.iter().map(about).collect()
@@ -119,7 +121,8 @@ impl Planned {
 /// Carries out the experiment that `request` names. `planned(runs, warnings)` is called before the runs begin, and
 /// `listener(run, kind, value)` for whatever happens in them, both on the calling thread.
 ///
-/// Ctrl-C, and an exception that one of them raises, end all runs after their round, with a checkpoint where they keep any.
+/// Ctrl-C, and an exception that one of them raises, end all runs after their round, with a checkpoint where they keep any. The
+/// listener is then told `stopping`, and of everything that happened until the end.
 #[pyfunction]
 pub(crate) fn run(
     py: Python<'_>,
@@ -144,7 +147,11 @@ pub(crate) fn run(
         if heard.is_err() {
             stop.store(true, Ordering::Relaxed);
         }
-        (heard, runs.join())
+        let ended = runs.join();
+        if heard.is_err() {
+            tell_the_rest(&incoming, &listener);
+        }
+        (heard, ended)
     });
     heard?;
     match ended {
@@ -154,6 +161,22 @@ pub(crate) fn run(
             "a thread of the runs panicked, which is a bug of meshfold; what it printed says where",
         )),
     }
+}
+
+/// Tells `listener` of what happened after it or a signal raised an exception, which is the one that the caller is told of.
+fn tell_the_rest(incoming: &Receiver<Event>, listener: &Py<PyAny>) {
+    Python::attach(|py| {
+        let listener = listener.bind(py);
+        let told = listener.call1((0, "stopping", py.None()));
+        let told = told.and_then(|_| {
+            incoming
+                .try_iter()
+                .try_for_each(|event| event.tell(listener))
+        });
+        if let Err(error) = told {
+            error.write_unraisable(py, Some(listener));
+        }
+    });
 }
 
 /// Tells `listener` of events until there are no more, or until it or a signal raises an exception.

@@ -2,12 +2,55 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import meshfold as mf
 import pytest
+
+# The tests need no network.
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+
+#: Packages of call-backs that CI leaves out, as they take too long to install.
+LEFT_OUT: set[str] = set()
+
+
+def required(module: str) -> Any:
+    """The module; without it the tests are skipped, but fail where everything must be there."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        if os.environ.get("MESHFOLD_CI") and module not in LEFT_OUT:
+            raise
+        pytest.skip(f"{module} is not installed: {error}", allow_module_level=True)
+
+
+class Halt(Exception):
+    """What ends runs in a test."""
+
+
+def halt_at(round: int) -> Callable[[mf.RunInfo, dict[str, Any]], None]:
+    """A call-back that ends all runs after the record of a round."""
+
+    def halt(run: mf.RunInfo, record: dict[str, Any]) -> None:
+        if record["round"] == round:
+            raise Halt
+
+    return halt
+
+
+@pytest.fixture
+def wandb(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Weights & Biases, which keeps to the folder that it was first used in until it is told to forget it."""
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    module = required("wandb")
+    module.teardown()
+    yield module
+    module.teardown()
 
 
 @pytest.fixture

@@ -10,11 +10,18 @@ import pytest
 
 import meshfold as mf
 
-PAGE = Path(__file__).parents[3] / "docs" / "own.md"
+from conftest import required
+
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = DOCS / "own.md"
+
+
+def blocks_of(page: Path) -> list[str]:
+    return re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
 def test_the_programs_of_the_page_on_own_parts_run(capsys: pytest.CaptureFixture[str]) -> None:
-    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    blocks = blocks_of(PAGE)
     assert len(blocks) == 4
     names: dict[str, object] = {}
     before = dict(mf._own.METHODS)
@@ -30,3 +37,18 @@ def test_the_programs_of_the_page_on_own_parts_run(capsys: pytest.CaptureFixture
         if find_spec(framework) is not None:
             runs = names[call]()  # type: ignore[operator]
             assert all(run.is_finished for run in runs)
+
+
+def test_the_programs_of_the_page_on_call_backs_run(
+    capsys: pytest.CaptureFixture[str], wandb: object
+) -> None:
+    for module in ("mlflow", "aim", "optuna"):
+        required(module)
+    page = DOCS / "callbacks.md"
+    names: dict[str, object] = {}
+    for block in blocks_of(page):
+        exec(compile(block, str(page), "exec"), names)
+    told = capsys.readouterr().out
+    assert "topology=ring: finished, at best" in told and "learning_rate" in told
+    assert len(list(Path("runs/tensorboard/study").iterdir())) == 2
+    assert len(list(Path("wandb").glob("offline-run-*"))) == 2

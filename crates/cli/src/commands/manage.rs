@@ -11,6 +11,7 @@ use meshfold_experiment::results::{RunEntry, RunStage};
 
 use crate::failure::Failure;
 use compare::CompareArguments;
+pub(super) use find::runs_in;
 use list::ListArguments;
 use remove::RemoveArguments;
 

@@ -18,7 +18,7 @@ use crate::arguments::{DataArguments, DeviceArguments};
 use crate::commands::own_runs::is_broken;
 use crate::commands::runs::Runs;
 use crate::failure::Failure;
-use crate::interruption;
+use crate::interruption::Interruption;
 use deadline::{Deadline, Time};
 
 /// The page, in the folder of all results.
@@ -143,17 +143,17 @@ fn carry_out(
     if plans.is_empty() {
         return Ok(());
     }
-    let stop = interruption::listen()?;
-    let watch = deadline.map(|deadline| deadline.watch(&stop));
+    let asked = Interruption::listen()?;
+    let watch = deadline.map(|deadline| deadline.watch(&asked));
     let at_once = arguments.at_once.map(usize::from);
     let at_once = at_once.unwrap_or_else(|| most_at_once(&plans, options));
     let folder = arguments.data.folder()?;
-    let runs = Runs::new(&plans, &folder, arguments.quiet);
-    let reports = run_all(&plans, options, at_once, &stop, &runs)?;
+    let runs = Runs::new(&plans, &folder, arguments.quiet, None);
+    let reports = run_all(&plans, options, at_once, asked.flag(), &runs)?;
     runs.end();
     let is_late = watch.is_some_and(|watch| watch.end());
-    if stop.load(Ordering::Relaxed) && !is_late {
-        return Err(Failure::Interrupted);
+    if asked.flag().load(Ordering::Relaxed) && !is_late {
+        return Err(asked.failure());
     }
     match reports.iter().any(|report| is_broken(&report.ending)) {
         true => Err(Failure::Incomplete),

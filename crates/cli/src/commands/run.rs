@@ -10,15 +10,18 @@ use meshfold_experiment::{
     Ending, Own, RunOptions, RunPlan, RunReport, Summary, brief, most_at_once, plan_on, run_part,
 };
 use meshfold_report::{PAGE, ReportError};
+use meshfold_tensorboard::FOLDER;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::arguments::RunArguments;
+use crate::commands::event_logs::EventLogs;
 use crate::commands::experiment_page;
 use crate::commands::own_runs::{OwnRuns, is_broken};
 use crate::commands::plan::warn;
 use crate::commands::runs::{Runs, page_of};
 use crate::commands::tabulate;
+use crate::commands::tensorboard;
 use crate::failure::Failure;
 use crate::figures::{bytes, eigenvalue, percent};
 use crate::interruption::Interruption;
@@ -48,12 +51,13 @@ pub(crate) fn run(arguments: &RunArguments, own: &Own) -> Result<(), Failure> {
         },
         quiet: arguments.quiet,
     };
+    let events = event_logs(arguments)?;
     session.greet(&plans, &sweep, &arguments.selection);
     warn(&plans);
     let asked = Interruption::listen()?;
     let at_once = arguments.at_once.map(usize::from);
     let at_once = at_once.unwrap_or_else(|| most_at_once(&plans, &session.options));
-    let runs = Runs::new(&plans, &folder, session.quiet);
+    let runs = Runs::new(&plans, &folder, session.quiet, events.as_ref());
     let reports = run_part(
         &plans,
         &sweep,
@@ -62,7 +66,7 @@ pub(crate) fn run(arguments: &RunArguments, own: &Own) -> Result<(), Failure> {
         asked.flag(),
         &runs,
     )?;
-    let lacks_page = runs.end();
+    let lacks_page = runs.end() || events.as_ref().is_some_and(EventLogs::is_lacking);
     let comparison = match arguments.no_report {
         true => Comparison::None,
         false => session.compare(&plans, &reports, sweep.len() > 1),
@@ -76,9 +80,25 @@ pub(crate) fn run(arguments: &RunArguments, own: &Own) -> Result<(), Failure> {
     } else {
         print(&lines.collect::<Vec<_>>(), &comparison)?;
         print_over_seeds(&comparison)?;
+        if let Some(events) = &events {
+            tensorboard::say(events.path())?;
+        }
     }
     let lacks_page = lacks_page || comparison.is_lacking();
     verdict(&plans, &reports, lacks_page, &asked)
+}
+
+/// The event files that the command is to write, if any.
+///
+/// # Errors
+/// [`Failure::Refused`] if their folder cannot be written to.
+fn event_logs(arguments: &RunArguments) -> Result<Option<EventLogs>, Failure> {
+    let results = &arguments.results;
+    let open = |folder: &Option<PathBuf>| match folder {
+        Some(folder) => EventLogs::open(folder, results),
+        None => EventLogs::open(&results.join(FOLDER), results),
+    };
+    arguments.tensorboard.as_ref().map(open).transpose()
 }
 
 /// How the command ends after its runs; what went wrong has been told of.

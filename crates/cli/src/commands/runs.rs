@@ -11,6 +11,7 @@ use meshfold_data::{DataFolder, Splits};
 use meshfold_experiment::{Ending, Observer, RunHost, RunPlan, RunReport, SharedDatasets, brief};
 use meshfold_report::{PAGE, write_run_report};
 
+use crate::commands::event_logs::{EventLogs, LoggedProgress};
 use crate::failure::Failure;
 use crate::figures::{duration, percent};
 use crate::progress::Progress;
@@ -31,6 +32,8 @@ pub(super) struct Runs<'a> {
     lacks_page: AtomicBool,
     /// The line about all runs, if there are several and somebody is watching.
     line: Option<SweepLine>,
+    /// Their event files, if any are to be written.
+    events: Option<&'a EventLogs>,
 }
 
 /// The line about all runs, below their bars.
@@ -63,7 +66,12 @@ impl Drop for SweepLine {
 
 impl<'a> Runs<'a> {
     /// The runs `plans`, with datasets in `folder`; only failures and skipped runs are told of if `quiet`.
-    pub(super) fn new(plans: &'a [RunPlan], folder: &'a DataFolder, quiet: bool) -> Self {
+    pub(super) fn new(
+        plans: &'a [RunPlan],
+        folder: &'a DataFolder,
+        quiet: bool,
+        events: Option<&'a EventLogs>,
+    ) -> Self {
         let has_line = plans.len() > 1 && !quiet && terminal::is_watched();
         Self {
             plans,
@@ -71,6 +79,7 @@ impl<'a> Runs<'a> {
             datasets: SharedDatasets::new(plans, folder),
             lacks_page: AtomicBool::new(false),
             line: has_line.then(|| SweepLine::show(plans)),
+            events,
         }
     }
 
@@ -175,19 +184,31 @@ impl RunHost for Runs<'_> {
 
     fn observer(&self, index: usize) -> Box<dyn Observer + '_> {
         let progress = Progress::new(self.title(index), self.quiet);
-        match &self.line {
+        let shown: Box<dyn Observer + '_> = match &self.line {
             Some(SweepLine { sweep, .. }) => Box::new(RunOfSweep {
                 sweep,
                 index,
                 progress,
             }),
             None => Box::new(progress),
+        };
+        match self.events {
+            Some(logs) => Box::new(LoggedProgress {
+                logs,
+                plan: &self.plans[index],
+                shown,
+                has_begun: false,
+            }),
+            None => shown,
         }
     }
 
     fn ended(&self, index: usize, report: &RunReport, took: Duration) -> Result<(), Failure> {
         if let Some(SweepLine { sweep, .. }) = &self.line {
             sweep.ended(index, &report.ending);
+        }
+        if let Some(events) = self.events {
+            events.ended(&self.plans[index], report);
         }
         self.tell(index, report, took);
         let wrote_all = report.summary.is_some() || matches!(report.ending, Ending::Skipped { .. });

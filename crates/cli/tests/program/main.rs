@@ -35,6 +35,7 @@ mod status;
 #[cfg(unix)]
 mod submit;
 mod table;
+mod tensorboard;
 #[cfg(target_os = "linux")]
 mod watch;
 #[cfg(target_os = "linux")]

@@ -4,11 +4,13 @@
 Both give `Runs`, whose `metrics()` and `clients()` are Arrow tables.
 """
 
+from meshfold import callbacks
 from meshfold._errors import (
     ConfigError,
     DataError,
     DeviceError,
     MeshfoldError,
+    MeshfoldWarning,
     ResultsError,
     RunFailed,
 )
@@ -18,7 +20,8 @@ from meshfold._jax_models import jax_model
 from meshfold._models import model
 from meshfold._own import KeyFault, Method
 from meshfold._parts import dataset, overlay, partition, weights
-from meshfold._run import MeshfoldWarning, RunInfo, run
+from meshfold._run import run
+from meshfold._run_info import RunInfo
 from meshfold._runs import Overlay, Partition, Run, Runs, read
 from meshfold._torch_models import torch_model
 
@@ -43,6 +46,7 @@ __all__ = [
     "Stack",
     "Table",
     "__version__",
+    "callbacks",
     "dataset",
     "jax_model",
     "model",

@@ -78,3 +78,7 @@ class RunFailed(MeshfoldError):
         super().__init__(told)
         self.failures = failures
         self.runs = runs
+
+
+class MeshfoldWarning(UserWarning):
+    """An experiment that can be run, but may not be what was meant, or a call-back that does not work."""

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from tqdm.auto import tqdm
+from tqdm import TqdmWarning
+
+with warnings.catch_warnings():
+    # In notebooks without ipywidgets the bar is a line of text.
+    warnings.simplefilter("ignore", TqdmWarning)
+    from tqdm.auto import tqdm
 
 
 class Progress:
@@ -14,7 +21,9 @@ class Progress:
     def __init__(self, rounds: Sequence[int], shown: bool | None) -> None:
         self._rounds = list(rounds)
         self._done = [0] * len(self._rounds)
-        # tqdm hides a bar where nobody watches if it is disabled by None.
+        if shown is None and _is_notebook():
+            shown = True
+        # tqdm hides a bar that is disabled by None where its output is no terminal.
         self._bar: Any = tqdm(
             total=sum(self._rounds),
             unit="round",
@@ -40,3 +49,10 @@ class Progress:
     def close(self) -> None:
         """Leaves the bar as it is."""
         self._bar.close()
+
+
+def _is_notebook() -> bool:
+    """Whether this is the kernel of a notebook, whose output is no terminal though somebody watches."""
+    ipython: Any = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return hasattr(shell, "kernel")

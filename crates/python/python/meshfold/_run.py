@@ -4,44 +4,20 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 from meshfold import _meshfold, _own
-from meshfold._errors import MeshfoldError, RunFailed
+from meshfold._errors import MeshfoldError, MeshfoldWarning, RunFailed
 from meshfold._parts import Collector
 from meshfold._progress import Progress
+from meshfold._run_info import RunInfo
 from meshfold._runs import Runs
-
-#: Called with a run and its new record, a dict as in `metrics.jsonl`.
-OnRecord = Callable[["RunInfo", dict[str, Any]], object]
-
-
-class MeshfoldWarning(UserWarning):
-    """An experiment that can be run, but may not be what was meant."""
-
-
-@dataclass(frozen=True)
-class RunInfo:
-    """A run that is carried out.
-
-    Attributes:
-        id: hash of its configuration.
-        label: what sets it apart in its sweep, such as `topology=ring, seed=2`.
-        name: what the experiment is called.
-        rounds: how many rounds it has.
-        settings: the settings that the sweep varies, by their dotted paths.
-    """
-
-    id: str
-    label: str
-    name: str
-    rounds: int
-    settings: dict[str, Any] = field(hash=False)
-
+from meshfold.callbacks import Callback, OnRecord
+from meshfold.callbacks._callback import Dispatcher
 
 def run(
     experiment: str | PathLike[str] | Mapping[str, Any],
@@ -56,6 +32,7 @@ def run(
     again: bool = False,
     progress: bool | None = None,
     on_record: OnRecord | None = None,
+    callbacks: Sequence[Callback | OnRecord] = (),
 ) -> Runs:
     """Carries out all runs of an experiment and returns them.
 
@@ -79,6 +56,8 @@ def run(
         progress: whether a bar is shown; in terminals and notebooks if absent.
         on_record: called as `on_record(run, record)` for each new record. An exception that it raises ends all runs after
             their round and is raised again here.
+        callbacks: functions like `on_record`, and objects with the hooks of `meshfold.callbacks.Callback`, such as
+            `meshfold.callbacks.TensorBoard()`. All are called on this thread.
 
     Returns:
         The runs, in the order of the sweep.
@@ -88,7 +67,7 @@ def run(
         DataError, DeviceError: if a dataset or a device is missing.
         RunFailed: if runs failed, after the others were carried out.
     """
-    session = _Session(on_record, progress)
+    session = _Session([*callbacks, *([] if on_record is None else [on_record])], progress)
     collector = Collector()
     request = {
         **_source(experiment, collector),
@@ -133,8 +112,8 @@ def _source(
 class _Session:
     """What happens while the runs of one call are carried out."""
 
-    def __init__(self, on_record: OnRecord | None, progress: bool | None) -> None:
-        self._on_record = on_record
+    def __init__(self, callbacks: Sequence[Callback | OnRecord], progress: bool | None) -> None:
+        self._callbacks = Dispatcher(callbacks)
         self._asked = progress
         self._progress: Progress | None = None
         self._runs: list[RunInfo] = []
@@ -144,25 +123,34 @@ class _Session:
     def planned(self, runs: list[dict[str, Any]], told: list[str]) -> None:
         for warning in told:
             warnings.warn(warning, MeshfoldWarning, stacklevel=3)
-        self._runs = [RunInfo(**{**run, "settings": json.loads(run["settings"])}) for run in runs]
+        self._runs = [_info(run) for run in runs]
+        self._callbacks.call("on_plan", list(self._runs))
         self._progress = Progress([run.rounds for run in self._runs], self._asked)
 
     def happened(self, run: int, kind: str, value: Any) -> None:
         if kind == "rounds" and self._progress is not None:
             self._progress.rounds(run, value)
-        elif kind == "record" and self._on_record is not None:
-            self._on_record(self._runs[run], json.loads(value))
+        elif kind == "started":
+            self._runs[run] = replace(self._runs[run], resumed_from=value)
+            self._callbacks.call("on_start", self._runs[run])
+        elif kind == "record":
+            self._callbacks.call("on_record", self._runs[run], json.loads(value))
         elif kind == "ended":
             self._ended(run, *value)
+        elif kind == "stopping":
+            self._callbacks.is_stopping = True
 
     def _ended(self, run: int, ending: str, error: str | None, folder: str) -> None:
         self._folders[run] = Path(folder)
+        ended = replace(self._runs[run], ending=ending, error=error)
+        self._runs[run] = ended
         if ending in ("failed", "damaged"):
-            self._failures[self._runs[run].label] = error or ending
+            self._failures[ended.label] = error or ending
         elif error is not None:
-            warnings.warn(f"{self._runs[run].label}: {error}", MeshfoldWarning, stacklevel=4)
+            warnings.warn(f"{ended.label}: {error}", MeshfoldWarning, stacklevel=4)
         if self._progress is not None:
             self._progress.ended(run)
+        self._callbacks.call("on_end", ended)
 
     def close(self) -> None:
         if self._progress is not None:
@@ -179,3 +167,8 @@ class _Session:
         if self._failures:
             raise RunFailed(self._failures, runs)
         return runs
+
+
+def _info(run: dict[str, Any]) -> RunInfo:
+    read = {key: json.loads(run[key]) for key in ("settings", "config")}
+    return RunInfo(**{**run, **read, "folder": Path(run["folder"])})

@@ -1,12 +1,12 @@
 //! A time after which runs end.
 
 use std::str::FromStr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::interruption::Interruption;
 use crate::terminal;
 
 /// A span of time, as `90s`, `10m` or `2h`.
@@ -57,14 +57,14 @@ impl Deadline {
         Self(Instant::now() + time.0)
     }
 
-    /// From here on `stop` becomes true at the deadline.
-    pub(super) fn watch(self, stop: &Arc<AtomicBool>) -> Watch {
-        let stop = Arc::clone(stop);
+    /// From here on the flag of `asked` becomes true at the deadline.
+    pub(super) fn watch(self, asked: &Interruption) -> Watch {
+        let asked = asked.clone();
         let (done, is_done) = channel();
         let thread = std::thread::spawn(move || {
             let left = self.0.saturating_duration_since(Instant::now());
             let is_late = is_done.recv_timeout(left).is_err();
-            if is_late && !stop.swap(true, Ordering::Relaxed) {
+            if is_late && !asked.flag().swap(true, Ordering::Relaxed) {
                 terminal::line(
                     "the time is up: runs end after this round, and the same command goes on with them",
                 );
@@ -105,12 +105,12 @@ mod tests {
 
     #[test]
     fn runs_are_asked_to_end_at_the_deadline_and_not_before() {
-        let stop = Arc::new(AtomicBool::new(false));
-        let watch = Deadline::from_now(Time(Duration::from_secs(3600))).watch(&stop);
+        let asked = Interruption::default();
+        let watch = Deadline::from_now(Time(Duration::from_secs(3600))).watch(&asked);
         assert!(!watch.end());
-        assert!(!stop.load(Ordering::Relaxed));
-        let watch = Deadline::from_now(Time(Duration::ZERO)).watch(&stop);
-        while !stop.load(Ordering::Relaxed) {
+        assert!(!asked.flag().load(Ordering::Relaxed));
+        let watch = Deadline::from_now(Time(Duration::ZERO)).watch(&asked);
+        while !asked.flag().load(Ordering::Relaxed) {
             std::thread::yield_now();
         }
         assert!(watch.end());

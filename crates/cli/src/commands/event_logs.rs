@@ -1,0 +1,154 @@
+//! The event files for TensorBoard that `run --tensorboard` writes while runs go on.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use meshfold_experiment::{Ending, Observer, Record, RoundProgress, RunPlan, RunReport};
+use meshfold_tensorboard::{End, LogFolder, RunLog, TensorboardError};
+
+use crate::failure::Failure;
+use crate::terminal;
+
+/// The event files of the runs of one command.
+pub(super) struct EventLogs {
+    folder: LogFolder,
+    results: PathBuf,
+    /// Those of the runs that go on, by their ids.
+    open: Mutex<BTreeMap<String, RunLog>>,
+    /// Whether one could not be written, which has been told of.
+    is_lacking: AtomicBool,
+}
+
+impl EventLogs {
+    /// Event files in `folder` of runs in `results`.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] if the folder cannot be written to.
+    pub(super) fn open(folder: &Path, results: &Path) -> Result<Self, Failure> {
+        Ok(Self {
+            folder: LogFolder::open(folder).map_err(Failure::refused)?,
+            results: results.to_owned(),
+            open: Mutex::default(),
+            is_lacking: AtomicBool::new(false),
+        })
+    }
+
+    /// Where they lie.
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Whether one could not be written, which has been told of.
+    pub(super) fn is_lacking(&self) -> bool {
+        self.is_lacking.load(Ordering::Relaxed)
+    }
+
+    /// The run of `plan`, of which files are there, begins or goes on.
+    fn begin(&self, plan: &RunPlan) {
+        let folder = self.results.join(&plan.config.name).join(&plan.id);
+        let known = Some((plan.label(), plan.settings()));
+        match self.folder.begin(&folder, known) {
+            Ok(log) => drop(self.logs().insert(plan.id.clone(), log)),
+            Err(error) => self.lacks(plan, &error),
+        }
+    }
+
+    fn record(&self, plan: &RunPlan, record: &Record) {
+        let mut logs = self.logs();
+        let Some(log) = logs.get_mut(&plan.id) else {
+            return;
+        };
+        let record = serde_json::to_value(record).unwrap_or_default();
+        if let Err(error) = log.append(&record) {
+            // What comes after would be gaps.
+            logs.remove(&plan.id);
+            self.lacks(plan, &error);
+        }
+    }
+
+    /// The run of `plan` has ended. One that was finished before gets its event file, if it has none.
+    pub(super) fn ended(&self, plan: &RunPlan, report: &RunReport) {
+        let log = self.logs().remove(&plan.id);
+        let end = match &report.ending {
+            Ending::Finished => End::Finished,
+            Ending::Failed { .. } => End::Failed,
+            _ => End::Open,
+        };
+        let written = match (log, &report.ending) {
+            (Some(log), _) => log.end(end),
+            (None, Ending::Skipped { .. }) => self.write(plan, &report.folder),
+            (None, _) => Ok(()),
+        };
+        if let Err(error) = written {
+            self.lacks(plan, &error);
+        }
+    }
+
+    fn write(&self, plan: &RunPlan, folder: &Path) -> Result<(), TensorboardError> {
+        if !self.folder.has(folder)? {
+            let known = Some((plan.label(), plan.settings()));
+            self.folder.begin(folder, known)?;
+        }
+        Ok(())
+    }
+
+    /// Says why an event file is not whole, which costs the run nothing else.
+    fn lacks(&self, plan: &RunPlan, error: &TensorboardError) {
+        self.is_lacking.store(true, Ordering::Relaxed);
+        let (label, results) = (plan.label(), self.results.join(&plan.config.name));
+        terminal::line(&format!(
+            "{label}: no events for TensorBoard: {error}; `meshfold tensorboard {}` writes them later",
+            results.display()
+        ));
+    }
+
+    fn logs(&self) -> MutexGuard<'_, BTreeMap<String, RunLog>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Watches one run for its event file, and lets another one watch as well.
+pub(super) struct LoggedProgress<'a> {
+    pub(super) logs: &'a EventLogs,
+    pub(super) plan: &'a RunPlan,
+    pub(super) shown: Box<dyn Observer + 'a>,
+    /// Whether the event file has begun.
+    pub(super) has_begun: bool,
+}
+
+impl LoggedProgress<'_> {
+    fn begin(&mut self) {
+        if !self.has_begun {
+            self.has_begun = true;
+            self.logs.begin(self.plan);
+        }
+    }
+}
+
+impl Observer for LoggedProgress<'_> {
+    fn started(&mut self, plan: &RunPlan) {
+        self.shown.started(plan);
+    }
+
+    fn preparing(&mut self, what: &str) {
+        self.shown.preparing(what);
+    }
+
+    fn resumed(&mut self, round: usize) {
+        self.begin();
+        self.shown.resumed(round);
+    }
+
+    fn round(&mut self, progress: &RoundProgress) {
+        self.shown.round(progress);
+    }
+
+    fn record(&mut self, record: &Record) {
+        // What the run takes no more account of is cut off its records before the first of them is told of.
+        self.begin();
+        self.logs.record(self.plan, record);
+        self.shown.record(record);
+    }
+}

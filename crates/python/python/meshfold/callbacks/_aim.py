@@ -1,0 +1,69 @@
+"""Aim."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from typing import Any
+
+from meshfold._run_info import RunInfo
+from meshfold.callbacks._figures import varied
+from meshfold.callbacks._requirement import required
+from meshfold.callbacks._tracker import TrackedRun, Tracker
+
+
+class Aim(Tracker):
+    """Follows runs in Aim; needs the package aim.
+
+    Each run is a run there, named by its label, in the Aim experiment of its experiment's name, with its configuration as `config` and
+    what its sweep varies as `sweep`. Figures are tracked by round; the parts of one, such as mean and min, are contexts. A resumed
+    run goes on in the same run.
+
+    Args:
+        repo: the folder or the server of Aim's repository; `.aim` in the working folder if absent.
+    """
+
+    def __init__(self, repo: str | PathLike[str] | None = None) -> None:
+        super().__init__()
+        self._aim = required("aim", "Aim")
+        self._repo = None if repo is None else fspath(repo)
+
+    def _place(self) -> str:
+        return f"aim {self._repo or ''}"
+
+    def _begin(self, run: RunInfo, known: str | None) -> TrackedRun:
+        begun = self._aim.Run(
+            run_hash=known,
+            repo=self._repo,
+            experiment=run.name,
+            # What the machine does, and what is printed, belongs to all runs.
+            system_tracking_interval=None,
+            capture_terminal_logs=False,
+        )
+        begun.name = run.label
+        begun["config"] = run.config
+        begun["sweep"] = varied(run.settings)
+        begun["meshfold_id"] = run.id
+        return _AimRun(begun)
+
+
+class _AimRun:
+    #: A value at a step that is there already replaces it.
+    last: int | None = None
+
+    def __init__(self, run: Any) -> None:
+        self._run = run
+        self.id: str | None = run.hash
+
+    def log(self, record: dict[str, Any]) -> None:
+        for name, figure in record.items():
+            parts = figure if isinstance(figure, dict) else {None: figure}
+            for part, number in parts.items():
+                if name != "round" and number is not None:
+                    context = {} if part is None else {"part": part}
+                    self._run.track(number, name=name, step=record["round"], context=context)
+
+    def end(self, run: RunInfo) -> None:
+        self._run["ending"] = run.ending
+        if run.error is not None:
+            self._run["error"] = run.error
+        self._run.close()

@@ -1,0 +1,90 @@
+"""What a call-back is, and who calls it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from meshfold._errors import MeshfoldWarning
+from meshfold._run_info import RunInfo
+
+#: Called with a run and its new record, a dict as in `metrics.jsonl`.
+OnRecord = Callable[[RunInfo, dict[str, Any]], object]
+
+
+class Callback:
+    """Hooks that are called while runs go on; override those that you need.
+
+    An exception that a hook raises ends all runs after their round, with a checkpoint where the experiment keeps any, and
+    is raised again by `meshfold.run`. Until then the other call-backs hear of everything, and all of them of the ends of the runs.
+    """
+
+    def on_plan(self, runs: Sequence[RunInfo]) -> None:
+        """Before any run begins: all runs of the call, those included that are finished already."""
+
+    def on_start(self, run: RunInfo) -> None:
+        """A run begins, or goes on after the round `run.resumed_from`: `run.records()` are the earlier records up to that round."""
+
+    def on_record(self, run: RunInfo, record: dict[str, Any]) -> None:
+        """A run has a new record, a dict as in `metrics.jsonl`."""
+
+    def on_end(self, run: RunInfo) -> None:
+        """A run has ended as `run.ending` says, also one that never began."""
+
+
+HOOKS = ("on_plan", "on_start", "on_record", "on_end")
+
+
+class _Function(Callback):
+    """A function that is called for each record."""
+
+    def __init__(self, function: OnRecord) -> None:
+        self._function = function
+
+    def on_record(self, run: RunInfo, record: dict[str, Any]) -> None:
+        self._function(run, record)
+
+
+class Dispatcher:
+    """Calls all call-backs of a call of `meshfold.run`."""
+
+    def __init__(self, callbacks: Sequence[Callback | OnRecord]) -> None:
+        self._callbacks = [_checked(place, callback) for place, callback in enumerate(callbacks)]
+        self._failed: set[int] = set()
+        #: Whether the runs are being ended: what goes wrong from then on is a warning.
+        self.is_stopping = False
+
+    def call(self, hook: str, *arguments: Any) -> None:
+        """Calls a hook of every call-back that has it, and raises the first exception after all of them."""
+        first: BaseException | None = None
+        for place, callback in enumerate(self._callbacks):
+            function = getattr(callback, hook, None)
+            if function is None or (hook != "on_end" and place in self._failed):
+                continue
+            try:
+                function(*arguments)
+            except BaseException as error:
+                self._failed.add(place)
+                # Ctrl-C once more leaves out the rest.
+                if self.is_stopping and isinstance(error, Exception):
+                    told = f"call-back {type(callback).__name__}: {type(error).__name__}: {error}"
+                    warnings.warn(told, MeshfoldWarning, stacklevel=2)
+                else:
+                    first = first or error
+        if first is not None:
+            raise first
+
+
+def _checked(place: int, callback: object) -> object:
+    where = f"callbacks[{place}]"
+    if isinstance(callback, type):
+        raise TypeError(f"{where}: found the class {callback.__name__}, needed an object: {callback.__name__}(...)")
+    if any(callable(getattr(callback, hook, None)) for hook in HOOKS):
+        return callback
+    if callable(callback):
+        return _Function(callback)
+    raise TypeError(
+        f"{where}: found {type(callback).__name__}, needed a function on_record(run, record) or an object with "
+        "on_plan, on_start, on_record or on_end"
+    )

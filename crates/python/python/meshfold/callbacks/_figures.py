@@ -1,0 +1,58 @@
+"""Figures of records and settings of runs, by names and without structure, as trackers want them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+
+def figures(record: dict[str, Any], stroke: str = "/") -> dict[str, float]:
+    """The numbers of a record but for its round, `test_accuracy/mean` for a part; what was not measured is left out."""
+    found = dict(_parts(record, stroke))
+    found.pop("round", None)
+    return found
+
+
+def _parts(record: dict[str, Any], stroke: str) -> Iterator[tuple[str, float]]:
+    for name, figure in record.items():
+        if isinstance(figure, dict):
+            for part, number in _parts(figure, stroke):
+                yield f"{name}{stroke}{part}", number
+        elif isinstance(figure, (int, float)):
+            yield name, figure
+
+
+def settings(config: dict[str, Any], sweep: dict[str, Any]) -> dict[str, Any]:
+    """All settings of a run by their dotted paths. One that the sweep varies is a single value, however much lies below its path."""
+    leaves = dict(_leaves("", config))
+    for path, value in varied(sweep).items():
+        for leaf in [leaf for leaf in leaves if leaf == path or leaf.startswith(f"{path}.")]:
+            del leaves[leaf]
+        leaves[path] = value
+    return {path: value for path, value in leaves.items() if value is not None}
+
+
+def varied(sweep: dict[str, Any]) -> dict[str, Any]:
+    """What a sweep varies, each a number, a truth value or a text, by which runs can be compared."""
+    return {path: _in_words(value) if isinstance(value, (dict, list)) else value for path, value in sweep.items()}
+
+
+def _in_words(value: Any) -> str:
+    """`regular degree=3` for `{"regular": {"degree": 3}}`; other values as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict) and len(value) == 1:
+        ((name, fields),) = value.items()
+        if isinstance(fields, dict):
+            parts = [f"{key}={_in_words(part)}" for key, part in fields.items() if part is not None]
+            return " ".join([name, *parts])
+    return json.dumps(value)
+
+
+def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict) and value:
+        for key, below in value.items():
+            yield from _leaves(f"{path}.{key}" if path else key, below)
+    else:
+        yield path, value

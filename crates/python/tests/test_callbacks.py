@@ -1,0 +1,171 @@
+"""Call-backs hear of everything, one after the other, whatever one of them does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import meshfold as mf
+import pytest
+from meshfold.callbacks._figures import figures, settings, varied
+
+Experiment = dict[str, Any]
+
+
+class Log(mf.callbacks.Callback):
+    """Notes what it hears, and on which thread."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, Any]] = []
+        self.ends: dict[str, mf.RunInfo] = {}
+        self.threads: set[int] = set()
+        self.is_busy = False
+
+    def note(self, hook: str, about: Any) -> None:
+        assert not self.is_busy, "two hooks at the same time"
+        self.is_busy = True
+        self.threads.add(threading.get_ident())
+        self.heard.append((hook, about))
+        self.is_busy = False
+
+    def on_plan(self, runs: Sequence[mf.RunInfo]) -> None:
+        self.note("plan", [run.label for run in runs])
+
+    def on_start(self, run: mf.RunInfo) -> None:
+        self.note("start", run.label)
+
+    def on_record(self, run: mf.RunInfo, record: dict[str, Any]) -> None:
+        self.note("record", (run.label, record["round"]))
+
+    def on_end(self, run: mf.RunInfo) -> None:
+        self.note("end", run.label)
+        self.ends[run.label] = run
+
+
+def test_every_hook_is_called_in_order_on_the_calling_thread(experiment: Experiment) -> None:
+    log = Log()
+    runs = mf.run(experiment, callbacks=[log], at_once=4)
+    labels = [run.label for run in runs]
+    assert log.heard[0] == ("plan", labels)
+    for run in runs:
+        about_run = [(hook, about) for hook, about in log.heard[1:] if run.label in (about, about[0])]
+        records = [("record", (run.label, round)) for round in range(6)]
+        assert about_run == [("start", run.label), *records, ("end", run.label)]
+        info = log.ends[run.label]
+        assert (info.ending, info.error, info.resumed_from) == ("finished", None, None)
+        assert info.folder == run.folder and info.config == run.config and info.settings == run.settings
+        assert [record["round"] for record in info.records()] == list(range(6))
+    assert log.threads == {threading.get_ident()}
+
+
+def test_finished_runs_only_end(experiment: Experiment) -> None:
+    mf.run(experiment)
+    log = Log()
+    mf.run(experiment, callbacks=[log])
+    assert [hook for hook, _ in log.heard] == ["plan", *["end"] * 4]
+    assert {run.ending for run in log.ends.values()} == {"skipped"}
+
+
+def test_functions_and_objects_with_some_hooks_are_call_backs(experiment: Experiment) -> None:
+    class Ends:
+        def __init__(self) -> None:
+            self.ended = 0
+
+        def on_end(self, run: mf.RunInfo) -> None:
+            self.ended += 1
+
+    ends, rounds = Ends(), list[int]()
+    callbacks: list[Any] = [ends, lambda run, record: rounds.append(record["round"])]
+    mf.run(experiment, callbacks=callbacks, on_record=lambda run, record: rounds.append(-1))
+    assert ends.ended == 4
+    assert len(rounds) == 2 * 24 and rounds.count(-1) == 24
+
+
+@pytest.mark.parametrize(
+    ("callback", "told"),
+    [(Log, r"callbacks\[0\]: found the class Log, needed an object"), (3, r"callbacks\[0\]: found int, needed")],
+)
+def test_what_is_no_call_back_is_refused(experiment: Experiment, callback: Any, told: str) -> None:
+    with pytest.raises(TypeError, match=told):
+        mf.run(experiment, callbacks=[callback])
+    assert not Path("runs").exists()
+
+
+class Fault(Exception):
+    """What a call-back raises."""
+
+
+class Broken(mf.callbacks.Callback):
+    """Raises at a hook, each time."""
+
+    def __init__(self, hook: str) -> None:
+        self.hook = hook
+        self.raised = 0
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("on_") and name == self.hook:
+            return self.fail
+        return super().__getattribute__(name)
+
+    def fail(self, *_: Any) -> None:
+        self.raised += 1
+        raise Fault(f"at {self.hook}, time {self.raised}")
+
+
+def test_the_others_hear_of_the_rest_after_an_exception(experiment: Experiment) -> None:
+    experiment.update(rounds=100_000, checkpoint={"every": 10}, evaluate={"every": 100})
+    log, broken = Log(), Broken("on_record")
+    with pytest.raises(Fault, match="at on_record, time 1"):
+        mf.run(experiment, callbacks=[broken, log])
+    assert broken.raised == 1
+    begun = [about for hook, about in log.heard if hook == "start"]
+    assert begun and all(log.ends[label].ending == "interrupted" for label in begun)
+    for run in mf.read("runs/small"):
+        written = [record["round"] for record in log.ends[run_label(log, run.id)].records()]
+        heard = [about[1] for hook, about in log.heard if hook == "record" and about[0] == run_label(log, run.id)]
+        assert heard == written, "what was written is told, to the last record"
+
+
+def run_label(log: Log, id: str) -> str:
+    return next(run.label for run in log.ends.values() if run.id == id)
+
+
+def test_an_exception_at_the_end_of_a_run_is_raised_and_later_ones_are_warnings(experiment: Experiment) -> None:
+    broken = Broken("on_end")
+    with pytest.warns(mf.MeshfoldWarning, match="call-back Broken: Fault"), pytest.raises(Fault, match="time 1"):
+        mf.run(experiment, callbacks=[broken], at_once=4)
+
+
+def test_a_plan_that_a_call_back_refuses_begins_no_run(experiment: Experiment) -> None:
+    with pytest.raises(Fault):
+        mf.run(experiment, callbacks=[Broken("on_plan")])
+    assert not Path("runs").exists()
+
+
+def test_a_resumed_run_says_from_where(experiment: Experiment) -> None:
+    experiment.update(rounds=3000, checkpoint={"every": 500}, evaluate={"every": 10}, sweep=None)
+
+    def stop(run: mf.RunInfo, record: dict[str, Any]) -> None:
+        if record["round"] == 20:
+            raise Fault
+
+    with pytest.raises(Fault):
+        mf.run(experiment, callbacks=[stop])
+    log = Log()
+    mf.run(experiment, callbacks=[log])
+    (info,) = log.ends.values()
+    rounds = [about[1] for hook, about in log.heard if hook == "record"]
+    assert info.resumed_from is not None and info.resumed_from >= 20
+    assert rounds[0] > info.resumed_from and rounds[-1] == 3000
+
+
+def test_figures_and_settings_are_flat() -> None:
+    record = {"round": 3, "train_loss": None, "test_accuracy": {"mean": 0.5, "std": 0.0}, "alive": 2}
+    assert figures(record) == {"test_accuracy/mean": 0.5, "test_accuracy/std": 0.0, "alive": 2}
+    config = {"topology": {"regular": {"degree": 3}}, "seed": 1, "network": None}
+    assert settings(config, {}) == {"topology.regular.degree": 3, "seed": 1}
+    sweep = {"topology": {"regular": {"degree": 3}}}
+    assert settings(config, sweep) == {"topology": "regular degree=3", "seed": 1}
+    assert varied({"model": {"mlp": {"hidden": [200]}}, "seed": 2}) == {"model": "mlp hidden=[200]", "seed": 2}

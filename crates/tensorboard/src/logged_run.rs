@@ -1,0 +1,105 @@
+//! What a run's folder says of it, as far as TensorBoard shows it.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use meshfold_experiment::results::{DONE, Settings, folder_name};
+use serde_json::{Map, Value};
+
+use crate::error::TensorboardError;
+use crate::figures::Figures;
+
+/// A run with the records that it has.
+#[derive(Debug)]
+pub(crate) struct LoggedRun {
+    pub(crate) id: String,
+    pub(crate) label: String,
+    /// What its sweep varies, by dotted paths.
+    pub(crate) sweep: Map<String, Value>,
+    pub(crate) settings: Settings,
+    /// Each with the time at which it was made, as far as that is known.
+    pub(crate) records: Vec<(f64, Figures)>,
+    /// Whether it ended well, if it has ended.
+    pub(crate) ended_well: Option<bool>,
+}
+
+impl LoggedRun {
+    /// The run in `folder`. What its `summary.json` says of its sweep is not there before it has ended; `known` is the label
+    /// and what is varied, where the caller knows.
+    ///
+    /// # Errors
+    /// [`TensorboardError::Results`] and [`TensorboardError::Record`].
+    pub(crate) fn read(
+        folder: &Path,
+        known: Option<(String, Map<String, Value>)>,
+    ) -> Result<Self, TensorboardError> {
+        let settings = Settings::read(folder)?;
+        let id = folder_name(folder);
+        let text = fs::read(folder.join("summary.json")).unwrap_or_default();
+        let summary: Value = serde_json::from_slice(&text).unwrap_or_default();
+        let label = summary["label"].as_str().unwrap_or(&id).to_owned();
+        let sweep = summary["settings"].as_object().cloned();
+        let (label, sweep) = known.unwrap_or_else(|| (label, sweep.unwrap_or_default()));
+        let ended_well = match folder.join(DONE).is_file() {
+            true => Some(true),
+            false => (summary["status"] == "failed").then_some(false),
+        };
+        Ok(Self {
+            id,
+            label,
+            sweep,
+            settings,
+            records: records(&folder.join("metrics.jsonl"))?,
+            ended_well,
+        })
+    }
+
+    /// When the run began, as far as that is known.
+    pub(crate) fn began(&self) -> f64 {
+        self.records.first().map_or_else(now, |(time, _)| *time)
+    }
+}
+
+/// Seconds since 1970.
+pub(crate) fn now() -> f64 {
+    seconds(SystemTime::now())
+}
+
+fn seconds(time: SystemTime) -> f64 {
+    time.duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_secs_f64()
+}
+
+/// The records in the file at `path`, none if it is not there. A last line that was torn is left out. The last record was made when
+/// the file was written last, the others as long before it as the run worked in between.
+fn records(path: &Path) -> Result<Vec<(f64, Figures)>, TensorboardError> {
+    let text = match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        text => text.map_err(|source| TensorboardError::read(path, source))?,
+    };
+    let mut records = Vec::new();
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        if !line.ends_with('\n') {
+            continue;
+        }
+        let record: Result<Value, String> =
+            serde_json::from_str(line).map_err(|error| error.to_string());
+        let figures = record.and_then(|record| Figures::of(&record));
+        records.push(figures.map_err(|found| TensorboardError::Record {
+            path: path.to_owned(),
+            line: index + 1,
+            found,
+        })?);
+    }
+    let written = fs::metadata(path).and_then(|file| file.modified());
+    let last = written.map_or_else(|_| now(), seconds);
+    let worked = records.last().map_or(0.0, |record| record.worked);
+    let at = |record: &Figures| last - (worked - record.worked).max(0.0);
+    Ok(records
+        .into_iter()
+        .map(|record| (at(&record), record))
+        .collect())
+}
