@@ -22,7 +22,7 @@ rounds: 2
 sweep: {grid: {seed: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], algorithm.dfedavgm.learning_rate: [0.01, 0.02, 0.03, 0.04, 0.05]}}
 ";
 
-/// Some seconds of work, saved at every round.
+/// Some seconds of work, saved every so often.
 const LONG: &str = "\
 name: long
 dataset: {glyphs: {train: 600, test: 50}}
@@ -31,7 +31,7 @@ topology: ring
 model: logistic
 algorithm: {dfedavgm: {local: {steps: 20}, batch_size: 20, learning_rate: 0.01}}
 rounds: 1000
-checkpoint: {every: 1}
+checkpoint: {every: 20}
 ";
 
 fn endings(child: Child) -> Vec<Value> {
@@ -164,7 +164,7 @@ fn a_killed_process_costs_no_run() {
     let sandbox = Sandbox::new();
     sandbox.write("long.yaml", LONG);
     let mut killed = sandbox.start("run long.yaml --threads 1 -q");
-    let run = run_with(&sandbox, 5);
+    let run = run_with(&sandbox, 30);
     killed.kill().unwrap();
     killed.wait().unwrap();
     assert!(sandbox.path(&format!("{run}/claim-1.json")).exists());
@@ -188,7 +188,7 @@ fn a_suspended_process_of_this_machine_keeps_its_run() {
     let sandbox = Sandbox::new();
     sandbox.write("long.yaml", LONG);
     let child = sandbox.start("run long.yaml --threads 1 --json -q");
-    run_with(&sandbox, 5);
+    run_with(&sandbox, 30);
     send("-STOP", &child);
     let mut other = sandbox.command(&["run", "long.yaml", "--json"]);
     let output = other.env("MESHFOLD_CLAIM_SECONDS", "0.3").output().unwrap();
@@ -216,7 +216,7 @@ fn a_process_that_was_suspended_too_long_notices_and_leaves_its_run() {
     let sandbox = Sandbox::new();
     sandbox.write("long.yaml", LONG);
     let slow = sandbox.start("run long.yaml --threads 1 --json -q");
-    let run = run_with(&sandbox, 5);
+    let run = run_with(&sandbox, 30);
     send("-STOP", &slow);
     move_away(&sandbox, &run);
     let listed = sandbox.says("runs runs/long --json").ended_with(0).json();
