@@ -1,5 +1,6 @@
 //! Parts of an experiment that are written in Python.
 
+mod example_arrays;
 mod memory;
 mod method;
 mod model;

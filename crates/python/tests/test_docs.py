@@ -28,15 +28,15 @@ def test_the_programs_of_the_page_on_own_parts_run(capsys: pytest.CaptureFixture
     try:
         for block in blocks:
             exec(compile(block, str(PAGE), "exec"), names)
+        for framework, call in (("jax", "in_jax"), ("torch", "in_torch")):
+            if find_spec(framework) is not None:
+                runs = names[call]()  # type: ignore[operator]
+                assert all(run.is_finished for run in runs)
     finally:
         mf._own.METHODS.clear()
         mf._own.METHODS.update(before)
     told = capsys.readouterr().out
     assert "gamma=0.1" in told and "matchings" in told
-    for framework, call in (("jax", "in_jax"), ("torch", "in_torch")):
-        if find_spec(framework) is not None:
-            runs = names[call]()  # type: ignore[operator]
-            assert all(run.is_finished for run in runs)
 
 
 def test_the_programs_of_the_page_on_call_backs_run(

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse
 
 import meshfold as mf
+from meshfold._arrays import numbers
 
 Experiment = dict[str, Any]
 
@@ -173,17 +174,23 @@ class OnGpu:
     device = "cuda:0"
 
 
-def test_arrays_on_another_device_are_told_by_their_names() -> None:
+@pytest.mark.parametrize(
+    ("made", "name"),
+    [
+        (lambda x, y, gpu: mf.dataset(gpu, y, x, y), "dataset: x"),
+        (lambda x, y, gpu: mf.dataset(x, y, x, gpu), "dataset: y_test"),
+        (lambda x, y, gpu: mf.partition([[0], gpu]), "partition: client 1"),
+        (lambda x, y, gpu: mf.weights(gpu), "weights: the matrix"),
+        (lambda x, y, gpu: mf.overlay(gpu), "overlay: the graph"),
+        (lambda x, y, gpu: numbers(gpu, "the step"), "the step"),
+    ],
+)
+def test_arrays_on_another_device_are_told_by_their_names(made: Any, name: str) -> None:
     x, y = np.zeros((4, 2), np.float32), np.zeros(4, int)
-    for made, name in [
-        (lambda: mf.dataset(OnGpu(), y, x, y), "dataset: x"),  # type: ignore[arg-type]
-        (lambda: mf.dataset(x, y, x, OnGpu()), "dataset: y_test"),  # type: ignore[arg-type]
-        (lambda: mf.partition([[0], OnGpu()]), "partition: client 1"),  # type: ignore[list-item]
-        (lambda: mf.weights(OnGpu()), "weights: the matrix"),
-        (lambda: mf.overlay(OnGpu()), "overlay: the graph"),
-        (lambda: mf._arrays.numbers(OnGpu(), "the step"), "the step"),
-    ]:
-        with pytest.raises(ValueError, match=f"{name} is on the device cuda:0, needed the processor"):
-            made()
+    with pytest.raises(ValueError, match=f"{name} is on the device cuda:0, needed the processor"):
+        made(x, y, OnGpu())
+
+
+def test_numbers_that_are_not_finite_are_told_with_their_place() -> None:
     with pytest.raises(ValueError, match=r"the step is nan at \[1, 0\], needed finite numbers"):
-        mf._arrays.numbers(np.array([[0.0], [np.nan]]), "the step")
+        numbers(np.array([[0.0], [np.nan]]), "the step")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -84,6 +85,8 @@ class _FittedTorch(Fitted):
         shapes = {name: tuple(value.shape) for name, value in module.named_parameters()}
         super().__init__(Layout(shapes), classes)
         self._model = model
+        # A call puts parameters into the module and takes them out again: two runs at once must not share it.
+        self._lock = threading.Lock()
         buffers = dict(module.named_buffers())
 
         def single(parameters: Any, x: Any) -> Any:
@@ -107,12 +110,13 @@ class _FittedTorch(Fitted):
 
         parameters, inputs = self.layout.views(_tensor(rows)), _tensor(x)
         same = len(x) == 1 and len(rows) > 1
-        with torch.no_grad():
+        with self._lock, torch.no_grad():
             outputs = self._score_same(parameters, inputs[0]) if same else self._score(parameters, inputs)
         return _arrays.floats(outputs, "torch_model: what the module returned", (len(rows), x.shape[1], self.classes))
 
     def gradients(self, rows: Numbers, x: Numbers, y: NDArray[np.int64]) -> tuple[Numbers, list[Numbers], bool]:
-        gradients, losses = self._step(self.layout.views(_tensor(rows)), _tensor(x), _tensor(y))
+        with self._lock:
+            gradients, losses = self._step(self.layout.views(_tensor(rows)), _tensor(x), _tensor(y))
         by_name = [
             _arrays.floats(gradients[name], f"torch_model: the gradient by `{name}`", (len(rows), *shape))
             for name, shape in self.shapes

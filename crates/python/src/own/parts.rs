@@ -3,19 +3,18 @@
 use std::sync::Arc;
 
 use meshfold_data::{
-    DataError, DataFolder, Examples, Labelled, OwnDataset, OwnPartition, PartitionError, Scale,
-    Shape, Splits,
+    DataError, DataFolder, Labelled, OwnDataset, OwnPartition, PartitionError, Shape, Splits,
 };
 use meshfold_experiment::{Own, OwnName};
 use meshfold_topology::{
     MixingMatrix, Nodes, Overlay, OverlayChange, OwnOverlay, OwnWeights, TopologyError,
 };
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
+use super::example_arrays::ExampleArrays;
 use super::model;
 
 /// A part of an experiment, made in Python.
@@ -224,48 +223,6 @@ fn pairs(edges: &PyReadonlyArray2<'_, u32>) -> Vec<(u32, u32)> {
         .into_iter()
         .map(|row| (row[0], row[1]))
         .collect()
-}
-
-/// Features, labels and owners of examples.
-#[derive(FromPyObject)]
-struct ExampleArrays<'py>(
-    FeatureArray<'py>,
-    PyReadonlyArray1<'py, u16>,
-    Option<PyReadonlyArray1<'py, u32>>,
-);
-
-/// Features `[M, D]`.
-#[derive(FromPyObject)]
-enum FeatureArray<'py> {
-    #[pyo3(transparent)]
-    Bytes(PyReadonlyArray2<'py, u8>),
-    #[pyo3(transparent)]
-    Numbers(PyReadonlyArray2<'py, f32>),
-}
-
-impl ExampleArrays<'_> {
-    fn examples(self, shape: Shape, classes: usize) -> PyResult<Examples> {
-        let labels = self.1.as_array().to_vec();
-        let made = match self.0 {
-            FeatureArray::Bytes(bytes) => {
-                let bytes = bytes.as_array().iter().copied().collect();
-                let scale = Scale {
-                    multiply: 1.0 / 255.0,
-                    add: 0.0,
-                };
-                Examples::new(bytes, labels, shape, classes, scale)
-            }
-            FeatureArray::Numbers(numbers) => {
-                let numbers = numbers.as_array().iter().copied().collect();
-                Examples::numbers(numbers, labels, shape, classes)
-            }
-        };
-        let examples = made.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(match self.2 {
-            Some(owners) => examples.with_owners(owners.as_array().to_vec()),
-            None => examples,
-        })
-    }
 }
 
 /// What Python raised, in a line.
