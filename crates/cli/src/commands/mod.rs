@@ -14,6 +14,7 @@ pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run;
 mod runs;
+pub(crate) mod settings;
 pub(crate) mod speedup;
 pub(crate) mod tabulate;
 pub(crate) mod watch;
