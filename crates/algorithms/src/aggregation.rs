@@ -7,6 +7,7 @@ use meshfold_engine::{Key, Mixing, Purpose, Stack, stream};
 use meshfold_topology::{MixingMatrix, Overlay};
 use rand::seq::index;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Aggregation over a random subset of each client's neighbours, weighted by examples.
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 /// # Interpretation
 /// The subset is drawn uniformly anew for each client and round; the client itself is among those that may be drawn if
 /// `include_self`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PartialAggregation {
     /// Most models that a client averages, `|N_A(i)|`.

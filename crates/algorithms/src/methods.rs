@@ -45,6 +45,7 @@ use crate::method_spec::{MethodSpec, Rows};
 use crate::round::{Algorithm, Setting};
 use meshfold_engine::Progress;
 use meshfold_own::{OwnKind, OwnPart};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 
@@ -54,7 +55,7 @@ macro_rules! methods {
         /// A learning method as a configuration names it.
         ///
         /// It gives what its configuration says of itself, as a [`MethodSpec`].
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         pub enum Method {
             $($(#[$doc])* #[serde(rename = $name)] $config($config),)+
             /// A method of a program's own.

@@ -6,13 +6,14 @@ use crate::traffic::Message;
 use crate::training::Training;
 use meshfold_engine::{Key, Purpose, RowWork, stream};
 use rand::seq::index;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How many clients take part in a round.
 ///
 /// # Source
 /// McMahan et al. (2017), Algorithm 1: `S_t`, `max(C·K, 1)` clients drawn at random.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Participation {
     /// So many, drawn without replacement.
@@ -31,7 +32,7 @@ impl Default for Participation {
 ///
 /// # Source
 /// McMahan et al. (2017), Algorithm 1: `n_k / n`; DeceFL (Yuan et al.), SI 4.2, weighs all alike.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Weighting {
     /// Examples of the participants.

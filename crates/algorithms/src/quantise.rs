@@ -5,13 +5,14 @@ use crate::round::Round;
 use meshfold_engine::{Key, Mixing, NormScope, Purpose, Quantiser, Stack, stream};
 use meshfold_topology::Overlay;
 use rand::Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Quantised messages: differences of models in `b` bits a parameter.
 ///
 /// # Source
 /// DFedRW (Wang et al.), (12)-(14); Sun et al., Decentralized federated averaging (2021), Algorithm 2.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Quantise {
     /// Bits per parameter, sign included: 2 to 24.
@@ -29,7 +30,7 @@ pub struct Quantise {
 /// # Interpretation
 /// As printed, (14) adds the mean of quantised differences to the client's own old model, which never contracts
 /// disagreement: on sparse overlays it diverges even with an exact quantiser. `replica` is the reading that converges.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Aggregate {
     /// The receiver knows the model that the difference is taken from, and mixes the sum of both.

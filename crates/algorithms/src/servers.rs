@@ -7,13 +7,14 @@ use crate::training::Training;
 use meshfold_engine::{Key, Purpose, RowWork, stream};
 use rand::RngExt;
 use rand::seq::{SliceRandom, index};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The servers and their clients.
 ///
 /// # Source
 /// P-FedAvg (Liu et al.), Section III and Algorithm 1: `M` servers, each with its `N_i` clients.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Servers {
     /// Number of servers `M`.
@@ -28,7 +29,7 @@ pub struct Servers {
 /// # Interpretation
 /// P-FedAvg does not say how clients are assigned. It decides whether the overlay matters: with clients dealt at random
 /// every server sees all labels.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Assign {
     /// At random, in groups of equal size (within one).
@@ -45,7 +46,7 @@ pub enum Assign {
 ///
 /// # Source
 /// P-FedAvg (Liu et al.), Algorithm 1, line 4: `K_i` clients; Section IV, partial participation, draws them with replacement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PerServer {
     /// So many, `K_i`; all if absent.

@@ -4,6 +4,7 @@ use crate::error::AlgorithmError;
 use meshfold_engine::{Amount, Key, Purpose, stream};
 use rand::RngExt;
 use rand::seq::index;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Who falls behind, and what becomes of it.
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// # Interpretation
 /// `share · participants`, rounded half up, are drawn anew each round; where stragglers are dropped, at least one
 /// participant stays. With `deadline_seconds` in place of `share`, whoever's work takes longer than that falls behind.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stragglers {
     /// Share of a round's participants (DFedRW: of its walks), in `[0, 1)`.
@@ -32,7 +33,7 @@ pub struct Stragglers {
 }
 
 /// How much of its work a straggler still does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PartialWork {
     /// Uniformly 1 to all but one of its epochs, steps or visits.
@@ -41,7 +42,7 @@ pub enum PartialWork {
 }
 
 /// What becomes of a straggler.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
     /// What it has done so far counts.

@@ -2,11 +2,13 @@
 
 use crate::error::AlgorithmError;
 use meshfold_engine::{Amount, BatchSize, LearningRate, Sgd};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 
 /// Local work of one round.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Local {
     /// Passes over the shard.
@@ -79,6 +81,19 @@ impl<'de> Deserialize<'de> for BatchSetting {
             }
         }
         deserializer.deserialize_any(Batch)
+    }
+}
+
+impl JsonSchema for BatchSetting {
+    fn schema_name() -> Cow<'static, str> {
+        "BatchSize".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A number of examples, or `full` for the whole shard.",
+            "anyOf": [{ "type": "integer", "minimum": 1 }, { "const": "full" }],
+        })
     }
 }
 

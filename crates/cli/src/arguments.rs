@@ -11,6 +11,7 @@ use meshfold_experiment::{ConfigError, ExperimentSource};
 use crate::commands::figure::FigureArguments;
 use crate::commands::manage::RunsArguments;
 use crate::commands::reproduce::ReproduceArguments;
+use crate::commands::settings::SettingsArguments;
 use crate::commands::status::StatusArguments;
 use crate::commands::submit::SubmitArguments;
 use crate::commands::tabulate::TableArguments;
@@ -49,6 +50,8 @@ pub(crate) enum Command {
     Churn(ChurnArguments),
     /// Show who owns how many training examples of which label
     Partition(PartitionArguments),
+    /// Print all settings of an experiment: a JSON Schema for editors, or a page of Markdown
+    Settings(SettingsArguments),
     /// List, fetch and check datasets
     #[command(subcommand)]
     Data(DataCommand),

@@ -8,7 +8,7 @@ use meshfold_experiment::Own;
 use crate::arguments::{Arguments, Command};
 use crate::commands::{
     churn, completions, data, devices, figure, manage, overlay, partition, plan, report, reproduce,
-    run, speedup, status, submit, tabulate, tensorboard, watch,
+    run, settings, speedup, status, submit, tabulate, tensorboard, watch,
 };
 use crate::{allocator, signals, terminal};
 
@@ -29,6 +29,7 @@ pub fn program(own: Own) -> ExitCode {
         Command::Speedup(arguments) => speedup::speedup(arguments, &own),
         Command::Churn(arguments) => churn::churn(arguments),
         Command::Partition(arguments) => partition::partition(arguments, &own),
+        Command::Settings(arguments) => settings::settings(arguments),
         Command::Data(command) => data::data(command),
         Command::Devices(arguments) => devices::devices(arguments),
         Command::Runs(arguments) => manage::manage(arguments),

@@ -26,6 +26,7 @@ pub(crate) mod shakespeare;
 use std::path::PathBuf;
 
 use meshfold_own::OwnPart;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::cifar::{Cifar10, Cifar100};
@@ -46,7 +47,7 @@ use self::shakespeare::Shakespeare;
 use crate::{DataError, DataFolder, DatasetSummary, OwnFiles, Splits};
 
 /// A dataset and its settings: `{mnist: {validation: 10000}}`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DatasetConfig {
     /// Examples that are all the same.

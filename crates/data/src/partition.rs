@@ -29,6 +29,7 @@ mod two_label_power_law;
 
 use meshfold_own::OwnPart;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::by_role::ByRole;
@@ -52,7 +53,7 @@ pub use self::similarity::Similarity;
 pub use self::two_label_power_law::TwoLabelPowerLaw;
 
 /// A way of dealing the training examples to clients: `{shards: {clients: 100}}`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Partitioner {
     /// Uniformly at random, in equal parts.

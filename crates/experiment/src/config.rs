@@ -2,7 +2,7 @@
 //!
 //! [`source`] is the text, [`tree`] its values, [`overrides`] and [`sweep`] change them, [`reader`] gives them their types,
 //! and [`experiment`] holds the runs that come of it. What is wrong is a [`fault`] at a place, an [`error`]; [`mistakes`]
-//! finds all that is.
+//! finds all that is. [`schema`] describes all settings from the types that read them.
 
 pub(crate) mod brief;
 pub(crate) mod client_view;
@@ -22,6 +22,7 @@ pub(crate) mod place;
 pub(crate) mod quantity;
 pub(crate) mod reader;
 pub(crate) mod run_config;
+pub(crate) mod schema;
 pub(crate) mod seeds;
 pub(crate) mod source;
 mod source_file;

@@ -46,6 +46,7 @@ pub use config::fault::ConfigFault;
 pub use config::own::{Own, OwnFault, OwnName};
 pub use config::quantity::Quantity;
 pub use config::run_config::{Checkpoint, Evaluate, RunConfig, TestExamples};
+pub use config::schema::settings_schema;
 pub use config::seeds::Seeds;
 pub use config::source::ExperimentSource;
 pub use files::guarded::is_guarded;

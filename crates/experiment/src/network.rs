@@ -5,6 +5,7 @@
 //!
 //! A new kind of link is one file below `network/`, its `mod` line here, and a variant with its match arms in `links.rs`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod clock;
@@ -50,7 +51,7 @@ pub use traces::Traces;
 /// network.check(10, 0)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SimulatedNetwork {
     /// What messages travel over.

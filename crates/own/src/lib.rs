@@ -5,10 +5,12 @@
 //! that the configuration is read into takes it.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 
@@ -111,6 +113,30 @@ impl<S: ?Sized> Serialize for OwnPart<S> {
             keys: &**keys,
         }
         .serialize(serializer)
+    }
+}
+
+/// A name, or a map of a name, a version and the part's own keys, whatever they are.
+impl<S: ?Sized + OwnKind> JsonSchema for OwnPart<S> {
+    fn schema_name() -> Cow<'static, str> {
+        S::KIND.replace(' ', "_").into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A part of a program's own: its name, or a map of the name and the part's own keys.",
+            "anyOf": [
+                { "type": "string" },
+                {
+                    "type": "object",
+                    "properties": {
+                        "name": { "type": "string", "description": "The name that the program has for the part." },
+                        "version": { "type": "string", "description": "The version that the part must have; any if absent." },
+                    },
+                    "required": ["name"],
+                },
+            ],
+        })
     }
 }
 

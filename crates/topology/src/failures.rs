@@ -1,6 +1,7 @@
 //! Clients and edges that fail, as a configuration names them.
 
 use crate::TopologyError;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -9,7 +10,7 @@ mod failure_state;
 pub use failure_state::FailureState;
 
 /// All failures of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Failures(pub Vec<Failure>);
 
@@ -19,7 +20,7 @@ pub struct Failures(pub Vec<Failure>);
 ///
 /// # Interpretation
 /// Which of them fail is drawn once, unless `redraw` says otherwise.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
     /// The clients that fail; either these or `edges`.
@@ -46,7 +47,7 @@ pub struct Failure {
 ///
 /// # Interpretation
 /// A share is taken to the nearest number, but above 0 at least one fails and at least one is left.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Target<T> {
     /// This share of them, from 0 to below 1, drawn uniformly.
@@ -58,7 +59,7 @@ pub enum Target<T> {
 }
 
 /// How often those who fail are drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureRedraw {
     /// Once.
@@ -69,7 +70,7 @@ pub enum FailureRedraw {
 }
 
 /// What is done about an overlay whose nodes fail.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Repair {
     /// Nothing.

@@ -8,6 +8,7 @@ use crate::overlay::check_nodes;
 use crate::{Nodes, Overlay, TopologyError};
 use meshfold_own::OwnPart;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod balanced_tree;
@@ -65,7 +66,7 @@ pub use virtual_rings::VirtualRings;
 pub use watts_strogatz::WattsStrogatz;
 
 /// The overlays that can be asked for by name.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Topology {

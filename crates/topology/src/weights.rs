@@ -6,6 +6,7 @@ use crate::{MixingMatrix, Overlay, TopologyError};
 use meshfold_own::OwnPart;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod by_examples;
@@ -32,7 +33,7 @@ pub use random::Random;
 pub use uniform::Uniform;
 
 /// How much each node's row counts with its neighbours.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Weights {

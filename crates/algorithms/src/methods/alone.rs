@@ -10,12 +10,14 @@ use crate::velocity::KeptVelocity;
 use crate::{method_config, no_limits, usual};
 use meshfold_engine::Stack;
 use meshfold_topology::Overlay;
+use schemars::JsonSchema;
 
 method_config! {
     /// Parameters of [`Method::Alone`](crate::Method::Alone).
     ///
     /// # Interpretation
     /// Nothing interrupts a client's training, so momentum is kept between rounds.
+    #[derive(JsonSchema)]
     pub struct Alone(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {}
 }
 

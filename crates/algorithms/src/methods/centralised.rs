@@ -10,6 +10,7 @@ use crate::velocity::KeptVelocity;
 use crate::{method_config, no_limits, usual};
 use meshfold_engine::{RowWork, Stack};
 use meshfold_topology::Overlay;
+use schemars::JsonSchema;
 
 method_config! {
     /// Parameters of [`Method::Centralised`](crate::Method::Centralised).
@@ -20,6 +21,7 @@ method_config! {
     /// # Interpretation
     /// The run has one client that holds the examples of all clients of the partition, in their order. Momentum is
     /// kept between rounds.
+    #[derive(JsonSchema)]
     pub struct Centralised(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {}
 }
 

@@ -10,6 +10,7 @@ use crate::velocity::is_idle;
 use crate::{keeps_presence, method_config, no_limits, usual};
 use meshfold_engine::{Stack, Velocity};
 use meshfold_topology::{Overlay, OverlaySummary};
+use schemars::JsonSchema;
 use std::slice;
 
 method_config! {
@@ -23,6 +24,7 @@ method_config! {
     /// # Interpretation
     /// A client that is not alive keeps its model and its last `ψ`. Once one is gone for good, those left begin anew from
     /// their models: the sum of the corrections would otherwise lack its share for ever.
+    #[derive(JsonSchema)]
     pub struct D2(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
 }
 
@@ -35,6 +37,7 @@ method_config! {
     ///
     /// # Interpretation
     /// As for [`D2`], when clients fail.
+    #[derive(JsonSchema)]
     pub struct ExactDiffusion(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
 }
 

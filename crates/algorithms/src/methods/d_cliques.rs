@@ -10,6 +10,7 @@ use crate::velocity::{DecayedGradients, HeavyBallStep, KeptVelocity, decayed_gra
 use crate::{method_config, no_limits, usual};
 use meshfold_engine::{Mixing, Stack};
 use meshfold_topology::{MixingMatrix, Overlay, OverlaySummary};
+use schemars::JsonSchema;
 
 method_config! {
     /// Parameters of [`Method::DCliques`](crate::Method::DCliques).
@@ -23,6 +24,7 @@ method_config! {
     /// or members have failed, those are fewer than the clique. Weight decay is part
     /// of the gradients that are averaged. Without `clique_averaging` it is D-SGD, and so it is in rounds whose overlay
     /// has no cliques.
+    #[derive(JsonSchema)]
     pub struct DCliques(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {
         /// Whether gradients are averaged within cliques.
         #[serde(default = "yes")]

@@ -6,10 +6,11 @@ use crate::round::{Algorithm, Round, Setting};
 use crate::training::Training;
 use crate::{method_config, no_limits, usual};
 use meshfold_engine::{Stack, Velocity};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a client's own step is multiplied by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GradientWeight {
     /// Nothing, as in (1).
@@ -29,6 +30,7 @@ method_config! {
     /// # Interpretation
     /// The text sets μ = 0.1, the authors' code 1, the default. Where local work contracts strongly the iteration is
     /// stable only if `μ <= 1 + λ_N(W)`.
+    #[derive(JsonSchema)]
     pub struct Decefl(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// How much of the local work counts, μ.
         #[serde(default = "one")]

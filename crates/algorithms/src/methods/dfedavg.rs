@@ -10,12 +10,14 @@ use crate::training::{StepsPerRound, Training};
 use crate::{method_config, no_limits};
 use meshfold_engine::{Mixing, Stack, Velocity};
 use meshfold_topology::Overlay;
+use schemars::JsonSchema;
 
 method_config! {
     /// Parameters of [`Method::Dfedavg`](crate::Method::Dfedavg): [`Dfedavgm`] without momentum.
     ///
     /// # Source
     /// Sun et al., Decentralized federated averaging (2021), Algorithm 1 with θ = 0; DFedRW (Wang et al.), Section VI-B.
+    #[derive(JsonSchema)]
     pub struct Dfedavg(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// Averages over some neighbours only, weighted by examples, in place of the mixing matrix.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,6 +35,7 @@ method_config! {
     /// Hua et al., (2.1); Sun et al., Decentralized federated averaging (2021), Algorithm 1, and with `quantise`
     /// Algorithm 2 (QDFedAvg in DFedRW's Fig. 9). `K` local steps of heavy ball `v <- βv + g`, `w <- w − ηv` with
     /// `v = 0` at the start of each round (`w^{t,−1} = w^{t,0}`), then `w <- M w`.
+    #[derive(JsonSchema)]
     pub struct Dfedavgm(local = "crate::training::one_epoch", momentum = "crate::training::heavy_momentum") {
         /// Averages over some neighbours only, weighted by examples, in place of the mixing matrix.
         #[serde(default, skip_serializing_if = "Option::is_none")]

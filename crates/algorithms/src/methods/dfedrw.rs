@@ -4,6 +4,7 @@ mod aggregation;
 mod forecast;
 mod walk;
 
+use schemars::JsonSchema;
 pub use walk::{Aggregators, Restart, Source, WalkRows};
 
 use crate::error::AlgorithmError;
@@ -38,6 +39,7 @@ method_config! {
     /// message is counted: `K` of them, and the aggregation, are the `(K + 1) T_c` of Section VI-F, and twice the visits
     /// are the bytes of the walks in (18). Who receives that model does not train on it, so by (11) it averages, and the
     /// walk has ended, where the last visit was.
+    #[derive(JsonSchema)]
     pub struct Dfedrw(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// Walkers, `M`.
         pub walkers: usize,

@@ -10,10 +10,11 @@ use crate::velocity::{DecayedGradients, HeavyBallStep, KeptVelocity, decayed_gra
 use crate::{method_config, no_limits, usual};
 use meshfold_engine::Stack;
 use meshfold_topology::Overlay;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which comes first, the gradient step or the exchange.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// `w_i <- w_i − η g(w_i)`, then `w <- W w` (D-Cliques, Fig. 2).
@@ -33,6 +34,7 @@ method_config! {
     /// # Interpretation
     /// Momentum, where it is used, is each client's own and kept between rounds. With `step_then_mix` a round may
     /// have several local steps; the papers have one, the default.
+    #[derive(JsonSchema)]
     pub struct Dsgd(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {
         /// Which comes first.
         #[serde(default)]

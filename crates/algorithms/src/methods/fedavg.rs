@@ -9,6 +9,7 @@ use crate::training::Training;
 use crate::{method_config, no_limits, usual};
 use meshfold_engine::{Anchor, Mixing, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
+use schemars::JsonSchema;
 
 method_config! {
     /// Parameters of [`Method::Fedavg`](crate::Method::Fedavg).
@@ -18,6 +19,7 @@ method_config! {
     ///
     /// # Interpretation
     /// Momentum is zero at the start of each round, as a participant starts from the server's model.
+    #[derive(JsonSchema)]
     pub struct Fedavg(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// How many clients take part in a round; all by default.
         #[serde(default)]

@@ -8,6 +8,7 @@ use crate::participation::{Participation, Weighting};
 use crate::round::{Algorithm, Forecast, Setting};
 use crate::{method_config, no_limits, usual};
 use meshfold_topology::Overlay;
+use schemars::JsonSchema;
 
 method_config! {
     /// Parameters of [`Method::Fedprox`](crate::Method::Fedprox): every local gradient gets `μ (w − w_t)` added.
@@ -18,6 +19,7 @@ method_config! {
     /// # Interpretation
     /// The mean is weighted by examples as FedAvg's unless `weighting: uniform` asks for the paper's plain mean, which
     /// goes with its participants drawn by size. With `stragglers: {policy: partial}` partial work counts, as there.
+    #[derive(JsonSchema)]
     pub struct Fedprox(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// Strength of the pull, μ; with 0 it is FedAvg.
         pub mu: f32,

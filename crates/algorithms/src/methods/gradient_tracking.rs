@@ -10,6 +10,7 @@ use crate::velocity::{DecayedGradients, decayed_gradients, is_idle};
 use crate::{keeps_presence, method_config, no_limits, usual};
 use meshfold_engine::Stack;
 use meshfold_topology::Overlay;
+use schemars::JsonSchema;
 
 method_config! {
     /// Parameters of [`Method::GradientTracking`](crate::Method::GradientTracking).
@@ -26,6 +27,7 @@ method_config! {
     /// A client that is not alive keeps its tracker and its last gradient. Once one is gone for good, those left begin
     /// anew from their models with `y = g`: what it took along would keep the sum of their trackers from that of their
     /// gradients, and so all from the minimum, for ever.
+    #[derive(JsonSchema)]
     pub struct GradientTracking(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
 }
 

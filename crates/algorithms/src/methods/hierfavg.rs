@@ -11,6 +11,7 @@ use crate::training::{Local, StepsPerRound, Training};
 use crate::{method_config, no_limits};
 use meshfold_engine::{Mixing, RowWork, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
+use schemars::JsonSchema;
 
 method_config! {
     /// Parameters of [`Method::Hierfavg`](crate::Method::Hierfavg).
@@ -24,6 +25,7 @@ method_config! {
     /// (κ1). The clients that an edge server chose stay through all of these; their momentum starts anew at each. Where
     /// a learning rate counts epochs, κ1 κ2 of them are due in a round.
     /// Means are weighted by the examples of the clients that took part.
+    #[derive(JsonSchema)]
     pub struct Hierfavg(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// The edge servers and their clients.
         pub servers: Servers,

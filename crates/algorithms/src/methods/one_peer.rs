@@ -11,6 +11,7 @@ use crate::velocity::KeptVelocity;
 use crate::{method_config, no_limits, usual};
 use meshfold_engine::{Mixing, Stack};
 use meshfold_topology::{MixingMatrix, OnePeer as Exponential, Overlay};
+use schemars::JsonSchema;
 
 #[cfg(test)]
 mod tests {
@@ -49,6 +50,7 @@ method_config! {
     /// # Interpretation
     /// Clients that are not alive, or late, are left out: the others count as `0..N'`. Momentum, where it is used, is each
     /// client's own and kept between rounds.
+    #[derive(JsonSchema)]
     pub struct OnePeer(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
 }
 

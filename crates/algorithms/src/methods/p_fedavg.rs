@@ -10,6 +10,7 @@ use crate::training::Training;
 use crate::{method_config, no_limits, usual};
 use meshfold_engine::{Mixing, RowWork, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
+use schemars::JsonSchema;
 
 method_config! {
     /// Parameters of [`Method::PFedavg`](crate::Method::PFedavg).
@@ -21,6 +22,7 @@ method_config! {
     /// # Interpretation
     /// Line 8 is a plain mean. With `weighting: examples` a client's loss counts `M · N_i · p_j` as in (2), by which its
     /// learning rate is multiplied. A server none of whose clients is alive keeps its model and goes on mixing.
+    #[derive(JsonSchema)]
     pub struct PFedavg(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// The servers and their clients.
         pub servers: Servers,

@@ -7,6 +7,7 @@ use crate::training::Training;
 use crate::{method_config, no_limits, usual};
 use meshfold_engine::{Mixing, Stack, Velocity};
 use meshfold_topology::{Form, MixingMatrix, Uniform, Weights, column_stochastic};
+use schemars::JsonSchema;
 
 method_config! {
     /// Parameters of [`Method::PushSum`](crate::Method::PushSum).
@@ -21,6 +22,7 @@ method_config! {
     /// # Interpretation
     /// A node sends equal shares to itself and to all that it sends to, in place of the configured weights. Rows hold
     /// `z`; local work may have several steps. Momentum starts anew each round.
+    #[derive(JsonSchema)]
     pub struct PushSum(local = "crate::training::one_step", momentum = "crate::training::no_momentum") {}
 }
 

@@ -8,6 +8,7 @@ use crate::training::{Training, one_plain_step};
 use crate::velocity::is_idle;
 use crate::{method_config, no_limits, usual};
 use meshfold_engine::{Stack, Velocity};
+use schemars::JsonSchema;
 use std::slice;
 
 method_config! {
@@ -20,6 +21,7 @@ method_config! {
     /// # Source
     /// Lin et al., Quasi-global momentum: accelerating decentralized deep learning on heterogeneous data (2021),
     /// Algorithm 1 (QG-DSGDm); μ = β unless given.
+    #[derive(JsonSchema)]
     pub struct QgDsgdm(local = "crate::training::one_step", momentum = "crate::training::heavy_momentum") {
         /// How long the movement is remembered, μ; the momentum β if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -11,6 +11,7 @@ use crate::training::Training;
 use crate::{keeps_presence, method_config, no_limits, usual};
 use meshfold_engine::{LearningRate, Mixing, Per, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
+use schemars::JsonSchema;
 
 method_config! {
     /// Parameters of [`Method::Scaffold`](crate::Method::Scaffold).
@@ -26,6 +27,7 @@ method_config! {
     /// `K` is the participant's own number of steps. The mean over participants is plain, as printed, unless
     /// `weighting: examples`. `N` counts the clients alive, and whenever others are alive than in the round before, `c`
     /// becomes the mean of their variates: those of the dead are not heard of until they are back.
+    #[derive(JsonSchema)]
     pub struct Scaffold(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// How many clients take part in a round; all by default.
         #[serde(default)]

@@ -11,6 +11,7 @@ use crate::{method_config, no_limits, usual};
 use meshfold_engine::{Key, Mixing, Purpose, RowWork, Stack, Velocity, stream};
 use meshfold_topology::{MixingMatrix, Overlay};
 use rand::RngExt;
+use schemars::JsonSchema;
 
 method_config! {
     /// Parameters of [`Method::Swarm`](crate::Method::Swarm).
@@ -23,6 +24,7 @@ method_config! {
     /// All clients take part, weighted by their shares of the examples. Each round one of them is drawn as the leader,
     /// stragglers that are dropped left out: it gathers the models and sends the mean back, so that all hold the same
     /// model between rounds.
+    #[derive(JsonSchema)]
     pub struct Swarm(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {}
 }
 

@@ -16,6 +16,7 @@ pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;
 mod runs;
+pub(crate) mod settings;
 pub(crate) mod speedup;
 pub(crate) mod status;
 pub(crate) mod submit;

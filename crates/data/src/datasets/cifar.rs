@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Dataset, InLayout};
@@ -37,7 +38,7 @@ const TEST: usize = 10_000;
 /// # Source
 /// A. Krizhevsky, "Learning multiple layers of features from tiny images" (2009). The means .4914, .4822, .4465 and
 /// deviations .2470, .2435, .2616 of the channels are those of the 50,000 training images over 255.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cifar10 {
     /// The last so many training images are kept apart for validation.
@@ -50,7 +51,7 @@ pub struct Cifar10 {
 ///
 /// # Source
 /// As [`Cifar10`]. Means .5071, .4865, .4409, deviations .2673, .2564, .2762.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cifar100 {
     /// Which of its two labels an image has.
@@ -62,7 +63,7 @@ pub struct Cifar100 {
 }
 
 /// The two labels of an image of CIFAR-100.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CifarLabels {
     /// One of 100 classes.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Dataset;
@@ -27,7 +28,7 @@ const CLASSES: usize = 2;
 ///
 /// # Source
 /// DeceFL, Supplementary Information, section 4.5: eight nodes, each with the sample (1, 1).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Consensus {
     /// Examples of each split.

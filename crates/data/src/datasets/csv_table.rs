@@ -9,6 +9,7 @@ use std::mem::take;
 use std::path::{Path, PathBuf};
 
 use csv::ByteRecord;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::fault::Fault;
@@ -33,7 +34,7 @@ const MOST_CLASSES: usize = u16::MAX as usize;
 /// Files are named inside the data folder and may be packed (`.gz`, `.bz2`, `.xz`, `.zst`). The classes are the different
 /// labels of all files in their order, as numbers if all of them are numbers, else as words; the owners are the different
 /// values of the client's column in the same way. A row may have 16 MiB.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CsvTable {
     /// Name of the file inside the data folder.
@@ -61,7 +62,7 @@ pub struct CsvTable {
 }
 
 /// A column of a table.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
     expecting = "a column is given by its name in the header, or by its place counted from 0"
@@ -74,7 +75,7 @@ pub enum Column {
 }
 
 /// Where the test examples of a table are from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CsvTest {
     /// Another file of the same columns.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::conditions::{Condition, FOUR, FOUR_NAMES, LOADS, TEN, TEN_NAMES};
@@ -50,7 +51,7 @@ const MOST_BYTES: u64 = 64 << 20;
 /// # Interpretation
 /// The normal recordings are used as they are, though most likely sampled at 48 kHz and the faults at 12 kHz, as the
 /// authors' program does. A feature that never varies keeps its scale.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Cwru {
     /// Number of classes: 4 or 10.
@@ -62,7 +63,7 @@ pub struct Cwru {
 }
 
 /// Which recordings of a sound bearing are used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NormalRecordings {
     /// That of each load, like the faults.

@@ -1,5 +1,6 @@
 //! `fashion_mnist`: 60,000 + 10,000 pictures of clothes in MNIST's layout.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::InLayout;
@@ -12,7 +13,7 @@ use crate::datasets::mnist_layout::MnistLayout;
 /// H. Xiao, K. Rasul, R. Vollgraf, "Fashion-MNIST: a novel image dataset for benchmarking machine
 /// learning algorithms", arXiv:1708.07747 (2017). Mean 0.2860 and deviation 0.3530 are those of
 /// the 60,000 training images over 255.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FashionMnist {
     /// The last so many training images are left out of training: 10000 leaves 50,000.

@@ -12,6 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::conversion::{ConversionProgress, FemnistArchives, FemnistConversion};
@@ -56,7 +57,7 @@ const MOST_YIELD: u64 = 100;
 /// # Interpretation
 /// In LEAF's files writers are numbered in the order of the files' names and of the writers in them, those of the training files
 /// first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Femnist {
     /// The first so many writers of the training files alone are read, with their test images; all if absent.

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::canvas::SIDE;
@@ -52,7 +53,7 @@ const DEVIATION: f32 = 0.2618;
 ///
 /// As hard as MNIST on purpose: with the defaults, six epochs of SGD (batch 50, momentum 0.9) take
 /// multinomial logistic regression to 90.2 % on the test digits and an MLP 784-200-10 to 98.5 %.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Glyphs {
     /// Training examples.

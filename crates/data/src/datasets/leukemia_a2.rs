@@ -12,6 +12,7 @@ use std::sync::Arc;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::annotation::classes;
@@ -51,7 +52,7 @@ const CLASS_NAMES: [&str; CLASSES] = ["CONTROL", "CASE"];
 /// # Interpretation
 /// DeceFL's code standardises over all samples, those that test included; here the training samples alone count. Which
 /// controls are kept and which samples test is drawn with `seed`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LeukemiaA2 {
     /// Whether as many samples of the larger class are kept as the smaller has, drawn at random.

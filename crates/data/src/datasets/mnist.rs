@@ -1,5 +1,6 @@
 //! `mnist`: 60,000 + 10,000 handwritten digits.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::InLayout;
@@ -12,7 +13,7 @@ use crate::datasets::mnist_layout::MnistLayout;
 /// Y. LeCun, L. Bottou, Y. Bengio, P. Haffner, "Gradient-based learning applied to document
 /// recognition", Proc. IEEE 86 (1998). Mean 0.1307 and deviation 0.3081 are those of the 60,000
 /// training images over 255.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Mnist {
     /// The last so many training images are left out of training: 10000 leaves 50,000.

@@ -5,6 +5,7 @@ mod tags;
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::tags::Tags;
@@ -30,7 +31,7 @@ const MOST_CLASSES: usize = u16::MAX as usize;
 /// are whole numbers from 0; there is one class more than the largest, unless `classes` says how many there are. More
 /// classes than examples must be said. The owners are the numbers in the client's array. Labels and owners may be texts
 /// as well (`U` or `S`): these are numbered in their order, as numbers if all are numbers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NpzTable {
     /// Name of the file inside the data folder.
@@ -59,7 +60,7 @@ pub struct NpzTable {
 }
 
 /// Where the test examples of arrays are from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NpzTest {
     /// Other arrays of the same file.
@@ -71,7 +72,7 @@ pub enum NpzTest {
 }
 
 /// The names of the arrays of one split.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NpzArrays {
     /// The array of features.

@@ -1,5 +1,6 @@
 //! `qmnist`: the digits of MNIST with who wrote them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Dataset, InLayout};
@@ -27,7 +28,7 @@ const WRITERS: [usize; 2] = [539, 297];
 ///
 /// # Source
 /// C. Yadav, L. Bottou, "Cold case: the lost MNIST digits", NeurIPS 2019, and section 2.2 of the dataset's README.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Qmnist {
     /// The last so many training images are kept apart for validation.

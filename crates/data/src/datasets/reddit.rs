@@ -12,6 +12,7 @@ pub(crate) mod words;
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::comments::{Comments, SPECIAL};
@@ -49,7 +50,7 @@ const MOST_TEST: usize = 100_000_000;
 /// include the four tokens that are none. Test comments are drawn uniformly from those of anybody in the test months, by
 /// `seed` alone. The paper does not state the length of a window: LEAF's is 10. Authors are numbered in the order of
 /// their first comment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Reddit {
     /// Where comments come from.
@@ -75,7 +76,7 @@ pub struct Reddit {
 }
 
 /// Where comments come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RedditSource {
     /// Pushshift's dumps of whole months.

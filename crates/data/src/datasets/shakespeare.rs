@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Dataset;
@@ -35,7 +36,7 @@ const MOST_WINDOW: usize = 1 << 16;
 /// LEAF's plain command trains on nine tenths, the one it gives for the full dataset, and FedAvg's authors, on four
 /// fifths: the default. LEAF has stride 1; the default is a whole window, so that each character is a target once where
 /// a model learns from every position, and an epoch reads the text once.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Shakespeare {
     /// Which text.
@@ -49,7 +50,7 @@ pub struct Shakespeare {
 }
 
 /// A text of Shakespeare's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ShakespeareSource {
     /// The complete works, Project Gutenberg's etext 100 of January 1994; a role is a character of a play.

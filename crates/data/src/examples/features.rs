@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::files::digest::Digest;
@@ -99,7 +100,7 @@ impl Scale {
 }
 
 /// How a dataset's bytes become model input; the dataset knows its own mean and deviation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scaling {
     /// `(byte / 255 - mean) / deviation` with the figures of the dataset's training images.

@@ -1,5 +1,6 @@
 //! `by_role`: the role that speaks a text owns it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::by_owner::deals_by_owner;
@@ -14,7 +15,7 @@ use super::by_owner::deals_by_owner;
 /// # Interpretation
 /// One client per role: the clients are in ascending order of the roles' numbers, that of their first words. Roles are
 /// dealt whole and regardless of how much they say.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ByRole {
     /// Number of clients `N`; as many as there are roles if absent.

@@ -1,5 +1,6 @@
 //! `by_user`: who posted a text owns it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::by_owner::deals_by_owner;
@@ -12,7 +13,7 @@ use super::by_owner::deals_by_owner;
 /// # Interpretation
 /// One client per user: the clients are in ascending order of the users' numbers, that of their first comments. Users of
 /// test comments alone are no clients.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ByUser {
     /// Number of clients `N`; as many as there are users if absent.

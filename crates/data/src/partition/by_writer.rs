@@ -1,5 +1,6 @@
 //! `by_writer`: who wrote an example owns it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::by_owner::deals_by_owner;
@@ -13,7 +14,7 @@ use super::by_owner::deals_by_owner;
 /// # Interpretation
 /// One client per writer: the clients are in ascending order of the writers' numbers. Writers of test examples alone
 /// are no clients.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ByWriter {
     /// Number of clients `N`; as many as there are writers if absent.

@@ -2,6 +2,7 @@
 
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::apportion::apportion;
@@ -13,7 +14,7 @@ use super::{Labelled, PartitionError, Shard, Strategy};
 /// # Interpretation
 /// Labels are dealt like cards from shuffled packs of all `C`, so that every label has nearly the
 /// same number of holders. A label that no client holds belongs to nobody.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Classes {
     /// Number of clients `N`.
@@ -26,7 +27,7 @@ pub struct Classes {
 }
 
 /// How a label's examples are split among the clients that hold it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClassSizes {
     /// In equal parts.

@@ -7,6 +7,7 @@ use rand::seq::SliceRandom;
 use rand::{Rng, RngExt};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Gamma, Open01};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::label_groups::by_label;
@@ -21,7 +22,7 @@ use super::{Labelled, PartitionError, Shard, Strategy};
 /// # Interpretation
 /// A draw that leaves a client with fewer than `min_examples` examples in all is repeated, at most
 /// 100 times, or the client is [topped up](Shortfall::TopUp). Shares become counts by rounding their cumulative sums down.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dirichlet {
     /// Number of clients `N`.
@@ -37,7 +38,7 @@ pub struct Dirichlet {
 }
 
 /// What is done about a draw that leaves a client with too few examples.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Shortfall {
     /// The draw is repeated. With many clients and a small α none succeeds.

@@ -2,6 +2,7 @@
 
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::apportion::apportion;
@@ -17,7 +18,7 @@ use super::{Labelled, PartitionError, Shard, Strategy};
 /// # Interpretation
 /// A client of Table 3 has `size * M` examples, rounded to the nearest whole number, divided by
 /// its ratios (largest remainders). What is not asked for belongs to nobody.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Explicit {
     /// Examples of each label for each client, `[N][C]`.
@@ -31,7 +32,7 @@ pub struct Explicit {
 }
 
 /// The order in which the examples of a label are handed out, client after client.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExampleOrder {
     /// As they stand in the file.

@@ -1,12 +1,13 @@
 //! `iid`: every client gets a uniform sample.
 
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Labelled, PartitionError, Shard, Strategy, at_random, cut};
 
 /// All examples, shuffled and cut into parts whose sizes differ by at most one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Iid {
     /// Number of clients `N`.

@@ -3,6 +3,7 @@
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::label_groups::by_label;
@@ -22,7 +23,7 @@ use super::{Labelled, PartitionError, Shard, Strategy, cut};
 /// few labels are left that their quotas do not fill the budget, the client goes round again with the same quota, since
 /// the budgets are what the paper keeps equal: the last clients may therefore hold more than `max_per_label` of a label.
 /// Budgets differ by at most one, all examples are dealt, and which example of a label is dealt when is drawn at random.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LabelQuota {
     /// Number of clients `N`.

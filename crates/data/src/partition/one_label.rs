@@ -2,6 +2,7 @@
 
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::label_groups::by_label;
@@ -12,7 +13,7 @@ use super::{Labelled, PartitionError, Shard, Strategy, cut};
 /// # Interpretation
 /// With fewer clients than classes the labels from `N` on belong to nobody. Which of a label's
 /// clients gets which example is drawn at random.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OneLabel {
     /// Number of clients `N`.

@@ -2,6 +2,7 @@
 
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::apportion::apportion;
@@ -11,7 +12,7 @@ use super::{Labelled, PartitionError, Shard, Strategy, at_random};
 ///
 /// # Interpretation
 /// Every client gets at least one example; `sigma` 0 is `iid`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Quantity {
     /// Number of clients `N`.

@@ -2,6 +2,7 @@
 
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::label_groups::by_label;
@@ -16,7 +17,7 @@ use super::{Labelled, PartitionError, Shard, Strategy, cut};
 /// # Interpretation
 /// Within a label the examples keep the order of the file. Shards are equal up to one example and
 /// cover everything, so a shard may span labels.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Shards {
     /// Number of clients `N`.

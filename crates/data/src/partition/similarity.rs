@@ -2,6 +2,7 @@
 
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::label_groups::by_label;
@@ -16,7 +17,7 @@ use super::{Labelled, PartitionError, Shard, Strategy, cut};
 /// # Interpretation
 /// The pool is drawn from all examples without regard to labels. Where `N * shards_per_client / C`
 /// is not whole, some labels have one shard more than others.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Similarity {
     /// Number of clients `N`.

@@ -5,6 +5,7 @@ use std::mem;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::label_groups::by_label;
@@ -24,7 +25,7 @@ use super::{Labelled, PartitionError, Shard, Strategy};
 /// first; shares are rounded down, so that a few examples of each label belong to nobody; the tenth is drawn at random
 /// and rounded up. A share that no longer fits is dropped, which rounding down leaves to floating point errors. For
 /// other numbers of clients than a multiple of `C`, a label's shares are taken over the clients that there are.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TwoLabelPowerLaw {
     /// Number of clients `N`.

@@ -1,10 +1,11 @@
 //! Models as a configuration names them.
 
 use super::own_models::OwnModelName;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A model as a configuration names it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Model {
     /// A linear map judged by its squared error.
@@ -33,7 +34,7 @@ pub enum Model {
 }
 
 /// What the outputs of a [`Linear`] model are to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Targets {
     /// One output per class: one for the label, zero for the others.
@@ -49,7 +50,7 @@ pub enum Targets {
 ///
 /// # Source
 /// DeceFL, Supplementary Information, section 4 (16) and its example 4.5, which has one weight and no bias.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Linear {
     /// What the outputs are compared with.
@@ -68,7 +69,7 @@ impl Default for Linear {
 }
 
 /// Parameters of [`Model::Mlp`].
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mlp {
     /// Width of each hidden layer.
@@ -83,7 +84,7 @@ pub struct Mlp {
 ///
 /// # Source
 /// DeceFL, Supplementary Information, section 5.1.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dnn8 {
     /// Share of the hidden units that a training step leaves out, in `[0, 1)`.
@@ -97,7 +98,7 @@ impl Default for Dnn8 {
 }
 
 /// Where [`GnLenet`] normalises.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NormPlace {
     /// Convolution, maximum, normalisation, ReLU in the first layer; convolution, normalisation, maximum, ReLU in the
@@ -115,7 +116,7 @@ pub enum NormPlace {
 /// # Source
 /// D-Cliques, section 2.2: the GN-LeNet of Hsieh et al., The non-IID data quagmire of decentralized machine learning
 /// (2020).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GnLenet {
     /// Places that a maximum may look beyond the border: 0 leaves 3 × 3 of 32 × 32 in the end, 1 leaves 4 × 4.
@@ -131,7 +132,7 @@ pub struct GnLenet {
 /// # Source
 /// He et al., Deep residual learning for image recognition (2016), in the form for small images: no maximum and no stride
 /// before the first stage. Wu and He, Group normalization (2018).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Resnet {
     /// Layers: 10 has one block per stage, 18 has two.
@@ -161,7 +162,7 @@ impl Resnet {
 }
 
 /// Which positions of a window a recurrent network is judged on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Judged {
     /// What follows every token of the window is to be foretold, from those before it.
@@ -182,7 +183,7 @@ impl Judged {
 ///
 /// # Source
 /// McMahan et al., Communication-efficient learning (2017), section 3: two layers of 256 nodes on an embedding of 8.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CharLstm {
     /// Length of a character's vector.
@@ -210,7 +211,7 @@ impl Default for CharLstm {
 ///
 /// # Source
 /// DFedRW, section VI-F, and LEAF (Caldas et al., 2018): the next word of a comment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WordLstm {
     /// Length of a word's vector.

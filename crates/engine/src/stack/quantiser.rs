@@ -1,10 +1,11 @@
 //! The unbiased quantiser of DFedRW.
 
 use crate::stream::threefry;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What one norm is sent for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NormScope {
     /// One norm per model, as (12) is printed: `64 + bP` bits a message.

@@ -1,12 +1,13 @@
 //! Learning rates over time.
 
 use meshfold_own::{OwnKind, OwnPart};
+use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// What a schedule counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Per {
     /// Local steps of the row.
@@ -29,7 +30,7 @@ pub enum Per {
 }
 
 /// When the count begins anew.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Restart {
     /// Steps and epochs count over the whole run.
@@ -42,7 +43,7 @@ pub enum Restart {
 /// A learning rate: a number, or a function of the steps, epochs or rounds done before.
 ///
 /// Below, `t` counts from 0 and `k` from 1.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum LearningRate {
     /// The same rate throughout.
@@ -52,7 +53,7 @@ pub enum LearningRate {
 }
 
 /// A learning rate that changes over time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Schedule {
     /// `initial * factor^floor(t / every)`.
@@ -88,7 +89,7 @@ impl OwnKind for dyn OwnSchedule {
 macro_rules! schedule {
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident),* }) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct $name {
             $($(#[$field_doc])* pub $field: f64,)*

@@ -1,6 +1,7 @@
 //! What the rows of a stack are to do between two exchanges.
 
 use super::schedule::LearningRate;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How much local work a row does.
@@ -33,7 +34,7 @@ pub enum BatchSize {
 }
 
 /// How examples are drawn into batches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Draw {
     /// Passes through a fresh permutation of the shard.

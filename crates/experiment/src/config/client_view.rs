@@ -1,10 +1,11 @@
 //! What may be measured of each model besides its accuracy on all test examples.
 
 use meshfold_data::{DatasetSummary, Input};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A part of a client's own view.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientView {
     /// Accuracy and loss on the client's own training examples, and its accuracy on test examples of its own labels.

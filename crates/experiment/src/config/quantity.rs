@@ -1,10 +1,14 @@
 //! The quantities of the papers' bounds that a run may be asked to measure.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A quantity that is recorded when asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "TheoryQuantity")]
 pub enum Quantity {
     /// δ² of DFedRW, Definition 1, at the mean model: the mean over clients alive of `‖∇F_i‖²` over `‖∇f‖²`.
     Dissimilarity,

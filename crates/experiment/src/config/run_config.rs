@@ -4,8 +4,10 @@ use meshfold_algorithms::{Method, Stragglers};
 use meshfold_data::{DatasetConfig, Partitioner};
 use meshfold_engine::{Model, Purpose, Start};
 use meshfold_topology::{Failures, Topology, Weights};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::config::client_view::ClientView;
@@ -21,7 +23,7 @@ use crate::network::SimulatedNetwork;
 /// One run as it is carried out: an experiment without its `sweep`, every default filled in.
 ///
 /// It is written to `config.yaml` of the run and reads back as it was.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunConfig {
     /// Name of the experiment and of its folder of results.
@@ -56,6 +58,7 @@ pub struct RunConfig {
     /// The learning method.
     pub algorithm: Method,
     /// Communication rounds.
+    #[schemars(extend("unit" = "rounds"))]
     pub rounds: usize,
     /// Who cannot finish a round's work in time; nobody if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,18 +97,22 @@ fn first_seed() -> u64 {
 }
 
 /// When and on what models are judged.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Evaluate {
     /// Rounds from one evaluation to the next; the last round is always judged.
+    #[schemars(extend("unit" = "rounds"))]
     pub every: usize,
     /// Test examples that models are judged on.
+    #[schemars(extend("unit" = "examples"))]
     pub examples: TestExamples,
     /// Those of the last round, if they are others.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("unit" = "examples"))]
     pub last: Option<TestExamples>,
     /// Validation examples that models are judged on, if the dataset keeps some apart; as many as test examples if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("unit" = "examples"))]
     pub validation: Option<TestExamples>,
     /// Whether rows are also judged on their own training shards.
     pub train: bool,
@@ -113,6 +120,7 @@ pub struct Evaluate {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<ClientView>,
     /// Mean accuracies, as fractions, whose first rounds are reported.
+    #[schemars(extend("unit" = "share of 1"))]
     pub targets: Vec<f64>,
     /// Quantities of the papers' bounds that are recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -226,14 +234,29 @@ impl<'de> Deserialize<'de> for TestExamples {
     }
 }
 
+impl JsonSchema for TestExamples {
+    fn schema_name() -> Cow<'static, str> {
+        "TestExamples".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "`all`, or a number of them drawn once per run.",
+            "anyOf": [{ "const": "all" }, { "type": "integer", "minimum": 0 }],
+        })
+    }
+}
+
 /// When the state of a run is saved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Checkpoint {
     /// Rounds from one checkpoint to the next.
+    #[schemars(extend("unit" = "rounds"))]
     pub every: usize,
     /// Whether a finished run keeps a checkpoint of its last round. The id of a run does not depend on it.
     #[serde(default, skip_serializing_if = "is_false")]
+    #[schemars(extend("default" = false))]
     pub keep: bool,
 }
 

@@ -1,10 +1,11 @@
 //! Seeds of the parts of a run, so that one part can be drawn anew while the others stay.
 
 use meshfold_engine::Purpose;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The seeds of parts of a run. A part without one takes the seed of the run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Seeds {
     /// On which examples models are judged when not on all.

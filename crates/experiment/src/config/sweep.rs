@@ -4,6 +4,9 @@
 //! `cases` are runs given one by one, each a map from dotted paths to values; both together are their product, the
 //! cases slowest. Every run is the experiment with its values set, and is checked by itself.
 
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::error::ConfigError;
@@ -19,13 +22,22 @@ pub(crate) const MOST_RUNS: usize = 100_000;
 /// The values that one run has and others of its sweep have not: entries of the sweep whose key is a dotted path.
 pub(crate) type Variation = Vec<Entry>;
 
-/// The keys of `sweep`.
-#[derive(Deserialize)]
+/// Many runs of one experiment: one for each combination of values.
+///
+/// `grid` and `cases` together are their product, the cases slowest. Methods with and without an overlay may stand in one sweep:
+/// those without leave `topology` and `weights` out, and are run once and not once for each overlay.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "grid, cases or both")]
-struct Keys {
+#[schemars(rename = "Sweep")]
+pub(crate) struct Keys {
+    /// The values of dotted paths, such as `algorithm.dsgd.momentum: [0.0, 0.9]`: a run for each combination, the last path
+    /// changing fastest.
     #[serde(default, rename = "grid")]
+    #[schemars(with = "Option<BTreeMap<String, Vec<serde_json::Value>>>")]
     _grid: Option<serde::de::IgnoredAny>,
+    /// Runs one by one, each a map from dotted paths to values.
     #[serde(default, rename = "cases")]
+    #[schemars(with = "Option<Vec<BTreeMap<String, serde_json::Value>>>")]
     _cases: Option<serde::de::IgnoredAny>,
 }
 

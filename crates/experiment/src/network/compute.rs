@@ -1,5 +1,6 @@
 //! The computing speeds of the clients.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::distribution::Distribution;
@@ -13,10 +14,11 @@ const SLACK: f64 = 1e-9;
 ///
 /// # Interpretation
 /// The slowdown of a client is drawn once and stays for the whole run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Compute {
     /// Seconds of one local step on the reference device.
+    #[schemars(extend("unit" = "seconds"))]
     pub seconds_per_step: f64,
     /// How many times slower each client is than that.
     #[serde(default = "none")]

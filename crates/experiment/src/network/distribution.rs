@@ -5,6 +5,7 @@ use std::fmt;
 use meshfold_theory::Delay;
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution as _, Exp1, StandardNormal};
+use schemars::{JsonSchema, Schema, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
@@ -12,8 +13,9 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::error::NetworkError;
 
 /// A positive number for each node: written as a number if it is the same for all, else as a distribution or a list.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", remote = "Self")]
+#[schemars(rename = "Distribution", transform = fixed_is_a_number)]
 pub enum Distribution {
     /// The same for all.
     Fixed(f64),
@@ -27,16 +29,25 @@ pub enum Distribution {
     List(Vec<f64>),
 }
 
+/// The first choice of a [`Distribution`] is written as a number alone.
+fn fixed_is_a_number(schema: &mut Schema) {
+    let choices = schema.get_mut("oneOf").and_then(|all| all.as_array_mut());
+    let fixed = choices.and_then(|all| all.first_mut());
+    *fixed.expect("Distribution has choices") =
+        json_schema!({ "type": "number", "description": "The same for all." }).into();
+}
+
 /// Parameters of [`Distribution::Exponential`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "ExponentialNumbers")]
 pub struct Exponential {
     /// The mean.
     pub mean: f64,
 }
 
 /// Parameters of [`Distribution::Lognormal`].
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lognormal {
     /// The median; 1 by default, but a capacity has no default.

@@ -1,6 +1,7 @@
 //! Networks whose bottleneck lies at the edges.
 
 use meshfold_algorithms::Exchange;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::directed_edges::directed_edges;
@@ -21,13 +22,15 @@ use super::redraw::Redraw;
 /// # Interpretation
 /// Both directions of an edge have the same capacity and do not slow each other. A client and a server that exchange
 /// messages are joined by an edge like any other.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EdgeCapacitated {
     /// Bytes per second of each edge and direction; no list, edges have no order.
+    #[schemars(extend("unit" = "bytes per second"))]
     pub bytes_per_second: Distribution,
     /// Seconds that every message takes besides.
     #[serde(default)]
+    #[schemars(extend("unit" = "seconds"))]
     pub latency_seconds: f64,
     /// When random capacities are drawn.
     #[serde(default)]

@@ -1,6 +1,7 @@
 //! Links of the same bandwidth at every node.
 
 use meshfold_algorithms::Exchange;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::NetworkError;
@@ -18,13 +19,15 @@ use super::load::{Load, is_silent};
 /// with a bandwidth for each edge their complete overlay would need no more seconds per round than the 3-regular one; to
 /// 98 % on identically distributed MNIST, where both converge in round 16, it needs 1,865 s against 943 s. Messages of one
 /// exchange travel at the same time, so the latency counts once; an exchange without messages lasts no time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fixed {
     /// Bandwidth of a node's link, each way.
+    #[schemars(extend("unit" = "bytes per second"))]
     pub bytes_per_second: f64,
     /// Seconds that every message takes besides.
     #[serde(default)]
+    #[schemars(extend("unit" = "seconds"))]
     pub latency_seconds: f64,
 }
 

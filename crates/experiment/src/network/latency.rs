@@ -1,6 +1,7 @@
 //! Phases that take the same time whichever clients take part.
 
 use meshfold_algorithms::Exchange;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::error::NetworkError;
@@ -16,12 +17,14 @@ use super::load::is_silent;
 /// # Interpretation
 /// Epochs are local steps over the steps of one epoch of that client's shard: two walks that meet at a client take it two.
 /// An exchange without messages lasts no time.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Latency {
     /// Seconds of an epoch.
+    #[schemars(extend("unit" = "seconds"))]
     pub epoch: f64,
     /// Seconds of an exchange.
+    #[schemars(extend("unit" = "seconds"))]
     pub message: f64,
 }
 

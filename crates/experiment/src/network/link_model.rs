@@ -1,6 +1,7 @@
 //! The links that messages travel over.
 
 use meshfold_algorithms::Exchange;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::edge_capacitated::EdgeCapacitated;
@@ -12,7 +13,7 @@ use super::node_capacitated::NodeCapacitated;
 use super::trace::LinkTrace;
 
 /// The links that can be asked for by name.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LinkModel {

@@ -1,6 +1,7 @@
 //! Networks whose bottleneck lies at the nodes.
 
 use meshfold_algorithms::{Exchange, Message};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::distribution::Distribution;
@@ -24,13 +25,15 @@ use super::redraw::Redraw;
 /// A node's messages share its capacity by their size, so all end together, and sending does not slow receiving. A barrier
 /// stands between sending models to clients, training and sending them back, so a round is the right-hand side of
 /// (19) and not the smaller (17). T_ij counts once in each direction, as Table III does, while (17) writes it once.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NodeCapacitated {
     /// Bytes per second that each client can send.
+    #[schemars(extend("unit" = "bytes per second"))]
     pub upload: Distribution,
     /// Bytes per second that each client can receive; as much as it can send by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("unit" = "bytes per second"))]
     pub download: Option<Distribution>,
     /// Capacities of the servers; without it they are like clients, and a list counts clients, then servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,9 +41,11 @@ pub struct NodeCapacitated {
     /// Bytes per second of each edge and direction, A_ii', should edges be bottlenecks as well: edges among clients, or among
     /// servers. The link of a client to its server is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("unit" = "bytes per second"))]
     pub edges: Option<Distribution>,
     /// Seconds that every message takes besides.
     #[serde(default)]
+    #[schemars(extend("unit" = "seconds"))]
     pub latency_seconds: f64,
     /// When random capacities are drawn.
     #[serde(default)]
@@ -48,10 +53,11 @@ pub struct NodeCapacitated {
 }
 
 /// Bytes per second that each server can send, and as many that it can receive.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServerCapacity {
     /// From and to its clients, b_i.
+    #[schemars(extend("unit" = "bytes per second"))]
     pub clients: Distribution,
     /// From and to other servers, B_i; as for clients by default, though each has a share of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]

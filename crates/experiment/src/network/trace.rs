@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use meshfold_algorithms::Exchange;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::directed_edges::directed_edges;
@@ -51,19 +52,21 @@ use crate::files::sha256::sha256;
 /// node's messages share its bandwidth, sending does not slow receiving, and a transfer integrates the rate over time. The
 /// rate of an edge holds both ways, unless the file has rows for `to,from` as well. A server without rows has the
 /// bandwidth `servers`, or no limit if that is not given: measurements of mobile networks are those of clients.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkTrace {
     /// The file.
     pub file: PathBuf,
     /// Bytes per second of each server that the file does not name; not for bandwidths of edges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("unit" = "bytes per second"))]
     pub servers: Option<f64>,
     /// Whether the rate before a gap of the file holds until the next row; otherwise a file with gaps is refused.
     #[serde(default, skip_serializing_if = "is_false")]
     pub hold: bool,
     /// Seconds that every message takes besides, before its first byte.
     #[serde(default)]
+    #[schemars(extend("unit" = "seconds"))]
     pub latency_seconds: f64,
     /// SHA-256 of the file in lower-case hexadecimal, part of a resolved configuration.
     #[serde(default, skip_serializing_if = "Option::is_none")]

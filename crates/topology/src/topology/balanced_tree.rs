@@ -1,6 +1,7 @@
 //! A tree filled level by level.
 
 use crate::{Overlay, TopologyError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A rooted tree in which every node has `branching` children, filled level by level and left to right: node `i` hangs
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// # Source
 /// P-FedAvg (Liu et al.), Section VI-B.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BalancedTree {
     /// Children of every inner node, at least 1 (which gives a path).

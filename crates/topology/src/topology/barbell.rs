@@ -1,6 +1,7 @@
 //! Two cliques joined by a path.
 
 use crate::{Overlay, TopologyError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Two cliques of `m1` nodes joined by a path of `m2` further nodes, so that there are `2*m1 + m2` nodes.
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// # Source
 /// P-FedAvg (Liu et al.), Section VI-B and Fig. 3(e), with `m1 = m2 = 3`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Barbell {
     /// Nodes of each clique.

@@ -3,6 +3,7 @@
 use crate::{Nodes, Overlay, TopologyError};
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod greedy_swap;
@@ -35,7 +36,7 @@ const SWAPS: usize = 1000;
 /// random cliques, the noise, the swaps, the edges between cliques and the removed edges take their draws in this order:
 /// overlays that differ in `removed_edges` alone have the same cliques, joined by the same edges. A removed edge
 /// leaves both its nodes in the clique.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DCliques {
     /// Most nodes per clique, M.

@@ -1,6 +1,7 @@
 //! Edges read from a file.
 
 use crate::{Overlay, TopologyError, redacted};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -8,7 +9,7 @@ use std::path::PathBuf;
 ///
 /// This crate reads no files: whoever has read the configuration reads `file`, checks it against `sha256` if that is
 /// given, and fills `pairs` through [`parse_edge_list`].
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Edges {
     /// The edge list, one pair of node numbers per line.

@@ -4,8 +4,10 @@ use crate::{Overlay, TopologyError};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::Geometric;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::fmt;
 
 /// Draws after which a connected overlay is taken to be out of reach.
@@ -18,7 +20,7 @@ const DRAWS: usize = 1000;
 ///
 /// # Interpretation
 /// Draws are repeated until one is connected, at most 1,000 times.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ErdosRenyi {
     /// Probability of each edge.
@@ -113,6 +115,19 @@ impl Serialize for Probability {
 impl<'de> Deserialize<'de> for Probability {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(NumberOrLog)
+    }
+}
+
+impl JsonSchema for Probability {
+    fn schema_name() -> Cow<'static, str> {
+        "Probability".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A number, or `log` for ln N / N.",
+            "anyOf": [{ "type": "number", "minimum": 0, "maximum": 1 }, { "const": "log" }],
+        })
     }
 }
 

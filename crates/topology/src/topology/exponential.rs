@@ -1,6 +1,7 @@
 //! Neighbours at powers of two.
 
 use crate::{Overlay, TopologyError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Node `i` is linked to `i + 2^k` and `i - 2^k` modulo `n` for every `2^k < n`; links that coincide are merged.
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// # Source
 /// D-Cliques (Bellet et al.), Section IV-D, which makes the graph of Ying et al. (2021) undirected.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Exponential {}
 

@@ -2,6 +2,7 @@
 
 use super::rectangle;
 use crate::{Overlay, TopologyError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Nodes in rows and columns, numbered row by row, each linked to those beside, above and below it.
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// # Source
 /// D-Cliques (Bellet et al.), Section III-A and Fig. 3.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Grid {
     /// Number of rows, a divisor of the nodes; the nearest pair of factors if absent.

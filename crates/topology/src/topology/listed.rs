@@ -1,9 +1,11 @@
 //! A list that may be written alone or with what becomes of the nodes outside.
 
 use super::Outside;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -13,10 +15,12 @@ pub(super) struct Listed<T> {
     pub(super) outside: Outside,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Fields<T> {
+    /// The overlays, in order.
     list: Vec<T>,
+    /// What nodes outside an overlay do.
     #[serde(default)]
     outside: Outside,
 }
@@ -24,6 +28,18 @@ struct Fields<T> {
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Listed<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(ListOrFields(PhantomData))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Listed<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("ListOf{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let list = generator.subschema_for::<Vec<T>>();
+        let fields = Fields::<T>::json_schema(generator);
+        json_schema!({ "anyOf": [list, fields] })
     }
 }
 

@@ -3,10 +3,11 @@
 use super::Topology;
 use crate::{Nodes, Overlay, TopologyError};
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The nodes among which an overlay is built.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Members {
     /// All of them.
@@ -21,7 +22,7 @@ pub enum Members {
 }
 
 /// What nodes outside the overlay of a round do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outside {
     /// They train by themselves.

@@ -3,6 +3,7 @@
 use super::{Outside, Schedule, Snapshot};
 use crate::{Nodes, Overlay, TopologyError};
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The directed one-peer exponential overlay: in round t node `i` sends to node `i + 2^((t-1) mod ⌈log2 N⌉)` modulo N.
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// Assran et al., *Stochastic gradient push for distributed deep learning* (2019), appendix on the communication
 /// topology; Ying et al., *Exponential graph is provably efficient for decentralized deep training* (2021), for the
 /// exact average.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnePeer {}
 

@@ -1,10 +1,11 @@
 //! A line of nodes.
 
 use crate::{Overlay, TopologyError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The nodes `0, 1, ..., n-1` in a line, each linked to the next.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Path {}
 

@@ -5,6 +5,7 @@ use super::members::check_fixed;
 use super::{Outside, Schedule, Snapshot, Topology};
 use crate::{Nodes, TopologyError};
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Overlays of one round each, over and over: round t has entry `(t - 1) mod B` of the list of B.
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// # Source
 /// DeceFL (Yuan et al.), SI 5.2.3: five graphs of four nodes each whose union connects eight.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "Listed<Topology>")]
 pub struct Periodic {
     /// The overlays, in order.

@@ -5,6 +5,7 @@ use super::members::check_fixed;
 use super::{Members, Outside, Schedule, Snapshot, Topology};
 use crate::{Nodes, TopologyError};
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Overlays that follow one another, each on all nodes or some; the last one stays.
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// # Source
 /// DeceFL (Yuan et al.), SI 5.2.4: random graphs of 6, then 8, then 6 nodes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "Listed<Phase>")]
 pub struct Phases {
     /// The phases, in order.
@@ -23,7 +24,7 @@ pub struct Phases {
 }
 
 /// An overlay for some rounds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
     /// For how many rounds; only the last phase may leave it out.

@@ -4,13 +4,14 @@ use super::members::check_fixed;
 use super::{Members, Outside, Schedule, Snapshot, Topology};
 use crate::{Nodes, TopologyError};
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An overlay that is drawn anew every so many rounds, and with it the nodes that it links.
 ///
 /// # Source
 /// DeceFL (Yuan et al.), SI 5.2.3: each round half of the nodes on a random graph, the others by themselves.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Redraw {
     /// Rounds that a draw lasts.

@@ -4,6 +4,7 @@ use crate::{Overlay, TopologyError};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Largest degree for which whole pairings are drawn until one is simple: one in e^((d^2-1)/4), so about 43.
@@ -23,7 +24,7 @@ const SWITCHES_PER_EDGE: usize = 10;
 /// exactly uniform. Larger degrees start from a random pairing whose loops and double edges are switched away, and then
 /// take ten switches per edge of the switch chain, whose stationary distribution is uniform (Cooper, Dyer and
 /// Greenhill 2007). Above (n-1)/2 it is the complement of such a graph. Disconnected draws are repeated.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Regular {
     /// Neighbours of every node.

@@ -1,6 +1,7 @@
 //! A cycle of nodes.
 
 use crate::{Overlay, TopologyError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The nodes `0, 1, ..., n-1` around a circle, each linked to the `hops` nearest on either side.
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// # Source
 /// Hua et al., Section 3.1 and Fig. 1(b), for one hop.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ring {
     /// How many nodes each node is linked to on either side, from 1 to half of the nodes.

@@ -4,6 +4,7 @@ use super::Ring;
 use crate::{Overlay, TopologyError};
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The ring `0, 1, ..., n-1` and a perfect matching, uniformly random among those that share no edge with the ring:
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// # Source
 /// Hua et al., Section 5.1: the 3-regular overlay made by extra edges on top of the ring.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RingPlusMatching {}
 

@@ -1,10 +1,11 @@
 //! All nodes linked to one.
 
 use crate::{Overlay, TopologyError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Node 0 is linked to every other node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Star {}
 

@@ -2,6 +2,7 @@
 
 use super::rectangle;
 use crate::{Overlay, TopologyError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Nodes in rows and columns, numbered row by row, each linked to the next and the previous in its row and column,
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// # Source
 /// P-FedAvg (Liu et al.), Fig. 3(b).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Torus {
     /// Number of rows, a divisor of the nodes; the nearest pair of factors if absent.

@@ -4,6 +4,7 @@ use super::Ring;
 use crate::{Overlay, TopologyError};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -17,7 +18,7 @@ use std::collections::BTreeSet;
 /// Two nodes that meet on several rings are linked once, which leaves both short of 2L neighbours. Such nodes are paired
 /// with each other, each time uniformly among the unlinked pairs of them; when none is left, who still is short keeps
 /// a lower degree.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VirtualRings {
     /// Number of rings L, from 1 to (n-1)/2.

@@ -4,6 +4,7 @@ use super::Ring;
 use crate::{Overlay, TopologyError};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -20,7 +21,7 @@ const DRAWS: usize = 1000;
 /// As in the paper, edges are visited lap by lap (first those to the next node, then to the one after it), the near end
 /// stays, and a new end that is the node itself or already its neighbour is drawn anew; the edge of a node that
 /// is linked to all others stays. Draws are repeated until one is connected, at most 1,000 times.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WattsStrogatz {
     /// Neighbours of every node before rewiring, even, half of them on either side.

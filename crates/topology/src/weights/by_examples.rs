@@ -1,6 +1,7 @@
 //! Means over neighbourhoods, weighted by how much each node trained on.
 
 use crate::{MixingMatrix, Overlay, TopologyError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `w_ij = n_j / Σ_l n_l`, l over `i` itself and its neighbours, for nodes that hold `n_j` training examples:
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// # Source
 /// DFedRW (Wang et al.), (11), whose `n_l / m_t` are the shares of the devices that take part.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ByExamples {}
 

@@ -2,6 +2,7 @@
 
 use crate::topology::parse_lines;
 use crate::{MixingMatrix, Overlay, TopologyError, redacted};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,7 +14,7 @@ const TOLERANCE: f64 = 1e-6;
 ///
 /// This crate reads no files: whoever has read the configuration reads `file`, checks it against `sha256` if that is
 /// given, and fills `entries` through [`parse_weight_list`].
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EdgeWeights {
     /// The weights, two node numbers and a number per line.

@@ -2,6 +2,7 @@
 
 use crate::{MixingMatrix, Overlay, TopologyError};
 use problem::Problem;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod certificate;
@@ -30,7 +31,7 @@ const EDGES: usize = 5000;
 /// (21) as printed bounds the entries from above only, while the text asks for a stochastic W: the default keeps all
 /// entries, those on the diagonal too, from being negative. Where several W are equally fast, this is one near the
 /// middle of them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Fastest {
     /// Whether entries, on edges and on the diagonal, are kept from being negative.

@@ -3,6 +3,7 @@
 use super::equal;
 use crate::spectrum::laplacian_extremes;
 use crate::{MixingMatrix, Overlay, TopologyError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `W = I - 2 L / ((1 + θ) λ_N(L))`, with the best θ of all, `θ* = λ_2(L) / λ_N(L) = 1/κ`, unless θ is given.
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// # Source
 /// Hua et al., Section 3, the equation before Fig. 2.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Laplacian {
     /// θ in 0..=1; `θ* = 1/κ` if absent.

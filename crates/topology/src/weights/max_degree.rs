@@ -2,6 +2,7 @@
 
 use super::equal;
 use crate::{MixingMatrix, Overlay, TopologyError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `W = I - L / (d_max + 1)`: every edge weighs `1 / (d_max + 1)`, the rest of each row stays on the diagonal.
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// # Source
 /// Hua et al., Section 2, after Definition 2.1.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MaxDegree {}
 

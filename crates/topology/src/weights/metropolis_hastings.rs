@@ -2,6 +2,7 @@
 
 use super::equal;
 use crate::{MixingMatrix, Overlay, TopologyError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `w_ij = 1 / (max(d_i, d_j) + 1)` for neighbours, the rest of each row on the diagonal: symmetric and doubly
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// # Source
 /// D-Cliques (Bellet et al.), (2); P-FedAvg (Liu et al.), Section VI-B; DFedRW (Wang et al.), (7), whose degrees count
 /// the node itself.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MetropolisHastings {}
 

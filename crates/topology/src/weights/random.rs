@@ -4,6 +4,7 @@ use crate::{MixingMatrix, Overlay, TopologyError};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::Open01;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Symmetric weights: each edge draws `u_ij` uniformly from (0, 1), `w_ij = u_ij / max(1, max_i Σ_j u_ij)`, and the
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// The paper only says that each server allocates weights randomly among its neighbours. One factor for all edges
 /// keeps W symmetric with self weights that are not negative, and draws that need no scaling are left as they are, so
 /// that two nodes do not swap their models.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Random {}
 

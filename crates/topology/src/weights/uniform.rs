@@ -2,6 +2,7 @@
 
 use super::equal;
 use crate::{MixingMatrix, Overlay, TopologyError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `w_ij = 1 / (d_i + 1)` for `i` itself and its neighbours: row-stochastic, and doubly stochastic only where all
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// # Source
 /// DFedRW (Wang et al.), (11), where all neighbours and the device itself aggregate equal shards.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Uniform {}
 

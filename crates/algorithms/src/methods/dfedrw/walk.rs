@@ -13,13 +13,14 @@ use meshfold_engine::{
 };
 use rand::RngExt;
 use rand::seq::index;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where walks begin in a round.
 ///
 /// # Source
 /// DFedRW (Wang et al.), Algorithm 1, line 3; `continue` is ours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Restart {
     /// At clients drawn uniformly without replacement.
@@ -33,7 +34,7 @@ pub enum Restart {
 ///
 /// # Source
 /// DFedRW (Wang et al.), Algorithm 1, (11); the walk ends of Section VI-F.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Aggregators {
     /// All.
@@ -49,7 +50,7 @@ pub enum Aggregators {
 ///
 /// # Source
 /// DFedRW (Wang et al.), (11): `N_A(i)`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// Neighbours of the averaging client.
@@ -62,7 +63,7 @@ pub enum Source {
 }
 
 /// Which models exist between rounds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WalkRows {
     /// One for each client.

@@ -3,10 +3,11 @@
 use super::Learner;
 use crate::error::EngineError;
 use crate::stack::Stack;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// From which model rows start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
     /// Every row from the same model.

@@ -5,6 +5,7 @@ use crate::TopologyError;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::Exp1;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::SQRT_2;
 
@@ -18,7 +19,7 @@ use std::f64::consts::SQRT_2;
 /// The paper calls 1/(m_i ε) the standard deviation, which the mechanism has as the scale of the distribution, √2 times
 /// less than its deviation: see [`NoiseScale`]. Noisy histograms are neither clipped nor normalised, as they must
 /// stay unbiased, and the distribution over all nodes is the mean of the noisy ones, for no others are sent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HistogramNoise {
     /// Privacy level ε, more private the smaller it is.
@@ -29,7 +30,7 @@ pub struct HistogramNoise {
 }
 
 /// What 1/(m_i ε) is of the Laplace noise of a node with m_i examples.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NoiseScale {
     /// Its standard deviation, as the paper has it.

@@ -3,6 +3,7 @@
 use super::inter_clique_edges::InterCliqueEdges;
 use crate::TopologyError;
 use rand_chacha::ChaCha8Rng;
+use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -15,9 +16,10 @@ use std::fmt;
 ///
 /// # Interpretation
 /// The default is what all experiments of the paper have but those that compare these four.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 // With `remote` the derived functions are inherent ones, for the traits below to call once they have seen to the word.
 #[serde(rename_all = "snake_case", remote = "Self")]
+#[schemars(rename = "InterClique")]
 pub enum InterClique {
     /// Each clique with the next one and the last with the first.
     Ring,
@@ -38,7 +40,7 @@ pub enum InterClique {
 /// # Interpretation
 /// Two cliques at such a distance of each other both ways, or at two such distances, are joined as often, by different
 /// edges; where two of these would join the same two nodes they are merged. A clique is not joined to itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SmallWorld {
     /// Neighbouring cliques joined to at each distance and side, c.
