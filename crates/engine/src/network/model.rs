@@ -30,7 +30,7 @@ pub enum Model {
     /// A recurrent network that reads words.
     WordLstm(WordLstm),
     /// A model of the user's own, by its name among [`OwnModels`](crate::OwnModels).
-    Own(OwnModelName),
+    Own(#[schemars(with = "String")] OwnModelName),
 }
 
 /// What the outputs of a [`Linear`] model are to be.
