@@ -18,6 +18,7 @@ mod kernels;
 mod network;
 pub mod oracle;
 mod processor;
+mod ranks;
 mod stack;
 #[cfg(feature = "gpu")]
 mod stacked;
@@ -40,6 +41,7 @@ pub use network::model::{
 #[cfg(feature = "own-models")]
 pub use network::own::{Initial, OwnModel, Parameter, Parameters, RowByRow};
 pub use network::own_models::OwnModels;
+pub use ranks::{Ranks, Sent};
 pub use stack::Stack;
 pub use stack::mixing::Mixing;
 pub use stack::quantiser::{NormScope, Quantiser, uniform};

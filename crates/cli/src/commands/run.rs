@@ -5,9 +5,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use meshfold_comparison::{Grid, Table as Comparisons};
+use meshfold_data::DataFolder;
+use meshfold_engine::{Device, Ranks};
 use meshfold_experiment::results::RecordedRun;
 use meshfold_experiment::{
-    Ending, Own, RunOptions, RunPlan, RunReport, Summary, brief, most_at_once, plan_on, run_all,
+    Ending, Leading, Own, RunOptions, RunPlan, RunReport, Summary, brief, most_at_once, plan_on,
+    run_all,
 };
 use meshfold_report::{PAGE, ReportError};
 use serde::Serialize;
@@ -23,6 +26,7 @@ use crate::failure::Failure;
 use crate::figures::{bytes, eigenvalue, percent};
 use crate::interruption;
 use crate::json_lines;
+use crate::ranks;
 use crate::table::{Column, Table};
 use crate::terminal;
 
@@ -32,10 +36,13 @@ use crate::terminal;
 /// [`Failure::Refused`] if something asked for is wrong, before anything is written; [`Failure::Incomplete`] if a run
 /// failed, is damaged or got no report, the others having gone on; [`Failure::Interrupted`] after Ctrl-C.
 pub(crate) fn run(arguments: &RunArguments, own: &Own) -> Result<(), Failure> {
-    let device = arguments.device.open()?;
-    let source = arguments.experiment.source()?.with_own(own.clone());
-    let folder = arguments.experiment.data.folder_for(&source)?;
-    let plans = plan_on(&device, &source, &folder)?;
+    let device = ranks::device(arguments)?;
+    let planned = planned(arguments, own, &device);
+    let (plans, folder) = ranks::agreed(&device, planned, |(plans, _)| plans)?;
+    if device.ranks().is_some_and(|ranks| !ranks.leads()) {
+        return ranks::take_part(arguments, &device, &plans, &folder);
+    }
+    let leading = Leading::of(&device);
     let session = Session {
         options: RunOptions {
             device,
@@ -52,6 +59,7 @@ pub(crate) fn run(arguments: &RunArguments, own: &Own) -> Result<(), Failure> {
     let at_once = at_once.unwrap_or_else(|| most_at_once(&plans, &session.options));
     let runs = Runs::new(&plans, &folder, session.quiet);
     let reports = run_all(&plans, &session.options, at_once, &stop, &runs)?;
+    drop(leading);
     let lacks_page = runs.end();
     let comparison = session.compare(&plans, &reports);
     let lines = plans
@@ -66,6 +74,21 @@ pub(crate) fn run(arguments: &RunArguments, own: &Own) -> Result<(), Failure> {
     }
     let lacks_page = lacks_page || comparison.is_lacking();
     verdict(&plans, &reports, lacks_page)
+}
+
+/// The runs that `arguments` ask for, and the folder of their datasets.
+///
+/// # Errors
+/// [`Failure::Refused`] and [`Failure::Mistakes`] if something asked for is wrong.
+fn planned(
+    arguments: &RunArguments,
+    own: &Own,
+    device: &Device,
+) -> Result<(Vec<RunPlan>, DataFolder), Failure> {
+    let source = arguments.experiment.source()?.with_own(own.clone());
+    let folder = arguments.experiment.data.folder_for(&source)?;
+    let plans = plan_on(device, &source, &folder)?;
+    Ok((plans, folder))
 }
 
 /// How the command ends after its runs; what went wrong has been told of.
@@ -128,6 +151,9 @@ impl Session {
         let mut device = self.options.device.kind();
         if let Some(threads) = self.options.device.threads() {
             device.push_str(&format!(" with {threads} threads"));
+        }
+        if let Some(count) = self.options.device.ranks().map(Ranks::count) {
+            device.push_str(&format!(" on each of {count} ranks"));
         }
         let version = env!("CARGO_PKG_VERSION");
         terminal::line(&format!(
