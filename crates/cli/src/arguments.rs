@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Parser, Subcommand, value_parser};
 use clap_complete::Shell;
 use meshfold_data::DataFolder;
-use meshfold_engine::{Device, DeviceRequest, Instructions};
+use meshfold_engine::{Device, DeviceRequest, Instructions, Ranks};
 use meshfold_experiment::{ConfigError, ExperimentSource};
 
 use crate::commands::figure::FigureArguments;
@@ -116,6 +116,9 @@ pub(crate) struct PlanArguments {
     /// Take the published sizes of a dataset whose files are missing
     #[arg(long)]
     pub(crate) without_data: bool,
+    /// Say what so many ranks of one run would send each other
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=4096))]
+    pub(crate) ranks: Option<u16>,
     /// Print one JSON object per run, one a line
     #[arg(long)]
     pub(crate) json: bool,
@@ -428,7 +431,31 @@ impl DeviceArguments {
     /// # Errors
     /// [`Failure::Refused`] if the program or the machine lacks it.
     pub(crate) fn open(&self) -> Result<Device, Failure> {
-        let threads = self.threads.map(usize::from);
+        let threads = self.start_threads(self.threads.map(usize::from))?;
+        Ok(Device::open(self.device, threads, self.cpu)?)
+    }
+
+    /// Opens the processor as one of `ranks`. If nothing is said of threads, ranks of one machine share its cores.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] if something else than the processor is asked for, or its threads cannot be started.
+    pub(crate) fn open_over(&self, ranks: Ranks) -> Result<Device, Failure> {
+        if !matches!(self.device, DeviceRequest::Cpu | DeviceRequest::Auto) {
+            return Err(Failure::refused(format_args!(
+                "--device: found {}, needed cpu: the rows of a run over {} ranks are on their processors",
+                self.device,
+                ranks.count()
+            )));
+        }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let of_rank = (cores / ranks.on_this_machine()).max(1);
+        let threads = self.threads.map_or(of_rank, usize::from);
+        let threads = self.start_threads(Some(threads))?;
+        Ok(Device::over_ranks(ranks, threads, self.cpu)?)
+    }
+
+    /// Starts the threads that all of the program share, `threads` or one for each core; returns how many were asked for.
+    fn start_threads(&self, threads: Option<usize>) -> Result<Option<usize>, Failure> {
         if let Some(threads) = threads {
             let cores = std::thread::available_parallelism().map_or(1, usize::from);
             let most = MOST_THREADS.max(4 * cores);
@@ -452,7 +479,7 @@ impl DeviceArguments {
                     "the threads of the program cannot be started: {error}; raise the limits of the process, such as `ulimit -v`"
                 ))
             })?;
-        Ok(Device::open(self.device, threads, self.cpu)?)
+        Ok(threads)
     }
 }
 

@@ -23,6 +23,7 @@ mod interruption;
 mod json_lines;
 mod length;
 mod progress;
+mod ranks;
 mod selection;
 mod signals;
 mod sweep;

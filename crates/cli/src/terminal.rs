@@ -1,6 +1,7 @@
 //! Standard error as a person sees it: lines, and progress bars below them.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, OnceLock};
 
 use indicatif::{MultiProgress, ProgressBar};
@@ -14,9 +15,17 @@ static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 /// The bar below all others, if there is one.
 static BELOW: OnceLock<ProgressBar> = OnceLock::new();
 
+/// Whether nothing is to be said.
+static SILENT: AtomicBool = AtomicBool::new(false);
+
+/// From here on nothing is said: another process speaks for this one. What is a bug is told all the same.
+pub(crate) fn silence() {
+    SILENT.store(true, Ordering::Relaxed);
+}
+
 /// Whether a person may be watching standard error.
 pub(crate) fn is_watched() -> bool {
-    io::stderr().is_terminal()
+    io::stderr().is_terminal() && !SILENT.load(Ordering::Relaxed)
 }
 
 /// The columns of text that standard output has room for; none if it is no terminal, or one that does not tell.
@@ -31,6 +40,9 @@ pub(crate) fn line(text: &str) {
 }
 
 fn write(text: &[u8]) {
+    if SILENT.load(Ordering::Relaxed) {
+        return;
+    }
     // There is nowhere left to say that standard error cannot be written to.
     BARS.suspend(|| io::stderr().lock().write_all(text).ok());
 }
@@ -70,6 +82,7 @@ pub(crate) fn prepare(verbose: u8) {
             .map(|place| format!(" at {}:{}", place.file(), place.line()));
         let reason = panic.payload_as_str().unwrap_or("unknown reason");
         let version = env!("CARGO_PKG_VERSION");
+        SILENT.store(false, Ordering::Relaxed);
         line(&format!(
             "meshfold {version} met a bug{}: {reason}\nplease report it, with the command and the experiment's file",
             place.unwrap_or_default()

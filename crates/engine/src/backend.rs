@@ -9,6 +9,7 @@ pub(crate) mod trainer;
 use crate::error::EngineError;
 use crate::kernels::Instructions;
 use crate::network::Network;
+use crate::ranks::Ranks;
 use crate::training::work::WorkloadSize;
 use meshfold_data::Splits;
 use rows::Rows;
@@ -32,6 +33,11 @@ pub(crate) trait Backend: Debug + Send + Sync {
 
     /// Bytes of memory of its own that the device has for certain; `None` where models lie in the machine's memory.
     fn own_memory(&self) -> Option<u64>;
+
+    /// The ranks that the rows are dealt over; `None` where one process has them all.
+    fn ranks(&self) -> Option<&Ranks> {
+        None
+    }
 
     /// Estimate of the bytes that training `network` and judging it take besides models and examples.
     fn working_bytes(&self, network: &Network, workload: &WorkloadSize<'_>) -> u64;

@@ -7,6 +7,8 @@ use crate::error::EngineError;
 use crate::kernels::Instructions;
 use crate::network::Network;
 use crate::processor::Processor;
+use crate::ranks::Ranks;
+use crate::ranks::backend::Ranked;
 #[cfg(feature = "gpu")]
 use crate::stacked::open as open_gpu;
 use crate::training::work::WorkloadSize;
@@ -57,6 +59,25 @@ impl Device {
     /// [`EngineError::Device`] if the threads cannot be started.
     pub fn cpu() -> Result<Self, EngineError> {
         Self::open(DeviceRequest::Cpu, None, None)
+    }
+
+    /// The processor as one of `ranks`, with `threads` threads and `instructions` as [`Device::open`] has them. Whatever is done
+    /// with it, every rank does with its own, in the same order and with the same values.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if its threads cannot be started.
+    pub fn over_ranks(
+        ranks: Ranks,
+        threads: Option<usize>,
+        instructions: Option<Instructions>,
+    ) -> Result<Self, EngineError> {
+        let processor = Processor::open(threads, instructions)?;
+        Ok(Self::of(Ranked::new(ranks, processor)))
+    }
+
+    /// The ranks that rows are dealt over; `None` where this process has them all.
+    pub fn ranks(&self) -> Option<&Ranks> {
+        self.backend.ranks()
     }
 
     /// Calls `work` `most` times at once, on the processor at most once for each of its threads, and returns when all calls

@@ -19,6 +19,7 @@ mod kernels;
 mod network;
 pub mod oracle;
 mod processor;
+mod ranks;
 mod stack;
 #[cfg(feature = "gpu")]
 mod stacked;
@@ -44,6 +45,7 @@ pub use network::model::{
 pub use network::own::{OwnModel, Parameters, RowByRow};
 pub use network::own_models::{OwnModelName, OwnModels};
 pub use network::parameter::Parameter;
+pub use ranks::{Ranks, Sent};
 pub use stack::Stack;
 pub use stack::mixing::Mixing;
 pub use stack::quantiser::{NormScope, Quantiser, uniform};

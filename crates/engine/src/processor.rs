@@ -39,6 +39,26 @@ impl Processor {
             recycled: Arc::default(),
         })
     }
+
+    /// Its threads and instructions.
+    pub(crate) fn cpu(&self) -> &Cpu {
+        &self.cpu
+    }
+
+    /// `values` as rows of `width` floats.
+    pub(crate) fn rows(&self, values: Vec<f32>, width: usize) -> HostRows {
+        HostRows::new(&self.cpu, &self.recycled, values, width)
+    }
+
+    /// Rows of zeros, `[rows, width]`.
+    pub(crate) fn zero_rows(&self, rows: usize, width: usize) -> HostRows {
+        HostRows::zeros(&self.cpu, &self.recycled, rows, width)
+    }
+
+    /// Memory for `size` floats, of any values.
+    pub(crate) fn unwritten(&self, size: usize) -> Vec<f32> {
+        self.recycled.take(size).unwrap_or_else(|| vec![0.0; size])
+    }
 }
 
 impl Backend for Processor {
@@ -87,12 +107,11 @@ impl Backend for Processor {
     }
 
     fn zeros(&self, rows: usize, width: usize) -> Box<dyn Rows> {
-        Box::new(HostRows::zeros(&self.cpu, &self.recycled, rows, width))
+        Box::new(self.zero_rows(rows, width))
     }
 
     fn upload(&self, values: Vec<f32>, width: usize) -> Result<Box<dyn Rows>, EngineError> {
-        let rows = HostRows::new(&self.cpu, &self.recycled, values, width);
-        Ok(Box::new(rows))
+        Ok(Box::new(self.rows(values, width)))
     }
 
     fn trainer(&self, network: &Network, _: &Splits) -> Result<Box<dyn Trainer>, EngineError> {

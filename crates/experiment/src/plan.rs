@@ -11,6 +11,7 @@ mod joint_union;
 mod local_work;
 pub(crate) mod memory;
 mod message_paths;
+pub(crate) mod over_ranks;
 mod overlay_checks;
 pub(crate) mod overlay_memory;
 mod planned_clock;

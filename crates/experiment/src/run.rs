@@ -9,6 +9,7 @@ mod evaluation;
 mod journal;
 pub(crate) mod observer;
 mod other_examples;
+pub(crate) mod ranks;
 pub(crate) mod run_all;
 mod run_state;
 mod sealed_tensors;
@@ -34,6 +35,7 @@ use crate::run::ending::{Ending, RunReport};
 use crate::run::environment::{Environment, VERSION};
 use crate::run::journal::{ENVIRONMENT, Journal, Opened};
 use crate::run::observer::{Observer, RoundProgress};
+use crate::run::ranks::Led;
 use crate::run::run_state::RunState;
 
 /// Where and how plans are run.
@@ -59,6 +61,8 @@ pub struct RunOptions {
 /// No page is written, as this crate knows of none: once the run has ended, `meshfold_report::write_run_report` writes
 /// `report.html` into its folder.
 ///
+/// On a device of several ranks this is what rank 0 does; the others [`follow`](crate::follow).
+///
 /// If the data have changed since the run was begun or planned, it ends as [`Ending::Failed`] with [`RunError::OtherData`] or
 /// [`RunError::Unplanned`], and its files stay as they were. `failure.json` says why.
 ///
@@ -80,6 +84,7 @@ pub fn run(
         Err(report) => return Ok(report),
     };
     observer.started(plan);
+    let _led = Led::begin(&options.device, plan, journal.data());
     let data = data.clone().apply_partition(&plan.partition);
     if plan
         .config

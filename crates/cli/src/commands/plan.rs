@@ -2,7 +2,10 @@
 
 use std::io::Write;
 
-use meshfold_experiment::{Own, RunPlan, brief, plan_on, plan_without_data, warnings};
+use meshfold_experiment::{
+    OverRanks, Own, PlanSummary, RunPlan, brief, plan_on, plan_without_data, warnings,
+};
+use serde::Serialize;
 
 use crate::arguments::PlanArguments;
 use crate::failure::Failure;
@@ -37,14 +40,22 @@ pub(crate) fn plan(arguments: &PlanArguments, own: &Own) -> Result<(), Failure> 
     };
     let plans = plan(&device, &source, &folder)?;
     warn(&plans);
+    let ranks = arguments.ranks.map(usize::from);
     if arguments.json {
-        return Ok(json_lines::print(plans.iter().map(RunPlan::summary))?);
+        let line = |plan| Line {
+            summary: RunPlan::summary(plan),
+            over_ranks: ranks.and_then(|ranks| plan.over_ranks(ranks)),
+        };
+        return Ok(json_lines::print(plans.iter().map(line))?);
     }
     let mut table = Table::new(&COLUMNS);
     for plan in &plans {
         table.row(row(plan));
     }
     table.print()?;
+    if let Some(ranks) = ranks {
+        print_over_ranks(&plans, ranks)?;
+    }
     let misses =
         |plan: &RunPlan| plan.config.stragglers.is_some() || !plan.config.failures.0.is_empty();
     if plans.iter().any(misses) {
@@ -65,6 +76,40 @@ pub(crate) fn plan(arguments: &PlanArguments, own: &Own) -> Result<(), Failure> 
             first.config.to_yaml()
         )?;
     }
+    Ok(())
+}
+
+/// A run as `--json` prints it.
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    summary: PlanSummary<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    over_ranks: Option<OverRanks>,
+}
+
+/// What `ranks` ranks would send each other in each run.
+fn print_over_ranks(plans: &[RunPlan], ranks: usize) -> Result<(), Failure> {
+    writeln!(std::io::stdout().lock(), "\nover {ranks} ranks")?;
+    let mut table = Table::new(&[
+        Column::Text("run"),
+        Column::Figure("rows of a rank"),
+        Column::Figure("cut edges"),
+        Column::Figure("bytes/exchange"),
+    ]);
+    for plan in plans {
+        let label = brief(&plan.label()).into_owned();
+        table.row(match plan.over_ranks(ranks) {
+            Some(over) => [
+                label,
+                count(over.most_rows as u64),
+                count(over.cut_edges as u64),
+                bytes(over.bytes_per_exchange),
+            ],
+            None => [label, "-".to_owned(), "-".to_owned(), "-".to_owned()],
+        });
+    }
+    table.print()?;
     Ok(())
 }
 

@@ -5,9 +5,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use meshfold_comparison::{Grid, Table as Comparisons};
+use meshfold_data::DataFolder;
+use meshfold_engine::{Device, Ranks};
 use meshfold_experiment::results::RecordedRun;
 use meshfold_experiment::{
-    Ending, Own, RunOptions, RunPlan, RunReport, Summary, brief, most_at_once, plan_on, run_part,
+    Ending, Leading, Own, RunOptions, RunPlan, RunReport, Summary, brief, most_at_once, plan_on,
+    run_part,
 };
 use meshfold_report::{PAGE, ReportError};
 use meshfold_tensorboard::FOLDER;
@@ -26,6 +29,7 @@ use crate::failure::Failure;
 use crate::figures::{bytes, eigenvalue, percent};
 use crate::interruption::Interruption;
 use crate::json_lines;
+use crate::ranks;
 use crate::selection::Selection;
 use crate::table::{Column, Table};
 use crate::terminal;
@@ -37,11 +41,13 @@ use crate::terminal;
 /// failed, is damaged or got no report, the others having gone on; [`Failure::Interrupted`] after Ctrl-C;
 /// [`Failure::Stopped`] if the system asked to end.
 pub(crate) fn run(arguments: &RunArguments, own: &Own) -> Result<(), Failure> {
-    let device = arguments.device.open()?;
-    let source = arguments.experiment.source()?.with_own(own.clone());
-    let folder = arguments.experiment.data.folder_for(&source)?;
-    let sweep = plan_on(&device, &source, &folder)?;
-    let plans = arguments.selection.of(&sweep)?;
+    let device = ranks::device(arguments)?;
+    let planned = planned(arguments, own, &device);
+    let (sweep, plans, folder) = ranks::agreed(&device, planned, |(_, plans, _)| plans)?;
+    if device.ranks().is_some_and(|ranks| !ranks.leads()) {
+        return ranks::take_part(arguments, &device, &plans, &folder);
+    }
+    let leading = Leading::of(&device);
     let session = Session {
         options: RunOptions {
             device,
@@ -66,6 +72,7 @@ pub(crate) fn run(arguments: &RunArguments, own: &Own) -> Result<(), Failure> {
         asked.flag(),
         &runs,
     )?;
+    drop(leading);
     let lacks_page = runs.end() || events.as_ref().is_some_and(EventLogs::is_lacking);
     let comparison = match arguments.no_report {
         true => Comparison::None,
@@ -99,6 +106,21 @@ fn event_logs(arguments: &RunArguments) -> Result<Option<EventLogs>, Failure> {
         None => EventLogs::open(&results.join(FOLDER), results),
     };
     arguments.tensorboard.as_ref().map(open).transpose()
+}
+
+/// The runs of the sweep, those of them that `arguments` ask for, and the folder of their datasets.
+type Planned = (Vec<RunPlan>, Vec<RunPlan>, DataFolder);
+
+/// Plans what `arguments` ask for.
+///
+/// # Errors
+/// [`Failure::Refused`] and [`Failure::Mistakes`] if something asked for is wrong.
+fn planned(arguments: &RunArguments, own: &Own, device: &Device) -> Result<Planned, Failure> {
+    let source = arguments.experiment.source()?.with_own(own.clone());
+    let folder = arguments.experiment.data.folder_for(&source)?;
+    let sweep = plan_on(device, &source, &folder)?;
+    let plans = arguments.selection.of(&sweep)?;
+    Ok((sweep, plans, folder))
 }
 
 /// How the command ends after its runs; what went wrong has been told of.
@@ -168,6 +190,9 @@ impl Session {
         let mut device = self.options.device.kind();
         if let Some(threads) = self.options.device.threads() {
             device.push_str(&format!(" with {threads} threads"));
+        }
+        if let Some(count) = self.options.device.ranks().map(Ranks::count) {
+            device.push_str(&format!(" on each of {count} ranks"));
         }
         let version = env!("CARGO_PKG_VERSION");
         terminal::line(&format!(

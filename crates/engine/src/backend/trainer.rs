@@ -53,6 +53,11 @@ pub(crate) trait Trainer: Debug + Send {
     /// Moves the losses that are still on the device to `tallies`. Waits for the device.
     fn collect(&mut self, tallies: &mut [RowTally]);
 
+    /// Brings `tallies` up to date with what other processes know of the rows that they have; they may still go on to change.
+    fn share(&self, tallies: &mut [RowTally]) {
+        let _ = tallies;
+    }
+
     /// A copy of the losses that are still on the device. Waits for the device.
     fn losses(&self) -> Option<DeviceLosses>;
 

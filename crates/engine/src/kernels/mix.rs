@@ -42,8 +42,17 @@ impl Shared {
     }
 }
 
+/// Rows in two pieces of memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Halved<'a> {
+    pub(crate) first: &'a [f32],
+    /// Those that follow, which only a sparse matrix reads. They may be none.
+    pub(crate) rest: &'a [f32],
+}
+
 /// `to = W · from`; `from` is `[columns, width]`, `to` `[rows, width]`.
-pub(crate) fn mix(cpu: &Cpu, mixing: &HostMixing, from: &[f32], width: usize, to: &mut [f32]) {
+pub(crate) fn mix(cpu: &Cpu, mixing: &HostMixing, from: Halved<'_>, width: usize, to: &mut [f32]) {
+    let Halved { first: from, rest } = from;
     match mixing {
         HostMixing::Identity => to.copy_from_slice(from),
         HostMixing::Sparse {
@@ -56,11 +65,14 @@ pub(crate) fn mix(cpu: &Cpu, mixing: &HostMixing, from: &[f32], width: usize, to
                 columns,
                 weights,
             };
-            let bytes = size_of_val(from) + size_of_val(to);
-            if bytes >= STREAMED_BYTES && to.len() <= STREAMED_ROWS * width {
-                mix_sparse::<true>(cpu, matrix, from, width, to);
-            } else {
-                mix_sparse::<false>(cpu, matrix, from, width, to);
+            let bytes = size_of_val(from) + size_of_val(rest) + size_of_val(to);
+            let streamed = bytes >= STREAMED_BYTES && to.len() <= STREAMED_ROWS * width;
+            let from = Halved { first: from, rest };
+            match (streamed, rest.is_empty()) {
+                (true, true) => mix_sparse::<true, false>(cpu, matrix, from, width, to),
+                (true, false) => mix_sparse::<true, true>(cpu, matrix, from, width, to),
+                (false, true) => mix_sparse::<false, false>(cpu, matrix, from, width, to),
+                (false, false) => mix_sparse::<false, true>(cpu, matrix, from, width, to),
             }
         }
         HostMixing::Among { weights, members } => {
@@ -93,11 +105,12 @@ struct SparseRows<'a> {
     weights: &'a [f32],
 }
 
-/// The product with a matrix in compressed sparse rows; `STREAMED` past the caches.
-fn mix_sparse<const STREAMED: bool>(
+/// The product with a matrix in compressed sparse rows; `STREAMED` past the caches, `HALVED` if there are rows in the second
+/// piece of memory.
+fn mix_sparse<const STREAMED: bool, const HALVED: bool>(
     cpu: &Cpu,
     matrix: SparseRows<'_>,
-    from: &[f32],
+    from: Halved<'_>,
     width: usize,
     to: &mut [f32],
 ) {
@@ -107,6 +120,7 @@ fn mix_sparse<const STREAMED: bool>(
         weights,
     } = matrix;
     let rows = row_ptr.len() - 1;
+    let Halved { first: from, rest } = from;
     assert_eq!(
         to.len(),
         rows * width,
@@ -115,13 +129,17 @@ fn mix_sparse<const STREAMED: bool>(
     assert!(
         columns
             .iter()
-            .all(|column| (*column as usize + 1) * width <= from.len()),
+            .all(|column| (*column as usize + 1) * width <= from.len() + rest.len()),
         "a column is out of range"
     );
     assert_eq!(
         width % LANES,
         0,
         "rows are padded to the alignment of a layout"
+    );
+    assert!(
+        !HALVED || from.len().is_multiple_of(width),
+        "a row lies in one piece of memory"
     );
     let target = Shared(to.as_mut_ptr());
     let size = if STREAMED { STREAMED_BLOCK } else { BLOCK };
@@ -141,8 +159,12 @@ fn mix_sparse<const STREAMED: bool>(
                                 .zip(&weights[entries.clone()])
                             {
                                 let at = *column as usize * width + start;
+                                let (piece, at) = match HALVED && at >= from.len() {
+                                    true => (rest, at - from.len()),
+                                    false => (from, at),
+                                };
                                 // SAFETY: every column was checked above, and `start + LANES <= width`.
-                                let values = unsafe { from.get_unchecked(at..at + LANES) };
+                                let values = unsafe { piece.get_unchecked(at..at + LANES) };
                                 for (sum, value) in sums.iter_mut().zip(values) {
                                     *sum += weight * value;
                                 }

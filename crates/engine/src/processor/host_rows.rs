@@ -5,9 +5,9 @@ use crate::backend::rows::{HeavyBall, Rows, on, on_mut};
 use crate::cpu::Cpu;
 use crate::error::EngineError;
 use crate::kernels::largest::keep_largest;
-use crate::kernels::{host, mix};
+use crate::kernels::{Halved, host, mix};
 use crate::network::layout::Layout;
-use crate::stack::mixing::Matrix;
+use crate::stack::mixing::{HostMixing, Matrix};
 use crate::stack::quantiser::Quantiser;
 use std::mem::{replace, take};
 use std::sync::Arc;
@@ -66,6 +66,46 @@ impl HostRows {
         }
     }
 
+    /// Floats of a row, padding included.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// A copy with memory of its own.
+    pub(crate) fn copy(&self) -> Self {
+        let size = self.values.len();
+        let copy = match self.recycled.take(size) {
+            Some(mut copy) => {
+                copy.copy_from_slice(&self.values);
+                copy
+            }
+            None => self.values.to_vec(),
+        };
+        self.of(copy)
+    }
+
+    /// As [`Rows::mix`] with a matrix of `rows` rows, whose columns beyond these rows are the rows of `halo`, `[H, P_pad]`.
+    pub(crate) fn mix_with_halo(&mut self, matrix: &HostMixing, rows: usize, halo: &[f32]) {
+        let size = rows * self.width;
+        let spare = self.spare.take().filter(|spare| spare.len() == size);
+        let mut mixed = spare.unwrap_or_else(|| self.unwritten(rows));
+        let from = Halved {
+            first: &self.values,
+            rest: halo,
+        };
+        mix(&self.cpu, matrix, from, self.width, &mut mixed);
+        let old = replace(&mut self.values, Arc::new(mixed));
+        match old.len() == size {
+            true => self.spare = Arc::into_inner(old),
+            false => self.leave(old),
+        }
+    }
+
+    /// `‖row_i − mean‖²` of every row.
+    pub(crate) fn squared_distances_from(&self, mean: &[f32]) -> Vec<f64> {
+        host::squared_distances(&self.cpu, &self.values, mean, self.width)
+    }
+
     /// Memory for `rows` rows that holds any values, all of which are about to be written.
     fn unwritten(&self, rows: usize) -> Vec<f32> {
         let size = rows * self.width;
@@ -119,15 +159,7 @@ impl Rows for HostRows {
     }
 
     fn duplicate(&self) -> Box<dyn Rows> {
-        let size = self.values.len();
-        let copy = match self.recycled.take(size) {
-            Some(mut copy) => {
-                copy.copy_from_slice(&self.values);
-                copy
-            }
-            None => self.values.to_vec(),
-        };
-        Box::new(self.of(copy))
+        Box::new(self.copy())
     }
 
     fn clear(&mut self) {
@@ -135,21 +167,7 @@ impl Rows for HostRows {
     }
 
     fn mix(&mut self, matrix: &Arc<Matrix>) {
-        let size = matrix.rows * self.width;
-        let spare = self.spare.take().filter(|spare| spare.len() == size);
-        let mut mixed = spare.unwrap_or_else(|| self.unwritten(matrix.rows));
-        mix(
-            &self.cpu,
-            &matrix.host,
-            &self.values,
-            self.width,
-            &mut mixed,
-        );
-        let old = replace(&mut self.values, Arc::new(mixed));
-        match old.len() == size {
-            true => self.spare = Arc::into_inner(old),
-            false => self.leave(old),
-        }
+        self.mix_with_halo(&matrix.host, matrix.rows, &[]);
     }
 
     fn gather(&self, rows: &[u32]) -> Box<dyn Rows> {
@@ -215,7 +233,7 @@ impl Rows for HostRows {
 
     fn squared_distances(&self, weights: &[f64]) -> Vec<f64> {
         let mean = self.weighted_mean(weights);
-        let squares = host::squared_distances(&self.cpu, &self.values, &mean, self.width);
+        let squares = self.squared_distances_from(&mean);
         self.recycled.put(mean);
         squares
     }

@@ -103,10 +103,6 @@ impl Mixing {
 
 impl Matrix {
     /// What `upload` makes of the matrix for a device; it is called once for each type that is asked for.
-    #[cfg_attr(
-        not(feature = "gpu"),
-        allow(dead_code, reason = "the processor reads it as it is")
-    )]
     pub(crate) fn uploaded<T: Any + Send + Sync>(&self, upload: impl FnOnce(&Self) -> T) -> Arc<T> {
         let mut all = self.uploaded.lock().unwrap_or_else(PoisonError::into_inner);
         let earlier = all.iter().find_map(|one| one.clone().downcast().ok());

@@ -1,5 +1,7 @@
 //! Which examples a row sees, step by step. Drawn on the host for every device, from the row's own streams.
 
+mod skipped;
+
 use super::schedule::Progress;
 use super::work::{Amount, BatchSize, Draw, RowWork, Sgd};
 use crate::network::Network;

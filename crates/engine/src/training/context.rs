@@ -17,6 +17,8 @@ pub(crate) struct Context<'a> {
     pub(crate) validation: Option<&'a Examples>,
     pub(crate) partition: &'a Partition,
     pub(crate) seed: u64,
+    /// What the rows at hand are of all rows of the run, if they are not all of them. Draws are keyed by it.
+    pub(crate) rows: Option<&'a [u32]>,
 }
 
 /// Refuses to judge by examples that there are not.
@@ -49,6 +51,7 @@ impl Problem {
             validation: self.splits.validation.as_deref(),
             partition: &self.partition,
             seed: self.seed,
+            rows: None,
         }
     }
 }
@@ -73,7 +76,7 @@ impl<'a> Context<'a> {
     {
         let key = RowKey {
             seed: self.seed,
-            row: index as u32,
+            row: self.rows.map_or(index as u32, |rows| rows[index]),
         };
         let call = RowCall {
             work: *row,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use meshfold_algorithms::{Forecast, Rows};
 use meshfold_data::{DataFolder, DatasetSummary, Partition};
-use meshfold_engine::{Device, Network, Purpose, WorkloadSize};
+use meshfold_engine::{Device, Network, Purpose, Ranks, WorkloadSize};
 
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
@@ -211,12 +211,17 @@ impl<'a> Planner<'a> {
         let (outline, partition) = (&*learning.dataset.outline, &*learning.partition);
         let (clients, rows) = (partition.clients(), learning.rows.count);
         let layout = learning.network.layout();
+        let working_rows = config
+            .algorithm
+            .working_rows(clients)
+            .saturating_add(config.evaluate.extra_rows(rows));
+        let ranks = self.device.and_then(Device::ranks);
+        let parts = ranks.map_or(1, Ranks::count);
         let needed = Footprint {
-            rows,
-            working_rows: config
-                .algorithm
-                .working_rows(clients)
-                .saturating_add(config.evaluate.extra_rows(rows)),
+            rows: rows.div_ceil(parts),
+            working_rows: working_rows
+                .div_ceil(parts)
+                .saturating_add(between_ranks(rows, parts, overlay)),
             width: layout.width(),
             examples: learning.train + learning.test + outline.validation(),
             owned_examples: match outline.has_owners() {
@@ -238,7 +243,9 @@ impl<'a> Planner<'a> {
             ),
         }
         .bytes();
-        match self.available.filter(|available| needed > *available) {
+        let sharing = ranks.map_or(1, Ranks::on_this_machine) as u64;
+        let available = self.available.map(|available| available / sharing);
+        match available.filter(|available| needed > *available) {
             Some(available) => {
                 let fault = ConfigFault::Memory {
                     rows,
@@ -348,4 +355,15 @@ impl<'a> Planner<'a> {
             tracing::warn!("{words}");
         }
     }
+}
+
+/// Rows that one of `parts` ranks holds besides its own ones of `rows` while it exchanges them with the others: those that it
+/// sends and those that come, each once, or its part of all rows where they are averaged.
+fn between_ranks(rows: usize, parts: usize, overlay: Option<&PlannedOverlay>) -> usize {
+    if parts == 1 {
+        return 0;
+    }
+    let own = rows.div_ceil(parts);
+    let listened_to = overlay.map_or(0, |planned| planned.matrix.nnz().div_ceil(parts));
+    (2 * own).max(own + listened_to.min(rows - own))
 }

@@ -134,6 +134,18 @@ impl CheckpointFile {
         }
     }
 
+    /// The checkpoint of the run `id`, whoever wrote it.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub(crate) fn of_run(&self, id: &str) -> io::Result<Checkpoint> {
+        let checkpoint = self.read()?;
+        match checkpoint.saved.origin.run == id {
+            true => Ok(checkpoint),
+            false => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
     /// Warns that the checkpoint is ignored, and why.
     pub(crate) fn report(&self, reason: &str) {
         let path = self.path.display();

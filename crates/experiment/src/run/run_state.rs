@@ -9,7 +9,7 @@ use meshfold_algorithms::{
     Algorithm, IterateWeighting, Method, Phase, Round, RowKind, Setting, StragglerContext, Traffic,
 };
 use meshfold_data::Splits;
-use meshfold_engine::{Device, Learner, LearningRate, Purpose, Schedule, Stack};
+use meshfold_engine::{Device, Learner, LearningRate, Purpose, Ranks, Schedule, Stack};
 
 use crate::plan::round_graph::{RoundGraphs, drops_rows};
 use crate::plan::run_plan::RunPlan;
@@ -18,6 +18,7 @@ use crate::results::run_error::RunError;
 use crate::run::checkpoint::Totals;
 use crate::run::client_views::ClientViews;
 use crate::run::evaluation::{HeldOut, Judge, Verdict, alive_rows};
+use crate::run::ranks::{Step, lead};
 use crate::run::stopwatch::Stopwatch;
 use crate::run::theory_measurements::{RowsAlive, TheoryMeasurements};
 
@@ -105,6 +106,26 @@ impl<'a> RunState<'a> {
         })
     }
 
+    /// As [`RunState::start`], of a rank that takes part in a run of rank 0. What the examples alone decide is not measured.
+    ///
+    /// # Errors
+    /// As [`RunState::start`].
+    pub(crate) fn following(
+        plan: &'a RunPlan,
+        data: &Splits,
+        device: &Device,
+    ) -> Result<Self, RunError> {
+        Self::start(plan, data, device, &AtomicBool::new(true))
+    }
+
+    /// Tells the ranks that take part in the run, if there are any, that `step` comes next. On such a rank nothing happens.
+    fn lead(&self, step: Step) {
+        let device = self.device();
+        if device.ranks().is_some_and(Ranks::leads) {
+            lead(device, step);
+        }
+    }
+
     /// The device that the models live on.
     pub(crate) fn device(&self) -> &Device {
         self.learner.device()
@@ -127,6 +148,7 @@ impl<'a> RunState<'a> {
 
     /// One round of the method, and what it would have cost.
     pub(crate) fn advance(&mut self) -> Result<(), RunError> {
+        self.lead(Step::Advance);
         let begun = Instant::now();
         self.carry_out()?;
         self.totals.round_seconds += begun.elapsed().as_secs_f64();
@@ -209,6 +231,7 @@ impl<'a> RunState<'a> {
     /// # Errors
     /// [`RunError::NobodyAlive`] if no client is whose model could be judged; those of the engine.
     pub(crate) fn evaluate(&mut self) -> Result<(Record, Verdict), RunError> {
+        self.lead(Step::Evaluate);
         let begun = Instant::now();
         let judged = self.judge_models();
         self.totals.judging_seconds += begun.elapsed().as_secs_f64();

@@ -10,6 +10,8 @@ use meshfold_engine::Stack;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use sha2::{Digest, Sha256};
 
+use crate::run::ranks::{Step, lead};
+
 /// The tensor that holds the text.
 const STATE: &str = "state";
 
@@ -39,7 +41,8 @@ pub(crate) fn write(
     to.write_all(&(header.len() as u64).to_le_bytes())?;
     to.write_all(&header)?;
     let mut bytes = Vec::new();
-    for (_, stack) in stacks {
+    for (place, (_, stack)) in (0..).zip(stacks) {
+        lead(stack.device(), Step::Stack(place));
         stack.each_block(|values| {
             bytes.resize(4 * values.len(), 0);
             for (place, value) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(values) {

@@ -57,6 +57,7 @@ fn run(gpu: &Gpu, bytes: usize, network: &Network, examples: &Arc<Examples>) -> 
         validation: None,
         partition: &partition,
         seed: 3,
+        rows: None,
     };
     let mut rows = [0, 1, 2, 3, 4].map(|client| RowWork {
         client,

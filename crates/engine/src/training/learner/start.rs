@@ -32,6 +32,9 @@ impl Learner {
     /// Those of [`Stack::from_host`], and of a model of the user's own.
     pub fn initial_of(&self, seed: u64, rows: usize, start: Start) -> Result<Stack, EngineError> {
         let network = &self.problem.network;
+        if self.device.ranks().is_some() {
+            return self.initial_over_ranks(seed, rows, start);
+        }
         let values = match start {
             Start::Same => network.initialise(seed, 0)?.repeat(rows),
             Start::Independent => {
@@ -40,5 +43,30 @@ impl Learner {
             }
         };
         Stack::from_host(&self.device, network.layout(), values)
+    }
+
+    /// As [`Learner::initial_of`] where no process is to hold all rows at once.
+    fn initial_over_ranks(
+        &self,
+        seed: u64,
+        rows: usize,
+        start: Start,
+    ) -> Result<Stack, EngineError> {
+        let network = &self.problem.network;
+        let layout = network.layout();
+        if start == Start::Same {
+            let one = Stack::from_host(&self.device, layout, network.initialise(seed, 0))?;
+            return one.gather(&vec![0; rows]);
+        }
+        let mut stack = Stack::zeros(&self.device, layout, rows);
+        let mut next = 0u32..;
+        stack.fill_blocks(|values| {
+            let rows = values.chunks_exact_mut(layout.width().max(1));
+            for (values, row) in rows.zip(next.by_ref()) {
+                values.copy_from_slice(&network.initialise(seed, row));
+            }
+            Ok::<_, EngineError>(())
+        })?;
+        Ok(stack)
     }
 }

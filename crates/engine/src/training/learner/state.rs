@@ -22,11 +22,13 @@ impl Learner {
     /// What another learner needs to continue from here. It includes the losses since the last [`tally`](Self::tally), which
     /// remain to be tallied. Waits for the device.
     pub fn state(&self) -> LearnerState {
+        let mut losses = self.tallies.clone();
+        self.trainer.share(&mut losses);
         LearnerState {
             positions: self.passes.iter().map(Pass::position).collect(),
             local_steps: self.local_steps,
             examples_seen: self.examples_seen,
-            losses: self.tallies.clone(),
+            losses,
             on_device: self.trainer.losses(),
         }
     }

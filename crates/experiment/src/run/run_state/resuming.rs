@@ -8,12 +8,14 @@ use meshfold_engine::{LearnerState, Stack};
 use super::{MODELS, RunState};
 use crate::results::run_error::RunError;
 use crate::run::checkpoint::{Checkpoint, Saved};
+use crate::run::ranks::Step;
 use crate::run::stopwatch::Worked;
 use crate::run::theory_measurements::AVERAGED;
 
 impl RunState<'_> {
     /// The position of each row in its examples, and its losses since the last record.
     pub(crate) fn learner_state(&self) -> LearnerState {
+        self.lead(Step::Losses);
         self.learner.state()
     }
 
@@ -82,8 +84,17 @@ impl RunState<'_> {
     /// Resumes from a checkpoint that is no [misfit](Self::misfit). The models are read into the memory of the first models.
     ///
     /// # Errors
-    /// [`RunError::Read`] if the checkpoint can no longer be read.
-    pub(crate) fn restore(&mut self, mut checkpoint: Checkpoint) -> Result<(), RunError> {
+    /// [`RunError::Read`] if the checkpoint can no longer be read. Where others take part in the run, it ends all ranks.
+    pub(crate) fn restore(&mut self, checkpoint: Checkpoint) -> Result<(), RunError> {
+        self.lead(Step::Restore(checkpoint.saved.round as u64));
+        let restored = self.take_over(checkpoint);
+        if let (Err(error), Some(ranks)) = (&restored, self.device().ranks()) {
+            ranks.abort(&error.to_string());
+        }
+        restored
+    }
+
+    fn take_over(&mut self, mut checkpoint: Checkpoint) -> Result<(), RunError> {
         let (device, layout) = (self.learner.device(), self.learner.network().layout());
         let mut averaged = None;
         for (name, [rows, _]) in checkpoint.stacks().to_vec() {

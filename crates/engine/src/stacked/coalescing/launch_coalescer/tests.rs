@@ -113,6 +113,7 @@ impl Run {
             validation: None,
             partition: &partition,
             seed: self.seed,
+            rows: None,
         };
         let mixing = self.mixing();
         let layout = self.network.layout();

@@ -1,0 +1,84 @@
+//! One run over the ranks that `mpirun` or `srun` started (feature `mpi`).
+
+use meshfold_data::DataFolder;
+use meshfold_engine::{Device, Ranks};
+use meshfold_experiment::{RunPlan, SharedDatasets, expect_same_plans, follow};
+
+use crate::arguments::RunArguments;
+use crate::failure::Failure;
+use crate::interruption::Interruption;
+use crate::terminal;
+
+/// The ranks that this process was started with; `None` if it was started alone, or by a program without the feature.
+/// All but the first are silent from here on.
+///
+/// # Errors
+/// [`Failure::Refused`] if MPI cannot be used.
+pub(crate) fn of_this_command() -> Result<Option<Ranks>, Failure> {
+    #[cfg(feature = "mpi")]
+    let ranks = Ranks::of_mpi()?;
+    #[cfg(not(feature = "mpi"))]
+    let ranks: Option<Ranks> = None;
+    if ranks.as_ref().is_some_and(|ranks| !ranks.leads()) {
+        terminal::silence();
+    }
+    Ok(ranks)
+}
+
+/// The device of the command: over all ranks if there are several.
+///
+/// # Errors
+/// [`Failure::Refused`] if the program or the machine lacks it.
+pub(crate) fn device(arguments: &RunArguments) -> Result<Device, Failure> {
+    let Some(ranks) = of_this_command()? else {
+        return arguments.device.open();
+    };
+    match arguments.device.open_over(ranks.clone()) {
+        Ok(device) => Ok(device),
+        // What is refused on all ranks is told of by the first. It waits for nobody: no rank has begun anything.
+        Err(failure) if ranks.leads() => Err(failure),
+        Err(_) => Err(Failure::Incomplete),
+    }
+}
+
+/// Compares what all ranks have planned, `planned` here.
+///
+/// # Errors
+/// Why this rank has no plans; [`Failure::Refused`] if another one has others.
+pub(crate) fn agreed<T>(
+    device: &Device,
+    planned: Result<T, Failure>,
+    plans: impl Fn(&T) -> &[RunPlan],
+) -> Result<T, Failure> {
+    let same = expect_same_plans(device, planned.as_ref().ok().map(plans));
+    let planned = planned?;
+    same.map_err(|rank| {
+        Failure::refused(format_args!(
+            "rank {rank} has planned other runs than rank 0: start all ranks from the same program, on machines with the same \
+             instructions (or with `--cpu avx2`), with the same files and arguments"
+        ))
+    })?;
+    Ok(planned)
+}
+
+/// Takes part in the runs of rank 0.
+///
+/// # Errors
+/// Never: a rank that cannot go on ends all of them.
+pub(crate) fn take_part(
+    arguments: &RunArguments,
+    device: &Device,
+    plans: &[RunPlan],
+    folder: &DataFolder,
+) -> Result<(), Failure> {
+    let _asked = Interruption::listen()?;
+    let datasets = SharedDatasets::new(plans, folder);
+    let data = |index| datasets.splits(index, index + 1);
+    if let (Err(error), Some(ranks)) = (
+        follow(plans, &arguments.results, device, data),
+        device.ranks(),
+    ) {
+        ranks.abort(&error.to_string());
+    }
+    Ok(())
+}

@@ -1,0 +1,280 @@
+//! Runs over several ranks, which are threads here, have the bits of runs of one process: every method, overlay, failure and
+//! straggler that the YAML files of the program's test `numbers` have, and checkpoints.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use meshfold_data::{DataFolder, Splits};
+use meshfold_engine::{Device, DeviceRequest, Ranks, Sent};
+use meshfold_experiment::{
+    Ending, ExperimentSource, Leading, Observer, RoundProgress, RunOptions, RunPlan, RunReport,
+    expect_same_plans, follow, plan, run,
+};
+
+/// The runs of the YAML file `name` of the test `numbers`.
+fn plans_of(name: &str) -> (Vec<RunPlan>, DataFolder) {
+    let numbers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/numbers");
+    let source = ExperimentSource::read(&numbers.join(name)).unwrap();
+    planned(&source)
+}
+
+fn planned(source: &ExperimentSource) -> (Vec<RunPlan>, DataFolder) {
+    let folder = DataFolder::new("unused").beside(source.resolve(Path::new("")));
+    (plan(source, &folder).unwrap(), folder)
+}
+
+/// Asks to stop once a round is done.
+struct Stopper<'a> {
+    after: Option<usize>,
+    stop: &'a AtomicBool,
+}
+
+impl Observer for Stopper<'_> {
+    fn round(&mut self, progress: &RoundProgress) {
+        let is_over = self.after.is_some_and(|round| progress.round >= round);
+        self.stop.store(is_over, Ordering::Relaxed);
+    }
+}
+
+/// Carries out `plans` on `device`, each until the round `after`.
+fn lead(
+    plans: &[RunPlan],
+    data: &[Splits],
+    device: &Device,
+    results: &Path,
+    after: Option<usize>,
+) -> Vec<RunReport> {
+    let options = RunOptions {
+        device: device.clone(),
+        results: results.to_owned(),
+        again: false,
+        commit: None,
+    };
+    let carry_out = |(plan, data): (&RunPlan, &Splits)| {
+        let stop = AtomicBool::new(false);
+        let mut stopper = Stopper { after, stop: &stop };
+        run(plan, data, &options, &stop, &mut stopper).unwrap()
+    };
+    plans.iter().zip(data).map(carry_out).collect()
+}
+
+/// The same over `count` ranks, each of one thread; also what the ranks have sent.
+fn over_ranks(
+    count: usize,
+    plans: &[RunPlan],
+    data: &[Splits],
+    results: &Path,
+    after: Option<usize>,
+) -> (Vec<RunReport>, Vec<Sent>) {
+    let (reports, sent) = thread::scope(|scope| {
+        let rank = |ranks: Ranks| {
+            move || {
+                let device = Device::over_ranks(ranks.clone(), Some(1), None).unwrap();
+                expect_same_plans(&device, Some(plans)).unwrap();
+                let reports = if ranks.leads() {
+                    let _leading = Leading::of(&device);
+                    lead(plans, data, &device, results, after)
+                } else {
+                    let data = |index: usize| Ok::<_, ()>(data[index].clone());
+                    follow(plans, results, &device, data).unwrap();
+                    Vec::new()
+                };
+                (reports, ranks.sent())
+            }
+        };
+        let ranks = Ranks::in_process(count).into_iter();
+        let threads: Vec<_> = ranks.map(|ranks| scope.spawn(rank(ranks))).collect();
+        let ends = threads.into_iter().map(|thread| thread.join().unwrap());
+        ends.unzip::<_, _, Vec<_>, Vec<_>>()
+    });
+    (reports.into_iter().flatten().collect(), sent)
+}
+
+fn alone(
+    plans: &[RunPlan],
+    data: &[Splits],
+    results: &Path,
+    after: Option<usize>,
+) -> Vec<RunReport> {
+    let device = Device::open(DeviceRequest::Cpu, Some(1), None).unwrap();
+    lead(plans, data, &device, results, after)
+}
+
+/// What a run came to: its records without the time that they took, its table of clients, and its error if it has one.
+fn outcome(report: &RunReport) -> (Vec<String>, Vec<u8>, Option<String>) {
+    let folder: &PathBuf = &report.folder;
+    let records = fs::read_to_string(folder.join("metrics.jsonl")).unwrap();
+    let without_time = |line: &str| {
+        let (before, after) = line.split_once("\"wall_seconds\":").unwrap();
+        let (_, after) = after.split_once(',').unwrap();
+        [before, after].concat()
+    };
+    let error = match &report.ending {
+        Ending::Failed { error } => Some(error.to_string()),
+        _ => None,
+    };
+    let table = fs::read(folder.join("clients.parquet")).unwrap();
+    (records.lines().map(without_time).collect(), table, error)
+}
+
+/// The runs of the file `name` come to the same over each of `counts` ranks as in one process.
+fn expect_the_same(name: &str, counts: &[usize]) {
+    let (plans, folder) = plans_of(name);
+    expect_the_same_of(name, &plans, &folder, counts);
+}
+
+fn expect_the_same_of(name: &str, plans: &[RunPlan], folder: &DataFolder, counts: &[usize]) {
+    let load = |plan: &RunPlan| plan.config.dataset.load(folder).unwrap();
+    let data: Vec<Splits> = plans.iter().map(load).collect();
+    let results = tempfile::tempdir().unwrap();
+    let expected = alone(plans, &data, results.path(), None);
+    for count in counts {
+        let results = tempfile::tempdir().unwrap();
+        let (found, _) = over_ranks(*count, plans, &data, results.path(), None);
+        for ((plan, expected), found) in plans.iter().zip(&expected).zip(&found) {
+            let (expected, found) = (outcome(expected), outcome(found));
+            let run = format!("{name}/{} over {count} ranks", plan.config.name);
+            assert_eq!(found.0, expected.0, "{run}");
+            assert_eq!(found.2, expected.2, "{run}");
+            assert!(found.1 == expected.1, "{run}: another table of clients");
+        }
+    }
+}
+
+#[test]
+fn every_method_has_the_bits_of_one_process() {
+    expect_the_same("methods.yaml", &[1, 2, 3, 4]);
+}
+
+#[test]
+fn every_overlay_has_the_bits_of_one_process() {
+    expect_the_same("overlays.yaml", &[2, 3]);
+    expect_the_same("weights.yaml", &[4]);
+}
+
+#[test]
+fn failures_and_stragglers_have_the_bits_of_one_process() {
+    expect_the_same("failures.yaml", &[2, 3]);
+    expect_the_same("stragglers.yaml", &[3]);
+}
+
+#[test]
+fn messages_schedules_and_measurements_have_the_bits_of_one_process() {
+    expect_the_same("quantisation.yaml", &[2, 3]);
+    expect_the_same("schedules.yaml", &[2]);
+    expect_the_same("evaluations.yaml", &[3]);
+    expect_the_same("partitions.yaml", &[2]);
+}
+
+#[test]
+fn every_model_has_the_bits_of_one_process() {
+    expect_the_same("models.yaml", &[3]);
+}
+
+/// Methods that keep stacks of their own, walk, or have servers.
+const CHECKPOINTED: &str = "
+name: checkpointed
+dataset: {glyphs: {train: 300, test: 40}}
+partition: {shards: {clients: 7}}
+topology: ring
+model: {mlp: {hidden: [8]}}
+algorithm: {dsgd: {batch_size: 7, learning_rate: 0.1, local: {steps: 2}, momentum: 0.9}}
+rounds: 6
+checkpoint: {every: 2}
+evaluate: {every: 3}
+sweep:
+  cases:
+    - {name: gossip}
+    - {name: walks, algorithm: {dfedrw: {walkers: 3, hops: 2, batch_size: 7, learning_rate: 0.1}}}
+    - {name: servers, topology: path, algorithm: {p_fedavg: {servers: {count: 3}, batch_size: 7, learning_rate: 0.1}}}
+    - {name: controls, topology: null, algorithm: {scaffold: {batch_size: 7, learning_rate: 0.1, participation: {share: 0.5}}}}
+";
+
+/// Runs over that many ranks, or in one process.
+fn carry_out(
+    count: Option<usize>,
+    plans: &[RunPlan],
+    data: &[Splits],
+    results: &Path,
+    after: Option<usize>,
+) -> Vec<RunReport> {
+    match count {
+        Some(count) => over_ranks(count, plans, data, results, after).0,
+        None => alone(plans, data, results, after),
+    }
+}
+
+#[test]
+fn a_run_that_was_stopped_goes_on_over_any_number_of_ranks() {
+    let (plans, folder) = planned(&ExperimentSource::new("checkpointed.yaml", CHECKPOINTED));
+    let load = |plan: &RunPlan| plan.config.dataset.load(&folder).unwrap();
+    let data: Vec<Splits> = plans.iter().map(load).collect();
+    let results = tempfile::tempdir().unwrap();
+    let expected = alone(&plans, &data, results.path(), None);
+    for (first, then) in [(Some(3), Some(2)), (Some(3), None), (None, Some(4))] {
+        let results = tempfile::tempdir().unwrap();
+        for report in carry_out(first, &plans, &data, results.path(), Some(4)) {
+            assert_eq!(report.checkpoint, Some(4));
+        }
+        let found = carry_out(then, &plans, &data, results.path(), None);
+        for (expected, found) in expected.iter().zip(&found) {
+            assert_eq!(found.resumed_from, Some(4));
+            assert!(
+                outcome(found) == outcome(expected),
+                "{first:?} then {then:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_round_sends_one_row_for_each_client_that_another_rank_listens_to() {
+    let text = "
+name: ring
+dataset: {glyphs: {train: 300, test: 40}}
+partition: {iid: {clients: 7}}
+topology: ring
+model: {mlp: {hidden: [8]}}
+algorithm: {dfedavgm: {batch_size: 7, learning_rate: 0.1}}
+rounds: 3
+evaluate: {every: 100}
+sweep: {grid: {rounds: [3, 7]}}
+";
+    let (plans, folder) = planned(&ExperimentSource::new("ring.yaml", text));
+    let data = plans[0].config.dataset.load(&folder).unwrap();
+    let sent = |plan: &RunPlan| {
+        let results = tempfile::tempdir().unwrap();
+        let (plans, data) = ([plan.clone()], [data.clone()]);
+        over_ranks(3, &plans, &data, results.path(), None).1
+    };
+    // Each of three ranks has two neighbours, and one client that each of them listens to.
+    let row = 4 * plans[0].model.layout().width() as u64;
+    for (short, long) in sent(&plans[0]).iter().zip(sent(&plans[1])) {
+        assert_eq!(long.messages - short.messages, 4 * 2);
+        assert_eq!(long.bytes - short.bytes, 4 * 2 * row);
+    }
+}
+
+#[test]
+fn a_rank_that_planned_something_else_is_named_on_all_ranks() {
+    let (plans, _) = plans_of("quantisation.yaml");
+    let answers: Vec<_> = thread::scope(|scope| {
+        let ranks = Ranks::in_process(3).into_iter().enumerate();
+        let threads: Vec<_> = ranks
+            .map(|(rank, ranks)| {
+                let own = if rank == 1 { &plans[1..] } else { &plans[..] };
+                scope.spawn(move || {
+                    let device = Device::over_ranks(ranks, Some(1), None).unwrap();
+                    expect_same_plans(&device, Some(own))
+                })
+            })
+            .collect();
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| thread.join().unwrap();
+        threads.into_iter().map(join).collect()
+    });
+    assert_eq!(answers, [Err(1); 3]);
+}

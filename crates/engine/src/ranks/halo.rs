@@ -1,0 +1,112 @@
+//! The part of a mixing matrix that a rank computes, and the rows of other ranks that it reads: its halo.
+
+use super::placement::Placement;
+use super::transfer::Transfer;
+use super::world::World;
+use crate::stack::mixing::{HostMixing, Matrix};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What ranks have made of a matrix. Ranks that are threads of one process may share the matrix.
+#[derive(Debug, Default)]
+pub(crate) struct Halos(Mutex<Vec<(usize, Arc<Halo>)>>);
+
+/// The rows of a sparse matrix that a rank computes.
+#[derive(Debug)]
+pub(crate) struct Halo {
+    /// Sparse rows, the columns of each in the order of the whole matrix. A column below the number of own rows is one of them,
+    /// the others are rows of the halo.
+    pub(crate) matrix: HostMixing,
+    /// Rows that it computes.
+    pub(crate) rows: usize,
+    pub(crate) transfer: Transfer,
+}
+
+impl Halo {
+    /// The part of `matrix` that this rank computes, made when it is first asked for.
+    pub(crate) fn of(
+        world: &World,
+        matrix: &Matrix,
+        from: &Placement,
+        to: &Placement,
+    ) -> Arc<Self> {
+        let rank = world.rank();
+        let halos = matrix.uploaded(|_| Halos::default());
+        let mut halos = halos.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, halo)) = halos.iter().find(|(of, _)| *of == rank) {
+            return halo.clone();
+        }
+        let halo = Arc::new(Self::new(&matrix.host, from, to, rank));
+        halos.push((rank, halo.clone()));
+        halo
+    }
+
+    /// The rows of `matrix` that are on `rank` as `to` has them; its columns lie as `from` has them.
+    ///
+    /// # Panics
+    /// If the matrix is not sparse.
+    fn new(matrix: &HostMixing, from: &Placement, to: &Placement, rank: usize) -> Self {
+        let HostMixing::Sparse {
+            row_ptr,
+            columns,
+            weights,
+        } = matrix
+        else {
+            panic!("a mean is no sparse matrix");
+        };
+        let entries = |row: u32| row_ptr[row as usize]..row_ptr[row as usize + 1];
+        let ranks = from.counts().count();
+        let transfer = Transfer::of(from, rank, ranks, |rank| {
+            let rows = to.of(rank).iter().copied();
+            Box::new(rows.flat_map(move |row| columns[entries(row)].iter().copied()))
+        });
+        let (places, own) = (transfer.places(), from.of(rank).len() as u32);
+        let place = |column: u32| match from.owner(column) == rank {
+            true => from.place(column) as u32,
+            false => {
+                let found = places.binary_search_by_key(&column, |(row, _)| *row);
+                own + places[found.expect("what is read is sent")].1
+            }
+        };
+        let mut local = (vec![0], Vec::new(), Vec::new());
+        for row in to.of(rank) {
+            local
+                .1
+                .extend(columns[entries(*row)].iter().copied().map(place));
+            local.2.extend_from_slice(&weights[entries(*row)]);
+            local.0.push(local.1.len());
+        }
+        Self {
+            matrix: HostMixing::Sparse {
+                row_ptr: local.0,
+                columns: local.1,
+                weights: local.2,
+            },
+            rows: to.of(rank).len(),
+            transfer,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_keep_the_order_of_the_whole_matrix() {
+        let matrix = HostMixing::Sparse {
+            row_ptr: vec![0, 2, 4, 7, 9],
+            columns: vec![0, 3, 1, 2, 0, 1, 3, 2, 3],
+            weights: vec![0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
+        };
+        let placement = Placement::new(vec![1, 0, 1, 0], 2);
+        let halo = Halo::new(&matrix, &placement, &placement, 1);
+        // Own rows 0 and 2; the halo holds rows 1 and 3.
+        assert_eq!(halo.transfer.received, [vec![1, 3], vec![]]);
+        let expected = HostMixing::Sparse {
+            row_ptr: vec![0, 2, 5],
+            columns: vec![0, 3, 0, 2, 3],
+            weights: vec![0.1, 0.2, 0.5, 0.6, 0.7],
+        };
+        assert_eq!(halo.matrix, expected);
+    }
+}

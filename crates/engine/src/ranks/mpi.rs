@@ -1,0 +1,165 @@
+//! Ranks that `mpirun` or `srun` started: processes that MPI connects.
+
+use super::transport::{Counter, Transport};
+use super::{Ranks, Sent};
+use crate::error::EngineError;
+use mpi::datatype::PartitionMut;
+use mpi::environment::{Threading, Universe, initialize_with_threading};
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::{Communicator, CommunicatorCollectives, Destination, Root, Source};
+use std::io::Write;
+use std::sync::Arc;
+use std::{env, fmt, io};
+
+/// What those who start processes of MPI tell each of them.
+const SIGNS: [&str; 4] = [
+    "OMPI_COMM_WORLD_SIZE",
+    "PMI_SIZE",
+    "PMIX_RANK",
+    "MPI_LOCALNRANKS",
+];
+
+/// Floats of a message, at most: MPI counts in 32 bits.
+const MOST: usize = 1 << 28;
+
+/// The tag of a message with parameters.
+const TAG: i32 = 24;
+
+impl Ranks {
+    /// The ranks that this process was started with; `None` if it was started alone.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if MPI cannot be used.
+    pub fn of_mpi() -> Result<Option<Self>, EngineError> {
+        if SIGNS.iter().all(|sign| env::var_os(sign).is_none()) {
+            return Ok(None);
+        }
+        let failed = |reason: &str| EngineError::Device {
+            device: "mpi".to_owned(),
+            reason: reason.to_owned(),
+        };
+        let started = initialize_with_threading(Threading::Serialized);
+        let (universe, threading) =
+            started.ok_or_else(|| failed("it has been started before in this process"))?;
+        if threading < Threading::Serialized {
+            return Err(failed(
+                "this library of MPI allows calls from one thread alone; use one that has MPI_THREAD_SERIALIZED",
+            ));
+        }
+        let world = universe.world();
+        let mpi = Mpi {
+            rank: world.rank() as usize,
+            count: world.size() as usize,
+            counter: Counter::default(),
+            _universe: universe,
+        };
+        Ok((mpi.count > 1).then(|| Self {
+            transport: Arc::new(mpi),
+            together: on_this_machine(),
+        }))
+    }
+}
+
+/// How many ranks are on this machine, as far as those who started them tell.
+fn on_this_machine() -> usize {
+    let told = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"].into_iter();
+    let counts = told.filter_map(|name| env::var(name).ok()?.parse().ok());
+    counts.max().unwrap_or(1).max(1)
+}
+
+/// A process of MPI, which leaves when this is dropped.
+struct Mpi {
+    rank: usize,
+    count: usize,
+    counter: Counter,
+    _universe: Universe,
+}
+
+impl Mpi {
+    fn world(&self) -> SimpleCommunicator {
+        SimpleCommunicator::world()
+    }
+}
+
+impl Transport for Mpi {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn exchange(&self, to: &[&[f32]], from: &mut [&mut [f32]]) {
+        let world = self.world();
+        mpi::request::scope(|scope| {
+            let mut receipts = Vec::new();
+            for (rank, floats) in from.iter_mut().enumerate() {
+                if rank == self.rank {
+                    continue;
+                }
+                let process = world.process_at_rank(rank as i32);
+                for piece in floats.chunks_mut(MOST) {
+                    receipts.push(process.immediate_receive_into_with_tag(scope, piece, TAG));
+                }
+            }
+            let mut sendings = Vec::new();
+            for (rank, floats) in to.iter().enumerate() {
+                if rank == self.rank || floats.is_empty() {
+                    continue;
+                }
+                self.counter.add(floats);
+                let process = world.process_at_rank(rank as i32);
+                for piece in floats.chunks(MOST) {
+                    sendings.push(process.immediate_send_with_tag(scope, piece, TAG));
+                }
+            }
+            for receipt in receipts {
+                receipt.wait_without_status();
+            }
+            for sending in sendings {
+                sending.wait_without_status();
+            }
+        });
+    }
+
+    fn all_gather(&self, own: &[u64], lengths: &[usize]) -> Vec<Vec<u64>> {
+        let counts: Vec<i32> = lengths.iter().map(|length| *length as i32).collect();
+        let starts = counts.iter().scan(0, |end, count| {
+            let start = *end;
+            *end += count;
+            Some(start)
+        });
+        let starts: Vec<i32> = starts.collect();
+        let mut all = vec![0; lengths.iter().sum()];
+        let mut parts = PartitionMut::new(&mut all[..], &counts[..], &starts[..]);
+        self.world().all_gather_varcount_into(own, &mut parts);
+        let mut rest = all.as_slice();
+        let of_rank = |length: &usize| {
+            let (words, others) = rest.split_at(*length);
+            rest = others;
+            words.to_vec()
+        };
+        lengths.iter().map(of_rank).collect()
+    }
+
+    fn broadcast(&self, words: &mut [u64]) {
+        self.world().process_at_rank(0).broadcast_into(words);
+    }
+
+    fn abort(&self, reason: &str) -> ! {
+        let told = format!("meshfold: rank {} cannot go on: {reason}\n", self.rank);
+        io::stderr().lock().write_all(told.as_bytes()).ok();
+        self.world().abort(1)
+    }
+
+    fn sent(&self) -> Sent {
+        self.counter.sent()
+    }
+}
+
+impl fmt::Debug for Mpi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Mpi({} of {})", self.rank, self.count)
+    }
+}

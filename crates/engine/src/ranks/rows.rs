@@ -1,0 +1,295 @@
+//! Rows of which each rank has some.
+
+use super::halo::Halo;
+use super::placement::Placement;
+use super::transfer::Transfer;
+use super::world::World;
+use crate::backend::rows::{HeavyBall, Rows, on, on_mut};
+use crate::error::EngineError;
+use crate::network::layout::Layout;
+use crate::processor::host_rows::HostRows;
+use crate::stack::mixing::{HostMixing, Matrix};
+use crate::stack::quantiser::Quantiser;
+use std::sync::Arc;
+
+/// Rows `[R, P_pad]`, of which this rank has those that the placement gives it.
+#[derive(Debug)]
+pub(crate) struct RankedRows {
+    world: Arc<World>,
+    placement: Arc<Placement>,
+    own: HostRows,
+}
+
+impl RankedRows {
+    /// Rows of zeros.
+    pub(crate) fn zeros(world: &Arc<World>, rows: usize, width: usize) -> Self {
+        let placement = world.placement(rows);
+        let own = placement.of(world.rank()).len();
+        Self {
+            own: world.processor.zero_rows(own, width),
+            world: world.clone(),
+            placement,
+        }
+    }
+
+    /// The own ones of `values`, `[R, width]`, which all ranks have.
+    pub(crate) fn of_all(world: &Arc<World>, values: &[f32], width: usize) -> Self {
+        let placement = world.placement(values.len() / width.max(1));
+        let rows = placement.of(world.rank()).iter();
+        let own = rows.flat_map(|row| &values[*row as usize * width..][..width]);
+        Self {
+            own: world.processor.rows(own.copied().collect(), width),
+            world: world.clone(),
+            placement,
+        }
+    }
+
+    /// Where the rows lie.
+    pub(crate) fn placement(&self) -> &Arc<Placement> {
+        &self.placement
+    }
+
+    /// The rows of this rank.
+    pub(crate) fn own(&self) -> &HostRows {
+        &self.own
+    }
+
+    /// The rows of this rank, to be changed.
+    pub(crate) fn own_mut(&mut self) -> &mut HostRows {
+        &mut self.own
+    }
+
+    fn rank(&self) -> usize {
+        self.world.rank()
+    }
+
+    /// Those of `all`, which has an item for each row, that belong to rows of this rank.
+    fn pick<T: Copy>(&self, all: &[T]) -> Vec<T> {
+        self.placement.pick(all, self.rank())
+    }
+
+    /// Other rows of the same width.
+    fn of(&self, own: HostRows, placement: Arc<Placement>) -> Self {
+        Self {
+            world: self.world.clone(),
+            placement,
+            own,
+        }
+    }
+
+    /// Row `i` of the new rows, as `to` has them, is row `rows[i]` of these.
+    fn fetch(&self, rows: &[u32], to: &Placement) -> HostRows {
+        let (width, rank) = (self.own.width(), self.rank());
+        let ranks = self.world.ranks.count();
+        let transfer = Transfer::of(&self.placement, rank, ranks, |rank| {
+            Box::new(to.of(rank).iter().map(|target| rows[*target as usize]))
+        });
+        let received = transfer.carry_out(&self.world, &self.own);
+        let places = transfer.places();
+        let mut fetched = self.world.processor.unwritten(to.of(rank).len() * width);
+        let targets = to.of(rank).iter().map(|target| rows[*target as usize]);
+        for (target, row) in fetched.chunks_exact_mut(width.max(1)).zip(targets) {
+            let (values, place) = match self.placement.owner(row) == rank {
+                true => (self.own.values(), self.placement.place(row)),
+                false => {
+                    let found = places.binary_search_by_key(&row, |(row, _)| *row);
+                    let (_, place) = places[found.expect("what is read is sent")];
+                    (&*received, place as usize)
+                }
+            };
+            target.copy_from_slice(&values[place * width..][..width]);
+        }
+        self.world.buffers.put(received);
+        self.world.processor.rows(fetched, width)
+    }
+
+    /// Every row of a member becomes `mean`, and the others stay.
+    fn replace(&mut self, members: &[bool], mean: &[f32]) {
+        let members = self.pick(members);
+        let rows = self.own.values_mut().chunks_exact_mut(mean.len());
+        rows.zip(members)
+            .filter(|(_, member)| *member)
+            .for_each(|(row, _)| row.copy_from_slice(mean));
+    }
+}
+
+impl Rows for RankedRows {
+    /// All rows on every rank.
+    fn to_host(&self) -> Vec<f32> {
+        let (width, rank) = (self.own.width(), self.rank());
+        let sizes: Vec<usize> = self.placement.counts().map(|rows| rows * width).collect();
+        let mut by_rank = self.world.buffers.take(sizes.iter().sum());
+        let mut pieces = Vec::new();
+        let mut rest = &mut *by_rank;
+        for size in &sizes {
+            let (piece, others) = rest.split_at_mut(*size);
+            pieces.push(piece);
+            rest = others;
+        }
+        let sent: Vec<&[f32]> = sizes.iter().map(|_| self.own.values()).collect();
+        self.world.ranks.transport().exchange(&sent, &mut pieces);
+        pieces[rank].copy_from_slice(self.own.values());
+        let mut all = vec![0.0; self.placement.rows() * width];
+        for (rank, piece) in pieces.iter().enumerate() {
+            let rows = piece.chunks_exact(width.max(1));
+            for (row, values) in self.placement.of(rank).iter().zip(rows) {
+                all[*row as usize * width..][..width].copy_from_slice(values);
+            }
+        }
+        self.world.buffers.put(by_rank);
+        all
+    }
+
+    fn host(&self) -> Option<&[f32]> {
+        None
+    }
+
+    fn host_mut(&mut self) -> Option<&mut [f32]> {
+        None
+    }
+
+    #[cfg(feature = "own-models")]
+    fn tensor(&self) -> burn::tensor::Tensor<2> {
+        let width = self.own.width();
+        self.world.processor.rows(self.to_host(), width).tensor()
+    }
+
+    fn duplicate(&self) -> Box<dyn Rows> {
+        let own = self.own.copy();
+        Box::new(self.of(own, self.placement.clone()))
+    }
+
+    fn clear(&mut self) {
+        self.own.clear();
+    }
+
+    fn mix(&mut self, matrix: &Arc<Matrix>) {
+        let to = self.world.placement(matrix.rows);
+        match &matrix.host {
+            HostMixing::Identity => {}
+            HostMixing::Sparse { .. } => {
+                let halo = Halo::of(&self.world, matrix, &self.placement, &to);
+                let received = halo.transfer.carry_out(&self.world, &self.own);
+                self.own.mix_with_halo(&halo.matrix, halo.rows, &received);
+                self.world.buffers.put(received);
+            }
+            HostMixing::Average { weights } => {
+                let mean = self.world.mean(&self.own, &self.placement, weights);
+                let rows = to.of(self.rank()).len();
+                let width = self.own.width();
+                if self.own.values().len() != rows * width {
+                    self.own = self.world.processor.zero_rows(rows, width);
+                }
+                let rows = self.own.values_mut().chunks_exact_mut(width.max(1));
+                rows.for_each(|row| row.copy_from_slice(&mean));
+            }
+            HostMixing::Among { weights, members } => {
+                let mean = self.world.mean(&self.own, &self.placement, weights);
+                self.replace(members, &mean);
+            }
+        }
+        self.placement = to;
+    }
+
+    fn gather(&self, rows: &[u32]) -> Box<dyn Rows> {
+        let to = self.world.placement(rows.len());
+        let own = self.fetch(rows, &to);
+        Box::new(self.of(own, to))
+    }
+
+    fn scatter(&mut self, rows: &[u32], source: &dyn Rows) -> Result<(), EngineError> {
+        let source: &Self = on("scatter", source)?;
+        let (width, rank) = (self.own.width(), self.rank());
+        // Row `read[i]` of the source goes to row `written[i]` of this rank.
+        let placement = self.placement.clone();
+        let written = |rank: usize| {
+            let pairs = (0u32..).zip(rows.iter().copied());
+            let placement = &placement;
+            pairs.filter(move |(_, row)| placement.owner(*row) == rank)
+        };
+        let ranks = self.world.ranks.count();
+        let transfer = Transfer::of(&source.placement, rank, ranks, |rank| {
+            Box::new(written(rank).map(|(read, _)| read))
+        });
+        let pairs: Vec<(u32, u32)> = written(rank).collect();
+        let received = transfer.carry_out(&self.world, &source.own);
+        let places = transfer.places();
+        for (read, row) in pairs {
+            let (values, place) = match source.placement.owner(read) == rank {
+                true => (source.own.values(), source.placement.place(read)),
+                false => {
+                    let found = places.binary_search_by_key(&read, |(row, _)| *row);
+                    let (_, place) = places[found.expect("what is read is sent")];
+                    (&*received, place as usize)
+                }
+            };
+            let target = self.placement.place(row) * width;
+            self.own.values_mut()[target..][..width]
+                .copy_from_slice(&values[place * width..][..width]);
+        }
+        self.world.buffers.put(received);
+        Ok(())
+    }
+
+    fn add_scaled(&mut self, other: &dyn Rows, scales: &[f32]) -> Result<(), EngineError> {
+        let other: &Self = on("add_scaled", other)?;
+        let scales = self.pick(scales);
+        self.own.add_scaled(&other.own, &scales)
+    }
+
+    fn scale(&mut self, scales: &[f32]) {
+        let scales = self.pick(scales);
+        self.own.scale(&scales);
+    }
+
+    fn heavy_ball(
+        &mut self,
+        velocity: &mut dyn Rows,
+        gradients: &dyn Rows,
+        step: HeavyBall<'_>,
+    ) -> Result<(), EngineError> {
+        let velocity: &mut Self = on_mut("heavy_ball_step", velocity)?;
+        let gradients: &Self = on("heavy_ball_step", gradients)?;
+        let rates = self.pick(step.rates);
+        let step = HeavyBall {
+            rates: &rates,
+            momentum: step.momentum,
+        };
+        self.own.heavy_ball(&mut velocity.own, &gradients.own, step)
+    }
+
+    fn quantize(&mut self, layout: &Layout, quantiser: &Quantiser) {
+        let quantiser = Quantiser {
+            keys: self.pick(&quantiser.keys),
+            ..*quantiser
+        };
+        self.own.quantize(layout, &quantiser);
+    }
+
+    fn keep_largest(&mut self, count: usize) {
+        self.own.keep_largest(count);
+    }
+
+    fn mean(&self, weights: &[f64]) -> Box<dyn Rows> {
+        let mean = self.world.mean(&self.own, &self.placement, weights);
+        Box::new(Self::of_all(&self.world, &mean, self.own.width()))
+    }
+
+    fn squared_distances(&self, weights: &[f64]) -> Vec<f64> {
+        let mean = self.world.mean(&self.own, &self.placement, weights);
+        let own = self.own.squared_distances_from(&mean);
+        self.world.floats_per_row(&self.placement, &own)
+    }
+
+    fn squared_norms(&self) -> Vec<f64> {
+        let own = self.own.squared_norms();
+        self.world.floats_per_row(&self.placement, &own)
+    }
+
+    fn are_finite(&self) -> Vec<bool> {
+        let own = self.own.are_finite().into_iter();
+        let words = own.map(|finite| [u64::from(finite)]);
+        let all = self.world.per_row(&self.placement, words);
+        all.into_iter().map(|[word]| word == 1).collect()
+    }
+}

@@ -1,0 +1,55 @@
+//! The trait of what carries rows and numbers from rank to rank.
+
+use super::Sent;
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Carries floats and words between ranks. Every method but [`Transport::abort`] is collective: all ranks call it, in the same
+/// order.
+pub(crate) trait Transport: Debug + Send + Sync {
+    /// Which of the ranks this is, from 0.
+    fn rank(&self) -> usize;
+
+    /// How many there are.
+    fn count(&self) -> usize;
+
+    /// Sends `to[k]` to rank `k` and fills `from[k]` with what rank `k` sends to this one. Both ends know how long a message
+    /// is; an empty one is not sent, nor is one to the rank itself.
+    fn exchange(&self, to: &[&[f32]], from: &mut [&mut [f32]]);
+
+    /// The words of each rank, of which rank `k` has `lengths[k]`.
+    fn all_gather(&self, own: &[u64], lengths: &[usize]) -> Vec<Vec<u64>>;
+
+    /// Replaces `words` by those of rank 0, of which there are as many.
+    fn broadcast(&self, words: &mut [u64]);
+
+    /// Ends all ranks, as this one cannot go on because of `reason`.
+    fn abort(&self, reason: &str) -> !;
+
+    /// What [`Transport::exchange`] has sent from here.
+    fn sent(&self) -> Sent;
+}
+
+/// Counts what a rank sends.
+#[derive(Debug, Default)]
+pub(crate) struct Counter {
+    messages: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Counter {
+    /// Counts a message of `floats`.
+    pub(crate) fn add(&self, floats: &[f32]) {
+        self.messages.fetch_add(1, Ordering::Relaxed);
+        let bytes = size_of_val(floats) as u64;
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// What was counted.
+    pub(crate) fn sent(&self) -> Sent {
+        Sent {
+            messages: self.messages.load(Ordering::Relaxed),
+            bytes: self.bytes.load(Ordering::Relaxed),
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! One run over several ranks: rank 0 leads, as [`run`](crate::run) describes it, and tells the others before it does anything
+//! that all ranks take part in. They follow: they write nothing, and decide nothing.
+
+use std::path::Path;
+
+use meshfold_data::Splits;
+use meshfold_engine::{Device, Ranks};
+use sha2::{Digest, Sha256};
+
+use crate::plan::run_plan::RunPlan;
+use crate::results::run_folder::{CHECKPOINT, RunFolder};
+use crate::run::checkpoint::{Checkpoint, CheckpointFile};
+use crate::run::digests::DataDigests;
+use crate::run::environment::VERSION;
+use crate::run::run_state::RunState;
+
+/// What ranks do together next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The run of this id begins, as [`number`] has it.
+    Begin(u64),
+    /// The models become those of the checkpoint after this round.
+    Restore(u64),
+    /// A round.
+    Advance,
+    /// The models are judged.
+    Evaluate,
+    /// The losses of all rows are brought together.
+    Losses,
+    /// The stack at this place is brought together.
+    Stack(u64),
+    /// The run is over.
+    End,
+    /// There are no more runs.
+    Over,
+}
+
+impl Step {
+    fn words(self) -> [u64; 2] {
+        match self {
+            Self::Begin(run) => [1, run],
+            Self::Restore(round) => [2, round],
+            Self::Advance => [3, 0],
+            Self::Evaluate => [4, 0],
+            Self::Losses => [5, 0],
+            Self::Stack(place) => [6, place],
+            Self::End => [7, 0],
+            Self::Over => [8, 0],
+        }
+    }
+
+    /// The step of these words; none if they are of no step.
+    fn of(words: [u64; 2]) -> Option<Self> {
+        let [_, value] = words;
+        let all = [
+            Self::Begin(value),
+            Self::Restore(value),
+            Self::Advance,
+            Self::Evaluate,
+            Self::Losses,
+            Self::Stack(value),
+            Self::End,
+            Self::Over,
+        ];
+        all.into_iter().find(|step| step.words() == words)
+    }
+}
+
+/// Tells the other ranks of `device`, if there are any, that `step` comes next.
+pub(crate) fn lead(device: &Device, step: Step) {
+    if let Some(ranks) = device.ranks() {
+        ranks.broadcast(step.words());
+    }
+}
+
+/// A run that the other ranks take part in, until it is dropped.
+pub(crate) struct Led<'a>(&'a Device);
+
+impl<'a> Led<'a> {
+    /// The run `plan` begins on the data of `digests`, which all ranks must have.
+    pub(crate) fn begin(device: &'a Device, plan: &RunPlan, digests: &DataDigests) -> Self {
+        lead(device, Step::Begin(number(&plan.id)));
+        if let Some(ranks) = device.ranks() {
+            expect_same_data(ranks, digests);
+        }
+        Self(device)
+    }
+}
+
+impl Drop for Led<'_> {
+    fn drop(&mut self) {
+        // After a panic this process ends, and the others with it.
+        if !std::thread::panicking() {
+            lead(self.0, Step::End);
+        }
+    }
+}
+
+/// The runs of a command that other ranks follow. When it is dropped, [`follow`] returns on them.
+#[derive(Debug)]
+pub struct Leading(Device);
+
+impl Leading {
+    /// This rank of `device` leads.
+    pub fn of(device: &Device) -> Self {
+        Self(device.clone())
+    }
+}
+
+impl Drop for Leading {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            lead(&self.0, Step::Over);
+        }
+    }
+}
+
+/// Whether all ranks of `device` are of the same version and instructions and have planned the same runs. Every rank calls it,
+/// and gets the same answer. One that has no plans says so by `None`.
+///
+/// # Errors
+/// The first rank that differs from rank 0.
+pub fn expect_same_plans(device: &Device, plans: Option<&[RunPlan]>) -> Result<(), usize> {
+    let Some(ranks) = device.ranks() else {
+        return Ok(());
+    };
+    let mut digest = Sha256::new();
+    digest.update(VERSION);
+    digest.update(device.kind());
+    for plan in plans.unwrap_or_default() {
+        digest.update(&plan.id);
+        digest.update(plan.partition.digest());
+        digest.update(plan.dataset.digest());
+    }
+    let known = u64::from(plans.is_some());
+    let all = ranks.gather([known, words(digest)[0]]);
+    let differs = |own: &[u64; 2]| *own != all[0] || own[0] == 0;
+    match all.iter().position(differs) {
+        Some(rank) => Err(rank),
+        None => Ok(()),
+    }
+}
+
+/// Takes part in the runs that rank 0 carries out, until it is done with them. `results` is the folder of all results, where
+/// checkpoints are read; `data` gives the examples of `plans[index]`.
+///
+/// # Errors
+/// The first error of `data`, which the caller makes the end of all ranks.
+pub fn follow<E>(
+    plans: &[RunPlan],
+    results: &Path,
+    device: &Device,
+    mut data: impl FnMut(usize) -> Result<Splits, E>,
+) -> Result<(), E> {
+    let Some(ranks) = device.ranks() else {
+        return Ok(());
+    };
+    loop {
+        match next(ranks) {
+            Step::Over => return Ok(()),
+            Step::Begin(run) => {
+                let is_asked_for = |plan: &RunPlan| number(&plan.id) == run;
+                let Some(index) = plans.iter().position(is_asked_for) else {
+                    ranks.abort("rank 0 carries out a run that this rank has not planned");
+                };
+                let splits = data(index)?;
+                device.side_by_side(1, |device| {
+                    take_part(&plans[index], &splits, results, device)
+                });
+            }
+            step => ranks.abort(&format!("rank 0 is at {step:?} where no run has begun")),
+        }
+    }
+}
+
+/// Does what rank 0 says, until the run is over. What fails here fails on rank 0 as well, which tells of it.
+fn take_part(plan: &RunPlan, data: &Splits, results: &Path, device: &Device) {
+    let ranks = device.ranks().expect("there is a rank to follow");
+    match DataDigests::of(plan, data) {
+        Ok(digests) => expect_same_data(ranks, &digests),
+        Err(error) => ranks.abort(&error.to_string()),
+    }
+    let data = data.clone().apply_partition(&plan.partition);
+    let Ok(mut state) = RunState::following(plan, &data, device) else {
+        return wait_for_end(ranks);
+    };
+    loop {
+        let step = next(ranks);
+        match step {
+            Step::End => return,
+            Step::Restore(round) => {
+                let found = found(plan, results, round);
+                let found = found.unwrap_or_else(|reason| ranks.abort(&reason));
+                state.restore(found).ok();
+            }
+            Step::Advance => {
+                state.advance().ok();
+            }
+            Step::Evaluate => {
+                state.evaluate().ok();
+            }
+            Step::Losses => {
+                state.learner_state();
+            }
+            Step::Stack(place) => {
+                let stacks = state.stacks();
+                let (_, stack) = stacks[place as usize];
+                let nothing = |_: &[f32]| Ok::<_, ()>(());
+                stack.each_block(nothing).ok();
+            }
+            Step::Begin(_) | Step::Over => {
+                ranks.abort(&format!("rank 0 is at {step:?} in the middle of a run"))
+            }
+        }
+    }
+}
+
+/// A run that could not be started here could not be started on rank 0.
+fn wait_for_end(ranks: &Ranks) {
+    match next(ranks) {
+        Step::End => {}
+        step => ranks.abort(&format!(
+            "rank 0 is at {step:?} of a run that cannot be started here"
+        )),
+    }
+}
+
+/// The checkpoint of `plan` after `round`, from which rank 0 resumes.
+///
+/// # Errors
+/// Why it is not here.
+fn found(plan: &RunPlan, results: &Path, round: u64) -> Result<Checkpoint, String> {
+    let folder = RunFolder::new(results, &plan.config.name, &plan.id);
+    let path = folder.map_err(|error| error.to_string())?.file(CHECKPOINT);
+    let found = CheckpointFile::new(path.clone()).of_run(&plan.id);
+    match found {
+        Ok(found) if found.saved.round as u64 == round => Ok(found),
+        _ => Err(format!(
+            "{} is not the checkpoint that rank 0 resumes from: all ranks must see the same folder of results",
+            path.display()
+        )),
+    }
+}
+
+/// Ends all ranks unless they have the same data.
+fn expect_same_data(ranks: &Ranks, digests: &DataDigests) {
+    let text = serde_json::to_vec(digests).expect("digests are text");
+    let all = ranks.gather(words(Sha256::new().chain_update(text)));
+    if let Some(rank) = all.iter().position(|of_rank| *of_rank != all[0]) {
+        ranks.abort(&format!(
+            "rank {rank} has other examples than rank 0: give all ranks the same data folder"
+        ));
+    }
+}
+
+fn next(ranks: &Ranks) -> Step {
+    let words = ranks.broadcast([0; 2]);
+    let none = || ranks.abort(&format!("rank 0 says {words:?}, which is no step of a run"));
+    Step::of(words).unwrap_or_else(none)
+}
+
+/// The id of a run as a number.
+fn number(id: &str) -> u64 {
+    words(Sha256::new().chain_update(id))[0]
+}
+
+fn words(digest: Sha256) -> [u64; 4] {
+    let bytes = digest.finalize();
+    let words = bytes.as_chunks::<8>().0.iter();
+    let words: Vec<u64> = words.map(|word| u64::from_le_bytes(*word)).collect();
+    words.try_into().expect("a digest has 32 bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_told_from_their_words() {
+        for step in [
+            Step::Begin(7),
+            Step::Restore(3),
+            Step::Advance,
+            Step::Evaluate,
+            Step::Losses,
+            Step::Stack(2),
+            Step::End,
+            Step::Over,
+        ] {
+            assert_eq!(Step::of(step.words()), Some(step));
+        }
+        assert_eq!(Step::of([0, 0]), None);
+        assert_eq!(Step::of([3, 1]), None);
+    }
+}
