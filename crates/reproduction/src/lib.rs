@@ -23,7 +23,7 @@ mod verdict;
 pub use budget::{Task, chosen, tasks};
 pub use claim::{Claim, Held};
 pub use error::ReproductionError;
-pub use ledger::{Ledger, Measured};
+pub use ledger::{BySeed, Ledger, Measured};
 pub use outcome::{Outcome, ReadOut, Values};
 pub use page::page;
 pub use planned::{Planned, PlannedReading, PlannedRow, PlannedValue, Planning};

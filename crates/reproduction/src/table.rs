@@ -32,13 +32,7 @@ pub fn table(outcomes: &[Outcome<'_>]) -> String {
     for outcome in outcomes {
         let row = outcome.row;
         let mut why = vec![with_seeds(outcome)];
-        why.extend(
-            outcome
-                .readings
-                .iter()
-                .skip(1)
-                .filter_map(|reading| other(reading)),
-        );
+        why.extend(outcome.readings.iter().skip(1).filter_map(other));
         why.extend(row.note.clone());
         let cells = [
             &row.id,

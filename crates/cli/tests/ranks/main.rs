@@ -18,7 +18,7 @@ use meshfold_experiment::{
 /// The runs of the YAML file `name` of the test `numbers`.
 fn plans_of(name: &str) -> (Vec<RunPlan>, DataFolder) {
     let numbers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/numbers");
-    let source = ExperimentSource::read(&numbers.join(name)).unwrap();
+    let source = ExperimentSource::read(numbers.join(name)).unwrap();
     planned(&source)
 }
 

@@ -2,7 +2,9 @@
 
 use super::Batched;
 use crate::error::EngineError;
-use crate::network::host_model::{LentExamples, LentRows, ReturnedGradient, RowGradients};
+use crate::network::host_model::{
+    LentExamples, LentRows, ReturnedGradient, RowGradients, TakeGradients,
+};
 use crate::network::layout::Layout;
 use crate::training::context::Context;
 use meshfold_data::Examples;
@@ -146,7 +148,7 @@ impl Batched {
         context: Context<'_>,
         lent: LentRows,
         indices: &[&[u32]],
-        take: &mut (dyn FnMut(&[f32], &[ReturnedGradient<'_>]) -> Result<(), EngineError> + Send),
+        take: &mut TakeGradients<'_>,
     ) -> Result<(), EngineError> {
         let body = context.network.host_model();
         let model = &body.expect("this trainer has such a model").model;

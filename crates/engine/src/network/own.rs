@@ -12,7 +12,6 @@ pub use row_by_row::RowByRow;
 
 pub(crate) use body::Own;
 
-use super::initial::Initial;
 use super::loss::Loss;
 use super::own_models::OwnModels;
 use super::parameter::Parameter;

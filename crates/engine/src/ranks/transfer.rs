@@ -33,13 +33,13 @@ impl Transfer {
         };
         let mut received = vec![Vec::new(); ranks];
         let mut sent = vec![Vec::new(); ranks];
-        for rank in 0..ranks {
+        for (rank, sent) in sent.iter_mut().enumerate() {
             for row in foreign(rank) {
                 let owner = placement.owner(row);
                 if rank == own {
                     received[owner].push(row);
                 } else if owner == own {
-                    sent[rank].push(placement.place(row) as u32);
+                    sent.push(placement.place(row) as u32);
                 }
             }
         }

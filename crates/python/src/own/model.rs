@@ -155,8 +155,7 @@ impl HostModel for Fitted {
         let width = models.width;
         Python::attach(|py| {
             let returned = self.call(py, "gradients", models, examples, Some(labels));
-            let returned = returned
-                .and_then(|returned| returned.extract::<Returned<'_>>().map_err(PyErr::from));
+            let returned = returned.and_then(|returned| returned.extract::<Returned<'_>>());
             let (losses, arrays, flat) = returned.map_err(|error| failed(&error))?;
             let losses = losses.as_array().to_vec();
             let slices = arrays.iter().map(|array| array.as_slice());

@@ -2,8 +2,10 @@
 
 use super::*;
 use crate::device::Device;
+use crate::network::initial::Initial;
 use crate::network::model::{CharLstm, GnLenet, Judged, Mlp, Model, NormPlace, Resnet};
-use crate::network::own::{Initial, OwnModel, Parameter, Parameters};
+use crate::network::own::{OwnModel, Parameters};
+use crate::network::parameter::Parameter;
 use crate::stack::Stack;
 use crate::stacked::device::test_device::{expect_close, gpu, numbers};
 use crate::stacked::passes::workspace::widest;

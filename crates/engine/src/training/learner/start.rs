@@ -55,7 +55,7 @@ impl Learner {
         let network = &self.problem.network;
         let layout = network.layout();
         if start == Start::Same {
-            let one = Stack::from_host(&self.device, layout, network.initialise(seed, 0))?;
+            let one = Stack::from_host(&self.device, layout, network.initialise(seed, 0)?)?;
             return one.gather(&vec![0; rows]);
         }
         let mut stack = Stack::zeros(&self.device, layout, rows);
@@ -63,7 +63,7 @@ impl Learner {
         stack.fill_blocks(|values| {
             let rows = values.chunks_exact_mut(layout.width().max(1));
             for (values, row) in rows.zip(next.by_ref()) {
-                values.copy_from_slice(&network.initialise(seed, row));
+                values.copy_from_slice(&network.initialise(seed, row)?);
             }
             Ok::<_, EngineError>(())
         })?;
