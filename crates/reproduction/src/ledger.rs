@@ -1,6 +1,6 @@
 //! Measured values that are kept beside the rows, so that tables can be written without running anything.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,9 @@ use crate::verdict::Verdict;
 pub struct Ledger {
     /// The rows by id.
     pub rows: BTreeMap<String, Measured>,
+    /// Rows whose data were not at hand.
+    #[serde(default)]
+    pub without_data: BTreeSet<String>,
 }
 
 /// What was measured of a row, and by what.
@@ -39,8 +42,15 @@ pub type BySeed = BTreeMap<String, BTreeMap<u64, Option<f64>>>;
 impl Ledger {
     /// Takes over what `outcome` has measured. Seeds that it has not measured stay as they are.
     pub fn note(&mut self, outcome: &Outcome<'_>, by: &Measured) {
-        if matches!(outcome.verdict, Verdict::Tested | Verdict::NeedsData) {
-            return;
+        let id = &outcome.row.id;
+        match outcome.verdict {
+            Verdict::Tested => return,
+            Verdict::NeedsData if !self.rows.contains_key(id) => {
+                self.without_data.insert(id.clone());
+                return;
+            }
+            Verdict::NeedsData => return,
+            _ => drop(self.without_data.remove(id)),
         }
         for reading in &outcome.readings {
             let by_seed = of_values(&reading.values);
@@ -79,7 +89,9 @@ impl Ledger {
             let others = measured.into_iter().flat_map(|measured| &measured.also);
             let others = others.map(|(name, values)| (Some(name.clone()), to_values(values)));
             let readings = [(None, first)].into_iter().chain(others).collect();
-            Outcome::judged(row, readings, row.needs.as_deref())
+            let is_missing = self.without_data.contains(&row.id);
+            let missing = is_missing.then_some("the files of its dataset are not at hand");
+            Outcome::judged(row, readings, row.needs.as_deref().or(missing))
         };
         rows.rows.iter().map(outcome).collect()
     }

@@ -191,7 +191,10 @@ impl Planner<'_> {
         let plans = match plan_on(self.planning.device, &source, &data) {
             Ok(plans) => plans,
             Err(error) if matches!(error.fault(), ConfigFault::Data(_)) => {
-                return Ok(Err(error.fault().to_string()));
+                // The first words name the file; the others say where to get it, which `meshfold data fetch` says as well.
+                let reason = error.fault().to_string();
+                let first = reason.split(';').next().unwrap_or(&reason);
+                return Ok(Err(first.to_owned()));
             }
             Err(error) => return Err(failed(error)),
         };

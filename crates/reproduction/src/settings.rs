@@ -9,7 +9,7 @@ use serde_json::Value;
 pub(crate) fn has(plan: &RunPlan, config: &Value, settings: &BTreeMap<String, Value>) -> bool {
     let is_set = |(path, wanted): (&String, &Value)| {
         let found = found(plan, config, path);
-        found.is_some_and(|found| fits(wanted, found))
+        found.map_or(wanted.is_null(), |found| fits(wanted, found))
     };
     settings.iter().all(is_set)
 }
@@ -29,9 +29,10 @@ fn found<'a>(plan: &RunPlan, config: &'a Value, path: &str) -> Option<&'a Value>
 /// Whether `found` is what is `wanted`. A word stands for a choice with any content, an object for its keys, `null` for nothing.
 fn fits(wanted: &Value, found: &Value) -> bool {
     match (wanted, found) {
-        (Value::Object(wanted), Value::Object(found)) => wanted
-            .iter()
-            .all(|(key, wanted)| found.get(key).is_some_and(|found| fits(wanted, found))),
+        (Value::Object(wanted), Value::Object(found)) => wanted.iter().all(|(key, wanted)| {
+            let found = found.get(key);
+            found.map_or(wanted.is_null(), |found| fits(wanted, found))
+        }),
         (Value::String(word), Value::Object(found)) => found.len() == 1 && found.contains_key(word),
         (Value::Array(wanted), Value::Array(found)) => {
             wanted.len() == found.len()
@@ -40,7 +41,11 @@ fn fits(wanted: &Value, found: &Value) -> bool {
                     .zip(found)
                     .all(|(wanted, found)| fits(wanted, found))
         }
-        (Value::Number(wanted), Value::Number(found)) => wanted.as_f64() == found.as_f64(),
+        // Some settings are kept in single precision.
+        (Value::Number(wanted), Value::Number(found)) => match (wanted.as_f64(), found.as_f64()) {
+            (Some(wanted), Some(found)) => wanted as f32 == found as f32,
+            _ => wanted == found,
+        },
         _ => wanted == found,
     }
 }
@@ -71,7 +76,12 @@ mod tests {
             &json!({"similarity": {"clients": 20, "percent": 0.0}})
         ));
         assert!(!fits(&json!("ring"), &json!({"path": {}})));
+        assert!(fits(&json!(0.9), &json!(f64::from(0.9f32))));
         assert!(fits(&json!(null), &json!(null)));
+        assert!(fits(
+            &json!({"dfedrw": {"quantise": null}}),
+            &json!({"dfedrw": {"hops": 5}})
+        ));
         assert!(!fits(&json!("none"), &json!(null)));
     }
 }
