@@ -35,8 +35,8 @@ def experiments():
     folders = [ROOT / "experiments", ROOT / "crates" / "cli" / "tests" / "numbers"]
     for path in sorted(path for folder in folders for path in folder.rglob("*.yaml")):
         experiment = read(path.read_text(encoding="utf-8"))
-        # Of `meshfold churn`: it is no experiment.
-        if "events" not in experiment:
+        # Files of `meshfold churn` and `meshfold reproduce` are no experiments.
+        if not {"events", "rows"} & experiment.keys():
             yield path.relative_to(ROOT), experiment
     blocks = (ROOT / "experiments" / "README.md").read_text(encoding="utf-8").split("```yaml\n")[1:]
     for line in (line for block in blocks for line in block.split("```")[0].splitlines()):

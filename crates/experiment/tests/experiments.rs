@@ -26,7 +26,7 @@ fn experiments() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments")
 }
 
-/// The YAML files of experiments below `folder`; `churn.yaml` is no experiment.
+/// The YAML files of experiments below `folder`; `churn.yaml` and `rows.yaml` are no experiments.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -37,7 +37,11 @@ fn files(folder: &Path) -> Vec<PathBuf> {
             found.push(path);
         }
     }
-    found.retain(|path| !path.ends_with("churn.yaml"));
+    found.retain(|path| {
+        !["churn.yaml", "rows.yaml"]
+            .iter()
+            .any(|name| path.ends_with(name))
+    });
     found.sort();
     found
 }

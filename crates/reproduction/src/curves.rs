@@ -56,7 +56,11 @@ pub(crate) fn drawn(
             });
         }
     }
-    let (figure, lines) = by_figure.into_iter().max_by_key(|(_, lines)| lines.len())?;
+    // Where a place is about several figures, that which the paper gives numbers of.
+    let weight = |lines: &[Line]| (lines.iter().any(|line| line.stated.is_some()), lines.len());
+    let (figure, lines) = by_figure
+        .into_iter()
+        .max_by_key(|(_, lines)| weight(lines))?;
     (!lines.is_empty()).then(|| svg(figure, &lines))
 }
 

@@ -12,7 +12,8 @@ pub(crate) fn command(program: &str) -> Command {
     if !ignores_signals() {
         return Command::new(program);
     }
-    let mut command = Command::new("env");
+    // By its place, as tests may start the program without a PATH.
+    let mut command = Command::new("/usr/bin/env");
     command.args(["--default-signal=HUP,INT,TERM", program]);
     command
 }
