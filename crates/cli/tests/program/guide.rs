@@ -178,7 +178,7 @@ fn the_experiments_of_every_page_can_be_planned() {
 #[test]
 fn the_commands_about_finished_runs_work() {
     let (sandbox, _) = finished();
-    for (name, least) in [("README.md", 4), ("docs/tables.md", 8)] {
+    for (name, least) in [("README.md", 3), ("docs/tables.md", 8)] {
         let steps = Page::read(name).steps();
         let commands = steps.iter().flat_map(|step| &step.commands);
         let about_runs = ["report ", "table ", "figure ", "overlay "];
