@@ -44,8 +44,8 @@ pub use mixing_matrix::{Form, MixingMatrix};
 pub use nodes::Nodes;
 pub use overlay::{Neighbours, Overlay};
 pub use redacted::redacted;
-pub use spectrum::{DENSE_NODES, Spectrum, joint_lambda};
-pub use summary::{DegreeSummary, OverlaySummary};
+pub use spectrum::{DECAYS, DENSE_NODES, Spectrum, effective_neighbours, joint_lambda};
+pub use summary::{DegreeSummary, EffectiveNeighbours, OverlaySummary};
 pub use topology::{
     BalancedTree, Barbell, Complete, DCliques, Edges, ErdosRenyi, Exponential, Grid,
     HistogramNoise, InterClique, Members, NoiseScale, OnePeer, Outside, OverlayChange,

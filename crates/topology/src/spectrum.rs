@@ -7,12 +7,14 @@ use symmetric::Symmetric;
 
 mod dense;
 mod distance_from_mean;
+mod effective_neighbours;
 mod extremes;
 mod lanczos;
 mod shift_invert;
 mod symmetric;
 
 pub use distance_from_mean::joint_lambda;
+pub use effective_neighbours::{DECAYS, effective_neighbours};
 
 /// Up to this many nodes all eigenvalues are computed, densely; above, only the extreme ones, by Lanczos iterations.
 pub const DENSE_NODES: usize = 2000;
@@ -48,6 +50,9 @@ pub struct Spectrum {
     /// Steady disagreement `Σ λi² / (1 - λi²)` over i ≥ 2 under independent noise of unit variance per node and exchange.
     /// It needs all eigenvalues: NaN above [`DENSE_NODES`] nodes.
     pub disagreement: f64,
+    /// Effective number of neighbours for each of [`DECAYS`], [`effective_neighbours`]; NaN unless W is symmetric.
+    /// It needs all eigenvalues: NaN above [`DENSE_NODES`] nodes.
+    pub effective_neighbours: [f64; DECAYS.len()],
     /// `θ* = 1/κ`, the best θ for `laplacian` weights.
     pub theta: f64,
     /// `C_λ = 2λ² + 4λ² ln(1/λ) + 2λ + 2 / ln(1/λ)`, 0 at λ = 0 (Hua, Theorem 2.5).
@@ -93,6 +98,12 @@ impl Spectrum {
             kappa,
             p: 1.0 - mixing.norm * mixing.norm,
             disagreement: disagreement(nodes, mixing.eigenvalues.as_deref()),
+            effective_neighbours: DECAYS.map(|decay| match &mixing.eigenvalues {
+                Some(values) if matrix.is_symmetric(ROUNDING) => {
+                    effective_neighbours(values, decay)
+                }
+                _ => f64::NAN,
+            }),
             theta: 1.0 / kappa,
             c_lambda: c_lambda(lambda),
             lambda_walk: (lambda + 1.0) / 2.0,

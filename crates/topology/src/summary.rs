@@ -1,6 +1,6 @@
 //! What is written of an overlay and its weights.
 
-use crate::spectrum::ROUNDING;
+use crate::spectrum::{DECAYS, ROUNDING};
 use crate::{MixingMatrix, Overlay, Spectrum, TopologyError, Weights};
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,9 @@ pub struct OverlaySummary {
     pub p: Option<f64>,
     /// See [`Spectrum::disagreement`].
     pub disagreement: Option<f64>,
+    /// See [`Spectrum::effective_neighbours`]; empty in files of older versions.
+    #[serde(default)]
+    pub effective_neighbours: Vec<EffectiveNeighbours>,
     /// See [`Spectrum::theta`].
     pub theta: Option<f64>,
     /// See [`Spectrum::c_lambda`].
@@ -43,6 +46,15 @@ pub struct OverlaySummary {
     pub min_self_weight: f64,
     /// See [`Overlay::edge_connectivity`].
     pub edge_connectivity: usize,
+}
+
+/// The effective number of neighbours for one decay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EffectiveNeighbours {
+    /// Decay γ per exchange.
+    pub decay: f64,
+    /// See [`effective_neighbours`](crate::effective_neighbours).
+    pub neighbours: Option<f64>,
 }
 
 /// Neighbours per node.
@@ -86,6 +98,14 @@ impl OverlaySummary {
             kappa: known(spectrum.kappa),
             p: known(spectrum.p),
             disagreement: known(spectrum.disagreement),
+            effective_neighbours: DECAYS
+                .iter()
+                .zip(spectrum.effective_neighbours)
+                .map(|(decay, neighbours)| EffectiveNeighbours {
+                    decay: *decay,
+                    neighbours: known(neighbours),
+                })
+                .collect(),
             theta: known(spectrum.theta),
             c_lambda: known(spectrum.c_lambda),
             lambda_walk: known(spectrum.lambda_walk),

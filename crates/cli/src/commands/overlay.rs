@@ -10,7 +10,7 @@ use meshfold_experiment::{
     RunConfig, RunPlan, ScheduleSummary, brief, check_overlay_memory, nodes_of_edge_lists, plan,
     with_edge_lists, with_weight_list,
 };
-use meshfold_topology::{Overlay, OverlaySummary, Topology, Weights};
+use meshfold_topology::{DECAYS, Overlay, OverlaySummary, Topology, Weights};
 use serde::Serialize;
 
 use crate::arguments::OverlayArguments;
@@ -236,6 +236,12 @@ fn print(overlays: &[Shown<'_>]) -> Result<(), Failure> {
     }
     row("p", &|summary| decimal(summary.p));
     row("disagreement", &|summary| decimal(summary.disagreement));
+    for (place, decay) in DECAYS.iter().enumerate() {
+        row(&format!("effective neighbours, γ = {decay}"), &|summary| {
+            let figure = summary.effective_neighbours.get(place);
+            decimal(figure.and_then(|figure| figure.neighbours))
+        });
+    }
     row("θ", &|summary| decimal(summary.theta));
     row("C_λ", &|summary| decimal(summary.c_lambda));
     row("λ of the walk", &|summary| eigenvalue(summary.lambda_walk));

@@ -96,7 +96,7 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         all_readings: arguments.all_readings,
     };
     let planned = Planned::of(&named, planning)?;
-    let seconds = Costs::of(&planned.plans, &arguments.results).seconds;
+    let seconds = costs(&planned.plans, &arguments.results, options.device.threads());
     let done = match arguments.list {
         true => Ok(()),
         false => {
@@ -161,46 +161,37 @@ fn carry_out(
     }
 }
 
+/// A run as its folder has it, if there is one.
+fn recorded(plan: &RunPlan, results: &Path) -> Option<RecordedRun> {
+    RecordedRun::read(&results.join(&plan.config.name).join(&plan.id)).ok()
+}
+
 /// The records of a run that is finished.
 fn finished(plan: &RunPlan, results: &Path) -> Option<Vec<Figures>> {
-    let folder = results.join(&plan.config.name).join(&plan.id);
-    let run = RecordedRun::read(&folder).ok()?;
+    let run = recorded(plan, results)?;
     run.is_finished.then(|| run.figures().ok()).flatten()
 }
 
-/// What runs take.
-struct Costs {
-    /// Seconds of each run, 0 for one that is finished.
-    seconds: Vec<f64>,
-}
-
-impl Costs {
-    /// Estimates by the plans, put right by what finished ones of them took.
-    fn of(plans: &[RunPlan], results: &Path) -> Self {
-        let took: Vec<Option<f64>> = plans.iter().map(|plan| took(plan, results)).collect();
-        let ratios = plans
-            .iter()
-            .zip(&took)
-            .filter_map(|(plan, took)| Some((*took)? / plan.seconds));
-        let mut ratios: Vec<f64> = ratios.filter(|ratio| ratio.is_finite()).collect();
-        ratios.sort_by(f64::total_cmp);
-        let ratio = ratios.get(ratios.len() / 2).copied().unwrap_or(1.0);
-        let left = |(plan, took): (&RunPlan, &Option<f64>)| match took {
-            Some(_) => 0.0,
-            None => plan.seconds * ratio,
-        };
-        Self {
-            seconds: plans.iter().zip(&took).map(left).collect(),
-        }
-    }
-}
-
-/// Seconds that a finished run took.
-fn took(plan: &RunPlan, results: &Path) -> Option<f64> {
-    finished(plan, results)?
-        .last()?
-        .get("wall_seconds")
-        .copied()
+/// Seconds that each run takes, 0 for one that is finished: estimates of the plans, put right by the processor's time of those that
+/// ran alone with `threads` threads. The time by the clock would tell what else the machine had to do.
+fn costs(plans: &[RunPlan], results: &Path, threads: Option<usize>) -> Vec<f64> {
+    let finished: Vec<Option<RecordedRun>> = plans
+        .iter()
+        .map(|plan| recorded(plan, results).filter(|run| run.is_finished))
+        .collect();
+    let ratio = |(plan, run): (&RunPlan, &Option<RecordedRun>)| {
+        let processor = run.as_ref()?.processor_seconds?;
+        Some(processor / threads? as f64 / plan.seconds)
+    };
+    let mut ratios: Vec<f64> = plans.iter().zip(&finished).filter_map(ratio).collect();
+    ratios.retain(|ratio| ratio.is_finite());
+    ratios.sort_by(f64::total_cmp);
+    let ratio = ratios.get(ratios.len() / 2).copied().unwrap_or(1.0);
+    let left = |(plan, run): (&RunPlan, &Option<RecordedRun>)| match run {
+        Some(_) => 0.0,
+        None => plan.seconds * ratio,
+    };
+    plans.iter().zip(&finished).map(left).collect()
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {

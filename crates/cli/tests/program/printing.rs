@@ -2,7 +2,7 @@
 
 use crate::sandbox::{Sandbox, keys};
 
-const OVERLAY: [&str; 17] = [
+const OVERLAY: [&str; 18] = [
     "nodes",
     "edges",
     "connected",
@@ -14,6 +14,7 @@ const OVERLAY: [&str; 17] = [
     "kappa",
     "p",
     "disagreement",
+    "effective_neighbours",
     "theta",
     "c_lambda",
     "lambda_walk",

@@ -15,7 +15,7 @@ struct Constant {
     text: fn(Option<f64>) -> String,
 }
 
-const CONSTANTS: [Constant; 7] = [
+const CONSTANTS: [Constant; 8] = [
     Constant {
         symbol: "λ",
         meaning: "The share of the clients' disagreement that one exchange leaves in the long run: the second largest \
@@ -61,6 +61,18 @@ const CONSTANTS: [Constant; 7] = [
         meaning: "The sum of λᵢ² / (1 − λᵢ²): how far apart the clients stay if each adds noise of variance one \
                   before every exchange.",
         value: |summary| summary.disagreement,
+        text: figure,
+    },
+    Constant {
+        symbol: "neighbours",
+        meaning: "The effective number of neighbours for a decay of 0.99 (Vogels et al. 2022): how many times smaller the \
+                  variance of noise becomes than at a client alone, where noise counts for about a hundred exchanges.",
+        value: |summary| {
+            let figures = summary.effective_neighbours.iter();
+            figures
+                .filter(|figure| figure.decay == 0.99)
+                .find_map(|figure| figure.neighbours)
+        },
         text: figure,
     },
 ];

@@ -288,7 +288,8 @@ fn the_summary_has_the_keys_of_overlay_json_in_order() {
         .keys()
         .map(String::as_str)
         .collect();
-    let expected = "nodes edges connected degree lambda2 lambda_n lambda gap kappa p disagreement theta c_lambda \
+    let expected = "nodes edges connected degree lambda2 lambda_n lambda gap kappa p disagreement \
+                    effective_neighbours theta c_lambda \
                     lambda_walk doubly_stochastic min_self_weight edge_connectivity";
     assert_eq!(keys, expected.split_whitespace().collect::<Vec<_>>());
     assert_eq!(

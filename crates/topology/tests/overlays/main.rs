@@ -3,6 +3,7 @@
 
 mod configuration;
 mod d_cliques;
+mod effective_neighbours;
 mod fastest;
 mod large_overlays;
 mod schedules;
