@@ -1,6 +1,7 @@
 //! Files: where they lie, how they are fetched, checked, unpacked and told apart, and what is wrong with them.
 
 pub(crate) mod check;
+pub(crate) mod copies;
 pub(crate) mod digest;
 pub(crate) mod error;
 pub(crate) mod excerpt;

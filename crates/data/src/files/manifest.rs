@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::files::copies;
 use crate::files::excerpt::excerpt;
 use crate::files::fault::Fault;
 use crate::files::packing::{Packing, packed, unpacked};
@@ -342,8 +343,7 @@ impl Manifest {
         match file.judge(sum) {
             Content::Published | Content::Uncompared => Ok(()),
             Content::Copy(note) => {
-                let path = place.path();
-                tracing::warn!("{}: {} is a copy: {note}", self.name, path.display());
+                copies::tell(&self.name, &place.path(), &note);
                 Ok(())
             }
             Content::Other { found, needed } => {
