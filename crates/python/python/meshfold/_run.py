@@ -30,6 +30,8 @@ def run(
     cpu: str | None = None,
     at_once: int | None = None,
     again: bool = False,
+    part: str | None = None,
+    only: str | Sequence[str] | None = None,
     progress: bool | None = None,
     on_record: OnRecord | None = None,
     callbacks: Sequence[Callback | OnRecord] = (),
@@ -53,6 +55,9 @@ def run(
             `portable`; the widest if absent.
         at_once: how many runs go on at the same time; as many as cores and memory allow if absent.
         again: whether finished runs are run again.
+        part: only one of several parts of about equal work, such as `"3/16"`, from `"1/16"` to `"16/16"`: other processes, on any
+            machine that sees `results`, take the others. What this returns has the runs of the part alone; `read` has all.
+        only: only the runs with these ids, or these beginnings of ids.
         progress: whether a bar is shown; in terminals and notebooks if absent.
         on_record: called as `on_record(run, record)` for each new record. An exception that it raises ends all runs after
             their round and is raised again here.
@@ -65,6 +70,7 @@ def run(
     Raises:
         ConfigError: if the experiment has a mistake; nothing was begun.
         DataError, DeviceError: if a dataset or a device is missing.
+        ValueError: if `part` is none, or an id of `only` stands for no run or for several.
         RunFailed: if runs failed, after the others were carried out.
     """
     session = _Session([*callbacks, *([] if on_record is None else [on_record])], progress)
@@ -81,6 +87,8 @@ def run(
         "cpu": cpu,
         "at_once": at_once,
         "again": again,
+        "part": part,
+        "only": [only] if isinstance(only, str) else None if only is None else list(only),
         "own": _own.classes(),
         "parts": collector.parts,
     }
