@@ -38,6 +38,21 @@ def run(
 ) -> Runs:
     """Carries out all runs of an experiment and returns them.
 
+        import meshfold as mf
+
+        runs = mf.run({
+            "name": "first",
+            "dataset": {"glyphs": {"train": 1000, "test": 200}},        # drawn by meshfold; or "mnist", arrays, ...
+            "partition": {"classes": {"clients": 20, "per_client": 2}},
+            "topology": "ring",
+            "model": "logistic",
+            "algorithm": {"dsgd": {"batch_size": 20, "learning_rate": 0.1}},
+            "rounds": 30,
+            "sweep": {"grid": {"topology": ["ring", "complete"], "seed": [1, 2]}},
+        })
+        print(runs)                                     # a line for each run; in a notebook `runs` is the report
+        runs.metrics().to_polars()                      # all evaluations of all runs
+
     Runs that are finished already, by Python or by the program, are skipped; runs that were interrupted go on from their
     checkpoint. Ctrl-C ends after the current round, with a checkpoint where the experiment keeps any, and raises
     `KeyboardInterrupt`; the same call goes on.
