@@ -59,6 +59,7 @@ pub use plan::planned_overlay::{CliqueSummary, OverlayFigures, PlannedOverlay, S
 pub use plan::population::Population;
 pub use plan::ramanujan::RamanujanBound;
 pub use plan::run_plan::{PlanSummary, RunPlan};
+pub use plan::selection::{Part, Selection, SelectionError};
 pub use plan::warnings::warnings;
 pub use plan::{plan, plan_elsewhere, plan_on, plan_without_data};
 pub use results::records::{Measurements, Record, Spread, read_records};

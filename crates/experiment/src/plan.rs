@@ -23,6 +23,7 @@ pub(crate) mod population;
 pub(crate) mod ramanujan;
 pub(crate) mod round_graph;
 pub(crate) mod run_plan;
+pub(crate) mod selection;
 mod stability;
 mod value_warnings;
 pub(crate) mod warnings;

@@ -10,6 +10,7 @@ use arrow_array::{
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use meshfold_comparison::{Cells, Column, CombinedTable, Kind};
+use pyo3::exceptions::PyModuleNotFoundError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
@@ -77,20 +78,21 @@ impl Table {
 
     /// The table as a frame of polars.
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py()
-            .import("polars")?
-            .getattr("DataFrame")?
-            .call1((slf,))
+        let polars = package(slf.py(), "polars", "to_polars")?;
+        polars.getattr("DataFrame")?.call1((slf,))
     }
 
     /// The table as a frame of pandas; needs pyarrow.
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        Self::to_pyarrow(slf)?.call_method0("to_pandas")
+        package(slf.py(), "pandas", "to_pandas")?;
+        let pyarrow = package(slf.py(), "pyarrow", "to_pandas")?;
+        let table = pyarrow.call_method1("table", (slf,))?;
+        table.call_method0("to_pandas")
     }
 
     /// The table as one of pyarrow.
     fn to_pyarrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("pyarrow")?.call_method1("table", (slf,))
+        package(slf.py(), "pyarrow", "to_pyarrow")?.call_method1("table", (slf,))
     }
 
     fn __repr__(&self) -> String {
@@ -104,6 +106,18 @@ impl Table {
     fn __len__(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
+}
+
+/// The package `name`, which `method` needs and meshfold does not bring along.
+fn package<'py>(py: Python<'py>, name: &str, method: &str) -> PyResult<Bound<'py, PyModule>> {
+    py.import(name).map_err(|error| {
+        if !error.is_instance_of::<PyModuleNotFoundError>(py) {
+            return error;
+        }
+        PyModuleNotFoundError::new_err(format!(
+            "Table.{method} needs the package {name}: pip install {name}"
+        ))
+    })
 }
 
 /// The key of a column's description in its metadata.

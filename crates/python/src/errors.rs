@@ -10,6 +10,7 @@ use meshfold_experiment::{ConfigError, RunError};
 use meshfold_report::ReportError;
 use meshfold_tensorboard::TensorboardError;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -24,6 +25,8 @@ pub(crate) enum Failure {
     Device(String),
     /// The results of runs cannot be read or written.
     Results(String),
+    /// An argument of the call that cannot be used.
+    Argument(String),
 }
 
 impl Failure {
@@ -34,6 +37,7 @@ impl Failure {
             Self::Data(message) => ("DataError", message),
             Self::Device(message) => ("DeviceError", message),
             Self::Results(message) => ("ResultsError", message),
+            Self::Argument(message) => return PyValueError::new_err(message),
         };
         exception(py, class, message).unwrap_or_else(|error| error)
     }

@@ -15,7 +15,8 @@ use crate::events::{Ended, Event, Watcher, What};
 
 /// The runs of a call, with who is told of them.
 pub(crate) struct Host<'a> {
-    pub(crate) plans: &'a [RunPlan],
+    /// Whether they belong to a sweep, whose page theirs name.
+    pub(crate) is_sweep: bool,
     pub(crate) datasets: SharedDatasets<'a>,
     pub(crate) events: Sender<Event>,
 }
@@ -34,7 +35,7 @@ impl RunHost for Host<'_> {
     fn ended(&self, index: usize, report: &RunReport, _took: Duration) -> Result<(), Failure> {
         let mut ended = Ended::of(report);
         let wrote_all = report.summary.is_some() || matches!(report.ending, Ending::Skipped { .. });
-        if wrote_all && let Err(error) = write_run_report(&report.folder, self.plans.len() > 1) {
+        if wrote_all && let Err(error) = write_run_report(&report.folder, self.is_sweep) {
             // The run is done, whatever becomes of its page.
             ended.error = ended.error.or(Some(format!("no report: {error}")));
         }
@@ -44,16 +45,17 @@ impl RunHost for Host<'_> {
     }
 }
 
-/// Writes what compares the runs of a sweep, as the program does: its page and its tables.
+/// Writes what compares the runs of a `sweep`, as the program does: its page and its tables. They have the runs of `reports`, and
+/// others that are finished.
 ///
 /// # Errors
 /// [`Failure::Results`] if a file cannot be read or written.
 pub(crate) fn compare(
-    plans: &[RunPlan],
+    sweep: &[RunPlan],
     reports: &[RunReport],
     above: &Path,
 ) -> Result<(), Failure> {
-    let ([first, _, ..], [_, ..]) = (plans, reports) else {
+    let ([first, _, ..], [_, ..]) = (sweep, reports) else {
         return Ok(());
     };
     let folder = above.join(&first.config.name);

@@ -10,7 +10,8 @@ use std::time::Duration;
 use meshfold_data::DataFolder;
 use meshfold_engine::{Device, Instructions};
 use meshfold_experiment::{
-    ExperimentSource, RunOptions, RunPlan, SharedDatasets, most_at_once, plan_on, run_all, warnings,
+    ExperimentSource, RunOptions, RunPlan, Selection, SharedDatasets, most_at_once, plan_on,
+    run_part, warnings,
 };
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -42,6 +43,10 @@ pub(crate) struct Request {
     cpu: Option<String>,
     at_once: Option<usize>,
     again: bool,
+    /// One of several parts, such as `3/16`.
+    part: Option<String>,
+    /// Ids, or beginnings of ids, of the runs that are meant.
+    only: Option<Vec<String>>,
     /// Classes that configurations may name.
     own: Vec<OwnClass>,
     /// Parts that it names.
@@ -50,6 +55,9 @@ pub(crate) struct Request {
 
 /// The experiment, planned.
 struct Planned {
+    /// All runs of the sweep.
+    sweep: Vec<RunPlan>,
+    /// Those that are asked for.
     plans: Vec<RunPlan>,
     options: RunOptions,
     folder: DataFolder,
@@ -68,7 +76,9 @@ impl Request {
         let source = source.with_own(own(&self.own, &self.parts));
         let folder = DataFolder::resolve(self.data.as_deref())?;
         let folder = folder.beside(source.resolve(Path::new("")));
-        let plans = plan_on(&device, &source, &folder)?;
+        let sweep = plan_on(&device, &source, &folder)?;
+        let plans = self.selection()?.of(&sweep);
+        let plans = plans.map_err(|error| Failure::Argument(format!("only: {error}")))?;
         let options = RunOptions {
             device,
             results: self.results.clone(),
@@ -79,6 +89,7 @@ impl Request {
             .at_once
             .unwrap_or_else(|| most_at_once(&plans, &options));
         Ok(Planned {
+            sweep,
             plans,
             options,
             folder,
@@ -87,16 +98,34 @@ impl Request {
     }
 }
 
+impl Request {
+    fn selection(&self) -> Result<Selection, Failure> {
+        match (&self.part, &self.only) {
+            (Some(_), Some(_)) => Err(Failure::Argument(
+                "part and only are two ways to choose runs: found both, needed one".to_owned(),
+            )),
+            (Some(part), None) => {
+                let part = part.parse();
+                let part = part.map_err(|error| Failure::Argument(format!("part: {error}")))?;
+                Ok(Selection::Part(part))
+            }
+            (None, Some(ids)) => Ok(Selection::Only(ids.clone())),
+            (None, None) => Ok(Selection::All),
+        }
+    }
+}
+
 impl Planned {
     /// Carries out all runs and writes what compares them.
     fn carry_out(&self, stop: &AtomicBool, events: Sender<Event>) -> Result<(), Failure> {
         let host = Host {
-            plans: &self.plans,
+            is_sweep: self.sweep.len() > 1,
             datasets: SharedDatasets::new(&self.plans, &self.folder),
             events,
         };
-        let reports = run_all(&self.plans, &self.options, self.at_once, stop, &host)?;
-        compare(&self.plans, &reports, &self.options.results)
+        let (plans, sweep) = (&self.plans, &self.sweep);
+        let reports = run_part(plans, sweep, &self.options, self.at_once, stop, &host)?;
+        compare(sweep, &reports, &self.options.results)
     }
 
     /// What Python is told before the runs begin: a dictionary for each run.

@@ -17,17 +17,23 @@ Numbers = NDArray[np.float32]
 #: Parameters of one model by their names.
 Start = dict[str, Numbers]
 
-#: What the extra `test` installs.
-TESTED = ("jax",)
+#: What is there where everything must be: the extra `test` installs JAX, `.ci/torch` PyTorch.
+TESTED = ("jax", "torch")
+
+
+def is_there(framework: str) -> bool:
+    """Whether `framework` is installed; fails the test in CI if it should be and is not."""
+    if importlib.util.find_spec(framework) is not None:
+        return True
+    if os.environ.get("MESHFOLD_CI") and framework in TESTED:
+        pytest.fail(f"{framework} is not installed")
+    return False
 
 
 def needs(framework: str) -> None:
-    """Skips a test without `framework`, and fails it in CI if that should be there."""
-    if importlib.util.find_spec(framework) is not None:
-        return
-    if os.environ.get("MESHFOLD_CI") and framework in TESTED:
-        pytest.fail(f"{framework} is not installed")
-    pytest.skip(f"{framework} is not installed: pip install {framework}")
+    """Skips a test without `framework`, and fails it in CI."""
+    if not is_there(framework):
+        pytest.skip(f"{framework} is not installed: pip install {framework}")
 
 
 def softmax(logits: Any) -> Any:

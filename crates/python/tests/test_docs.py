@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 import meshfold as mf
 
 from conftest import required
+from own_models import is_there
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = DOCS / "own.md"
@@ -29,7 +29,7 @@ def test_the_programs_of_the_page_on_own_parts_run(capsys: pytest.CaptureFixture
         for block in blocks:
             exec(compile(block, str(PAGE), "exec"), names)
         for framework, call in (("jax", "in_jax"), ("torch", "in_torch")):
-            if find_spec(framework) is not None:
+            if is_there(framework):
                 runs = names[call]()  # type: ignore[operator]
                 assert all(run.is_finished for run in runs)
     finally:

@@ -89,6 +89,25 @@ def test_a_study_prunes_bad_trials(experiment: Experiment) -> None:
     assert len(list(Path("runs/small").glob("*/metrics.jsonl"))) == 10
 
 
+def test_a_study_in_a_database_goes_on_and_works_on_two_threads(experiment: Experiment) -> None:
+    experiment.update(rounds=10, sweep=None)
+
+    def objective(trial: Any) -> float:
+        rate = trial.suggest_float("rate", 1e-3, 0.3, log=True)
+        pruning = mf.callbacks.OptunaPruning(trial)
+        runs = mf.run(experiment, set={"algorithm.dsgd.learning_rate": rate}, callbacks=[pruning], progress=False)
+        return accuracies(runs[0])[-1]
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    where = {"study_name": "rates", "storage": "sqlite:///optuna.db"}
+    optuna.create_study(direction="maximize", pruner=optuna.pruners.NopPruner(), **where).optimize(objective, n_trials=2)
+    study = optuna.load_study(pruner=optuna.pruners.NopPruner(), **where)
+    study.optimize(objective, n_trials=4, n_jobs=2)
+    trials = optuna.load_study(**where).trials
+    assert [trial.state for trial in trials] == [optuna.trial.TrialState.COMPLETE] * 6
+    assert all(sorted(trial.intermediate_values) == list(range(11)) for trial in trials)
+
+
 def test_a_figure_that_is_not_there_is_named(experiment: Experiment) -> None:
     pruning = mf.callbacks.OptunaPruning(Reports(until=1), metric="accuracy")
     with pytest.raises(ValueError, match="there is no figure accuracy, but .*test_accuracy.mean"):

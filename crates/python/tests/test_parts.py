@@ -194,3 +194,81 @@ def test_arrays_on_another_device_are_told_by_their_names(made: Any, name: str) 
 def test_numbers_that_are_not_finite_are_told_with_their_place() -> None:
     with pytest.raises(ValueError, match=r"the step is nan at \[1, 0\], needed finite numbers"):
         numbers(np.array([[0.0], [np.nan]]), "the step")
+
+
+def clouds(shift: float = 0.0) -> tuple[Any, Any]:
+    y = np.arange(400) % 4
+    return (np.eye(4)[y] + shift + 0.1 * np.random.default_rng(1).standard_normal((400, 4))).astype(np.float32), y
+
+
+def test_owners_of_arrays_become_clients(experiment: Experiment) -> None:
+    x, y = clouds()
+    owner = np.repeat([3, 7, 9], [100, 250, 50])
+    data = mf.dataset(x, y, x[:100], y[:100], owner=owner)
+    writers = one(experiment, dataset=data, partition="by_writer", topology="ring")
+    lists = mf.partition([np.flatnonzero(owner == each) for each in (3, 7, 9)])
+    held = writers.partition
+    assert held is not None and held.examples.tolist() == [100, 250, 50]
+    assert figures(writers) == figures(one(experiment, dataset=data, partition=lists, topology="ring"))
+    named = mf.dataset(x, y, x[:100], y[:100], owner=owner, owner_test=np.repeat([3, 9], 50))
+    assert figures(one(experiment, dataset=named, partition="by_writer", topology="ring")) == figures(writers)
+    two = one(experiment, dataset=data, partition={"by_writer": {"clients": 2}}, topology="complete")
+    assert two.partition is not None and sorted(two.partition.examples.tolist())[1] >= 250
+    with pytest.raises(mf.ConfigError, match="writer"):
+        one(experiment, dataset=mf.dataset(x, y, x, y), partition="by_writer", topology="ring")
+    with pytest.raises(ValueError, match="owner_test is given, but not owner"):
+        mf.dataset(x, y, x, y, owner_test=y)
+
+
+def test_parts_of_one_label_are_told_apart_in_a_sweep(experiment: Experiment) -> None:
+    x, y = clouds()
+    graphs = [networkx.cycle_graph(10), networkx.complete_graph(10), networkx.circulant_graph(10, [1, 2])]
+    owners = [np.arange(400) % 10, np.arange(400) // 40, (np.arange(400) // 4) % 10]
+    sweeps = {
+        "topology": [mf.overlay(graph, label="mine") for graph in graphs],
+        "dataset": [mf.dataset(x, y, x, y, owner=owner, label="mine") for owner in owners],
+        "weights": [mf.weights((1 - lazy) * ring_weights() + lazy * np.eye(10), label="mine") for lazy in (0.0, 0.2, 0.4)],
+        "partition": [mf.partition([np.flatnonzero(owner == each) for each in range(10)], label="mine") for owner in owners],
+    }
+    base = {**experiment, "dataset": sweeps["dataset"][0], "partition": "by_writer", "rounds": 3}
+    for path, parts in sweeps.items():
+        together = mf.run({**base, "name": "together", "sweep": {"grid": {path: parts}}}, progress=False)
+        assert len({run.label for run in together}) == len({run.id for run in together}) == 3, path
+        for run, part in zip(together, parts, strict=True):
+            alone = one({**base, "name": "alone", path: part})
+            assert alone.id == run.id and figures(alone) == figures(run), path
+
+
+def test_functions_with_other_values_are_other_parts() -> None:
+    from functools import partial
+
+    def ring(round: int, nodes: int) -> Any:
+        return networkx.cycle_graph(nodes)
+
+    def shifted(hops: int, round: int, nodes: int) -> Any:
+        return networkx.circulant_graph(nodes, [1, hops])
+
+    def of(graph: Any) -> mf.Part:
+        return mf.overlay(lambda round, nodes: graph)
+
+    class Fixed:
+        def __init__(self, graph: Any) -> None:
+            self.graph = graph
+
+        def at(self, round: int, nodes: int) -> Any:
+            return self.graph
+
+        def __call__(self, round: int, nodes: int) -> Any:
+            return self.graph
+
+    cycle, star = networkx.cycle_graph(10), networkx.star_graph(9)
+    for one_part, other in [
+        (mf.overlay(partial(shifted, 2)), mf.overlay(partial(shifted, 3))),
+        (of(cycle), of(star)),
+        (mf.overlay(lambda round, nodes, graph=cycle: graph), mf.overlay(lambda round, nodes, graph=star: graph)),
+        (mf.overlay(Fixed(cycle).at), mf.overlay(Fixed(star).at)),
+        (mf.overlay(Fixed(cycle)), mf.overlay(Fixed(star))),
+    ]:
+        assert one_part.version != other.version
+    assert of(cycle).version == of(networkx.cycle_graph(10)).version
+    assert mf.overlay(ring).version == mf.overlay(ring).version

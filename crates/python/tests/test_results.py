@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -129,3 +132,27 @@ def test_names_of_labels_and_owners_are_read() -> None:
     assert run.partition is not None
     assert run.partition.label_names == ["robin", "tit", "wren"]
     assert run.partition.owners == ["East", "North"]
+
+
+@pytest.mark.parametrize(("method", "package"), [("to_polars", "polars"), ("to_pandas", "pyarrow"), ("to_pyarrow", "pyarrow")])
+def test_a_package_for_tables_that_is_missing_is_named(
+    experiment: dict[str, Any], monkeypatch: pytest.MonkeyPatch, method: str, package: str
+) -> None:
+    table = mf.run(experiment, set={"sweep": None}, progress=False).metrics()
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ModuleNotFoundError, match=f"Table.{method} needs the package {package}: pip install {package}"):
+        getattr(table, method)()
+
+
+def test_a_run_shows_its_overlay_and_partition_in_a_line(experiment: dict[str, Any]) -> None:
+    (run,) = mf.run(experiment, set={"sweep": None}, progress=False)
+    assert repr(run.overlay) == "<Overlay of 10 nodes and 10 edges, λ = 0.8727>"
+    assert repr(run.partition) == "<Partition of 600 examples among 10 clients, 60 to 60 each>"
+
+
+def test_the_example_in_the_help_of_run_runs() -> None:
+    text = inspect.getdoc(mf.run) or ""
+    example = textwrap.dedent(text[text.index("    import meshfold") : text.index("Runs that are finished")])
+    names: dict[str, Any] = {}
+    exec(example, names)
+    assert len(names["runs"]) == 4

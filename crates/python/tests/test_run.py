@@ -232,3 +232,38 @@ def test_memory_stays_flat_over_many_rounds(experiment: Experiment) -> None:
     assert len(held) == 101
     grown = held[-1] - held[20]
     assert grown < 4_000_000, f"{grown} bytes more after 8,000 rounds"
+
+
+def test_parts_of_a_sweep_are_all_of_it_and_the_same_as_the_programs(experiment: Experiment, program: str) -> None:
+    parts = [mf.run(experiment, part=part, progress=False) for part in ("1/3", "2/3", "3/3")]
+    ids = [run.id for runs in parts for run in runs]
+    assert len(ids) == len(set(ids)) == 4
+    whole = mf.read("runs/small")
+    assert sorted(ids) == sorted(run.id for run in whole) and all(run.is_finished for run in whole)
+    assert [run.id for run in whole] == [run.id for run in mf.run(experiment, progress=False)], "in the order of the sweep"
+    Path("small.yaml").write_text(json.dumps(experiment))
+    command = [program, "run", "small.yaml", "--part", "2/3", "--results", "theirs", "--json", "--quiet"]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    assert [json.loads(line)["id"] for line in lines] == [run.id for run in parts[1]]
+
+
+def test_runs_may_be_named_by_the_beginnings_of_their_ids(experiment: Experiment) -> None:
+    some = mf.run(experiment, part="1/2", progress=False)
+    first, second = (run.id for run in some)
+    assert [run.id for run in mf.run(experiment, only=first[:8], progress=False)] == [first]
+    assert [run.id for run in mf.run(experiment, only=[second, first], progress=False)] == [first, second]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"part": "3/2"}, "part: found `3/2`, needed a part such as 3/16"),
+        ({"part": "half"}, "part: found `half`"),
+        ({"only": "zz"}, "only: no run of this experiment has the id `zz`"),
+        ({"only": ["a"], "part": "1/2"}, "found both, needed one"),
+    ],
+)
+def test_parts_that_are_none_are_told(experiment: Experiment, arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        mf.run(experiment, progress=False, **arguments)
+    assert not Path("runs").exists()

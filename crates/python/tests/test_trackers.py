@@ -15,6 +15,8 @@ from conftest import Halt, halt_at, required
 from meshfold.callbacks._figures import figures
 
 Experiment = dict[str, Any]
+#: What makes an experiment one run that fails.
+BROKEN = {"sweep": None, "algorithm.dsgd.learning_rate": 3e38}
 #: What a tracker has of a run: values by metric and step.
 Values = dict[str, dict[int, float]]
 
@@ -130,9 +132,8 @@ def test_calls_on_two_threads_share_a_tracker(experiment: Experiment, store: MLf
 
 
 def test_a_failed_run_says_why(experiment: Experiment, store: MLflowStore) -> None:
-    broken = {"sweep": None, "algorithm.dsgd.learning_rate": 3e38}
     with pytest.raises(mf.RunFailed):
-        mf.run(experiment, set=broken, callbacks=[store.callback()])
+        mf.run(experiment, set=BROKEN, callbacks=[store.callback()])
     (tracked,) = store.runs("small")
     assert tracked.info.status == "FAILED"
     assert "not finite" in tracked.data.tags["meshfold.error"]
@@ -223,6 +224,13 @@ def test_a_resumed_run_has_the_same_id_at_weights_and_biases(experiment: Experim
     assert values == recorded(run.folder) and exit_code == 0
 
 
+def test_a_failed_run_has_failed_at_weights_and_biases(experiment: Experiment, wandb: Any) -> None:
+    with pytest.raises(mf.RunFailed):
+        mf.run(experiment, set=BROKEN, callbacks=[mf.callbacks.WandB("study", mode="offline")])
+    (file,) = wandb_files(wandb)
+    assert history(file)[2] == 1
+
+
 def test_what_differs_for_each_run_is_refused(wandb: Any) -> None:
     with pytest.raises(TypeError, match="WandB: id is different for each run"):
         mf.callbacks.WandB("study", id="a")
@@ -262,6 +270,14 @@ def test_aim_has_every_record_and_setting(experiment: Experiment) -> None:
         assert theirs.experiment == "small" and theirs["ending"] == "finished"
         assert theirs["sweep"]["seed"] == run.settings["seed"]
         assert theirs["config"]["algorithm"]["dsgd"]["learning_rate"] == 0.1
+
+
+def test_a_failed_run_has_failed_at_aim(experiment: Experiment) -> None:
+    required("aim")
+    with pytest.raises(mf.RunFailed):
+        mf.run(experiment, set=BROKEN, callbacks=[mf.callbacks.Aim("aim")])
+    (tracked,) = aim_runs("aim").values()
+    assert tracked["ending"] == "failed" and "not finite" in tracked["error"]
 
 
 def test_a_resumed_run_goes_on_in_its_aim_run(experiment: Experiment) -> None:

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use meshfold_data::DatasetConfig;
 use meshfold_engine::Model;
 
 use crate::config::run_config::RunConfig;
@@ -10,7 +11,8 @@ use crate::config::tree::{Entry, Node, Value};
 
 /// For each run, the paths that its sweep sets, each with a short text of its value.
 ///
-/// Overlays, weights and partitions go by their own labels, methods and models of a version by their name, other values by their YAML; where
+/// Overlays, weights and partitions go by their own labels, methods, models of a version and datasets of a program's own by their name,
+/// other values by their YAML; where
 /// two values of one path would read the same, all values of that path go by their YAML.
 pub(crate) fn labels(
     variations: &[Variation],
@@ -53,6 +55,10 @@ fn short(path: &str, value: &Node, config: &RunConfig) -> String {
         ("weights", _, Some(weights)) => weights.label(),
         ("partition", ..) => config.partition.label(),
         ("algorithm", ..) => config.algorithm.name().to_owned(),
+        ("dataset", ..) => match &config.dataset {
+            DatasetConfig::Own(own) => own.name().to_owned(),
+            _ => in_words(value),
+        },
         ("model", ..) => match &config.model {
             Model::Own(own) if !own.version.is_empty() => own.name.clone(),
             _ => in_words(value),

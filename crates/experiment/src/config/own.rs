@@ -1,5 +1,7 @@
 //! Parts of a program's own that a configuration may name: `{own: {name: NAME, ...}}`.
 
+mod keys;
+
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,7 +20,9 @@ use serde_json::{Map, Value as Json};
 
 use crate::config::decode_error::DecodeError;
 use crate::config::fault::ConfigFault;
-use crate::config::tree::{Entry, Node, Value};
+use crate::config::tree::{Node, Value};
+
+use self::keys::{VERSION, keys_of, name_in, split};
 
 /// The parts that a program has of its own, by the names that configurations have for them.
 ///
@@ -26,7 +30,8 @@ use crate::config::tree::{Entry, Node, Value};
 /// [`ExperimentSource::with_own`](crate::ExperimentSource::with_own).
 #[derive(Clone, Default)]
 pub struct Own {
-    parts: BTreeMap<(&'static str, String), Part>,
+    /// Those of one name have different versions; the last was added last.
+    parts: BTreeMap<(&'static str, String), Vec<Part>>,
     models: OwnModels,
 }
 
@@ -236,7 +241,9 @@ impl Own {
 
     fn and<S: OwnKind + ?Sized>(mut self, name: OwnName, read: Arc<Read>) -> Self {
         let key = (S::KIND, name.name.clone());
-        self.parts.insert(key, Part { name, read });
+        let versions = self.parts.entry(key).or_default();
+        versions.retain(|part| part.name != name);
+        versions.push(Part { name, read });
         self
     }
 
@@ -249,7 +256,10 @@ impl Own {
     /// Reads the part of this kind that `node` names: an [`OwnPart`].
     fn read(&self, kind: &'static str, node: &Node) -> Result<Box<dyn Any>, DecodeError> {
         let (name, at) = name_in(node)?;
-        let Some(part) = self.parts.get(&(kind, name.to_owned())) else {
+        let versions = self.parts.get(&(kind, name.to_owned()));
+        let Some((last, versions)) =
+            versions.and_then(|versions| Some((versions.last()?, versions)))
+        else {
             let fault = ConfigFault::NoOwn {
                 kind: kind.trim_start_matches("own "),
                 name: name.to_owned(),
@@ -257,20 +267,21 @@ impl Own {
             };
             return Err(DecodeError::new(fault).at(at.place).below("name"));
         };
-        if let Some(entry) = node.entry(VERSION) {
-            let found = match &entry.value.value {
-                Value::Text(version) => version.clone(),
-                _ => entry.value.to_string(),
-            };
-            if found != part.name.version {
-                let needed = match part.name.version.as_str() {
-                    "" => "none: this program's has no version".to_owned(),
-                    version => format!("{version}, which this program has"),
+        let part = match node.entry(VERSION) {
+            None => last,
+            Some(entry) => {
+                let found = match &entry.value.value {
+                    Value::Text(version) => version.clone(),
+                    _ => entry.value.to_string(),
                 };
-                let fault = ConfigFault::Value { found, needed };
-                return Err(DecodeError::new(fault).at(entry.place()).below(VERSION));
+                let of_version = |part: &&Part| part.name.version == found;
+                versions.iter().find(of_version).ok_or_else(|| {
+                    let needed = needed_version(versions);
+                    let fault = ConfigFault::Value { found, needed };
+                    DecodeError::new(fault).at(entry.place()).below(VERSION)
+                })?
             }
-        }
+        };
         (part.read)(&part.name, &keys_of(node))
     }
 }
@@ -321,63 +332,18 @@ impl OwnFault {
     }
 }
 
-const NAME: &str = "name";
-const VERSION: &str = "version";
+/// The versions that `parts` of one name have, as an error says which is needed.
+fn needed_version(parts: &[Part]) -> String {
+    let versions = parts.iter().map(|part| part.name.version.as_str());
+    let versions: Vec<&str> = versions.filter(|version| !version.is_empty()).collect();
+    match versions.as_slice() {
+        [] => "none: this program's has no version".to_owned(),
+        versions => format!("{}, which this program has", versions.join(" or ")),
+    }
+}
 
 fn boxed<S: OwnKind + ?Sized>(part: OwnPart<S>) -> Box<dyn Any> {
     Box::new(part)
-}
-
-/// The name that `node` gives, and where: `choco`, or `{name: choco}`.
-fn name_in(node: &Node) -> Result<(&str, &Node), DecodeError> {
-    if let Value::Text(name) = &node.value {
-        return Ok((name, node));
-    }
-    if node.entries().is_none() {
-        let fault = ConfigFault::WrongType {
-            found: node.words(),
-            needed: "a name, or a map with the key name".to_owned(),
-        };
-        return Err(DecodeError::new(fault));
-    }
-    let Some(entry) = node.entry(NAME) else {
-        let key = NAME.to_owned();
-        return Err(DecodeError::new(ConfigFault::MissingKey { key }));
-    };
-    match &entry.value.value {
-        Value::Text(name) => Ok((name, &entry.value)),
-        _ => {
-            let fault = ConfigFault::WrongType {
-                found: entry.value.words(),
-                needed: "text".to_owned(),
-            };
-            Err(DecodeError::new(fault).at(entry.place()).below(NAME))
-        }
-    }
-}
-
-/// The keys beside the name and the version, as a map.
-fn keys_of(node: &Node) -> Node {
-    let entries = node.entries().unwrap_or_default().iter();
-    let own = entries.filter(|entry| entry.key != NAME && entry.key != VERSION);
-    Node {
-        value: Value::Map(own.cloned().collect()),
-        place: node.place,
-    }
-}
-
-/// The entries of `node` that are named in `common`, and the others as JSON.
-fn split(node: &Node, common: &[&str]) -> (Node, Map<String, Json>) {
-    let entries = node.entries().unwrap_or_default().iter();
-    let (common, own): (Vec<&Entry>, Vec<&Entry>) =
-        entries.partition(|entry| common.contains(&entry.key.as_str()));
-    let common = Node {
-        value: Value::Map(common.into_iter().cloned().collect()),
-        place: node.place,
-    };
-    let own = own.into_iter().filter(|entry| entry.value.is_left());
-    let own = own.map(|entry| (entry.key.clone(), entry.value.to_json()));
-    (common, own.collect())
 }
 
 thread_local! {

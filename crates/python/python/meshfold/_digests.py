@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping
@@ -24,7 +25,7 @@ def of_arrays(*arrays: NDArray[Any]) -> str:
 
 
 def of_source(function: Callable[..., Any]) -> str:
-    """A digest of the source of `function`, or of its name where the source is not known, and of what it encloses."""
+    """A digest of the source of `function`, or of its name where the source is not known, and of what belongs to it."""
     enclosed = _enclosed(function, 0)
     text = _source(function) + (repr(enclosed) if enclosed else "")
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -43,12 +44,30 @@ def _source(function: Any) -> str:
 
 
 def _enclosed(function: Any, depth: int) -> dict[str, Any]:
-    """What the variables of the functions around `function` are that it uses."""
+    """What belongs to `function`, by names: the variables of functions around it that it uses, the defaults of its parameters, the
+    arguments of a partial function, the object of a method, the attributes of an object that is called."""
+    if isinstance(function, functools.partial):
+        parts = {"function": function.func, "arguments": function.args, "keywords": function.keywords}
+        return {name: _told(value, depth + 1) for name, value in parts.items()}
     try:
-        variables = inspect.getclosurevars(function).nonlocals
+        variables = dict(inspect.getclosurevars(function).nonlocals)
     except (TypeError, ValueError):
-        return {}
+        variables = {} if isinstance(function, type) else dict(getattr(function, "__dict__", {}))
+    for name, value in _defaults(function):
+        variables.setdefault(f"{name}=", value)
+    if inspect.ismethod(function):
+        variables["__self__"] = getattr(function.__self__, "__dict__", {})
     return {name: _told(value, depth + 1) for name, value in sorted(variables.items())}
+
+
+def _defaults(function: Any) -> list[tuple[str, Any]]:
+    if not inspect.isroutine(function):
+        return []
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [(each.name, each.default) for each in parameters if each.default is not each.empty]
 
 
 def _told(value: Any, depth: int) -> Any:
@@ -59,6 +78,11 @@ def _told(value: Any, depth: int) -> Any:
         return [_told(entry, depth) for entry in value]
     if isinstance(value, Mapping):
         return {str(key): _told(entry, depth) for key, entry in value.items()}
+    if hasattr(value, "number_of_nodes") and hasattr(value, "edges"):
+        return [repr(list(value.nodes)), repr(list(value.edges))]
+    if hasattr(value, "tocoo"):
+        entries = value.tocoo()
+        return of_arrays(entries.row, entries.col, entries.data, np.array(value.shape))
     if hasattr(value, "dtype") and hasattr(value, "shape"):
         return of_arrays(np.asarray(value.detach() if hasattr(value, "detach") else value))
     if depth < _DEEPEST and callable(value):

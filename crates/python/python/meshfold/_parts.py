@@ -184,6 +184,7 @@ def dataset(
     y_test: ArrayLike,
     *,
     owner: ArrayLike | None = None,
+    owner_test: ArrayLike | None = None,
     classes: int | None = None,
     label: str | None = None,
 ) -> Part:
@@ -195,7 +196,8 @@ def dataset(
         y: their labels, `[M]`, whole numbers from 0.
         x_test: features of the test examples, shaped as those of `x`.
         y_test: their labels.
-        owner: whose each training example is, `[M]`, whole numbers from 0.
+        owner: whose each training example is, `[M]`, whole numbers from 0; the partition `by_writer` makes a client of each owner.
+        owner_test: whose each test example is; somebody's who has no training examples if absent.
         classes: number of classes; one more than the largest label if absent.
         label: what the dataset is called in tables; `arrays` with a digest if absent.
 
@@ -210,15 +212,16 @@ def dataset(
     largest = int(max(labels.max(), test_labels.max())) + 1
     if classes is not None and classes < largest:
         raise ValueError(f"dataset: found label {largest - 1}, needed one below {classes}")
-    owners = None if owner is None else _labels(owner, len(train), "owner").astype(np.uint32)
-    digest = _digests.of_arrays(train, labels, test, test_labels, *([] if owners is None else [owners]))
+    owners = _owners(owner, len(train), owner_test, len(test))
+    digest = _digests.of_arrays(train, labels, test, test_labels, *owners)
+    train_owners, test_owners = owners or (None, None)
     return Part.dataset(
         label or f"arrays-{digest[:6]}",
         digest,
         shape,
         classes or largest,
-        (train, labels, owners),
-        (test, test_labels, None),
+        (train, labels, train_owners),
+        (test, test_labels, test_owners),
     )
 
 
@@ -238,6 +241,20 @@ def _features(values: ArrayLike, name: str) -> tuple[NDArray[Any], tuple[int, in
         if wrong.size > 0:
             raise ValueError(f"dataset: example {wrong[0]} of {name} has a feature that is not finite")
     return np.ascontiguousarray(array.reshape(len(array), -1)), (channels, height, width)
+
+
+def _owners(
+    train: ArrayLike | None, examples: int, test: ArrayLike | None, test_examples: int
+) -> tuple[()] | tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """The owners of training and test examples, if they are known."""
+    if train is None:
+        if test is not None:
+            raise ValueError("dataset: owner_test is given, but not owner")
+        return ()
+    owners = _labels(train, examples, "owner").astype(np.uint32)
+    if test is None:
+        return owners, np.full(test_examples, owners.max() + 1, np.uint32)
+    return owners, _labels(test, test_examples, "owner_test").astype(np.uint32)
 
 
 def _labels(values: ArrayLike, examples: int, name: str) -> NDArray[np.uint16]:

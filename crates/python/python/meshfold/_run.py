@@ -30,11 +30,28 @@ def run(
     cpu: str | None = None,
     at_once: int | None = None,
     again: bool = False,
+    part: str | None = None,
+    only: str | Sequence[str] | None = None,
     progress: bool | None = None,
     on_record: OnRecord | None = None,
     callbacks: Sequence[Callback | OnRecord] = (),
 ) -> Runs:
     """Carries out all runs of an experiment and returns them.
+
+        import meshfold as mf
+
+        runs = mf.run({
+            "name": "first",
+            "dataset": {"glyphs": {"train": 1000, "test": 200}},        # drawn by meshfold; or "mnist", arrays, ...
+            "partition": {"classes": {"clients": 20, "per_client": 2}},
+            "topology": "ring",
+            "model": "logistic",
+            "algorithm": {"dsgd": {"batch_size": 20, "learning_rate": 0.1}},
+            "rounds": 30,
+            "sweep": {"grid": {"topology": ["ring", "complete"], "seed": [1, 2]}},
+        })
+        print(runs)                                     # a line for each run; in a notebook `runs` is the report
+        runs.metrics().to_polars()                      # all evaluations of all runs
 
     Runs that are finished already, by Python or by the program, are skipped; runs that were interrupted go on from their
     checkpoint. Ctrl-C ends after the current round, with a checkpoint where the experiment keeps any, and raises
@@ -53,6 +70,9 @@ def run(
             `portable`; the widest if absent.
         at_once: how many runs go on at the same time; as many as cores and memory allow if absent.
         again: whether finished runs are run again.
+        part: only one of several parts of about equal work, such as `"3/16"`, from `"1/16"` to `"16/16"`: other processes, on any
+            machine that sees `results`, take the others. What this returns has the runs of the part alone; `read` has all.
+        only: only the runs with these ids, or these beginnings of ids.
         progress: whether a bar is shown; in terminals and notebooks if absent.
         on_record: called as `on_record(run, record)` for each new record. An exception that it raises ends all runs after
             their round and is raised again here.
@@ -65,6 +85,7 @@ def run(
     Raises:
         ConfigError: if the experiment has a mistake; nothing was begun.
         DataError, DeviceError: if a dataset or a device is missing.
+        ValueError: if `part` is none, or an id of `only` stands for no run or for several.
         RunFailed: if runs failed, after the others were carried out.
     """
     session = _Session([*callbacks, *([] if on_record is None else [on_record])], progress)
@@ -81,6 +102,8 @@ def run(
         "cpu": cpu,
         "at_once": at_once,
         "again": again,
+        "part": part,
+        "only": [only] if isinstance(only, str) else None if only is None else list(only),
         "own": _own.classes(),
         "parts": collector.parts,
     }

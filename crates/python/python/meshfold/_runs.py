@@ -18,7 +18,7 @@ from meshfold._errors import ResultsError
 from meshfold._meshfold import Recorded, Table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Overlay:
     """The graph over which the clients of a run exchange models.
 
@@ -36,8 +36,13 @@ class Overlay:
     lambda_: float | None
     summary: dict[str, Any]
 
+    def __repr__(self) -> str:
+        kind = "directed edges" if self.directed else "edges"
+        known = "" if self.lambda_ is None else f", λ = {self.lambda_:.4f}"
+        return f"<Overlay of {self.nodes} nodes and {len(self.edges)} {kind}{known}>"
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Partition:
     """What each client holds.
 
@@ -55,6 +60,10 @@ class Partition:
     tokens: NDArray[np.int64] | None
     label_names: list[str] | None = None
     owners: list[str | None] | None = None
+
+    def __repr__(self) -> str:
+        fewest, most = (int(self.examples.min()), int(self.examples.max())) if len(self.examples) else (0, 0)
+        return f"<Partition of {int(self.examples.sum())} examples among {len(self.examples)} clients, {fewest} to {most} each>"
 
 
 class Run:

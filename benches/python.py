@@ -1,0 +1,141 @@
+"""How fast methods and models of Python are beside the built-in ones, in one process, in turns.
+
+    python benches/python.py methods        # D-SGD in Python beside `dsgd`, on W1 and W2: about two minutes
+    python benches/python.py models         # an MLP of PyTorch and JAX beside `mlp`: about two minutes
+
+Needs the package (`pip install .`), and PyTorch and JAX for the second. All cores are used, but by those that `taskset` leaves out. Each way is
+run once without being counted and then five times, in turns, so that what else the machine does meets all of them; the time is that of the
+rounds, without planning and judging. W1 is logistic regression, 1000 clients, batches of 13, a mixing over ten neighbours after each step; W2
+is an MLP 784-200-10, 100 clients, batches of 20, a mixing over three neighbours after 30 steps.
+"""
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+
+import meshfold as mf
+
+
+class Dsgd(mf.Method):
+    def round(self, models, round):
+        round.train(models)
+        round.send(models)
+        models.mix(round.mixing)
+
+
+class Jax:
+    """The MLP in JAX."""
+
+    @staticmethod
+    def initial(key):
+        import jax
+
+        first, second = jax.random.split(key)
+        return {
+            "w1": 784**-0.5 * jax.random.normal(first, (784, 200)),
+            "b1": jax.numpy.zeros(200),
+            "w2": 200**-0.5 * jax.random.normal(second, (200, 10)),
+            "b2": jax.numpy.zeros(10),
+        }
+
+    @staticmethod
+    def outputs(parameters, x):
+        import jax
+
+        hidden = jax.nn.relu(x @ parameters["w1"] + parameters["b1"])
+        return hidden @ parameters["w2"] + parameters["b2"]
+
+
+def module():
+    from torch import nn
+
+    return nn.Sequential(nn.Linear(784, 200), nn.ReLU(), nn.Linear(200, 10))
+
+
+def w1(rounds):
+    training = {"local": {"steps": 1}, "batch_size": 13, "learning_rate": 0.1, "draw": "with_replacement"}
+    return training, {
+        "dataset": {"glyphs": {"train": 20_000, "test": 100}},
+        "partition": {"iid": {"clients": 1000}},
+        "topology": {"regular": {"degree": 10}},
+        "model": "logistic",
+        "rounds": rounds,
+    }
+
+
+def w2(rounds):
+    training = {"local": {"steps": 30}, "batch_size": 20, "learning_rate": 0.01, "draw": "with_replacement"}
+    return training, {
+        "dataset": {"glyphs": {"train": 6_000, "test": 100}},
+        "partition": {"iid": {"clients": 100}},
+        "topology": {"regular": {"degree": 3}},
+        "model": {"mlp": {"hidden": [200]}},
+        "rounds": rounds,
+    }
+
+
+def speed(training, experiment):
+    """Client steps per second of one run."""
+    whole = {**experiment, "name": "speed", "evaluate": {"every": experiment["rounds"], "examples": 10}}
+    with tempfile.TemporaryDirectory() as results:
+        (run,) = mf.run(whole, results=results, threads=len(os.sched_getaffinity(0)), progress=False)
+        seconds = run.summary["seconds"]["rounds"]
+    clients = next(iter(experiment["partition"].values()))["clients"]
+    return clients * training["local"]["steps"] * experiment["rounds"] / seconds
+
+
+def in_turns(ways, repeat):
+    """The speeds of each way; the first round of turns is not counted."""
+    speeds = {name: [] for name in ways}
+    for turn in range(repeat + 1):
+        for name, (training, experiment) in ways.items():
+            found = speed(training, experiment)
+            if turn > 0:
+                speeds[name].append(found)
+        print(f"turn {turn} of {repeat}", file=sys.stderr, flush=True)
+    return speeds
+
+
+def show(title, speeds):
+    """A table; ratios are those of each turn to the first way."""
+    first = next(iter(speeds.values()))
+    print(f"\n| {title} | client steps per second | beside the built-in one |\n|---|---|---|")
+    for name, found in speeds.items():
+        ratio = statistics.median(mine / theirs for mine, theirs in zip(found, first))
+        print(f"| {name} | {statistics.median(found):,.0f} ({min(found):,.0f}–{max(found):,.0f}) | {ratio:.2f} |", flush=True)
+
+
+def methods(repeat, rounds):
+    for name, case, usual in (("W1", w1, 300), ("W2", w2, 20)):
+        training, experiment = case(rounds or usual)
+        algorithms = {"`dsgd`, built in": {"dsgd": training}, "the same in Python": {"own": {"name": "dsgd", **training}}}
+        ways = {way: (training, {**experiment, "algorithm": algorithm}) for way, algorithm in algorithms.items()}
+        show(name, in_turns(ways, repeat))
+
+
+def models(repeat, rounds):
+    models = {
+        "`mlp`, built in": ({"mlp": {"hidden": [200]}}, 6),
+        "PyTorch, `torch_model`": (mf.torch_model(module), 1),
+        "JAX, `jax_model`": (mf.jax_model(Jax.outputs, Jax.initial), 1),
+    }
+    ways = {}
+    for name, (model, usual) in models.items():
+        training, experiment = w2(rounds or usual)
+        ways[name] = (training, {**experiment, "model": model, "algorithm": {"dsgd": training}})
+    show("W2's model", in_turns(ways, repeat))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("methods", "models"))
+    parser.add_argument("--repeat", type=int, default=5, help="turns that count")
+    parser.add_argument("--rounds", type=int, help="rounds of each run")
+    given = parser.parse_args()
+    {"methods": methods, "models": models}[given.what](given.repeat, given.rounds)
+
+
+if __name__ == "__main__":
+    main()
