@@ -1,8 +1,8 @@
 """The tables of `benches/ranks.sh` in Markdown, from the records that it keeps: `python benches/ranks.py RECORDS`.
 
 The model of time has two figures of the messages between two ranks, their latency and their bandwidth (the alpha-beta model), and
-the time of local steps and of mixing. A round of a rank takes the sum of all, as the program waits for its messages before it
-mixes.
+the time of local steps and of mixing. A round of a rank takes the sum of all: that some models are mixed while others are on their
+way is not counted in its favour.
 """
 
 import json
@@ -86,17 +86,21 @@ def ratios(first, second):
 
 
 def spread(values, form):
-    values = sorted(values)
-    return f"{format(median(values), form)} ({format(values[0], form)}-{format(values[-1], form)})"
+    return f"{form(median(values))} ({form(min(values))}-{form(max(values))})"
 
 
-def milliseconds(values):
-    return spread([1000 * value for value in values], ".3g")
+def milliseconds(seconds):
+    """Three digits of it."""
+    return f"{1000 * seconds:,.0f}" if seconds >= 1 else f"{1000 * seconds:.3g}"
+
+
+def ratio(value):
+    return f"{value:.2f}"
 
 
 def print_pairs(records):
     print(
-        "| workload | one process, 2 threads, ms a round | 2 ranks, ms | ratio | 4 ranks on the 2 cores, ms | of 2 ranks | "
+        "| workload | one process, 2 threads, ms a round | 2 ranks, ms | ratio | 4 ranks on the 2 cores, ms | 2 ranks / 4 ranks | "
         "messages a round of 2 ranks | MB |"
     )
     print("|---|---|---|---|---|---|---|---|")
@@ -104,9 +108,9 @@ def print_pairs(records):
         alone, two, four = (of_case(records["pair"], case, ranks) for ranks in (1, 2, 4))
         times = [list(map(seconds, found)) for found in (alone, two, four)]
         print(
-            f"| {case.upper()} | {milliseconds(times[0])} | {milliseconds(times[1])} | "
-            f"{spread(ratios(times[0], times[1]), '.2f')} | {milliseconds(times[2])} | "
-            f"{spread(ratios(times[1], times[2]), '.2f')} | {two[0]['messages_per_round']:g} | "
+            f"| {case.upper()} | {spread(times[0], milliseconds)} | {spread(times[1], milliseconds)} | "
+            f"{spread(ratios(times[0], times[1]), ratio)} | {spread(times[2], milliseconds)} | "
+            f"{spread(ratios(times[1], times[2]), ratio)} | {two[0]['messages_per_round']:g} | "
             f"{two[0]['bytes_per_round'] / 1e6:.4g} |"
         )
 
@@ -116,7 +120,9 @@ def print_runs(records):
     for case in WORKLOADS[:-1]:
         of = [of_case(records["run"], case, ranks) for ranks in (1, 2)]
         times = [[record["seconds"]["rounds"] / record["rounds"] for record in found] for found in of]
-        print(f"| {case.upper()} | {milliseconds(times[0])} | {milliseconds(times[1])} | {spread(ratios(*times), '.2f')} |")
+        print(
+            f"| {case.upper()} | {spread(times[0], milliseconds)} | {spread(times[1], milliseconds)} | {spread(ratios(*times), ratio)} |"
+        )
 
 
 def print_model(records):
@@ -126,13 +132,13 @@ def print_model(records):
     )
     print("| message | measured, ms | model, ms |\n|---|---|---|")
     for size, time in swaps(records):
-        print(f"| {size / 1e6:.3g} MB | {1000 * time:.3g} | {1000 * of_link.seconds(1, size):.3g} |")
+        print(f"| {size / 1e6:.3g} MB | {milliseconds(time)} | {milliseconds(of_link.seconds(1, size))} |")
     print("\n| workload | local steps, ms | mixing, ms | messages, ms | predicted | measured | predicted / measured |")
     print("|---|---|---|---|---|---|---|")
     for case in WORKLOADS:
         parts = predicted(records, case, of_link)
         measured = median(map(seconds, of_case(records["pair"], case, 2)))
-        cells = " | ".join(f"{1000 * value:.3g}" for value in (*parts, sum(parts), measured))
+        cells = " | ".join(map(milliseconds, (*parts, sum(parts), measured)))
         print(f"| {case.upper()} | {cells} | {sum(parts) / measured:.2f} |")
 
 

@@ -3,10 +3,10 @@
 #
 #   benches/ranks.sh [--quick] [--pairs N] [--records FILE]
 #
-# Needs two cores, OpenMPI and libclang (docs/ranks.md), and Python 3.10 or newer. Each of N passes (5) runs every workload
+# Needs two cores, OpenMPI and libclang (docs/ranks.md), and Python 3.10 or newer. Each of N passes (4) runs every workload
 # in one process, over two ranks and over four, one after the other, so that other users of the machine disturb all alike.
 # Then come the figures of a model of time: messages of several sizes between two ranks, local steps alone, mixing alone. Last,
-# whole runs of `meshfold run`. It takes about seven minutes on a quiet machine; --quick is one pass of shorter repeats, for
+# whole runs of `meshfold run`. It takes about six minutes on a quiet machine; --quick is one pass of shorter repeats, for
 # a look at whether everything works.
 # It prints tables in Markdown. FILE keeps the records, one JSON object a line; benches/ranks.py and benches/cluster_model.py
 # read it. MESHFOLD_BENCH and MESHFOLD name programs that are built already with the feature `mpi`; PYTHON names a Python.
@@ -15,7 +15,7 @@ shopt -s inherit_errexit
 
 usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0" >&2; exit 2; }
 
-quick="" pairs=5 records=""
+quick="" pairs=4 records=""
 while [ $# -gt 0 ]; do
     case $1 in
         --quick) quick=yes pairs=1 ;;
@@ -121,13 +121,13 @@ for ((pass = 0; pass < pairs; pass++)); do
     pair w1 40
     pair w2 4
     pair w3 3
-    pair w6 6
+    pair w6 3
 done
 for ((pass = 0; pass < (pairs + 1) / 2; pass++)); do
     parts w1 40 1000 10 7850
     parts w2 4 100 3 159010
     parts w3 3 200 5 199210
-    parts w6 6 1000 10 159010
+    parts w6 3 1000 10 159010
     keep "mixing w6, degree 3" "$bench" w6 --degree 3 --rounds 3 "${repeats[@]}" --threads 2
     swap 64 2000
     swap 4096 500
