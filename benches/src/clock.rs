@@ -18,6 +18,11 @@ pub(crate) struct Timing {
 }
 
 impl Protocol {
+    /// How often it runs a workload in all.
+    pub(crate) fn repeats(self) -> usize {
+        self.warmup + self.repeat
+    }
+
     /// Runs `repeat`, which returns a loss, as often as the protocol says.
     pub(crate) fn time<E>(self, mut repeat: impl FnMut() -> Result<f64, E>) -> Result<Timing, E> {
         let mut timing = Timing::default();

@@ -4,12 +4,14 @@
 //! PyTorch programs that it is compared with. `meshfold-bench count mlp` takes a local step of one client and nothing
 //! else, for tools that count instructions. `meshfold-bench w2 --device wgpu --trace` (built with `--features gpu`) prints
 //! what a round launches on a GPU and the bytes that it must move. `--runs 32 --at-once 32` has as many runs go side by side
-//! as those of a sweep.
+//! as those of a sweep. `mpirun -n 2 meshfold-bench w2 --threads 1` (built with `--features mpi`) deals the clients over two
+//! ranks.
 
 mod case;
 mod clock;
 mod count;
 mod mixing;
+mod over_ranks;
 mod sweep;
 mod synthetic;
 #[cfg(feature = "gpu")]
@@ -19,7 +21,7 @@ mod training;
 use case::Case;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use meshfold_engine::{Device, DeviceRequest, Instructions};
+use meshfold_engine::{Device, DeviceRequest, Instructions, Ranks};
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -158,6 +160,8 @@ enum BenchError {
     NoLaunches,
     #[error("--runs takes a workload that trains: w1 to w5 or resnet18")]
     NoRuns,
+    #[error("ranks measure one run on processors: leave out --runs and --trace")]
+    OneRun,
 }
 
 fn measure(arguments: &Arguments) -> Result<String, BenchError> {
@@ -172,12 +176,18 @@ fn measure(arguments: &Arguments) -> Result<String, BenchError> {
     case.parameters = arguments.params.unwrap_or(case.parameters);
     case.rounds = arguments.rounds.unwrap_or(case.rounds);
     let threads = (arguments.threads > 0).then_some(arguments.threads);
-    let device = Device::open(arguments.device, threads, arguments.cpu)?;
+    let device = match over_ranks::device(threads, arguments.cpu)? {
+        Some(device) => device,
+        None => Device::open(arguments.device, threads, arguments.cpu)?,
+    };
     let trains = case.steps > 0 && !matches!(arguments.case, case::Name::Eval1 | case::Name::Eval2);
     let at_once = arguments.at_once;
     let sweep = arguments.runs.map(|runs| sweep::Sweep { runs, at_once });
     if sweep.is_some() && !trains {
         return Err(BenchError::NoRuns);
+    }
+    if device.ranks().is_some() && (sweep.is_some() || arguments.trace) {
+        return Err(BenchError::OneRun);
     }
     if arguments.trace {
         return trace(&case, &device, sweep);
@@ -197,7 +207,13 @@ fn measure(arguments: &Arguments) -> Result<String, BenchError> {
     record["threads"] = threads
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
         .into();
-    Ok(format!("{record}\n"))
+    // One rank prints for all.
+    let prints = device.ranks().is_none_or(Ranks::leads);
+    Ok(if prints {
+        format!("{record}\n")
+    } else {
+        String::new()
+    })
 }
 
 #[cfg(feature = "gpu")]

@@ -3,6 +3,7 @@
 use crate::BenchError;
 use crate::case::Case;
 use crate::clock::{Protocol, rounded};
+use crate::over_ranks::Count;
 use crate::training::{record, regular_mixing};
 use meshfold_engine::{Device, Layout, Stack};
 use rand::{RngExt, SeedableRng};
@@ -22,6 +23,7 @@ pub(crate) fn run(case: &Case, device: &Device, protocol: Protocol) -> Result<Va
     }
     let mut stack = Stack::from_host(device, &layout, values)?;
     let mixing = regular_mixing(case.clients, case.degree)?;
+    let count_sent = Count::begin(device);
     let timing = protocol.time(|| {
         for _ in 0..case.rounds {
             stack.mix(&mixing)?;
@@ -34,5 +36,6 @@ pub(crate) fn run(case: &Case, device: &Device, protocol: Protocol) -> Result<Va
     let bytes = (4 * case.clients * case.parameters * case.rounds) as f64;
     record["gbps_read_once"] = rounded(2.0 * bytes / median / 1e9).into();
     record["gbps_per_edge"] = rounded((case.degree + 2) as f64 * bytes / median / 1e9).into();
+    count_sent.end(&mut record, protocol.repeats() * case.rounds);
     Ok(record)
 }

@@ -3,6 +3,7 @@
 use crate::BenchError;
 use crate::case::Case;
 use crate::clock::{Protocol, Timing, peak_rss_mib, rounded};
+use crate::over_ranks::Count;
 use crate::synthetic;
 use meshfold_engine::{
     Amount, BatchSize, Device, Draw, Learner, LearningRate, LocalWork, Mixing, Network, RowWork,
@@ -70,6 +71,7 @@ pub(crate) fn run(case: &Case, device: &Device, protocol: Protocol) -> Result<Va
     let mut velocity = case
         .keeps_velocity
         .then(|| Stack::zeros(device, models.layout(), models.rows()));
+    let count_sent = Count::begin(device);
     let timing = protocol.time(|| {
         for _ in 0..case.rounds {
             round += 1;
@@ -101,6 +103,7 @@ pub(crate) fn run(case: &Case, device: &Device, protocol: Protocol) -> Result<Va
     record["models_mib"] = rounded(stack as f64 / f64::from(1 << 20)).into();
     record["loss_first"] = rounded(timing.losses[0]).into();
     record["loss_last"] = rounded(timing.losses[timing.losses.len() - 1]).into();
+    count_sent.end(&mut record, protocol.repeats() * case.rounds);
     Ok(record)
 }
 

@@ -1,7 +1,7 @@
 //! One run over the ranks that `mpirun` or `srun` started (feature `mpi`).
 
 use meshfold_data::DataFolder;
-use meshfold_engine::{Device, Ranks};
+use meshfold_engine::{Device, Ranks, Sent};
 use meshfold_experiment::{RunPlan, SharedDatasets, expect_same_plans, follow};
 
 use crate::arguments::RunArguments;
@@ -80,5 +80,17 @@ pub(crate) fn take_part(
     ) {
         ranks.abort(&error.to_string());
     }
+    device.ranks().map(sent_by_all);
     Ok(())
+}
+
+/// The parameters of models that all ranks have sent each other in this command. Every rank calls it when its runs are over.
+pub(crate) fn sent_by_all(ranks: &Ranks) -> Sent {
+    let own = ranks.sent();
+    let all = ranks.gather([own.messages, own.bytes]);
+    let sum = |of: usize| all.iter().map(|rank| rank[of]).sum();
+    Sent {
+        messages: sum(0),
+        bytes: sum(1),
+    }
 }

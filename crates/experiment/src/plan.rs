@@ -9,6 +9,7 @@ mod fairness;
 mod held_overlay;
 mod joint_union;
 mod local_work;
+mod mean_exchange;
 pub(crate) mod memory;
 mod message_paths;
 pub(crate) mod over_ranks;

@@ -26,7 +26,7 @@ use crate::commands::runs::{Runs, page_of};
 use crate::commands::tabulate;
 use crate::commands::tensorboard;
 use crate::failure::Failure;
-use crate::figures::{bytes, eigenvalue, percent};
+use crate::figures::{bytes, count, eigenvalue, percent};
 use crate::interruption::Interruption;
 use crate::json_lines;
 use crate::ranks;
@@ -71,8 +71,10 @@ pub(crate) fn run(arguments: &RunArguments, own: &Own) -> Result<(), Failure> {
         at_once,
         asked.flag(),
         &runs,
-    )?;
+    );
     drop(leading);
+    session.tell_of_messages();
+    let reports = reports?;
     let lacks_page = runs.end() || events.as_ref().is_some_and(EventLogs::is_lacking);
     let comparison = match arguments.no_report {
         true => Comparison::None,
@@ -199,6 +201,18 @@ impl Session {
             "meshfold {version}: {}, {runs} on {device}",
             first.config.name
         ));
+    }
+
+    /// Says what the ranks of the command have sent each other, if there are several.
+    fn tell_of_messages(&self) {
+        let sent = self.options.device.ranks().map(ranks::sent_by_all);
+        if let (Some(sent), false) = (sent, self.quiet) {
+            terminal::line(&format!(
+                "between ranks: {} messages, {} bytes",
+                count(sent.messages),
+                count(sent.bytes)
+            ));
+        }
     }
 
     /// Writes what is about all runs of an experiment: the report that compares them, and their tables. They show the runs of

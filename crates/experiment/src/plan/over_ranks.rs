@@ -4,6 +4,7 @@ use meshfold_engine::Ranks;
 use meshfold_topology::{Form, MixingMatrix};
 use serde::Serialize;
 
+use crate::plan::mean_exchange;
 use crate::plan::run_plan::RunPlan;
 
 /// A run over several ranks, by what it exchanges over its whole overlay.
@@ -32,14 +33,23 @@ impl RunPlan {
             bytes_per_exchange: match matrix.form() {
                 Form::Sparse { .. } => cut(matrix, ranks).1 as u64 * row,
                 Form::Average(weights) | Form::Among { weights, .. } => {
-                    let counted = weights.iter().filter(|weight| **weight != 0.0).count() as u64;
-                    // Every rank has its part of every row, and gives every other one its part of the mean.
-                    let parts = (ranks as u64 - 1) * row / ranks as u64;
-                    counted * parts + ranks as u64 * parts
+                    let width = self.model.layout().width();
+                    mean_exchange::bytes(
+                        weights,
+                        |row| owner(row, ranks, weights.len()),
+                        ranks,
+                        width,
+                    )
                 }
             },
         })
     }
+}
+
+/// The rank of `ranks` that has `row` of `rows` rows.
+fn owner(row: usize, ranks: usize, rows: usize) -> usize {
+    let has = |rank: &usize| Ranks::rows_of(*rank, ranks, rows).contains(&row);
+    (0..ranks).find(has).expect("a rank has each row")
 }
 
 /// Edges between ranks, and rows that go from one to another, of a sparse matrix whose rows lie in blocks.
