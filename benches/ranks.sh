@@ -133,6 +133,7 @@ for ((pass = 0; pass < (pairs + 1) / 2; pass++)); do
     swap 4096 500
     swap 65536 50
     swap 1048576 4
+    swap 4194304 1
     swap 8388608 1
 done
 mlp() { echo "{mlp: {hidden: $1}}"; }

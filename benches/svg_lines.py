@@ -82,4 +82,4 @@ def drawn(name, line, colour, x_axis, powers):
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"><title>{escape(name)}</title></circle>'
         for x, y in places
     ]
-    return [f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.5"/>', *dots]
+    return [f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>', *dots]

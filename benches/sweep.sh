@@ -101,4 +101,4 @@ expect_finished single few "$single"
 row "\`meshfold submit --cpus 1 --jobs $single\`: a job for each run, four at a time" "$single" "$seconds"
 # Of the seconds of the jobs, those of the scheduler and of the script: the others are the program's.
 of_scheduler=$(awk "BEGIN { print $seconds - $alone / 2 }")
-row "of these, beside what processes take on two cores" "$single" "$of_scheduler"
+row "the same without the time of the program itself on two cores" "$single" "$of_scheduler"
