@@ -39,6 +39,9 @@ pub(crate) trait Backend: Debug + Send + Sync {
         None
     }
 
+    /// Where rows of stacks to come lie: see [`Device::place`](crate::Device::place).
+    fn place(&self, _owners: &[Vec<u32>]) {}
+
     /// Estimate of the bytes that training `network` and judging it take besides models and examples.
     fn working_bytes(&self, network: &Network, workload: &WorkloadSize<'_>) -> u64;
 

@@ -61,6 +61,10 @@ impl Backend for Ranked {
         Some(&self.world.ranks)
     }
 
+    fn place(&self, owners: &[Vec<u32>]) {
+        self.world.place(owners);
+    }
+
     fn working_bytes(&self, network: &Network, workload: &WorkloadSize<'_>) -> u64 {
         self.processor().working_bytes(network, workload)
     }

@@ -8,7 +8,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// What ranks have made of a matrix. Ranks that are threads of one process may share the matrix.
 #[derive(Debug, Default)]
-pub(crate) struct Halos(Mutex<Vec<(usize, Arc<Halo>)>>);
+pub(crate) struct Halos(Mutex<Vec<Made>>);
+
+/// What a rank has made of a matrix, and for rows that lie where.
+#[derive(Debug)]
+struct Made {
+    rank: usize,
+    from: Arc<Placement>,
+    to: Arc<Placement>,
+    halo: Arc<Halo>,
+}
 
 /// The rows of a sparse matrix that a rank computes.
 #[derive(Debug)]
@@ -22,21 +31,29 @@ pub(crate) struct Halo {
 }
 
 impl Halo {
-    /// The part of `matrix` that this rank computes, made when it is first asked for.
+    /// The part of `matrix` that this rank computes, made when it is first asked for rows that lie so.
     pub(crate) fn of(
         world: &World,
         matrix: &Matrix,
-        from: &Placement,
-        to: &Placement,
+        from: &Arc<Placement>,
+        to: &Arc<Placement>,
     ) -> Arc<Self> {
         let rank = world.rank();
         let halos = matrix.uploaded(|_| Halos::default());
         let mut halos = halos.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, halo)) = halos.iter().find(|(of, _)| *of == rank) {
-            return halo.clone();
+        let fits = |made: &&Made| Arc::ptr_eq(&made.from, from) && Arc::ptr_eq(&made.to, to);
+        if let Some(made) = halos.iter().filter(|made| made.rank == rank).find(fits) {
+            return made.halo.clone();
         }
         let halo = Arc::new(Self::new(&matrix.host, from, to, rank));
-        halos.push((rank, halo.clone()));
+        // Runs that share a matrix may have their rows elsewhere, and go one after another.
+        halos.retain(|made| made.rank != rank);
+        halos.push(Made {
+            rank,
+            from: from.clone(),
+            to: to.clone(),
+            halo: halo.clone(),
+        });
         halo
     }
 

@@ -38,7 +38,21 @@ impl World {
         self.ranks.rank()
     }
 
-    /// Where the rows of each stack of `rows` rows lie: in blocks.
+    /// From here on, each stack of as many rows as one of `owners` has items lies as that says of rank 0: row `i` on rank
+    /// `owners[i]`. All others lie in blocks. Stacks that exist stay where they are.
+    pub(crate) fn place(&self, owners: &[Vec<u32>]) {
+        let placed = owners.iter().map(|owners| {
+            let mut words: Vec<u64> = owners.iter().copied().map(u64::from).collect();
+            self.ranks.transport().broadcast(&mut words);
+            let owners = words.into_iter().map(|rank| rank as u32).collect();
+            Arc::new(Placement::new(owners, self.ranks.count()))
+        });
+        let placed = placed.map(|placement| (placement.rows(), placement));
+        let placements = self.placements.lock();
+        *placements.unwrap_or_else(PoisonError::into_inner) = placed.collect();
+    }
+
+    /// Where the rows of each stack of `rows` rows lie: in blocks, if nothing else was [said](World::place).
     pub(crate) fn placement(&self, rows: usize) -> Arc<Placement> {
         let placements = self.placements.lock();
         let mut placements = placements.unwrap_or_else(PoisonError::into_inner);

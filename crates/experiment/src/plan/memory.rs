@@ -36,6 +36,41 @@ pub(crate) struct Footprint {
     pub(crate) page_bytes: u64,
 }
 
+/// What the rank that has most holds of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RankShare {
+    ranks: usize,
+    /// Rows of the run, and of this rank.
+    rows: usize,
+    own: usize,
+    /// Rows that it holds besides while it exchanges them with other ranks.
+    exchanged: usize,
+}
+
+impl RankShare {
+    /// `own` of `rows` rows, of which `sent` go to other ranks in an exchange, and about as many come.
+    pub(crate) fn new(ranks: usize, rows: usize, own: usize, sent: usize) -> Self {
+        // A mean over all rows, which judging takes: own rows on their way, and the part of all rows that this rank sums,
+        // as it comes and in its order.
+        let mean = own + 2 * rows.div_ceil(ranks);
+        Self {
+            ranks,
+            rows,
+            own,
+            exchanged: match ranks {
+                1 => 0,
+                _ => mean.max(2 * sent),
+            },
+        }
+    }
+
+    /// A share of `count` things that are dealt as the rows are.
+    fn part(&self, count: usize) -> usize {
+        let all = self.rows.max(1) as u128;
+        (count as u128 * self.own as u128).div_ceil(all) as usize
+    }
+}
+
 /// What the program takes with the smallest of runs, measured: its own pages, its threads, and what the allocator holds for
 /// use again, in pages of 2 MiB.
 const PROGRAM: u64 = 42 << 20;
@@ -50,6 +85,25 @@ impl Footprint {
     pub(crate) fn bytes(&self) -> u64 {
         let most = self.planning().max(self.reading()).max(self.training());
         most.saturating_add(PROGRAM)
+    }
+
+    /// That of a rank with this share of the run.
+    pub(crate) fn of_a_rank(&self, share: &RankShare) -> Self {
+        Self {
+            rows: share.own,
+            working_rows: share.part(self.working_rows) + share.exchanged,
+            ..*self
+        }
+    }
+
+    /// The fewest ranks that would do where each has `available` bytes for itself; `None` if no number of them would.
+    pub(crate) fn ranks_within(&self, available: u64) -> Option<usize> {
+        let fits = |ranks: &usize| {
+            let own = self.rows.div_ceil(*ranks);
+            let share = RankShare::new(*ranks, self.rows, own, own);
+            self.of_a_rank(&share).bytes() <= available
+        };
+        (2..=self.rows).find(fits)
     }
 
     /// While the run is planned: whose each example is, and the overlay.
@@ -131,6 +185,22 @@ mod tests {
             working_bytes: 0,
             page_bytes: 0,
         }
+    }
+
+    #[test]
+    fn as_many_ranks_are_asked_for_as_hold_the_models() {
+        let large = Footprint {
+            rows: 1000,
+            working_rows: 1000,
+            width: 1 << 20,
+            ..footprint()
+        };
+        // 4 MiB a row. A rank of n holds its share of the stack and its copy, of a mean three shares more, and one row.
+        let fixed = PROGRAM + (112 << 20) + (4 << 20);
+        let of = |ranks: u64| fixed + ((5 * 1000u64.div_ceil(ranks)) << 22);
+        assert_eq!(large.ranks_within(of(10)), Some(10));
+        assert_eq!(large.ranks_within(of(10) - 1), Some(11));
+        assert_eq!(large.ranks_within(fixed), None);
     }
 
     #[test]
