@@ -4,13 +4,14 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use meshfold_data::{DataFolder, Splits};
-use meshfold_engine::{Device, DeviceRequest, Ranks, Sent};
+use meshfold_engine::{Device, DeviceRequest, Learner, Ranks, Sent};
 use meshfold_experiment::{
     Ending, ExperimentSource, Leading, Observer, Placement, RoundProgress, RunOptions, RunPlan,
     RunReport, expect_same_plans, follow, plan, run,
@@ -289,6 +290,38 @@ sweep: {grid: {rounds: [3, 7]}}
     for (short, long) in sent(&plans[0]).iter().zip(sent(&plans[1])) {
         assert_eq!(long.messages - short.messages, 4 * 2);
         assert_eq!(long.bytes - short.bytes, 4 * 2 * row);
+    }
+}
+
+#[test]
+fn each_rank_holds_the_examples_of_its_own_clients() {
+    let (plans, folder) = planned(&ExperimentSource::new("checkpointed.yaml", CHECKPOINTED));
+    let data = plans[0].config.dataset.load(&folder).unwrap();
+    let partition = &plans[0].partition;
+    let held = Ranks::in_process(3).into_iter().map(|ranks| {
+        let device = Device::over_ranks(ranks, Some(1), None).unwrap();
+        let model = plans[0].model.clone();
+        let learner = Learner::upload(&device, model, data.clone(), partition.clone(), 1).unwrap();
+        assert_eq!(learner.splits().test.len(), data.test.len());
+        learner.splits().train.len()
+    });
+    // Three, two and two of seven clients.
+    let sizes = partition.sizes();
+    let of = |clients: Range<usize>| sizes[clients].iter().sum::<usize>();
+    assert_eq!(held.collect::<Vec<_>>(), [of(0..3), of(3..5), of(5..7)]);
+}
+
+#[test]
+fn the_environment_of_a_run_names_its_ranks() {
+    let (plans, folder) = plans_of("quantisation.yaml");
+    let data = plans[0].config.dataset.load(&folder).unwrap();
+    for (count, expected) in [(Some(3), "\"ranks\": 3"), (None, "\"threads\"")] {
+        let results = tempfile::tempdir().unwrap();
+        let data = std::slice::from_ref(&data);
+        let reports = carry_out(count, &plans[..1], data, results.path(), None);
+        let text = fs::read_to_string(reports[0].folder.join("environment.json")).unwrap();
+        assert!(text.contains(expected), "{text}");
+        assert_eq!(text.contains("ranks"), count.is_some());
     }
 }
 

@@ -27,6 +27,10 @@ pub(crate) struct Halo {
     pub(crate) matrix: HostMixing,
     /// Rows that it computes.
     pub(crate) rows: usize,
+    /// Those of them that read own rows alone.
+    pub(crate) inner: Vec<u32>,
+    /// Those that read rows of the halo.
+    pub(crate) border: Vec<u32>,
     pub(crate) transfer: Transfer,
 }
 
@@ -92,7 +96,15 @@ impl Halo {
             local.2.extend_from_slice(&weights[entries(*row)]);
             local.0.push(local.1.len());
         }
+        let reads_own = |row: &u32| {
+            let (begin, end) = (local.0[*row as usize], local.0[*row as usize + 1]);
+            local.1[begin..end].iter().all(|column| *column < own)
+        };
+        let rows = 0..to.of(rank).len() as u32;
+        let (inner, border) = rows.partition(reads_own);
         Self {
+            inner,
+            border,
             matrix: HostMixing::Sparse {
                 row_ptr: local.0,
                 columns: local.1,
@@ -116,6 +128,8 @@ mod tests {
             weights: vec![0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
         };
         let placement = Placement::new(vec![1, 0, 1, 0], 2);
+        let inner = Placement::new(vec![0, 1, 1, 1], 2);
+        assert_eq!(Halo::new(&matrix, &inner, &inner, 1).inner, [0, 2]);
         let halo = Halo::new(&matrix, &placement, &placement, 1);
         // Own rows 0 and 2; the halo holds rows 1 and 3.
         assert_eq!(halo.transfer.received, [vec![1, 3], vec![]]);
@@ -125,5 +139,6 @@ mod tests {
             weights: vec![0.1, 0.2, 0.5, 0.6, 0.7],
         };
         assert_eq!(halo.matrix, expected);
+        assert_eq!((halo.inner, halo.border), (vec![], vec![0, 1]));
     }
 }

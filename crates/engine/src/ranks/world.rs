@@ -7,6 +7,7 @@ use crate::kernels::host;
 use crate::network::layout::ALIGNMENT;
 use crate::processor::Processor;
 use crate::processor::host_rows::HostRows;
+use meshfold_data::Partition;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -60,6 +61,13 @@ impl World {
         placements.entry(rows).or_insert_with(in_blocks).clone()
     }
 
+    /// What this rank has of the examples that `partition` deals: those of its own clients, which lie as rows of as many do. See
+    /// [`Partition::of_clients`].
+    pub(crate) fn examples_of(&self, partition: &Partition) -> (Partition, Vec<u32>) {
+        let homes = self.placement(partition.clients());
+        partition.of_clients(|client| homes.owner(client as u32) == self.rank())
+    }
+
     /// The rows that a call on all of them returns: `own` are the words of the own rows.
     pub(crate) fn per_row<const W: usize>(
         &self,
@@ -93,6 +101,16 @@ impl World {
         values: &mut [f32],
         from: &[usize],
     ) {
+        self.exchange_while((packed, to), (values, from), &mut || false);
+    }
+
+    /// The same, and calls `work` until it says that there is nothing left to do, while messages are on their way.
+    pub(crate) fn exchange_while(
+        &self,
+        (packed, to): (&[f32], &[usize]),
+        (values, from): (&mut [f32], &[usize]),
+        work: &mut dyn FnMut() -> bool,
+    ) {
         let (mut rest, mut sent) = (packed, Vec::new());
         for size in to {
             let (piece, others) = rest.split_at(*size);
@@ -105,7 +123,8 @@ impl World {
             received.push(piece);
             rest = others;
         }
-        self.ranks.transport().exchange(&sent, &mut received);
+        let transport = self.ranks.transport();
+        transport.exchange_while(&sent, &mut received, work);
     }
 
     /// `Σ_i weights[i] · row_i` over all rows, on every rank: each rank sums its part of the parameters over all rows, in their

@@ -22,8 +22,13 @@ pub(crate) struct Footprint {
     pub(crate) owned_examples: usize,
     /// Bytes of their features as the dataset has them.
     pub(crate) feature_bytes: usize,
+    /// Those of training examples that ranks deal among them, each of which keeps those of its own clients; none of a text,
+    /// which all of them keep.
+    pub(crate) shared_bytes: usize,
     /// Bytes of the copy of features that a partition with a test set of its own is dealt from; 0 without one.
     pub(crate) dealt_bytes: usize,
+    /// Bytes of features that a rank has read and let go of before it trains; none where one process has all rows.
+    pub(crate) dropped_bytes: usize,
     /// What reading the dataset takes besides what it gives.
     pub(crate) reading_bytes: usize,
     /// Bytes of the overlays and their weights that are held in a round.
@@ -89,9 +94,17 @@ impl Footprint {
 
     /// That of a rank with this share of the run.
     pub(crate) fn of_a_rank(&self, share: &RankShare) -> Self {
+        if share.ranks == 1 {
+            return *self;
+        }
+        let kept = share.part(self.shared_bytes);
         Self {
             rows: share.own,
             working_rows: share.part(self.working_rows) + share.exchanged,
+            // All examples are read, and those that are dealt anew or kept are copied, before the others are let go of.
+            reading_bytes: self.reading_bytes.max(self.dealt_bytes).max(kept),
+            dealt_bytes: 0,
+            dropped_bytes: self.shared_bytes - kept,
             ..*self
         }
     }
@@ -127,7 +140,7 @@ impl Footprint {
         let models = rows.saturating_mul(self.width as u64).saturating_mul(4);
         [
             models,
-            self.held(),
+            self.held().saturating_sub(self.dropped_bytes as u64),
             self.dealt_bytes as u64,
             self.overlay_bytes,
             self.working_bytes,
@@ -178,7 +191,9 @@ mod tests {
             examples: 1 << 20,
             owned_examples: 0,
             feature_bytes: 100 << 20,
+            shared_bytes: 0,
             dealt_bytes: 0,
+            dropped_bytes: 0,
             reading_bytes: 0,
             overlay_bytes: 0,
             planning_bytes: 0,
@@ -201,6 +216,24 @@ mod tests {
         assert_eq!(large.ranks_within(of(10)), Some(10));
         assert_eq!(large.ranks_within(of(10) - 1), Some(11));
         assert_eq!(large.ranks_within(fixed), None);
+    }
+
+    #[test]
+    fn a_rank_trains_on_the_examples_of_its_own_clients() {
+        let all = Footprint {
+            rows: 8,
+            width: 100 << 20,
+            shared_bytes: 80 << 20,
+            ..footprint()
+        };
+        let of = |ranks: usize| {
+            let share = RankShare::new(ranks, 8, 8 / ranks, 0);
+            all.of_a_rank(&share).bytes()
+        };
+        // A rank of four has two rows, six that a mean takes and the mean, a quarter of what is shared and all the rest.
+        let models = 9 * (400 << 20);
+        assert_eq!(of(4), PROGRAM + models + (52 << 20) + LINGERING);
+        assert_eq!(of(1), all.bytes());
     }
 
     #[test]

@@ -87,9 +87,13 @@ mod tests {
     use meshfold_data::DataFolder;
 
     fn planned(topology: &str) -> RunPlan {
+        planned_with("logistic", topology)
+    }
+
+    fn planned_with(model: &str, topology: &str) -> RunPlan {
         let text = format!(
             "name: cut\ndataset: {{glyphs: {{train: 240, test: 20}}}}\npartition: {{iid: {{clients: 12}}}}\n\
-             topology: {topology}\nmodel: logistic\n\
+             topology: {topology}\nmodel: {model}\n\
              algorithm: {{dsgd: {{batch_size: 5, learning_rate: 0.1}}}}\nrounds: 12\n"
         );
         let source = ExperimentSource::new("cut.yaml", text);
@@ -178,7 +182,7 @@ rounds: 1
 
     #[test]
     fn more_ranks_need_less_memory_each() {
-        let plan = planned("ring");
+        let plan = planned_with("{mlp: {hidden: [2000]}}", "ring");
         assert_eq!(plan.over_ranks(1).memory_bytes, plan.memory_bytes);
         assert!(plan.over_ranks(4).memory_bytes < plan.over_ranks(2).memory_bytes);
     }

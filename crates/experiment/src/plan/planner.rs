@@ -22,7 +22,9 @@ use crate::plan::memory::{Footprint, RankShare};
 use crate::plan::overlay_checks;
 use crate::plan::placement::{Placement, Placements};
 use crate::plan::planned_clock;
-use crate::plan::planned_data::{KnownDataset, PlannedData, dealt_bytes, dealt_sizes, json};
+use crate::plan::planned_data::{
+    KnownDataset, PlannedData, dealt_bytes, dealt_sizes, json, shared_bytes,
+};
 use crate::plan::planned_model::Networks;
 use crate::plan::planned_overlay::{Overlays, PlannedOverlay};
 use crate::plan::population::{self, Population, Populations};
@@ -239,6 +241,8 @@ impl<'a> Planner<'a> {
                 false => 0,
             },
             feature_bytes: outline.feature_bytes(),
+            shared_bytes: shared_bytes(outline),
+            dropped_bytes: 0,
             dealt_bytes: dealt_bytes(outline, partition),
             reading_bytes: config.dataset.reading_bytes(outline, self.threads),
             overlay_bytes: overlay.map_or(0, |planned| held_overlay::held(planned, config)),
