@@ -13,6 +13,7 @@ pub(crate) mod in_process;
 mod mpi;
 pub(crate) mod placement;
 pub(crate) mod rows;
+pub(crate) mod tally_words;
 pub(crate) mod trainer;
 pub(crate) mod transfer;
 pub(crate) mod transport;

@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use meshfold_experiment::{
-    OverRanks, Own, PlanSummary, RunPlan, brief, plan_on, plan_without_data, warnings,
+    OverRanks, Own, PlanSummary, RunPlan, brief, plan_elsewhere, plan_on, plan_without_data,
+    warnings,
 };
 use serde::Serialize;
 
@@ -34,13 +35,14 @@ pub(crate) fn plan(arguments: &PlanArguments, own: &Own) -> Result<(), Failure> 
     let device = arguments.device.open()?;
     let source = arguments.experiment.source()?.with_own(own.clone());
     let folder = arguments.experiment.data.folder_for(&source)?;
-    let plan = match arguments.without_data {
-        true => plan_without_data,
-        false => plan_on,
-    };
-    let plans = plan(&device, &source, &folder)?;
-    warn(&plans);
     let ranks = arguments.ranks.map(usize::from);
+    let plans = match (arguments.without_data, ranks) {
+        (true, _) => plan_without_data(&device, &source, &folder),
+        (false, None) => plan_on(&device, &source, &folder),
+        // What does not fit this machine may fit several.
+        (false, Some(_)) => plan_elsewhere(&source, &folder),
+    }?;
+    warn(&plans);
     if arguments.json {
         let line = |plan| Line {
             summary: RunPlan::summary(plan),

@@ -2,6 +2,7 @@
 
 use super::placement::Placement;
 use super::rows::RankedRows;
+use super::tally_words::{WORDS, of_words, words};
 use super::world::World;
 use crate::backend::rows::{Rows, on, on_mut};
 use crate::backend::trainer::{AnchorRows, GradientRows, TrainedRows, Trainer};
@@ -9,7 +10,7 @@ use crate::error::EngineError;
 use crate::training::batches::{Pass, RowKey};
 use crate::training::context::{Context, RowStates};
 use crate::training::score::{Score, Split};
-use crate::training::tally::{DeviceLosses, LossSum, RowTally};
+use crate::training::tally::{DeviceLosses, RowTally};
 use crate::training::work::{Amount, RowWork, Tasks};
 use meshfold_data::Partition;
 use std::sync::Arc;
@@ -377,26 +378,5 @@ impl Trainer for RankedTrainer {
 
     fn resume(&mut self, _: Option<&DeviceLosses>) {
         self.untold.clear();
-    }
-}
-
-/// Words of a tally.
-const WORDS: usize = 4;
-
-/// A tally as words, for other ranks.
-fn words(tally: &RowTally) -> [u64; WORDS] {
-    let RowTally { recent, broken } = tally;
-    let broken = broken.map_or(0, |round| round as u64 + 1);
-    [recent.sum.to_bits(), recent.steps, recent.examples, broken]
-}
-
-fn of_words([sum, steps, examples, broken]: [u64; WORDS]) -> RowTally {
-    RowTally {
-        recent: LossSum {
-            sum: f64::from_bits(sum),
-            steps,
-            examples,
-        },
-        broken: broken.checked_sub(1).map(|round| round as usize),
     }
 }

@@ -55,9 +55,10 @@ pub(crate) struct RankShare {
 impl RankShare {
     /// `own` of `rows` rows, of which `sent` go to other ranks in an exchange, and about as many come.
     pub(crate) fn new(ranks: usize, rows: usize, own: usize, sent: usize) -> Self {
-        // A mean over all rows, which judging takes: own rows on their way, and the part of all rows that this rank sums,
-        // as it comes and in its order.
-        let mean = own + 2 * rows.div_ceil(ranks);
+        // A mean over all rows, which judging takes: the parts of own rows that others sum, those of their rows that this rank
+        // sums, and all that it sums in order.
+        let part = |rows: usize| rows.div_ceil(ranks);
+        let mean = part(own * (ranks - 1)) + part(rows - own) + part(rows);
         Self {
             ranks,
             rows,
@@ -210,11 +211,12 @@ mod tests {
             width: 1 << 20,
             ..footprint()
         };
-        // 4 MiB a row. A rank of n holds its share of the stack and its copy, of a mean three shares more, and one row.
+        // 4 MiB a row. One of ten ranks has a hundred rows and as many in its copy; of a mean 90 on their way, 90 that came and
+        // 100 in order.
         let fixed = PROGRAM + (112 << 20) + (4 << 20);
-        let of = |ranks: u64| fixed + ((5 * 1000u64.div_ceil(ranks)) << 22);
-        assert_eq!(large.ranks_within(of(10)), Some(10));
-        assert_eq!(large.ranks_within(of(10) - 1), Some(11));
+        let of_ten = fixed + (480 << 22);
+        assert_eq!(large.ranks_within(of_ten), Some(10));
+        assert_eq!(large.ranks_within(of_ten - 1), Some(11));
         assert_eq!(large.ranks_within(fixed), None);
     }
 

@@ -96,9 +96,40 @@ mod tests {
              topology: {topology}\nmodel: {model}\n\
              algorithm: {{dsgd: {{batch_size: 5, learning_rate: 0.1}}}}\nrounds: 12\n"
         );
-        let source = ExperimentSource::new("cut.yaml", text);
+        let folder = tempfile::tempdir().unwrap();
+        for (name, edges) in [("ring", &ANOTHER_ORDER[..]), ("two", &TWO), ("four", &FOUR)] {
+            let lines: Vec<String> = edges.iter().map(|(a, b)| format!("{a} {b}\n")).collect();
+            std::fs::write(folder.path().join(name), lines.concat()).unwrap();
+        }
+        let source = ExperimentSource::new(folder.path().join("cut.yaml"), text);
         let mut plans = crate::plan::plan(&source, &DataFolder::new("unused")).unwrap();
         plans.remove(0)
+    }
+
+    /// A ring of twelve clients in another order.
+    const ANOTHER_ORDER: [(u32, u32); 12] = {
+        let list = [0, 7, 3, 10, 1, 5, 11, 2, 8, 4, 9, 6];
+        let mut edges = [(0, 0); 12];
+        let mut at = 0;
+        while at < 12 {
+            edges[at] = (list[at], list[(at + 1) % 12]);
+            at += 1;
+        }
+        edges
+    };
+
+    /// Links of clients that are two, and four apart: even and odd ones never meet.
+    const TWO: [(u32, u32); 12] = apart(2);
+    const FOUR: [(u32, u32); 12] = apart(4);
+
+    const fn apart(by: u32) -> [(u32, u32); 12] {
+        let mut edges = [(0, 0); 12];
+        let mut at = 0;
+        while at < 12 {
+            edges[at as usize] = (at, (at + by) % 12);
+            at += 1;
+        }
+        edges
     }
 
     fn over(topology: &str, ranks: usize) -> OverRanks {
@@ -119,10 +150,7 @@ mod tests {
 
     #[test]
     fn a_shuffled_ring_is_cut_where_one_in_order_is() {
-        let list = [0, 7, 3, 10, 1, 5, 11, 2, 8, 4, 9, 6];
-        let edge = |at: usize| format!("[{}, {}]", list[at], list[(at + 1) % 12]);
-        let edges: Vec<String> = (0..12).map(edge).collect();
-        let found = over(&format!("{{edges: {{list: [{}]}}}}", edges.join(", ")), 3);
+        let found = over("{edges: {file: ring}}", 3);
         assert_eq!(found.cut_edges, Some(3));
         assert!(found.cut_edges_in_blocks > Some(6));
         assert_eq!(
@@ -133,16 +161,8 @@ mod tests {
 
     #[test]
     fn edges_of_all_rounds_are_cut() {
-        // Each of two rounds links clients that are two, then four apart: evens and odds never meet.
-        let apart = |by: u32| {
-            let edges = (0..12).map(|client| format!("[{client}, {}]", (client + by) % 12));
-            format!(
-                "{{edges: {{list: [{}]}}}}",
-                edges.collect::<Vec<_>>().join(", ")
-            )
-        };
         let found = over(
-            &format!("{{periodic: {{list: [{}, {}]}}}}", apart(2), apart(4)),
+            "{periodic: [{edges: {file: two}}, {edges: {file: four}}]}",
             2,
         );
         assert_eq!(found.cut_edges, Some(0));
