@@ -116,7 +116,7 @@ pub(crate) struct PlanArguments {
     /// Take the published sizes of a dataset whose files are missing
     #[arg(long)]
     pub(crate) without_data: bool,
-    /// Say what so many ranks of one run would send each other
+    /// Say where so many ranks of one run would be cut, what they would send each other, and the memory of one
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=4096))]
     pub(crate) ranks: Option<u16>,
     /// Print one JSON object per run, one a line

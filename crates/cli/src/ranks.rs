@@ -73,7 +73,8 @@ pub(crate) fn take_part(
 ) -> Result<(), Failure> {
     let _asked = Interruption::listen()?;
     let datasets = SharedDatasets::new(plans, folder);
-    let data = |index| datasets.splits(index, index + 1);
+    // As on rank 0, nothing is kept for a run to come.
+    let data = |index| datasets.splits(index, plans.len());
     if let (Err(error), Some(ranks)) = (
         follow(plans, &arguments.results, device, data),
         device.ranks(),

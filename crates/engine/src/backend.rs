@@ -11,7 +11,7 @@ use crate::kernels::Instructions;
 use crate::network::Network;
 use crate::ranks::Ranks;
 use crate::training::work::WorkloadSize;
-use meshfold_data::Splits;
+use meshfold_data::{Partition, Splits};
 use rows::Rows;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -38,6 +38,9 @@ pub(crate) trait Backend: Debug + Send + Sync {
     fn ranks(&self) -> Option<&Ranks> {
         None
     }
+
+    /// Where rows of stacks to come lie: see [`Device::place`](crate::Device::place).
+    fn place(&self, _owners: &[Vec<u32>]) {}
 
     /// Estimate of the bytes that training `network` and judging it take besides models and examples.
     fn working_bytes(&self, network: &Network, workload: &WorkloadSize<'_>) -> u64;
@@ -67,9 +70,20 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// [`EngineError::Device`] if a kernel of the device could not see them at once.
     fn upload(&self, values: Vec<f32>, width: usize) -> Result<Box<dyn Rows>, EngineError>;
 
-    /// A trainer of `network` on the examples `splits`.
+    /// What is held here of `splits`, whose training examples `partition` deals: all of them, unless clients are dealt over
+    /// ranks.
+    fn held(&self, splits: Splits, _partition: &Partition) -> Splits {
+        splits
+    }
+
+    /// A trainer of `network` on the examples `splits`, which are those that are [held](Backend::held) here.
     ///
     /// # Errors
     /// [`EngineError::Device`] if the examples or a model do not fit the device, or its threads cannot be started.
-    fn trainer(&self, network: &Network, splits: &Splits) -> Result<Box<dyn Trainer>, EngineError>;
+    fn trainer(
+        &self,
+        network: &Network,
+        splits: &Splits,
+        partition: &Partition,
+    ) -> Result<Box<dyn Trainer>, EngineError>;
 }

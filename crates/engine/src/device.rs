@@ -80,6 +80,13 @@ impl Device {
         self.backend.ranks()
     }
 
+    /// Where the rows of stacks lie that are made from here on, if this device is one of several ranks: row `i` of a stack of as
+    /// many rows as one of `owners` has items on rank `owners[i]`; all other stacks in blocks. Every rank calls it, with as many items;
+    /// those of rank 0 count. Nothing that is computed depends on it.
+    pub fn place(&self, owners: &[Vec<u32>]) {
+        self.backend.place(owners);
+    }
+
     /// Calls `work` `most` times at once, on the processor at most once for each of its threads, and returns when all calls
     /// have. A call is given the device as it is to be used by what it does.
     ///

@@ -14,7 +14,7 @@ use crate::kernels::Instructions;
 use crate::network::Network;
 use crate::training::work::WorkloadSize;
 use host_rows::HostRows;
-use meshfold_data::Splits;
+use meshfold_data::{Partition, Splits};
 use recycled::Recycled;
 use std::sync::Arc;
 
@@ -114,7 +114,12 @@ impl Backend for Processor {
         Ok(Box::new(self.rows(values, width)))
     }
 
-    fn trainer(&self, network: &Network, _: &Splits) -> Result<Box<dyn Trainer>, EngineError> {
+    fn trainer(
+        &self,
+        network: &Network,
+        _: &Splits,
+        _: &Partition,
+    ) -> Result<Box<dyn Trainer>, EngineError> {
         // What an earlier run held may be of other shapes.
         self.recycled.clear();
         match network.host_model() {

@@ -13,12 +13,12 @@ pub(crate) mod in_process;
 mod mpi;
 pub(crate) mod placement;
 pub(crate) mod rows;
+pub(crate) mod tally_words;
 pub(crate) mod trainer;
 pub(crate) mod transfer;
 pub(crate) mod transport;
 pub(crate) mod world;
 
-use std::ops::Range;
 use std::sync::Arc;
 use transport::Transport;
 
@@ -49,11 +49,6 @@ impl Ranks {
             together: count,
         };
         in_process::connected(count).into_iter().map(of).collect()
-    }
-
-    /// The rows of a stack of `rows` rows that `rank` of `count` ranks has.
-    pub fn rows_of(rank: usize, count: usize, rows: usize) -> Range<usize> {
-        placement::share(rows, rank, count)
     }
 
     /// Which of the ranks this is, from 0.

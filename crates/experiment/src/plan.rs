@@ -15,6 +15,7 @@ mod message_paths;
 pub(crate) mod over_ranks;
 mod overlay_checks;
 pub(crate) mod overlay_memory;
+pub(crate) mod placement;
 mod planned_clock;
 mod planned_data;
 mod planned_model;
@@ -177,8 +178,10 @@ rounds: 5
         let fault = ConfigFault::Memory {
             rows: 3,
             parameters: 79_510,
+            over: None,
             needed,
             available: needed - 1,
+            enough: planned[0].footprint.ranks_within(needed - 1),
         };
         assert_eq!(format!("{:?}", error.fault()), format!("{fault:?}"));
         let said = error.to_string();
@@ -186,5 +189,23 @@ rounds: 5
         assert!(said.starts_with(start), "{said}");
         assert!(said.ends_with(" MiB are available"), "{said}");
         assert_eq!(error.line(), Some(5));
+    }
+    #[test]
+    fn a_run_that_fits_several_machines_is_told_how_many() {
+        let wide = YAML.replace("hidden: [100]", "hidden: [4000]");
+        assert_ne!(wide, YAML);
+        let wide = wide.replace("clients: 3", "clients: 30");
+        let folder = DataFolder::new("unused");
+        let source = ExperimentSource::new("wide.yaml", wide);
+        let within = |available| plan_by(Planner::new(&folder, None, available), &source);
+        let half = within(None).unwrap()[0].memory_bytes / 2;
+        let help = within(Some(half)).unwrap_err().fault().help().unwrap();
+        let ranks = help
+            .split("over ")
+            .nth(1)
+            .and_then(|rest| rest.split(' ').next());
+        let ranks: usize = ranks.unwrap().parse().unwrap();
+        let over = |ranks| within(None).unwrap()[0].over_ranks(ranks).memory_bytes;
+        assert!(over(ranks) <= half && over(ranks - 1) > half, "{help}");
     }
 }

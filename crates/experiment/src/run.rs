@@ -79,13 +79,25 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<RunReport, RunError> {
-    let mut journal = match claim(plan, data, options)? {
+    run_on(plan, data.clone(), options, stop, observer)
+}
+
+/// [`run`] on data that are let go of as soon as the learner has what it needs of them: over several ranks it needs but the
+/// examples of the clients of its own rank.
+pub(crate) fn run_on(
+    plan: &RunPlan,
+    data: Splits,
+    options: &RunOptions,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<RunReport, RunError> {
+    let mut journal = match claim(plan, &data, options)? {
         Ok(journal) => journal,
         Err(report) => return Ok(report),
     };
     observer.started(plan);
     let _led = Led::begin(&options.device, plan, journal.data());
-    let data = data.clone().apply_partition(&plan.partition);
+    let data = data.apply_partition(&plan.partition);
     if plan
         .config
         .evaluate
@@ -101,6 +113,7 @@ pub fn run(
         ..Environment::of(&options.device, options.commit.clone())
     };
     journal.begin(&environment, &data)?;
+    drop(data);
     if let Some(round) = resumed_from {
         observer.resumed(round);
     }

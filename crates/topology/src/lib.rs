@@ -22,6 +22,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod division;
 mod edge_connectivity;
 mod error;
 mod failures;
@@ -37,6 +38,7 @@ mod summary;
 mod topology;
 mod weights;
 
+pub use division::{DividedGraph, Division};
 pub use error::TopologyError;
 pub use failures::{Failure, FailureRedraw, FailureState, Failures, Repair, Target};
 pub use joint_connectivity::{GrowingUnion, rounds_to_connect, union_connects};

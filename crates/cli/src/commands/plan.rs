@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use meshfold_experiment::{
-    OverRanks, Own, PlanSummary, RunPlan, brief, plan_on, plan_without_data, warnings,
+    OverRanks, Own, PlanSummary, RunPlan, brief, plan_elsewhere, plan_on, plan_without_data,
+    warnings,
 };
 use serde::Serialize;
 
@@ -34,17 +35,18 @@ pub(crate) fn plan(arguments: &PlanArguments, own: &Own) -> Result<(), Failure> 
     let device = arguments.device.open()?;
     let source = arguments.experiment.source()?.with_own(own.clone());
     let folder = arguments.experiment.data.folder_for(&source)?;
-    let plan = match arguments.without_data {
-        true => plan_without_data,
-        false => plan_on,
-    };
-    let plans = plan(&device, &source, &folder)?;
-    warn(&plans);
     let ranks = arguments.ranks.map(usize::from);
+    let plans = match (arguments.without_data, ranks) {
+        (true, _) => plan_without_data(&device, &source, &folder),
+        (false, None) => plan_on(&device, &source, &folder),
+        // What does not fit this machine may fit several.
+        (false, Some(_)) => plan_elsewhere(&source, &folder),
+    }?;
+    warn(&plans);
     if arguments.json {
         let line = |plan| Line {
             summary: RunPlan::summary(plan),
-            over_ranks: ranks.and_then(|ranks| plan.over_ranks(ranks)),
+            over_ranks: ranks.map(|ranks| plan.over_ranks(ranks)),
         };
         return Ok(json_lines::print(plans.iter().map(line))?);
     }
@@ -88,26 +90,39 @@ struct Line<'a> {
     over_ranks: Option<OverRanks>,
 }
 
-/// What `ranks` ranks would send each other in each run.
+/// What each run would be like over `ranks` ranks.
 fn print_over_ranks(plans: &[RunPlan], ranks: usize) -> Result<(), Failure> {
     writeln!(std::io::stdout().lock(), "\nover {ranks} ranks")?;
     let mut table = Table::new(&[
         Column::Text("run"),
         Column::Figure("rows of a rank"),
         Column::Figure("cut edges"),
+        Column::Figure("in blocks"),
         Column::Figure("bytes/exchange"),
+        Column::Figure("memory of a rank"),
     ]);
+    let figure = |figure: Option<usize>| {
+        figure.map_or_else(|| "-".to_owned(), |figure| count(figure as u64))
+    };
     for plan in plans {
-        let label = brief(&plan.label()).into_owned();
-        table.row(match plan.over_ranks(ranks) {
-            Some(over) => [
-                label,
-                count(over.most_rows as u64),
-                count(over.cut_edges as u64),
-                bytes(over.bytes_per_exchange),
-            ],
-            None => [label, "-".to_owned(), "-".to_owned(), "-".to_owned()],
-        });
+        let over = plan.over_ranks(ranks);
+        let rows = match over.least_rows == over.most_rows {
+            true => count(over.most_rows as u64),
+            false => format!(
+                "{} to {}",
+                count(over.least_rows as u64),
+                count(over.most_rows as u64)
+            ),
+        };
+        table.row([
+            brief(&plan.label()).into_owned(),
+            rows,
+            figure(over.cut_edges),
+            figure(over.cut_edges_in_blocks),
+            over.bytes_per_exchange
+                .map_or_else(|| "-".to_owned(), bytes),
+            bytes(over.memory_bytes),
+        ]);
     }
     table.print()?;
     Ok(())

@@ -6,15 +6,17 @@
 mod planned_bytes;
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use meshfold_data::{DataFolder, Splits};
-use meshfold_engine::{Device, DeviceRequest, Ranks, Sent};
+use meshfold_engine::{Device, DeviceRequest, Learner, Ranks, Sent};
 use meshfold_experiment::{
-    Ending, ExperimentSource, Leading, Observer, RoundProgress, RunOptions, RunPlan, RunReport,
-    expect_same_plans, follow, plan, run,
+    Ending, ExperimentSource, Leading, Observer, Placement, RoundProgress, RunOptions, RunPlan,
+    RunReport, expect_same_plans, follow, plan, run,
 };
 
 /// The runs of the YAML file `name` of the test `numbers`.
@@ -123,20 +125,43 @@ fn outcome(report: &RunReport) -> (Vec<String>, Vec<u8>, Option<String>) {
     (records.lines().map(without_time).collect(), table, error)
 }
 
-/// The runs of the file `name` come to the same over each of `counts` ranks as in one process.
-fn expect_the_same(name: &str, counts: &[usize]) {
-    let (plans, folder) = plans_of(name);
-    expect_the_same_of(name, &plans, &folder, counts);
+/// `plan` with its rows wherever `count` ranks have them: each stack of some rows at random.
+fn scattered(plan: &RunPlan, count: usize) -> RunPlan {
+    // A generator of Lehmer's.
+    let mut state = 20_261_u64;
+    let mut rank = |_| {
+        state = state * 48_271 % 0x7fff_ffff;
+        state as u32 % count as u32
+    };
+    let owners = (1..120).map(|rows| (0..rows).map(&mut rank).collect());
+    let mut plan = plan.clone();
+    plan.placement = Some(Arc::new(Placement::of_rows(count, owners.collect())));
+    plan
 }
 
-fn expect_the_same_of(name: &str, plans: &[RunPlan], folder: &DataFolder, counts: &[usize]) {
-    let load = |plan: &RunPlan| plan.config.dataset.load(folder).unwrap();
+/// `plan` with its rows where the command would have them over `count` ranks.
+fn placed(plan: &RunPlan, count: usize) -> RunPlan {
+    let mut plan = plan.clone();
+    plan.placement = Some(Arc::new(plan.placement_over(count)));
+    plan
+}
+
+/// The runs of the file `name` come to the same over each of `counts` ranks as in one process.
+fn expect_the_same(name: &str, counts: &[usize]) {
+    expect_the_same_where(name, counts, placed);
+}
+
+/// The same with rows that lie as `place` says.
+fn expect_the_same_where(name: &str, counts: &[usize], place: impl Fn(&RunPlan, usize) -> RunPlan) {
+    let (plans, folder) = plans_of(name);
+    let load = |plan: &RunPlan| plan.config.dataset.load(&folder).unwrap();
     let data: Vec<Splits> = plans.iter().map(load).collect();
     let results = tempfile::tempdir().unwrap();
-    let expected = alone(plans, &data, results.path(), None);
+    let expected = alone(&plans, &data, results.path(), None);
     for count in counts {
         let results = tempfile::tempdir().unwrap();
-        let (found, _) = over_ranks(*count, plans, &data, results.path(), None);
+        let plans: Vec<RunPlan> = plans.iter().map(|plan| place(plan, *count)).collect();
+        let (found, _) = over_ranks(*count, &plans, &data, results.path(), None);
         for ((plan, expected), found) in plans.iter().zip(&expected).zip(&found) {
             let (expected, found) = (outcome(expected), outcome(found));
             let run = format!("{name}/{} over {count} ranks", plan.config.name);
@@ -153,6 +178,11 @@ fn every_method_has_the_bits_of_one_process() {
 }
 
 #[test]
+fn every_method_has_the_bits_of_one_process_wherever_rows_lie() {
+    expect_the_same_where("methods.yaml", &[2, 3], scattered);
+}
+
+#[test]
 fn every_overlay_has_the_bits_of_one_process() {
     expect_the_same("overlays.yaml", &[2, 3]);
     expect_the_same("weights.yaml", &[4]);
@@ -161,6 +191,7 @@ fn every_overlay_has_the_bits_of_one_process() {
 #[test]
 fn failures_and_stragglers_have_the_bits_of_one_process() {
     expect_the_same("failures.yaml", &[2, 3]);
+    expect_the_same_where("failures.yaml", &[4], scattered);
     expect_the_same("stragglers.yaml", &[3]);
 }
 
@@ -205,7 +236,10 @@ fn carry_out(
     after: Option<usize>,
 ) -> Vec<RunReport> {
     match count {
-        Some(count) => over_ranks(count, plans, data, results, after).0,
+        Some(count) => {
+            let plans: Vec<RunPlan> = plans.iter().map(|plan| scattered(plan, count)).collect();
+            over_ranks(count, &plans, data, results, after).0
+        }
         None => alone(plans, data, results, after),
     }
 }
@@ -258,6 +292,38 @@ sweep: {grid: {rounds: [3, 7]}}
     for (short, long) in sent(&plans[0]).iter().zip(sent(&plans[1])) {
         assert_eq!(long.messages - short.messages, 4 * 2);
         assert_eq!(long.bytes - short.bytes, 4 * 2 * row);
+    }
+}
+
+#[test]
+fn each_rank_holds_the_examples_of_its_own_clients() {
+    let (plans, folder) = planned(&ExperimentSource::new("checkpointed.yaml", CHECKPOINTED));
+    let data = plans[0].config.dataset.load(&folder).unwrap();
+    let partition = &plans[0].partition;
+    let held = Ranks::in_process(3).into_iter().map(|ranks| {
+        let device = Device::over_ranks(ranks, Some(1), None).unwrap();
+        let model = plans[0].model.clone();
+        let learner = Learner::upload(&device, model, data.clone(), partition.clone(), 1).unwrap();
+        assert_eq!(learner.splits().test.len(), data.test.len());
+        learner.splits().train.len()
+    });
+    // Three, two and two of seven clients.
+    let sizes = partition.sizes();
+    let of = |clients: Range<usize>| sizes[clients].iter().sum::<usize>();
+    assert_eq!(held.collect::<Vec<_>>(), [of(0..3), of(3..5), of(5..7)]);
+}
+
+#[test]
+fn the_environment_of_a_run_names_its_ranks() {
+    let (plans, folder) = plans_of("quantisation.yaml");
+    let data = plans[0].config.dataset.load(&folder).unwrap();
+    for (count, expected) in [(Some(3), "\"ranks\": 3"), (None, "\"threads\"")] {
+        let results = tempfile::tempdir().unwrap();
+        let data = std::slice::from_ref(&data);
+        let reports = carry_out(count, &plans[..1], data, results.path(), None);
+        let text = fs::read_to_string(reports[0].folder.join("environment.json")).unwrap();
+        assert!(text.contains(expected), "{text}");
+        assert_eq!(text.contains("ranks"), count.is_some());
     }
 }
 

@@ -44,4 +44,16 @@ impl Splits {
             validation: self.validation,
         }
     }
+
+    /// These with the training examples `kept` alone, in their order: see [`Partition::of_clients`]. Windows of a text go on to
+    /// share the whole text.
+    ///
+    /// # Panics
+    /// If there is no such example.
+    pub fn keeping(self, kept: &[u32]) -> Self {
+        Self {
+            train: Arc::new(self.train.selected(kept)),
+            ..self
+        }
+    }
 }

@@ -122,6 +122,32 @@ impl Partition {
         self.held_out.as_deref()
     }
 
+    /// What is left for somebody who has the examples of the clients that `keeps` names alone, and calls them by their places
+    /// among these, in their order; the other clients have none. Also those examples, ascending.
+    #[must_use]
+    pub fn of_clients(&self, keeps: impl Fn(usize) -> bool) -> (Self, Vec<u32>) {
+        let kept = || (0..self.clients()).filter(|client| keeps(*client));
+        let all = kept().flat_map(|client| self.shards[client].runs().flatten());
+        let mut examples: Vec<u32> = all.collect();
+        examples.sort_unstable();
+        let place = |example: u32| {
+            let found = examples.binary_search(&example);
+            found.expect("it is an example of a client that is kept") as u32
+        };
+        let mut shards = vec![Shard::default(); self.clients()];
+        for client in kept() {
+            let own = self.shards[client].runs().flatten().map(place);
+            shards[client] = Shard::from(own.collect::<Vec<u32>>());
+        }
+        let left = Self {
+            shards,
+            held_out: None,
+            examples: examples.len(),
+            digest: Kept::default(),
+        };
+        (left, examples)
+    }
+
     /// SHA-256 of the shards in their order, and of what is held out. It is computed on first use.
     pub fn digest(&self) -> &str {
         self.digest.or(|| {
@@ -204,6 +230,16 @@ mod tests {
         assert_eq!(csv, "client,label,examples\n0,1,2\n1,0,1\n1,2,1\n");
         assert_eq!(label_histogram(&labels, 3), [1, 2, 1]);
         assert!(partition.is_disjoint());
+    }
+
+    #[test]
+    fn some_clients_keep_their_examples_in_their_order() {
+        let shards = vec![vec![9, 2], vec![3, 0], vec![7, 1]];
+        let partition = Partition::new(shards, 10).unwrap();
+        let (left, examples) = partition.of_clients(|client| client != 1);
+        assert_eq!(examples, [1, 2, 7, 9]);
+        assert_eq!((left.shard(0), left.shard(2)), (&[3, 1][..], &[2, 0][..]));
+        assert_eq!(left.sizes(), [2, 0, 2]);
     }
 
     #[test]

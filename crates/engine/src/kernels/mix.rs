@@ -64,16 +64,9 @@ pub(crate) fn mix(cpu: &Cpu, mixing: &HostMixing, from: Halved<'_>, width: usize
                 row_ptr,
                 columns,
                 weights,
+                chosen: None,
             };
-            let bytes = size_of_val(from) + size_of_val(rest) + size_of_val(to);
-            let streamed = bytes >= STREAMED_BYTES && to.len() <= STREAMED_ROWS * width;
-            let from = Halved { first: from, rest };
-            match (streamed, rest.is_empty()) {
-                (true, true) => mix_sparse::<true, false>(cpu, matrix, from, width, to),
-                (true, false) => mix_sparse::<true, true>(cpu, matrix, from, width, to),
-                (false, true) => mix_sparse::<false, false>(cpu, matrix, from, width, to),
-                (false, false) => mix_sparse::<false, true>(cpu, matrix, from, width, to),
-            }
+            dispatch(cpu, matrix, Halved { first: from, rest }, width, to);
         }
         HostMixing::Among { weights, members } => {
             let mut shared = vec![0.0; width];
@@ -97,12 +90,55 @@ pub(crate) fn mix(cpu: &Cpu, mixing: &HostMixing, from: Halved<'_>, width: usize
     }
 }
 
+/// The rows `chosen` of [`mix`] with a sparse matrix; the others of `to` stay as they are.
+///
+/// # Panics
+/// If the matrix is not sparse, or has no such row.
+pub(crate) fn mix_some(
+    cpu: &Cpu,
+    mixing: &HostMixing,
+    chosen: &[u32],
+    from: Halved<'_>,
+    width: usize,
+    to: &mut [f32],
+) {
+    let HostMixing::Sparse {
+        row_ptr,
+        columns,
+        weights,
+    } = mixing
+    else {
+        panic!("only rows of a sparse matrix are chosen");
+    };
+    let matrix = SparseRows {
+        row_ptr,
+        columns,
+        weights,
+        chosen: Some(chosen),
+    };
+    dispatch(cpu, matrix, from, width, to);
+}
+
 /// A matrix in compressed sparse rows.
 #[derive(Clone, Copy)]
 struct SparseRows<'a> {
     row_ptr: &'a [usize],
     columns: &'a [u32],
     weights: &'a [f32],
+    /// The rows that are computed; all if absent.
+    chosen: Option<&'a [u32]>,
+}
+
+/// [`mix_sparse`] as suits the memory at hand.
+fn dispatch(cpu: &Cpu, matrix: SparseRows<'_>, from: Halved<'_>, width: usize, to: &mut [f32]) {
+    let bytes = size_of_val(from.first) + size_of_val(from.rest) + size_of_val(to);
+    let streamed = bytes >= STREAMED_BYTES && to.len() <= STREAMED_ROWS * width;
+    match (streamed, from.rest.is_empty()) {
+        (true, true) => mix_sparse::<true, false>(cpu, matrix, from, width, to),
+        (true, false) => mix_sparse::<true, true>(cpu, matrix, from, width, to),
+        (false, true) => mix_sparse::<false, false>(cpu, matrix, from, width, to),
+        (false, false) => mix_sparse::<false, true>(cpu, matrix, from, width, to),
+    }
 }
 
 /// The product with a matrix in compressed sparse rows; `STREAMED` past the caches, `HALVED` if there are rows in the second
@@ -118,8 +154,10 @@ fn mix_sparse<const STREAMED: bool, const HALVED: bool>(
         row_ptr,
         columns,
         weights,
+        chosen,
     } = matrix;
     let rows = row_ptr.len() - 1;
+    let count = chosen.map_or(rows, <[u32]>::len);
     let Halved { first: from, rest } = from;
     assert_eq!(
         to.len(),
@@ -127,8 +165,13 @@ fn mix_sparse<const STREAMED: bool, const HALVED: bool>(
         "the target of a mixing has one row per row of the matrix"
     );
     assert!(
-        columns
-            .iter()
+        chosen.is_none_or(|chosen| chosen.iter().all(|row| (*row as usize) < rows)),
+        "a chosen row is out of range"
+    );
+    let read = |row: usize| &columns[row_ptr[row]..row_ptr[row + 1]];
+    assert!(
+        (0..count)
+            .flat_map(|index| read(chosen.map_or(index, |chosen| chosen[index] as usize)))
             .all(|column| (*column as usize + 1) * width <= from.len() + rest.len()),
         "a column is out of range"
     );
@@ -150,7 +193,8 @@ fn mix_sparse<const STREAMED: bool, const HALVED: bool>(
                 #[inline(always)]
                 || {
                     let written = Written::default();
-                    for row in 0..rows {
+                    for index in 0..count {
+                        let row = chosen.map_or(index, |chosen| chosen[index] as usize);
                         let entries = row_ptr[row]..row_ptr[row + 1];
                         for start in range.clone().step_by(LANES) {
                             let mut sums = [0f32; LANES];
@@ -169,7 +213,7 @@ fn mix_sparse<const STREAMED: bool, const HALVED: bool>(
                                     *sum += weight * value;
                                 }
                             }
-                            // SAFETY: this thread alone writes this block of columns.
+                            // SAFETY: this thread alone writes this block of columns, and there is such a row.
                             let target = unsafe { target.slice(row * width + start, LANES) };
                             if STREAMED {
                                 prefetch_for_later::<LANES>(from, row * width + start + size);

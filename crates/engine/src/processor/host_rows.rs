@@ -5,7 +5,7 @@ use crate::backend::rows::{HeavyBall, Rows, on, on_mut};
 use crate::cpu::Cpu;
 use crate::error::EngineError;
 use crate::kernels::largest::keep_largest;
-use crate::kernels::{Halved, host, mix};
+use crate::kernels::{Halved, host, mix, mix_some};
 use crate::network::layout::Layout;
 use crate::stack::mixing::{HostMixing, Matrix};
 use crate::stack::quantiser::Quantiser;
@@ -84,16 +84,32 @@ impl HostRows {
         self.of(copy)
     }
 
-    /// As [`Rows::mix`] with a matrix of `rows` rows, whose columns beyond these rows are the rows of `halo`, `[H, P_pad]`.
-    pub(crate) fn mix_with_halo(&mut self, matrix: &HostMixing, rows: usize, halo: &[f32]) {
+    /// Memory for these rows mixed, `[rows, P_pad]`, for [`HostRows::mix_some`] and then [`HostRows::become_mixed`].
+    pub(crate) fn room_to_mix(&mut self, rows: usize) -> Vec<f32> {
         let size = rows * self.width;
         let spare = self.spare.take().filter(|spare| spare.len() == size);
-        let mut mixed = spare.unwrap_or_else(|| self.unwritten(rows));
+        spare.unwrap_or_else(|| self.unwritten(rows))
+    }
+
+    /// Writes the rows `chosen` of these rows mixed by a sparse `matrix` to `mixed`; its columns beyond these rows are the rows of
+    /// `halo`, `[H, P_pad]`.
+    pub(crate) fn mix_some(
+        &self,
+        matrix: &HostMixing,
+        chosen: &[u32],
+        halo: &[f32],
+        mixed: &mut [f32],
+    ) {
         let from = Halved {
             first: &self.values,
             rest: halo,
         };
-        mix(&self.cpu, matrix, from, self.width, &mut mixed);
+        mix_some(&self.cpu, matrix, chosen, from, self.width, mixed);
+    }
+
+    /// The rows become `mixed`; their memory is kept for the next mixing.
+    pub(crate) fn become_mixed(&mut self, mixed: Vec<f32>) {
+        let size = mixed.len();
         let old = replace(&mut self.values, Arc::new(mixed));
         match old.len() == size {
             true => self.spare = Arc::into_inner(old),
@@ -167,7 +183,13 @@ impl Rows for HostRows {
     }
 
     fn mix(&mut self, matrix: &Arc<Matrix>) {
-        self.mix_with_halo(&matrix.host, matrix.rows, &[]);
+        let mut mixed = self.room_to_mix(matrix.rows);
+        let from = Halved {
+            first: &self.values,
+            rest: &[],
+        };
+        mix(&self.cpu, &matrix.host, from, self.width, &mut mixed);
+        self.become_mixed(mixed);
     }
 
     fn gather(&self, rows: &[u32]) -> Box<dyn Rows> {

@@ -12,7 +12,7 @@ use crate::kernels::Instructions;
 use crate::network::Network;
 use crate::processor::Processor;
 use crate::training::work::WorkloadSize;
-use meshfold_data::Splits;
+use meshfold_data::{Partition, Splits};
 use std::sync::Arc;
 
 /// This rank's processor, and the ranks. Cheap to clone.
@@ -61,6 +61,10 @@ impl Backend for Ranked {
         Some(&self.world.ranks)
     }
 
+    fn place(&self, owners: &[Vec<u32>]) {
+        self.world.place(owners);
+    }
+
     fn working_bytes(&self, network: &Network, workload: &WorkloadSize<'_>) -> u64 {
         self.processor().working_bytes(network, workload)
     }
@@ -90,8 +94,17 @@ impl Backend for Ranked {
         Ok(Box::new(RankedRows::of_all(&self.world, &values, width)))
     }
 
-    fn trainer(&self, network: &Network, splits: &Splits) -> Result<Box<dyn Trainer>, EngineError> {
-        let inner = self.processor().trainer(network, splits)?;
-        Ok(Box::new(RankedTrainer::new(&self.world, inner)))
+    fn held(&self, splits: Splits, partition: &Partition) -> Splits {
+        splits.keeping(&self.world.examples_of(partition).1)
+    }
+
+    fn trainer(
+        &self,
+        network: &Network,
+        splits: &Splits,
+        partition: &Partition,
+    ) -> Result<Box<dyn Trainer>, EngineError> {
+        let inner = self.processor().trainer(network, splits, partition)?;
+        Ok(Box::new(RankedTrainer::new(&self.world, inner, partition)))
     }
 }

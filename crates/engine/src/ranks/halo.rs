@@ -8,7 +8,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// What ranks have made of a matrix. Ranks that are threads of one process may share the matrix.
 #[derive(Debug, Default)]
-pub(crate) struct Halos(Mutex<Vec<(usize, Arc<Halo>)>>);
+pub(crate) struct Halos(Mutex<Vec<Made>>);
+
+/// What a rank has made of a matrix, and for rows that lie where.
+#[derive(Debug)]
+struct Made {
+    rank: usize,
+    from: Arc<Placement>,
+    to: Arc<Placement>,
+    halo: Arc<Halo>,
+}
 
 /// The rows of a sparse matrix that a rank computes.
 #[derive(Debug)]
@@ -18,25 +27,37 @@ pub(crate) struct Halo {
     pub(crate) matrix: HostMixing,
     /// Rows that it computes.
     pub(crate) rows: usize,
+    /// Those of them that read own rows alone.
+    pub(crate) inner: Vec<u32>,
+    /// Those that read rows of the halo.
+    pub(crate) border: Vec<u32>,
     pub(crate) transfer: Transfer,
 }
 
 impl Halo {
-    /// The part of `matrix` that this rank computes, made when it is first asked for.
+    /// The part of `matrix` that this rank computes, made when it is first asked for rows that lie so.
     pub(crate) fn of(
         world: &World,
         matrix: &Matrix,
-        from: &Placement,
-        to: &Placement,
+        from: &Arc<Placement>,
+        to: &Arc<Placement>,
     ) -> Arc<Self> {
         let rank = world.rank();
         let halos = matrix.uploaded(|_| Halos::default());
         let mut halos = halos.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, halo)) = halos.iter().find(|(of, _)| *of == rank) {
-            return halo.clone();
+        let fits = |made: &&Made| Arc::ptr_eq(&made.from, from) && Arc::ptr_eq(&made.to, to);
+        if let Some(made) = halos.iter().filter(|made| made.rank == rank).find(fits) {
+            return made.halo.clone();
         }
         let halo = Arc::new(Self::new(&matrix.host, from, to, rank));
-        halos.push((rank, halo.clone()));
+        // Runs that share a matrix may have their rows elsewhere, and go one after another.
+        halos.retain(|made| made.rank != rank);
+        halos.push(Made {
+            rank,
+            from: from.clone(),
+            to: to.clone(),
+            halo: halo.clone(),
+        });
         halo
     }
 
@@ -75,7 +96,15 @@ impl Halo {
             local.2.extend_from_slice(&weights[entries(*row)]);
             local.0.push(local.1.len());
         }
+        let reads_own = |row: &u32| {
+            let (begin, end) = (local.0[*row as usize], local.0[*row as usize + 1]);
+            local.1[begin..end].iter().all(|column| *column < own)
+        };
+        let rows = 0..to.of(rank).len() as u32;
+        let (inner, border) = rows.partition(reads_own);
         Self {
+            inner,
+            border,
             matrix: HostMixing::Sparse {
                 row_ptr: local.0,
                 columns: local.1,
@@ -99,6 +128,8 @@ mod tests {
             weights: vec![0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
         };
         let placement = Placement::new(vec![1, 0, 1, 0], 2);
+        let inner = Placement::new(vec![0, 1, 1, 1], 2);
+        assert_eq!(Halo::new(&matrix, &inner, &inner, 1).inner, [0, 2]);
         let halo = Halo::new(&matrix, &placement, &placement, 1);
         // Own rows 0 and 2; the halo holds rows 1 and 3.
         assert_eq!(halo.transfer.received, [vec![1, 3], vec![]]);
@@ -108,5 +139,6 @@ mod tests {
             weights: vec![0.1, 0.2, 0.5, 0.6, 0.7],
         };
         assert_eq!(halo.matrix, expected);
+        assert_eq!((halo.inner, halo.border), (vec![], vec![0, 1]));
     }
 }

@@ -87,11 +87,17 @@ impl Transport for InProcess {
         self.to.len()
     }
 
-    fn exchange(&self, to: &[&[f32]], from: &mut [&mut [f32]]) {
+    fn exchange_while(
+        &self,
+        to: &[&[f32]],
+        from: &mut [&mut [f32]],
+        work: &mut dyn FnMut() -> bool,
+    ) {
         for rank in self.others().filter(|rank| !to[*rank].is_empty()) {
             self.counter.add(to[rank]);
             self.send(rank, Message::Floats(to[rank].to_vec()));
         }
+        while work() {}
         for rank in self.others() {
             if from[rank].is_empty() {
                 continue;
@@ -174,7 +180,12 @@ mod tests {
             let sent: Vec<&[f32]> = to.iter().map(<[f32; 2]>::as_slice).collect();
             let mut received: Vec<&mut [f32]> =
                 from.iter_mut().map(<[f32; 2]>::as_mut_slice).collect();
-            rank.exchange(&sent, &mut received);
+            let mut left = 3;
+            rank.exchange_while(&sent, &mut received, &mut || {
+                left -= 1;
+                left > 0
+            });
+            assert_eq!(left, 0);
             (from, rank.sent())
         });
         for (own, (from, sent)) in found.into_iter().enumerate() {

@@ -90,7 +90,12 @@ impl Transport for Mpi {
         self.count
     }
 
-    fn exchange(&self, to: &[&[f32]], from: &mut [&mut [f32]]) {
+    fn exchange_while(
+        &self,
+        to: &[&[f32]],
+        from: &mut [&mut [f32]],
+        work: &mut dyn FnMut() -> bool,
+    ) {
         let world = self.world();
         mpi::request::scope(|scope| {
             let mut receipts = Vec::new();
@@ -114,11 +119,15 @@ impl Transport for Mpi {
                     sendings.push(process.immediate_send_with_tag(scope, piece, TAG));
                 }
             }
-            for receipt in receipts {
-                receipt.wait_without_status();
+            let mut pending = receipts;
+            pending.append(&mut sendings);
+            while work() {
+                // Long messages move on while MPI is called.
+                let tested = pending.into_iter().map(|request| request.test());
+                pending = tested.filter_map(Result::err).collect();
             }
-            for sending in sendings {
-                sending.wait_without_status();
+            for request in pending {
+                request.wait_without_status();
             }
         });
     }

@@ -1,5 +1,6 @@
 //! Which rank has which row.
 
+use meshfold_topology::Division;
 use std::ops::Range;
 
 /// The rows of a stack, dealt over ranks.
@@ -32,8 +33,7 @@ impl Placement {
 
     /// Rows that follow each other are together, and every rank has about as many.
     pub(crate) fn in_blocks(rows: usize, ranks: usize) -> Self {
-        let owners = (0..ranks).flat_map(|rank| share(rows, rank, ranks).map(move |_| rank as u32));
-        Self::new(owners.collect(), ranks)
+        Self::new(Division::in_blocks(rows, ranks), ranks)
     }
 
     /// Rows of the stack.
@@ -70,8 +70,7 @@ impl Placement {
 
 /// What part `index` of `parts` gets of `count` things: the parts follow each other, and the first ones are the larger ones.
 pub(crate) fn share(count: usize, index: usize, parts: usize) -> Range<usize> {
-    let end = |index: usize| (index * count).div_ceil(parts);
-    end(index)..end(index + 1)
+    Division::block(count, index, parts)
 }
 
 #[cfg(test)]

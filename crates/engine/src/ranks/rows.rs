@@ -12,12 +12,35 @@ use crate::stack::mixing::{HostMixing, Matrix};
 use crate::stack::quantiser::Quantiser;
 use std::sync::Arc;
 
+/// Bytes of rows that are mixed between two looks after messages, about, and how often these are looked after, at most.
+const PIECE: usize = 16 << 20;
+const MOST_PIECES: usize = 4;
+
 /// Rows `[R, P_pad]`, of which this rank has those that the placement gives it.
 #[derive(Debug)]
 pub(crate) struct RankedRows {
     world: Arc<World>,
     placement: Arc<Placement>,
     own: HostRows,
+}
+
+/// Rows of a rank where somebody wants them.
+#[derive(Debug)]
+pub(crate) enum At<'a> {
+    /// They were there.
+    Here(&'a HostRows),
+    /// Copies of them.
+    Moved(HostRows),
+}
+
+impl At<'_> {
+    /// The rows of this rank.
+    pub(crate) fn own(&self) -> &HostRows {
+        match self {
+            Self::Here(rows) => rows,
+            Self::Moved(rows) => rows,
+        }
+    }
 }
 
 impl RankedRows {
@@ -49,11 +72,6 @@ impl RankedRows {
         &self.placement
     }
 
-    /// The rows of this rank.
-    pub(crate) fn own(&self) -> &HostRows {
-        &self.own
-    }
-
     /// The rows of this rank, to be changed.
     pub(crate) fn own_mut(&mut self) -> &mut HostRows {
         &mut self.own
@@ -75,6 +93,24 @@ impl RankedRows {
             placement,
             own,
         }
+    }
+
+    /// Moves the rows to where `to` has them.
+    pub(crate) fn move_to(&mut self, to: &Arc<Placement>) {
+        if !Arc::ptr_eq(&self.placement, to) && self.placement != *to {
+            let rows: Vec<u32> = (0..self.placement.rows() as u32).collect();
+            self.own = self.fetch(&rows, to);
+        }
+        self.placement = to.clone();
+    }
+
+    /// The rows where `to` has them.
+    pub(crate) fn at(&self, to: &Arc<Placement>) -> At<'_> {
+        if Arc::ptr_eq(&self.placement, to) || self.placement == *to {
+            return At::Here(&self.own);
+        }
+        let rows: Vec<u32> = (0..self.placement.rows() as u32).collect();
+        At::Moved(self.fetch(&rows, to))
     }
 
     /// Row `i` of the new rows, as `to` has them, is row `rows[i]` of these.
@@ -101,6 +137,27 @@ impl RankedRows {
         }
         self.world.buffers.put(received);
         self.world.processor.rows(fetched, width)
+    }
+
+    /// The rows become those that `halo` makes of them: those that read no row of other ranks while the others are on their way.
+    fn mix_sparsely(&mut self, halo: &Halo) {
+        let mut mixed = self.own.room_to_mix(halo.rows);
+        let bytes = size_of_val(self.own.values());
+        let pieces = (bytes / PIECE).clamp(1, MOST_PIECES);
+        let mut inner = halo.inner.chunks(halo.inner.len().div_ceil(pieces).max(1));
+        let own = &self.own;
+        let mut mix_inner = || {
+            let piece = inner.next();
+            piece
+                .map(|rows| own.mix_some(&halo.matrix, rows, &[], &mut mixed))
+                .is_some()
+        };
+        let received = halo
+            .transfer
+            .carry_out_while(&self.world, own, &mut mix_inner);
+        own.mix_some(&halo.matrix, &halo.border, &received, &mut mixed);
+        self.world.buffers.put(received);
+        self.own.become_mixed(mixed);
     }
 
     /// Every row of a member becomes `mean`, and the others stay.
@@ -169,9 +226,7 @@ impl Rows for RankedRows {
             HostMixing::Identity => {}
             HostMixing::Sparse { .. } => {
                 let halo = Halo::of(&self.world, matrix, &self.placement, &to);
-                let received = halo.transfer.carry_out(&self.world, &self.own);
-                self.own.mix_with_halo(&halo.matrix, halo.rows, &received);
-                self.world.buffers.put(received);
+                self.mix_sparsely(&halo);
             }
             HostMixing::Average { weights } => {
                 let mean = self.world.mean(&self.own, &self.placement, weights);
@@ -234,7 +289,8 @@ impl Rows for RankedRows {
     fn add_scaled(&mut self, other: &dyn Rows, scales: &[f32]) -> Result<(), EngineError> {
         let other: &Self = on("add_scaled", other)?;
         let scales = self.pick(scales);
-        self.own.add_scaled(&other.own, &scales)
+        let other = other.at(&self.placement);
+        self.own.add_scaled(other.own(), &scales)
     }
 
     fn scale(&mut self, scales: &[f32]) {
@@ -250,12 +306,15 @@ impl Rows for RankedRows {
     ) -> Result<(), EngineError> {
         let velocity: &mut Self = on_mut("heavy_ball_step", velocity)?;
         let gradients: &Self = on("heavy_ball_step", gradients)?;
+        velocity.move_to(&self.placement);
+        let gradients = gradients.at(&self.placement);
         let rates = self.pick(step.rates);
         let step = HeavyBall {
             rates: &rates,
             momentum: step.momentum,
         };
-        self.own.heavy_ball(&mut velocity.own, &gradients.own, step)
+        self.own
+            .heavy_ball(&mut velocity.own, gradients.own(), step)
     }
 
     fn quantize(&mut self, layout: &Layout, quantiser: &Quantiser) {

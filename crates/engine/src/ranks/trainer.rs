@@ -2,6 +2,7 @@
 
 use super::placement::Placement;
 use super::rows::RankedRows;
+use super::tally_words::{WORDS, of_words, words};
 use super::world::World;
 use crate::backend::rows::{Rows, on, on_mut};
 use crate::backend::trainer::{AnchorRows, GradientRows, TrainedRows, Trainer};
@@ -9,15 +10,19 @@ use crate::error::EngineError;
 use crate::training::batches::{Pass, RowKey};
 use crate::training::context::{Context, RowStates};
 use crate::training::score::{Score, Split};
-use crate::training::tally::{DeviceLosses, LossSum, RowTally};
+use crate::training::tally::{DeviceLosses, RowTally};
 use crate::training::work::{Amount, RowWork, Tasks};
+use meshfold_data::Partition;
 use std::sync::Arc;
 
-/// Has a trainer of the processor train the rows of this rank.
+/// Has a trainer of the processor train the rows of this rank. A rank has the examples of its own clients: a row that is to be
+/// trained or judged on those of a client of another rank moves there before.
 #[derive(Debug)]
 pub(crate) struct RankedTrainer {
     world: Arc<World>,
     inner: Box<dyn Trainer>,
+    /// The examples of this rank's clients, by their places among those that it has.
+    held: Partition,
     /// The rank that alone knows the losses of a row; [`TOLD`] where all do. Rows beyond the end were never trained.
     untold: Vec<u32>,
 }
@@ -33,63 +38,123 @@ struct OwnTasks {
     tallies: Vec<RowTally>,
 }
 
+/// What a call is given of all rows.
+struct AllTasks<'a, 'b> {
+    context: Context<'a>,
+    states: RowStates<'b>,
+    tasks: &'a Tasks<'a>,
+}
+
 impl RankedTrainer {
-    /// Has `inner` train.
-    pub(crate) fn new(world: &Arc<World>, inner: Box<dyn Trainer>) -> Self {
+    /// Has `inner` train, of which this rank has the examples that [`World::examples_of`] says.
+    pub(crate) fn new(world: &Arc<World>, inner: Box<dyn Trainer>, partition: &Partition) -> Self {
         Self {
+            held: world.examples_of(partition).0,
             world: world.clone(),
             inner,
             untold: Vec::new(),
         }
     }
 
-    /// The own ones of what is known of all rows. An order that another rank drew is drawn again.
-    fn own_tasks(
+    /// Where rows go to be trained or judged that lie as `placement` says: each that has a client to the rank of that client.
+    fn at_clients(
         &self,
-        context: Context<'_>,
-        states: &mut RowStates<'_>,
+        placement: &Arc<Placement>,
+        clients: impl Iterator<Item = Option<u32>> + Clone,
+    ) -> Arc<Placement> {
+        let homes = self.world.placement(self.held.clients());
+        let ranks = (0u32..).zip(clients).map(|(row, client)| match client {
+            Some(client) => homes.owner(client) as u32,
+            None => placement.owner(row) as u32,
+        });
+        let stays = |(row, rank): (u32, u32)| placement.owner(row) as u32 == rank;
+        if (0u32..).zip(ranks.clone()).all(stays) {
+            return placement.clone();
+        }
+        let count = self.world.ranks.count();
+        Arc::new(Placement::new(ranks.collect(), count))
+    }
+
+    /// [`RankedTrainer::at_clients`] of rows with these tasks; those without work stay.
+    fn at_work(&self, placement: &Arc<Placement>, rows: &[RowWork]) -> Arc<Placement> {
+        let client = |work: &RowWork| (work.amount != Amount::Idle).then_some(work.client);
+        self.at_clients(placement, rows.iter().map(client))
+    }
+
+    /// Has the inner trainer carry out `call` on the rows of this rank, which lie as `placement` says. Every other row moves on:
+    /// it did what `done` makes of its task.
+    fn on_own_rows(
+        &mut self,
         placement: &Placement,
-        tasks: &Tasks<'_>,
-    ) -> OwnTasks {
+        mut all: AllTasks<'_, '_>,
+        done: impl Fn(&RowWork) -> RowWork,
+        call: impl FnOnce(
+            &mut dyn Trainer,
+            Context<'_>,
+            RowStates<'_>,
+            &Tasks<'_>,
+        ) -> Result<(), EngineError>,
+    ) {
+        self.prepare(placement, all.states.tallies);
+        let mut part = self.own_tasks(placement, &mut all);
+        let states = RowStates {
+            passes: &mut part.passes,
+            tallies: &mut part.tallies,
+        };
+        let tasks = Tasks {
+            rows: &part.rows,
+            rate_scales: part.rate_scales.as_deref(),
+            ..*all.tasks
+        };
+        let context = Context {
+            rows: Some(placement.of(self.world.rank())),
+            partition: &self.held,
+            ..all.context
+        };
+        let result = call(self.inner.as_mut(), context, states, &tasks);
+        self.expect(result);
+        self.put_back(placement, all, part, done);
+    }
+
+    /// The own ones of what is known of all rows. An order that another rank drew is drawn again.
+    fn own_tasks(&self, placement: &Placement, all: &mut AllTasks<'_, '_>) -> OwnTasks {
         let rank = self.world.rank();
         let take = |row: &u32| {
-            let mut pass = std::mem::take(&mut states.passes[*row as usize]);
+            let mut pass = std::mem::take(&mut all.states.passes[*row as usize]);
             let key = RowKey {
-                seed: context.seed,
+                seed: all.context.seed,
                 row: *row,
             };
-            let shard = |client: u32| context.partition.shard(client as usize).to_vec();
+            let shard = |client: u32| self.held.shard(client as usize).to_vec();
             pass.redraw(key, shard);
             pass
         };
         OwnTasks {
             passes: placement.of(rank).iter().map(take).collect(),
-            rows: placement.pick(tasks.rows, rank),
-            rate_scales: tasks.rate_scales.map(|all| placement.pick(all, rank)),
-            tallies: placement.pick(states.tallies, rank),
+            rows: placement.pick(all.tasks.rows, rank),
+            rate_scales: all.tasks.rate_scales.map(|all| placement.pick(all, rank)),
+            tallies: placement.pick(all.states.tallies, rank),
         }
     }
 
-    /// Puts what the own rows came to among all rows, and moves the others on: each of them did what `done` makes of its task.
+    /// Puts what the own rows came to among all rows, and moves the others on.
     fn put_back(
         &self,
-        context: Context<'_>,
-        states: RowStates<'_>,
         placement: &Placement,
+        all: AllTasks<'_, '_>,
         own: OwnTasks,
-        tasks: &Tasks<'_>,
         done: impl Fn(&RowWork) -> RowWork,
     ) {
         let rank = self.world.rank();
         let of_rows = own.passes.into_iter().zip(own.tallies);
         for (row, (pass, tally)) in placement.of(rank).iter().zip(of_rows) {
-            states.passes[*row as usize] = pass;
-            states.tallies[*row as usize] = tally;
+            all.states.passes[*row as usize] = pass;
+            all.states.tallies[*row as usize] = tally;
         }
-        for (row, work) in (0u32..).zip(tasks.rows) {
+        for (row, work) in (0u32..).zip(all.tasks.rows) {
             if placement.owner(row) != rank {
-                let shard = context.partition.shard(work.client as usize).len();
-                states.passes[row as usize].skip(&done(work), tasks.sgd, shard);
+                let shard = all.context.partition.shard(work.client as usize).len();
+                all.states.passes[row as usize].skip(&done(work), all.tasks.sgd, shard);
             }
         }
     }
@@ -137,89 +202,67 @@ impl Trainer for RankedTrainer {
     fn train(
         &mut self,
         context: Context<'_>,
-        mut states: RowStates<'_>,
+        states: RowStates<'_>,
         rows: TrainedRows<'_>,
         tasks: &Tasks<'_>,
     ) -> Result<(), EngineError> {
         let models: &mut RankedRows = on_mut("train", rows.models)?;
-        let placement = models.placement().clone();
-        self.prepare(&placement, states.tallies);
+        let placement = self.at_work(models.placement(), tasks.rows);
+        models.move_to(&placement);
         let velocity = match rows.velocity {
-            Some(kept) => Some(on_mut::<RankedRows>("train", kept)?.own_mut() as &mut dyn Rows),
+            Some(kept) => {
+                let kept: &mut RankedRows = on_mut("train", kept)?;
+                kept.move_to(&placement);
+                Some(kept.own_mut() as &mut dyn Rows)
+            }
             None => None,
         };
-        let correction = match rows.correction {
-            Some(correction) => Some(own("train", correction)?),
-            None => None,
-        };
-        let anchor = match rows.anchor {
-            Some(anchor) => Some(AnchorRows {
-                rows: own("train", anchor.rows)?,
-                mu: anchor.mu,
-            }),
-            None => None,
-        };
-        let mut part = self.own_tasks(context, &mut states, &placement, tasks);
+        let of_ranks = |rows| on::<RankedRows>("train", rows).map(|rows| rows.at(&placement));
+        let correction = rows.correction.map(of_ranks).transpose()?;
+        let anchor = rows
+            .anchor
+            .map(|anchor| of_ranks(anchor.rows))
+            .transpose()?;
+        let anchor = anchor.as_ref().zip(rows.anchor.map(|anchor| anchor.mu));
         let own_rows = TrainedRows {
             models: models.own_mut(),
             velocity,
-            correction,
-            anchor,
+            correction: correction.as_ref().map(|rows| rows.own() as &dyn Rows),
+            anchor: anchor.map(|(rows, mu)| AnchorRows {
+                rows: rows.own(),
+                mu,
+            }),
         };
-        let own_states = RowStates {
-            passes: &mut part.passes,
-            tallies: &mut part.tallies,
+        let all = AllTasks {
+            context,
+            states,
+            tasks,
         };
-        let own_tasks = Tasks {
-            rows: &part.rows,
-            rate_scales: part.rate_scales.as_deref(),
-            ..*tasks
-        };
-        let own_context = Context {
-            rows: Some(placement.of(self.world.rank())),
-            ..context
-        };
-        let done = self
-            .inner
-            .train(own_context, own_states, own_rows, &own_tasks);
-        self.expect(done);
-        self.put_back(context, states, &placement, part, tasks, |work| *work);
+        let train =
+            |inner: &mut dyn Trainer,
+             context: Context<'_>,
+             states: RowStates<'_>,
+             tasks: &Tasks<'_>| { inner.train(context, states, own_rows, tasks) };
+        self.on_own_rows(&placement, all, |work| *work, train);
         Ok(())
     }
 
     fn gradients(
         &mut self,
         context: Context<'_>,
-        mut states: RowStates<'_>,
+        states: RowStates<'_>,
         rows: GradientRows<'_>,
         tasks: &Tasks<'_>,
     ) -> Result<(), EngineError> {
         let models: &RankedRows = on("gradients", rows.models)?;
-        let placement = models.placement().clone();
-        self.prepare(&placement, states.tallies);
         let gradients: &mut RankedRows = on_mut("gradients", rows.gradients)?;
-        let mut part = self.own_tasks(context, &mut states, &placement, tasks);
+        let placement = self.at_work(models.placement(), tasks.rows);
+        gradients.move_to(&placement);
+        let models = models.at(&placement);
         let own_rows = GradientRows {
             models: models.own(),
             gradients: gradients.own_mut(),
         };
-        let own_states = RowStates {
-            passes: &mut part.passes,
-            tallies: &mut part.tallies,
-        };
-        let own_tasks = Tasks {
-            rows: &part.rows,
-            rate_scales: part.rate_scales.as_deref(),
-            ..*tasks
-        };
-        let own_context = Context {
-            rows: Some(placement.of(self.world.rank())),
-            ..context
-        };
-        let done = self
-            .inner
-            .gradients(own_context, own_states, own_rows, &own_tasks);
-        self.expect(done);
         let one_step = |work: &RowWork| match work.amount {
             Amount::Idle => *work,
             Amount::Steps(_) | Amount::Epochs(_) => RowWork {
@@ -227,7 +270,17 @@ impl Trainer for RankedTrainer {
                 amount: Amount::Steps(1),
             },
         };
-        self.put_back(context, states, &placement, part, tasks, one_step);
+        let all = AllTasks {
+            context,
+            states,
+            tasks,
+        };
+        let compute =
+            |inner: &mut dyn Trainer,
+             context: Context<'_>,
+             states: RowStates<'_>,
+             tasks: &Tasks<'_>| { inner.gradients(context, states, own_rows, tasks) };
+        self.on_own_rows(&placement, all, one_step, compute);
         Ok(())
     }
 
@@ -238,16 +291,25 @@ impl Trainer for RankedTrainer {
         clients: &[u32],
     ) -> Result<(), EngineError> {
         let models: &RankedRows = on("shard_gradients", rows.models)?;
-        let clients = models.placement().pick(clients, self.world.rank());
         let gradients: &mut RankedRows = on_mut("shard_gradients", rows.gradients)?;
+        let placement = self.at_clients(models.placement(), clients.iter().copied().map(Some));
+        gradients.move_to(&placement);
+        let models = models.at(&placement);
         let own_rows = GradientRows {
             models: models.own(),
             gradients: gradients.own_mut(),
         };
+        let context = Context {
+            partition: &self.held,
+            ..context
+        };
+        let clients = placement.pick(clients, self.world.rank());
         self.expect(self.inner.shard_gradients(context, own_rows, &clients));
         Ok(())
     }
 
+    /// # Errors
+    /// [`EngineError::Setting`] for all training examples, which no rank has.
     fn evaluate(
         &mut self,
         context: Context<'_>,
@@ -256,16 +318,30 @@ impl Trainer for RankedTrainer {
         subset: Option<&[u32]>,
     ) -> Result<Vec<Score>, EngineError> {
         let models: &RankedRows = on("evaluate", models)?;
-        let placement = models.placement();
+        let rank = self.world.rank();
+        let mut placement = models.placement().clone();
         let clients: Vec<u32>;
         let split = match split {
+            Split::Train => {
+                return Err(EngineError::Setting {
+                    what: "examples to judge models by over several ranks",
+                    found: "all training examples".to_owned(),
+                    needed: "those of clients, or test examples",
+                });
+            }
             Split::Shards(all) => {
-                clients = placement.pick(all, self.world.rank());
+                placement = self.at_clients(&placement, all.iter().copied().map(Some));
+                clients = placement.pick(all, rank);
                 Split::Shards(&clients)
             }
             other => other,
         };
-        let own = match placement.of(self.world.rank()) {
+        let context = Context {
+            partition: &self.held,
+            ..context
+        };
+        let models = models.at(&placement);
+        let own = match placement.of(rank) {
             [] => Vec::new(),
             _ => {
                 let scores = self.inner.evaluate(context, models.own(), split, subset);
@@ -275,7 +351,7 @@ impl Trainer for RankedTrainer {
         let words = own
             .iter()
             .map(|score| [score.loss.to_bits(), score.accuracy.to_bits()]);
-        let all = self.world.per_row(placement, words).into_iter();
+        let all = self.world.per_row(&placement, words).into_iter();
         let score = |[loss, accuracy]: [u64; 2]| Score {
             loss: f64::from_bits(loss),
             accuracy: f64::from_bits(accuracy),
@@ -302,32 +378,5 @@ impl Trainer for RankedTrainer {
 
     fn resume(&mut self, _: Option<&DeviceLosses>) {
         self.untold.clear();
-    }
-}
-
-/// The own rows of `rows`, for the verb `verb`.
-fn own<'a>(verb: &'static str, rows: &'a dyn Rows) -> Result<&'a dyn Rows, EngineError> {
-    let rows: &RankedRows = on(verb, rows)?;
-    Ok(rows.own())
-}
-
-/// Words of a tally.
-const WORDS: usize = 4;
-
-/// A tally as words, for other ranks.
-fn words(tally: &RowTally) -> [u64; WORDS] {
-    let RowTally { recent, broken } = tally;
-    let broken = broken.map_or(0, |round| round as u64 + 1);
-    [recent.sum.to_bits(), recent.steps, recent.examples, broken]
-}
-
-fn of_words([sum, steps, examples, broken]: [u64; WORDS]) -> RowTally {
-    RowTally {
-        recent: LossSum {
-            sum: f64::from_bits(sum),
-            steps,
-            examples,
-        },
-        broken: broken.checked_sub(1).map(|round| round as usize),
     }
 }

@@ -61,6 +61,16 @@ impl Transfer {
 
     /// Sends rows of `rows`, and returns those that came, `[H, width]`: those of rank 0 first.
     pub(crate) fn carry_out(&self, world: &World, rows: &HostRows) -> Buffer {
+        self.carry_out_while(world, rows, &mut || false)
+    }
+
+    /// The same, and calls `work` until it says that there is nothing left to do, while messages are on their way.
+    pub(crate) fn carry_out_while(
+        &self,
+        world: &World,
+        rows: &HostRows,
+        work: &mut dyn FnMut() -> bool,
+    ) -> Buffer {
         let width = rows.width();
         let outgoing: usize = self.sent.iter().map(Vec::len).sum();
         let mut packed = world.buffers.take(outgoing * width);
@@ -71,7 +81,7 @@ impl Transfer {
         let mut values = world.buffers.take(self.incoming() * width);
         let sizes = |rows: &[Vec<u32>]| rows.iter().map(|rows| rows.len() * width).collect();
         let (to, from): (Vec<usize>, Vec<usize>) = (sizes(&self.sent), sizes(&self.received));
-        world.exchange(&packed, &to, &mut values, &from);
+        world.exchange_while((&packed, &to), (&mut values, &from), work);
         world.buffers.put(packed);
         values
     }

@@ -15,7 +15,17 @@ pub(crate) trait Transport: Debug + Send + Sync {
 
     /// Sends `to[k]` to rank `k` and fills `from[k]` with what rank `k` sends to this one. Both ends know how long a message
     /// is; an empty one is not sent, nor is one to the rank itself.
-    fn exchange(&self, to: &[&[f32]], from: &mut [&mut [f32]]);
+    fn exchange(&self, to: &[&[f32]], from: &mut [&mut [f32]]) {
+        self.exchange_while(to, from, &mut || false);
+    }
+
+    /// The same, and calls `work` until it says that there is nothing left to do, while messages are on their way.
+    fn exchange_while(
+        &self,
+        to: &[&[f32]],
+        from: &mut [&mut [f32]],
+        work: &mut dyn FnMut() -> bool,
+    );
 
     /// The words of each rank, of which rank `k` has `lengths[k]`.
     fn all_gather(&self, own: &[u64], lengths: &[usize]) -> Vec<Vec<u64>>;

@@ -7,6 +7,7 @@ use crate::kernels::host;
 use crate::network::layout::ALIGNMENT;
 use crate::processor::Processor;
 use crate::processor::host_rows::HostRows;
+use meshfold_data::Partition;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -38,12 +39,33 @@ impl World {
         self.ranks.rank()
     }
 
-    /// Where the rows of each stack of `rows` rows lie: in blocks.
+    /// From here on, each stack of as many rows as one of `owners` has items lies as that says of rank 0: row `i` on rank
+    /// `owners[i]`. All others lie in blocks. Stacks that exist stay where they are.
+    pub(crate) fn place(&self, owners: &[Vec<u32>]) {
+        let placed = owners.iter().map(|owners| {
+            let mut words: Vec<u64> = owners.iter().copied().map(u64::from).collect();
+            self.ranks.transport().broadcast(&mut words);
+            let owners = words.into_iter().map(|rank| rank as u32).collect();
+            Arc::new(Placement::new(owners, self.ranks.count()))
+        });
+        let placed = placed.map(|placement| (placement.rows(), placement));
+        let placements = self.placements.lock();
+        *placements.unwrap_or_else(PoisonError::into_inner) = placed.collect();
+    }
+
+    /// Where the rows of each stack of `rows` rows lie: in blocks, if nothing else was [said](World::place).
     pub(crate) fn placement(&self, rows: usize) -> Arc<Placement> {
         let placements = self.placements.lock();
         let mut placements = placements.unwrap_or_else(PoisonError::into_inner);
         let in_blocks = || Arc::new(Placement::in_blocks(rows, self.ranks.count()));
         placements.entry(rows).or_insert_with(in_blocks).clone()
+    }
+
+    /// What this rank has of the examples that `partition` deals: those of its own clients, which lie as rows of as many do. See
+    /// [`Partition::of_clients`].
+    pub(crate) fn examples_of(&self, partition: &Partition) -> (Partition, Vec<u32>) {
+        let homes = self.placement(partition.clients());
+        partition.of_clients(|client| homes.owner(client as u32) == self.rank())
     }
 
     /// The rows that a call on all of them returns: `own` are the words of the own rows.
@@ -79,6 +101,16 @@ impl World {
         values: &mut [f32],
         from: &[usize],
     ) {
+        self.exchange_while((packed, to), (values, from), &mut || false);
+    }
+
+    /// The same, and calls `work` until it says that there is nothing left to do, while messages are on their way.
+    pub(crate) fn exchange_while(
+        &self,
+        (packed, to): (&[f32], &[usize]),
+        (values, from): (&mut [f32], &[usize]),
+        work: &mut dyn FnMut() -> bool,
+    ) {
         let (mut rest, mut sent) = (packed, Vec::new());
         for size in to {
             let (piece, others) = rest.split_at(*size);
@@ -91,7 +123,8 @@ impl World {
             received.push(piece);
             rest = others;
         }
-        self.ranks.transport().exchange(&sent, &mut received);
+        let transport = self.ranks.transport();
+        transport.exchange_while(&sent, &mut received, work);
     }
 
     /// `Σ_i weights[i] · row_i` over all rows, on every rank: each rank sums its part of the parameters over all rows, in their

@@ -13,7 +13,7 @@ use crate::stacked::gpu_rows::GpuRows;
 use crate::stacked::trainer::{self, Stacked};
 use crate::training::work::WorkloadSize;
 use burn::tensor::{Tensor, TensorData};
-use meshfold_data::Splits;
+use meshfold_data::{Partition, Splits};
 use std::sync::Arc;
 
 /// Runs beyond which launches are a small share of what a GPU has to do.
@@ -85,7 +85,12 @@ impl Backend for SharedGpu {
         Ok(Box::new(GpuRows::new(self, rows)))
     }
 
-    fn trainer(&self, network: &Network, splits: &Splits) -> Result<Box<dyn Trainer>, EngineError> {
+    fn trainer(
+        &self,
+        network: &Network,
+        splits: &Splits,
+        _: &Partition,
+    ) -> Result<Box<dyn Trainer>, EngineError> {
         Ok(Box::new(Stacked::upload(self, network, splits)?))
     }
 }

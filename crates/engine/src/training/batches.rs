@@ -148,22 +148,18 @@ impl Pass {
         self.position
     }
 
-    /// Goes on from a saved state; the order of the pass in progress is drawn again.
-    pub(crate) fn resume(
-        position: Position,
-        key: RowKey,
-        shard: impl FnOnce(u32) -> Vec<u32>,
-    ) -> Self {
-        let mut pass = Self {
+    /// Goes on from a saved state, once the order of the pass in progress is [drawn again](Pass::redraw).
+    pub(crate) fn at(position: Position) -> Self {
+        Self {
             position,
             order: Vec::new(),
-        };
-        if position.taken > 0 {
-            pass.order = shard(position.client);
-            pass.order
-                .shuffle(&mut order_stream(key, position.passes - 1));
         }
-        pass
+    }
+
+    /// This with the order of the pass in progress, drawn again if it is missing.
+    pub(crate) fn redrawn(mut self, key: RowKey, shard: impl FnOnce(u32) -> Vec<u32>) -> Self {
+        self.redraw(key, shard);
+        self
     }
 
     fn begin(&mut self, shard: &[u32], key: RowKey) {
@@ -371,7 +367,7 @@ mod tests {
         let rule = sgd(4, Draw::Shuffled);
         let mut pass = Pass::default();
         draw(&mut pass, &shard, &rule, Amount::Steps(5));
-        let mut resumed = Pass::resume(pass.position(), KEY, |_| shard.clone());
+        let mut resumed = Pass::at(pass.position()).redrawn(KEY, |_| shard.clone());
         assert_eq!(
             draw(&mut pass, &shard, &rule, Amount::Steps(20)),
             draw(&mut resumed, &shard, &rule, Amount::Steps(20))

@@ -60,7 +60,8 @@ impl Learner {
         check_examples(&network, &splits)?;
         check_device(&network, device)?;
         let device = device.renewed();
-        let trainer = device.backend().trainer(&network, &splits)?;
+        let splits = device.backend().held(splits, &partition);
+        let trainer = device.backend().trainer(&network, &splits, &partition)?;
         let (passes, tallies) = (Vec::new(), Vec::new());
         Ok(Self {
             device,
@@ -93,7 +94,7 @@ impl Learner {
         &self.problem.partition
     }
 
-    /// The examples.
+    /// The examples; of those for training, where clients are dealt over ranks, those of this rank's clients.
     pub fn splits(&self) -> &Splits {
         &self.problem.splits
     }

@@ -208,18 +208,22 @@ pub enum ConfigFault {
     },
     /// The run is larger than the machine.
     #[error(
-        "a run of {rows} rows with {parameters} parameters needs about {}, {} are available",
-        bytes(*needed), bytes(*available)
+        "a run of {rows} rows with {parameters} parameters needs about {}{}, {} are available",
+        bytes(*needed), over.map_or_else(String::new, |ranks| format!(" on one of {ranks} ranks")), bytes(*available)
     )]
     Memory {
         /// Rows of the stack.
         rows: usize,
         /// Parameters of a model.
         parameters: usize,
-        /// Estimate in bytes.
+        /// The ranks that it is dealt over.
+        over: Option<usize>,
+        /// Estimate in bytes, of this process.
         needed: u64,
-        /// Bytes that the machine has left.
+        /// Bytes that the machine has left for this process.
         available: u64,
+        /// Ranks that would be enough, each on a machine like this one.
+        enough: Option<usize>,
     },
     /// The overlay is larger than the machine.
     #[error(
@@ -316,7 +320,16 @@ impl ConfigFault {
             Self::NoOwn { kind, name, known } => {
                 Some(suggestion(name, known, &format!("{kind}s")))
             }
-            Self::Memory { .. } => Some("take fewer clients or a smaller model".to_owned()),
+            Self::Memory { enough: None, .. } => {
+                Some("take fewer clients or a smaller model".to_owned())
+            }
+            Self::Memory {
+                enough: Some(ranks),
+                ..
+            } => Some(format!(
+                "take fewer clients or a smaller model, or deal the run with MPI over {ranks} ranks, each on a machine like this \
+                 one: `mpirun -n {ranks} meshfold run FILE`"
+            )),
             Self::OverlayMemory { .. } => {
                 Some("take fewer nodes, or a topology with fewer edges".to_owned())
             }

@@ -22,8 +22,13 @@ pub(crate) struct Footprint {
     pub(crate) owned_examples: usize,
     /// Bytes of their features as the dataset has them.
     pub(crate) feature_bytes: usize,
+    /// Those of training examples that ranks deal among them, each of which keeps those of its own clients; none of a text,
+    /// which all of them keep.
+    pub(crate) shared_bytes: usize,
     /// Bytes of the copy of features that a partition with a test set of its own is dealt from; 0 without one.
     pub(crate) dealt_bytes: usize,
+    /// Bytes of features that a rank has read and let go of before it trains; none where one process has all rows.
+    pub(crate) dropped_bytes: usize,
     /// What reading the dataset takes besides what it gives.
     pub(crate) reading_bytes: usize,
     /// Bytes of the overlays and their weights that are held in a round.
@@ -34,6 +39,42 @@ pub(crate) struct Footprint {
     pub(crate) working_bytes: u64,
     /// What the page about the run takes for the overlay, while the allocator keeps what training held.
     pub(crate) page_bytes: u64,
+}
+
+/// What the rank that has most holds of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RankShare {
+    ranks: usize,
+    /// Rows of the run, and of this rank.
+    rows: usize,
+    own: usize,
+    /// Rows that it holds besides while it exchanges them with other ranks.
+    exchanged: usize,
+}
+
+impl RankShare {
+    /// `own` of `rows` rows, of which `sent` go to other ranks in an exchange, and about as many come.
+    pub(crate) fn new(ranks: usize, rows: usize, own: usize, sent: usize) -> Self {
+        // A mean over all rows, which judging takes: the parts of own rows that others sum, those of their rows that this rank
+        // sums, and all that it sums in order.
+        let part = |rows: usize| rows.div_ceil(ranks);
+        let mean = part(own * (ranks - 1)) + part(rows - own) + part(rows);
+        Self {
+            ranks,
+            rows,
+            own,
+            exchanged: match ranks {
+                1 => 0,
+                _ => mean.max(2 * sent),
+            },
+        }
+    }
+
+    /// A share of `count` things that are dealt as the rows are.
+    fn part(&self, count: usize) -> usize {
+        let all = self.rows.max(1) as u128;
+        (count as u128 * self.own as u128).div_ceil(all) as usize
+    }
 }
 
 /// What the program takes with the smallest of runs, measured: its own pages, its threads, and what the allocator holds for
@@ -50,6 +91,33 @@ impl Footprint {
     pub(crate) fn bytes(&self) -> u64 {
         let most = self.planning().max(self.reading()).max(self.training());
         most.saturating_add(PROGRAM)
+    }
+
+    /// That of a rank with this share of the run.
+    pub(crate) fn of_a_rank(&self, share: &RankShare) -> Self {
+        if share.ranks == 1 {
+            return *self;
+        }
+        let kept = share.part(self.shared_bytes);
+        Self {
+            rows: share.own,
+            working_rows: share.part(self.working_rows) + share.exchanged,
+            // All examples are read, and those that are dealt anew or kept are copied, before the others are let go of.
+            reading_bytes: self.reading_bytes.max(self.dealt_bytes).max(kept),
+            dealt_bytes: 0,
+            dropped_bytes: self.shared_bytes - kept,
+            ..*self
+        }
+    }
+
+    /// The fewest ranks that would do where each has `available` bytes for itself; `None` if no number of them would.
+    pub(crate) fn ranks_within(&self, available: u64) -> Option<usize> {
+        let fits = |ranks: &usize| {
+            let own = self.rows.div_ceil(*ranks);
+            let share = RankShare::new(*ranks, self.rows, own, own);
+            self.of_a_rank(&share).bytes() <= available
+        };
+        (2..=self.rows).find(fits)
     }
 
     /// While the run is planned: whose each example is, and the overlay.
@@ -73,7 +141,7 @@ impl Footprint {
         let models = rows.saturating_mul(self.width as u64).saturating_mul(4);
         [
             models,
-            self.held(),
+            self.held().saturating_sub(self.dropped_bytes as u64),
             self.dealt_bytes as u64,
             self.overlay_bytes,
             self.working_bytes,
@@ -124,13 +192,50 @@ mod tests {
             examples: 1 << 20,
             owned_examples: 0,
             feature_bytes: 100 << 20,
+            shared_bytes: 0,
             dealt_bytes: 0,
+            dropped_bytes: 0,
             reading_bytes: 0,
             overlay_bytes: 0,
             planning_bytes: 0,
             working_bytes: 0,
             page_bytes: 0,
         }
+    }
+
+    #[test]
+    fn as_many_ranks_are_asked_for_as_hold_the_models() {
+        let large = Footprint {
+            rows: 1000,
+            working_rows: 1000,
+            width: 1 << 20,
+            ..footprint()
+        };
+        // 4 MiB a row. One of ten ranks has a hundred rows and as many in its copy; of a mean 90 on their way, 90 that came and
+        // 100 in order.
+        let fixed = PROGRAM + (112 << 20) + (4 << 20);
+        let of_ten = fixed + (480 << 22);
+        assert_eq!(large.ranks_within(of_ten), Some(10));
+        assert_eq!(large.ranks_within(of_ten - 1), Some(11));
+        assert_eq!(large.ranks_within(fixed), None);
+    }
+
+    #[test]
+    fn a_rank_trains_on_the_examples_of_its_own_clients() {
+        let all = Footprint {
+            rows: 8,
+            width: 100 << 20,
+            shared_bytes: 80 << 20,
+            ..footprint()
+        };
+        let of = |ranks: usize| {
+            let share = RankShare::new(ranks, 8, 8 / ranks, 0);
+            all.of_a_rank(&share).bytes()
+        };
+        // A rank of four has two rows, six that a mean takes and the mean, a quarter of what is shared and all the rest.
+        let models = 9 * (400 << 20);
+        assert_eq!(of(4), PROGRAM + models + (52 << 20) + LINGERING);
+        assert_eq!(of(1), all.bytes());
     }
 
     #[test]

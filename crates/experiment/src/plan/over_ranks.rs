@@ -1,77 +1,82 @@
-//! What an exchange over an overlay sends between ranks, if the run is dealt over several.
+//! What a run would be like over several ranks: where its rows lie, what goes between ranks, and the memory that one needs.
 
-use meshfold_engine::Ranks;
 use meshfold_topology::{Form, MixingMatrix};
 use serde::Serialize;
 
 use crate::plan::mean_exchange;
+use crate::plan::memory::RankShare;
+use crate::plan::placement::Placement;
+use crate::plan::planned_overlay::PlannedOverlay;
 use crate::plan::run_plan::RunPlan;
 
-/// A run over several ranks, by what it exchanges over its whole overlay.
+/// A run over several ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct OverRanks {
     /// How many ranks.
     pub ranks: usize,
     /// Rows of models on the rank that has most.
     pub most_rows: usize,
-    /// Links of the overlay whose ends are on different ranks; of a mean over all, none.
-    pub cut_edges: usize,
-    /// Bytes that all ranks send each other in one exchange of models over the overlay: each row once to each rank that listens
-    /// to it, or the parts of a mean.
-    pub bytes_per_exchange: u64,
+    /// Rows of models on the rank that has fewest.
+    pub least_rows: usize,
+    /// Links of the overlay whose ends are on different ranks, those of all rounds if it changes; `None` without an overlay, and
+    /// where an exchange is a mean over all.
+    pub cut_edges: Option<usize>,
+    /// The same if rows lay in blocks.
+    pub cut_edges_in_blocks: Option<usize>,
+    /// Bytes that all ranks send each other in one exchange of models over the overlay, the first one if it changes: each row
+    /// once to each rank that listens to it, or the parts of a mean. `None` without an overlay.
+    pub bytes_per_exchange: Option<u64>,
+    /// Estimate of the most memory that a rank holds at once, in bytes.
+    pub memory_bytes: u64,
 }
 
 impl RunPlan {
-    /// The run over `ranks` ranks; none if its method exchanges over no overlay.
-    pub fn over_ranks(&self, ranks: usize) -> Option<OverRanks> {
-        let matrix = &self.overlay.as_ref()?.matrix;
+    /// Where its rows lie over `ranks` ranks.
+    pub fn placement_over(&self, ranks: usize) -> Placement {
+        let overlay = self.overlay.as_deref();
+        Placement::new(&self.config, &self.population, overlay, ranks)
+    }
+
+    /// The run over `ranks` ranks.
+    pub fn over_ranks(&self, ranks: usize) -> OverRanks {
+        let overlay = self.overlay.as_deref();
+        let placement = self.placement_over(ranks);
+        let rows = placement.counts(self.rows.count);
         let row = 4 * self.model.layout().width() as u64;
-        Some(OverRanks {
+        let share = RankShare::of(&placement, self.rows.count, overlay);
+        OverRanks {
             ranks,
-            most_rows: Ranks::rows_of(0, ranks, self.rows.count).len(),
-            cut_edges: cut(matrix, ranks).0,
-            bytes_per_exchange: match matrix.form() {
-                Form::Sparse { .. } => cut(matrix, ranks).1 as u64 * row,
-                Form::Average(weights) | Form::Among { weights, .. } => {
-                    let width = self.model.layout().width();
-                    mean_exchange::bytes(
-                        weights,
-                        |row| owner(row, ranks, weights.len()),
-                        ranks,
-                        width,
-                    )
-                }
-            },
-        })
+            most_rows: rows.iter().copied().max().unwrap_or(0),
+            least_rows: rows.iter().copied().min().unwrap_or(0),
+            cut_edges: placement.cut.map(|[cut, _]| cut),
+            cut_edges_in_blocks: placement.cut.map(|[_, in_blocks]| in_blocks),
+            bytes_per_exchange: overlay
+                .map(|planned| bytes_per_exchange(&placement, &planned.matrix, row)),
+            memory_bytes: self.footprint.of_a_rank(&share).bytes(),
+        }
     }
 }
 
-/// The rank of `ranks` that has `row` of `rows` rows.
-fn owner(row: usize, ranks: usize, rows: usize) -> usize {
-    let has = |rank: &usize| Ranks::rows_of(*rank, ranks, rows).contains(&row);
-    (0..ranks).find(has).expect("a rank has each row")
+/// Bytes between ranks when rows of `row` bytes are mixed by `matrix`.
+fn bytes_per_exchange(placement: &Placement, matrix: &MixingMatrix, row: u64) -> u64 {
+    match matrix.form() {
+        Form::Sparse { .. } => placement.rows_sent(matrix).unwrap_or(0) as u64 * row,
+        Form::Average(weights) | Form::Among { weights, .. } => {
+            let owners = placement.of(weights.len());
+            let width = (row / 4) as usize;
+            mean_exchange::bytes(weights, |row| owners[row] as usize, placement.ranks, width)
+        }
+    }
 }
 
-/// Edges between ranks, and rows that go from one to another, of a sparse matrix whose rows lie in blocks.
-fn cut(matrix: &MixingMatrix, ranks: usize) -> (usize, usize) {
-    let Form::Sparse {
-        row_ptr, columns, ..
-    } = matrix.form()
-    else {
-        return (0, 0);
-    };
-    let (mut entries, mut rows) = (0, 0);
-    for rank in 0..ranks {
-        let own = Ranks::rows_of(rank, ranks, matrix.rows());
-        let read = &columns[row_ptr[own.start]..row_ptr[own.end]];
-        let is_foreign = |column: &&u32| !own.contains(&(**column as usize));
-        let mut foreign: Vec<u32> = read.iter().filter(is_foreign).copied().collect();
-        entries += foreign.len();
-        foreign.sort_unstable();
-        foreign.dedup();
-        rows += foreign.len();
+impl RankShare {
+    /// What the rank that has most of `rows` rows holds.
+    pub(crate) fn of(placement: &Placement, rows: usize, overlay: Option<&PlannedOverlay>) -> Self {
+        let own = placement.counts(rows).into_iter().max().unwrap_or(0);
+        let sent = overlay.and_then(|planned| placement.rows_sent(&planned.matrix));
+        let sent = sent.unwrap_or(0).div_ceil(placement.ranks);
+        Self::new(placement.ranks, rows, own, sent)
     }
-    (entries / 2, rows)
 }
 
 #[cfg(test)]
@@ -80,15 +85,54 @@ mod tests {
     use crate::config::source::ExperimentSource;
     use meshfold_data::DataFolder;
 
-    fn over(topology: &str, ranks: usize) -> OverRanks {
+    fn planned(topology: &str) -> RunPlan {
+        planned_with("logistic", topology)
+    }
+
+    fn planned_with(model: &str, topology: &str) -> RunPlan {
         let text = format!(
             "name: cut\ndataset: {{glyphs: {{train: 240, test: 20}}}}\npartition: {{iid: {{clients: 12}}}}\n\
-             topology: {topology}\nmodel: logistic\n\
-             algorithm: {{dsgd: {{batch_size: 5, learning_rate: 0.1}}}}\nrounds: 1\n"
+             topology: {topology}\nmodel: {model}\n\
+             algorithm: {{dsgd: {{batch_size: 5, learning_rate: 0.1}}}}\nrounds: 12\n"
         );
-        let source = ExperimentSource::new("cut.yaml", text);
-        let plans = crate::plan::plan(&source, &DataFolder::new("unused")).unwrap();
-        plans[0].over_ranks(ranks).unwrap()
+        let folder = tempfile::tempdir().unwrap();
+        for (name, edges) in [("ring", &ANOTHER_ORDER[..]), ("two", &TWO), ("four", &FOUR)] {
+            let lines: Vec<String> = edges.iter().map(|(a, b)| format!("{a} {b}\n")).collect();
+            std::fs::write(folder.path().join(name), lines.concat()).unwrap();
+        }
+        let source = ExperimentSource::new(folder.path().join("cut.yaml"), text);
+        let mut plans = crate::plan::plan(&source, &DataFolder::new("unused")).unwrap();
+        plans.remove(0)
+    }
+
+    /// A ring of twelve clients in another order.
+    const ANOTHER_ORDER: [(u32, u32); 12] = {
+        let list = [0, 7, 3, 10, 1, 5, 11, 2, 8, 4, 9, 6];
+        let mut edges = [(0, 0); 12];
+        let mut at = 0;
+        while at < 12 {
+            edges[at] = (list[at], list[(at + 1) % 12]);
+            at += 1;
+        }
+        edges
+    };
+
+    /// Links of clients that are two, and four apart: even and odd ones never meet.
+    const TWO: [(u32, u32); 12] = apart(2);
+    const FOUR: [(u32, u32); 12] = apart(4);
+
+    const fn apart(by: u32) -> [(u32, u32); 12] {
+        let mut edges = [(0, 0); 12];
+        let mut at = 0;
+        while at < 12 {
+            edges[at as usize] = (at, (at + by) % 12);
+            at += 1;
+        }
+        edges
+    }
+
+    fn over(topology: &str, ranks: usize) -> OverRanks {
+        planned(topology).over_ranks(ranks)
     }
 
     /// A logistic model of 784 inputs and 10 outputs, padded.
@@ -97,16 +141,68 @@ mod tests {
     #[test]
     fn a_ring_is_cut_once_between_neighbours() {
         let found = over("ring", 3);
-        assert_eq!((found.most_rows, found.cut_edges), (4, 3));
-        assert_eq!(found.bytes_per_exchange, 6 * ROW);
-        assert_eq!(over("ring", 1).bytes_per_exchange, 0);
+        assert_eq!((found.most_rows, found.least_rows), (4, 4));
+        assert_eq!(found.cut_edges, Some(3));
+        assert_eq!(found.bytes_per_exchange, Some(6 * ROW));
+        assert_eq!(over("ring", 1).bytes_per_exchange, Some(0));
+    }
+
+    #[test]
+    fn a_shuffled_ring_is_cut_where_one_in_order_is() {
+        let found = over("{edges: {file: ring}}", 3);
+        assert_eq!(found.cut_edges, Some(3));
+        assert!(found.cut_edges_in_blocks > Some(6));
+        assert_eq!(
+            (found.most_rows, found.bytes_per_exchange),
+            (4, Some(6 * ROW))
+        );
+    }
+
+    #[test]
+    fn edges_of_all_rounds_are_cut() {
+        let found = over(
+            "{periodic: [{edges: {file: two}}, {edges: {file: four}}]}",
+            2,
+        );
+        assert_eq!(found.cut_edges, Some(0));
+        assert!(found.cut_edges_in_blocks > Some(0));
+        assert_eq!(found.bytes_per_exchange, Some(0));
     }
 
     #[test]
     fn a_mean_over_all_is_sent_in_parts() {
         let found = over("complete", 4);
-        assert_eq!(found.cut_edges, 0);
+        assert_eq!((found.cut_edges, found.most_rows), (None, 3));
         let parts = 3 * ROW / 4;
-        assert_eq!(found.bytes_per_exchange, 12 * parts + 4 * parts);
+        assert_eq!(found.bytes_per_exchange, Some(12 * parts + 4 * parts));
+    }
+
+    #[test]
+    fn clients_are_where_their_server_is() {
+        let text = "
+name: servers
+dataset: {glyphs: {train: 240, test: 20}}
+partition: {iid: {clients: 12}}
+topology: path
+model: logistic
+algorithm: {p_fedavg: {servers: {count: 4, assign: {list: [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3]}}, batch_size: 5, learning_rate: 0.1}}
+rounds: 1
+";
+        let source = ExperimentSource::new("servers.yaml", text);
+        let plans = crate::plan::plan(&source, &DataFolder::new("unused")).unwrap();
+        let placement = plans[0].placement_over(2);
+        let servers = placement.of(4);
+        assert_eq!(
+            placement.of(12),
+            [servers.clone(), servers.clone(), servers].concat()
+        );
+        assert_eq!(plans[0].over_ranks(2).most_rows, 2);
+    }
+
+    #[test]
+    fn more_ranks_need_less_memory_each() {
+        let plan = planned_with("{mlp: {hidden: [2000]}}", "ring");
+        assert_eq!(plan.over_ranks(1).memory_bytes, plan.memory_bytes);
+        assert!(plan.over_ranks(4).memory_bytes < plan.over_ranks(2).memory_bytes);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use meshfold_data::{
-    DataError, DataFolder, DatasetConfig, DatasetSummary, OwnFiles, Partition, Published,
+    DataError, DataFolder, DatasetConfig, DatasetSummary, Input, OwnFiles, Partition, Published,
 };
 use meshfold_engine::{Key, Purpose, stream};
 use serde::Serialize;
@@ -140,6 +140,15 @@ pub(super) fn dealt_sizes(outline: &DatasetSummary, partition: &Partition) -> (u
     match partition.held_out() {
         None => (train, test),
         Some(held_out) => (train + test, held_out.len()),
+    }
+}
+
+/// Bytes of the features that ranks deal among them: those of training examples, unless they are windows of a text.
+pub(super) fn shared_bytes(outline: &DatasetSummary) -> usize {
+    let all = outline.train() + outline.test() + outline.validation();
+    match outline.input() {
+        Input::Numbers(_) => outline.feature_bytes() / all.max(1) * outline.train(),
+        Input::Tokens { .. } => 0,
     }
 }
 

@@ -18,10 +18,13 @@ use crate::plan::effort::{self, Effort, Pace, Workload};
 use crate::plan::failure_checks;
 use crate::plan::held_overlay;
 use crate::plan::local_work;
-use crate::plan::memory::Footprint;
+use crate::plan::memory::{Footprint, RankShare};
 use crate::plan::overlay_checks;
+use crate::plan::placement::{Placement, Placements};
 use crate::plan::planned_clock;
-use crate::plan::planned_data::{KnownDataset, PlannedData, dealt_bytes, dealt_sizes, json};
+use crate::plan::planned_data::{
+    KnownDataset, PlannedData, dealt_bytes, dealt_sizes, json, shared_bytes,
+};
 use crate::plan::planned_model::Networks;
 use crate::plan::planned_overlay::{Overlays, PlannedOverlay};
 use crate::plan::population::{self, Population, Populations};
@@ -41,6 +44,7 @@ pub(crate) struct Planner<'a> {
     networks: Networks,
     populations: Populations,
     overlays: Overlays,
+    placements: Placements,
     /// Whether it was said that making an overlay takes long.
     said_slow: bool,
 }
@@ -88,6 +92,7 @@ impl<'a> Planner<'a> {
             networks: Networks::default(),
             populations: Populations::default(),
             overlays: Overlays::within(available),
+            placements: Placements::default(),
             said_slow: false,
         }
     }
@@ -105,7 +110,12 @@ impl<'a> Planner<'a> {
     pub(crate) fn plan(&mut self, mut run: Resolved<'_>) -> Result<RunPlan, ConfigError> {
         let learning = self.learning(&run)?;
         let exchange = self.exchange(&mut run, &learning.population)?;
-        let memory_bytes = self.memory_bytes(&run, &learning, exchange.overlay.as_deref())?;
+        let footprint = self.footprint(&run.config, &learning, exchange.overlay.as_deref());
+        let placement = self.placement(&run.config, &learning, exchange.overlay.as_ref());
+        let share = placement.as_deref().map(|placement| {
+            RankShare::of(placement, learning.rows.count, exchange.overlay.as_deref())
+        });
+        let memory_bytes = self.memory_bytes(&run, &learning, &footprint, share.as_ref())?;
         let cost = self.cost(&run.config, &learning, exchange.overlay.as_deref());
         let warnings = self.warnings(&run, &learning, &exchange, &cost);
         let config = &run.config;
@@ -118,6 +128,8 @@ impl<'a> Planner<'a> {
             parameters: learning.network.layout().parameters(),
             model: learning.network,
             memory_bytes,
+            footprint,
+            placement,
             local_steps_per_round: cost.forecast.local_steps,
             bytes_per_round: cost.forecast.bytes,
             // Numbers beyond the type become its largest.
@@ -197,38 +209,40 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// Estimate of the most memory that the run holds at once, in bytes.
-    ///
-    /// # Errors
-    /// [`ConfigFault::Memory`] if that is more than is left.
-    fn memory_bytes(
+    /// Where the rows of a run lie, if the device is one of several ranks.
+    fn placement(
+        &mut self,
+        config: &RunConfig,
+        learning: &Learning,
+        overlay: Option<&Arc<PlannedOverlay>>,
+    ) -> Option<Arc<Placement>> {
+        let ranks = self.device.and_then(Device::ranks)?.count();
+        let population = &learning.population;
+        Some(self.placements.get(config, population, overlay, ranks))
+    }
+
+    /// What fills the memory of one process that has all rows.
+    fn footprint(
         &self,
-        run: &Resolved<'_>,
+        config: &RunConfig,
         learning: &Learning,
         overlay: Option<&PlannedOverlay>,
-    ) -> Result<u64, ConfigError> {
-        let config = &run.config;
+    ) -> Footprint {
         let (outline, partition) = (&*learning.dataset.outline, &*learning.partition);
         let (clients, rows) = (partition.clients(), learning.rows.count);
-        let layout = learning.network.layout();
-        let working_rows = config
-            .algorithm
-            .working_rows(clients)
-            .saturating_add(config.evaluate.extra_rows(rows));
-        let ranks = self.device.and_then(Device::ranks);
-        let parts = ranks.map_or(1, Ranks::count);
-        let needed = Footprint {
-            rows: rows.div_ceil(parts),
-            working_rows: working_rows
-                .div_ceil(parts)
-                .saturating_add(between_ranks(rows, parts, overlay)),
-            width: layout.width(),
+        let working_rows = config.algorithm.working_rows(clients);
+        Footprint {
+            rows,
+            working_rows: working_rows.saturating_add(config.evaluate.extra_rows(rows)),
+            width: learning.network.layout().width(),
             examples: learning.train + learning.test + outline.validation(),
             owned_examples: match outline.has_owners() {
                 true => outline.train() + outline.test(),
                 false => 0,
             },
             feature_bytes: outline.feature_bytes(),
+            shared_bytes: shared_bytes(outline),
+            dropped_bytes: 0,
             dealt_bytes: dealt_bytes(outline, partition),
             reading_bytes: config.dataset.reading_bytes(outline, self.threads),
             overlay_bytes: overlay.map_or(0, |planned| held_overlay::held(planned, config)),
@@ -242,16 +256,40 @@ impl<'a> Planner<'a> {
                 outline,
             ),
         }
-        .bytes();
+    }
+
+    /// Estimate of the most memory that this process holds at once in the run of `footprint`, in bytes.
+    ///
+    /// # Errors
+    /// [`ConfigFault::Memory`] if that is more than is left.
+    fn memory_bytes(
+        &self,
+        run: &Resolved<'_>,
+        learning: &Learning,
+        footprint: &Footprint,
+        share: Option<&RankShare>,
+    ) -> Result<u64, ConfigError> {
+        let ranks = self.device.and_then(Device::ranks);
+        let needed = share.map_or_else(
+            || footprint.bytes(),
+            |share| footprint.of_a_rank(share).bytes(),
+        );
         let sharing = ranks.map_or(1, Ranks::on_this_machine) as u64;
         let available = self.available.map(|available| available / sharing);
         match available.filter(|available| needed > *available) {
             Some(available) => {
+                // Models on GPUs are not dealt over ranks.
+                let is_processor = self.device.is_none_or(|device| device.threads().is_some());
                 let fault = ConfigFault::Memory {
-                    rows,
-                    parameters: layout.parameters(),
+                    rows: learning.rows.count,
+                    parameters: learning.network.layout().parameters(),
+                    over: ranks.map(Ranks::count),
                     needed,
                     available,
+                    enough: match is_processor {
+                        true => footprint.ranks_within(available * sharing),
+                        false => None,
+                    },
                 };
                 Err(run.error(fault, "model"))
             }
@@ -355,15 +393,4 @@ impl<'a> Planner<'a> {
             tracing::warn!("{words}");
         }
     }
-}
-
-/// Rows that one of `parts` ranks holds besides its own ones of `rows` while it exchanges them with the others: those that it
-/// sends and those that come, each once, or its part of all rows where they are averaged.
-fn between_ranks(rows: usize, parts: usize, overlay: Option<&PlannedOverlay>) -> usize {
-    if parts == 1 {
-        return 0;
-    }
-    let own = rows.div_ceil(parts);
-    let listened_to = overlay.map_or(0, |planned| planned.matrix.nnz().div_ceil(parts));
-    (2 * own).max(own + listened_to.min(rows - own))
 }

@@ -13,6 +13,8 @@ use crate::config::own::Own;
 use crate::config::run_config::RunConfig;
 use crate::config::variation::joined;
 use crate::network::Clock;
+use crate::plan::memory::Footprint;
+use crate::plan::placement::Placement;
 use crate::plan::planned_overlay::PlannedOverlay;
 use crate::plan::population::Population;
 
@@ -33,8 +35,13 @@ pub struct RunPlan {
     pub parameters: usize,
     /// The model, fitted to the examples.
     pub model: Network,
-    /// Estimate of the most memory that the run holds at once, in bytes: of the machine, and of a GPU that it runs on.
+    /// Estimate of the most memory that the run holds at once, in bytes: of the machine, and of a GPU that it runs on. Over
+    /// several ranks, that of the rank that needs most.
     pub memory_bytes: u64,
+    /// What fills that memory where one process has all rows.
+    pub(crate) footprint: Footprint,
+    /// Where its rows lie, if it was planned for a device of several ranks. Nothing that a run comes to depends on it.
+    pub placement: Option<Arc<Placement>>,
     /// Expected local steps of all rows in a round in which nobody fails or falls behind.
     pub local_steps_per_round: f64,
     /// Expected bytes sent in such a round, each message counted once.

@@ -1,7 +1,7 @@
 //! Under what a run was made: `environment.json`.
 
 use jiff::{Timestamp, Unit};
-use meshfold_engine::Device;
+use meshfold_engine::{Device, Ranks};
 use serde::{Deserialize, Serialize};
 use sysinfo::{CpuRefreshKind, RefreshKind, System};
 
@@ -22,6 +22,9 @@ pub struct Environment {
     pub device: String,
     /// Threads that share the rows; absent on a GPU.
     pub threads: Option<usize>,
+    /// Ranks that the run was dealt over, each with so many threads; absent where one process had all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<usize>,
     /// Operating system.
     pub os: String,
     /// Processor architecture.
@@ -44,6 +47,7 @@ impl Environment {
             commit,
             device: device.kind(),
             threads: device.threads(),
+            ranks: device.ranks().map(Ranks::count),
             os: std::env::consts::OS.to_owned(),
             architecture: std::env::consts::ARCH.to_owned(),
             cpu: processor(),

@@ -2,6 +2,7 @@
 //! that all ranks take part in. They follow: they write nothing, and decide nothing.
 
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use meshfold_data::Splits;
 use meshfold_engine::{Device, Ranks};
@@ -163,9 +164,11 @@ pub fn follow<E>(
                 let Some(index) = plans.iter().position(is_asked_for) else {
                     ranks.abort("rank 0 carries out a run that this rank has not planned");
                 };
-                let splits = data(index)?;
+                let splits = Mutex::new(Some(data(index)?));
                 device.side_by_side(1, |device| {
-                    take_part(&plans[index], &splits, results, device)
+                    let splits = splits.lock().unwrap_or_else(PoisonError::into_inner).take();
+                    let splits = splits.expect("it is called once");
+                    take_part(&plans[index], splits, results, device);
                 });
             }
             step => ranks.abort(&format!("rank 0 is at {step:?} where no run has begun")),
@@ -174,16 +177,17 @@ pub fn follow<E>(
 }
 
 /// Does what rank 0 says, until the run is over. What fails here fails on rank 0 as well, which tells of it.
-fn take_part(plan: &RunPlan, data: &Splits, results: &Path, device: &Device) {
+fn take_part(plan: &RunPlan, data: Splits, results: &Path, device: &Device) {
     let ranks = device.ranks().expect("there is a rank to follow");
-    match DataDigests::of(plan, data) {
+    match DataDigests::of(plan, &data) {
         Ok(digests) => expect_same_data(ranks, &digests),
         Err(error) => ranks.abort(&error.to_string()),
     }
-    let data = data.clone().apply_partition(&plan.partition);
+    let data = data.apply_partition(&plan.partition);
     let Ok(mut state) = RunState::following(plan, &data, device) else {
         return wait_for_end(ranks);
     };
+    drop(data);
     loop {
         let step = next(ranks);
         match step {

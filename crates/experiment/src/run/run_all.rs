@@ -27,7 +27,7 @@ use crate::run::ending::{Ending, RunReport};
 use crate::run::environment::VERSION;
 use crate::run::observer::Observer;
 use crate::run::other_examples::report_other_examples;
-use crate::run::{RunOptions, run, skip};
+use crate::run::{RunOptions, run_on, skip};
 
 /// Whoever has runs carried out: it gives them their examples and is told how they go. It is called from several threads.
 pub trait RunHost: Sync {
@@ -213,10 +213,15 @@ impl<E: From<RunError> + Send> Queue<'_, E> {
             None if is_elsewhere(plan, options)? => ended(plan, options, Ending::Elsewhere)?,
             None => {
                 let place = self.next.load(Ordering::Relaxed);
-                let next = self.order.get(place).copied().unwrap_or(self.plans.len());
+                let next = match options.device.ranks() {
+                    None => self.order.get(place).copied(),
+                    // A rank keeps the examples of its own clients alone: for a run to come they are read again.
+                    Some(_) => None,
+                };
+                let next = next.unwrap_or(self.plans.len());
                 let data = host.data(index, next)?;
                 let mut observer = host.observer(index);
-                match run(plan, &data, options, self.stop, &mut *observer) {
+                match run_on(plan, data, options, self.stop, &mut *observer) {
                     Ok(report) => report,
                     Err(RunError::Busy { .. }) => ended(plan, options, Ending::Elsewhere)?,
                     Err(error @ RunError::TakenOver { .. }) => {

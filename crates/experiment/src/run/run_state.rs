@@ -58,6 +58,8 @@ impl<'a> RunState<'a> {
     ) -> Result<Self, RunError> {
         let stopwatch = Stopwatch::start();
         let config = &plan.config;
+        let placement = plan.placement.as_ref();
+        device.place(placement.map_or(&[], |placement| &placement.owners));
         let partition = plan.partition.clone();
         let learner = Learner::upload(
             device,

@@ -51,12 +51,17 @@ impl Learner {
     pub fn resume(&mut self, state: &LearnerState) {
         assert!(self.fits(state), "the state of a learner of the same run");
         let (partition, seed) = (&self.problem.partition, self.problem.seed);
+        // A rank draws the order of what it holds when it needs it.
+        let draws = self.device.ranks().is_none();
         self.passes = (0u32..)
             .zip(&state.positions)
             .map(|(row, position)| {
-                Pass::resume(*position, RowKey { seed, row }, |client| {
-                    partition.shard(client as usize).to_vec()
-                })
+                let pass = Pass::at(*position);
+                let shard = |client: u32| partition.shard(client as usize).to_vec();
+                match draws {
+                    true => pass.redrawn(RowKey { seed, row }, shard),
+                    false => pass,
+                }
             })
             .collect();
         self.tallies.clone_from(&state.losses);
