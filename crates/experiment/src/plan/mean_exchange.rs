@@ -1,6 +1,7 @@
 //! What ranks send each other to average rows.
 
-use meshfold_engine::{ALIGNMENT, Ranks};
+use meshfold_engine::ALIGNMENT;
+use meshfold_topology::Division;
 
 /// Bytes that all `ranks` ranks send each other to have the weighted mean of rows of `width` floats. Row `i` is on the rank
 /// `owner(i)`, and counts unless its weight is zero: each rank gets its part of each row that another one has, and gives every
@@ -11,7 +12,7 @@ pub(crate) fn bytes(
     ranks: usize,
     width: usize,
 ) -> u64 {
-    let part = |rank| ALIGNMENT * Ranks::rows_of(rank, ranks, width / ALIGNMENT).len();
+    let part = |rank| ALIGNMENT * Division::block(width / ALIGNMENT, rank, ranks).len();
     let counted = (0..weights.len()).filter(|row| weights[*row] != 0.0);
     let rows: usize = counted.map(|row| width - part(owner(row))).sum();
     let floats = rows + (ranks - 1) * width;
