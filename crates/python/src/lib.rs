@@ -8,6 +8,7 @@ mod arrow;
 mod errors;
 mod event_logs;
 mod events;
+mod gate;
 mod host;
 mod own;
 mod recorded;
@@ -24,6 +25,8 @@ mod _meshfold {
     use crate::event_logs::EventLog;
     #[pymodule_export]
     use crate::event_logs::EventLogs;
+    #[pymodule_export]
+    use crate::gate::end;
     #[pymodule_export]
     use crate::own::PyMixing;
     #[pymodule_export]

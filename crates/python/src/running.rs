@@ -20,6 +20,7 @@ use serde_json::Value;
 
 use crate::errors::Failure;
 use crate::events::Event;
+use crate::gate;
 use crate::host::{Host, compare};
 use crate::own::parts::PyPart;
 use crate::own::{OwnClass, own};
@@ -159,12 +160,17 @@ pub(crate) fn run(
     planned: &Bound<'_, PyAny>,
     listener: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
-    let plan = py
-        .detach(|| request.plan())
-        .map_err(|error| error.raise(py))?;
+    if gate::is_closed() {
+        return Err(PyRuntimeError::new_err(
+            "the interpreter is ending, so that no run can begin",
+        ));
+    }
+    let (plan, inside) = py.detach(|| (request.plan(), gate::enter()));
+    let plan = plan.map_err(|error| error.raise(py))?;
     planned.call1((plan.about(py)?, warnings(&plan.plans)))?;
+    drop(inside);
     let (plan, listener) = (Arc::new(plan), listener.clone().unbind());
-    let (heard, ended) = py.detach(|| {
+    let (heard, ended, _inside) = py.detach(|| {
         let (events, incoming) = channel();
         let stop = Arc::new(AtomicBool::new(false));
         // The runs borrow nothing of this thread, which Python ends without a word when the interpreter ends.
@@ -180,7 +186,7 @@ pub(crate) fn run(
         if heard.is_err() {
             tell_the_rest(&incoming, &listener);
         }
-        (heard, ended)
+        (heard, ended, gate::enter())
     });
     heard?;
     match ended {
@@ -194,7 +200,7 @@ pub(crate) fn run(
 
 /// Tells `listener` of what happened after it or a signal raised an exception, which is the one that the caller is told of.
 fn tell_the_rest(incoming: &Receiver<Event>, listener: &Py<PyAny>) {
-    Python::attach(|py| {
+    gate::attach(|py| {
         let listener = listener.bind(py);
         let told = listener.call1((0, "stopping", py.None()));
         let told = told.and_then(|_| {
@@ -216,7 +222,7 @@ fn listen(incoming: &Receiver<Event>, listener: &Py<PyAny>) -> PyResult<()> {
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => return Ok(()),
         };
-        Python::attach(|py| {
+        gate::attach(|py| {
             event.map_or(Ok(()), |event| event.tell(listener.bind(py)))?;
             py.check_signals()
         })?;

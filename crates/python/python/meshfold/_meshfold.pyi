@@ -228,6 +228,9 @@ class EventLogs:
     def begin(self, folder: str | PathLike[str], label: str, settings: str) -> EventLog: ...
     def has(self, folder: str | PathLike[str]) -> bool: ...
 
+def end() -> None:
+    """Waits for the calls of Python that runs have under way, and lets them make no more; for the end of the interpreter."""
+
 class Recorded:
     def __init__(self, folders: Sequence[str | PathLike[str]]) -> None: ...
     @staticmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import warnings
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,10 @@ from meshfold._run_info import RunInfo
 from meshfold._runs import Runs
 from meshfold.callbacks import Callback, OnRecord
 from meshfold.callbacks._callback import Dispatcher
+
+# Threads of runs must not call Python any more when the interpreter ends.
+atexit.register(_meshfold.end)
+
 
 def run(
     experiment: str | PathLike[str] | Mapping[str, Any],

@@ -14,6 +14,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyModule;
 use serde_json::{Map, Value};
 
+use crate::gate;
+
 use super::round::{self, PyRound};
 use super::stack::PyStack;
 
@@ -38,7 +40,7 @@ impl PyMethod {
         keys: &Map<String, Value>,
         training: TrainingKeys,
     ) -> PyResult<Self> {
-        Python::attach(|py| {
+        gate::attach(|py| {
             let of_class = class.bind(py);
             Ok(Self {
                 name: name.to_owned(),
@@ -171,7 +173,7 @@ impl PyMethodState {
     ) -> Result<(), AlgorithmError> {
         let empty = Stack::zeros(models.device(), models.layout(), 0);
         let lent = replace(models, empty);
-        Python::attach(|py| {
+        gate::attach(|py| {
             self.give(py);
             let (handle, called) = self.called(py, lent, method, round);
             let returned = handle.and_then(|handle| handle.borrow_mut(py).empty());
@@ -212,7 +214,7 @@ impl PyMethodState {
 
 impl Algorithm for PyMethodState {
     fn start(&mut self, models: &Stack) -> Result<(), AlgorithmError> {
-        let made = Python::attach(|py| {
+        let made = gate::attach(|py| {
             let made = py
                 .import("meshfold._own")
                 .and_then(|module| module.call_method1("make", (self.class.bind(py), &self.keys)));
@@ -273,7 +275,7 @@ impl PyMethodState {
         ask: impl FnOnce(&Bound<'_, PyModule>, &Bound<'_, PyAny>) -> PyResult<T>,
     ) -> Option<T> {
         let object = self.object.as_ref()?;
-        Python::attach(|py| {
+        gate::attach(|py| {
             let module = py.import("meshfold._own").ok()?;
             ask(&module, object.bind(py)).ok()
         })

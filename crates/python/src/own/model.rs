@@ -10,6 +10,8 @@ use meshfold_engine::{
 use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
 
+use crate::gate;
+
 use super::memory::view;
 use super::parts::raised;
 
@@ -23,7 +25,7 @@ pub(super) fn fit(
     classes: usize,
 ) -> Result<Arc<dyn HostModel>, EngineError> {
     let tokens = matches!(input, Input::Tokens { .. });
-    let fitted = Python::attach(|py| -> PyResult<Fitted> {
+    let fitted = gate::attach(|py| -> PyResult<Fitted> {
         let arguments = (input.features(), classes, tokens);
         let object = model.bind(py).call_method1("fit", arguments)?;
         let named: Vec<(String, Vec<usize>)> = object.getattr("shapes")?.extract()?;
@@ -123,7 +125,7 @@ impl HostModel for Fitted {
     }
 
     fn initial(&self, seed: u64, row: u32) -> Result<Option<Vec<Vec<f32>>>, EngineError> {
-        let initial = Python::attach(|py| -> PyResult<Option<Vec<Vec<f32>>>> {
+        let initial = gate::attach(|py| -> PyResult<Option<Vec<Vec<f32>>>> {
             let initial = self.object.bind(py).call_method1("initial", (seed, row))?;
             let initial: Option<Vec<PyReadonlyArrayDyn<'_, f32>>> = initial.extract()?;
             let numbers =
@@ -134,7 +136,7 @@ impl HostModel for Fitted {
     }
 
     fn outputs(&self, models: LentRows, examples: LentExamples) -> Result<Vec<f32>, EngineError> {
-        let outputs = Python::attach(|py| -> PyResult<Vec<f32>> {
+        let outputs = gate::attach(|py| -> PyResult<Vec<f32>> {
             let outputs = self.call(py, "outputs", models, examples, None)?;
             let outputs: PyReadonlyArrayDyn<'_, f32> = outputs.extract()?;
             Ok(match outputs.as_slice() {
@@ -153,7 +155,7 @@ impl HostModel for Fitted {
         take: &mut TakeGradients<'_>,
     ) -> Result<(), EngineError> {
         let width = models.width;
-        Python::attach(|py| {
+        gate::attach(|py| {
             let returned = self.call(py, "gradients", models, examples, Some(labels));
             let returned = returned.and_then(|returned| returned.extract::<Returned<'_>>());
             let (losses, arrays, flat) = returned.map_err(|error| failed(&error))?;

@@ -14,6 +14,8 @@ use pyo3::prelude::*;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
+use crate::gate;
+
 use super::example_arrays::ExampleArrays;
 use super::model;
 
@@ -227,7 +229,7 @@ fn pairs(edges: &PyReadonlyArray2<'_, u32>) -> Vec<(u32, u32)> {
 
 /// What Python raised, in a line.
 pub(super) fn raised(error: &PyErr) -> String {
-    Python::attach(|py| {
+    gate::attach(|py| {
         let told = py
             .import("meshfold._own")
             .and_then(|module| {
@@ -272,7 +274,7 @@ impl OwnOverlay for OfRounds {
         nodes: Nodes<'_>,
         _rng: &mut ChaCha8Rng,
     ) -> Result<Overlay, TopologyError> {
-        let edges = Python::attach(|py| -> PyResult<Vec<(u32, u32)>> {
+        let edges = gate::attach(|py| -> PyResult<Vec<(u32, u32)>> {
             let edges = self.edges.bind(py).call1((draw + 1, nodes.count))?;
             Ok(pairs(&edges.extract()?))
         });
@@ -347,7 +349,7 @@ impl OwnPartition for Dealt {
         rng: &mut ChaCha8Rng,
     ) -> Result<Vec<Vec<u32>>, PartitionError> {
         let seed = rng.next_u64();
-        let dealt = Python::attach(|py| -> PyResult<Vec<Vec<u32>>> {
+        let dealt = gate::attach(|py| -> PyResult<Vec<Vec<u32>>> {
             let labels = PyArray1::from_slice(py, examples.labels);
             let dealt = self.deal.bind(py).call1((labels, examples.classes, seed))?;
             dealt.extract()

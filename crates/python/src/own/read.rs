@@ -8,6 +8,8 @@ use meshfold_experiment::{Own, OwnFault};
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
+use crate::gate;
+
 use super::method::PyMethod;
 use super::parts::PyPart;
 
@@ -32,7 +34,7 @@ pub(crate) fn own(classes: &[OwnClass], parts: &[Py<PyPart>]) -> Own {
         class,
     } in classes
     {
-        let class = Arc::new(Python::attach(|py| class.clone_ref(py)));
+        let class = Arc::new(gate::attach(|py| class.clone_ref(py)));
         let method = name.clone();
         let read = move |training: TrainingKeys, keys: &Map<String, Value>| {
             let keys = read_keys(&class, keys)?;
@@ -48,7 +50,7 @@ pub(crate) fn own(classes: &[OwnClass], parts: &[Py<PyPart>]) -> Own {
 
 /// `keys` with the defaults of those that are left out, as the class has them.
 fn read_keys(class: &Py<PyAny>, keys: &Map<String, Value>) -> Result<Map<String, Value>, OwnFault> {
-    Python::attach(|py| {
+    gate::attach(|py| {
         let text = Value::Object(keys.clone()).to_string();
         let read = py
             .import("meshfold._own")
