@@ -1,5 +1,7 @@
-//! Finds the commit that the program is built from, for `environment.json`. Without git there is none.
+//! Finds the commit that the program is built from, for `environment.json`; without git there is none. Makes the program smaller
+//! where the linker can.
 
+use std::env;
 use std::path::Path;
 use std::process::Command;
 
@@ -14,11 +16,38 @@ fn main() {
     if let Some(commit) = given().or_else(asked_of_git) {
         println!("cargo::rustc-env=MESHFOLD_COMMIT={commit}");
     }
+    if env::var_os("CARGO_CFG_UNIX").is_some() && links(ONE_COPY) {
+        println!("cargo::rustc-link-arg-bins={ONE_COPY}");
+    }
+}
+
+/// Has the linker keep one copy of functions whose instructions are the same.
+const ONE_COPY: &str = "-Wl,--icf=all";
+
+/// Whether a program can be linked with `argument`, tried with the smallest one. lld can, which compilers bring along for some systems.
+fn links(argument: &str) -> bool {
+    try_link(argument).is_some_and(|linked| linked)
+}
+
+fn try_link(argument: &str) -> Option<bool> {
+    let folder = env::var_os("OUT_DIR")?;
+    let source = Path::new(&folder).join("smallest.rs");
+    std::fs::write(&source, "fn main() {}").ok()?;
+    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    let mut compiler = Command::new(env::var_os("RUSTC")?);
+    compiler.args(["--target", &env::var("TARGET").ok()?]);
+    compiler.args(flags.split('\u{1f}').filter(|flag| !flag.is_empty()));
+    if let Ok(linker) = env::var("RUSTC_LINKER") {
+        compiler.arg(format!("-Clinker={linker}"));
+    }
+    let argument = format!("-Clink-arg={argument}");
+    let output = compiler.arg(argument).arg(source).current_dir(folder);
+    Some(output.output().ok()?.status.success())
 }
 
 /// For builds from an archive, which has no history.
 fn given() -> Option<String> {
-    let commit = std::env::var("MESHFOLD_COMMIT").ok()?;
+    let commit = env::var("MESHFOLD_COMMIT").ok()?;
     Some(commit).filter(|commit| !commit.is_empty())
 }
 

@@ -1,17 +1,24 @@
-//! The command line.
+//! The command line: its commands, and what several of them take.
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand, value_parser};
-use clap_complete::Shell;
 use meshfold_data::DataFolder;
 use meshfold_engine::{Device, DeviceRequest, Instructions, Ranks};
 use meshfold_experiment::{ConfigError, ExperimentSource};
 
+use crate::commands::churn::ChurnArguments;
+use crate::commands::completions::CompletionsArguments;
+use crate::commands::data::DataCommand;
+use crate::commands::devices::DevicesArguments;
 use crate::commands::figure::FigureArguments;
 use crate::commands::manage::RunsArguments;
+use crate::commands::overlay::OverlayArguments;
+use crate::commands::partition::PartitionArguments;
+use crate::commands::report::ReportArguments;
 use crate::commands::reproduce::ReproduceArguments;
 use crate::commands::settings::SettingsArguments;
+use crate::commands::speedup::SpeedupArguments;
 use crate::commands::status::StatusArguments;
 use crate::commands::submit::SubmitArguments;
 use crate::commands::tabulate::TableArguments;
@@ -122,226 +129,6 @@ pub(crate) struct PlanArguments {
     /// Print one JSON object per run, one a line
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct PartitionArguments {
-    #[command(flatten)]
-    pub(crate) experiment: ExperimentArguments,
-    /// Print one JSON object per run, one a line
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print client,label,examples
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) csv: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  meshfold overlay experiments/quickstart.yaml
-  meshfold overlay --topology '{regular: {degree: 3}}' --nodes 100 --weights laplacian")]
-pub(crate) struct OverlayArguments {
-    /// The experiment's YAML file
-    #[arg(required_unless_present = "topology", conflicts_with_all = ["topology", "nodes", "weights", "seed"])]
-    pub(crate) file: Option<PathBuf>,
-    /// Override a value of the experiment; repeatable
-    #[arg(long = "set", value_name = "A.B=C", requires = "file")]
-    pub(crate) overrides: Vec<String>,
-    #[command(flatten)]
-    pub(crate) data: DataArguments,
-    /// In place of a file: a topology, as a file would give it
-    #[arg(long, value_name = "YAML")]
-    pub(crate) topology: Option<String>,
-    /// Nodes of that topology [default: those in its file of edges]
-    #[arg(long, requires = "topology", value_parser = value_parser!(u32).range(1..))]
-    pub(crate) nodes: Option<u32>,
-    /// Mixing weights on it [default: metropolis_hastings]
-    #[arg(long, value_name = "YAML", requires = "topology")]
-    pub(crate) weights: Option<String>,
-    /// Seed of random topologies
-    #[arg(long, default_value_t = 1, requires = "topology")]
-    pub(crate) seed: u64,
-    /// Print one JSON object per run, one a line
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-All delays are exponential and independent.
-
-Example:
-  meshfold speedup --topology complete --servers 5 --participants 100")]
-pub(crate) struct SpeedupArguments {
-    /// The overlay of the servers, as a file would give it
-    #[arg(long, value_name = "YAML", default_value = "complete")]
-    pub(crate) topology: String,
-    /// Servers, M
-    #[arg(long, allow_negative_numbers = true, value_parser = value_parser!(u32).range(2..=100_000))]
-    pub(crate) servers: u32,
-    /// Clients that take part in a round, K, dealt evenly to the servers, at least one to each
-    #[arg(long, allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..=10_000_000))]
-    pub(crate) participants: u32,
-    /// Local iterations of each, E
-    #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..))]
-    pub(crate) local_steps: u32,
-    /// Mean seconds of one model between a server and its clients, Y1
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value_t = 1.0,
-        allow_negative_numbers = true
-    )]
-    pub(crate) server_delay: f64,
-    /// Mean seconds of one model at a client, Y2
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value_t = 1.0,
-        allow_negative_numbers = true
-    )]
-    pub(crate) client_delay: f64,
-    /// Mean seconds of a local iteration, Z
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value_t = 1.0,
-        allow_negative_numbers = true
-    )]
-    pub(crate) step_delay: f64,
-    /// Mean seconds of one model from a server to a neighbour, T
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value_t = 1.0,
-        allow_negative_numbers = true
-    )]
-    pub(crate) exchange_delay: f64,
-    /// Rounds that the means are taken over
-    #[arg(long, default_value_t = 20_000, allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..))]
-    pub(crate) samples: u32,
-    /// Seed of the delays and of a random topology
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Example:
-  meshfold churn experiments/hua/churn.yaml --html churn.html")]
-pub(crate) struct ChurnArguments {
-    /// The YAML file: nodes, rings, latencies and what happens when
-    file: PathBuf,
-    /// Override a value of the file, such as events.0.fail.share=0.3; repeatable
-    #[arg(long = "set", value_name = "A.B=C")]
-    overrides: Vec<String>,
-    /// Write a page with the courses over time
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
-    /// Print one JSON object per simulation, one a line, with its events and samples
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-impl ChurnArguments {
-    /// The text of the file with the overrides.
-    ///
-    /// # Errors
-    /// [`ConfigError`] if the file cannot be read.
-    pub(crate) fn source(&self) -> Result<ExperimentSource, ConfigError> {
-        Ok(ExperimentSource::read(&self.file)?.with_overrides(self.overrides.iter().cloned()))
-    }
-
-    /// The name of the file without its ending.
-    pub(crate) fn title(&self) -> String {
-        let name = self.file.file_stem().unwrap_or_default();
-        name.to_string_lossy().into_owned()
-    }
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum DataCommand {
-    /// List the datasets and what is there of them
-    List(DataListArguments),
-    /// Download a dataset, verified before it is put in place
-    Fetch(DatasetArguments),
-    /// Compare a dataset's files with their published sizes and SHA-256
-    Check(DatasetArguments),
-    /// Make the files of a dataset out of those that its makers publish
-    #[command(subcommand)]
-    Convert(ConvertCommand),
-}
-
-/// A dataset that others than its makers put together.
-#[derive(Debug, Subcommand)]
-pub(crate) enum ConvertCommand {
-    /// LEAF's FEMNIST out of the archives of NIST's Special Database 19
-    Femnist(FemnistArguments),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct FemnistArguments {
-    /// NIST's archive of the images by class, by_class.zip
-    #[arg(long, value_name = "FILE")]
-    pub(crate) by_class: PathBuf,
-    /// NIST's archive of the images by writer, by_write.zip
-    #[arg(long, value_name = "FILE")]
-    pub(crate) by_write: PathBuf,
-    /// Seed of the draw of the training images, nine of ten of each writer
-    #[arg(long, default_value_t = 0)]
-    pub(crate) seed: u64,
-    #[command(flatten)]
-    pub(crate) data: DataArguments,
-    /// Print what was made as one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct DataListArguments {
-    #[command(flatten)]
-    pub(crate) data: DataArguments,
-    /// Print one JSON object per dataset, one a line
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct DatasetArguments {
-    /// The dataset's name, as `meshfold data list` shows it
-    pub(crate) name: String,
-    #[command(flatten)]
-    pub(crate) data: DataArguments,
-    /// Print one JSON object per file, one a line
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct DevicesArguments {
-    /// Print one JSON object per device, one a line
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ReportArguments {
-    /// Folders of runs, or folders that hold runs
-    #[arg(required = true, value_name = "DIR")]
-    pub(crate) folders: Vec<PathBuf>,
-    /// The page to write [default: report.html, in DIR if there is one only]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) out: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CompletionsArguments {
-    /// The shell
-    pub(crate) shell: Shell,
 }
 
 /// An experiment and what is changed of it.
@@ -491,16 +278,5 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn an_overlay_comes_from_a_file_or_from_the_command_line() {
-        let read = |line: &str| Arguments::try_parse_from(line.split(' ')).is_ok();
-        assert!(read("meshfold overlay a.yaml --set seed=3"));
-        assert!(read("meshfold overlay --topology ring --nodes 10 --seed 4"));
-        assert!(!read("meshfold overlay"));
-        assert!(read("meshfold overlay --topology ring"));
-        assert!(!read("meshfold overlay a.yaml --topology ring --nodes 10"));
-        assert!(!read("meshfold overlay --topology ring --nodes 0"));
     }
 }

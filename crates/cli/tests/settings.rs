@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::env;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use meshfold_experiment::{ExperimentSource, RunConfig, settings_schema};
@@ -205,8 +206,15 @@ fn nothing_of_the_code_is_left_in_the_descriptions() {
     }
 }
 
-/// The page that is kept in the project.
+/// The schema and the page that are kept in the project.
+const SCHEMA: &str = "docs/reference/settings.json";
 const PAGE: &str = "docs/reference/settings.md";
+
+fn kept(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(file)
+}
 
 /// What the program prints.
 fn said(arguments: &[&str]) -> String {
@@ -219,10 +227,26 @@ fn said(arguments: &[&str]) -> String {
 }
 
 #[test]
+fn the_schema_of_the_program_is_that_of_the_types() {
+    let made = format!("{:#}\n", settings_schema());
+    if env::var_os("MESHFOLD_RECORD").is_some() {
+        fs::write(kept(SCHEMA), &made).unwrap();
+        return;
+    }
+    let printed = said(&["settings"]);
+    let mut lines = made.lines().zip(printed.lines());
+    let differs = lines.find(|(made, printed)| made != printed);
+    assert!(
+        made == printed,
+        "{SCHEMA} is not what the types say ({differs:?}); write it anew: \
+         MESHFOLD_RECORD=1 cargo test --release --workspace --test settings"
+    );
+}
+
+#[test]
 fn the_reference_of_settings_is_that_of_the_program() {
     let printed = said(&["settings", "--markdown"]);
-    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let kept = fs::read_to_string(project.join(PAGE)).unwrap();
+    let kept = fs::read_to_string(kept(PAGE)).unwrap();
     let mut lines = printed.lines().zip(kept.lines());
     let differs = lines.find(|(printed, kept)| printed != kept);
     assert!(

@@ -1,49 +1,14 @@
-//! All runs of an experiment in two tables, and in two Parquet files: `metrics.parquet` and `clients.parquet`.
+//! All runs of an experiment in two tables: of their evaluations, and of their clients.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
-use meshfold_experiment::files::whole_file::{persist, temporary};
 use meshfold_experiment::results::{ClientScore, Figures, Holdings, RecordedRun, ResultsError};
-use parquet::errors::ParquetError;
 use rayon::prelude::*;
 
 use crate::column::{Cells, Column};
 use crate::error::TableError;
 use crate::fields::{Fields, differing};
-use crate::parquet_table::ParquetTable;
 use crate::settings_columns::{SettingColumn, settings_columns};
-
-/// The names of the files.
-pub const COMBINED: [&str; 2] = ["metrics.parquet", "clients.parquet"];
-
-/// Why the files cannot be written.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CombineError {
-    /// The records of a run cannot be read.
-    #[error(transparent)]
-    Runs(#[from] TableError),
-    /// A file cannot be written.
-    #[error("{} cannot be written: {source}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What stands in the way.
-        source: ParquetError,
-    },
-}
-
-/// Writes both files into `folder`, each in one step: [`CombinedTable::metrics`] and [`CombinedTable::clients`].
-///
-/// One run is held in memory at a time.
-///
-/// # Errors
-/// [`CombineError`].
-pub fn write_combined(runs: &[RecordedRun], folder: &Path) -> Result<(), CombineError> {
-    write(folder, "metrics", CombinedTable::metrics(runs)?)?;
-    write(folder, "clients", CombinedTable::clients(runs)?)
-}
 
 /// A table over several runs, which is made run by run.
 pub struct CombinedTable<'a> {
@@ -284,23 +249,6 @@ fn in_order(names: &BTreeSet<String>) -> Vec<String> {
     let names = names.iter().filter(|name| !is_second_name(name)).cloned();
     let (round, others): (Vec<String>, Vec<String>) = names.partition(|name| name == "round");
     [round, others].concat()
-}
-
-/// Writes `<name>.parquet`, one row group for each run.
-fn write(folder: &Path, name: &str, combined: CombinedTable<'_>) -> Result<(), CombineError> {
-    let path = folder.join(format!("{name}.parquet"));
-    let failed = |source| CombineError::Write {
-        path: path.clone(),
-        source,
-    };
-    let mut file = temporary(folder).map_err(|error| failed(error.into()))?;
-    let columns = combined.columns();
-    let mut table = ParquetTable::new(file.as_file_mut(), name, columns).map_err(failed)?;
-    for index in 0..combined.runs() {
-        table.write(&combined.cells(index)?).map_err(failed)?;
-    }
-    table.close().map_err(failed)?;
-    persist(file, &path).map_err(|error| failed(error.into()))
 }
 
 /// `[N]`: how many examples each client holds, where rows are clients; nothing elsewhere.

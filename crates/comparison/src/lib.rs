@@ -6,6 +6,7 @@
 mod at;
 mod column;
 mod combined;
+mod combined_files;
 mod curves;
 mod difference;
 mod error;
@@ -26,7 +27,8 @@ mod table;
 
 pub use at::{At, Way};
 pub use column::{Cells, Column, Kind};
-pub use combined::{COMBINED, CombineError, CombinedTable, write_combined};
+pub use combined::CombinedTable;
+pub use combined_files::{COMBINED, CombineError, write_combined};
 pub use curves::{CurvePoint, CurveRequest, Curves, MeanCurve};
 pub use difference::Difference;
 pub use error::TableError;

@@ -9,7 +9,8 @@ use crate::backend::trainer::{GradientRows, TrainedRows, Trainer};
 use crate::blocked::pass::passes::Passes;
 use crate::blocked::pass::stages::Stages;
 use crate::blocked::steps::gradient::Gradients;
-use crate::blocked::steps::step::{AnchorTerm, GradientTerms, RowTrainer};
+use crate::blocked::steps::step::RowTrainer;
+use crate::blocked::steps::terms::Terms;
 use crate::cpu::Cpu;
 use crate::error::EngineError;
 use crate::kernels::HeavyBall;
@@ -131,10 +132,11 @@ impl Trainer for Batched {
                 break;
             }
             for group in groups {
-                let members: Vec<_> = group.places.iter().map(|place| &walks[*place]).collect();
-                let rows: Vec<usize> = members.iter().map(|walk| walk.row).collect();
-                let indices: Vec<&[u32]> = members.iter().map(|walk| &walk.indices[..]).collect();
-                let rates: Vec<f32> = members.iter().map(|walk| rate(walk)).collect();
+                let Drawn {
+                    rows,
+                    indices,
+                    rates,
+                } = Drawn::by(&walks, &group);
                 let mut losses = vec![0.0; rows.len()];
                 for block in group.blocks(width) {
                     let own = &rows[block.clone()];
@@ -152,15 +154,11 @@ impl Trainer for Batched {
                     };
                     self.call(context, shared, own, &indices[block.clone()], &mut step)?;
                 }
-                for (place, loss) in group.places.iter().zip(losses) {
-                    walks[*place].losses.add(f64::from(loss), group.size);
-                }
+                count(&mut walks, &group, &losses);
             }
             first = false;
         }
-        for walk in walks {
-            walk.tally.add(walk.losses, tasks.round);
-        }
+        tell(walks, tasks.round);
         Ok(())
     }
 
@@ -175,14 +173,9 @@ impl Trainer for Batched {
         let models: &HostRows = on("gradients", rows.models)?;
         let targets: &mut HostRows = on_mut("gradients", rows.gradients)?;
         let stepper = self.stepper(context, tasks);
-        let mut walks = walks(context, states, tasks, |row| RowWork {
-            client: row.client,
-            amount: Amount::Steps(1),
-        });
+        let mut walks = walks(context, states, tasks, RowWork::one_step);
         for group in Self::draw(&mut walks) {
-            let members: Vec<_> = group.places.iter().map(|place| &walks[*place]).collect();
-            let rows: Vec<usize> = members.iter().map(|walk| walk.row).collect();
-            let indices: Vec<&[u32]> = members.iter().map(|walk| &walk.indices[..]).collect();
+            let Drawn { rows, indices, .. } = Drawn::by(&walks, &group);
             let mut losses = vec![0.0; rows.len()];
             for block in group.blocks(width) {
                 let own = &rows[block.clone()];
@@ -199,13 +192,9 @@ impl Trainer for Batched {
                 };
                 self.call(context, shared, own, &indices[block.clone()], &mut fill)?;
             }
-            for (place, loss) in group.places.iter().zip(losses) {
-                walks[*place].losses.add(f64::from(loss), group.size);
-            }
+            count(&mut walks, &group, &losses);
         }
-        for walk in walks {
-            walk.tally.add(walk.losses, tasks.round);
-        }
+        tell(walks, tasks.round);
         Ok(())
     }
 
@@ -313,38 +302,37 @@ impl Batched {
     }
 }
 
-/// What is added to the gradients of all rows, `[R, P_pad]` each.
-#[derive(Debug, Clone, Copy)]
-struct Terms<'a> {
-    correction: Option<&'a [f32]>,
-    anchor: Option<(&'a [f32], f32)>,
+/// What the rows of a group have drawn.
+struct Drawn<'a> {
+    rows: Vec<usize>,
+    indices: Vec<&'a [u32]>,
+    rates: Vec<f32>,
 }
 
-impl<'a> Terms<'a> {
-    fn of(rows: &TrainedRows<'a>) -> Result<Self, EngineError> {
-        let values = |rows: &'a dyn Rows| on::<HostRows>("train", rows).map(HostRows::values);
-        let anchor = rows
-            .anchor
-            .map(|anchor| Ok((values(anchor.rows)?, anchor.mu)));
-        Ok(Self {
-            correction: rows.correction.map(values).transpose()?,
-            anchor: anchor.transpose()?,
-        })
-    }
-
-    fn of_row(self, row: usize, width: usize) -> GradientTerms<'a> {
-        let own = |all: &'a [f32]| &all[row * width..][..width];
-        GradientTerms {
-            correction: self.correction.map(own),
-            anchor: self
-                .anchor
-                .map(|(all, mu)| AnchorTerm { row: own(all), mu }),
+impl<'a> Drawn<'a> {
+    fn by(walks: &'a [Walk<'_>], group: &Group) -> Self {
+        let members = || group.places.iter().map(|place| &walks[*place]);
+        let rate = |walk: &Walk<'_>| walk.plan.map_or(0.0, |plan| plan.rate);
+        Self {
+            rows: members().map(|walk| walk.row).collect(),
+            indices: members().map(|walk| &walk.indices[..]).collect(),
+            rates: members().map(rate).collect(),
         }
     }
 }
 
-fn rate(walk: &Walk<'_>) -> f32 {
-    walk.plan.map_or(0.0, |plan| plan.rate)
+/// Adds the losses of a step of the rows of `group`.
+fn count(walks: &mut [Walk<'_>], group: &Group, losses: &[f32]) {
+    for (place, loss) in group.places.iter().zip(losses) {
+        walks[*place].losses.add(f64::from(*loss), group.size);
+    }
+}
+
+/// Adds the losses of all steps to the tallies of the rows.
+fn tell(walks: Vec<Walk<'_>>, round: usize) {
+    for walk in walks {
+        walk.tally.add(walk.losses, round);
+    }
 }
 
 /// The rows that have something to do, each doing what `amount` makes of its work.

@@ -25,7 +25,8 @@ use pass::passes::Passes;
 use pass::scratch::Scratches;
 use pass::stages::Stages;
 use steps::gradient::Gradients;
-use steps::step::{AnchorTerm, GradientTerms, RowTrainer};
+use steps::step::RowTrainer;
+use steps::terms::Terms;
 use workers::{Deal, Workers};
 
 /// The client-blocked trainer: scratch memory per thread, and the normalised examples to judge on once they were asked for.
@@ -117,14 +118,7 @@ impl Trainer for Blocked {
         tasks: &Tasks<'_>,
     ) -> Result<(), EngineError> {
         let width = context.network.layout().width();
-        let correction = match rows.correction {
-            Some(correction) => Some(values("train", correction)?),
-            None => None,
-        };
-        let anchor = match rows.anchor {
-            Some(anchor) => Some((values("train", anchor.rows)?, anchor.mu)),
-            None => None,
-        };
+        let terms = Terms::of(&rows)?;
         let velocities: Vec<Option<&mut [f32]>> = match rows.velocity {
             Some(kept) => values_mut("train", kept)?
                 .chunks_exact_mut(width)
@@ -141,11 +135,7 @@ impl Trainer for Blocked {
         };
         let train = |job: Job<'_>| {
             let mut batches = context.batches(job.pass, job.work, tasks, job.row);
-            let own = |all| row_of(all, job.row, width);
-            let terms = GradientTerms {
-                correction: correction.map(own),
-                anchor: anchor.map(|(all, mu)| AnchorTerm { row: own(all), mu }),
-            };
+            let terms = terms.of_row(job.row, width);
             let mut scratch = self.scratches.take();
             let loss =
                 trainer.train(job.target, job.velocity, terms, &mut batches, &mut scratch)?;
@@ -178,10 +168,7 @@ impl Trainer for Blocked {
             sgd: tasks.sgd,
         };
         let fill = |job: Job<'_>| {
-            let task = RowWork {
-                client: job.work.client,
-                amount: Amount::Steps(1),
-            };
+            let task = job.work.one_step();
             let mut batches = context.batches(job.pass, &task, tasks, job.row);
             let mut scratch = self.scratches.take();
             let model = &models[job.row * width..][..width];
@@ -306,8 +293,4 @@ fn values_mut<'a>(
     rows: &'a mut dyn Rows,
 ) -> Result<&'a mut [f32], EngineError> {
     on_mut(verb, rows).map(HostRows::values_mut)
-}
-
-fn row_of(all: &[f32], row: usize, width: usize) -> &[f32] {
-    &all[row * width..][..width]
 }

@@ -3,6 +3,7 @@
 //! [`RecordedRun`] reads the folder of any run, also of one that goes on, failed, or was made by another version: it knows
 //! settings and figures by their names alone. Whatever shows runs, such as a report, starts from it.
 
+mod appended_file;
 pub(crate) mod claim;
 mod client_scores;
 mod client_table;

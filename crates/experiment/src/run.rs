@@ -17,6 +17,7 @@ pub(crate) mod shared_datasets;
 mod stopwatch;
 mod summing_up;
 mod theory_measurements;
+mod tidying;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -202,7 +203,7 @@ pub(crate) fn skip(plan: &RunPlan, options: &RunOptions) -> Result<Option<RunRep
     let report = finished(plan, options)?;
     if report.is_some() {
         let folder = RunFolder::new(&options.results, &plan.config.name, &plan.id)?;
-        journal::tidy(&folder, plan);
+        tidying::tidy(&folder, plan);
     }
     Ok(report)
 }

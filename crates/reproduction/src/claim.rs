@@ -1,6 +1,7 @@
 //! What a paper says of some values.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Deserialize;
 
@@ -144,8 +145,8 @@ impl Claim {
                     ),
                 )
             }
-            Self::Order { of, slack } => order(of, &mean, *slack, unit),
-            Self::Alike { of, within } => alike(of, &mean, *within, unit),
+            Self::Order { of, slack } => Compared::new(of, mean, unit).order(*slack),
+            Self::Alike { of, within } => Compared::new(of, mean, unit).alike(*within),
             Self::Lead {
                 of,
                 over,
@@ -210,59 +211,54 @@ fn number(
     )
 }
 
-fn order(
-    of: &[String],
-    mean: &dyn Fn(&String) -> Option<f64>,
-    slack: f64,
+/// The means of several values, for a claim about how they compare. What is never reached comes after all numbers.
+struct Compared<'a> {
+    of: &'a [String],
+    means: Vec<f64>,
     unit: Unit,
-) -> (Held, String) {
-    // What is never reached comes after all numbers.
-    let means: Vec<f64> = of
-        .iter()
-        .map(|name| mean(name).unwrap_or(f64::INFINITY))
-        .collect();
-    let falls = means.windows(2).position(|pair| pair[0] < pair[1] - slack);
-    let all: Vec<String> = of
-        .iter()
-        .zip(&means)
-        .map(|(name, mean)| format!("{name} {}", unit.shown(*mean)))
-        .collect();
-    let all = all.join(", ");
-    match falls {
-        None => (Held::Met, format!("in the stated order: {all}")),
-        Some(at) => (
-            Held::Missed,
-            format!("{} is below {}: {all}", of[at], of[at + 1]),
-        ),
+}
+
+impl<'a> Compared<'a> {
+    fn new(of: &'a [String], mean: impl Fn(&String) -> Option<f64>, unit: Unit) -> Self {
+        let means = of.iter().map(|name| mean(name).unwrap_or(f64::INFINITY));
+        let means = means.collect();
+        Self { of, means, unit }
+    }
+
+    /// Whether each is at least the next, up to `slack`.
+    fn order(&self, slack: f64) -> (Held, String) {
+        let mut pairs = self.means.windows(2);
+        match pairs.position(|pair| pair[0] < pair[1] - slack) {
+            None => (Held::Met, format!("in the stated order: {self}")),
+            Some(at) => {
+                let (first, next) = (&self.of[at], &self.of[at + 1]);
+                (Held::Missed, format!("{first} is below {next}: {self}"))
+            }
+        }
+    }
+
+    /// Whether the largest is over the least by at most `within`.
+    fn alike(&self, within: f64) -> (Held, String) {
+        let least = self.means.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = self.means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let (held, word) = match most - least <= within {
+            true => (Held::Met, "alike"),
+            false => (Held::Missed, "not alike"),
+        };
+        let within = self.unit.shown(within);
+        (held, format!("{word} within {within}: {self}"))
     }
 }
 
-fn alike(
-    of: &[String],
-    mean: &dyn Fn(&String) -> Option<f64>,
-    within: f64,
-    unit: Unit,
-) -> (Held, String) {
-    let means: Vec<f64> = of
-        .iter()
-        .map(|name| mean(name).unwrap_or(f64::INFINITY))
-        .collect();
-    let least = means.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let is_met = most - least <= within;
-    let all: Vec<String> = of
-        .iter()
-        .zip(&means)
-        .map(|(name, mean)| format!("{name} {}", unit.shown(*mean)))
-        .collect();
-    let word = match is_met {
-        true => "alike",
-        false => "not alike",
-    };
-    (
-        met(is_met),
-        format!("{word} within {}: {}", unit.shown(within), all.join(", ")),
-    )
+/// `a 0.52, b 0.48`.
+impl fmt::Display for Compared<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, (name, mean)) in self.of.iter().zip(&self.means).enumerate() {
+            let separator = if place > 0 { ", " } else { "" };
+            write!(f, "{separator}{name} {}", self.unit.shown(*mean))?;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

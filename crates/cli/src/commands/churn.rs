@@ -1,18 +1,52 @@
 //! `meshfold churn FILE`.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use meshfold_experiment::{ChurnRun, brief, plan_churn};
+use clap::Args;
+use meshfold_experiment::{ChurnRun, ConfigError, ExperimentSource, brief, plan_churn};
 use meshfold_report::write_churn_report;
 use meshfold_topology::protocol::{ChurnSample, ChurnTrace, EventRecord, simulate};
 use serde::Serialize;
 
-use crate::arguments::ChurnArguments;
 use crate::failure::Failure;
 use crate::figures::{count, percent};
 use crate::json_lines;
 use crate::table::{Column, Table};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  meshfold churn experiments/hua/churn.yaml --html churn.html")]
+pub(crate) struct ChurnArguments {
+    /// The YAML file: nodes, rings, latencies and what happens when
+    file: PathBuf,
+    /// Override a value of the file, such as events.0.fail.share=0.3; repeatable
+    #[arg(long = "set", value_name = "A.B=C")]
+    overrides: Vec<String>,
+    /// Write a page with the courses over time
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Print one JSON object per simulation, one a line, with its events and samples
+    #[arg(long)]
+    json: bool,
+}
+
+impl ChurnArguments {
+    /// The text of the file with the overrides.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if the file cannot be read.
+    fn source(&self) -> Result<ExperimentSource, ConfigError> {
+        Ok(ExperimentSource::read(&self.file)?.with_overrides(self.overrides.iter().cloned()))
+    }
+
+    /// The name of the file without its ending.
+    fn title(&self) -> String {
+        let name = self.file.file_stem().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+}
 
 const COLUMNS: [Column<'_>; 11] = [
     Column::Text("event"),

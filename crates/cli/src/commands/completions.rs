@@ -2,10 +2,17 @@
 
 use std::io::Write;
 
-use clap::CommandFactory;
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
 
-use crate::arguments::{Arguments, CompletionsArguments};
+use crate::arguments::Arguments;
 use crate::failure::Failure;
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    shell: Shell,
+}
 
 /// Prints the completion script of a shell.
 ///

@@ -4,18 +4,53 @@ mod convert;
 
 use std::io::Write;
 
+use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use meshfold_data::{
     DataError, DataFolder, FetchOptions, FileStatus, Manifest, Progress, check, fetch, manifests,
 };
 use serde::Serialize;
 
-use crate::arguments::{ConvertCommand, DataCommand, DataListArguments, DatasetArguments};
+use crate::arguments::DataArguments;
 use crate::failure::Failure;
 use crate::figures::bytes;
 use crate::json_lines;
 use crate::table::{Column, Table};
 use crate::terminal;
+use convert::ConvertCommand;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DataCommand {
+    /// List the datasets and what is there of them
+    List(DataListArguments),
+    /// Download a dataset, verified before it is put in place
+    Fetch(DatasetArguments),
+    /// Compare a dataset's files with their published sizes and SHA-256
+    Check(DatasetArguments),
+    /// Make the files of a dataset out of those that its makers publish
+    #[command(subcommand)]
+    Convert(ConvertCommand),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DataListArguments {
+    #[command(flatten)]
+    data: DataArguments,
+    /// Print one JSON object per dataset, one a line
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DatasetArguments {
+    /// The dataset's name, as `meshfold data list` shows it
+    name: String,
+    #[command(flatten)]
+    data: DataArguments,
+    /// Print one JSON object per file, one a line
+    #[arg(long)]
+    json: bool,
+}
 
 /// Lists, fetches, checks or converts datasets.
 ///

@@ -1,12 +1,19 @@
 //! `meshfold devices`.
 
+use clap::Args;
 use meshfold_engine::{Device, DeviceRequest, Instructions};
 use serde::Serialize;
 
-use crate::arguments::DevicesArguments;
 use crate::failure::Failure;
 use crate::json_lines;
 use crate::table::{Column, Table};
+
+#[derive(Debug, Args)]
+pub(crate) struct DevicesArguments {
+    /// Print one JSON object per device, one a line
+    #[arg(long)]
+    json: bool,
+}
 
 /// GPUs that are looked for.
 const MOST_GPUS: usize = 16;

@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use clap::{Args, value_parser};
 use meshfold_engine::{Key, Purpose, stream};
 use meshfold_experiment::{
     CliqueSummary, ExperimentSource, OverlayFigures, Own, PlannedOverlay, RamanujanBound,
@@ -13,11 +15,42 @@ use meshfold_experiment::{
 use meshfold_topology::{DECAYS, Overlay, OverlaySummary, Topology, Weights};
 use serde::Serialize;
 
-use crate::arguments::OverlayArguments;
+use crate::arguments::DataArguments;
 use crate::failure::Failure;
 use crate::figures::{count, decimal, eigenvalue};
 use crate::json_lines;
 use crate::table::{Column, Table};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  meshfold overlay experiments/quickstart.yaml
+  meshfold overlay --topology '{regular: {degree: 3}}' --nodes 100 --weights laplacian")]
+pub(crate) struct OverlayArguments {
+    /// The experiment's YAML file
+    #[arg(required_unless_present = "topology", conflicts_with_all = ["topology", "nodes", "weights", "seed"])]
+    file: Option<PathBuf>,
+    /// Override a value of the experiment; repeatable
+    #[arg(long = "set", value_name = "A.B=C", requires = "file")]
+    overrides: Vec<String>,
+    #[command(flatten)]
+    data: DataArguments,
+    /// In place of a file: a topology, as a file would give it
+    #[arg(long, value_name = "YAML")]
+    topology: Option<String>,
+    /// Nodes of that topology [default: those in its file of edges]
+    #[arg(long, requires = "topology", value_parser = value_parser!(u32).range(1..))]
+    nodes: Option<u32>,
+    /// Mixing weights on it [default: metropolis_hastings]
+    #[arg(long, value_name = "YAML", requires = "topology")]
+    weights: Option<String>,
+    /// Seed of random topologies
+    #[arg(long, default_value_t = 1, requires = "topology")]
+    seed: u64,
+    /// Print one JSON object per run, one a line
+    #[arg(long)]
+    json: bool,
+}
 
 /// Prints the figures of the overlays.
 ///
@@ -317,4 +350,21 @@ fn clique_rows(table: &mut Table, overlays: &[Shown<'_>]) {
 
 fn yes(fact: bool) -> String {
     if fact { "yes" } else { "no" }.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::arguments::Arguments;
+    use clap::Parser;
+
+    #[test]
+    fn an_overlay_comes_from_a_file_or_from_the_command_line() {
+        let read = |line: &str| Arguments::try_parse_from(line.split(' ')).is_ok();
+        assert!(read("meshfold overlay a.yaml --set seed=3"));
+        assert!(read("meshfold overlay --topology ring --nodes 10 --seed 4"));
+        assert!(!read("meshfold overlay"));
+        assert!(read("meshfold overlay --topology ring"));
+        assert!(!read("meshfold overlay a.yaml --topology ring --nodes 10"));
+        assert!(!read("meshfold overlay --topology ring --nodes 0"));
+    }
 }

@@ -4,16 +4,29 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::sync::Arc;
 
+use clap::Args;
 use meshfold_data::{DataFolder, DatasetConfig, Input, Splits, Windows};
 use meshfold_experiment::results::Names;
 use meshfold_experiment::{Own, RunPlan, brief, plan};
 use serde::Serialize;
 
-use crate::arguments::PartitionArguments;
+use crate::arguments::ExperimentArguments;
 use crate::failure::Failure;
 use crate::figures::count;
 use crate::json_lines;
 use crate::table::{Column, Table};
+
+#[derive(Debug, Args)]
+pub(crate) struct PartitionArguments {
+    #[command(flatten)]
+    experiment: ExperimentArguments,
+    /// Print one JSON object per run, one a line
+    #[arg(long)]
+    json: bool,
+    /// Print client,label,examples
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+}
 
 /// The partition of one run.
 #[derive(Serialize)]

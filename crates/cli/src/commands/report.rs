@@ -3,13 +3,23 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use clap::Args;
 use meshfold_comparison::write_combined;
 use meshfold_experiment::results::is_run;
 use meshfold_report::{Gathered, LeftOut, PAGE, write_gathered};
 
-use crate::arguments::ReportArguments;
 use crate::failure::Failure;
 use crate::terminal;
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArguments {
+    /// Folders of runs, or folders that hold runs
+    #[arg(required = true, value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    /// The page to write [default: report.html, in DIR if there is one only]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
 
 /// Writes one page about the runs in the folders and, for the folder of an experiment, the tables of all its runs.
 ///

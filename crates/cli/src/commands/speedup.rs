@@ -1,5 +1,6 @@
 //! `meshfold speedup`.
 
+use clap::{Args, value_parser};
 use meshfold_engine::{Key, Purpose, stream};
 use meshfold_experiment::network::{Distribution, Exponential};
 use meshfold_theory::{Delays, ExchangeDelay, ParallelServers, RoundSeconds, speed_up};
@@ -8,11 +9,72 @@ use serde::Serialize;
 use meshfold_experiment::Own;
 
 use super::overlay::{as_in_a_file, build};
-use crate::arguments::SpeedupArguments;
 use crate::failure::Failure;
 use crate::figures::decimal;
 use crate::json_lines;
 use crate::table::{Column, Table};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+All delays are exponential and independent.
+
+Example:
+  meshfold speedup --topology complete --servers 5 --participants 100")]
+pub(crate) struct SpeedupArguments {
+    /// The overlay of the servers, as a file would give it
+    #[arg(long, value_name = "YAML", default_value = "complete")]
+    topology: String,
+    /// Servers, M
+    #[arg(long, allow_negative_numbers = true, value_parser = value_parser!(u32).range(2..=100_000))]
+    servers: u32,
+    /// Clients that take part in a round, K, dealt evenly to the servers, at least one to each
+    #[arg(long, allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..=10_000_000))]
+    participants: u32,
+    /// Local iterations of each, E
+    #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..))]
+    local_steps: u32,
+    /// Mean seconds of one model between a server and its clients, Y1
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 1.0,
+        allow_negative_numbers = true
+    )]
+    server_delay: f64,
+    /// Mean seconds of one model at a client, Y2
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 1.0,
+        allow_negative_numbers = true
+    )]
+    client_delay: f64,
+    /// Mean seconds of a local iteration, Z
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 1.0,
+        allow_negative_numbers = true
+    )]
+    step_delay: f64,
+    /// Mean seconds of one model from a server to a neighbour, T
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 1.0,
+        allow_negative_numbers = true
+    )]
+    exchange_delay: f64,
+    /// Rounds that the means are taken over
+    #[arg(long, default_value_t = 20_000, allow_negative_numbers = true, value_parser = value_parser!(u32).range(1..))]
+    samples: u32,
+    /// Seed of the delays and of a random topology
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
 
 /// One line of `--json`.
 #[derive(Serialize)]

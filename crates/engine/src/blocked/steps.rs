@@ -6,3 +6,4 @@ pub(crate) mod forward;
 pub(crate) mod gradient;
 pub(crate) mod own;
 pub(crate) mod step;
+pub(crate) mod terms;

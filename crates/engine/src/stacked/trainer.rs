@@ -29,7 +29,7 @@ use crate::stacked::stack_ops::stack_rows::StackRows;
 use crate::training::context::{Context, RowStates};
 use crate::training::score::{Score, Split};
 use crate::training::tally::{DeviceLosses, RowTally};
-use crate::training::work::{Amount, RowWork, Tasks, WorkloadSize};
+use crate::training::work::{RowWork, Tasks, WorkloadSize};
 use burn_cubecl::tensor::CubeTensor;
 use meshfold_data::{Examples, Splits};
 use std::sync::Arc;
@@ -260,14 +260,7 @@ impl Trainer for Stacked {
         self.gpu.expect_fit("a stack", count, width)?;
         let models = arena("gradients", rows.models)?;
         let out: &mut GpuRows = on_mut("gradients", rows.gradients)?;
-        let once = |row: &RowWork| match row.amount {
-            Amount::Idle => *row,
-            Amount::Steps(_) | Amount::Epochs(_) => RowWork {
-                client: row.client,
-                amount: Amount::Steps(1),
-            },
-        };
-        let single: Vec<RowWork> = tasks.rows.iter().map(once).collect();
+        let single: Vec<RowWork> = tasks.rows.iter().map(RowWork::one_step).collect();
         let single = Tasks {
             rows: &single,
             ..*tasks

@@ -24,6 +24,17 @@ pub struct RowWork {
     pub amount: Amount,
 }
 
+impl RowWork {
+    /// One step, if there is anything to do.
+    pub(crate) fn one_step(&self) -> Self {
+        let amount = match self.amount {
+            Amount::Idle => Amount::Idle,
+            Amount::Steps(_) | Amount::Epochs(_) => Amount::Steps(1),
+        };
+        Self { amount, ..*self }
+    }
+}
+
 /// How many examples make a mini-batch. A shard smaller than that is one batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BatchSize {

@@ -3,7 +3,7 @@
 //! A parquet file is readable only once its footer is written. So evaluations go to a spool of fixed-width numbers
 //! first, which a crash cannot spoil and a resumed run can cut back; the table is made from it when the run ends.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use sha2::{Digest, Sha256};
 
-use crate::files::sha256::hexadecimal;
 use crate::files::whole_file::{persist, temporary};
+use crate::results::appended_file::AppendedFile;
 use crate::results::run_error::RunError;
 
 /// The columns that every run has.
@@ -84,30 +84,16 @@ impl Entry {
 /// The scores of all evaluations of a run so far.
 #[derive(Debug)]
 pub(crate) struct ClientScores {
-    path: PathBuf,
-    spool: File,
+    spool: AppendedFile,
     /// The names of the views.
     views: Vec<String>,
-    /// The digest of the rows kept and appended.
-    digest: Sha256,
 }
 
 impl ClientScores {
     /// Opens the spool, making it if there is none. Its rows have a figure for each of `views`, too.
     pub(crate) fn open(path: PathBuf, views: Vec<String>) -> Result<Self, RunError> {
-        let opened = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path);
-        let spool = opened.map_err(|source| RunError::write(&path, source))?;
-        Ok(Self {
-            path,
-            spool,
-            views,
-            digest: Sha256::new(),
-        })
+        let spool = AppendedFile::open(path)?;
+        Ok(Self { spool, views })
     }
 
     /// Keeps the scores of the rounds up to `round` (none if `None`), cuts the rest off and returns how many
@@ -115,15 +101,12 @@ impl ClientScores {
     pub(crate) fn keep(&mut self, round: Option<usize>) -> Result<usize, RunError> {
         let mut digest = Sha256::new();
         let kept = round.map_or(Ok((0, 0)), |round| {
-            up_to(&self.spool, self.width(), round, &mut digest)
+            up_to(&self.spool.file, self.width(), round, &mut digest)
         });
-        self.digest = digest;
-        kept.and_then(|(rows, evaluations)| {
-            self.spool.set_len(rows * self.width() as u64)?;
-            self.spool.seek(SeekFrom::End(0))?;
-            Ok(evaluations)
-        })
-        .map_err(|source| RunError::write(&self.path, source))
+        let (rows, evaluations) =
+            kept.map_err(|source| RunError::write(&self.spool.path, source))?;
+        self.spool.keep(rows * self.width() as u64, digest)?;
+        Ok(evaluations)
     }
 
     /// Bytes of a row of the spool.
@@ -137,22 +120,17 @@ impl ClientScores {
         for row in scores {
             row.write(round as u32, &mut bytes);
         }
-        self.digest.update(&bytes);
-        self.spool
-            .write_all(&bytes)
-            .map_err(|source| RunError::write(&self.path, source))
+        self.spool.append(&bytes)
     }
 
     /// SHA-256 of the scores so far.
     pub(crate) fn digest(&self) -> String {
-        hexadecimal(&self.digest.clone().finalize())
+        self.spool.digest()
     }
 
     /// Waits until what was appended would survive a power cut.
     pub(crate) fn sync(&self) -> Result<(), RunError> {
-        self.spool
-            .sync_data()
-            .map_err(|source| RunError::write(&self.path, source))
+        self.spool.sync()
     }
 
     /// Writes the table of all scores so far to `target`, in one step; every row is of `kind`.
@@ -162,8 +140,7 @@ impl ClientScores {
             let mut file = temporary(folder)?;
             self.write_parquet(file.as_file_mut(), kind)?;
             persist(file, target)?;
-            // Reading has moved the place that the next scores are written to.
-            (&self.spool).seek(SeekFrom::End(0))?;
+            self.spool.go_to_end()?;
             Ok(())
         };
         written().map_err(|error| RunError::write(target, io::Error::other(error)))
@@ -173,7 +150,7 @@ impl ClientScores {
         let schema = Arc::new(parse_message_type(&schema(&self.views))?);
         let properties = Arc::new(WriterProperties::builder().build());
         let mut writer = SerializedFileWriter::new(target, schema, properties)?;
-        let mut entries = Entries::of(&self.spool, self.width())?;
+        let mut entries = Entries::of(&self.spool.file, self.width())?;
         let rows = ROW_GROUP / self.width();
         loop {
             let mut group = Vec::new();
@@ -303,6 +280,7 @@ fn write_column<T: DataType, W: Write + Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::sha256::hexadecimal;
     use parquet::file::reader::{FileReader, SerializedFileReader};
 
     fn scores(count: u32) -> Vec<RowScore> {
@@ -360,7 +338,7 @@ mod tests {
             clients.append(round, &scores(3)).unwrap();
             digests.push(clients.digest());
         }
-        clients.spool.write_all(&[1, 2, 3]).unwrap();
+        clients.spool.file.write_all(&[1, 2, 3]).unwrap();
         let mut kept = |round| {
             let evaluations = clients.keep(round).unwrap();
             let bytes = std::fs::metadata(&path).unwrap().len();

@@ -1,14 +1,13 @@
 //! The records of a run: one line of `metrics.jsonl` per evaluation, appended as it happens.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::files::sha256::hexadecimal;
+use crate::results::appended_file::AppendedFile;
 use crate::results::run_error::RunError;
 
 /// The file of a run's records.
@@ -163,48 +162,29 @@ fn parse(path: &Path, text: &[u8]) -> Result<Vec<(Record, usize)>, RunError> {
 
 /// `metrics.jsonl` of a run in progress, which this process has claimed.
 #[derive(Debug)]
-pub(crate) struct Metrics {
-    path: PathBuf,
-    file: File,
-    /// The digest of the lines kept and appended.
-    digest: Sha256,
-}
+pub(crate) struct Metrics(AppendedFile);
 
 impl Metrics {
     /// Opens the file, making it if there is none.
     pub(crate) fn open(path: PathBuf) -> Result<Self, RunError> {
-        let opened = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path);
-        Ok(Self {
-            file: opened.map_err(|source| RunError::write(&path, source))?,
-            path,
-            digest: Sha256::new(),
-        })
+        AppendedFile::open(path).map(Self)
     }
 
     /// Keeps the records up to `round` (none if `None`), cuts the rest off and returns what was kept.
     pub(crate) fn keep(&mut self, round: Option<usize>) -> Result<Vec<Record>, RunError> {
         let mut text = Vec::new();
         if round.is_some() {
-            let read = self
-                .file
+            let file = &mut self.0.file;
+            let read = file
                 .seek(SeekFrom::Start(0))
-                .and_then(|_| self.file.read_to_end(&mut text));
-            read.map_err(|source| RunError::read(&self.path, source))?;
+                .and_then(|_| file.read_to_end(&mut text));
+            read.map_err(|source| RunError::read(&self.0.path, source))?;
         }
-        let mut kept = parse(&self.path, &text)?;
+        let mut kept = parse(&self.0.path, &text)?;
         kept.retain(|(record, _)| round.is_some_and(|round| record.round <= round));
         let end = kept.last().map_or(0, |(_, end)| *end);
-        let cut = self
-            .file
-            .set_len(end as u64)
-            .and_then(|()| self.file.seek(SeekFrom::Start(end as u64)));
-        cut.map_err(|source| RunError::write(&self.path, source))?;
-        self.digest = Sha256::new_with_prefix(&text[..end]);
+        let digest = Sha256::new_with_prefix(&text[..end]);
+        self.0.keep(end as u64, digest)?;
         Ok(kept.into_iter().map(|(record, _)| record).collect())
     }
 
@@ -213,22 +193,17 @@ impl Metrics {
         let mut line =
             serde_json::to_vec(record).expect("a record is plain numbers under text keys");
         line.push(b'\n');
-        self.digest.update(&line);
-        self.file
-            .write_all(&line)
-            .map_err(|source| RunError::write(&self.path, source))
+        self.0.append(&line)
     }
 
     /// SHA-256 of the records so far.
     pub(crate) fn digest(&self) -> String {
-        hexadecimal(&self.digest.clone().finalize())
+        self.0.digest()
     }
 
     /// Waits until what was appended would survive a power cut.
     pub(crate) fn sync(&self) -> Result<(), RunError> {
-        self.file
-            .sync_data()
-            .map_err(|source| RunError::write(&self.path, source))
+        self.0.sync()
     }
 }
 

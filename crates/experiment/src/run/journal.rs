@@ -10,7 +10,6 @@ use meshfold_data::{Features, Splits};
 
 use crate::config::edge_list;
 use crate::config::run_config::{self, RunConfig};
-use crate::config::source::ExperimentSource;
 use crate::files::whole_file::remove_leftovers;
 use crate::plan::run_plan::RunPlan;
 use crate::results::claim::Claim;
@@ -29,16 +28,16 @@ use crate::run::run_state::RunState;
 use crate::run::summing_up;
 
 /// Scores of all evaluations, until `clients.parquet` is made of them.
-const SPOOL: &str = "clients.spool";
+pub(super) const SPOOL: &str = "clients.spool";
 
 /// The table of all scores.
-const TABLE: &str = "clients.parquet";
+pub(super) const TABLE: &str = "clients.parquet";
 
 /// Version, device and digests of the data.
 pub(crate) const ENVIRONMENT: &str = "environment.json";
 
 /// The resolved configuration.
-const CONFIG: &str = "config.yaml";
+pub(super) const CONFIG: &str = "config.yaml";
 
 /// The folder of checkpoints of earlier versions, which are not read.
 const EARLIER: &str = "checkpoint";
@@ -316,38 +315,15 @@ fn expect_same_origin(
 }
 
 /// Whether the checkpoint of a finished run is kept.
-fn keeps(config: &RunConfig) -> bool {
+pub(super) fn keeps(config: &RunConfig) -> bool {
     let checkpoint = config.checkpoint.as_ref();
     checkpoint.is_some_and(|checkpoint| checkpoint.keep)
-}
-
-/// Removes what a killed process left in the folder of a finished run, unless another process has the run.
-pub(crate) fn tidy(folder: &RunFolder, plan: &RunPlan) {
-    let is_left = [SPOOL, CHECKPOINT].map(|name| folder.file(name).exists());
-    remove_leftovers(folder.path());
-    if is_left == [false, false] && !Claim::is_left(folder.path()) {
-        return;
-    }
-    // The claim of a process that was killed goes with this one.
-    let Ok(_claim) = Claim::take(folder.path()) else {
-        return;
-    };
-    let text = std::fs::read_to_string(folder.file(CONFIG)).unwrap_or_default();
-    let source = ExperimentSource::new(CONFIG, text).with_own(plan.own.clone());
-    let config = RunConfig::read(&source);
-    let is_whole = folder.done().is_some() && folder.file(TABLE).is_file();
-    // What cannot be removed does no harm.
-    if is_whole && is_left[0] {
-        folder.remove(SPOOL).ok();
-    }
-    if is_whole && config.is_ok_and(|config| !keeps(&config)) {
-        folder.remove(CHECKPOINT).ok();
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::source::ExperimentSource;
     use meshfold_data::DataFolder;
     use std::fs;
     use tempfile::TempDir;

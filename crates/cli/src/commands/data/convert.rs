@@ -1,15 +1,42 @@
 //! `meshfold data convert`.
 
 use std::io::Write;
+use std::path::PathBuf;
 
+use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use meshfold_data::{ConversionProgress, FemnistArchives, FemnistConversion};
 
-use crate::arguments::FemnistArguments;
+use crate::arguments::DataArguments;
 use crate::failure::Failure;
 use crate::figures::count;
 use crate::json_lines;
 use crate::terminal;
+
+/// A dataset that others than its makers put together.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConvertCommand {
+    /// LEAF's FEMNIST out of the archives of NIST's Special Database 19
+    Femnist(FemnistArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FemnistArguments {
+    /// NIST's archive of the images by class, by_class.zip
+    #[arg(long, value_name = "FILE")]
+    pub(crate) by_class: PathBuf,
+    /// NIST's archive of the images by writer, by_write.zip
+    #[arg(long, value_name = "FILE")]
+    pub(crate) by_write: PathBuf,
+    /// Seed of the draw of the training images, nine of ten of each writer
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) data: DataArguments,
+    /// Print what was made as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 /// Parts of a step that the bar tells apart.
 const PARTS: u64 = 1000;

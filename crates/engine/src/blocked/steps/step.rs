@@ -1,6 +1,7 @@
 //! The local steps of one row.
 
 use super::gradient::{Gradients, Piece};
+use super::terms::{AnchorTerm, GradientTerms};
 use crate::blocked::pass::scratch::Scratch;
 use crate::blocked::pass::sink::Sink;
 use crate::error::EngineError;
@@ -8,20 +9,6 @@ use crate::kernels::{HeavyBall, norm};
 use crate::training::batches::Batches;
 use crate::training::tally::LossSum;
 use crate::training::work::Sgd;
-
-/// Terms added to a row's gradients.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct GradientTerms<'a> {
-    pub(crate) correction: Option<&'a [f32]>,
-    pub(crate) anchor: Option<AnchorTerm<'a>>,
-}
-
-/// A pull `mu * (w - anchor)` added to a row's gradient.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct AnchorTerm<'a> {
-    pub(crate) row: &'a [f32],
-    pub(crate) mu: f32,
-}
 
 /// What the rows of one call have in common.
 #[derive(Debug, Clone, Copy)]

@@ -1,0 +1,33 @@
+//! What a killed process left in the folder of a run that is finished.
+
+use crate::config::run_config::RunConfig;
+use crate::config::source::ExperimentSource;
+use crate::files::whole_file::remove_leftovers;
+use crate::plan::run_plan::RunPlan;
+use crate::results::claim::Claim;
+use crate::results::run_folder::{CHECKPOINT, RunFolder};
+use crate::run::journal::{CONFIG, SPOOL, TABLE, keeps};
+
+/// Removes it, unless another process has the run.
+pub(crate) fn tidy(folder: &RunFolder, plan: &RunPlan) {
+    let is_left = [SPOOL, CHECKPOINT].map(|name| folder.file(name).exists());
+    remove_leftovers(folder.path());
+    if is_left == [false, false] && !Claim::is_left(folder.path()) {
+        return;
+    }
+    // The claim of a process that was killed goes with this one.
+    let Ok(_claim) = Claim::take(folder.path()) else {
+        return;
+    };
+    let text = std::fs::read_to_string(folder.file(CONFIG)).unwrap_or_default();
+    let source = ExperimentSource::new(CONFIG, text).with_own(plan.own.clone());
+    let config = RunConfig::read(&source);
+    let is_whole = folder.done().is_some() && folder.file(TABLE).is_file();
+    // What cannot be removed does no harm.
+    if is_whole && is_left[0] {
+        folder.remove(SPOOL).ok();
+    }
+    if is_whole && config.is_ok_and(|config| !keeps(&config)) {
+        folder.remove(CHECKPOINT).ok();
+    }
+}
