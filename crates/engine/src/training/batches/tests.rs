@@ -16,9 +16,14 @@ fn sgd(batch: u32, draw: Draw) -> Sgd {
 
 const KEY: RowKey = RowKey { seed: 3, row: 1 };
 
+/// The batches of `amount` on the shard of client 0.
 fn draw(pass: &mut Pass, shard: &[u32], sgd: &Sgd, amount: Amount) -> Vec<Vec<u32>> {
+    draw_of(pass, RowWork { client: 0, amount }, shard, sgd)
+}
+
+fn draw_of(pass: &mut Pass, work: RowWork, shard: &[u32], sgd: &Sgd) -> Vec<Vec<u32>> {
     let call = RowCall {
-        work: RowWork { client: 0, amount },
+        work,
         shard,
         rounds: 0,
     };
@@ -138,4 +143,41 @@ fn a_shard_smaller_than_the_batch_is_one_batch() {
         ),
         [[7, 9]]
     );
+}
+
+#[test]
+fn a_row_that_was_skipped_draws_what_it_would_have_drawn() {
+    let shards: [Vec<u32>; 2] = [(0..10).collect(), (20..27).collect()];
+    let sizes = [BatchSize::Full, BatchSize::Size(4), BatchSize::Size(7)];
+    let draws = [Draw::Shuffled, Draw::WithReplacement];
+    let tasks = [(0, 1), (0, 2), (1, 3), (1, 1), (0, 5), (0, 9), (1, 1)];
+    let steps = tasks.map(|(client, steps)| (client, Amount::Steps(steps)));
+    let epochs = [(0, Amount::Epochs(2)), (1, Amount::Epochs(1))];
+    let idle = [(1, Amount::Idle)];
+    for (batch_size, rule) in sizes
+        .iter()
+        .flat_map(|size| draws.map(|draw| (*size, draw)))
+    {
+        let sgd = Sgd {
+            batch_size,
+            ..sgd(1, rule)
+        };
+        let (mut drawn, mut skipped) = (Pass::default(), Pass::default());
+        let all = steps.iter().chain(&epochs).chain(&idle).chain(&steps);
+        for (index, (client, amount)) in all.enumerate() {
+            let work = RowWork {
+                client: *client,
+                amount: *amount,
+            };
+            let shard = &shards[*client as usize];
+            let expected = draw_of(&mut drawn, work, shard, &sgd);
+            if index % 3 == 2 {
+                skipped.redraw(KEY, |client| shards[client as usize].clone());
+                assert_eq!(draw_of(&mut skipped, work, shard, &sgd), expected);
+            } else {
+                skipped.skip(&work, &sgd, shard.len());
+            }
+            assert_eq!(skipped.position(), drawn.position(), "{work:?} {sgd:?}");
+        }
+    }
 }
