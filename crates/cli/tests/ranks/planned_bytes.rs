@@ -3,7 +3,7 @@
 use meshfold_engine::Sent;
 use meshfold_experiment::{ExperimentSource, RunPlan};
 
-use crate::{over_ranks, planned};
+use crate::{over_ranks, placed, planned};
 
 #[test]
 fn an_exchange_over_any_overlay_sends_the_bytes_that_the_plan_counts() {
@@ -25,7 +25,7 @@ sweep:
     let data = plans[0].config.dataset.load(&folder).unwrap();
     let all_sent = |plan: &RunPlan, count| {
         let results = tempfile::tempdir().unwrap();
-        let (plans, data) = ([plan.clone()], [data.clone()]);
+        let (plans, data) = ([placed(plan, count)], [data.clone()]);
         let (_, sent) = over_ranks(count, &plans, &data, results.path(), None);
         let sum = |of: fn(&Sent) -> u64| sent.iter().map(of).sum::<u64>();
         (sum(|sent| sent.messages), sum(|sent| sent.bytes))
