@@ -1,6 +1,7 @@
 //! Tests of the stacked trainer: blocks of any size, the same bits.
 
 use super::*;
+use crate::Amount;
 use crate::device::Device;
 use crate::network::initial::Initial;
 use crate::network::model::{CharLstm, GnLenet, Judged, Mlp, Model, NormPlace, Resnet};
