@@ -263,13 +263,6 @@ impl Trainer for RankedTrainer {
             models: models.own(),
             gradients: gradients.own_mut(),
         };
-        let one_step = |work: &RowWork| match work.amount {
-            Amount::Idle => *work,
-            Amount::Steps(_) | Amount::Epochs(_) => RowWork {
-                client: work.client,
-                amount: Amount::Steps(1),
-            },
-        };
         let all = AllTasks {
             context,
             states,
@@ -280,7 +273,7 @@ impl Trainer for RankedTrainer {
              context: Context<'_>,
              states: RowStates<'_>,
              tasks: &Tasks<'_>| { inner.gradients(context, states, own_rows, tasks) };
-        self.on_own_rows(&placement, all, one_step, compute);
+        self.on_own_rows(&placement, all, RowWork::one_step, compute);
         Ok(())
     }
 
