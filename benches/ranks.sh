@@ -45,10 +45,12 @@ trap 'rm -rf "$folder"' EXIT
 [ -n "$records" ] || records=$folder/records.jsonl
 : >"$records"
 
-# In a container: as root, more ranks than cores, and without reading the memory of another process. A rank that waits
+# In a container: as root, more ranks than cores, and, unless the variable says otherwise (cma), without reading the memory of
+# another process. A rank that waits
 # lets others have its core, or any other work on the machine would be felt many times over.
 export OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_btl_vader_single_copy_mechanism=${OMPI_MCA_btl_vader_single_copy_mechanism:-none}
 over() { mpirun --oversubscribe --bind-to none -n "$1" "${@:2}"; }
 
 # Keeps what the words after the first print, one JSON object, as a record of the kind that the first names.

@@ -4,6 +4,7 @@
 mod burn_examples;
 mod dataset_summary;
 pub(crate) mod features;
+mod pieces;
 mod splits;
 mod text_shares;
 

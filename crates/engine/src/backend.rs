@@ -71,9 +71,12 @@ pub(crate) trait Backend: Debug + Send + Sync {
     fn upload(&self, values: Vec<f32>, width: usize) -> Result<Box<dyn Rows>, EngineError>;
 
     /// What is held here of `splits`, whose training examples `partition` deals: all of them, unless clients are dealt over
-    /// ranks.
-    fn held(&self, splits: Splits, _partition: &Partition) -> Splits {
-        splits
+    /// ranks. Only a rank for which another one has read them has none.
+    ///
+    /// # Panics
+    /// If there are none and no other rank has read them.
+    fn held(&self, splits: Option<Splits>, _partition: &Partition) -> Splits {
+        splits.expect("the only rank has read the examples")
     }
 
     /// A trainer of `network` on the examples `splits`, which are those that are [held](Backend::held) here.

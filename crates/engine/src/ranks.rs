@@ -7,6 +7,7 @@
 
 pub(crate) mod backend;
 pub(crate) mod buffers;
+mod dealing;
 pub(crate) mod halo;
 pub(crate) mod in_process;
 #[cfg(feature = "mpi")]
@@ -28,8 +29,6 @@ use transport::Transport;
 #[derive(Debug, Clone)]
 pub struct Ranks {
     transport: Arc<dyn Transport>,
-    /// How many of them share the memory of this machine, as far as is known.
-    together: usize,
 }
 
 /// What a rank has sent to other ranks so far.
@@ -44,11 +43,18 @@ pub struct Sent {
 impl Ranks {
     /// `count` ranks that are threads of this process, one for each of them: what one of them sends, another one receives.
     pub fn in_process(count: usize) -> Vec<Self> {
+        Self::on_machines(&vec![0; count])
+    }
+
+    /// [`Ranks::in_process`], as many as `machines` has items. They act as if each were on the machine of that number.
+    pub fn on_machines(machines: &[usize]) -> Vec<Self> {
         let of = |transport| Self {
             transport: Arc::new(transport),
-            together: count,
         };
-        in_process::connected(count).into_iter().map(of).collect()
+        in_process::connected(machines)
+            .into_iter()
+            .map(of)
+            .collect()
     }
 
     /// Which of the ranks this is, from 0.
@@ -61,9 +67,17 @@ impl Ranks {
         self.transport.count()
     }
 
-    /// How many of them share the cores and the memory of this machine, as far as is known: at least one.
+    /// How many of them share the cores and the memory of this machine: at least one.
     pub fn on_this_machine(&self) -> usize {
-        self.together
+        let readers = self.transport.readers();
+        let reader = readers[self.rank()];
+        readers.into_iter().filter(|rank| *rank == reader).count()
+    }
+
+    /// Whether this rank reads the examples for all ranks of its machine: the first of them does. See
+    /// [`Learner::upload`](crate::Learner::upload).
+    pub fn reads(&self) -> bool {
+        self.transport.readers()[self.rank()] == self.rank()
     }
 
     /// Whether this rank leads: it alone decides what depends on clocks, signals and files, and it alone writes.

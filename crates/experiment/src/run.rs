@@ -107,7 +107,8 @@ pub(crate) fn run_on(
     {
         observer.preparing("the least losses, for Γ");
     }
-    let mut state = RunState::start(plan, &data, &options.device, stop)?;
+    let mut state = RunState::start(plan, Some(&data), &options.device)?;
+    state.measure_examples(&data.train, stop);
     let resumed_from = journal.resume(&mut state)?;
     let environment = Environment {
         data: Some(journal.data().clone()),

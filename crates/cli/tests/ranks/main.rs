@@ -90,7 +90,11 @@ fn over_ranks(
                 (reports, ranks.sent())
             }
         };
-        let ranks = Ranks::in_process(count).into_iter();
+        // The last rank has a machine of its own and reads for itself; the others have their examples from the first.
+        let machines: Vec<usize> = (0..count)
+            .map(|rank| rank / count.saturating_sub(1).max(1))
+            .collect();
+        let ranks = Ranks::on_machines(&machines).into_iter();
         let threads: Vec<_> = ranks.map(|ranks| scope.spawn(rank(ranks))).collect();
         let ends = threads.into_iter().map(|thread| thread.join().unwrap());
         ends.unzip::<_, _, Vec<_>, Vec<_>>()
@@ -300,17 +304,42 @@ fn each_rank_holds_the_examples_of_its_own_clients() {
     let (plans, folder) = planned(&ExperimentSource::new("checkpointed.yaml", CHECKPOINTED));
     let data = plans[0].config.dataset.load(&folder).unwrap();
     let partition = &plans[0].partition;
-    let held = Ranks::in_process(3).into_iter().map(|ranks| {
+    // Three, two and two of seven clients.
+    let examples = [0..3, 3..5, 5..7].map(|clients: Range<usize>| {
+        let shards = clients.map(|client| partition.shard(client).iter().copied());
+        let mut kept: Vec<u32> = shards.flatten().collect();
+        kept.sort_unstable();
+        data.clone().keeping(&kept).train
+    });
+    let held_by = |ranks: Ranks| {
+        // One that does not read for its machine has the examples of the one that does.
+        let read = ranks.reads().then(|| data.clone());
         let device = Device::over_ranks(ranks, Some(1), None).unwrap();
         let model = plans[0].model.clone();
-        let learner = Learner::upload(&device, model, data.clone(), partition.clone(), 1).unwrap();
-        assert_eq!(learner.splits().test.len(), data.test.len());
-        learner.splits().train.len()
-    });
-    // Three, two and two of seven clients.
-    let sizes = partition.sizes();
-    let of = |clients: Range<usize>| sizes[clients].iter().sum::<usize>();
-    assert_eq!(held.collect::<Vec<_>>(), [of(0..3), of(3..5), of(5..7)]);
+        let learner = Learner::upload(&device, model, read, partition.clone(), 1).unwrap();
+        assert_eq!(learner.splits().test, data.test);
+        learner.splits().train.clone()
+    };
+    for machines in [[0, 0, 0], [0, 1, 0], [0, 1, 1], [0, 1, 2]] {
+        let held = thread::scope(|scope| {
+            let ranks = Ranks::on_machines(&machines).into_iter();
+            let threads: Vec<_> = ranks.map(|ranks| scope.spawn(|| held_by(ranks))).collect();
+            let ends = threads.into_iter().map(|thread| thread.join().unwrap());
+            ends.collect::<Vec<_>>()
+        });
+        assert_eq!(held, examples, "on machines {machines:?}");
+    }
+}
+
+#[test]
+fn one_rank_of_each_machine_reads() {
+    let readers = |machines: &[usize]| {
+        let ranks = Ranks::on_machines(machines).into_iter();
+        let told = ranks.map(|ranks| (ranks.reads(), ranks.on_this_machine()));
+        told.collect::<Vec<_>>()
+    };
+    let expected = [(true, 2), (true, 3), (false, 2), (false, 3), (false, 3)];
+    assert_eq!(readers(&[4, 2, 4, 2, 2]), expected);
 }
 
 #[test]

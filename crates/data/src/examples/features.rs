@@ -36,7 +36,7 @@ impl Shape {
 }
 
 /// What one example gives a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Input {
     /// As many numbers as the shape has places.
     Numbers(Shape),

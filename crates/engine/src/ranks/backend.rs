@@ -94,8 +94,8 @@ impl Backend for Ranked {
         Ok(Box::new(RankedRows::of_all(&self.world, &values, width)))
     }
 
-    fn held(&self, splits: Splits, partition: &Partition) -> Splits {
-        splits.keeping(&self.world.examples_of(partition).1)
+    fn held(&self, splits: Option<Splits>, partition: &Partition) -> Splits {
+        self.world.deal(splits, partition)
     }
 
     fn trainer(

@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 enum Message {
     Floats(Vec<f32>),
     Words(Vec<u64>),
+    Bytes(Vec<u8>),
     Abort(String),
 }
 
@@ -19,11 +20,15 @@ pub(crate) struct InProcess {
     rank: usize,
     to: Vec<Mutex<Sender<Message>>>,
     from: Vec<Mutex<Receiver<Message>>>,
+    readers: Vec<usize>,
     counter: Counter,
 }
 
-/// `count` ranks, each connected with each.
-pub(crate) fn connected(count: usize) -> Vec<InProcess> {
+/// Ranks, each connected with each: as many as `machines` has items, each on the machine of that number.
+pub(crate) fn connected(machines: &[usize]) -> Vec<InProcess> {
+    let count = machines.len();
+    let first = |machine| machines.iter().position(|of_rank| of_rank == machine);
+    let readers: Vec<usize> = machines.iter().filter_map(first).collect();
     let mut ends: Vec<Vec<Option<Receiver<Message>>>> = Vec::new();
     ends.resize_with(count, Vec::new);
     let mut to = Vec::new();
@@ -42,20 +47,21 @@ pub(crate) fn connected(count: usize) -> Vec<InProcess> {
             rank,
             to,
             from: from.into_iter().flatten().map(Mutex::new).collect(),
+            readers: readers.clone(),
             counter: Counter::default(),
         })
         .collect()
 }
 
 impl InProcess {
-    fn send(&self, rank: usize, message: Message) {
+    fn put(&self, rank: usize, message: Message) {
         let channel = self.to[rank].lock().unwrap_or_else(PoisonError::into_inner);
         if channel.send(message).is_err() {
             panic!("rank {rank} is gone");
         }
     }
 
-    fn receive(&self, rank: usize) -> Message {
+    fn next(&self, rank: usize) -> Message {
         let channel = self.from[rank].lock();
         let received = channel.unwrap_or_else(PoisonError::into_inner).recv();
         match received {
@@ -66,7 +72,7 @@ impl InProcess {
     }
 
     fn words_of(&self, rank: usize) -> Vec<u64> {
-        match self.receive(rank) {
+        match self.next(rank) {
             Message::Words(words) => words,
             other => panic!("rank {rank} is elsewhere: it sends {other:?}"),
         }
@@ -95,14 +101,14 @@ impl Transport for InProcess {
     ) {
         for rank in self.others().filter(|rank| !to[*rank].is_empty()) {
             self.counter.add(to[rank]);
-            self.send(rank, Message::Floats(to[rank].to_vec()));
+            self.put(rank, Message::Floats(to[rank].to_vec()));
         }
         while work() {}
         for rank in self.others() {
             if from[rank].is_empty() {
                 continue;
             }
-            match self.receive(rank) {
+            match self.next(rank) {
                 Message::Floats(floats) => from[rank].copy_from_slice(&floats),
                 other => panic!("rank {rank} is elsewhere: it sends {other:?}"),
             }
@@ -111,7 +117,7 @@ impl Transport for InProcess {
 
     fn all_gather(&self, own: &[u64], lengths: &[usize]) -> Vec<Vec<u64>> {
         for rank in self.others() {
-            self.send(rank, Message::Words(own.to_vec()));
+            self.put(rank, Message::Words(own.to_vec()));
         }
         let of_rank = |rank| match rank == self.rank {
             true => own.to_vec(),
@@ -130,9 +136,24 @@ impl Transport for InProcess {
         match self.rank {
             0 => self
                 .others()
-                .for_each(|rank| self.send(rank, Message::Words(words.to_vec()))),
+                .for_each(|rank| self.put(rank, Message::Words(words.to_vec()))),
             _ => words.copy_from_slice(&self.words_of(0)),
         }
+    }
+
+    fn send(&self, rank: usize, bytes: &[u8]) {
+        self.put(rank, Message::Bytes(bytes.to_vec()));
+    }
+
+    fn receive(&self, rank: usize) -> Vec<u8> {
+        match self.next(rank) {
+            Message::Bytes(bytes) => bytes,
+            other => panic!("rank {rank} is elsewhere: it sends {other:?}"),
+        }
+    }
+
+    fn readers(&self) -> Vec<usize> {
+        self.readers.clone()
     }
 
     fn abort(&self, reason: &str) -> ! {
@@ -163,7 +184,7 @@ mod tests {
     /// What each of `count` ranks makes of its transport.
     fn on_each<T: Send>(count: usize, work: impl Fn(&InProcess) -> T + Sync) -> Vec<T> {
         thread::scope(|scope| {
-            let ranks = connected(count).into_iter();
+            let ranks = connected(&vec![0; count]).into_iter();
             let work = &work;
             let threads: Vec<_> = ranks.map(|rank| scope.spawn(move || work(&rank))).collect();
             let join = |thread: thread::ScopedJoinHandle<'_, T>| thread.join().unwrap();
@@ -213,9 +234,31 @@ mod tests {
     }
 
     #[test]
+    fn bytes_go_from_the_reader_of_a_machine_to_the_others_there() {
+        let found = thread::scope(|scope| {
+            let ranks = connected(&[4, 2, 4]).into_iter();
+            let threads: Vec<_> = ranks
+                .map(|rank| {
+                    scope.spawn(move || match (rank.rank, rank.readers()[rank.rank]) {
+                        (0, 0) => {
+                            Transport::send(&rank, 2, &[1, 2]);
+                            Vec::new()
+                        }
+                        (_, reader) if reader != rank.rank => Transport::receive(&rank, reader),
+                        _ => vec![9],
+                    })
+                })
+                .collect();
+            let ends = threads.into_iter().map(|thread| thread.join().unwrap());
+            ends.collect::<Vec<_>>()
+        });
+        assert_eq!(found, [vec![], vec![9], vec![1, 2]]);
+    }
+
+    #[test]
     fn a_rank_that_gives_up_ends_the_others() {
         let ends = thread::scope(|scope| {
-            let ranks = connected(2).into_iter();
+            let ranks = connected(&[0; 2]).into_iter();
             let threads: Vec<_> = ranks
                 .map(|rank| {
                     scope.spawn(move || match rank.rank {

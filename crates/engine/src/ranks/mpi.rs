@@ -19,11 +19,14 @@ const SIGNS: [&str; 4] = [
     "MPI_LOCALNRANKS",
 ];
 
-/// Floats of a message, at most: MPI counts in 32 bits.
+/// Floats or bytes of a message, at most: MPI counts in 32 bits.
 const MOST: usize = 1 << 28;
 
 /// The tag of a message with parameters.
 const TAG: i32 = 24;
+
+/// The tag of a message with bytes.
+const BYTES: i32 = 25;
 
 impl Ranks {
     /// The ranks that this process was started with; `None` if it was started alone.
@@ -50,27 +53,31 @@ impl Ranks {
         let mpi = Mpi {
             rank: world.rank() as usize,
             count: world.size() as usize,
+            readers: readers(&world),
             counter: Counter::default(),
             _universe: universe,
         };
         Ok((mpi.count > 1).then(|| Self {
             transport: Arc::new(mpi),
-            together: on_this_machine(),
         }))
     }
 }
 
-/// How many ranks are on this machine, as far as those who started them tell.
-fn on_this_machine() -> usize {
-    let told = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"].into_iter();
-    let counts = told.filter_map(|name| env::var(name).ok()?.parse().ok());
-    counts.max().unwrap_or(1).max(1)
+/// For each rank the first one of those that share memory with it.
+fn readers(world: &SimpleCommunicator) -> Vec<usize> {
+    let mut first = world.rank();
+    let machine = world.split_shared(first);
+    machine.process_at_rank(0).broadcast_into(&mut first);
+    let mut readers = vec![0; world.size() as usize];
+    world.all_gather_into(&first, &mut readers[..]);
+    readers.into_iter().map(|rank: i32| rank as usize).collect()
 }
 
 /// A process of MPI, which leaves when this is dropped.
 struct Mpi {
     rank: usize,
     count: usize,
+    readers: Vec<usize>,
     counter: Counter,
     _universe: Universe,
 }
@@ -154,6 +161,29 @@ impl Transport for Mpi {
 
     fn broadcast(&self, words: &mut [u64]) {
         self.world().process_at_rank(0).broadcast_into(words);
+    }
+
+    fn send(&self, rank: usize, bytes: &[u8]) {
+        let process = self.world().process_at_rank(rank as i32);
+        process.send_with_tag(&(bytes.len() as u64), BYTES);
+        for piece in bytes.chunks(MOST) {
+            process.send_with_tag(piece, BYTES);
+        }
+    }
+
+    fn receive(&self, rank: usize) -> Vec<u8> {
+        let process = self.world().process_at_rank(rank as i32);
+        let mut length = 0_u64;
+        process.receive_into_with_tag(&mut length, BYTES);
+        let mut bytes = vec![0; length as usize];
+        for piece in bytes.chunks_mut(MOST) {
+            process.receive_into_with_tag(piece, BYTES);
+        }
+        bytes
+    }
+
+    fn readers(&self) -> Vec<usize> {
+        self.readers.clone()
     }
 
     fn abort(&self, reason: &str) -> ! {

@@ -49,7 +49,7 @@ impl RankedTrainer {
     /// Has `inner` train, of which this rank has the examples that [`World::examples_of`] says.
     pub(crate) fn new(world: &Arc<World>, inner: Box<dyn Trainer>, partition: &Partition) -> Self {
         Self {
-            held: world.examples_of(partition).0,
+            held: world.examples_of(world.rank(), partition).0,
             world: world.clone(),
             inner,
             untold: Vec::new(),

@@ -4,8 +4,8 @@ use super::Sent;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Carries floats and words between ranks. Every method but [`Transport::abort`] is collective: all ranks call it, in the same
-/// order.
+/// Carries floats and words between ranks. Exchanges, gathering and broadcasts are collective: all ranks call them, in the
+/// same order.
 pub(crate) trait Transport: Debug + Send + Sync {
     /// Which of the ranks this is, from 0.
     fn rank(&self) -> usize;
@@ -32,6 +32,15 @@ pub(crate) trait Transport: Debug + Send + Sync {
 
     /// Replaces `words` by those of rank 0, of which there are as many.
     fn broadcast(&self, words: &mut [u64]);
+
+    /// Sends `bytes` to `rank`, which [receives](Transport::receive) them. They are not counted.
+    fn send(&self, rank: usize, bytes: &[u8]);
+
+    /// What `rank` [sends](Transport::send) to this one next.
+    fn receive(&self, rank: usize) -> Vec<u8>;
+
+    /// The rank that reads examples for the machine of each rank, which is the first one there.
+    fn readers(&self) -> Vec<usize>;
 
     /// Ends all ranks, as this one cannot go on because of `reason`.
     fn abort(&self, reason: &str) -> !;

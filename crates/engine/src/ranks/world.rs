@@ -61,11 +61,11 @@ impl World {
         placements.entry(rows).or_insert_with(in_blocks).clone()
     }
 
-    /// What this rank has of the examples that `partition` deals: those of its own clients, which lie as rows of as many do. See
+    /// What `rank` has of the examples that `partition` deals: those of its own clients, which lie as rows of as many do. See
     /// [`Partition::of_clients`].
-    pub(crate) fn examples_of(&self, partition: &Partition) -> (Partition, Vec<u32>) {
+    pub(crate) fn examples_of(&self, rank: usize, partition: &Partition) -> (Partition, Vec<u32>) {
         let homes = self.placement(partition.clients());
-        partition.of_clients(|client| homes.owner(client as u32) == self.rank())
+        partition.of_clients(|client| homes.owner(client as u32) == rank)
     }
 
     /// The rows that a call on all of them returns: `own` are the words of the own rows.

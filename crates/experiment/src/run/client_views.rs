@@ -1,7 +1,6 @@
 //! What is measured of each model besides its score on all test examples, for `clients.parquet`.
 
 use meshfold_algorithms::RowKind;
-use meshfold_data::Splits;
 use meshfold_engine::{EngineError, Learner, Score, Split, Stack};
 
 use crate::config::client_view::{ClientView, has_labels};
@@ -45,21 +44,25 @@ pub(crate) struct Views {
 }
 
 impl ClientViews {
-    /// The views that `plan` asks for on `data`, as its partition counts them.
-    pub(crate) fn new(plan: &RunPlan, data: &Splits, kind: RowKind) -> Self {
+    /// The views that `plan` asks for, with the labels of all test examples, and of all training examples as its partition counts
+    /// them. A rank that does not record what is measured may not have the latter.
+    pub(crate) fn new(
+        plan: &RunPlan,
+        of_test: &[u16],
+        of_training: Option<&[u16]>,
+        kind: RowKind,
+    ) -> Self {
         let asked = |view| plan.config.evaluate.clients.contains(&view);
         let (own, labels) = (asked(ClientView::Own), asked(ClientView::Labels));
         let by_label = (own || labels) && has_labels(&plan.dataset);
         let classes = plan.dataset.classes();
-        let held = match own && by_label && kind == RowKind::Client {
-            true => plan.partition.label_counts(data.train.labels(), classes),
-            false => Vec::new(),
-        };
+        let counted = of_training.filter(|_| own && by_label && kind == RowKind::Client);
+        let held = counted.map(|labels| plan.partition.label_counts(labels, classes));
         Self {
             own,
             labels,
-            test_labels: by_label.then(|| data.test.labels().to_vec()),
-            held,
+            test_labels: by_label.then(|| of_test.to_vec()),
+            held: held.unwrap_or_default(),
             classes,
         }
     }

@@ -82,7 +82,7 @@ impl<'a> Led<'a> {
     pub(crate) fn begin(device: &'a Device, plan: &RunPlan, digests: &DataDigests) -> Self {
         lead(device, Step::Begin(number(&plan.id)));
         if let Some(ranks) = device.ranks() {
-            expect_same_data(ranks, digests);
+            expect_same_data(ranks, Some(digests));
         }
         Self(device)
     }
@@ -143,7 +143,7 @@ pub fn expect_same_plans(device: &Device, plans: Option<&[RunPlan]>) -> Result<(
 }
 
 /// Takes part in the runs that rank 0 carries out, until it is done with them. `results` is the folder of all results, where
-/// checkpoints are read; `data` gives the examples of `plans[index]`.
+/// checkpoints are read; `data` gives the examples of `plans[index]`, and is asked only on the rank that reads for its machine.
 ///
 /// # Errors
 /// The first error of `data`, which the caller makes the end of all ranks.
@@ -164,10 +164,10 @@ pub fn follow<E>(
                 let Some(index) = plans.iter().position(is_asked_for) else {
                     ranks.abort("rank 0 carries out a run that this rank has not planned");
                 };
-                let splits = Mutex::new(Some(data(index)?));
+                let splits = ranks.reads().then(|| data(index)).transpose()?;
+                let splits = Mutex::new(splits);
                 device.side_by_side(1, |device| {
                     let splits = splits.lock().unwrap_or_else(PoisonError::into_inner).take();
-                    let splits = splits.expect("it is called once");
                     take_part(&plans[index], splits, results, device);
                 });
             }
@@ -177,14 +177,15 @@ pub fn follow<E>(
 }
 
 /// Does what rank 0 says, until the run is over. What fails here fails on rank 0 as well, which tells of it.
-fn take_part(plan: &RunPlan, data: Splits, results: &Path, device: &Device) {
+fn take_part(plan: &RunPlan, data: Option<Splits>, results: &Path, device: &Device) {
     let ranks = device.ranks().expect("there is a rank to follow");
-    match DataDigests::of(plan, &data) {
-        Ok(digests) => expect_same_data(ranks, &digests),
+    let digests = data.as_ref().map(|data| DataDigests::of(plan, data));
+    match digests.transpose() {
+        Ok(digests) => expect_same_data(ranks, digests.as_ref()),
         Err(error) => ranks.abort(&error.to_string()),
     }
-    let data = data.apply_partition(&plan.partition);
-    let Ok(mut state) = RunState::following(plan, &data, device) else {
+    let data = data.map(|data| data.apply_partition(&plan.partition));
+    let Ok(mut state) = RunState::start(plan, data.as_ref(), device) else {
         return wait_for_end(ranks);
     };
     drop(data);
@@ -246,11 +247,15 @@ fn found(plan: &RunPlan, results: &Path, round: u64) -> Result<Checkpoint, Strin
     }
 }
 
-/// Ends all ranks unless they have the same data.
-fn expect_same_data(ranks: &Ranks, digests: &DataDigests) {
-    let text = serde_json::to_vec(digests).expect("digests are text");
-    let all = ranks.gather(words(Sha256::new().chain_update(text)));
-    if let Some(rank) = all.iter().position(|of_rank| *of_rank != all[0]) {
+/// Ends all ranks unless those that have read data have the same. Rank 0 has read them.
+fn expect_same_data(ranks: &Ranks, digests: Option<&DataDigests>) {
+    let digest = digests.map(|digests| {
+        let text = serde_json::to_vec(digests).expect("digests are text");
+        words(Sha256::new().chain_update(text))
+    });
+    let all = ranks.gather(digest.unwrap_or_default());
+    let differs = |of_rank: &[u64; 4]| *of_rank != all[0] && *of_rank != [0; 4];
+    if let Some(rank) = all.iter().position(differs) {
         ranks.abort(&format!(
             "rank {rank} has other examples than rank 0: give all ranks the same data folder"
         ));

@@ -8,7 +8,7 @@ use std::time::Instant;
 use meshfold_algorithms::{
     Algorithm, IterateWeighting, Method, Phase, Round, RowKind, Setting, StragglerContext, Traffic,
 };
-use meshfold_data::Splits;
+use meshfold_data::{Examples, Splits};
 use meshfold_engine::{Device, Learner, LearningRate, Purpose, Ranks, Schedule, Stack};
 
 use crate::plan::round_graph::{RoundGraphs, drops_rows};
@@ -45,16 +45,15 @@ pub(crate) struct RunState<'a> {
 }
 
 impl<'a> RunState<'a> {
-    /// Brings data, as the partition counts them, and first models to the device. What takes long ends early once `stop` is
-    /// true, and the run cannot go on: see [`TheoryMeasurements::is_called_off`].
+    /// Brings data, as the partition counts them, and first models to the device. A rank for which another one has read the
+    /// data has none.
     ///
     /// # Errors
     /// [`RunError::Engine`] or [`RunError::Algorithm`] if the plan does not fit the data or the device.
     pub(crate) fn start(
         plan: &'a RunPlan,
-        data: &Splits,
+        data: Option<&Splits>,
         device: &Device,
-        stop: &AtomicBool,
     ) -> Result<Self, RunError> {
         let stopwatch = Stopwatch::start();
         let config = &plan.config;
@@ -64,7 +63,7 @@ impl<'a> RunState<'a> {
         let learner = Learner::upload(
             device,
             plan.model.clone(),
-            data.clone(),
+            data.cloned(),
             partition,
             config.seed_of(Purpose::Batches),
         )?;
@@ -77,8 +76,9 @@ impl<'a> RunState<'a> {
         )?;
         algorithm.start(&models)?;
         let held_out = HeldOut {
-            test: data.test.len(),
-            validation: data
+            test: learner.splits().test.len(),
+            validation: learner
+                .splits()
                 .validation
                 .as_ref()
                 .map_or(0, |examples| examples.len()),
@@ -86,11 +86,12 @@ impl<'a> RunState<'a> {
         let seed = config.seed_of(Purpose::Evaluation);
         let mut judge = Judge::new(rows.kind, &config.evaluate, config.rounds, held_out, seed);
         if !config.evaluate.clients.is_empty() {
-            judge = judge.with_views(ClientViews::new(plan, data, rows.kind));
+            let of_test = learner.splits().test.labels();
+            let of_training = data.map(|data| data.train.labels());
+            judge = judge.with_views(ClientViews::new(plan, of_test, of_training, rows.kind));
         }
         let mut graphs = RoundGraphs::new(plan);
-        let mut theory = TheoryMeasurements::new(plan);
-        theory.of_examples(plan, &data.train, stop);
+        let theory = TheoryMeasurements::new(plan);
         Ok(Self {
             alive: graphs.alive(0)?.to_vec(),
             graphs,
@@ -108,16 +109,10 @@ impl<'a> RunState<'a> {
         })
     }
 
-    /// As [`RunState::start`], of a rank that takes part in a run of rank 0. What the examples alone decide is not measured.
-    ///
-    /// # Errors
-    /// As [`RunState::start`].
-    pub(crate) fn following(
-        plan: &'a RunPlan,
-        data: &Splits,
-        device: &Device,
-    ) -> Result<Self, RunError> {
-        Self::start(plan, data, device, &AtomicBool::new(true))
+    /// Measures what the training examples `train` alone decide. It ends early once `stop` is true, and the run cannot go on:
+    /// see [`TheoryMeasurements::is_called_off`].
+    pub(crate) fn measure_examples(&mut self, train: &Examples, stop: &AtomicBool) {
+        self.theory.of_examples(self.plan, train, stop);
     }
 
     /// Tells the ranks that take part in the run, if there are any, that `step` comes next. On such a rank nothing happens.
