@@ -164,7 +164,8 @@ impl Transport for Mpi {
     }
 
     fn send(&self, rank: usize, bytes: &[u8]) {
-        let process = self.world().process_at_rank(rank as i32);
+        let world = self.world();
+        let process = world.process_at_rank(rank as i32);
         process.send_with_tag(&(bytes.len() as u64), BYTES);
         for piece in bytes.chunks(MOST) {
             process.send_with_tag(piece, BYTES);
@@ -172,7 +173,8 @@ impl Transport for Mpi {
     }
 
     fn receive(&self, rank: usize) -> Vec<u8> {
-        let process = self.world().process_at_rank(rank as i32);
+        let world = self.world();
+        let process = world.process_at_rank(rank as i32);
         let mut length = 0_u64;
         process.receive_into_with_tag(&mut length, BYTES);
         let mut bytes = vec![0; length as usize];
