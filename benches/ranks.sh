@@ -45,9 +45,8 @@ trap 'rm -rf "$folder"' EXIT
 [ -n "$records" ] || records=$folder/records.jsonl
 : >"$records"
 
-# In a container: as root, more ranks than cores, and, unless the variable says otherwise (cma), without reading the memory of
-# another process. A rank that waits
-# lets others have its core, or any other work on the machine would be felt many times over.
+# In a container: as root, more ranks than cores, and without reading the memory of another process unless the variable asks
+# for it (cma). A rank that waits lets others have its core, or any other work on the machine would be felt many times over.
 export OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_btl_vader_single_copy_mechanism=${OMPI_MCA_btl_vader_single_copy_mechanism:-none}
