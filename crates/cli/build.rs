@@ -16,20 +16,25 @@ fn main() {
     if let Some(commit) = given().or_else(asked_of_git) {
         println!("cargo::rustc-env=MESHFOLD_COMMIT={commit}");
     }
-    if env::var_os("CARGO_CFG_UNIX").is_some() && links(ONE_COPY) {
-        println!("cargo::rustc-link-arg-bins={ONE_COPY}");
+    if env::var_os("CARGO_CFG_UNIX").is_some() {
+        for argument in [ONE_COPY, PACKED_RELOCATIONS].into_iter().filter(|argument| serves(argument)) {
+            println!("cargo::rustc-link-arg-bins={argument}");
+        }
     }
 }
 
 /// Has the linker keep one copy of functions whose instructions are the same.
 const ONE_COPY: &str = "-Wl,--icf=all";
 
-/// Whether a program can be linked with `argument`, tried with the smallest one. lld can, which compilers bring along for some systems.
-fn links(argument: &str) -> bool {
-    try_link(argument).is_some_and(|linked| linked)
+/// Has the linker note the addresses that change as the program is loaded in two bits each, not in 24 bytes.
+const PACKED_RELOCATIONS: &str = "-Wl,-z,pack-relative-relocs";
+
+/// Whether a program that is linked with `argument` runs, tried with the smallest one. Linkers and loaders of some systems take it.
+fn serves(argument: &str) -> bool {
+    try_out(argument).is_some_and(|ran| ran)
 }
 
-fn try_link(argument: &str) -> Option<bool> {
+fn try_out(argument: &str) -> Option<bool> {
     let folder = env::var_os("OUT_DIR")?;
     let source = Path::new(&folder).join("smallest.rs");
     std::fs::write(&source, "fn main() {}").ok()?;
@@ -41,8 +46,9 @@ fn try_link(argument: &str) -> Option<bool> {
         compiler.arg(format!("-Clinker={linker}"));
     }
     let argument = format!("-Clink-arg={argument}");
-    let output = compiler.arg(argument).arg(source).current_dir(folder);
-    Some(output.output().ok()?.status.success())
+    compiler.arg(argument).arg(source).current_dir(&folder);
+    let linked = compiler.output().ok()?.status.success();
+    Some(linked && Command::new(Path::new(&folder).join("smallest")).status().ok()?.success())
 }
 
 /// For builds from an archive, which has no history.

@@ -36,9 +36,16 @@ fn in_double(a: Lanes, b: Lanes, c: Lanes) -> Lanes {
         doubtful |= u32::from(may_be_rounded_twice(sum));
     }
     if doubtful != 0 {
-        return std::array::from_fn(|lane| rounded_once(a[lane], b[lane], c[lane]));
+        return each_rounded_once(a, b, c);
     }
     sums.map(|sum| sum as f32)
+}
+
+/// Apart from the loops, in each of which it would stand several times.
+#[cold]
+#[inline(never)]
+fn each_rounded_once(a: Lanes, b: Lanes, c: Lanes) -> Lanes {
+    std::array::from_fn(|lane| rounded_once(a[lane], b[lane], c[lane]))
 }
 
 /// Whether `sum` lies halfway between two numbers of single precision, as far as these have 24 digits: then what was lost
