@@ -2,6 +2,7 @@
 
     python benches/python.py methods        # D-SGD in Python beside `dsgd`, on W1 and W2: about two minutes
     python benches/python.py models         # an MLP of PyTorch and JAX beside `mlp`: about two minutes
+    python benches/python.py metrics        # the table of 1,000 finished runs of 100 evaluations each: a minute
 
 Needs the package (`pip install .`), and PyTorch and JAX for the second. All cores are used, but by those that `taskset` leaves out. Each way is
 run once without being counted and then five times, in turns, so that what else the machine does meets all of them; the time is that of the
@@ -14,6 +15,7 @@ import os
 import statistics
 import sys
 import tempfile
+import time
 
 import meshfold as mf
 
@@ -129,13 +131,35 @@ def models(repeat, rounds):
     show("W2's model, 10 steps a round", in_turns(ways, repeat))
 
 
+def metrics(repeat, rounds):
+    experiment = {
+        "name": "thousand",
+        "dataset": {"glyphs": {"train": 200, "test": 20}},
+        "partition": {"iid": {"clients": 4}},
+        "topology": "ring",
+        "model": "logistic",
+        "algorithm": {"dsgd": {"batch_size": 5, "learning_rate": 0.1}},
+        "rounds": rounds or 100,
+        "sweep": {"grid": {"seed": list(range(1, 1001))}},
+    }
+    with tempfile.TemporaryDirectory() as results:
+        mf.run(experiment, results=results, progress=False)
+        seconds = []
+        for _ in range(repeat):
+            runs = mf.read(os.path.join(results, "thousand"))
+            begun = time.perf_counter()
+            table = runs.metrics()
+            seconds.append(time.perf_counter() - begun)
+    print(f"{len(runs):,} runs, {len(table):,} rows: {statistics.median(seconds):.2f} s ({min(seconds):.2f}–{max(seconds):.2f})")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("methods", "models"))
+    parser.add_argument("what", choices=("methods", "models", "metrics"))
     parser.add_argument("--repeat", type=int, default=5, help="turns that count")
     parser.add_argument("--rounds", type=int, help="rounds of each run")
     given = parser.parse_args()
-    {"methods": methods, "models": models}[given.what](given.repeat, given.rounds)
+    {"methods": methods, "models": models, "metrics": metrics}[given.what](given.repeat, given.rounds)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,10 @@ fn main() {
         println!("cargo::rustc-env=MESHFOLD_COMMIT={commit}");
     }
     if env::var_os("CARGO_CFG_UNIX").is_some() {
-        for argument in [ONE_COPY, PACKED_RELOCATIONS].into_iter().filter(|argument| serves(argument)) {
+        for argument in [ONE_COPY, PACKED_RELOCATIONS]
+            .into_iter()
+            .filter(|argument| serves(argument))
+        {
             println!("cargo::rustc-link-arg-bins={argument}");
         }
     }
@@ -48,7 +51,13 @@ fn try_out(argument: &str) -> Option<bool> {
     let argument = format!("-Clink-arg={argument}");
     compiler.arg(argument).arg(source).current_dir(&folder);
     let linked = compiler.output().ok()?.status.success();
-    Some(linked && Command::new(Path::new(&folder).join("smallest")).status().ok()?.success())
+    Some(
+        linked
+            && Command::new(Path::new(&folder).join("smallest"))
+                .status()
+                .ok()?
+                .success(),
+    )
 }
 
 /// For builds from an archive, which has no history.

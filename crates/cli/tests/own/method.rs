@@ -59,6 +59,39 @@ fn it_resumes_with_the_same_bits_under_failures_and_stragglers() {
     );
 }
 
+#[cfg(feature = "gpu")]
+#[test]
+#[ignore = "needs a GPU or software Vulkan"]
+fn it_comes_to_the_same_on_a_gpu_and_resumes_there() {
+    use crate::runs::carried_out_on;
+    use meshfold::engine::Device;
+
+    let open = || Device::open("wgpu".parse().unwrap(), None, None).unwrap();
+    let results = [(); 3].map(|()| TempDir::new().unwrap());
+    let plan = planned(&own(), &choco("gamma: 0.3, keep: 1")).unwrap();
+    let cpu = records(&carried_out(&plan[0], results[0].path(), usize::MAX));
+    let gpu = records(&carried_out_on(
+        open(),
+        &plan[0],
+        results[1].path(),
+        usize::MAX,
+    ));
+    assert_eq!((cpu.len(), gpu.len()), (4, 4));
+    for (cpu, gpu) in cpu.iter().zip(&gpu) {
+        assert_eq!(cpu["bytes_total"], gpu["bytes_total"]);
+        for figure in ["consensus_distance", "train_loss"] {
+            let close = match (cpu[figure].as_f64(), gpu[figure].as_f64()) {
+                (Some(cpu), Some(gpu)) => (cpu - gpu).abs() <= 1e-3 * cpu.abs() + 1e-6,
+                (cpu, gpu) => cpu == gpu,
+            };
+            assert!(close, "{figure}: {} and {}", cpu[figure], gpu[figure]);
+        }
+    }
+    carried_out_on(open(), &plan[0], results[2].path(), 2);
+    let resumed = carried_out_on(open(), &plan[0], results[2].path(), usize::MAX);
+    assert_eq!(records(&resumed), gpu);
+}
+
 #[test]
 fn what_is_wrong_is_told_at_its_place() {
     let fault = |keys: &str| {

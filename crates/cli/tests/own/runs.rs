@@ -43,10 +43,20 @@ impl Observer for StopAt<'_> {
     }
 }
 
-/// Carries the run out, up to the record of round `until`, and returns the run's folder.
+/// Carries the run out on the processor, up to the record of round `until`, and returns the run's folder.
 pub(crate) fn carried_out(plan: &RunPlan, results: &Path, until: usize) -> PathBuf {
+    carried_out_on(Device::cpu().unwrap(), plan, results, until)
+}
+
+/// Carries the run out on `device`, up to the record of round `until`, and returns the run's folder.
+pub(crate) fn carried_out_on(
+    device: Device,
+    plan: &RunPlan,
+    results: &Path,
+    until: usize,
+) -> PathBuf {
     let options = RunOptions {
-        device: Device::cpu().unwrap(),
+        device,
         results: results.to_owned(),
         again: false,
         commit: None,
