@@ -2,8 +2,10 @@
 
 mod aggregation;
 mod forecast;
+mod projection;
 mod walk;
 
+pub use projection::Projection;
 use schemars::JsonSchema;
 pub use walk::{Aggregators, Restart, Source, WalkRows};
 
@@ -32,8 +34,9 @@ method_config! {
     /// # Interpretation
     /// The degree in (7) counts the self-loop, so the walk follows the Metropolis-Hastings matrix. A client that no
     /// walker visits has its current model as `last`; of two walkers on one client at one visit the higher one leaves
-    /// its result. A walker whose client dies waits there, untrained and heard by nobody. There is no projection. The
-    /// learning rate counts visits as epochs: `k = (t − 1) K + visit`.
+    /// its result. A walker whose client dies waits there, untrained and heard by nobody. Models are
+    /// projected onto no set unless `projection` names one. The learning rate counts visits as epochs:
+    /// `k = (t − 1) K + visit`.
     ///
     /// After its last visit too a walker sends its model on by (7), as line 7 is printed for every `k` up to `K − 1`. The
     /// message is counted: `K` of them, and the aggregation, are the `(K + 1) T_c` of Section VI-F, and twice the visits
@@ -63,6 +66,9 @@ method_config! {
         /// Which models exist between rounds: those of all clients, or of the walkers alone.
         #[serde(default)]
         pub rows: WalkRows,
+        /// The ball that models are projected onto, `Π_W` of (10); none if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub projection: Option<Projection>,
         /// Sends quantised differences in place of models.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub quantise: Option<Quantise>,
@@ -171,6 +177,7 @@ impl MethodSpec for Dfedrw {
                 return fault("quantise.aggregate", "printed", needed);
             }
         }
+        self.projection.map_or(Ok(()), Projection::check)?;
         self.quantise.map_or(Ok(()), Quantise::check)
     }
 
@@ -209,7 +216,8 @@ impl MethodSpec for Dfedrw {
             (WalkRows::Walkers, None) => (3, 0),
             (WalkRows::Walkers, Some(_)) => (5, 0),
         };
-        copies * self.walkers + last
+        let projected = usize::from(self.projection.is_some());
+        (copies + projected) * self.walkers + last
     }
 
     fn message_scope(

@@ -3,6 +3,7 @@
 use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
 use crate::method_spec::{MethodSpec, Profile};
+use crate::methods::own_steps::{Hub, OwnStepsState, StepsFrom};
 use crate::participation::{Participation, Weighting, down, up};
 use crate::round::{Algorithm, Forecast, Round, Setting};
 use crate::training::Training;
@@ -15,10 +16,12 @@ method_config! {
     /// Parameters of [`Method::Fedavg`](crate::Method::Fedavg).
     ///
     /// # Source
-    /// McMahan et al., Communication-efficient learning of deep networks from decentralized data (2017), Algorithm 1.
+    /// McMahan et al., Communication-efficient learning of deep networks from decentralized data (2017), Algorithm 1. With
+    /// `steps_from: own` and `weighting: uniform` it is (8), SI (17) of DeceFL (Yuan et al.).
     ///
     /// # Interpretation
-    /// Momentum is zero at the start of each round, as a participant starts from the server's model.
+    /// Momentum is zero at the start of each round, as a participant starts from the server's model. With `steps_from: own`
+    /// all clients take part.
     #[derive(JsonSchema)]
     pub struct Fedavg(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// How many clients take part in a round; all by default.
@@ -27,6 +30,9 @@ method_config! {
         /// What the server's mean is weighted by.
         #[serde(default)]
         pub weighting: Weighting,
+        /// From which model the steps of a client begin.
+        #[serde(default, skip_serializing_if = "StepsFrom::is_mean")]
+        pub steps_from: StepsFrom,
     }
 }
 
@@ -67,12 +73,20 @@ impl Algorithm for FedavgState {
 
 impl MethodSpec for Fedavg {
     fn profile(&self) -> Profile<'_> {
-        Profile::one_server()
+        self.steps_from.profile(Profile::one_server())
     }
 
     usual!(training, steps_per_round);
 
     fn check_keys(&self) -> Result<(), AlgorithmError> {
+        if self.steps_from == StepsFrom::Own && self.participation != Participation::default() {
+            return Err(AlgorithmError::Unsuited {
+                method: "fedavg",
+                key: "participation",
+                found: format!("{:?}", self.participation).to_lowercase(),
+                needed: "with `steps_from: own` all clients take part",
+            });
+        }
         self.participation.check()
     }
 
@@ -83,7 +97,8 @@ impl MethodSpec for Fedavg {
     no_limits!(check_overlay, unstable_at);
 
     fn working_rows(&self, clients: usize) -> usize {
-        self.participation.count(clients) + 1
+        let slots = self.participation.count(clients) + 1;
+        self.steps_from.working_rows(clients, slots)
     }
 
     fn message_scope(&self, setting: &Setting, _rounds: usize, _undisturbed: bool) -> MessageScope {
@@ -96,12 +111,21 @@ impl MethodSpec for Fedavg {
     }
 
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        Box::new(FedavgState {
-            training: self.training_keys(),
-            participation: self.participation,
-            weighting: self.weighting,
-            mu: 0.0,
-            setting: setting.clone(),
-        })
+        let (training, setting) = (self.training_keys(), setting.clone());
+        match self.steps_from {
+            StepsFrom::Mean => Box::new(FedavgState {
+                training,
+                participation: self.participation,
+                weighting: self.weighting,
+                mu: 0.0,
+                setting,
+            }),
+            StepsFrom::Own => Box::new(OwnStepsState {
+                training,
+                weighting: self.weighting,
+                hub: Hub::Server,
+                setting,
+            }),
+        }
     }
 }

@@ -3,29 +3,32 @@
 use crate::error::AlgorithmError;
 use crate::message_scope::MessageScope;
 use crate::method_spec::{MethodSpec, Profile, ServerNodes};
+use crate::methods::own_steps::{Hub, OwnStepsState, StepsFrom, abroad, leader};
 use crate::participation::{Participation, Weighting, down, up};
 use crate::round::{Algorithm, Forecast, Round, Setting};
-use crate::traffic::Message;
 use crate::training::Training;
 use crate::{method_config, no_limits, usual};
-use meshfold_engine::{Key, Mixing, Purpose, RowWork, Stack, Velocity, stream};
+use meshfold_engine::{Mixing, Stack, Velocity};
 use meshfold_topology::{MixingMatrix, Overlay};
-use rand::RngExt;
 use schemars::JsonSchema;
 
 method_config! {
     /// Parameters of [`Method::Swarm`](crate::Method::Swarm).
     ///
     /// # Source
-    /// DeceFL (Yuan et al.), SI 4.2, `w(t+1) = Σ_j p_j (w_j(t) − η ∇f_j)`; Warnat-Herresthal et al., Swarm learning
-    /// for decentralized and confidential clinical machine learning (2021).
+    /// DeceFL (Yuan et al.), SI 4.2, `w(t+1) = Σ_j p_j (w_j(t) − η ∇f_j)`, and with `steps_from: own` SI (25); Warnat-Herresthal
+    /// et al., Swarm learning for decentralized and confidential clinical machine learning (2021).
     ///
     /// # Interpretation
     /// All clients take part, weighted by their shares of the examples. Each round one of them is drawn as the leader,
     /// stragglers that are dropped left out: it gathers the models and sends the mean back, so that all hold the same
-    /// model between rounds.
+    /// model between rounds, unless `steps_from: own` asks for a model of each client's own.
     #[derive(JsonSchema)]
-    pub struct Swarm(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {}
+    pub struct Swarm(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
+        /// From which model the steps of a client begin.
+        #[serde(default, skip_serializing_if = "StepsFrom::is_mean")]
+        pub steps_from: StepsFrom,
+    }
 }
 
 struct SwarmState {
@@ -36,14 +39,10 @@ struct SwarmState {
 impl Algorithm for SwarmState {
     fn round(&mut self, models: &mut Stack, round: &mut Round<'_>) -> Result<(), AlgorithmError> {
         let rows = Participation::default().rows(round, &self.training);
-        let Some(leader) = Self::leader(&rows, round) else {
+        if rows.is_empty() {
             return Ok(());
-        };
-        let bytes = self.setting.model_bytes();
-        let abroad = |mut messages: Vec<Message>| {
-            messages.retain(|message| message.from != message.to);
-            messages
-        };
+        }
+        let (leader, bytes) = (leader(&rows, round), self.setting.model_bytes());
         let mut slots = models.gather(&vec![0; rows.len()])?;
         let work = round.work(&rows, &self.training);
         let steps = round.learner.train(&mut slots, Velocity::Fresh, &work)?;
@@ -57,25 +56,12 @@ impl Algorithm for SwarmState {
     }
 }
 
-impl SwarmState {
-    /// The client of those at work in `rows` that gathers the models in this round.
-    fn leader(rows: &[RowWork], round: &Round<'_>) -> Option<u32> {
-        let key = Key {
-            round: round.number as u64,
-            row: 1,
-            ..Key::default()
-        };
-        let mut rng = stream(round.seed, Purpose::Participation, key);
-        (!rows.is_empty()).then(|| rows[rng.random_range(0..rows.len())].client)
-    }
-}
-
 impl MethodSpec for Swarm {
     fn profile(&self) -> Profile<'_> {
-        Profile {
+        self.steps_from.profile(Profile {
             servers: ServerNodes::None, // a client leads
             ..Profile::one_server()
-        }
+        })
     }
 
     usual!(training, steps_per_round);
@@ -83,7 +69,7 @@ impl MethodSpec for Swarm {
     no_limits!(check_keys, check_clients, check_overlay, unstable_at);
 
     fn working_rows(&self, clients: usize) -> usize {
-        clients + 1
+        self.steps_from.working_rows(clients, clients + 1)
     }
 
     fn message_scope(
@@ -105,9 +91,15 @@ impl MethodSpec for Swarm {
     }
 
     fn begin(&self, setting: &Setting) -> Box<dyn Algorithm> {
-        Box::new(SwarmState {
-            training: self.training_keys(),
-            setting: setting.clone(),
-        })
+        let (training, setting) = (self.training_keys(), setting.clone());
+        match self.steps_from {
+            StepsFrom::Mean => Box::new(SwarmState { training, setting }),
+            StepsFrom::Own => Box::new(OwnStepsState {
+                training,
+                weighting: Weighting::Examples,
+                hub: Hub::Leader,
+                setting,
+            }),
+        }
     }
 }

@@ -37,6 +37,7 @@ fn long_walk() -> Vec<usize> {
             neighbours: None,
             include_self: true,
             rows: WalkRows::Walkers,
+            projection: None,
             quantise: None
         },
         full(1)

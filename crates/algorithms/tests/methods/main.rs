@@ -8,6 +8,8 @@ mod chains;
 mod consensus;
 mod corrected;
 mod gossip;
+mod masked;
+mod private_values;
 mod quantised;
 mod reductions;
 mod resume;

@@ -24,6 +24,7 @@ fn walkers(quantise: Option<Quantise>) -> Method {
             neighbours: None,
             include_self: true,
             rows: WalkRows::Clients,
+            projection: None,
             quantise: quantise
         },
         full(2)

@@ -4,7 +4,7 @@ use crate::support::plain::{self, mean, sum};
 use crate::support::{Course, Scene, Train, chorded_path, difference, expect_close, full, run};
 use meshfold_algorithms::{
     Aggregators, Assign, GradientWeight, Local, Method, Order, PartialAggregation, Participation,
-    PerServer, Restart, Servers, Source, WalkRows, Weighting,
+    PerServer, Restart, Servers, Source, StepsFrom, WalkRows, Weighting,
 };
 use meshfold_engine::BatchSize;
 use meshfold_topology::{MixingMatrix, Overlay, Uniform, Weights};
@@ -27,7 +27,8 @@ fn fedavg(weighting: Weighting) -> Method {
     method!(
         Fedavg {
             participation: participation,
-            weighting: weighting
+            weighting: weighting,
+            steps_from: StepsFrom::Mean
         },
         batches()
     )
@@ -104,7 +105,16 @@ fn hierfavg_with_one_server_and_one_edge_round_is_fedavg() {
 
 #[test]
 fn swarm_learning_is_fedavg_with_all_clients() {
-    let one = run(&method!(Swarm {}, batches()), &servers_alone(), 3);
+    let one = run(
+        &method!(
+            Swarm {
+                steps_from: StepsFrom::Mean
+            },
+            batches()
+        ),
+        &servers_alone(),
+        3,
+    );
     expect_same(
         &one,
         &run(&fedavg(Weighting::Examples), &servers_alone(), 3),
@@ -126,7 +136,8 @@ fn fedprox_without_its_pull_is_fedavg() {
     let average = method!(
         Fedavg {
             participation: participation,
-            weighting: weighting
+            weighting: weighting,
+            steps_from: StepsFrom::Mean
         },
         batches()
     );
@@ -167,6 +178,7 @@ fn walkers(hops: u32, train: Train) -> Method {
             neighbours: None,
             include_self: true,
             rows: WalkRows::Clients,
+            projection: None,
             quantise: None
         },
         train

@@ -3,7 +3,7 @@
 use crate::support::{Scene, Train, chorded_path, full, run};
 use meshfold_algorithms::{
     Aggregate, Aggregators, Assign, GradientWeight, Local, Method, Order, PartialAggregation,
-    Participation, PerServer, Quantise, Restart, Servers, Source, WalkRows, Weighting,
+    Participation, PerServer, Quantise, Restart, Servers, Source, StepsFrom, WalkRows, Weighting,
 };
 use meshfold_engine::{BatchSize, NormScope};
 use meshfold_topology::Overlay;
@@ -169,7 +169,8 @@ fn servers_and_their_clients_go_on() {
         method!(
             Fedavg {
                 participation: some,
-                weighting: examples
+                weighting: examples,
+                steps_from: StepsFrom::Mean
             },
             heavy(2)
         ),
@@ -189,7 +190,12 @@ fn servers_and_their_clients_go_on() {
             },
             steps(2)
         ),
-        method!(Swarm {}, epochs()),
+        method!(
+            Swarm {
+                steps_from: StepsFrom::Mean
+            },
+            epochs()
+        ),
         method!(
             Hierfavg {
                 servers: two(),
@@ -251,6 +257,7 @@ fn walkers_go_on_from_where_they_are() {
                 neighbours: None,
                 include_self: true,
                 rows: rows,
+                projection: None,
                 quantise: quantise
             },
             heavy(2)

@@ -2,7 +2,7 @@
 
 use crate::support::plain::{self, mix, sum};
 use crate::support::{Course, Scene, Train, difference, expect_close, full, run};
-use meshfold_algorithms::{Aggregate, Quantise, Weighting};
+use meshfold_algorithms::{Aggregate, Quantise, StepsFrom, Weighting};
 use meshfold_algorithms::{AlgorithmError, BatchSetting, Local, Method, Order, Participation};
 use meshfold_engine::{
     BatchSize, Key, LearningRate, NormScope, Per, Power, Purpose, Restart, Schedule, stream,
@@ -318,7 +318,8 @@ fn settings_that_cannot_work_are_named() {
         fault(&method!(
             Fedavg {
                 participation: participation,
-                weighting: weighting
+                weighting: weighting,
+                steps_from: StepsFrom::Mean
             },
             full(1)
         )),

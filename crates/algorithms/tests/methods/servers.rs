@@ -2,7 +2,7 @@
 
 use crate::support::plain::{self, Descent, mean, mix, sum};
 use crate::support::{Course, SEED, SIZES, Scene, Train, expect_close, full, run};
-use meshfold_algorithms::{Assign, Local, Participation, PerServer, Servers, Weighting};
+use meshfold_algorithms::{Assign, Local, Participation, PerServer, Servers, StepsFrom, Weighting};
 use meshfold_engine::{Key, LearningRate, Per, Power, Purpose, Restart, Schedule, stream};
 use meshfold_topology::Overlay;
 use rand::RngExt;
@@ -56,7 +56,8 @@ fn fedavg_weighs_its_participants() {
         let method = method!(
             Fedavg {
                 participation: participation,
-                weighting: weighting
+                weighting: weighting,
+                steps_from: StepsFrom::Mean
             },
             train
         );
@@ -199,7 +200,16 @@ fn scaffolds_variate_is_the_mean_of_the_clients() {
 #[test]
 fn swarm_is_a_mean_over_all_that_is_gathered_at_one_of_them() {
     let scene = Scene::with_a_death().without_overlay();
-    let course = run(&method!(Swarm {}, full(2).momentum(0.9)), &scene, 3);
+    let course = run(
+        &method!(
+            Swarm {
+                steps_from: StepsFrom::Mean
+            },
+            full(2).momentum(0.9)
+        ),
+        &scene,
+        3,
+    );
     let mut server = course.start[0].clone();
     for round in 1..=3 {
         let alive = scene.alive(round);

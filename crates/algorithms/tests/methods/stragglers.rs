@@ -4,7 +4,7 @@ use crate::support::plain::{self, mean, mix, sum};
 use crate::support::{Course, Models, SIZES, Scene, expect_close, full, run};
 use meshfold_algorithms::{
     Aggregators, Completion, Exchange, PartialWork, Participation, Phase, Policy, Restart, Source,
-    Stragglers, WalkRows, Weighting, Work,
+    StepsFrom, Stragglers, WalkRows, Weighting, Work,
 };
 use meshfold_topology::{Overlay, Uniform, Weights};
 
@@ -41,7 +41,8 @@ fn partial_work_of_stragglers_counts_or_they_are_left_out() {
         let method = method!(
             Fedavg {
                 participation: participation,
-                weighting: weighting
+                weighting: weighting,
+                steps_from: StepsFrom::Mean
             },
             full(6)
         );
@@ -80,7 +81,16 @@ fn partial_work_of_stragglers_counts_or_they_are_left_out() {
 
 #[test]
 fn a_dropped_straggler_does_not_lead_a_swarm() {
-    let course = run(&method!(Swarm {}, full(2)), &half(Policy::Isolate), 12);
+    let course = run(
+        &method!(
+            Swarm {
+                steps_from: StepsFrom::Mean
+            },
+            full(2)
+        ),
+        &half(Policy::Isolate),
+        12,
+    );
     let bytes = course.setting.model_bytes();
     for traffic in &course.traffic {
         // Half of five, rounded up, are dropped: one of the other two leads, and hears and is heard by the last.
@@ -104,6 +114,7 @@ fn walks_that_fall_behind_are_cut_short() {
             neighbours: None,
             include_self: true,
             rows: WalkRows::Clients,
+            projection: None,
             quantise: None
         },
         full(1)

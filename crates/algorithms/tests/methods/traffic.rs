@@ -3,7 +3,7 @@
 use crate::support::{Course, Scene, chorded_path, full, run};
 use meshfold_algorithms::{
     Aggregators, Assign, GradientWeight, Method, Order, PartialAggregation, Participation,
-    PerServer, Restart, Servers, Source, WalkRows, Weighting,
+    PerServer, Restart, Servers, Source, StepsFrom, WalkRows, Weighting,
 };
 use meshfold_topology::Overlay;
 
@@ -36,7 +36,8 @@ fn with_servers() -> Vec<(Method, Scene, [u64; 2])> {
             method!(
                 Fedavg {
                     participation: all,
-                    weighting: examples
+                    weighting: examples,
+                    steps_from: StepsFrom::Mean
                 },
                 full(2)
             ),
@@ -69,7 +70,16 @@ fn with_servers() -> Vec<(Method, Scene, [u64; 2])> {
             [12, 12],
         ),
         // Four to the leader and four back.
-        (method!(Swarm {}, full(2)), none.clone(), [8, 8]),
+        (
+            method!(
+                Swarm {
+                    steps_from: StepsFrom::Mean
+                },
+                full(2)
+            ),
+            none.clone(),
+            [8, 8],
+        ),
         // Twice five down and up at the edge, two down and up at the root; the server of three handles 14 of them.
         (
             method!(
@@ -218,6 +228,7 @@ fn walks(hops: u32, aggregators: Aggregators, from: Source, neighbours: Option<u
             neighbours: neighbours,
             include_self: true,
             rows: WalkRows::Clients,
+            projection: None,
             quantise: None
         },
         full(1)

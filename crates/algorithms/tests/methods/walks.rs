@@ -4,7 +4,7 @@
 use crate::support::random_walks::{Walks, train};
 use crate::support::{Scene, expect_close, run};
 use meshfold_algorithms::{
-    Aggregate, Aggregators, Dfedrw, Method, Quantise, Restart, Source, WalkRows,
+    Aggregate, Aggregators, Dfedrw, Method, Projection, Quantise, Restart, Source, WalkRows,
 };
 use meshfold_engine::NormScope;
 
@@ -20,6 +20,7 @@ fn walkers() -> Dfedrw {
             neighbours: None,
             include_self: true,
             rows: WalkRows::Clients,
+            projection: None,
             quantise: None
         },
         train()
@@ -33,6 +34,12 @@ fn walkers() -> Dfedrw {
 /// Four rounds of `config` as the transcription has them; returns the waits at dead clients.
 #[track_caller]
 fn expect_transcribed(config: &Dfedrw) -> usize {
+    transcribed(config).0
+}
+
+/// As [`expect_transcribed`]; also returns how many visits ended within the ball of the projection, and how many outside.
+#[track_caller]
+fn transcribed(config: &Dfedrw) -> (usize, [usize; 2]) {
     let scene = Scene::with_a_death();
     let course = run(&Method::Dfedrw(config.clone()), &scene, 4);
     let mut walks = Walks::new(config, &course);
@@ -53,7 +60,7 @@ fn expect_transcribed(config: &Dfedrw) -> usize {
     };
     let bytes = walks.messages * bits.div_ceil(8);
     assert_eq!(course.traffic[3].bytes_total(), bytes as u64);
-    walks.waits
+    (walks.waits, walks.projected)
 }
 
 #[test]
@@ -85,6 +92,53 @@ fn a_share_of_the_clients_averages_what_was_visited() {
         neighbours: Some(2),
         ..walkers()
     });
+}
+
+#[test]
+fn models_are_projected_onto_the_ball_after_each_visit() {
+    let alone = Dfedrw {
+        rows: WalkRows::Walkers,
+        aggregators: Aggregators::WalkEnds,
+        from: Source::WalkEnds,
+        restart: Restart::Continue,
+        ..walkers()
+    };
+    let replica = Dfedrw {
+        quantise: quantise(NormScope::Model, Aggregate::Replica),
+        ..walkers()
+    };
+    for (config, radius) in [(walkers(), 1.9), (alone, 1.9), (replica, 1.9)] {
+        let config = Dfedrw {
+            projection: Some(Projection { radius }),
+            ..config
+        };
+        let (_, [within, outside]) = transcribed(&config);
+        assert!(within > 0 && outside > 0, "{within} {outside}");
+    }
+}
+
+#[test]
+fn a_ball_that_holds_all_models_changes_nothing() {
+    let scene = Scene::with_a_death();
+    let without = run(&Method::Dfedrw(walkers()), &scene, 4);
+    let config = Dfedrw {
+        projection: Some(Projection { radius: 100.0 }),
+        ..walkers()
+    };
+    let within = run(&Method::Dfedrw(config), &scene, 4);
+    assert_eq!(without.models(), within.models());
+}
+
+#[test]
+fn a_radius_is_positive() {
+    for radius in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+        let config = Dfedrw {
+            projection: Some(Projection { radius }),
+            ..walkers()
+        };
+        let error = Method::Dfedrw(config).check().unwrap_err();
+        assert!(error.to_string().contains("projection.radius"), "{error}");
+    }
 }
 
 fn quantise(norm: NormScope, aggregate: Aggregate) -> Option<Quantise> {

@@ -52,6 +52,9 @@ pub(crate) trait Rows: Any + Debug + Send + Sync {
     /// `row_i <- scales[i] · row_i`.
     fn scale(&mut self, scales: &[f32]);
 
+    /// `row_i <- min(1, longest / ‖row_i‖) · row_i`; rows that are not longer keep their bits.
+    fn shorten(&mut self, longest: f32);
+
     /// `v_i <- momentum · v_i + g_i`, `row_i <- row_i − rates[i] · v_i`.
     fn heavy_ball(
         &mut self,

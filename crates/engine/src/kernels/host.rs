@@ -111,6 +111,17 @@ pub(crate) fn scale_rows(cpu: &Cpu, to: &mut [f32], scales: &[f32], width: usize
     });
 }
 
+/// `row_i *= min(1, longest / ‖row_i‖)`, where rows that are not longer keep their bits.
+pub(crate) fn shorten(cpu: &Cpu, rows: &mut [f32], longest: f32, width: usize) {
+    let scale = |square: f64| match square.sqrt() {
+        norm if norm > f64::from(longest) => (f64::from(longest) / norm) as f32,
+        _ => 1.0,
+    };
+    let squares = squared_norms(cpu, rows, width).into_iter();
+    let scales: Vec<f32> = squares.map(scale).collect();
+    scale_rows(cpu, rows, &scales, width);
+}
+
 /// What a heavy-ball step works on, each `[R, width]`.
 pub(crate) struct HeavyBallRows<'a> {
     pub(crate) models: &'a mut [f32],

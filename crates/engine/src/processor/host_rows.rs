@@ -222,6 +222,11 @@ impl Rows for HostRows {
         host::scale_rows(&self.cpu, values, scales, self.width);
     }
 
+    fn shorten(&mut self, longest: f32) {
+        let values = Arc::make_mut(&mut self.values);
+        host::shorten(&self.cpu, values, longest, self.width);
+    }
+
     fn heavy_ball(
         &mut self,
         velocity: &mut dyn Rows,

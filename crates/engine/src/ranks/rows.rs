@@ -298,6 +298,10 @@ impl Rows for RankedRows {
         self.own.scale(&scales);
     }
 
+    fn shorten(&mut self, longest: f32) {
+        self.own.shorten(longest);
+    }
+
     fn heavy_ball(
         &mut self,
         velocity: &mut dyn Rows,

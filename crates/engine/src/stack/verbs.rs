@@ -97,6 +97,16 @@ impl Stack {
         Ok(())
     }
 
+    /// Projects each row onto the ball of `radius` around zero: `row_i <- min(1, radius / ‖row_i‖) · row_i`. A row within the ball
+    /// keeps its bits.
+    ///
+    /// # Panics
+    /// If `radius` is not positive.
+    pub fn project(&mut self, radius: f32) {
+        assert!(radius > 0.0, "a ball has a positive radius");
+        self.storage.shorten(radius);
+    }
+
     /// One heavy-ball step of every row: `v <- momentum · v + g`, `w <- w − rates[i] · v`.
     ///
     /// # Errors

@@ -17,6 +17,7 @@ use crate::stacked::stack_ops::norms::squared_norms;
 use crate::stacked::stack_ops::quantize::quantize;
 use crate::stacked::stack_ops::rows::{gather_rows, scatter_rows};
 use crate::stacked::stack_ops::scaled::{add_scaled, scale_rows};
+use crate::stacked::stack_ops::shortened::shorten;
 use crate::stacked::stack_ops::stack_rows::StackRows;
 use burn::tensor::{Tensor, TensorData};
 use std::mem::replace;
@@ -118,6 +119,10 @@ impl Rows for GpuRows {
 
     fn scale(&mut self, scales: &[f32]) {
         self.rows.change(|target| scale_rows(target, scales));
+    }
+
+    fn shorten(&mut self, longest: f32) {
+        self.rows.change(|target| shorten(target, longest));
     }
 
     fn heavy_ball(

@@ -10,4 +10,5 @@ pub(crate) mod norms;
 pub(crate) mod quantize;
 pub(crate) mod rows;
 pub(crate) mod scaled;
+pub(crate) mod shortened;
 pub(crate) mod stack_rows;

@@ -133,6 +133,18 @@ fn means_and_distances_agree() {
 
 #[test]
 #[ignore = "needs a GPU or software Vulkan"]
+fn projections_onto_a_ball_agree() {
+    for radius in [0.5, 4.6, 100.0] {
+        compare(|device| {
+            let mut models = stack(device, 7, 8);
+            models.project(radius);
+            models.to_host()
+        });
+    }
+}
+
+#[test]
+#[ignore = "needs a GPU or software Vulkan"]
 fn quantised_models_agree() {
     for norm in [NormScope::Model, NormScope::Layer] {
         let gpu = gpu();

@@ -358,3 +358,36 @@ fn row_norms_are_sums_of_squares_in_double_precision() {
         }
     }
 }
+
+#[test]
+fn only_rows_outside_the_ball_are_projected_onto_it() {
+    let layout = layout(&[7, 401, 1]);
+    let width = layout.width();
+    let (first, longest) = (stack(&cpu(1, None), &layout, 5, 3), 11.8f32);
+    let norms: Vec<f64> = first.row_norms().iter().map(|norm| norm.sqrt()).collect();
+    let longer = norms.iter().filter(|norm| **norm > f64::from(longest));
+    assert!((1..5).contains(&longer.count()), "{norms:?}");
+    for threads in [1, 2] {
+        let mut projected = stack(&cpu(threads, None), &layout, 5, 3);
+        projected.project(longest);
+        let (found, before) = (projected.to_host(), first.to_host());
+        for (row, norm) in norms.iter().enumerate() {
+            let range = row * width..(row + 1) * width;
+            if *norm <= f64::from(longest) {
+                assert_eq!(found[range.clone()], before[range]);
+                continue;
+            }
+            for (found, before) in found[range.clone()].iter().zip(&before[range]) {
+                let oracle = f64::from(*before) * f64::from(longest) / norm;
+                assert!(
+                    (f64::from(*found) - oracle).abs() < 1e-7,
+                    "{found} {oracle}"
+                );
+            }
+        }
+        let again = projected.row_norms();
+        // The scale is rounded to f32, as each product is.
+        let most = f64::from(longest) * (1.0 + 1e-6);
+        assert!(again.iter().all(|norm| norm.sqrt() <= most), "{again:?}");
+    }
+}

@@ -199,6 +199,12 @@ impl DfedrwState {
             .learner
             .train(&mut walks.models, Velocity::Fresh, &work)?; // (10)
         round.count_steps(&rows, &steps);
+        if let Some(projection) = self.config.projection {
+            let trained = (0u32..).zip(&rows);
+            let trained = trained.filter(|(_, row)| row.amount != Amount::Idle);
+            let trained: Vec<u32> = trained.map(|(walker, _)| walker).collect();
+            projection.of(&mut walks.models, &trained)?; // Π_W
+        }
         let (mut clients, mut walkers) = (Vec::new(), Vec::new());
         for (walker, row) in rows.iter().enumerate().rev() {
             if row.amount != Amount::Idle && !clients.contains(&row.client) {

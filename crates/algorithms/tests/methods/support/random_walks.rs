@@ -58,6 +58,8 @@ pub(crate) struct Walks<'a> {
     pub(crate) messages: usize,
     /// Walks that ended at a dead client.
     pub(crate) waits: usize,
+    /// Visits after which the model was within the ball that it is projected onto, and visits after which it was not.
+    pub(crate) projected: [usize; 2],
 }
 
 impl<'a> Walks<'a> {
@@ -74,6 +76,7 @@ impl<'a> Walks<'a> {
             visited: Vec::new(),
             messages: 0,
             waits: 0,
+            projected: [0, 0],
         }
     }
 
@@ -146,7 +149,7 @@ impl<'a> Walks<'a> {
             let client = self.at[walker];
             if self.alive[client] {
                 let w = descent.from(&self.course.learner, client, &self.walking[walker]);
-                self.walking[walker] = w;
+                self.walking[walker] = self.projection(w);
                 if self.config.rows == WalkRows::Clients {
                     self.last[client] = self.walking[walker].clone();
                 }
@@ -176,6 +179,22 @@ impl<'a> Walks<'a> {
                 self.walking[walker] = sum(&[(1.0, base), (1.0, &q)]);
             }
         }
+    }
+
+    /// `Π_W w` of (10).
+    fn projection(&mut self, mut w: Vec<f64>) -> Vec<f64> {
+        let Some(ball) = self.config.projection else {
+            return w;
+        };
+        let (norm, radius) = (
+            w.iter().map(|w| w * w).sum::<f64>().sqrt(),
+            f64::from(ball.radius),
+        );
+        self.projected[usize::from(norm > radius)] += 1;
+        if norm > radius {
+            w.iter_mut().for_each(|w| *w *= radius / norm);
+        }
+        w
     }
 
     /// `N_A(i)` of those that average.

@@ -45,6 +45,21 @@ impl Learner {
         Stack::from_host(&self.device, network.layout(), values)
     }
 
+    /// First models whose parameters are all one number each, `[R, P]`: those of row `i` are `values[i]`.
+    ///
+    /// # Errors
+    /// Those of [`Stack::from_host`].
+    pub fn initial_at(&self, values: &[f32]) -> Result<Stack, EngineError> {
+        let layout = self.problem.network.layout();
+        let mut rows = vec![0.0; values.len() * layout.width()];
+        for (row, value) in rows.chunks_exact_mut(layout.width().max(1)).zip(values) {
+            for block in layout.blocks() {
+                row[block.range()].fill(*value); // the padding stays zero
+            }
+        }
+        Stack::from_host(&self.device, layout, rows)
+    }
+
     /// As [`Learner::initial_of`] where no process is to hold all rows at once.
     fn initial_over_ranks(
         &self,
