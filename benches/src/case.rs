@@ -54,6 +54,7 @@ impl Case {
             Model::Mlp(Mlp {
                 hidden: hidden.to_vec(),
                 dropout: 0.0,
+                ..Mlp::default()
             })
         };
         let w1 = Self {

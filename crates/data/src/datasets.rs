@@ -312,9 +312,33 @@ mod tests {
             let text = format!("mnist: a balanced test set of {images} {needed}");
             assert_eq!(refusal(images), text);
         }
+        let odd = r#"{"mnist": {"classes": 2, "balanced_test": 5001}}"#;
+        let odd: DatasetConfig = serde_json::from_str(odd).unwrap();
+        let needed = "images asked for, a multiple of 2 up to 8920 needed";
+        let text = format!("mnist: a balanced test set of 5001 {needed}");
+        assert_eq!(odd.validate().unwrap_err().to_string(), text);
         let fashion = r#"{"fashion_mnist": {"balanced_test": 10000}}"#;
         let fashion: DatasetConfig = serde_json::from_str(fashion).unwrap();
         fashion.validate().unwrap();
+    }
+
+    #[test]
+    fn digits_make_ten_classes_or_two() {
+        let of = |classes| {
+            DatasetConfig::Mnist(Mnist {
+                classes,
+                ..Mnist::default()
+            })
+        };
+        for classes in [2, 10] {
+            let published = of(classes).published().unwrap().unwrap();
+            assert_eq!(published.summary.classes(), classes);
+        }
+        let refusal = of(5).validate().unwrap_err().to_string();
+        assert_eq!(refusal, "mnist: classes is 5, 10 or 2 needed");
+        // Ten are not written down.
+        let written = serde_json::to_string(&of(10)).unwrap();
+        assert!(!written.contains("classes"), "{written}");
     }
 
     #[test]

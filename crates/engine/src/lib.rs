@@ -39,7 +39,7 @@ pub use network::host_model::{HostModel, LentExamples, LentRows, ReturnedGradien
 pub use network::initial::Initial;
 pub use network::layout::{ALIGNMENT, Block, Layout};
 pub use network::model::{
-    CharLstm, Dnn8, GnLenet, Judged, Linear, Mlp, Model, NormPlace, Resnet, Targets, WordLstm,
+    CharLstm, Dnn8, GnLenet, Head, Judged, Linear, Mlp, Model, NormPlace, Resnet, Targets, WordLstm,
 };
 #[cfg(feature = "own-models")]
 pub use network::own::{OwnModel, Parameters, RowByRow};

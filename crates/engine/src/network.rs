@@ -64,11 +64,12 @@ impl Network {
     /// # Errors
     /// [`EngineError::ModelSetting`] if the model does not fit the examples: a layer would have no units, a window does not
     /// fit its grid, groups do not divide the channels, the share of units left out is not in `[0, 1)`, or tokens are
-    /// given to a model that reads numbers. [`EngineError::OwnModel`] for [`Model::Own`], which
+    /// given to a model that reads numbers, or other than two classes to a sigmoid. [`EngineError::OwnModel`] for [`Model::Own`], which
     /// [`OwnModels::network`](crate::OwnModels::network) builds.
     pub fn new(model: &Model, input: Input, classes: usize) -> Result<Self, EngineError> {
         check(model, &input)?;
         let loss = Loss::of(model, classes);
+        check_classes(model, loss, classes)?;
         let mut sketch = Sketch::new(&input);
         sketch.draw(model, classes, loss.outputs(classes));
         let Sketch { nodes, layout, .. } = sketch;
@@ -279,6 +280,23 @@ fn check(model: &Model, input: &Input) -> Result<(), EngineError> {
         return refuse("resnet depth", "depth", depth.to_string(), "10 or 18");
     }
     Ok(())
+}
+
+/// Checks that an output which tells two classes apart has two to tell apart.
+fn check_classes(model: &Model, loss: Loss, classes: usize) -> Result<(), EngineError> {
+    if loss != Loss::Sigmoid || classes == 2 {
+        return Ok(());
+    }
+    let (what, path) = match model {
+        Model::Mlp(_) => ("the sigmoid head", "head"),
+        _ => ("binary_logistic", ""),
+    };
+    refuse(
+        what,
+        path,
+        format!("data of {classes} classes"),
+        "data of two",
+    )
 }
 
 /// The refusal of a model because of its setting at `path`.

@@ -45,6 +45,7 @@ fn mlp(hidden: &[usize]) -> Case {
     let model = Model::Mlp(Mlp {
         hidden: hidden.to_vec(),
         dropout: 0.0,
+        ..Mlp::default()
     });
     Case::of_pixels(model, 3)
 }

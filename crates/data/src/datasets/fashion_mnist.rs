@@ -45,6 +45,7 @@ impl InLayout for FashionMnist {
     fn layout(&self) -> MnistLayout {
         MnistLayout {
             name: "fashion_mnist",
+            classes: 10,
             validation: self.validation,
             balanced_test: self.balanced_test,
             smallest_test_class: 1000,

@@ -13,6 +13,7 @@ use crate::formats::idx::{self, Element};
 use crate::{DataError, DataFolder, DatasetSummary, Examples, Input, Scale, Shape, Splits};
 
 const SIDE: usize = 28;
+/// Classes of the files.
 const CLASSES: usize = 10;
 const SHAPE: Shape = Shape {
     channels: 1,
@@ -30,6 +31,8 @@ const TEST: usize = 10_000;
 pub(crate) struct MnistLayout {
     /// Name of the dataset and of its manifest.
     pub(crate) name: &'static str,
+    /// Classes that the ten of the files make up, each as many that follow each other: 10 or 2.
+    pub(crate) classes: usize,
     /// The last so many training images are kept apart for validation.
     pub(crate) validation: usize,
     /// How many test images of classes of one size stand for all test images.
@@ -56,13 +59,21 @@ impl Dataset for MnistLayout {
                 available: TRAIN,
             });
         }
+        if ![2, CLASSES].contains(&self.classes) {
+            return Err(DataError::Setting {
+                dataset: self.name,
+                setting: "classes",
+                found: self.classes.to_string(),
+                needed: format!("{CLASSES} or 2"),
+            });
+        }
         let most = CLASSES * self.smallest_test_class;
         match self.balanced_test {
-            Some(asked) if asked == 0 || asked > most || !asked.is_multiple_of(CLASSES) => {
+            Some(asked) if asked == 0 || asked > most || !asked.is_multiple_of(self.classes) => {
                 Err(DataError::BalancedTest {
                     dataset: self.name,
                     asked,
-                    classes: CLASSES,
+                    classes: self.classes,
                     most,
                 })
             }
@@ -103,7 +114,7 @@ impl Dataset for MnistLayout {
     /// What the makers say of their files.
     fn published(&self) -> Result<Option<Published>, DataError> {
         self.validate()?;
-        let [train, test] = [TRAIN, TEST].map(|images| in_turn(images, CLASSES));
+        let [train, test] = [TRAIN, TEST].map(|images| in_turn(images, self.classes));
         Ok(Some(Published {
             summary: self.summary_of(train, test),
             figures: format!("{TRAIN} and {TEST} images"),
@@ -124,7 +135,7 @@ impl MnistLayout {
     /// Which of the test images with these `labels` are used; all if absent.
     fn chosen(&self, labels: &[u16]) -> Option<Vec<u32>> {
         self.balanced_test
-            .map(|images| first_of_each(labels, CLASSES, images / CLASSES))
+            .map(|images| first_of_each(labels, self.classes, images / self.classes))
     }
 
     /// The summary of what is used of all images, which have these labels.
@@ -134,7 +145,7 @@ impl MnistLayout {
             test = chosen.iter().map(|&index| test[index as usize]).collect();
         }
         let input = Input::Numbers(SHAPE);
-        DatasetSummary::new(input, CLASSES, &train, &test).with_validation(self.validation)
+        DatasetSummary::new(input, self.classes, &train, &test).with_validation(self.validation)
     }
 
     fn read_split(
@@ -147,7 +158,7 @@ impl MnistLayout {
         let images = manifest.file(&file_name(prefix, IMAGES));
         let features = read_idx(manifest, folder, images, &[count, SIDE, SIDE])?;
         let labels = self.read_labels(manifest, folder, prefix, count)?;
-        let examples = Examples::new(features, labels, SHAPE, CLASSES, self.scale)?;
+        let examples = Examples::new(features, labels, SHAPE, self.classes, self.scale)?;
         Ok(examples.with_label_names(self.label_names))
     }
 
@@ -160,7 +171,9 @@ impl MnistLayout {
     ) -> Result<Vec<u16>, DataError> {
         let file = manifest.file(&file_name(prefix, LABELS));
         let bytes = read_idx(manifest, folder, file, &[count])?;
-        Ok(bytes.into_iter().map(u16::from).collect())
+        let (own, all) = (self.classes as u16, CLASSES as u16);
+        let class = |label: u8| u16::from(label) * own / all;
+        Ok(bytes.into_iter().map(class).collect())
     }
 }
 

@@ -104,8 +104,8 @@ impl Qmnist {
     fn images(&self) -> Mnist {
         Mnist {
             validation: self.validation,
-            balanced_test: None,
             scale: self.scale,
+            ..Mnist::default()
         }
     }
 }

@@ -22,6 +22,7 @@ pub(crate) fn tests() -> Vec<RealData> {
     vec![
         real_data!(mnist_has_the_published_labels_and_statistics: "mnist"),
         real_data!(validation_images_are_the_last_of_the_training_images: "mnist"),
+        real_data!(two_classes_are_the_digits_below_five_and_the_others: "mnist"),
         real_data!(balanced_test_sets_are_the_first_images_of_each_class: "mnist"),
         real_data!(fashion_mnist_is_balanced_and_names_its_classes: "fashion-mnist"),
         real_data!(the_files_match_their_manifests: "mnist", "fashion-mnist", "qmnist-writers"),
@@ -77,6 +78,29 @@ fn validation_images_are_the_last_of_the_training_images(folder: &DataFolder) {
     assert!(all.validation.is_none());
     let largest = most.train.row(0).into_iter().fold(0.0, f32::max);
     assert!((0.9..=1.0).contains(&largest));
+}
+
+fn two_classes_are_the_digits_below_five_and_the_others(folder: &DataFolder) {
+    let with = |classes, balanced_test| {
+        let settings = Mnist {
+            classes,
+            balanced_test,
+            ..Mnist::default()
+        };
+        DatasetConfig::Mnist(settings)
+    };
+    let (ten, two) = (with(10, None), with(2, None));
+    let (ten, two) = (ten.load(folder).unwrap(), two.load(folder).unwrap());
+    for (digits, halves) in [(&ten.train, &two.train), (&ten.test, &two.test)] {
+        let mut pairs = digits.labels().iter().zip(halves.labels());
+        assert!(pairs.all(|(digit, half)| *half == u16::from(*digit >= 5)));
+        assert_eq!((halves.classes(), digits.row(77)), (2, halves.row(77)));
+    }
+    let dataset = with(2, Some(8000));
+    let balanced = dataset.load(folder).unwrap();
+    assert_eq!(label_histogram(balanced.test.labels(), 2), [4000; 2]);
+    let summary = dataset.summary(folder).unwrap();
+    assert_eq!(summary, DatasetSummary::of(&balanced));
 }
 
 fn balanced_test_sets_are_the_first_images_of_each_class(folder: &DataFolder) {

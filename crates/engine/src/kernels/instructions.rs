@@ -255,6 +255,7 @@ mod tests {
         let mlp = Model::Mlp(Mlp {
             hidden: vec![70, 9],
             dropout: 0.2,
+            ..Mlp::default()
         });
         for model in [mlp, Model::GnLenet(GnLenet::default())] {
             let portable = |set: &Instructions| set.to_string() == "portable";

@@ -46,7 +46,7 @@ impl Sketch {
     pub(crate) fn draw(&mut self, model: &Model, classes: usize, outputs: usize) {
         match model {
             Model::Linear(linear) => self.dense(outputs, linear.bias),
-            Model::Logistic => self.dense(outputs, true),
+            Model::Logistic | Model::BinaryLogistic => self.dense(outputs, true),
             Model::Mlp(_) | Model::Dnn8(_) => self.perceptron(model, outputs),
             Model::GnLenet(lenet) => self.gn_lenet(lenet, outputs),
             Model::CnnFemnist => self.two_convolutions(2048, outputs),

@@ -1,6 +1,6 @@
 //! The loss that a network's outputs are judged by.
 
-use super::model::{Model, Targets};
+use super::model::{Head, Model, Targets};
 use crate::kernels::{
     Outcome, cross_entropy, cross_entropy_of_models, sigmoid_cross_entropy, squared_error,
 };
@@ -24,6 +24,8 @@ impl Loss {
         match model {
             Model::Linear(linear) => Self::SquaredError(linear.targets),
             Model::Dnn8(_) if classes == 2 => Self::Sigmoid,
+            Model::BinaryLogistic => Self::Sigmoid,
+            Model::Mlp(mlp) if mlp.head == Head::Sigmoid => Self::Sigmoid,
             Model::Logistic
             | Model::Mlp(_)
             | Model::Dnn8(_)

@@ -12,6 +12,9 @@ pub enum Model {
     Linear(Linear),
     /// Multinomial logistic regression.
     Logistic,
+    /// Logistic regression of two classes with one output `z`, the logit of the second: its sigmoid is that class's probability,
+    /// cross-entropy its loss, and the class is the second if the sigmoid is above one half (DeceFL, SI 5.1).
+    BinaryLogistic,
     /// Dense layers with ReLU between them.
     Mlp(Mlp),
     /// The network of DeceFL's experiments, with eight hidden layers.
@@ -68,6 +71,28 @@ impl Default for Linear {
     }
 }
 
+/// What the outputs of a network say of the classes.
+///
+/// # Source
+/// DeceFL, Supplementary Information, section 5.1: a sigmoid in the output layer for two classes, softmax for more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Head {
+    /// One output per class, the logits of a softmax.
+    #[default]
+    Softmax,
+    /// One output, the logit of the second of two classes.
+    Sigmoid,
+}
+
+impl Head {
+    /// Whether a configuration need not say it.
+    #[must_use]
+    pub fn is_softmax(&self) -> bool {
+        *self == Self::Softmax
+    }
+}
+
 /// Parameters of [`Model::Mlp`].
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -77,6 +102,10 @@ pub struct Mlp {
     /// Share of the hidden units that a training step leaves out, in `[0, 1)`.
     #[serde(default)]
     pub dropout: f32,
+    /// What the outputs say of the classes; `sigmoid` is for data of two.
+    #[serde(default, skip_serializing_if = "Head::is_softmax")]
+    #[schemars(extend("default" = "softmax"))]
+    pub head: Head,
 }
 
 /// Parameters of [`Model::Dnn8`]: hidden layers of 256, 512, 512, 256, 256, 128, 128 and 64 units, each with ReLU and
@@ -246,6 +275,7 @@ impl Model {
             Self::Dnn8(_) => &DNN8,
             Self::Linear(_)
             | Self::Logistic
+            | Self::BinaryLogistic
             | Self::GnLenet(_)
             | Self::CnnFemnist
             | Self::CnnCifar
@@ -263,6 +293,7 @@ impl Model {
             Self::Dnn8(dnn) => dnn.dropout,
             Self::Linear(_)
             | Self::Logistic
+            | Self::BinaryLogistic
             | Self::GnLenet(_)
             | Self::CnnFemnist
             | Self::CnnCifar
@@ -279,6 +310,7 @@ impl Model {
             Self::CharLstm(_) | Self::WordLstm(_) => true,
             Self::Linear(_)
             | Self::Logistic
+            | Self::BinaryLogistic
             | Self::Mlp(_)
             | Self::Dnn8(_)
             | Self::GnLenet(_)
@@ -296,6 +328,7 @@ impl Model {
             Self::WordLstm(lstm) => lstm.loss.judges_every_position(),
             Self::Linear(_)
             | Self::Logistic
+            | Self::BinaryLogistic
             | Self::Mlp(_)
             | Self::Dnn8(_)
             | Self::GnLenet(_)

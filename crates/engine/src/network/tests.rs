@@ -7,6 +7,7 @@ fn mlp(hidden: &[usize], dropout: f32) -> Model {
     Model::Mlp(Mlp {
         hidden: hidden.to_vec(),
         dropout,
+        ..Mlp::default()
     })
 }
 

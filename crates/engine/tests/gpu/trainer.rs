@@ -3,9 +3,9 @@
 use crate::support::gpu;
 use meshfold_data::{Examples, Partition, Scale, Shape, Splits};
 use meshfold_engine::{
-    Amount, Anchor, BatchSize, Device, Dnn8, Draw, EngineError, Learner, LearningRate, Linear,
-    LocalWork, Mlp, Model, Network, Per, Power, Restart, RowWork, Schedule, Sgd, Split, Stack,
-    Start, Targets, Velocity,
+    Amount, Anchor, BatchSize, Device, Dnn8, Draw, EngineError, Head, Learner, LearningRate,
+    Linear, LocalWork, Mlp, Model, Network, Per, Power, Restart, RowWork, Schedule, Sgd, Split,
+    Stack, Start, Targets, Velocity,
 };
 use std::sync::Arc;
 
@@ -74,6 +74,7 @@ fn models() -> [Model; 7] {
         Model::Mlp(Mlp {
             hidden: hidden.to_vec(),
             dropout,
+            ..Mlp::default()
         })
     };
     let linear = |targets, bias| Model::Linear(Linear { targets, bias });
@@ -399,10 +400,20 @@ fn gradients_on_shards_are_those_of_the_processor() {
 
 #[test]
 #[ignore = "needs a GPU or software Vulkan"]
-fn dnn8_of_two_classes_and_of_five_is_that_of_the_processor() {
+fn models_of_two_classes_and_dnn8_of_five_are_those_of_the_processor() {
     let device = gpu();
-    let model = Model::Dnn8(Dnn8::default());
-    for classes in [2, CLASSES] {
+    let dnn8 = Model::Dnn8(Dnn8::default());
+    let sigmoid_mlp = Model::Mlp(Mlp {
+        hidden: vec![13, 8],
+        dropout: 0.0,
+        head: Head::Sigmoid,
+    });
+    for (model, classes) in [
+        (dnn8.clone(), 2),
+        (dnn8, CLASSES),
+        (Model::BinaryLogistic, 2),
+        (sigmoid_mlp, 2),
+    ] {
         let outcome = |device: &Device| {
             let mut learner = learner_of_classes(device, &model, classes);
             let mut stack = learner.initial(6, Start::Same).unwrap();
@@ -413,7 +424,8 @@ fn dnn8_of_two_classes_and_of_five_is_that_of_the_processor() {
             (stack.to_host(), scores)
         };
         let (found, oracle) = (outcome(&device), outcome(&Device::cpu().unwrap()));
-        expect_close(&found.0, &oracle.0, &format!("{classes} classes"));
+        let case = format!("{model:?}, {classes} classes");
+        expect_close(&found.0, &oracle.0, &case);
         for (found, oracle) in found.1.iter().zip(&oracle.1) {
             assert!((found.loss - oracle.loss).abs() < 1e-5 * oracle.loss);
         }

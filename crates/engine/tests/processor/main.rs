@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod gradients;
+mod one_output;
 mod own_refused;
 mod pytorch;
 mod random_architectures;

@@ -25,6 +25,7 @@ fn dense_fixtures() -> Vec<(&'static str, Case)> {
     let mlp = Model::Mlp(Mlp {
         hidden: vec![17, 5],
         dropout: 0.0,
+        ..Mlp::default()
     });
     vec![
         (

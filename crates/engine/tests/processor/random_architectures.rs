@@ -23,7 +23,14 @@ fn dense(rng: &mut ChaCha8Rng) -> (Model, Input) {
     let hidden = (0..layers).map(|_| draw(rng, 1, 40)).collect();
     let dropout = 0.0;
     let input = image(draw(rng, 1, 3), draw(rng, 1, 4), draw(rng, 1, 9));
-    (Model::Mlp(Mlp { hidden, dropout }), input)
+    (
+        Model::Mlp(Mlp {
+            hidden,
+            dropout,
+            ..Mlp::default()
+        }),
+        input,
+    )
 }
 
 fn lenet(rng: &mut ChaCha8Rng) -> (Model, Input) {

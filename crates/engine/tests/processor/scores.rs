@@ -77,6 +77,7 @@ fn evaluation_equals_a_plain_count() {
     let mlp = Model::Mlp(Mlp {
         hidden: vec![40, 5],
         dropout: 0.0,
+        ..Mlp::default()
     });
     compare_scores(&Case::of_margins(mlp), 3);
     compare_scores(&Case::of_margins(Model::Logistic), 3);

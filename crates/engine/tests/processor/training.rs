@@ -118,6 +118,7 @@ fn margins() -> [Case; 4] {
         Case::of_margins(Model::Mlp(Mlp {
             hidden: hidden.to_vec(),
             dropout,
+            ..Mlp::default()
         }))
     };
     [
@@ -177,7 +178,7 @@ fn convolutions_and_recurrent_layers_follow_the_transcription() {
 
 #[test]
 fn the_consensus_example_follows_its_formula() {
-    let splits = DatasetConfig::Consensus(Consensus { examples: 8 })
+    let splits = DatasetConfig::Consensus(Consensus::default())
         .load(&DataFolder::new("unused"))
         .unwrap();
     let model = Model::Linear(Linear {
@@ -318,6 +319,7 @@ fn bits_do_not_depend_on_threads_or_on_what_shares_the_stack() {
         Model::Mlp(Mlp {
             hidden: vec![3200, 5],
             dropout,
+            ..Mlp::default()
         })
     };
     let models = [

@@ -8,7 +8,7 @@ pub use cases::*;
 use meshfold_data::{Examples, Partition};
 use meshfold_engine::DeviceRequest;
 use meshfold_engine::{
-    Amount, BatchSize, Device, Dnn8, Draw, Dropout, Instructions, Key, Learner, LearningRate,
+    Amount, BatchSize, Device, Dnn8, Draw, Dropout, Head, Instructions, Key, Learner, LearningRate,
     Linear, LocalWork, Mlp, Model, Network, Purpose, RowWork, Sgd, Stack, Start, Targets, oracle,
     stream,
 };
@@ -38,6 +38,7 @@ pub fn mlp() -> Model {
     Model::Mlp(Mlp {
         hidden: vec![17, 5],
         dropout: 0.0,
+        ..Mlp::default()
     })
 }
 
@@ -46,6 +47,7 @@ pub fn dropping_mlp() -> Model {
     Model::Mlp(Mlp {
         hidden: vec![33, 13],
         dropout: 0.4,
+        ..Mlp::default()
     })
 }
 
@@ -64,11 +66,22 @@ pub fn dnn8() -> Model {
     Model::Dnn8(Dnn8::default())
 }
 
+/// A network of dense layers with one output for two classes.
+pub fn sigmoid_mlp() -> Model {
+    Model::Mlp(Mlp {
+        hidden: vec![17, 5],
+        dropout: 0.0,
+        head: Head::Sigmoid,
+    })
+}
+
 /// Every model and kind of loss but for the slow one, and numbers of classes.
 pub fn models() -> Vec<(Model, usize)> {
     let few = [Model::Logistic, mlp(), dropping_mlp()];
-    let pairs = few.into_iter().chain(linear());
-    pairs.map(|model| (model, CLASSES)).collect()
+    let many = few.into_iter().chain(linear());
+    let two = [Model::BinaryLogistic, sigmoid_mlp()];
+    let pairs = many.map(|model| (model, CLASSES));
+    pairs.chain(two.map(|model| (model, 2))).collect()
 }
 
 pub fn learner(device: &Device, model: &Model, sizes: &[usize]) -> Learner {

@@ -193,6 +193,7 @@ mod tests {
         let model = Model::Mlp(Mlp {
             hidden: vec![50],
             dropout: 0.0,
+            ..Mlp::default()
         });
         let network = Network::of_features(&model, 30, 10).unwrap();
         let plain = sgd();

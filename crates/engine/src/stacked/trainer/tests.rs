@@ -158,6 +158,7 @@ fn blocks_of_rows_and_pieces_of_batches_do_not_change_a_bit() {
     let mlp = Model::Mlp(Mlp {
         hidden: vec![24, 7],
         dropout: 0.2,
+        ..Mlp::default()
     });
     compare(&mlp, images(1, 3, 6));
 }

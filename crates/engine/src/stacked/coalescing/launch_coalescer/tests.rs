@@ -256,6 +256,7 @@ fn mlp(dropout: f32) -> Model {
     Model::Mlp(Mlp {
         hidden: vec![24, 7],
         dropout,
+        ..Mlp::default()
     })
 }
 
