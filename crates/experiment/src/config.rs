@@ -26,6 +26,7 @@ pub(crate) mod schema;
 pub(crate) mod seeds;
 pub(crate) mod source;
 mod source_file;
+pub(crate) mod start;
 pub(crate) mod sweep;
 pub(crate) mod tree;
 mod tree_access;

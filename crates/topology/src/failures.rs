@@ -16,7 +16,7 @@ pub struct Failures(pub Vec<Failure>);
 
 /// Some clients or some edges that fail for good or for a time.
 ///
-/// A failed client neither trains nor exchanges.
+/// A failed client neither trains nor exchanges, unless it `loses` its inputs alone. It is not judged either.
 ///
 /// # Interpretation
 /// Which of them fail is drawn once, unless `redraw` says otherwise.
@@ -41,6 +41,10 @@ pub struct Failure {
     /// What the clients left do about their overlay.
     #[serde(default)]
     pub repair: Repair,
+    /// What a client that fails loses.
+    #[serde(default, skip_serializing_if = "Loses::is_everything")]
+    #[schemars(extend("default" = "everything"))]
+    pub loses: Loses,
 }
 
 /// How many clients or edges fail, or which.
@@ -78,6 +82,38 @@ pub enum Repair {
     None,
     /// The overlay's protocol links the nodes left, see [`VirtualRings::rebuild`](crate::VirtualRings::rebuild).
     Protocol,
+}
+
+/// What a client that fails loses.
+///
+/// # Source
+/// `inputs`: Hua et al., section 5.2, of Fig. 9: "we mask the input of the dropped nodes to simulate the communication failure. All
+/// the dropped nodes are randomly selected and excluded from the final results."
+///
+/// # Interpretation
+/// The sentence can mean three things. (a) The examples of a dropped node are masked: none of their positions counts in its loss,
+/// whose gradient then is zero. The node stays in the overlay, and passes on what it averages. This is `inputs`. (b) What a dropped
+/// node gives its neighbours as their input is masked. They average without it, so that it might as well be gone: `everything`,
+/// with the weights of the overlay that is left. (c) The input is blank and the labels stay. The node trains on, and learns how
+/// frequent its labels are. No setting does this. The first is taken, as the sentence is about the language model, whose examples
+/// are padded and masked, and as the section says that the failure "causes the loss of corresponding training samples". It leaves
+/// the overlay whole, which the section says of neither task: it is the mildest reading, and `everything` the harshest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Loses {
+    /// Its links and its examples: it neither trains nor exchanges.
+    #[default]
+    Everything,
+    /// Its examples alone: it does not train, but averages and sends as before.
+    Inputs,
+}
+
+impl Loses {
+    /// Whether a configuration need not say it.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        *self == Self::Everything
+    }
 }
 
 fn first_round() -> usize {
@@ -145,6 +181,16 @@ impl Failure {
         }
         if self.repair == Repair::Protocol && self.edges.is_some() {
             return wrong("repair", "protocol", "none, for edges are not repaired");
+        }
+        if self.loses == Loses::Inputs && self.edges.is_some() {
+            return wrong("loses", "inputs", "everything, for edges have no inputs");
+        }
+        if self.loses == Loses::Inputs && self.repair == Repair::Protocol {
+            return wrong(
+                "repair",
+                "protocol",
+                "none, for who loses its inputs keeps its links",
+            );
         }
         Ok(())
     }
@@ -265,6 +311,14 @@ mod tests {
                 r#"[{"edges": {"share": 0.1}, "repair": "protocol"}]"#,
                 "0.repair: found protocol, needed none, for edges are not repaired",
             ),
+            (
+                r#"[{"edges": {"share": 0.1}, "loses": "inputs"}]"#,
+                "0.loses: found inputs, needed everything, for edges have no inputs",
+            ),
+            (
+                r#"[{"clients": {"share": 0.1}, "loses": "inputs", "repair": "protocol"}]"#,
+                "0.repair: found protocol, needed none, for who loses its inputs keeps its links",
+            ),
         ] {
             assert_eq!(message(text), expected);
         }
@@ -279,6 +333,7 @@ mod tests {
             r#"[{"clients": {"count": 9}, "from_round": 3, "until_round": 4}]"#,
             r#"[{"clients": {"list": [0, 9]}, "repair": "protocol"}]"#,
             r#"[{"edges": {"list": [[9, 0]]}, "redraw": "each_round"}]"#,
+            r#"[{"clients": {"share": 0.2}, "loses": "inputs"}]"#,
         ] {
             assert_eq!(message(text), "", "{text}");
         }

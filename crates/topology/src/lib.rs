@@ -40,7 +40,7 @@ mod weights;
 
 pub use division::{DividedGraph, Division};
 pub use error::TopologyError;
-pub use failures::{Failure, FailureRedraw, FailureState, Failures, Repair, Target};
+pub use failures::{Failure, FailureRedraw, FailureState, Failures, Loses, Repair, Target};
 pub use joint_connectivity::{GrowingUnion, rounds_to_connect, union_connects};
 pub use mixing_matrix::{Form, MixingMatrix};
 pub use nodes::Nodes;

@@ -2,7 +2,7 @@
 
 use meshfold_algorithms::{Method, Stragglers};
 use meshfold_data::{DatasetConfig, Partitioner};
-use meshfold_engine::{Model, Purpose, Start};
+use meshfold_engine::{Model, Purpose};
 use meshfold_topology::{Failures, Topology, Weights};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
@@ -17,6 +17,7 @@ use crate::config::quantity::Quantity;
 use crate::config::reader;
 use crate::config::seeds::Seeds;
 use crate::config::source::ExperimentSource;
+use crate::config::start::Start;
 use crate::config::tree::Node;
 use crate::network::SimulatedNetwork;
 

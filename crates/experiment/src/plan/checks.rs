@@ -1,9 +1,9 @@
 //! Checks of the values of a run by themselves and by the number of clients and examples, before there is an overlay.
 
-use meshfold_algorithms::{AlgorithmError, OverlayUse, Policy, StragglerUnit};
+use meshfold_algorithms::{AlgorithmError, OverlayUse, Policy, RowKind, Rows, StragglerUnit};
 use meshfold_data::DatasetSummary;
 use meshfold_engine::Model;
-use meshfold_topology::{Repair, Topology, TopologyError, Weights};
+use meshfold_topology::{Loses, Repair, Topology, TopologyError, Weights};
 
 use crate::config::brief::{brief, quoted};
 use crate::config::client_view::{ClientView, MOST_LABELS, has_labels};
@@ -13,6 +13,7 @@ use crate::config::fault::ConfigFault;
 use crate::config::fault_path;
 use crate::config::quantity::Quantity;
 use crate::config::run_config::{RunConfig, TestExamples};
+use crate::config::start::Start;
 use crate::network::LinkModel;
 use crate::plan::failure_checks;
 
@@ -314,12 +315,39 @@ fn failures_of_the_overlay(run: &Resolved<'_>) -> Result<(), ConfigError> {
             let needed = format!("`clients`: {method} has no overlay whose edges could fail");
             return Err(run.wrong(&format!("failures.{index}.edges"), "edges", needed));
         }
+        let profile = config.algorithm.profile();
+        let is_gossip = profile.overlay == OverlayUse::Clients
+            && profile.stragglers == StragglerUnit::Clients
+            && !profile.needs_mutual_exchange;
+        if failure.loses == Loses::Inputs && !is_gossip {
+            let method = config.algorithm.name();
+            let needed = format!(
+                "`everything`: {method} has no exchange in which clients take part that do not train"
+            );
+            return Err(run.wrong(&format!("failures.{index}.loses"), "inputs", needed));
+        }
         if failure.repair == Repair::Protocol && !rings {
             let needed = "a topology of virtual_rings, which has a protocol";
             return Err(run.wrong(&format!("failures.{index}.repair"), "protocol", needed));
         }
     }
     Ok(())
+}
+
+/// Checks that labels can be what the models start from: one parameter of each client's own.
+pub(crate) fn start(run: &Resolved<'_>, rows: Rows, parameters: usize) -> Result<(), ConfigError> {
+    if run.config.start != Start::Label {
+        return Ok(());
+    }
+    let method = run.config.algorithm.name();
+    let needed = match (rows.kind, parameters) {
+        (RowKind::Client, 1) if rows.count > 1 => return Ok(()),
+        (RowKind::Client, 1..) if rows.count > 1 => format!(
+            "`same` or `independent`: a label is one number, the model has {parameters} parameters"
+        ),
+        _ => format!("`same` or `independent`: clients have no models of their own in {method}"),
+    };
+    Err(run.wrong("start", "label", needed))
 }
 
 /// Whether the run asks for the skew of cliques.

@@ -63,7 +63,7 @@ fn nobody_left(
         let leave_nobody = |count: &usize| {
             let some = Failures(failures.0[..*count].to_vec());
             let broken = some.at(round, &nobody_linked, &draw);
-            !broken.alive.contains(&true)
+            !broken.sound().contains(&true)
         };
         let all = failures.0.len();
         // The whole list first: it leaves somebody but for a mistake.

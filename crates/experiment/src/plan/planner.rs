@@ -179,8 +179,10 @@ impl<'a> Planner<'a> {
             },
         );
         local_work::check(run, &population)?;
+        let rows = config.algorithm.rows(partition.clients());
+        checks::start(run, rows, layout.parameters())?;
         Ok(Learning {
-            rows: config.algorithm.rows(partition.clients()),
+            rows,
             dataset,
             network,
             partition,

@@ -33,7 +33,7 @@ pub(crate) struct RoundGraph {
     matrix: Option<Arc<MixingMatrix>>,
     /// The same on the device.
     pub(crate) mixing: Option<Mixing>,
-    /// Whether each client is alive, `[N]`.
+    /// Whether each client is alive and has its inputs, `[N]`: others are not judged.
     pub(crate) alive: Vec<bool>,
     /// Whether each client is dead for good, `[N]`.
     pub(crate) gone: Vec<bool>,
@@ -86,7 +86,10 @@ impl<'a> RoundGraphs<'a> {
         let graph = self.graph.as_ref().map(|(_, graph)| graph);
         Ok(graph.and_then(|graph| {
             let overlay = graph.overlay.as_ref()?;
-            let lives = |part: &Vec<u32>| !of_clients || graph.alive[part[0] as usize];
+            let lives = |part: &Vec<u32>| {
+                let mut nodes = part.iter();
+                !of_clients || nodes.any(|node| graph.alive[*node as usize])
+            };
             Some(
                 overlay
                     .components()
@@ -215,7 +218,7 @@ impl<'a> RoundGraphs<'a> {
         let nobody = Overlay::from_edges(clients, [])?;
         let among_clients = over_clients.map_or(&nobody, |whole| &whole.overlay);
         let mut broken = config.failures.at(round, among_clients, &draw);
-        let (alive, gone) = (broken.alive.clone(), broken.gone.clone());
+        let (alive, gone) = (broken.sound(), broken.gone.clone());
         let frozen = over_clients.map(|whole| &whole.working);
         let working = (0..clients)
             .map(|client| alive[client] && frozen.is_none_or(|working| working[client]))

@@ -69,10 +69,11 @@ impl<'a> RunState<'a> {
         )?;
         let mut algorithm = config.algorithm.build(&plan.population.setting)?;
         let rows = config.algorithm.rows(plan.population.setting.clients);
-        let models = learner.initial_of(
+        let models = config.start.models(
+            &learner,
             config.seed_of(Purpose::Initialisation),
             rows.count,
-            config.start,
+            &plan.population.setting.first_labels,
         )?;
         algorithm.start(&models)?;
         let held_out = HeldOut {

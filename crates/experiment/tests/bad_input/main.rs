@@ -11,6 +11,7 @@ mod overlays;
 mod overrides;
 mod own_models;
 mod settings;
+mod starts;
 mod text;
 
 use meshfold_data::DataFolder;

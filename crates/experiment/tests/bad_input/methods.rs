@@ -195,6 +195,7 @@ fn failures_and_stragglers_point_at_their_value() {
             "failures: [{clients: {share: 0.1}, repair: protocol}]",
             "protocol",
         ),
+        ("failures: [{edges: {share: 0.1}, loses: inputs}]", "inputs"),
         ("stragglers: {share: 1}", "1"),
         ("stragglers: {share: 0.5, policy: partial}", "partial"),
     ];
@@ -216,8 +217,17 @@ fn failures_and_stragglers_point_at_their_value() {
     );
     let without = refusal(&dsgd, "ring", "stragglers: {deadline_seconds: 3}");
     assert!(without.message.contains("network"), "{without:?}");
+    let masked = "failures: [{clients: {share: 0.1}, loses: inputs}]";
+    let seen = refusal(&fedavg, "", masked);
+    expect(
+        &seen,
+        "inputs",
+        &["failures.0.loses", "`everything`: fedavg"],
+    );
     for method in ["gradient_tracking", "d2", "exact_diffusion"] {
         let method = format!("{{{method}: {{{SGD}}}}}");
+        let seen = refusal(&method, "ring", masked);
+        expect(&seen, "inputs", &["`everything`"]);
         let seen = refusal(&method, "ring", "stragglers: {share: 0.5, policy: receive}");
         expect(&seen, "receive", &["`isolate`"]);
     }

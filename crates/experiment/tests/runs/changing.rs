@@ -65,6 +65,40 @@ fn clients_fail_from_their_round_and_come_back() {
 }
 
 #[test]
+fn clients_that_lose_their_inputs_exchange_as_before() {
+    let failures =
+        "failures=[{clients: {list: [1, 4]}, from_round: 3, until_round: 6, loses: inputs}]";
+    let (records, case) = finished(&[DSGD, failures]);
+    let alive: Vec<usize> = records.iter().map(|record| record.alive).collect();
+    assert_eq!(alive, [6, 6, 6, 4, 4, 4, 6, 6]);
+    assert!(records.iter().all(|record| record.components == Some(1)));
+    let sent = bytes(&records).into_iter();
+    let messages: Vec<u64> = sent.map(|sent| sent / model_bytes(&case)).collect();
+    assert_eq!(messages, [12; 7]);
+    let steps: Vec<u64> = records
+        .windows(2)
+        .map(|pair| pair[1].local_steps - pair[0].local_steps)
+        .collect();
+    assert_eq!(steps, [6, 6, 4, 4, 4, 6, 6]);
+}
+
+/// A path of six whose node 2 has no inputs: the models of nodes 0, 1 and 3, 4, 5 go on to meet in its own.
+#[test]
+fn a_client_without_inputs_passes_on_what_it_averages() {
+    let failures = |loses: &str| format!("failures=[{{clients: {{list: [2]}}, loses: {loses}}}]");
+    let apart = |loses: &str| {
+        let rounds = ["rounds=150", "topology=path", "evaluate={every: 150}"];
+        let failures = failures(loses);
+        // No steps after the first: what is left is mixing.
+        let still = "algorithm={dsgd: {batch_size: 7, learning_rate: {step: {initial: 0.1, factor: 1.0e-30, every: 1, per: round}}}}";
+        let (records, _) = finished(&[&rounds[..], &[&failures, still]].concat());
+        records.last().unwrap().consensus_distance
+    };
+    let (masked, gone) = (apart("inputs"), apart("everything"));
+    assert!(masked < 1e-3 && gone > 10.0 * masked, "{masked} {gone}");
+}
+
+#[test]
 fn a_share_of_edges_that_is_drawn_anew_leaves_as_many_every_round() {
     let failures = "failures=[{edges: {share: 0.5}, redraw: each_round}]";
     let (records, case) = finished(&[DSGD, failures]);

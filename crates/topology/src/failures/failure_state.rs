@@ -1,6 +1,6 @@
 //! Which clients and edges fail in a round.
 
-use super::{Failure, FailureRedraw, Failures, Repair, Target};
+use super::{Failure, FailureRedraw, Failures, Loses, Repair, Target};
 use crate::Overlay;
 use rand_chacha::ChaCha8Rng;
 
@@ -9,6 +9,8 @@ use rand_chacha::ChaCha8Rng;
 pub struct FailureState {
     /// Whether each node lives, `[N]`.
     pub alive: Vec<bool>,
+    /// Whether each node has lost its inputs: it lives, if no other failure hits it, but does not train and is not judged, `[N]`.
+    pub masked: Vec<bool>,
     /// Whether each node is dead for good: it failed, drawn once, and no round brings it back, `[N]`.
     pub gone: Vec<bool>,
     /// Edges lost beside those of the dead, ascending, each once: as [`Overlay::edges`] has them.
@@ -22,7 +24,14 @@ impl FailureState {
         overlay.surviving(&self.alive, &self.lost_edges)
     }
 
-    /// Whether nothing has failed.
+    /// Whether each node lives and has its inputs, `[N]`.
+    #[must_use]
+    pub fn sound(&self) -> Vec<bool> {
+        let nodes = self.alive.iter().zip(&self.masked);
+        nodes.map(|(alive, masked)| *alive && !masked).collect()
+    }
+
+    /// Whether no node and no edge of the overlay has failed.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.lost_edges.is_empty() && self.alive.iter().all(|&alive| alive)
@@ -43,6 +52,7 @@ impl Failures {
     ) -> FailureState {
         let mut broken = FailureState {
             alive: vec![true; overlay.nodes()],
+            masked: vec![false; overlay.nodes()],
             gone: vec![false; overlay.nodes()],
             lost_edges: Vec::new(),
         };
@@ -58,9 +68,15 @@ impl Failures {
                     |places: Vec<usize>| places.into_iter().map(|place| place as u32).collect();
                 for client in clients.of(overlay.nodes(), at, &mut rng) {
                     let client = client as usize;
-                    if client < broken.alive.len() {
-                        broken.alive[client] = false;
-                        broken.gone[client] |= for_good;
+                    if client >= broken.alive.len() {
+                        continue;
+                    }
+                    match failure.loses {
+                        Loses::Everything => {
+                            broken.alive[client] = false;
+                            broken.gone[client] |= for_good;
+                        }
+                        Loses::Inputs => broken.masked[client] = true,
                     }
                 }
             }
@@ -195,6 +211,26 @@ mod tests {
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let complete = Topology::Complete(Complete {}).build(50, &mut rng).unwrap();
         assert_eq!(failures.at(10, &complete, stream).alive, first.alive);
+    }
+
+    #[test]
+    fn who_loses_its_inputs_keeps_its_links() {
+        let listed = |loses: &str| {
+            let text = format!(r#"[{{"clients": {{"share": 0.2}}{loses}}}]"#);
+            failures(&text).at(1, &ring(50), stream)
+        };
+        let (gone, masked) = (listed(""), listed(r#", "loses": "inputs""#));
+        assert!(masked.is_whole() && !gone.is_whole());
+        assert_eq!(masked.surviving(&ring(50)).edge_count(), 50);
+        // The draw is the same.
+        assert_eq!(masked.sound(), gone.alive);
+        assert_eq!((gone.sound(), gone.masked), (gone.alive, vec![false; 50]));
+        assert!(!masked.gone.contains(&true));
+        let both = failures(
+            r#"[{"clients": {"list": [3]}, "loses": "inputs"}, {"clients": {"list": [3]}}]"#,
+        );
+        let both = both.at(1, &ring(5), stream);
+        assert_eq!(dead(&both), [3]);
     }
 
     #[test]
