@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use meshfold_data::DataFolder;
+use meshfold_data::{DataFolder, Partitioner};
 use meshfold_engine::Device;
 use meshfold_experiment::{ConfigError, ExperimentSource, RunPlan, plan, plan_without_data};
 
@@ -111,6 +111,41 @@ fn every_experiment_is_planned_by_what_is_published_of_its_data() {
             Err(error) if error.to_string().contains("RC_2006-01 not found") => {}
             Err(error) if is_too_large(&error) => {}
             Err(error) => panic!("{}: {error}", file.display()),
+        }
+    }
+}
+
+/// The counts of windows of the runs of an experiment of DeceFL, each once, `[N][C]`.
+fn counts(name: &str) -> Vec<Vec<Vec<u32>>> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = experiments().join("decefl").join(name);
+    let plans = published(&file, &DataFolder::new(folder.path())).unwrap();
+    let mut counts: Vec<Vec<Vec<u32>>> = Vec::new();
+    for plan in plans {
+        let Partitioner::Explicit(explicit) = plan.config.partition else {
+            panic!("{name}: other partitions than explicit ones")
+        };
+        counts.extend(explicit.counts.filter(|found| !counts.contains(found)));
+    }
+    counts
+}
+
+#[test]
+fn halves_of_the_normal_recording_are_dealt_as_figure_14_deals_all() {
+    for classes in [4, 10] {
+        let all = counts(&format!("cwru-{classes}-non-iid.yaml"));
+        let halves = counts(&format!("cwru-{classes}-non-iid-halves.yaml"));
+        let nodes = |counts: &[Vec<Vec<u32>>]| counts.iter().map(Vec::len).collect::<Vec<_>>();
+        assert_eq!(
+            (nodes(&all), nodes(&halves)),
+            (vec![4, 8, 16], vec![4, 8, 16])
+        );
+        for (all, halves) in all.iter().zip(&halves) {
+            assert_eq!(halves.iter().map(|node| node[0]).sum::<u32>(), 400);
+            for (all, halves) in all.iter().zip(halves) {
+                assert_eq!(all[1..], halves[1..]);
+                assert!((f64::from(halves[0]) - f64::from(all[0]) / 3.0).abs() < 1.0);
+            }
         }
     }
 }
