@@ -16,6 +16,7 @@ mod finished_run;
 mod holdings;
 mod label_counts;
 pub(crate) mod names;
+mod oscillation;
 mod outcome;
 mod progress;
 mod recorded_run;

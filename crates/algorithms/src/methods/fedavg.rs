@@ -32,6 +32,7 @@ method_config! {
         pub weighting: Weighting,
         /// From which model the steps of a client begin.
         #[serde(default, skip_serializing_if = "StepsFrom::is_mean")]
+        #[schemars(extend("default" = "mean"))]
         pub steps_from: StepsFrom,
     }
 }

@@ -27,6 +27,7 @@ method_config! {
     pub struct Swarm(local = "crate::training::one_epoch", momentum = "crate::training::no_momentum") {
         /// From which model the steps of a client begin.
         #[serde(default, skip_serializing_if = "StepsFrom::is_mean")]
+        #[schemars(extend("default" = "mean"))]
         pub steps_from: StepsFrom,
     }
 }

@@ -4,6 +4,7 @@ use meshfold_topology::OverlaySummary;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::results::oscillation::oscillation;
 use crate::results::records::{Record, Spread};
 
 /// The facts of a run's plan and what came of it.
@@ -41,6 +42,11 @@ pub struct Summary {
     pub last: Option<Milestone>,
     /// The first record of the best mean accuracy.
     pub best: Option<Milestone>,
+    /// How far the mean accuracy goes up and down from one record to the next: the mean distance of an accuracy from the middle
+    /// of its neighbours, over the later half of the records. Absent where that has fewer than three, and from summaries of
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oscillation: Option<f64>,
     /// For each target the first record whose mean accuracy reaches it.
     pub targets: Vec<Target>,
     /// Where the time went; absent from summaries of earlier versions.
@@ -135,6 +141,13 @@ pub(crate) fn best(records: &[Record]) -> Option<&Record> {
     })
 }
 
+/// How far the mean accuracy of the later half of the records goes up and down, see [`oscillation`].
+pub(crate) fn oscillation_of(records: &[Record]) -> Option<f64> {
+    let later = records[records.len() / 2..].iter();
+    let accuracies: Vec<f64> = later.map(|record| record.test_accuracy.mean).collect();
+    oscillation(&accuracies)
+}
+
 /// For each of the `accuracies` the first of the records that reaches it.
 pub(crate) fn targets(accuracies: &[f64], records: &[Record]) -> Vec<Target> {
     let first = |accuracy: f64| {
@@ -204,6 +217,20 @@ mod tests {
             ),
             (50, 500, 2.5)
         );
+    }
+
+    #[test]
+    fn the_later_half_of_the_records_oscillates() {
+        let records = [
+            record(0, 0.1),
+            record(5, 0.9),
+            record(10, 0.1),
+            record(15, 0.5),
+            record(20, 0.75),
+            record(25, 0.5),
+        ];
+        assert_eq!(oscillation_of(&records), Some(0.25));
+        assert_eq!(oscillation_of(&records[..4]), None);
     }
 
     #[test]

@@ -38,6 +38,7 @@ pub(super) fn summary(
             .and_then(|planned| planned.lambda_of_period()),
         last: records.last().map(Milestone::of),
         best: summary::best(records).map(Milestone::of),
+        oscillation: summary::oscillation_of(records),
         targets: summary::targets(&config.evaluate.targets, records),
         seconds: Some(seconds),
     }
