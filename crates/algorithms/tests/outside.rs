@@ -66,6 +66,7 @@ mod methods {
     pub mod gradient_tracking;
     pub mod hierfavg;
     pub mod one_peer;
+    pub mod own_steps;
     pub mod p_fedavg;
     pub mod push_sum;
     pub mod qg_dsgdm;
