@@ -89,8 +89,9 @@ impl Settings {
             for (name, key) in keys {
                 let path = format!("{path}.{name}");
                 let value = read.get(name).unwrap_or(&nothing);
-                if value.is_null() && key["default"] == false {
-                    continue; // `false` is not written.
+                let unwritten = &unwritten()[name];
+                if value.is_null() && !unwritten.is_null() && key["default"] == *unwritten {
+                    continue;
                 }
                 match given.as_object().unwrap_or(&empty).get(name) {
                     Some(given) => compared += self.compare(key, given, value, &path),
@@ -109,6 +110,17 @@ impl Settings {
         }
         compared
     }
+}
+
+/// Defaults that a configuration does not write, so that the ids of runs are those from before there was the key.
+fn unwritten() -> Value {
+    json!({
+        "keep": false,
+        "head": "softmax",
+        "steps_from": "mean",
+        "loses": "everything",
+        "classes": 10,
+    })
 }
 
 /// Whether the only key is the name of a choice, which a file may write alone.
