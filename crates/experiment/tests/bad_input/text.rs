@@ -40,7 +40,7 @@ fn unknown_keys_and_choices_are_told_the_nearest() {
         "model: unknown choice `transformer`",
         5,
         "transformer",
-        "choices: linear, logistic, mlp, dnn8",
+        "choices: linear, logistic, binary_logistic, mlp, dnn8",
     );
     expect(
         &with("rounds", "rounds: 5\nswep: {grid: {seed: [1]}}"),
