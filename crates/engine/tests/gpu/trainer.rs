@@ -1,11 +1,11 @@
 //! The stacked trainer against the client-blocked one, through the public verbs.
 
-use crate::support::gpu;
+use crate::support::{dnn8, gpu, sigmoid_mlp};
 use meshfold_data::{Examples, Partition, Scale, Shape, Splits};
 use meshfold_engine::{
-    Amount, Anchor, BatchSize, Device, Dnn8, Draw, EngineError, Head, Learner, LearningRate,
-    Linear, LocalWork, Mlp, Model, Network, Per, Power, Restart, RowWork, Schedule, Sgd, Split,
-    Stack, Start, Targets, Velocity,
+    Amount, Anchor, BatchSize, Device, Draw, EngineError, Learner, LearningRate, Linear, LocalWork,
+    Mlp, Model, Network, Per, Power, Restart, RowWork, Schedule, Sgd, Split, Stack, Start, Targets,
+    Velocity,
 };
 use std::sync::Arc;
 
@@ -402,17 +402,11 @@ fn gradients_on_shards_are_those_of_the_processor() {
 #[ignore = "needs a GPU or software Vulkan"]
 fn models_of_two_classes_and_dnn8_of_five_are_those_of_the_processor() {
     let device = gpu();
-    let dnn8 = Model::Dnn8(Dnn8::default());
-    let sigmoid_mlp = Model::Mlp(Mlp {
-        hidden: vec![13, 8],
-        dropout: 0.0,
-        head: Head::Sigmoid,
-    });
     for (model, classes) in [
-        (dnn8.clone(), 2),
-        (dnn8, CLASSES),
+        (dnn8(), 2),
+        (dnn8(), CLASSES),
         (Model::BinaryLogistic, 2),
-        (sigmoid_mlp, 2),
+        (sigmoid_mlp(), 2),
     ] {
         let outcome = |device: &Device| {
             let mut learner = learner_of_classes(device, &model, classes);
