@@ -106,9 +106,9 @@ pub(crate) fn trace(case: &Case, device: &Device, sweep: Sweep) -> Result<String
     use meshfold_engine::Trace;
     use std::sync::Barrier;
 
-    let Device::Gpu(_) = device else {
+    if device.threads().is_some() {
         return Err(BenchError::NoLaunches);
-    };
+    }
     let shared = Shared::new(case)?;
     // The runs at the same time begin together.
     let together = Barrier::new(sweep.at_once);
