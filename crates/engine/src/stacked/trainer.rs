@@ -6,6 +6,7 @@ use crate::backend::rows::{Rows, on, on_mut};
 use crate::backend::trainer::{GradientRows, TrainedRows, Trainer};
 use crate::error::EngineError;
 use crate::network::Network;
+use crate::network::layer::{Layer, Node};
 use crate::stacked::batches::batch_schedule::BatchSchedule;
 use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::device_batch_schedule::DeviceBatchSchedule;
@@ -94,16 +95,42 @@ pub(crate) fn bytes(gpu: &Gpu, network: &Network, workload: &WorkloadSize<'_>) -
     training.max(UPLOADED * stored).saturating_add(DRIVER)
 }
 
+/// Fails if the driver of `gpu` breaks down at kernels of `network`: software Vulkan ends the process at those of convolutional
+/// networks and at burn's matrix products where they are compiled to SPIR-V.
+///
+/// # Errors
+/// [`EngineError::Device`].
+fn expect_kernels(gpu: &Gpu, network: &Network) -> Result<(), EngineError> {
+    let convolves = |node: &Node| matches!(node.layer, Layer::Convolution(_));
+    let what = match (network.own_model(), network.nodes().iter().any(convolves)) {
+        (Some(_), _) => "models of a user's own",
+        (None, true) => "convolutional networks",
+        (None, false) => return Ok(()),
+    };
+    if !(gpu.is_software() && cfg!(feature = "vulkan")) {
+        return Ok(());
+    }
+    Err(EngineError::Device {
+        device: gpu.kind(),
+        reason: format!(
+            "it is software, and crashes at the kernels of {what} where they are compiled to SPIR-V, as in this binary; build \
+             with `--features gpu` alone, or use `--device cpu`"
+        ),
+    })
+}
+
 impl Stacked {
     /// Copies the examples to `gpu`.
     ///
     /// # Errors
-    /// [`EngineError::Device`] if they, or one model, are more than a kernel can see at once.
+    /// [`EngineError::Device`] if they, or one model, are more than a kernel can see at once, or the driver breaks down at the
+    /// model's kernels.
     pub(crate) fn upload(
         gpu: &SharedGpu,
         network: &Network,
         splits: &Splits,
     ) -> Result<Self, EngineError> {
+        expect_kernels(gpu, network)?;
         gpu.expect_fit("a model", 1, network.layout().width())?;
         gpu.expect_fit("what a layer gives of an example", 1, largest(network))?;
         let upload = |examples: &Arc<Examples>| match gpu.coalescer() {

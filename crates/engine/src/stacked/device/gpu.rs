@@ -191,11 +191,6 @@ fn open_wgpu(index: usize) -> Result<(Gpu, WgpuSetup), String> {
             count => format!("there are {count} adapters, wgpu:0 to wgpu:{}", count - 1),
         });
     };
-    if adapter.kind == WgpuDeviceKind::Cpu && cfg!(feature = "vulkan") {
-        return Err("the adapter is a software one, and this binary compiles kernels to SPIR-V, which crashes it; \
-                    build with `--features gpu` alone to use it"
-            .to_owned());
-    }
     let options = RuntimeOptions::try_default().map_err(|error| error.to_string())?;
     let setup: WgpuSetup =
         try_init_setup::<AutoGraphicsApi>(adapter, options).map_err(|error| error.to_string())?;
@@ -216,31 +211,38 @@ fn gpu_of(adapter: &WgpuDevice, setup: &WgpuSetup) -> Gpu {
     }
 }
 
+/// Another device of the adapter that `setup` is of, which can do the same.
+fn device_of(setup: &WgpuSetup) -> Result<(wgpu::Device, wgpu::Queue), String> {
+    const SILENT: &str = "its driver does not answer";
+    // Kernels in SPIR-V need features of the driver that wgpu knows nothing of.
+    #[cfg(feature = "vulkan")]
+    if setup.backend == wgpu::Backend::Vulkan {
+        let asked = cubecl::wgpu::vulkan::try_request_vulkan_device(&setup.adapter);
+        let found = wait(asked, || false).ok_or(SILENT)?;
+        if let Some(found) = found.map_err(|error| error.to_string())? {
+            return Ok(found);
+        }
+    }
+    let required_features = setup.device.features() - wgpu::Features::all_experimental_mask();
+    let asked = setup.adapter.request_device(&wgpu::DeviceDescriptor {
+        required_features,
+        required_limits: setup.device.limits(),
+        memory_hints: wgpu::MemoryHints::MemoryUsage,
+        ..Default::default()
+    });
+    let found = wait(asked, || false).ok_or(SILENT)?;
+    found.map_err(|error| error.to_string())
+}
+
 impl Opened {
     /// Opens the lost GPU again. The lost one is kept: what lies on it may still be held by runs that are about to end.
     ///
     /// # Errors
     /// Why it cannot be done.
     fn open_again(&mut self) -> Result<(), String> {
-        let setup = match &self.setup {
-            Some(_) if cfg!(feature = "vulkan") => {
-                return Err("this binary compiles kernels to SPIR-V, which the device must be set up for when the \
-                            program starts"
-                    .to_owned());
-            }
-            Some(setup) => setup,
-            None => return Err("its driver gives up the whole program".to_owned()),
-        };
-        let required_features = setup.device.features() - wgpu::Features::all_experimental_mask();
-        let asked = setup.adapter.request_device(&wgpu::DeviceDescriptor {
-            required_features,
-            required_limits: setup.device.limits(),
-            memory_hints: wgpu::MemoryHints::MemoryUsage,
-            ..Default::default()
-        });
-        let (device, queue) = wait(asked, || false)
-            .ok_or("its driver does not answer")?
-            .map_err(|error| error.to_string())?;
+        let setup = self.setup.as_ref();
+        let setup = setup.ok_or("its driver gives up the whole program")?;
+        let (device, queue) = device_of(setup)?;
         let setup = WgpuSetup {
             device,
             queue,
