@@ -2,11 +2,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
 use crate::files::sha256::hexadecimal;
+use crate::files::whole_file::temporary;
 use crate::results::run_error::RunError;
 
 /// A file that grows at its end.
@@ -19,15 +20,10 @@ pub(super) struct AppendedFile {
 }
 
 impl AppendedFile {
-    /// Opens the file, making it if there is none.
+    /// Opens the file, making it if there is none. One that is there is replaced by a copy: a process that has lost the run to this
+    /// one, as it was suspended, and does not know yet, writes to the file that was there.
     pub(super) fn open(path: PathBuf) -> Result<Self, RunError> {
-        let opened = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path);
-        let file = opened.map_err(|source| RunError::write(&path, source))?;
+        let file = own(&path).map_err(|source| RunError::write(&path, source))?;
         Ok(Self {
             path,
             file,
@@ -66,5 +62,47 @@ impl AppendedFile {
         self.file
             .sync_data()
             .map_err(|source| RunError::write(&self.path, source))
+    }
+}
+
+/// The file at `path`, which no other process has open.
+fn own(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    let mut found = match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return options.create(true).truncate(false).open(path);
+        }
+        found => found?,
+    };
+    let folder = path.parent();
+    let mut copy = temporary(folder.expect("a file of a run lies in the run's folder"))?;
+    io::copy(&mut found, &mut copy)?;
+    copy.as_file().sync_all()?;
+    let mut file = copy.persist(path)?;
+    file.rewind()?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use tempfile::TempDir;
+
+    #[test]
+    fn what_another_process_still_writes_does_not_get_into_the_file() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("metrics.jsonl");
+        let mut late = AppendedFile::open(path.clone()).unwrap();
+        late.append(b"one\n").unwrap();
+        let mut next = AppendedFile::open(path.clone()).unwrap();
+        next.keep(4, Sha256::new_with_prefix("one\n")).unwrap();
+        late.append(b"late\n").unwrap();
+        next.append(b"two\n").unwrap();
+        late.append(b"later\n").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"one\ntwo\n");
+        assert_eq!(next.digest(), hexadecimal(&Sha256::digest("one\ntwo\n")));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

@@ -53,7 +53,7 @@ pub struct Claim {
     number: u64,
     token: String,
     rounds: Arc<Rounds>,
-    _heartbeat: Heartbeat,
+    heartbeat: Heartbeat,
 }
 
 impl Claim {
@@ -116,6 +116,7 @@ impl Claim {
     /// `round` is done.
     pub(crate) fn done(&self, round: usize) {
         self.rounds.done.store(round, Ordering::Relaxed);
+        self.heartbeat.round_done();
     }
 
     fn folder(&self) -> &Path {
@@ -240,7 +241,7 @@ fn make(folder: &Path, dead: &[Found], patience: &Patience) -> io::Result<Option
     let beating = Arc::clone(&rounds);
     let heartbeat = Heartbeat::start(path.clone(), holder, beating, patience.between_signs());
     Ok(Some(Claim {
-        _heartbeat: heartbeat.inspect_err(|_| drop(fs::remove_file(&path)))?,
+        heartbeat,
         path,
         number,
         token,
