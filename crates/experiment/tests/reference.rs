@@ -57,6 +57,9 @@ fn with(line: &str) -> String {
     if value.starts_with("{consensus") {
         entries.insert("partition", "{iid: {clients: 8}}");
     }
+    if value.starts_with("binary_logistic") {
+        entries.insert("dataset", "{mnist: {classes: 2}}");
+    }
     entries.insert(key, value);
     let lines = entries
         .iter()
