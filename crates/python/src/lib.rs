@@ -4,6 +4,7 @@
 //! holds runs that have been read from their folders. What Python's users see is in `python/meshfold`, which calls these.
 //! All work is done detached from the interpreter, so that other Python threads go on.
 
+mod allocator;
 mod arrow;
 mod errors;
 mod event_logs;

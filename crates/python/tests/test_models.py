@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from own_models import MLPS, Numbers, Start, needs
 
 import meshfold as mf
+from meshfold._jax_models import _padded
 from meshfold._models import _Model
 
 Experiment = dict[str, Any]
@@ -324,3 +325,31 @@ def test_functions_of_jax_start_from_the_seed_and_have_losses_of_their_own(exper
         assert first[0]["test_loss"] != second[0]["test_loss"]
         assert first[-1]["train_loss"] < first[1]["train_loss"]
     assert by_loss[None][0][1]["train_loss"] != by_loss[squared][0][1]["train_loss"]
+
+
+def test_jax_reads_what_a_step_is_given_without_a_copy(experiment: Experiment) -> None:
+    needs("jax")
+    import jax
+
+    seen: list[bool] = []
+
+    def gradients(p: dict[str, Numbers], x: Numbers, y: NDArray[np.int64]) -> Any:
+        # Rows have zeros after the parameters, which `w` leaves out; functions of JAX are given whole rows.
+        seen.append(jax.device_put(x).unsafe_buffer_pointer() == x.ctypes.data)
+        seen.append(p["w"].ctypes.data % 64 == 0)
+        return linear_gradients(p, x, y)
+
+    one(experiment, model=mf.model({"w": (784, 10)}, linear, gradients), rounds=3)
+    # The trial comes before the steps.
+    assert len(seen) == 8 and all(seen)
+
+
+def test_jax_compiles_for_few_numbers_of_rows() -> None:
+    def wanted(count: int) -> int:
+        rows = np.arange(3 * count, dtype=np.float32).reshape(count, 3)
+        padded = _padded(rows)
+        assert (padded[:count] == rows).all() and (padded[count:] == rows[-1]).all()
+        return len(padded)
+
+    assert [wanted(count) for count in (1, 3, 9, 11, 33, 81, 97, 100, 101, 129, 1000)] == [1, 3, 9, 12, 40, 90, 100, 100, 112, 160, 1000]
+    assert len({wanted(count) for count in range(1, 1001)}) < 60

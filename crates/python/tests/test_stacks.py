@@ -158,8 +158,10 @@ def test_jax_reads_stacks(experiment: Experiment) -> None:
     import jax
 
     def at(models: mf.Stack, round: mf.Round) -> None:
-        read = jax.dlpack.from_dlpack(models)
-        assert (np.asarray(read) == models.numpy(padded=True)).all()
+        padded = models.numpy(padded=True)
+        assert (np.asarray(jax.dlpack.from_dlpack(models)) == padded).all()
+        for shared in (jax.dlpack.from_dlpack(padded, copy=False), jax.device_put(padded)):
+            assert shared.unsafe_buffer_pointer() == address(padded), "memory begins where JAX needs it to"
         models.set(jax.numpy.ones(models.shape))
         assert (models.numpy() == 1).all()
 

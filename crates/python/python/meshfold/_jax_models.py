@@ -146,10 +146,13 @@ _FEW = 4
 
 
 def _padded(rows: Any) -> Any:
-    """`rows` and so many copies of the last that their number has few digits that are not zero: JAX compiles for every number."""
+    """`rows`, as they are or with copies of the last: JAX compiles for every number of rows, so that there must not be many numbers.
+
+    Numbers of three bits and of one decimal digit, with zeros after them, are compiled for: 96, 100, 112, 128.
+    """
     count = len(rows)
-    step = 1 << max(count.bit_length() - 3, 0)
-    wanted = -(-count // step) * step
+    bits, digits = 1 << max(count.bit_length() - 3, 0), 10 ** (len(str(count)) - 1)
+    wanted = min(-(-count // step) * step for step in (bits, digits))
     if wanted == count or count <= _FEW:
         return rows
     return np.concatenate([rows, np.repeat(rows[-1:], wanted - count, axis=0)])

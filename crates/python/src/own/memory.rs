@@ -1,6 +1,6 @@
 //! Memory of the engine's that Python reads without a copy.
 //!
-//! This is the one file of the crate with `unsafe` code: NumPy is told of memory that Rust owns. The memory is an
+//! NumPy is told of memory that Rust owns, which is `unsafe` code. The memory is an
 //! `Arc<Vec<f32>>` in an object of Python's, [`Memory`], which every array over it keeps alive. The engine changes memory that
 //! others hold only after it has copied it, so that nobody sees it change; the arrays cannot be written to.
 
