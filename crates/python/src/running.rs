@@ -117,8 +117,13 @@ impl Request {
 }
 
 impl Planned {
-    /// Carries out all runs and writes what compares them.
-    fn carry_out(&self, stop: &AtomicBool, events: Sender<Event>) -> Result<(), Failure> {
+    /// Carries out all runs and writes what compares them. The runs are done if that cannot be written, so that it is no failure of
+    /// theirs: the reason is returned.
+    fn carry_out(
+        &self,
+        stop: &AtomicBool,
+        events: Sender<Event>,
+    ) -> Result<Option<Failure>, Failure> {
         let host = Host {
             is_sweep: self.sweep.len() > 1,
             datasets: SharedDatasets::new(&self.plans, &self.folder),
@@ -126,7 +131,7 @@ impl Planned {
         };
         let (plans, sweep) = (&self.plans, &self.sweep);
         let reports = run_part(plans, sweep, &self.options, self.at_once, stop, &host)?;
-        compare(sweep, &reports, &self.options.results)
+        Ok(compare(sweep, &reports, &self.options.results).err())
     }
 
     /// What Python is told before the runs begin: a dictionary for each run.
@@ -153,13 +158,15 @@ impl Planned {
 ///
 /// Ctrl-C, and an exception that one of them raises, end all runs after their round, with a checkpoint where they keep any. The
 /// listener is then told `stopping`, and of everything that happened until the end.
+///
+/// Returns the exception that says why what compares the runs could not be written, or None.
 #[pyfunction]
 pub(crate) fn run(
     py: Python<'_>,
     request: Request,
     planned: &Bound<'_, PyAny>,
     listener: &Bound<'_, PyAny>,
-) -> PyResult<()> {
+) -> PyResult<Option<PyErr>> {
     if gate::is_closed() {
         return Err(PyRuntimeError::new_err(
             "the interpreter is ending, so that no run can begin",
@@ -190,7 +197,7 @@ pub(crate) fn run(
     });
     heard?;
     match ended {
-        Ok(Ok(())) => Ok(()),
+        Ok(Ok(unwritten)) => Ok(unwritten.map(|failure| failure.raise(py))),
         Ok(Err(failure)) => Err(failure.raise(py)),
         Err(_) => Err(PyRuntimeError::new_err(
             "a thread of the runs panicked, which is a bug of meshfold; what it printed says where",

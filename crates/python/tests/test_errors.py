@@ -73,3 +73,16 @@ def test_what_may_not_be_meant_is_a_warning(experiment: Experiment) -> None:
     ]
     with pytest.warns(mf.MeshfoldWarning, match="local steps"):
         mf.run(experiment, set={"sweep": {"grid": {"algorithm": methods}}, "rounds": 1})
+
+
+def test_a_page_that_cannot_be_written_hides_neither_runs_nor_failures(experiment: Experiment) -> None:
+    Path("runs/small/report.html").mkdir(parents=True)
+    with pytest.warns(mf.MeshfoldWarning, match="the runs are done, but what compares them could not be written: .*report.html"):
+        runs = mf.run(experiment, progress=False)
+    assert [run.is_finished for run in runs] == [True] * 4
+    for run in runs:
+        Path(f"other/small/{run.folder.name}").mkdir(parents=True)
+        Path(f"other/small/{run.folder.name}/config.yaml").mkdir()
+    with pytest.raises(mf.RunFailed) as raised:
+        mf.run(experiment, results="other", progress=False)
+    assert len(raised.value.failures) == 4

@@ -113,10 +113,13 @@ def run(
         "parts": collector.parts,
     }
     try:
-        _meshfold.run(request, session.planned, session.happened)
+        unwritten = _meshfold.run(request, session.planned, session.happened)
     finally:
         session.close()
-    return session.result()
+    runs = session.result()
+    if unwritten is not None:
+        warnings.warn(f"the runs are done, but what compares them could not be written: {unwritten}", MeshfoldWarning, stacklevel=2)
+    return runs
 
 
 def _source(
