@@ -1,6 +1,7 @@
 //! The datasets by name, as a configuration file chooses them.
 
 mod balanced;
+mod image_pieces;
 mod mnist_layout;
 mod own_tables;
 pub(crate) mod published;
@@ -44,7 +45,7 @@ use self::published::Published;
 use self::qmnist::Qmnist;
 use self::reddit::Reddit;
 use self::shakespeare::Shakespeare;
-use crate::{DataError, DataFolder, DatasetSummary, OwnFiles, Splits};
+use crate::{DataError, DataFolder, DatasetSummary, Examples, OwnFiles, Splits};
 
 /// A dataset and its settings: `{mnist: {validation: 10000}}`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -127,6 +128,21 @@ impl DatasetConfig {
         self.dataset().load(folder)
     }
 
+    /// As [`load`](Self::load), with the training examples handed to `see` in pieces of at most `most` bytes of features, in their
+    /// order: what is returned has none. Where the files allow it, no more than a piece of them is held at once; the others are
+    /// read whole before the first piece. What was seen counts only if this succeeds.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn load_in_pieces(
+        &self,
+        folder: &DataFolder,
+        most: usize,
+        see: &mut dyn FnMut(&Examples),
+    ) -> Result<Splits, DataError> {
+        self.dataset().load_in_pieces(folder, most, see)
+    }
+
     /// Sizes and labels of what [`load`](Self::load) would return, and whose the examples are. Where it can be had
     /// without the features, nothing is drawn, and of files only that of the labels is read.
     ///
@@ -151,6 +167,16 @@ impl DatasetConfig {
         self.dataset().reading_bytes(summary, threads)
     }
 
+    /// Estimate of the most bytes that [`load_in_pieces`](Self::load_in_pieces) of pieces of `most` bytes holds at once, besides the
+    /// test and validation examples of `summary` and what `see` keeps.
+    pub fn piece_bytes(&self, folder: &DataFolder, summary: &DatasetSummary, most: usize) -> usize {
+        let whole = self.reading_bytes(summary, 1);
+        match self.dataset().reads_in_pieces(folder) {
+            true => whole + most.min(summary.train_bytes()),
+            false => whole + summary.train_bytes(),
+        }
+    }
+
     /// The files of `csv` and `npz`; none of other datasets.
     pub fn own_files(&self, folder: &DataFolder) -> OwnFiles {
         // Reading the dataset reports a missing file.
@@ -168,6 +194,22 @@ trait Dataset {
 
     /// Reads and verifies the examples, or makes them. The settings are checked first.
     fn load(&self, folder: &DataFolder) -> Result<Splits, DataError>;
+
+    /// The same with the training examples in pieces, on one thread. The settings are checked first.
+    fn load_in_pieces(
+        &self,
+        folder: &DataFolder,
+        most: usize,
+        see: &mut dyn FnMut(&Examples),
+    ) -> Result<Splits, DataError> {
+        Ok(self.load(folder)?.in_pieces(most, see))
+    }
+
+    /// Whether no more than a piece of the training examples is held while they are read in pieces from `folder`. Who says so has a
+    /// `load_in_pieces` of its own.
+    fn reads_in_pieces(&self, _folder: &DataFolder) -> bool {
+        false
+    }
 
     /// What a plan needs to know of the examples, at the least cost.
     fn summary(&self, folder: &DataFolder) -> Result<DatasetSummary, DataError>;
@@ -202,6 +244,19 @@ impl<T: InLayout> Dataset for T {
 
     fn load(&self, folder: &DataFolder) -> Result<Splits, DataError> {
         self.layout().load(folder)
+    }
+
+    fn load_in_pieces(
+        &self,
+        folder: &DataFolder,
+        most: usize,
+        see: &mut dyn FnMut(&Examples),
+    ) -> Result<Splits, DataError> {
+        self.layout().load_in_pieces(folder, most, see)
+    }
+
+    fn reads_in_pieces(&self, folder: &DataFolder) -> bool {
+        self.layout().reads_in_pieces(folder)
     }
 
     fn summary(&self, folder: &DataFolder) -> Result<DatasetSummary, DataError> {

@@ -4,9 +4,12 @@
 mod burn_examples;
 mod dataset_summary;
 pub(crate) mod features;
+mod gathering;
 mod pieces;
 mod splits;
+mod summary_pieces;
 mod text_shares;
+mod training_list;
 
 use std::sync::Arc;
 
@@ -14,8 +17,11 @@ use std::sync::Arc;
 pub use self::burn_examples::Example;
 pub use self::dataset_summary::DatasetSummary;
 pub use self::features::{Features, Input, Scale, Scaling, Shape, Windows};
+pub use self::gathering::Gathering;
+pub(crate) use self::gathering::per_piece;
 pub use self::splits::Splits;
 pub use self::text_shares::TextShare;
+pub use self::training_list::{ListedPieces, TrainingList};
 use crate::files::digest::{Digest, Kept};
 use crate::{DataError, Labelled, Owners};
 
@@ -289,7 +295,10 @@ impl Examples {
     }
 
     /// The examples at `indices`, in that order.
-    pub(crate) fn selected(&self, indices: &[u32]) -> Self {
+    ///
+    /// # Panics
+    /// If there is no such example.
+    pub fn selected(&self, indices: &[u32]) -> Self {
         let of = |index: &u32| *index as usize;
         let owners = self.owners.as_ref();
         Self {
@@ -300,6 +309,30 @@ impl Examples {
             label_names: self.label_names.clone(),
             digest: Kept::default(),
             ..*self
+        }
+    }
+
+    /// Adds the `others` of the same dataset behind these.
+    fn append(&mut self, others: &Self) {
+        assert_eq!(
+            (self.input, self.classes, self.owners.is_some()),
+            (others.input, others.classes, others.owners.is_some()),
+            "pieces of one dataset are of one kind"
+        );
+        self.features.append(&others.features);
+        self.labels.extend_from_slice(&others.labels);
+        if let (Some(owners), Some(others)) = (&mut self.owners, &others.owners) {
+            owners.extend_from_slice(others);
+        }
+        self.digest = Kept::default();
+    }
+
+    /// Makes room for exactly `count` examples more.
+    fn reserve(&mut self, count: usize) {
+        self.features.reserve(count, self.width());
+        self.labels.reserve_exact(count);
+        if let Some(owners) = &mut self.owners {
+            owners.reserve_exact(count);
         }
     }
 

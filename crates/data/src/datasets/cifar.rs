@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Dataset, InLayout};
+use crate::datasets::image_pieces::ImagePieces;
 use crate::datasets::published::{Published, in_turn};
 use crate::files::fault::Fault;
 use crate::{
@@ -200,6 +201,32 @@ impl Dataset for CifarLayout {
         })
     }
 
+    fn load_in_pieces(
+        &self,
+        folder: &DataFolder,
+        most: usize,
+        see: &mut dyn FnMut(&Examples),
+    ) -> Result<Splits, DataError> {
+        self.validate()?;
+        self.counts(folder, self.train)?;
+        let make = |pixels, labels| self.joined(pixels, labels);
+        let train = TRAIN - self.validation;
+        let mut pieces = ImagePieces::new(train, [most, PIXELS], &make, see);
+        for name in self.train {
+            self.read(folder, name, |_, label, image| pieces.push(label, image))?;
+        }
+        let (train, validation) = pieces.finish()?;
+        Ok(Splits {
+            train: Arc::new(train),
+            validation: validation.map(Arc::new),
+            test: Arc::new(self.examples(folder, &[self.test])?),
+        })
+    }
+
+    fn reads_in_pieces(&self, _folder: &DataFolder) -> bool {
+        true
+    }
+
     /// The labels stand between the images: all files are read, and no image is held.
     fn summary(&self, folder: &DataFolder) -> Result<DatasetSummary, DataError> {
         self.validate()?;
@@ -261,12 +288,17 @@ impl CifarLayout {
         let read: Vec<Result<(), DataError>> = parts
             .into_par_iter()
             .map(|(name, pixels, labels)| {
-                self.read(folder, name, labels, |place, image| {
+                self.read(folder, name, |place, label, image| {
+                    labels[place] = label;
                     pixels[place * PIXELS..][..PIXELS].copy_from_slice(image);
                 })
             })
             .collect();
         read.into_iter().collect::<Result<(), DataError>>()?;
+        self.joined(pixels, labels)
+    }
+
+    fn joined(&self, pixels: Vec<u8>, labels: Vec<u16>) -> Result<Examples, DataError> {
         let (classes, scales) = (self.record.classes, self.scales.clone());
         let examples = Examples::scaled_by_channel(pixels, labels, SHAPE, classes, scales)?;
         Ok(examples.with_label_names(self.label_names))
@@ -279,7 +311,7 @@ impl CifarLayout {
             .into_par_iter()
             .map(|(name, count)| {
                 let mut labels = vec![0; count];
-                self.read(folder, name, &mut labels, |_, _| {})?;
+                self.read(folder, name, |place, label, _| labels[place] = label)?;
                 Ok(labels)
             })
             .collect();
@@ -297,19 +329,17 @@ impl CifarLayout {
         files.iter().map(count).collect()
     }
 
-    /// Reads the file `name`, one record at a time: labels to `labels`, images with their places to `see`.
+    /// Reads the file `name`, one record at a time: `see` is given its place, its label and its image.
     fn read(
         &self,
         folder: &DataFolder,
         name: &str,
-        labels: &mut [u16],
-        mut see: impl FnMut(usize, &[u8]),
+        mut see: impl FnMut(usize, u16, &[u8]),
     ) -> Result<(), DataError> {
         let (manifest, record) = (Manifest::by_name(self.name)?, self.record);
         let file = manifest.file(name);
         manifest.read_in_pieces(file, folder, record.length(), |place, bytes| {
-            labels[place] = record.label(place, bytes)?;
-            see(place, &bytes[record.labels..]);
+            see(place, record.label(place, bytes)?, &bytes[record.labels..]);
             Ok(())
         })
     }

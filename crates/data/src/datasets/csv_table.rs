@@ -133,19 +133,33 @@ impl Dataset for CsvTable {
         let files = self.own_files(folder)?;
         let (table, tagged) = self.tagged(&files)?;
         let mut dealt = RowsBySplit::of(NAME, &tagged, table.width)?;
-        let mut first = 0;
-        for (path, end) in files.iter().zip(&table.ends) {
-            let rows = end - first;
-            numbers(self.content(path)?, self, table.width, rows, &mut dealt)
-                .map_err(|fault| fault.of(path))?;
-            first = *end;
-        }
+        self.read(&files, &table, &mut dealt)?;
         if self.standardise {
             dealt.standardise(table.width);
         }
         let shape = Shape::flat(table.width);
         let of = |numbers, labels| Examples::numbers(numbers, labels, shape, tagged.classes);
         tagged.splits(dealt, of)
+    }
+
+    /// Reads every file once more for the means of columns, and once more for their deviations, if these are asked for.
+    fn load_in_pieces(
+        &self,
+        folder: &DataFolder,
+        most: usize,
+        see: &mut dyn FnMut(&Examples),
+    ) -> Result<Splits, DataError> {
+        let files = self.own_files(folder)?;
+        let (table, tagged) = self.tagged(&files)?;
+        let sizes = [most, table.width];
+        let read = |dealt: &mut RowsBySplit<'_, f32>| self.read(&files, &table, dealt);
+        let shape = Shape::flat(table.width);
+        let of = |numbers, labels| Examples::numbers(numbers, labels, shape, tagged.classes);
+        tagged.numbers_in_pieces(sizes, self.standardise, read, of, see)
+    }
+
+    fn reads_in_pieces(&self, _folder: &DataFolder) -> bool {
+        true
     }
 
     /// Reads labels and clients alone.
@@ -181,6 +195,23 @@ impl Dataset for CsvTable {
 impl CsvTable {
     fn content(&self, path: &Path) -> Result<impl Read + use<>, DataError> {
         payload::open(path, MOST_BYTES).map_err(|error| payload::fault(NAME, path, 0, error))
+    }
+
+    /// Deals the numbers of the tables in `files`.
+    fn read(
+        &self,
+        files: &[PathBuf],
+        table: &Table,
+        dealt: &mut RowsBySplit<'_, f32>,
+    ) -> Result<(), DataError> {
+        let mut first = 0;
+        for (path, end) in files.iter().zip(&table.ends) {
+            let rows = end - first;
+            numbers(self.content(path)?, self, table.width, rows, dealt)
+                .map_err(|fault| fault.of(path))?;
+            first = *end;
+        }
+        Ok(())
     }
 
     /// All but the numbers of the tables in `files`.
@@ -325,7 +356,7 @@ pub(crate) fn numbers(
     settings: &CsvTable,
     width: usize,
     rows: usize,
-    dealt: &mut RowsBySplit<f32>,
+    dealt: &mut RowsBySplit<'_, f32>,
 ) -> Result<(), Fault> {
     let changed = |found: String| format!("{found}: the file changed while it was read");
     let records = Records::begin(content, settings)?;

@@ -96,8 +96,32 @@ impl Dataset for Femnist {
         })
     }
 
+    /// LEAF's files are read whole, as labels are behind the images that they are of; the converted images in pieces.
+    fn load_in_pieces(
+        &self,
+        folder: &DataFolder,
+        most: usize,
+        see: &mut dyn FnMut(&Examples),
+    ) -> Result<Splits, DataError> {
+        self.validate()?;
+        let writers = self.writers.unwrap_or(usize::MAX);
+        match converted::load_in_pieces(folder, writers, most, see)? {
+            Some(splits) => Ok(splits),
+            None => Ok(self.load(folder)?.in_pieces(most, see)),
+        }
+    }
+
+    fn reads_in_pieces(&self, folder: &DataFolder) -> bool {
+        converted::path(folder).is_ok_and(|path| path.is_file())
+    }
+
+    /// Of the converted images labels and writers alone are read.
     fn summary(&self, folder: &DataFolder) -> Result<DatasetSummary, DataError> {
-        Ok(DatasetSummary::of(&self.load(folder)?))
+        self.validate()?;
+        match converted::summary(folder, self.writers.unwrap_or(usize::MAX))? {
+            Some(summary) => Ok(summary),
+            None => Ok(DatasetSummary::of(&self.load(folder)?)),
+        }
     }
 
     /// What LEAF says of its files; of each writer nine images of ten are left for training, as its script does.
@@ -192,16 +216,22 @@ impl Femnist {
 impl Written {
     /// The examples of `split`.
     fn examples(self, split: &'static str) -> Result<Arc<Examples>, DataError> {
-        if self.labels.is_empty() {
-            return Err(DataError::ExampleCount {
-                dataset: NAME,
-                split,
-                asked: 0,
-                most: MOST_IMAGES,
-            });
-        }
+        expect_some(&self.labels, split)?;
         let examples = Examples::new(self.pixels, self.labels, SHAPE, CLASSES, Scale::UNIT)?;
         Ok(Arc::new(examples.with_owners(self.owners)))
+    }
+}
+
+/// Checks that there are images in `split`, which have these `labels`.
+fn expect_some(labels: &[u16], split: &'static str) -> Result<(), DataError> {
+    match labels.is_empty() {
+        true => Err(DataError::ExampleCount {
+            dataset: NAME,
+            split,
+            asked: 0,
+            most: MOST_IMAGES,
+        }),
+        false => Ok(()),
     }
 }
 

@@ -14,6 +14,7 @@ mod template;
 mod warp;
 mod writer;
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -28,6 +29,7 @@ use self::writer::Writer;
 use super::Dataset;
 use crate::DataFolder;
 use crate::datasets::published::Published;
+use crate::examples::per_piece;
 use crate::{DataError, DatasetSummary, Examples, Input, Scaling, Shape, Splits};
 
 const NAME: &str = "glyphs";
@@ -115,13 +117,37 @@ impl Dataset for Glyphs {
     /// Draws all examples, in parallel.
     fn load(&self, _folder: &DataFolder) -> Result<Splits, DataError> {
         self.validate()?;
-        let all = self.split(self.train, TRAIN, 0)?;
+        let all = self.drawn(0..self.train, TRAIN, 0)?;
         let (train, validation) = all.cut(self.train - self.validation);
         Ok(Splits {
             train: Arc::new(train),
-            test: Arc::new(self.split(self.test, TEST, PEOPLE)?),
+            test: Arc::new(self.drawn(0..self.test, TEST, PEOPLE)?),
             validation: validation.map(Arc::new),
         })
+    }
+
+    fn load_in_pieces(
+        &self,
+        _folder: &DataFolder,
+        most: usize,
+        see: &mut dyn FnMut(&Examples),
+    ) -> Result<Splits, DataError> {
+        self.validate()?;
+        let count = self.train - self.validation;
+        let step = per_piece(most, SIDE * SIDE);
+        for first in (0..count).step_by(step) {
+            see(&self.drawn(first..count.min(first + step), TRAIN, 0)?);
+        }
+        let validation = (self.validation > 0).then(|| self.drawn(count..self.train, TRAIN, 0));
+        Ok(Splits {
+            train: Arc::new(self.drawn(0..0, TRAIN, 0)?),
+            test: Arc::new(self.drawn(0..self.test, TEST, PEOPLE)?),
+            validation: validation.transpose()?.map(Arc::new),
+        })
+    }
+
+    fn reads_in_pieces(&self, _folder: &DataFolder) -> bool {
+        true
     }
 
     /// Digits and writers of the examples that [`load`](Self::load) draws, without drawing them.
@@ -167,18 +193,18 @@ impl Glyphs {
         rng
     }
 
-    /// Draws `count` examples by the writers `first..first + PEOPLE`.
-    fn split(&self, count: usize, stream: u64, first: u32) -> Result<Examples, DataError> {
+    /// Draws the examples `places` of a split by the writers `first..first + PEOPLE`.
+    fn drawn(&self, places: Range<usize>, stream: u64, first: u32) -> Result<Examples, DataError> {
         let people: Vec<Writer> = (0..PEOPLE)
             .into_par_iter()
             .map(|id| Writer::draw(self.seed, first + id))
             .collect();
-        let mut features = vec![0; count * SIDE * SIDE];
+        let mut features = vec![0; places.len() * SIDE * SIDE];
         let who: Vec<(u16, u32)> = features
             .par_chunks_mut(SIDE * SIDE)
             .enumerate()
             .map(|(index, pixels)| {
-                let mut rng = self.example_stream(stream, index);
+                let mut rng = self.example_stream(stream, places.start + index);
                 let (digit, writer) = draw_origin(&mut rng);
                 pen::write(
                     usize::from(digit),

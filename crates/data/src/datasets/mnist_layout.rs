@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use super::Dataset;
 use crate::datasets::balanced::first_of_each;
+use crate::datasets::image_pieces::ImagePieces;
 use crate::datasets::published::{Published, in_turn};
 use crate::files::fault::Fault;
 use crate::files::manifest::{Manifest, ManifestFile};
 use crate::files::payload::{gather_expected, sha256};
-use crate::formats::idx::{self, Element};
+use crate::formats::idx::{self, Element, Header};
 use crate::{DataError, DataFolder, DatasetSummary, Examples, Input, Scale, Shape, Splits};
 
 const SIDE: usize = 28;
@@ -26,6 +27,8 @@ const LABELS: &str = "labels-idx1";
 const TRAIN: usize = 60_000;
 /// Test images in the files.
 const TEST: usize = 10_000;
+/// Bytes of a file that are taken apart at a time.
+const READ: usize = 1 << 16;
 
 /// A dataset in MNIST's layout and what was asked of it.
 pub(crate) struct MnistLayout {
@@ -87,16 +90,42 @@ impl Dataset for MnistLayout {
         let manifest = Manifest::by_name(self.name)?;
         let read = |prefix: &str, count| self.read_split(manifest, folder, prefix, count);
         let (train, test) = rayon::join(|| read("train", TRAIN), || read("t10k", TEST));
-        let (train, mut test) = (train?, test?);
-        if let Some(chosen) = self.chosen(test.labels()) {
-            test = test.selected(&chosen);
-        }
+        let (train, test) = (train?, test?);
         let (train, validation) = train.cut(TRAIN - self.validation);
         Ok(Splits {
             train: Arc::new(train),
-            test: Arc::new(test),
+            test: Arc::new(self.testing(test)),
             validation: validation.map(Arc::new),
         })
+    }
+
+    fn load_in_pieces(
+        &self,
+        folder: &DataFolder,
+        most: usize,
+        see: &mut dyn FnMut(&Examples),
+    ) -> Result<Splits, DataError> {
+        self.validate()?;
+        let manifest = Manifest::by_name(self.name)?;
+        let labels = self.read_labels(manifest, folder, "train", TRAIN)?;
+        let make = |pixels, labels| self.joined(pixels, labels);
+        let train = TRAIN - self.validation;
+        let mut pieces = ImagePieces::new(train, [most, SIDE * SIDE], &make, see);
+        let images = manifest.file(&file_name("train", IMAGES));
+        let mut labels = labels.into_iter();
+        each_image(manifest, folder, images, TRAIN, |image| {
+            pieces.push(labels.next().expect("one label for each image"), image);
+        })?;
+        let (train, validation) = pieces.finish()?;
+        Ok(Splits {
+            train: Arc::new(train),
+            test: Arc::new(self.testing(self.read_split(manifest, folder, "t10k", TEST)?)),
+            validation: validation.map(Arc::new),
+        })
+    }
+
+    fn reads_in_pieces(&self, _folder: &DataFolder) -> bool {
+        true
     }
 
     /// Reads and verifies the labels; the files of images need only be there.
@@ -138,6 +167,14 @@ impl MnistLayout {
             .map(|images| first_of_each(labels, self.classes, images / self.classes))
     }
 
+    /// Those of all test images that are used.
+    fn testing(&self, test: Examples) -> Examples {
+        match self.chosen(test.labels()) {
+            Some(chosen) => test.selected(&chosen),
+            None => test,
+        }
+    }
+
     /// The summary of what is used of all images, which have these labels.
     fn summary_of(&self, mut train: Vec<u16>, mut test: Vec<u16>) -> DatasetSummary {
         train.truncate(TRAIN - self.validation);
@@ -158,7 +195,11 @@ impl MnistLayout {
         let images = manifest.file(&file_name(prefix, IMAGES));
         let features = read_idx(manifest, folder, images, &[count, SIDE, SIDE])?;
         let labels = self.read_labels(manifest, folder, prefix, count)?;
-        let examples = Examples::new(features, labels, SHAPE, self.classes, self.scale)?;
+        self.joined(features, labels)
+    }
+
+    fn joined(&self, pixels: Vec<u8>, labels: Vec<u16>) -> Result<Examples, DataError> {
+        let examples = Examples::new(pixels, labels, SHAPE, self.classes, self.scale)?;
         Ok(examples.with_label_names(self.label_names))
     }
 
@@ -199,12 +240,46 @@ fn read_idx(
         manifest.expect_length(file, &place, content.len() as u64)?;
     }
     let header = idx::parse(&content, Element::Byte).map_err(malformed)?;
-    if header.dimensions != needed {
-        let found = &header.dimensions;
-        let reason = format!("dimensions {found:?} found, {needed:?} needed");
-        return Err(malformed(Fault::at(4_u64, reason)));
-    }
+    expect_dimensions(&header, needed).map_err(malformed)?;
     manifest.verify(file, &place, &sha256(&content))?;
     content.drain(..header.length);
     Ok(content)
+}
+
+/// Calls `see` with one image after another of an idx file of `count` images, which is verified against its manifest entry in the
+/// end: what was seen counts only if this succeeds.
+fn each_image(
+    manifest: &Manifest,
+    folder: &DataFolder,
+    file: &ManifestFile,
+    count: usize,
+    mut see: impl FnMut(&[u8]),
+) -> Result<(), DataError> {
+    let bytes = file.content_bytes() as usize;
+    let mut pending = Vec::new();
+    manifest.read_in_pieces(file, folder, READ, |place, piece| {
+        let mut begin = 0;
+        if place == 0 {
+            let header = idx::parse_beginning(piece, bytes, Element::Byte)?;
+            expect_dimensions(&header, &[count, SIDE, SIDE])?;
+            begin = header.length;
+        }
+        pending.extend_from_slice(&piece[begin..]);
+        let images = pending.chunks_exact(SIDE * SIDE);
+        let whole = pending.len() - images.remainder().len();
+        images.for_each(&mut see);
+        pending.drain(..whole);
+        Ok(())
+    })
+}
+
+fn expect_dimensions(header: &Header, needed: &[usize]) -> Result<(), Fault> {
+    match header.dimensions == needed {
+        true => Ok(()),
+        false => {
+            let found = &header.dimensions;
+            let reason = format!("dimensions {found:?} found, {needed:?} needed");
+            Err(Fault::at(4_u64, reason))
+        }
+    }
 }

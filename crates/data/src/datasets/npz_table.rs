@@ -133,24 +133,42 @@ impl Dataset for NpzTable {
         let width = shape.features();
         if self.keeps_bytes(&sources) {
             let mut pixels = RowsBySplit::of(NAME, &tagged, width)?;
-            for source in &sources {
-                source.features(|array| array.append(width, pixels.next_row()))?;
-            }
+            read_bytes(&sources, width, &mut pixels)?;
             let of = |pixels, labels| Examples::new(pixels, labels, shape, classes, Scale::UNIT);
             return tagged.splits(pixels, of);
         }
         let mut numbers = RowsBySplit::of(NAME, &tagged, width)?;
-        for source in &sources {
-            source.features(|array| {
-                let row = numbers.next_row();
-                array.each(width, |value| finite(value).map(|number| row.push(number)))
-            })?;
-        }
+        read_numbers(&sources, width, &mut numbers)?;
         if self.standardise {
             numbers.standardise(width);
         }
         let of = |numbers, labels| Examples::numbers(numbers, labels, shape, classes);
         tagged.splits(numbers, of)
+    }
+
+    /// Reads the features once more for the means of columns, and once more for their deviations, if these are asked for.
+    fn load_in_pieces(
+        &self,
+        folder: &DataFolder,
+        most: usize,
+        see: &mut dyn FnMut(&Examples),
+    ) -> Result<Splits, DataError> {
+        let sources = self.sources(folder)?;
+        let tagged = self.tagged(&sources)?;
+        let (shape, classes) = (sources[0].shape, tagged.classes);
+        let width = shape.features();
+        if self.keeps_bytes(&sources) {
+            let read = |pixels: &mut RowsBySplit<'_, u8>| read_bytes(&sources, width, pixels);
+            let of = |pixels, labels| Examples::new(pixels, labels, shape, classes, Scale::UNIT);
+            return tagged.splits_in_pieces([most, width], read, of, see);
+        }
+        let read = |numbers: &mut RowsBySplit<'_, f32>| read_numbers(&sources, width, numbers);
+        let of = |numbers, labels| Examples::numbers(numbers, labels, shape, classes);
+        tagged.numbers_in_pieces([most, width], self.standardise, read, of, see)
+    }
+
+    fn reads_in_pieces(&self, _folder: &DataFolder) -> bool {
+        true
     }
 
     /// Reads labels and clients, and of the features what they announce.
@@ -320,6 +338,31 @@ impl Source {
             array.into_content().finish()
         })
     }
+}
+
+/// Deals the bytes of the features of `sources`, `width` to a row.
+fn read_bytes(
+    sources: &[Source],
+    width: usize,
+    dealt: &mut RowsBySplit<'_, u8>,
+) -> Result<(), DataError> {
+    let mut sources = sources.iter();
+    sources.try_for_each(|source| source.features(|array| array.append(width, dealt.next_row())))
+}
+
+/// Deals the features of `sources` as numbers.
+fn read_numbers(
+    sources: &[Source],
+    width: usize,
+    dealt: &mut RowsBySplit<'_, f32>,
+) -> Result<(), DataError> {
+    let mut sources = sources.iter();
+    sources.try_for_each(|source| {
+        source.features(|array| {
+            let row = dealt.next_row();
+            array.each(width, |value| finite(value).map(|number| row.push(number)))
+        })
+    })
 }
 
 /// A feature.

@@ -101,28 +101,11 @@ pub(crate) struct Standard {
 impl Standard {
     /// Of `values`, `[M, D]`.
     pub(crate) fn of(values: &[f32], width: usize) -> Self {
-        let rows = || values.chunks_exact(width);
-        let count = rows().len() as f64;
-        let mut mean = vec![0.0; width];
-        for row in rows() {
-            for (sum, value) in mean.iter_mut().zip(row) {
-                *sum += f64::from(*value);
-            }
-        }
-        mean.iter_mut().for_each(|sum| *sum /= count);
-        let mut deviation = vec![0.0; width];
-        for row in rows() {
-            for ((sum, value), mean) in deviation.iter_mut().zip(row).zip(&mean) {
-                *sum += (f64::from(*value) - mean).powi(2);
-            }
-        }
-        for sum in &mut deviation {
-            *sum = match (*sum / count).sqrt() {
-                0.0 => 1.0,
-                deviation => deviation,
-            };
-        }
-        Self { mean, deviation }
+        let mut means = Means::of(width);
+        means.add(values);
+        let mut deviations = means.finish();
+        deviations.add(values);
+        deviations.finish()
     }
 
     /// `(value - mean) / deviation` in every column.
@@ -132,6 +115,75 @@ impl Standard {
             for (value, (mean, deviation)) in row.iter_mut().zip(columns) {
                 *value = ((f64::from(*value) - mean) / deviation) as f32;
             }
+        }
+    }
+}
+
+/// The means of columns, whose rows come in pieces. Rows that are cut elsewhere give the same bits.
+pub(crate) struct Means {
+    sums: Vec<f64>,
+    rows: usize,
+}
+
+impl Means {
+    /// Of `width` columns without a row.
+    pub(crate) fn of(width: usize) -> Self {
+        Self {
+            sums: vec![0.0; width],
+            rows: 0,
+        }
+    }
+
+    /// Adds rows, `[M, D]`.
+    pub(crate) fn add(&mut self, values: &[f32]) {
+        for row in values.chunks_exact(self.sums.len()) {
+            for (sum, value) in self.sums.iter_mut().zip(row) {
+                *sum += f64::from(*value);
+            }
+            self.rows += 1;
+        }
+    }
+
+    /// The deviations from these means, to which all rows have yet to be added.
+    pub(crate) fn finish(mut self) -> Deviations {
+        let count = self.rows as f64;
+        self.sums.iter_mut().for_each(|sum| *sum /= count);
+        Deviations {
+            sums: vec![0.0; self.sums.len()],
+            mean: self.sums,
+            rows: 0,
+        }
+    }
+}
+
+/// The deviations of columns, whose rows come in pieces once more.
+pub(crate) struct Deviations {
+    mean: Vec<f64>,
+    sums: Vec<f64>,
+    rows: usize,
+}
+
+impl Deviations {
+    /// Adds rows, `[M, D]`.
+    pub(crate) fn add(&mut self, values: &[f32]) {
+        for row in values.chunks_exact(self.sums.len()) {
+            for ((sum, value), mean) in self.sums.iter_mut().zip(row).zip(&self.mean) {
+                *sum += (f64::from(*value) - mean).powi(2);
+            }
+            self.rows += 1;
+        }
+    }
+
+    /// Mean and deviation of every column.
+    pub(crate) fn finish(self) -> Standard {
+        let count = self.rows as f64;
+        let deviation = |sum: f64| match (sum / count).sqrt() {
+            0.0 => 1.0,
+            deviation => deviation,
+        };
+        Standard {
+            mean: self.mean,
+            deviation: self.sums.into_iter().map(deviation).collect(),
         }
     }
 }

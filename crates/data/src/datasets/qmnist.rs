@@ -63,6 +63,39 @@ impl Dataset for Qmnist {
         })
     }
 
+    fn load_in_pieces(
+        &self,
+        folder: &DataFolder,
+        most: usize,
+        see: &mut dyn FnMut(&Examples),
+    ) -> Result<Splits, DataError> {
+        let layout = self.images().layout();
+        let summary = layout.summary(folder)?;
+        let mut owners = writers(folder, "train", summary.labelled(false).labels)?;
+        let Splits {
+            train,
+            test,
+            validation,
+        } = layout.load_in_pieces(folder, most, &mut |piece| {
+            let rest = owners.split_off(piece.len());
+            let owned = std::mem::replace(&mut owners, rest);
+            see(&piece.clone().with_owners(owned));
+        })?;
+        let owned = |examples: Arc<Examples>, owners| {
+            Arc::new(Arc::unwrap_or_clone(examples).with_owners(owners))
+        };
+        let of_test = writers(folder, "test", test.labels())?;
+        Ok(Splits {
+            train: owned(train, Vec::new()),
+            test: owned(test, of_test),
+            validation,
+        })
+    }
+
+    fn reads_in_pieces(&self, _folder: &DataFolder) -> bool {
+        true
+    }
+
     fn summary(&self, folder: &DataFolder) -> Result<DatasetSummary, DataError> {
         let summary = self.images().layout().summary(folder)?;
         let (train, test) = summary.labelled(true).labels.split_at(summary.train());

@@ -3,9 +3,11 @@
 //! Labels and clients are read first. They say how many rows there are and which of them test, so that there is room for
 //! exactly their features when these are read: none is moved afterwards.
 
+use std::mem;
 use std::sync::Arc;
 
-use crate::datasets::own_tables::Standard;
+use crate::datasets::own_tables::{Means, Standard};
+use crate::examples::per_piece;
 use crate::{DataError, DatasetSummary, Examples, Input, Splits};
 
 /// Rows without their features.
@@ -44,28 +46,109 @@ impl Tagged {
     /// Those of `of`.
     pub(crate) fn splits<T>(
         &self,
-        dealt: RowsBySplit<T>,
+        dealt: RowsBySplit<'_, T>,
         of: impl Fn(Vec<T>, Vec<u16>) -> Result<Examples, DataError>,
     ) -> Result<Splits, DataError> {
         let owners = self.client_names.clone().map(Arc::new);
         let examples = |features, rows: &[u32]| {
-            let mut examples = of(features, at(&self.labels, rows))?;
-            if let Some(names) = &self.label_names {
-                examples = examples.with_label_names(names);
-            }
-            if let Some(clients) = &self.clients {
-                examples = examples.with_owners(at(clients, rows));
-            }
-            if let Some(names) = &owners {
-                examples = examples.with_owner_names(Arc::clone(names));
-            }
-            Ok::<_, DataError>(Arc::new(examples))
+            let examples = of(features, at(&self.labels, rows))?;
+            Ok::<_, DataError>(Arc::new(self.with_names(examples, rows, owners.as_ref())))
         };
         Ok(Splits {
             train: examples(dealt.train, &self.train)?,
             test: examples(dealt.test, &self.test)?,
             validation: None,
         })
+    }
+
+    /// As [`Tagged::splits`], with the training rows handed to `see` in pieces of at most `most` bytes of their features, `width` of
+    /// them to a row. `read` has all rows read in their order.
+    ///
+    /// # Errors
+    /// Those of `read` and `of`.
+    pub(crate) fn splits_in_pieces<T>(
+        &self,
+        [most, width]: [usize; 2],
+        read: impl FnOnce(&mut RowsBySplit<'_, T>) -> Result<(), DataError>,
+        of: impl Fn(Vec<T>, Vec<u16>) -> Result<Examples, DataError>,
+        see: &mut dyn FnMut(&Examples),
+    ) -> Result<Splits, DataError> {
+        let owners = self.client_names.clone().map(Arc::new);
+        let examples = |features, rows: &[u32]| {
+            let examples = of(features, at(&self.labels, rows))?;
+            Ok::<_, DataError>(self.with_names(examples, rows, owners.as_ref()))
+        };
+        let (mut first, mut failed) = (0, None);
+        let mut on = |features: Vec<T>| {
+            let rows = &self.train[first..][..features.len() / width];
+            first += rows.len();
+            match examples(features, rows) {
+                Ok(piece) => see(&piece),
+                Err(error) => failed = failed.take().or(Some(error)),
+            }
+        };
+        let step = per_piece(most, width * size_of::<T>());
+        let mut dealt = RowsBySplit::in_pieces(self, [step, width], &mut on);
+        read(&mut dealt)?;
+        let test = dealt.finish();
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        Ok(Splits {
+            train: Arc::new(examples(Vec::new(), &[])?),
+            test: Arc::new(examples(test, &self.test)?),
+            validation: None,
+        })
+    }
+
+    /// [`Tagged::splits_in_pieces`] of numbers, which are standardised if `standardise` says so: `read` is called three times then.
+    ///
+    /// # Errors
+    /// Those of `read` and `of`.
+    pub(crate) fn numbers_in_pieces(
+        &self,
+        [most, width]: [usize; 2],
+        standardise: bool,
+        read: impl Fn(&mut RowsBySplit<'_, f32>) -> Result<(), DataError>,
+        of: impl Fn(Vec<f32>, Vec<u16>) -> Result<Examples, DataError>,
+        see: &mut dyn FnMut(&Examples),
+    ) -> Result<Splits, DataError> {
+        if !standardise {
+            return self.splits_in_pieces([most, width], read, of, see);
+        }
+        let step = per_piece(most, width * size_of::<f32>());
+        let each_piece = |see: &mut dyn FnMut(Vec<f32>)| {
+            let mut dealt = RowsBySplit::in_pieces(self, [step, width], see);
+            read(&mut dealt).map(|()| dealt.finish())
+        };
+        let mut means = Means::of(width);
+        each_piece(&mut |piece| means.add(&piece))?;
+        let mut deviations = means.finish();
+        each_piece(&mut |piece| deviations.add(&piece))?;
+        let standard = deviations.finish();
+        let of = |mut numbers: Vec<f32>, labels| {
+            standard.apply(&mut numbers);
+            of(numbers, labels)
+        };
+        self.splits_in_pieces([most, width], read, of, see)
+    }
+
+    fn with_names(
+        &self,
+        mut examples: Examples,
+        rows: &[u32],
+        owners: Option<&Arc<Vec<String>>>,
+    ) -> Examples {
+        if let Some(names) = &self.label_names {
+            examples = examples.with_label_names(names);
+        }
+        if let Some(clients) = &self.clients {
+            examples = examples.with_owners(at(clients, rows));
+        }
+        if let Some(names) = owners {
+            examples = examples.with_owner_names(Arc::clone(names));
+        }
+        examples
     }
 }
 
@@ -75,16 +158,24 @@ fn at<T: Copy>(values: &[T], places: &[u32]) -> Vec<T> {
 }
 
 /// The features of rows that are read one after another.
-#[derive(Debug)]
-pub(crate) struct RowsBySplit<T> {
+pub(crate) struct RowsBySplit<'a, T> {
     train: Vec<T>,
     test: Vec<T>,
     /// The rows that test and are to come, the last first.
     testing: Vec<u32>,
     next: u32,
+    /// Where those for training go on to, if not all of them are kept.
+    pieces: Option<Pieces<'a, T>>,
 }
 
-impl<T> RowsBySplit<T> {
+/// Whoever takes the features of training rows in pieces.
+struct Pieces<'a, T> {
+    /// Features of a piece.
+    full: usize,
+    see: &'a mut dyn FnMut(Vec<T>),
+}
+
+impl<'a, T> RowsBySplit<'a, T> {
     /// Room for the rows of `tagged`, of `width` features each.
     ///
     /// # Errors
@@ -109,7 +200,34 @@ impl<T> RowsBySplit<T> {
             test: room(tagged.test.len())?,
             testing: tagged.test.iter().rev().copied().collect(),
             next: 0,
+            pieces: None,
         })
+    }
+
+    /// Gives the features of `step` training rows of `tagged` to `see` at a time, of `width` features each.
+    pub(crate) fn in_pieces(
+        tagged: &Tagged,
+        [step, width]: [usize; 2],
+        see: &'a mut dyn FnMut(Vec<T>),
+    ) -> Self {
+        Self {
+            train: Vec::new(),
+            test: Vec::new(),
+            testing: tagged.test.iter().rev().copied().collect(),
+            next: 0,
+            pieces: Some(Pieces {
+                full: step * width,
+                see,
+            }),
+        }
+    }
+
+    /// The features of the test rows, once all rows have been read. Those of the last training rows go on as well.
+    pub(crate) fn finish(mut self) -> Vec<T> {
+        if let Some(pieces) = self.pieces.filter(|_| !self.train.is_empty()) {
+            (pieces.see)(mem::take(&mut self.train));
+        }
+        self.test
     }
 
     /// What the features of the next row are appended to.
@@ -118,12 +236,24 @@ impl<T> RowsBySplit<T> {
         self.next += 1;
         match self.testing.pop_if(|first| *first == row) {
             Some(_) => &mut self.test,
-            None => &mut self.train,
+            None => {
+                if let Some(pieces) = &mut self.pieces
+                    && self.train.len() >= pieces.full
+                {
+                    (pieces.see)(mem::take(&mut self.train));
+                }
+                if let Some(pieces) = &self.pieces
+                    && self.train.is_empty()
+                {
+                    self.train.reserve_exact(pieces.full);
+                }
+                &mut self.train
+            }
         }
     }
 }
 
-impl RowsBySplit<f32> {
+impl RowsBySplit<'_, f32> {
     /// Gives every one of `width` features mean 0 and deviation 1 over the training rows.
     pub(crate) fn standardise(&mut self, width: usize) {
         let standard = Standard::of(&self.train, width);
@@ -173,8 +303,39 @@ mod tests {
     }
 
     #[test]
+    fn training_rows_go_on_in_pieces_and_test_rows_stay() {
+        let tagged = tagged();
+        let shape = Shape::flat(2);
+        let of = |features, labels| Examples::new(features, labels, shape, 3, Scale::UNIT);
+        for (most, expected) in [(1, vec![1, 1]), (4, vec![2]), (100, vec![2])] {
+            let mut seen = Vec::new();
+            let read = |dealt: &mut RowsBySplit<'_, u8>| {
+                (0..4).for_each(|row| dealt.next_row().extend([row, row + 10]));
+                Ok(())
+            };
+            let splits = tagged.splits_in_pieces([most, 2], read, of, &mut |piece| {
+                seen.push(piece.clone());
+            });
+            let splits = splits.unwrap();
+            let lengths: Vec<usize> = seen.iter().map(Examples::len).collect();
+            assert_eq!(lengths, expected);
+            assert_eq!(seen[0].bytes().unwrap()[..2], [1, 11]);
+            assert_eq!(
+                seen.iter()
+                    .flat_map(Examples::labels)
+                    .copied()
+                    .collect::<Vec<_>>(),
+                [1, 2]
+            );
+            assert_eq!(splits.test.bytes().unwrap(), [0, 10, 3, 13]);
+            assert!(splits.train.is_empty());
+        }
+    }
+
+    #[test]
     fn more_than_there_is_memory_for_is_an_error() {
-        let error = RowsBySplit::<f32>::of("csv", &tagged(), usize::MAX / 8).unwrap_err();
+        let refused = RowsBySplit::<f32>::of("csv", &tagged(), usize::MAX / 8);
+        let error = refused.err().unwrap();
         assert!(
             error.to_string().contains("no memory for 2 rows"),
             "{error}"

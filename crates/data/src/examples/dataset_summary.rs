@@ -10,17 +10,17 @@ use crate::{Features, Input, Labelled, Owners, Splits};
 #[derive(Clone, Debug, PartialEq)]
 pub struct DatasetSummary {
     /// Of the training examples, then of the test examples.
-    labels: Labels,
+    pub(super) labels: Labels,
     /// In the order of the labels.
-    owners: Option<OwnerList>,
-    train: usize,
-    test: usize,
-    validation: usize,
+    pub(super) owners: Option<OwnerList>,
+    pub(super) train: usize,
+    pub(super) test: usize,
+    pub(super) validation: usize,
     /// Bytes of memory that the features of all examples take.
-    feature_bytes: usize,
-    input: Input,
-    classes: usize,
-    digest: Kept,
+    pub(super) feature_bytes: usize,
+    pub(super) input: Input,
+    pub(super) classes: usize,
+    pub(super) digest: Kept,
 }
 
 impl DatasetSummary {
@@ -148,7 +148,7 @@ impl DatasetSummary {
             let (train, test) = labels.split_at(self.train);
             let owners = self.owners.as_ref().map(OwnerList::listed);
             let owners = owners.as_ref().map(|owners| owners.split_at(self.train));
-            digest(self.input, self.classes, [train, test], owners)
+            outline_digest(self.input, self.classes, [train, test], owners)
         })
     }
 
@@ -157,7 +157,7 @@ impl DatasetSummary {
         let (train, test) = (&splits.train, &splits.test);
         let labels = [train.labels(), test.labels()];
         let owners = train.owners().zip(test.owners());
-        digest(train.input(), train.classes(), labels, owners).finish()
+        outline_digest(train.input(), train.classes(), labels, owners).finish()
     }
 
     /// Training examples, without those kept apart for validation.
@@ -178,6 +178,17 @@ impl DatasetSummary {
     /// Bytes of memory that the features of all examples take, those for validation included.
     pub fn feature_bytes(&self) -> usize {
         self.feature_bytes
+    }
+
+    /// Bytes of memory that the features of the training examples take; of windows of a text, the places of all of them alone.
+    pub fn train_bytes(&self) -> usize {
+        match self.input {
+            Input::Numbers(_) => {
+                let all = self.examples() + self.validation;
+                self.feature_bytes / all.max(1) * self.train
+            }
+            Input::Tokens { .. } => size_of::<u32>() * self.train,
+        }
     }
 
     /// Whether it is known whose the examples are.
@@ -229,7 +240,7 @@ impl DatasetSummary {
 
 /// The labels of examples.
 #[derive(Clone, Debug, PartialEq)]
-enum Labels {
+pub(super) enum Labels {
     Listed(Vec<u16>),
     /// Of a text that nobody has seen: those of the training examples take turns, and those of the test examples.
     InTurn,
@@ -237,7 +248,7 @@ enum Labels {
 
 /// Whose examples are.
 #[derive(Clone, Debug, PartialEq)]
-enum OwnerList {
+pub(super) enum OwnerList {
     Listed(Vec<u32>),
     /// Owners of examples that follow one another, and how many.
     Runs(Vec<(u32, u32)>),
@@ -273,7 +284,7 @@ impl OwnerList {
 }
 
 /// The digest of training and test examples without their features.
-fn digest(
+pub(super) fn outline_digest(
     input: Input,
     classes: usize,
     labels: [&[u16]; 2],

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::files::digest::Digest;
+use crate::files::digest::{Digest, Values};
 
 /// Shape of one example's features, `channels * height * width = D`, stored in that order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -198,17 +198,44 @@ impl Windows {
 impl Features {
     /// Adds these features to `digest`.
     pub(crate) fn digested(&self, digest: Digest) -> Digest {
+        let count = match self {
+            Self::Bytes { values, .. } => values.len(),
+            Self::Numbers(values) => values.len(),
+            Self::Tokens(windows) => windows.starts.len(),
+        };
+        let digest = self.digested_first(digest, count);
+        self.digested_last(self.digested_more(digest))
+    }
+
+    /// Begins the digest of `count` features like these, which come in pieces: [`Features::digested_more`] adds each, and
+    /// [`Features::digested_last`] ends it.
+    pub(crate) fn digested_first(&self, digest: Digest, count: usize) -> Digest {
         match self {
-            Self::Bytes { values, scales } => {
-                let numbers = |scale: &Scale| [scale.multiply, scale.add];
-                let scales: Vec<f32> = scales.iter().flat_map(numbers).collect();
-                digest.part("bytes", values).numbers(&scales)
-            }
-            Self::Numbers(values) => digest.numbers(values),
+            Self::Bytes { .. } => digest.begin("bytes", count),
+            Self::Numbers(_) => digest.begin("f32", count),
             Self::Tokens(windows) => digest
                 .count(windows.length)
                 .labels(&windows.text)
-                .indices(&windows.starts),
+                .begin("u32", count),
+        }
+    }
+
+    pub(crate) fn digested_more(&self, digest: Digest) -> Digest {
+        digest.more(match self {
+            Self::Bytes { values, .. } => Values::Bytes(values),
+            Self::Numbers(values) => Values::Numbers(values),
+            Self::Tokens(windows) => Values::Indices(&windows.starts),
+        })
+    }
+
+    /// Adds the scales of bytes.
+    pub(crate) fn digested_last(&self, digest: Digest) -> Digest {
+        match self {
+            Self::Bytes { scales, .. } => {
+                let numbers = |scale: &Scale| [scale.multiply, scale.add];
+                digest.numbers(&scales.iter().flat_map(numbers).collect::<Vec<f32>>())
+            }
+            Self::Numbers(_) | Self::Tokens(_) => digest,
         }
     }
 
@@ -228,6 +255,29 @@ impl Features {
                 starts: rows(&windows.starts, indices, 1),
                 ..windows.clone()
             }),
+        }
+    }
+
+    /// Adds those of `others` of the same dataset behind these; of windows, the text of these stays.
+    pub(crate) fn append(&mut self, others: &Self) {
+        match (self, others) {
+            (Self::Bytes { values, .. }, Self::Bytes { values: others, .. }) => {
+                values.extend_from_slice(others);
+            }
+            (Self::Numbers(values), Self::Numbers(others)) => values.extend_from_slice(others),
+            (Self::Tokens(windows), Self::Tokens(others)) => {
+                windows.starts.extend_from_slice(&others.starts);
+            }
+            _ => panic!("pieces of one dataset are of one kind"),
+        }
+    }
+
+    /// Makes room for exactly `examples` examples more, of `width` features each.
+    pub(crate) fn reserve(&mut self, examples: usize, width: usize) {
+        match self {
+            Self::Bytes { values, .. } => values.reserve_exact(examples * width),
+            Self::Numbers(values) => values.reserve_exact(examples * width),
+            Self::Tokens(windows) => windows.starts.reserve_exact(examples),
         }
     }
 

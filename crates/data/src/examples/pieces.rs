@@ -42,15 +42,7 @@ impl Splits {
             send(bytemuck::cast_slice(windows.text()));
         }
         for examples in all {
-            send(match examples.features() {
-                Features::Bytes { values, .. } => values,
-                Features::Numbers(values) => bytemuck::cast_slice(values),
-                Features::Tokens(windows) => bytemuck::cast_slice(&windows.starts),
-            });
-            send(bytemuck::cast_slice(&examples.labels));
-            if let Some(owners) = &examples.owners {
-                send(bytemuck::cast_slice(owners));
-            }
+            examples.send_values(&mut send);
         }
     }
 
@@ -79,6 +71,39 @@ impl Splits {
 }
 
 impl Examples {
+    /// Hands the examples to `send`, a few pieces of bytes, of which [`Examples::from_pieces`] makes them again but for names and
+    /// text, which a [`Gathering`](crate::Gathering) of them is given in the end.
+    pub fn to_pieces(&self, mut send: impl FnMut(&[u8])) {
+        let outline = Outline {
+            label_names: None,
+            owner_names: None,
+            ..self.outline()
+        };
+        send(&serde_json::to_vec(&outline).expect("outlines have text keys"));
+        self.send_values(&mut send);
+    }
+
+    /// The examples whose pieces `receive` gives, in their order.
+    ///
+    /// # Panics
+    /// If they are not the pieces of examples.
+    pub fn from_pieces(mut receive: impl FnMut() -> Vec<u8>) -> Self {
+        let outline = serde_json::from_slice(&receive()).expect("the first piece has the outline");
+        Self::of_pieces(outline, &Arc::default(), &mut receive)
+    }
+
+    fn send_values(&self, send: &mut impl FnMut(&[u8])) {
+        send(match self.features() {
+            Features::Bytes { values, .. } => values,
+            Features::Numbers(values) => bytemuck::cast_slice(values),
+            Features::Tokens(windows) => bytemuck::cast_slice(&windows.starts),
+        });
+        send(bytemuck::cast_slice(&self.labels));
+        if let Some(owners) = &self.owners {
+            send(bytemuck::cast_slice(owners));
+        }
+    }
+
     fn outline(&self) -> Outline {
         Outline {
             input: self.input,
@@ -126,7 +151,7 @@ impl Examples {
 }
 
 /// The numbers that `bytes` are.
-fn numbers<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(bytes: Vec<u8>) -> Vec<T> {
+pub(super) fn numbers<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(bytes: Vec<u8>) -> Vec<T> {
     bytemuck::pod_collect_to_vec(&bytes)
 }
 
@@ -176,6 +201,27 @@ mod tests {
             test: Arc::new(of(vec![9, 8], vec![1])),
             validation: Some(Arc::new(of(Vec::new(), Vec::new()))),
         });
+    }
+
+    #[test]
+    fn gathered_examples_of_other_processes_have_names_and_text_again() {
+        let text = Arc::new(vec![0, 1, 2, 1, 0, 2, 2]);
+        let names = Arc::new(vec!["ann".to_owned(), "ben".to_owned()]);
+        let train = Examples::windows(text, vec![0, 4, 1], 2, 3).unwrap();
+        let train = train
+            .with_label_names(&["a", "b", "c"])
+            .with_owners(vec![1, 0, 1])
+            .with_owner_names(names);
+        let mut gathering = crate::Gathering::of(3);
+        train.each_piece(4, &mut |piece| {
+            let mut sent = Vec::new();
+            piece.to_pieces(|bytes| sent.push(bytes.to_vec()));
+            let mut sent = sent.into_iter();
+            gathering.push(&Examples::from_pieces(|| sent.next().unwrap()));
+        });
+        let received = gathering.finish(&train.selected(&[]));
+        assert_eq!(received, train);
+        assert_eq!(received.owner_names(), train.owner_names());
     }
 
     #[test]

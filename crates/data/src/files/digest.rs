@@ -62,6 +62,21 @@ impl Digest {
         }
     }
 
+    /// Begins a part of `length` values, which [`Digest::more`] adds.
+    pub(crate) fn begin(self, name: &str, length: usize) -> Self {
+        self.head(name, length)
+    }
+
+    /// Adds values to the part that was begun last.
+    pub(crate) fn more(mut self, values: Values<'_>) -> Self {
+        match values {
+            Values::Bytes(bytes) => self.0.update(bytes),
+            Values::Numbers(numbers) => self.update(numbers, f32::to_le_bytes),
+            Values::Indices(indices) => self.update(indices, u32::to_le_bytes),
+        }
+        self
+    }
+
     /// The digest in lower-case hexadecimal.
     pub(crate) fn finish(self) -> String {
         let digest = self.0.finalize();
@@ -87,16 +102,28 @@ impl Digest {
         to_bytes: fn(T) -> [u8; N],
     ) -> Self {
         let mut digest = self.head(name, values.len());
+        digest.update(values, to_bytes);
+        digest
+    }
+
+    fn update<T: Copy, const N: usize>(&mut self, values: &[T], to_bytes: fn(T) -> [u8; N]) {
         let mut bytes = vec![0; N * CHUNK.min(values.len())];
         for chunk in values.chunks(CHUNK) {
             let bytes = &mut bytes[..N * chunk.len()];
             for (place, value) in bytes.as_chunks_mut::<N>().0.iter_mut().zip(chunk) {
                 *place = to_bytes(*value);
             }
-            digest.0.update(bytes);
+            self.0.update(bytes);
         }
-        digest
     }
+}
+
+/// Values of a part that comes in pieces.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Values<'a> {
+    Bytes(&'a [u8]),
+    Numbers(&'a [f32]),
+    Indices(&'a [u32]),
 }
 
 /// Adds what is written to a digest.
@@ -164,6 +191,10 @@ mod tests {
             .collect();
         let mut whole = Digest::of("many").head("u32", values.len());
         whole.0.update(&bytes);
-        assert_eq!(Digest::of("many").indices(&values).finish(), whole.finish());
+        let whole = whole.finish();
+        assert_eq!(Digest::of("many").indices(&values).finish(), whole);
+        let begun = Digest::of("many").begin("u32", values.len());
+        let pieces = values.chunks(CHUNK / 3).map(Values::Indices);
+        assert_eq!(pieces.fold(begun, Digest::more).finish(), whole);
     }
 }

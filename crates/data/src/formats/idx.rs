@@ -56,6 +56,18 @@ pub(crate) struct Header {
 /// # Errors
 /// A [`Fault`] at the first byte that is wrong.
 pub(crate) fn parse(file: &[u8], element: Element) -> Result<Header, Fault> {
+    parse_beginning(file, file.len(), element)
+}
+
+/// [`parse`] of a file of `bytes` bytes that begins with `file`, which has all of a header.
+///
+/// # Errors
+/// As [`parse`].
+pub(crate) fn parse_beginning(
+    file: &[u8],
+    bytes: usize,
+    element: Element,
+) -> Result<Header, Fault> {
     let &[zero_a, zero_b, kind, rank, ..] = file else {
         return fault(file.len(), "the file ends inside the magic number".into());
     };
@@ -79,17 +91,17 @@ pub(crate) fn parse(file: &[u8], element: Element) -> Result<Header, Fault> {
         .chunks_exact(4)
         .map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]) as usize)
         .collect();
-    let bytes = dimensions
+    let elements = dimensions
         .iter()
         .try_fold(element.size(), |product, &d| product.checked_mul(d));
-    match bytes.and_then(|count| count.checked_add(length)) {
-        Some(needed) if needed == file.len() => Ok(Header { dimensions, length }),
-        Some(needed) if needed < file.len() => fault(
+    match elements.and_then(|count| count.checked_add(length)) {
+        Some(needed) if needed == bytes => Ok(Header { dimensions, length }),
+        Some(needed) if needed < bytes => fault(
             needed,
             format!("content goes on after the {needed} bytes that {dimensions:?} need"),
         ),
         Some(needed) => fault(
-            file.len(),
+            bytes,
             format!("the file ends here but dimensions {dimensions:?} need {needed} bytes"),
         ),
         None => fault(4, format!("dimensions {dimensions:?} overflow")),

@@ -6,3 +6,4 @@ mod glyphs_hardness;
 mod paper_partitions;
 mod partition_errors;
 mod partitions;
+mod pieces;

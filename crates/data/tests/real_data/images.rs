@@ -10,7 +10,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use meshfold_data::{
     ByWriter, Cifar10, DataFolder, DatasetConfig, DatasetSummary, FashionMnist, FileStatus,
-    Manifest, Mnist, Partitioner, Qmnist, Scaling, check, label_histogram,
+    Gathering, Manifest, Mnist, Partitioner, Qmnist, Scaling, check, label_histogram,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -30,9 +30,35 @@ pub(crate) fn tests() -> Vec<RealData> {
         real_data!(the_copy_of_cifar10_is_known: "cifar10"),
         real_data!(broken_batches_of_cifar10_are_refused_with_file_and_reason: "cifar10"),
         real_data!(qmnist_knows_who_wrote_which_digit_and_by_writer_deals_them: "mnist", "qmnist-writers"),
+        real_data!(images_in_pieces_are_those_that_are_read_whole: "mnist", "fashion-mnist", "qmnist-writers", "cifar10"),
         real_data!(damaged_files_are_refused_with_file_offset_and_remedy: "mnist"),
         real_data!(a_gzip_bomb_in_place_of_the_images_is_not_unpacked: "mnist"),
     ]
+}
+
+fn images_in_pieces_are_those_that_are_read_whole(folder: &DataFolder) {
+    for dataset in [
+        r#"{"mnist": {"validation": 777, "balanced_test": 5000}}"#,
+        r#"{"fashion_mnist": {}}"#,
+        r#"{"qmnist": {"validation": 5000}}"#,
+        r#"{"cifar10": {"validation": 10}}"#,
+    ] {
+        let settings: DatasetConfig = serde_json::from_str(dataset).unwrap();
+        let whole = settings.load(folder).unwrap();
+        let (mut gathering, mut most) = (Gathering::of(whole.train.len()), 0);
+        let left = settings.load_in_pieces(folder, 1 << 20, &mut |piece| {
+            most = most.max(piece.bytes().unwrap().len());
+            gathering.push(piece);
+        });
+        let left = left.unwrap();
+        assert!(
+            (1 << 19..=1 << 20).contains(&most),
+            "{dataset}: {most} bytes"
+        );
+        assert_eq!(left.test, whole.test, "{dataset}");
+        assert_eq!(left.validation, whole.validation, "{dataset}");
+        assert_eq!(gathering.finish(&left.train), *whole.train, "{dataset}");
+    }
 }
 
 fn mnist_has_the_published_labels_and_statistics(folder: &DataFolder) {

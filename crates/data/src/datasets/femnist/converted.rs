@@ -6,18 +6,20 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek};
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tempfile::NamedTempFile;
 
-use super::{CLASSES, MOST_IMAGES, NAME, SHAPE, Written};
+use super::{CLASSES, MOST_IMAGES, NAME, SHAPE, Written, expect_some};
+use crate::examples::per_piece;
 use crate::files::fault::Fault;
 use crate::files::regular;
 use crate::formats::npy::{Array, Kind};
 use crate::formats::npz::{NpzWriter, in_array};
 use crate::formats::zip_member::Member;
-use crate::{DataError, DataFolder, Examples, Manifest, Splits};
+use crate::{DataError, DataFolder, DatasetSummary, Examples, Input, Manifest, Splits};
 
 const FILE: &str = "femnist.npz";
 const WIDTH: usize = SHAPE.width * SHAPE.height;
@@ -39,30 +41,143 @@ pub(super) fn load(folder: &DataFolder, writers: usize) -> Result<Option<Splits>
     }))
 }
 
+/// As [`load`], with the training images handed to `see` in pieces of at most `most` bytes.
+pub(super) fn load_in_pieces(
+    folder: &DataFolder,
+    writers: usize,
+    most: usize,
+    see: &mut dyn FnMut(&Examples),
+) -> Result<Option<Splits>, DataError> {
+    let Some(path) = regular::first([path(folder)?])? else {
+        return Ok(None);
+    };
+    let tags = Tags::read(&path, "train", writers)?;
+    let mut kept = (0..tags.owners.len()).filter(|index| tags.is_read(*index));
+    let step = per_piece(most, WIDTH);
+    let (mut like, mut piece) = (None, Written::default());
+    let mut on = |piece: &mut Written| {
+        let examples = mem::take(piece).examples("train")?;
+        see(&examples);
+        like = Some(examples.selected(&[]));
+        Ok(())
+    };
+    let mut failed = None;
+    in_array(NAME, &path, "x_train", |array| {
+        chosen_rows(
+            array,
+            tags.owners.len(),
+            |index| tags.is_read(index),
+            |array| {
+                let index = kept.next().expect("a row for each image that is read");
+                if piece.labels.is_empty() {
+                    piece.pixels.reserve_exact(step * WIDTH);
+                }
+                array.append(WIDTH, &mut piece.pixels)?;
+                piece.owners.push(tags.owners[index]);
+                piece.labels.push(tags.labels[index]);
+                if piece.labels.len() == step
+                    && let Err(error) = on(&mut piece)
+                {
+                    failed = Some(error);
+                }
+                Ok(())
+            },
+        )
+    })?;
+    if !piece.labels.is_empty() {
+        on(&mut piece)?;
+    }
+    let train = match (failed, like) {
+        (Some(error), _) => return Err(error),
+        (None, Some(like)) => Arc::new(like),
+        // There is no image at all.
+        (None, None) => piece.examples("train")?,
+    };
+    Ok(Some(Splits {
+        train,
+        test: read(&path, "test", writers)?,
+        validation: None,
+    }))
+}
+
+/// Labels and writers of the converted images in `folder`; nothing if there are none.
+pub(super) fn summary(
+    folder: &DataFolder,
+    writers: usize,
+) -> Result<Option<DatasetSummary>, DataError> {
+    let Some(path) = regular::first([path(folder)?])? else {
+        return Ok(None);
+    };
+    let of = |split| Tags::read(&path, split, writers).map(Tags::kept);
+    let ((train, mut owners), (test, of_test)) = (of("train")?, of("test")?);
+    for (labels, split) in [(&train, "train"), (&test, "test")] {
+        expect_some(labels, split)?;
+    }
+    owners.extend(of_test);
+    let summary = DatasetSummary::new(Input::Numbers(SHAPE), CLASSES, &train, &test);
+    Ok(Some(summary.with_owners(owners)))
+}
+
+/// Labels and writers of the images of a split.
+struct Tags {
+    labels: Vec<u16>,
+    owners: Vec<u32>,
+    /// Writers below it are read.
+    most: u32,
+}
+
+impl Tags {
+    fn read(path: &Path, split: &'static str, writers: usize) -> Result<Self, DataError> {
+        let array = |name: &str| format!("{name}_{split}");
+        let owners = in_array(NAME, path, &array("client"), |array| {
+            numbers(array, u32::MAX - 1)
+        })?;
+        let labels = in_array(NAME, path, &array("y"), |array| {
+            numbers(array, CLASSES as u32 - 1)
+        })?;
+        if labels.len() != owners.len() {
+            let (found, needed) = (labels.len(), owners.len());
+            let reason = format!("{found} labels of the {split} images but {needed} writers");
+            return Err(Fault::at(0_u64, reason).of(NAME, path));
+        }
+        Ok(Self {
+            labels: labels.into_iter().map(|label| label as u16).collect(),
+            owners,
+            most: u32::try_from(writers).unwrap_or(u32::MAX),
+        })
+    }
+
+    fn is_read(&self, index: usize) -> bool {
+        self.owners[index] < self.most
+    }
+
+    /// Labels and writers of the images that are read.
+    fn kept(self) -> (Vec<u16>, Vec<u32>) {
+        let all = self.labels.into_iter().zip(self.owners);
+        all.filter(|(_, owner)| *owner < self.most).unzip()
+    }
+}
+
 fn read(path: &Path, split: &'static str, writers: usize) -> Result<Arc<Examples>, DataError> {
-    let array = |name: &str| format!("{name}_{split}");
-    let most = u32::try_from(writers).unwrap_or(u32::MAX);
-    let owners = in_array(NAME, path, &array("client"), |array| {
-        numbers(array, u32::MAX - 1)
+    let tags = Tags::read(path, split, writers)?;
+    let chosen = (0..tags.owners.len()).filter(|index| tags.is_read(*index));
+    let mut pixels = Vec::new();
+    // Where there is not as much memory, reading says so in its own time.
+    let _ = pixels.try_reserve_exact(chosen.count() * WIDTH);
+    in_array(NAME, path, &format!("x_{split}"), |array| {
+        chosen_rows(
+            array,
+            tags.owners.len(),
+            |index| tags.is_read(index),
+            |array| array.append(WIDTH, &mut pixels),
+        )
     })?;
-    let labels = in_array(NAME, path, &array("y"), |array| {
-        numbers(array, CLASSES as u32 - 1)
-    })?;
-    if labels.len() != owners.len() {
-        let (found, needed) = (labels.len(), owners.len());
-        let reason = format!("{found} labels of the {split} images but {needed} writers");
-        return Err(Fault::at(0_u64, reason).of(NAME, path));
-    }
-    let is_read = |index: usize| owners[index] < most;
-    let mut written = Written::default();
-    let pixels = &mut written.pixels;
-    in_array(NAME, path, &array("x"), |array| {
-        chosen_rows(array, owners.len(), is_read, pixels)
-    })?;
-    for index in (0..owners.len()).filter(|index| is_read(*index)) {
-        written.owners.push(owners[index]);
-        written.labels.push(labels[index] as u16);
-    }
+    let (labels, owners) = tags.kept();
+    let written = Written {
+        pixels,
+        labels,
+        owners,
+    };
     written.examples(split)
 }
 
@@ -91,12 +206,12 @@ fn numbers(mut array: Array<Member<'_>>, most: u32) -> Result<Vec<u32>, Fault> {
     Ok(numbers)
 }
 
-/// Appends those of the `count` images in `array` to `pixels` that `is_read`.
-fn chosen_rows(
-    mut array: Array<Member<'_>>,
+/// Has `take` read those of the `count` images in `array` that `is_read`.
+fn chosen_rows<'a>(
+    mut array: Array<Member<'a>>,
     count: usize,
     is_read: impl Fn(usize) -> bool,
-    pixels: &mut Vec<u8>,
+    mut take: impl FnMut(&mut Array<Member<'a>>) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     let (header, needed) = (array.header(), [count, SHAPE.height, SHAPE.width]);
     if header.kind != Kind::Unsigned(1) || header.shape != needed {
@@ -104,14 +219,11 @@ fn chosen_rows(
         let reason = format!("shape {found:?} of {kind:?} found, {needed:?} of bytes needed");
         return Err(Fault::at(0_u64, reason));
     }
-    // Where there is not as much memory, reading says so in its own time.
-    let chosen = (0..count).filter(|index| is_read(*index)).count();
-    let _ = pixels.try_reserve_exact(chosen * WIDTH);
     let mut passed_over = Vec::new();
     for index in 0..count {
         passed_over.clear();
         match is_read(index) {
-            true => array.append(WIDTH, pixels)?,
+            true => take(&mut array)?,
             false => array.append(WIDTH, &mut passed_over)?,
         }
     }

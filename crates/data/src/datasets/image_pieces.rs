@@ -1,0 +1,75 @@
+//! Images that are read one after another: those for training go on in pieces, those behind them are kept apart for validation.
+
+use std::mem;
+
+use crate::examples::per_piece;
+use crate::{DataError, Examples};
+
+/// Makes examples of the pixels of images and their labels.
+type Make<'a> = &'a dyn Fn(Vec<u8>, Vec<u16>) -> Result<Examples, DataError>;
+
+/// Images on their way to whoever takes pieces of them.
+pub(crate) struct ImagePieces<'a> {
+    /// How many are for training and have yet to come.
+    train: usize,
+    /// Images of a piece.
+    step: usize,
+    make: Make<'a>,
+    see: &'a mut dyn FnMut(&Examples),
+    pixels: Vec<u8>,
+    labels: Vec<u16>,
+    failed: Option<DataError>,
+}
+
+impl<'a> ImagePieces<'a> {
+    /// None yet. The first `train` images go to `see`, in pieces of at most `most` bytes; an image has `width`.
+    pub(crate) fn new(
+        train: usize,
+        [most, width]: [usize; 2],
+        make: Make<'a>,
+        see: &'a mut dyn FnMut(&Examples),
+    ) -> Self {
+        Self {
+            train,
+            step: per_piece(most, width),
+            make,
+            see,
+            pixels: Vec::new(),
+            labels: Vec::new(),
+            failed: None,
+        }
+    }
+
+    /// Takes the next image.
+    pub(crate) fn push(&mut self, label: u16, image: &[u8]) {
+        if self.labels.is_empty() && self.train > 0 {
+            self.pixels
+                .reserve_exact(self.step.min(self.train) * image.len());
+        }
+        self.pixels.extend_from_slice(image);
+        self.labels.push(label);
+        if self.labels.len() == self.step.min(self.train) {
+            self.train -= self.labels.len();
+            match self.taken() {
+                Ok(piece) => (self.see)(&piece),
+                Err(error) => self.failed = self.failed.take().or(Some(error)),
+            }
+        }
+    }
+
+    /// What the training images have in common, and the images behind them, if there are any.
+    ///
+    /// # Errors
+    /// Why no examples could be made of a piece.
+    pub(crate) fn finish(mut self) -> Result<(Examples, Option<Examples>), DataError> {
+        let left = self.taken()?;
+        match self.failed {
+            Some(error) => Err(error),
+            None => Ok((left.selected(&[]), (!left.is_empty()).then_some(left))),
+        }
+    }
+
+    fn taken(&mut self) -> Result<Examples, DataError> {
+        (self.make)(mem::take(&mut self.pixels), mem::take(&mut self.labels))
+    }
+}
