@@ -1,6 +1,6 @@
 //! One run over the ranks that `mpirun` or `srun` started (feature `mpi`).
 
-use meshfold_data::DataFolder;
+use meshfold_data::{DataFolder, Examples};
 use meshfold_engine::{Device, Ranks, Sent};
 use meshfold_experiment::{RunPlan, SharedDatasets, expect_same_plans, follow};
 
@@ -73,8 +73,7 @@ pub(crate) fn take_part(
 ) -> Result<(), Failure> {
     let _asked = Interruption::listen()?;
     let datasets = SharedDatasets::new(plans, folder);
-    // As on rank 0, nothing is kept for a run to come.
-    let data = |index| datasets.splits(index, plans.len());
+    let data = |index, see: &mut dyn FnMut(&Examples)| datasets.in_pieces(index, see);
     if let (Err(error), Some(ranks)) = (
         follow(plans, &arguments.results, device, data),
         device.ranks(),

@@ -10,6 +10,7 @@ use crate::error::EngineError;
 use crate::kernels::Instructions;
 use crate::network::Network;
 use crate::ranks::Ranks;
+use crate::ranks::dealing::{Reading, all_of};
 use crate::training::work::WorkloadSize;
 use meshfold_data::{Partition, Splits};
 use rows::Rows;
@@ -70,16 +71,13 @@ pub(crate) trait Backend: Debug + Send + Sync {
     /// [`EngineError::Device`] if a kernel of the device could not see them at once.
     fn upload(&self, values: Vec<f32>, width: usize) -> Result<Box<dyn Rows>, EngineError>;
 
-    /// What is held here of `splits`, whose training examples `partition` deals: all of them, unless clients are dealt over
-    /// ranks. Only a rank for which another one has read them has none.
-    ///
-    /// # Panics
-    /// If there are none and no other rank has read them.
-    fn held(&self, splits: Option<Splits>, _partition: &Partition) -> Splits {
-        splits.expect("the only rank has read the examples")
+    /// What is held here of the examples that `read` hands on, whose training examples `partition` deals: all of them, unless clients
+    /// are dealt over ranks.
+    fn deal(&self, partition: &Partition, read: &mut Reading<'_>) -> Option<Splits> {
+        all_of(partition, read)
     }
 
-    /// A trainer of `network` on the examples `splits`, which are those that are [held](Backend::held) here.
+    /// A trainer of `network` on the examples `splits`, which are those that are [held](Backend::deal) here.
     ///
     /// # Errors
     /// [`EngineError::Device`] if the examples or a model do not fit the device, or its threads cannot be started.

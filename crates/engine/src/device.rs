@@ -9,9 +9,11 @@ use crate::network::Network;
 use crate::processor::Processor;
 use crate::ranks::Ranks;
 use crate::ranks::backend::Ranked;
+use crate::ranks::dealing::Reading;
 #[cfg(feature = "gpu")]
 use crate::stacked::open as open_gpu;
 use crate::training::work::WorkloadSize;
+use meshfold_data::{Partition, Splits};
 use request::DeviceRequest;
 use std::sync::Arc;
 
@@ -85,6 +87,15 @@ impl Device {
     /// those of rank 0 count. Nothing that is computed depends on it.
     pub fn place(&self, owners: &[Vec<u32>]) {
         self.backend.place(owners);
+    }
+
+    /// The examples that are held here of those that `read` reads, in the order that `partition` counts: all of them. Of several
+    /// ranks, each holds the training examples of its own clients, which lie as rows of as many [do](Device::place), and all others.
+    ///
+    /// Every rank calls it; those that [read](crate::Ranks::reads) call `read`, once, and hand each other rank of their machine its own
+    /// of each piece before they read the next. `None` if `read` has none on the rank that reads for this machine.
+    pub fn deal(&self, partition: &Partition, read: &mut Reading<'_>) -> Option<Splits> {
+        self.backend.deal(partition, read)
     }
 
     /// Calls `work` `most` times at once, on the processor at most once for each of its threads, and returns when all calls

@@ -45,6 +45,7 @@ pub use network::model::{
 pub use network::own::{OwnModel, Parameters, RowByRow};
 pub use network::own_models::{OwnModelName, OwnModels};
 pub use network::parameter::Parameter;
+pub use ranks::dealing::Reading;
 pub use ranks::{Ranks, Sent};
 pub use stack::Stack;
 pub use stack::mixing::Mixing;

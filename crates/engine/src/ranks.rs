@@ -7,7 +7,7 @@
 
 pub(crate) mod backend;
 pub(crate) mod buffers;
-mod dealing;
+pub(crate) mod dealing;
 pub(crate) mod halo;
 pub(crate) mod in_process;
 #[cfg(feature = "mpi")]
@@ -20,7 +20,7 @@ pub(crate) mod transfer;
 pub(crate) mod transport;
 pub(crate) mod world;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use transport::Transport;
 
 /// The ranks that a run is dealt over, as one of them sees them. Cheap to clone.
@@ -29,6 +29,8 @@ use transport::Transport;
 #[derive(Debug, Clone)]
 pub struct Ranks {
     transport: Arc<dyn Transport>,
+    /// The first rank that was found to differ from rank 0.
+    differs: Arc<OnceLock<usize>>,
 }
 
 /// What a rank has sent to other ranks so far.
@@ -48,13 +50,17 @@ impl Ranks {
 
     /// [`Ranks::in_process`], as many as `machines` has items. They act as if each were on the machine of that number.
     pub fn on_machines(machines: &[usize]) -> Vec<Self> {
-        let of = |transport| Self {
-            transport: Arc::new(transport),
-        };
-        in_process::connected(machines)
-            .into_iter()
-            .map(of)
+        let ranks = in_process::connected(machines).into_iter();
+        ranks
+            .map(|transport| Self::of(Arc::new(transport)))
             .collect()
+    }
+
+    pub(crate) fn of(transport: Arc<dyn Transport>) -> Self {
+        Self {
+            transport,
+            differs: Arc::default(),
+        }
     }
 
     /// Which of the ranks this is, from 0.
@@ -74,8 +80,12 @@ impl Ranks {
         readers.into_iter().filter(|rank| *rank == reader).count()
     }
 
+    /// Bytes of the features of a piece of training examples, at most, that ranks of a machine [deal](crate::Device::deal): small
+    /// beside what a rank holds of any dataset that needs several, and large beside what a message costs.
+    pub const PIECE: usize = 8 << 20;
+
     /// Whether this rank reads the examples for all ranks of its machine: the first of them does. See
-    /// [`Learner::upload`](crate::Learner::upload).
+    /// [`Device::deal`](crate::Device::deal).
     pub fn reads(&self) -> bool {
         self.transport.readers()[self.rank()] == self.rank()
     }
@@ -96,6 +106,38 @@ impl Ranks {
         let all = self.transport.all_gather(&words, &vec![N; self.count()]);
         let of_rank = |words: Vec<u64>| words.try_into().expect("each rank has as many words");
         all.into_iter().map(of_rank).collect()
+    }
+
+    /// Whether all ranks have the words that rank 0 has, the first of which is not 0. Once they have not, each later call says so at once
+    /// on every rank, and exchanges nothing: ranks that differ need not call it as often.
+    ///
+    /// # Errors
+    /// The first rank that differs, the same on all ranks.
+    pub fn agree(&self, words: [u64; 2]) -> Result<(), usize> {
+        if let Some(rank) = self.differs.get() {
+            return Err(*rank);
+        }
+        let all = self.gather(words);
+        let differs = |own: &[u64; 2]| *own != all[0] || own[0] == 0;
+        match all.iter().position(differs) {
+            Some(rank) => Err(*self.differs.get_or_init(|| rank)),
+            None => Ok(()),
+        }
+    }
+
+    /// Sends `bytes` to the other ranks of this machine, each of which [hears](Ranks::hear) them. A rank that
+    /// [reads](Ranks::reads) calls it.
+    pub fn tell(&self, bytes: &[u8]) {
+        let readers = self.transport.readers();
+        let own = self.rank();
+        let others = (0..readers.len()).filter(|rank| *rank != own && readers[*rank] == own);
+        others.for_each(|rank| self.transport.send(rank, bytes));
+    }
+
+    /// What the rank that reads for this machine [tells](Ranks::tell) next. The others of the machine call it.
+    pub fn hear(&self) -> Vec<u8> {
+        self.transport
+            .receive(self.transport.readers()[self.rank()])
     }
 
     /// Ends all ranks at once, as this one cannot go on because of `reason`.

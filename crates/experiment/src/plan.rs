@@ -23,6 +23,7 @@ pub(crate) mod planned_overlay;
 mod planner;
 pub(crate) mod population;
 pub(crate) mod ramanujan;
+mod read_once;
 pub(crate) mod round_graph;
 pub(crate) mod run_plan;
 pub(crate) mod selection;

@@ -11,6 +11,7 @@ pub(crate) mod observer;
 mod other_examples;
 pub(crate) mod ranks;
 pub(crate) mod run_all;
+mod run_data;
 mod run_state;
 mod sealed_tensors;
 pub(crate) mod shared_datasets;
@@ -19,11 +20,12 @@ mod summing_up;
 mod theory_measurements;
 mod tidying;
 
+use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use meshfold_data::Splits;
-use meshfold_engine::Device;
+use meshfold_engine::{Device, Ranks};
 
 use crate::config::quantity::Quantity;
 use crate::plan::run_plan::RunPlan;
@@ -37,6 +39,7 @@ use crate::run::environment::{Environment, VERSION};
 use crate::run::journal::{ENVIRONMENT, Journal, Opened};
 use crate::run::observer::{Observer, RoundProgress};
 use crate::run::ranks::Led;
+use crate::run::run_data::RunData;
 use crate::run::run_state::RunState;
 
 /// Where and how plans are run.
@@ -80,25 +83,32 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<RunReport, RunError> {
-    run_on(plan, data.clone(), options, stop, observer)
+    let led = Led::begin(&options.device, plan);
+    let data = RunData::read(plan, &options.device, |see| {
+        let all = data.clone();
+        Ok::<_, Infallible>(match see {
+            Some(see) => all.in_pieces(Ranks::PIECE, see),
+            None => all,
+        })
+    });
+    let Ok(data) = data;
+    run_on(plan, (led, data), options, stop, observer)
 }
 
-/// [`run`] on data that are let go of as soon as the learner has what it needs of them: over several ranks it needs but the
-/// examples of the clients of its own rank.
+/// [`run`] on data that have been read, which are let go of as soon as the learner has what it needs of them.
 pub(crate) fn run_on(
     plan: &RunPlan,
-    data: Splits,
+    (led, mut data): (Led<'_>, RunData),
     options: &RunOptions,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<RunReport, RunError> {
-    let mut journal = match claim(plan, &data, options)? {
+    let mut journal = match claim(plan, &mut data, options)? {
         Ok(journal) => journal,
         Err(report) => return Ok(report),
     };
     observer.started(plan);
-    let _led = Led::begin(&options.device, plan, journal.data());
-    let data = data.apply_partition(&plan.partition);
+    led.start();
     if plan
         .config
         .evaluate
@@ -107,14 +117,19 @@ pub(crate) fn run_on(
     {
         observer.preparing("the least losses, for Γ");
     }
-    let mut state = RunState::start(plan, Some(&data), &options.device)?;
-    state.measure_examples(&data.train, stop);
+    let mut state = RunState::start(plan, &data, &options.device)?;
+    if let Some(train) = data.all() {
+        state.measure_examples(train, stop);
+    }
     let resumed_from = journal.resume(&mut state)?;
     let environment = Environment {
         data: Some(journal.data().clone()),
         ..Environment::of(&options.device, options.commit.clone())
     };
-    journal.begin(&environment, &data)?;
+    journal.begin(
+        &environment,
+        &data.list().expect("who leads knows all examples"),
+    )?;
     drop(data);
     if let Some(round) = resumed_from {
         observer.resumed(round);
@@ -131,14 +146,14 @@ pub(crate) fn run_on(
 /// Claims the folder of the run for this process, or gives the report of a run that is not carried out.
 fn claim<'a>(
     plan: &'a RunPlan,
-    data: &Splits,
+    data: &mut RunData,
     options: &RunOptions,
 ) -> Result<Result<Box<Journal<'a>>, RunReport>, RunError> {
     if let Some(report) = skip(plan, options)? {
         return Ok(Err(report));
     }
     let folder = RunFolder::new(&options.results, &plan.config.name, &plan.id)?;
-    let data = match DataDigests::of(plan, data) {
+    let data = match data.take_digests() {
         Ok(data) => data,
         Err(error) => return Ok(Err(refused(plan, &folder, error))),
     };

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use clap::Args;
-use meshfold_data::{DataFolder, DatasetConfig, Input, Splits, Windows};
+use meshfold_data::{DataFolder, DatasetConfig, Input, Splits, TrainingList, Windows};
 use meshfold_experiment::results::Names;
 use meshfold_experiment::{Own, RunPlan, brief, plan};
 use serde::Serialize;
@@ -152,7 +152,7 @@ impl Texts<'_> {
             .1
             .clone()
             .apply_partition(&plan.partition);
-        Ok(Names::of(&splits.train, &plan.partition))
+        Ok(Names::of(&TrainingList::of(&splits.train), &plan.partition))
     }
 }
 

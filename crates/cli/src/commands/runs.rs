@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
-use meshfold_data::{DataFolder, Splits};
+use meshfold_data::{DataFolder, Examples, Splits};
 use meshfold_experiment::{Ending, Observer, RunHost, RunPlan, RunReport, SharedDatasets, brief};
 use meshfold_report::{PAGE, write_run_report};
 
@@ -180,6 +180,14 @@ impl RunHost for Runs<'_> {
 
     fn data(&self, index: usize, next: usize) -> Result<Splits, Failure> {
         Ok(self.datasets.splits(index, next)?)
+    }
+
+    fn data_in_pieces(
+        &self,
+        index: usize,
+        see: &mut dyn FnMut(&Examples),
+    ) -> Result<Splits, Self::Error> {
+        Ok(self.datasets.in_pieces(index, see)?)
     }
 
     fn observer(&self, index: usize) -> Box<dyn Observer + '_> {

@@ -216,7 +216,7 @@ impl<'a, T> RowsBySplit<'a, T> {
             testing: tagged.test.iter().rev().copied().collect(),
             next: 0,
             pieces: Some(Pieces {
-                full: step * width,
+                full: step.min(tagged.train.len()) * width,
                 see,
             }),
         }

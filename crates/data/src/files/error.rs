@@ -88,6 +88,20 @@ pub enum DataError {
         /// What it has to be.
         needed: String,
     },
+    /// Another process, which reads for this one, cannot have the dataset.
+    #[error("{reason}")]
+    Elsewhere {
+        /// What it says.
+        reason: String,
+    },
+    /// Processes that plan the same run ask for different datasets.
+    #[error(
+        "rank {rank} has planned other runs than rank 0: start all ranks with the same files and arguments"
+    )]
+    OtherDataset {
+        /// The first one that differs from rank 0.
+        rank: usize,
+    },
     /// A dataset of a program's own cannot be had.
     #[error("{reason}")]
     Own {

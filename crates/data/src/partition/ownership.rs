@@ -117,6 +117,17 @@ impl Partition {
         self.shards[client].first()
     }
 
+    /// What `of` says of the client of each example, `[M]`; `nobody` of those that no client has.
+    pub fn per_example<T: Copy>(&self, nobody: T, of: impl Fn(usize) -> T) -> Vec<T> {
+        let mut all = vec![nobody; self.examples];
+        for (client, shard) in self.shards.iter().enumerate() {
+            for example in shard.runs().flatten() {
+                all[example as usize] = of(client);
+            }
+        }
+        all
+    }
+
     /// The indices of the examples that are the test set, if training and test examples were pooled.
     pub fn held_out(&self) -> Option<&[u32]> {
         self.held_out.as_deref()

@@ -1,6 +1,7 @@
 //! A processor that is one rank of several, as a device.
 
 use super::Ranks;
+use super::dealing::Reading;
 use super::rows::RankedRows;
 use super::trainer::RankedTrainer;
 use super::world::World;
@@ -94,8 +95,8 @@ impl Backend for Ranked {
         Ok(Box::new(RankedRows::of_all(&self.world, &values, width)))
     }
 
-    fn held(&self, splits: Option<Splits>, partition: &Partition) -> Splits {
-        self.world.deal(splits, partition)
+    fn deal(&self, partition: &Partition, read: &mut Reading<'_>) -> Option<Splits> {
+        self.world.deal(partition, read)
     }
 
     fn trainer(
@@ -105,6 +106,11 @@ impl Backend for Ranked {
         partition: &Partition,
     ) -> Result<Box<dyn Trainer>, EngineError> {
         let inner = self.processor().trainer(network, splits, partition)?;
-        Ok(Box::new(RankedTrainer::new(&self.world, inner, partition)))
+        Ok(Box::new(RankedTrainer::new(
+            &self.world,
+            inner,
+            partition,
+            splits.train.len(),
+        )))
     }
 }

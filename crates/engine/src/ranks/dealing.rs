@@ -1,33 +1,217 @@
-//! How the ranks of a machine come to their examples: one of them has read all, and hands each other one its own.
+//! How the ranks of a machine come to their examples: one of them reads, and hands each other one its own of a piece before it reads
+//! the next. No rank holds more training examples than a piece and its own.
 
+use super::Ranks;
+use super::transport::Transport;
 use super::world::World;
-use meshfold_data::{Partition, Splits};
+use meshfold_data::{Examples, Gathering, Partition, Splits};
+use std::sync::Arc;
 
-impl World {
-    /// The examples that this rank keeps of those that `partition` deals: the training examples of its own clients, and all
-    /// others. Of the ranks of a machine the first one must have `splits`; it sends those that have none what they keep.
-    /// Every rank calls it.
-    pub(crate) fn deal(&self, splits: Option<Splits>, partition: &Partition) -> Splits {
-        let transport = self.ranks.transport();
-        let has = self.ranks.gather([u64::from(splits.is_some())]);
-        let readers = transport.readers();
-        let Some(splits) = splits else {
-            let reader = readers[self.rank()];
-            if has[reader] == [0] {
-                let reason = format!("rank {reader} has read no examples for its machine");
-                transport.abort(&reason);
-            }
-            return Splits::from_pieces(|| transport.receive(reader));
-        };
-        let kept_by = |rank| {
-            let examples = self.examples_of(rank, partition).1;
-            splits.clone().keeping(&examples)
-        };
-        for (rank, reader) in readers.into_iter().enumerate() {
-            if reader == self.rank() && has[rank] == [0] {
-                kept_by(rank).to_pieces(|piece| transport.send(rank, piece));
-            }
-        }
-        kept_by(self.rank())
+/// Reads examples: hands those for training to its argument in pieces, in their order, and returns all others, with no training
+/// example left. `None` if it cannot.
+pub type Reading<'a> = dyn FnMut(&mut dyn FnMut(&Examples)) -> Option<Splits> + 'a;
+
+/// In place of the rank that an example belongs to: it is in the test set of the partition, which all ranks have.
+const HELD_OUT: u32 = u32::MAX - 1;
+/// In place of a rank: no client has the example.
+const NOBODYS: u32 = u32::MAX;
+
+/// What the rank that reads sends next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// Training examples of the rank.
+    Own,
+    /// Examples of the test set of the partition.
+    HeldOut,
+    /// The splits without those.
+    Rest,
+    /// Nothing: reading has failed.
+    Nothing,
+}
+
+impl Next {
+    const ALL: [Self; 4] = [Self::Own, Self::HeldOut, Self::Rest, Self::Nothing];
+
+    fn byte(self) -> [u8; 1] {
+        [self as u8]
+    }
+
+    fn received(transport: &dyn Transport, reader: usize) -> Self {
+        let bytes = transport.receive(reader);
+        let found = Self::ALL.into_iter().find(|next| next.byte() == bytes[..]);
+        found.expect("the rank that reads says what it sends next")
     }
 }
+
+impl World {
+    /// See [`Device::deal`](crate::Device::deal).
+    pub(crate) fn deal(&self, partition: &Partition, read: &mut Reading<'_>) -> Option<Splits> {
+        let transport = self.ranks.transport();
+        let readers = transport.readers();
+        let reader = readers[self.rank()];
+        let held = Held::of(self, partition);
+        if reader != self.rank() {
+            return held.received(transport, reader, partition);
+        }
+        let homes = self.placement(partition.clients());
+        let mut ranks = partition.per_example(NOBODYS, |client| homes.owner(client as u32) as u32);
+        for example in partition.held_out().unwrap_or_default() {
+            ranks[*example as usize] = HELD_OUT;
+        }
+        let is_other = |rank: &usize| *rank != reader && readers[*rank] == reader;
+        let mut dealing = Dealing {
+            transport,
+            others: (0..readers.len()).filter(is_other).collect(),
+            ranks,
+            dealt: 0,
+            held,
+        };
+        let rest = read(&mut |piece| dealing.hand_on(piece));
+        dealing.finish(rest, partition)
+    }
+}
+
+/// A machine's examples on their way to its ranks, as the one that reads has them.
+struct Dealing<'a> {
+    transport: &'a dyn Transport,
+    /// The other ranks of the machine.
+    others: Vec<usize>,
+    /// The rank that each example belongs to, `[M]`.
+    ranks: Vec<u32>,
+    /// How many have been dealt.
+    dealt: usize,
+    held: Held,
+}
+
+impl Dealing<'_> {
+    /// Deals the examples of the next piece.
+    fn hand_on(&mut self, piece: &Examples) {
+        let places = |rank: u32| {
+            // Files that have changed since the run was planned may have more examples, which nobody has.
+            let all = self.ranks.iter().skip(self.dealt);
+            let own = (0_u32..).zip(all).take(piece.len());
+            let own: Vec<u32> = own
+                .filter_map(|(e, of)| (*of == rank).then_some(e))
+                .collect();
+            (!own.is_empty()).then_some(own)
+        };
+        for rank in &self.others {
+            if let Some(own) = places(*rank as u32) {
+                self.send(*rank, Next::Own, &piece.selected(&own));
+            }
+        }
+        let own = places(self.transport.rank() as u32);
+        let held_out = places(HELD_OUT).map(|places| piece.selected(&places));
+        if let Some(held_out) = held_out {
+            for rank in &self.others {
+                self.send(*rank, Next::HeldOut, &held_out);
+            }
+            self.held.held_out.push(&held_out);
+        }
+        if let Some(own) = own {
+            self.held.own.push(&piece.selected(&own));
+        }
+        self.dealt += piece.len();
+    }
+
+    fn send(&self, rank: usize, next: Next, examples: &Examples) {
+        self.transport.send(rank, &next.byte());
+        examples.to_pieces(|bytes| self.transport.send(rank, bytes));
+    }
+
+    /// Deals the `rest`, if reading has come to its end.
+    fn finish(mut self, rest: Option<Splits>, partition: &Partition) -> Option<Splits> {
+        let Some(mut rest) = rest else {
+            for rank in &self.others {
+                self.transport.send(*rank, &Next::Nothing.byte());
+            }
+            return None;
+        };
+        if partition.held_out().is_some() {
+            // Clients have examples of the test set as well.
+            let test = rest.test.clone();
+            test.each_piece(Ranks::PIECE, &mut |piece| self.hand_on(piece));
+            rest.test = Arc::new(test.selected(&[]));
+        }
+        for rank in &self.others {
+            self.transport.send(*rank, &Next::Rest.byte());
+            rest.to_pieces(|bytes| self.transport.send(*rank, bytes));
+        }
+        Some(self.held.finish(rest, partition))
+    }
+}
+
+/// What a rank holds of the examples that are dealt.
+struct Held {
+    own: Gathering,
+    held_out: Gathering,
+}
+
+impl Held {
+    /// Nothing yet, with room for what this rank is to hold.
+    fn of(world: &World, partition: &Partition) -> Self {
+        let homes = world.placement(partition.clients());
+        let is_own = |(client, _): &(u32, usize)| homes.owner(*client) == world.rank();
+        let sizes = (0..).zip(partition.sizes()).filter(is_own);
+        Self {
+            own: Gathering::of(sizes.map(|(_, size)| size).sum()),
+            held_out: Gathering::of(partition.held_out().map_or(0, <[u32]>::len)),
+        }
+    }
+
+    /// What `reader` sends.
+    fn received(
+        mut self,
+        transport: &dyn Transport,
+        reader: usize,
+        partition: &Partition,
+    ) -> Option<Splits> {
+        let receive = || transport.receive(reader);
+        loop {
+            match Next::received(transport, reader) {
+                Next::Own => self.own.push(&Examples::from_pieces(receive)),
+                Next::HeldOut => self.held_out.push(&Examples::from_pieces(receive)),
+                Next::Rest => return Some(self.finish(Splits::from_pieces(receive), partition)),
+                Next::Nothing => return None,
+            }
+        }
+    }
+
+    fn finish(self, rest: Splits, partition: &Partition) -> Splits {
+        let like = &rest.train;
+        let test = partition.held_out().map(|held_out| {
+            let ascending = self.held_out.finish(like);
+            Arc::new(in_order(ascending, held_out))
+        });
+        Splits {
+            train: Arc::new(self.own.finish(like)),
+            test: test.unwrap_or(rest.test),
+            validation: rest.validation,
+        }
+    }
+}
+
+/// The examples of `order`, which are given in ascending order, in that order.
+fn in_order(ascending: Examples, order: &[u32]) -> Examples {
+    if order.is_sorted() {
+        return ascending;
+    }
+    let mut sorted = order.to_vec();
+    sorted.sort_unstable();
+    let place = |example: &u32| sorted.binary_search(example).expect("it is one of them") as u32;
+    ascending.selected(&order.iter().map(place).collect::<Vec<_>>())
+}
+
+/// All examples, where there is but one process.
+pub(crate) fn all_of(partition: &Partition, read: &mut Reading<'_>) -> Option<Splits> {
+    let mut all = Gathering::of(partition.sizes().iter().sum());
+    let rest = read(&mut |piece| all.push(piece))?;
+    let whole = Splits {
+        train: Arc::new(all.finish(&rest.train)),
+        ..rest
+    };
+    Some(whole.apply_partition(partition))
+}
+
+#[cfg(test)]
+mod tests;

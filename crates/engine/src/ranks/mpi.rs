@@ -57,9 +57,7 @@ impl Ranks {
             counter: Counter::default(),
             _universe: universe,
         };
-        Ok((mpi.count > 1).then(|| Self {
-            transport: Arc::new(mpi),
-        }))
+        Ok((mpi.count > 1).then(|| Self::of(Arc::new(mpi))))
     }
 }
 

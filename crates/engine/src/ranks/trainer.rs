@@ -46,10 +46,24 @@ struct AllTasks<'a, 'b> {
 }
 
 impl RankedTrainer {
-    /// Has `inner` train, of which this rank has the examples that [`World::examples_of`] says.
-    pub(crate) fn new(world: &Arc<World>, inner: Box<dyn Trainer>, partition: &Partition) -> Self {
+    /// Has `inner` train on `examples` training examples, which are those that [`World::examples_of`] says.
+    ///
+    /// # Panics
+    /// If they are others.
+    pub(crate) fn new(
+        world: &Arc<World>,
+        inner: Box<dyn Trainer>,
+        partition: &Partition,
+        examples: usize,
+    ) -> Self {
+        let (held, own) = world.examples_of(world.rank(), partition);
+        assert_eq!(
+            examples,
+            own.len(),
+            "a rank has the examples that were dealt to it"
+        );
         Self {
-            held: world.examples_of(world.rank(), partition).0,
+            held,
             world: world.clone(),
             inner,
             untold: Vec::new(),

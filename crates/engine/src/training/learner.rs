@@ -47,8 +47,7 @@ impl Learner {
     /// Brings the examples to `device`. `seed` keys the initial models and the batches. A GPU that was lost is opened anew:
     /// [`Learner::device`] is the one to make stacks on.
     ///
-    /// Over several ranks, those that do not [read](crate::Ranks::reads) may give `None`: the one that reads for their machine
-    /// sends them what they keep.
+    /// Over several ranks, `splits` are those that [`Device::deal`] gives each of them.
     ///
     /// # Errors
     /// [`EngineError::Setting`] if the network does not fit the examples, [`EngineError::Device`] if they do not fit the
@@ -56,13 +55,12 @@ impl Learner {
     pub fn upload(
         device: &Device,
         network: Network,
-        splits: impl Into<Option<Splits>>,
+        splits: Splits,
         partition: Arc<Partition>,
         seed: u64,
     ) -> Result<Self, EngineError> {
         check_device(&network, device)?;
         let device = device.renewed();
-        let splits = device.backend().held(splits.into(), &partition);
         check_examples(&network, &splits)?;
         let trainer = device.backend().trainer(&network, &splits, &partition)?;
         let (passes, tallies) = (Vec::new(), Vec::new());

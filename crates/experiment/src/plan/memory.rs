@@ -22,15 +22,17 @@ pub(crate) struct Footprint {
     pub(crate) owned_examples: usize,
     /// Bytes of their features as the dataset has them.
     pub(crate) feature_bytes: usize,
-    /// Those of training examples that ranks deal among them, each of which keeps those of its own clients; none of a text,
-    /// which all of them keep.
+    /// Those of examples that ranks deal among them, each of which keeps those of its own clients: the training examples, and test
+    /// examples that the partition deals as well; none of a text, which all of them keep.
     pub(crate) shared_bytes: usize,
+    /// Bytes of features of the test set that a partition holds out, which every rank keeps besides; 0 without one.
+    pub(crate) held_out_bytes: usize,
     /// Bytes of the copy of features that a partition with a test set of its own is dealt from; 0 without one.
     pub(crate) dealt_bytes: usize,
-    /// Bytes of features that a rank has read and let go of before it trains; none where one process has all rows.
-    pub(crate) dropped_bytes: usize,
     /// What reading the dataset takes besides what it gives.
     pub(crate) reading_bytes: usize,
+    /// The same of a rank that reads for its machine, besides what it keeps.
+    pub(crate) piece_bytes: usize,
     /// Bytes of the overlays and their weights that are held in a round.
     pub(crate) overlay_bytes: u64,
     /// Bytes that it takes to build the overlay and to compute its figures.
@@ -41,7 +43,7 @@ pub(crate) struct Footprint {
     pub(crate) page_bytes: u64,
 }
 
-/// What the rank that has most holds of a run.
+/// What one of several ranks holds of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RankShare {
     ranks: usize,
@@ -50,10 +52,14 @@ pub(crate) struct RankShare {
     own: usize,
     /// Rows that it holds besides while it exchanges them with other ranks.
     exchanged: usize,
+    /// Training examples of its clients, and of all.
+    examples: usize,
+    all_examples: usize,
 }
 
 impl RankShare {
-    /// `own` of `rows` rows, of which `sent` go to other ranks in an exchange, and about as many come.
+    /// `own` of `rows` rows, of which `sent` go to other ranks in an exchange, and about as many come. Its part of the examples is that
+    /// of the rows, unless [more is known](RankShare::with_examples).
     pub(crate) fn new(ranks: usize, rows: usize, own: usize, sent: usize) -> Self {
         // A mean over all rows, which judging takes: the parts of own rows that others sum, those of their rows that this rank
         // sums, and all that it sums in order.
@@ -67,14 +73,34 @@ impl RankShare {
                 1 => 0,
                 _ => mean.max(2 * sent),
             },
+            examples: own,
+            all_examples: rows,
+        }
+    }
+
+    /// With `examples` of `all` examples.
+    pub(crate) fn with_examples(self, examples: usize, all: usize) -> Self {
+        Self {
+            examples,
+            all_examples: all,
+            ..self
         }
     }
 
     /// A share of `count` things that are dealt as the rows are.
     fn part(&self, count: usize) -> usize {
-        let all = self.rows.max(1) as u128;
-        (count as u128 * self.own as u128).div_ceil(all) as usize
+        part(count, self.own, self.rows)
     }
+
+    /// Its share of `bytes` of all examples that are dealt.
+    fn kept(&self, bytes: usize) -> usize {
+        part(bytes, self.examples, self.all_examples)
+    }
+}
+
+/// A share of `count` things as `own` is one of `all`.
+fn part(count: usize, own: usize, all: usize) -> usize {
+    (count as u128 * own as u128).div_ceil(all.max(1) as u128) as usize
 }
 
 /// What the program takes with the smallest of runs, measured: its own pages, its threads, and what the allocator holds for
@@ -98,16 +124,22 @@ impl Footprint {
         if share.ranks == 1 {
             return *self;
         }
-        let kept = share.part(self.shared_bytes);
+        let kept = share.kept(self.shared_bytes) + self.held_out_bytes;
         Self {
             rows: share.own,
             working_rows: share.part(self.working_rows) + share.exchanged,
-            // All examples are read, and those that are dealt anew or kept are copied, before the others are let go of.
-            reading_bytes: self.reading_bytes.max(self.dealt_bytes).max(kept),
+            feature_bytes: self.feature_bytes - self.shared_bytes + kept,
+            // Every rank is counted as one that reads: with one rank on each machine all of them do.
+            reading_bytes: self.piece_bytes,
             dealt_bytes: 0,
-            dropped_bytes: self.shared_bytes - kept,
             ..*self
         }
+    }
+
+    /// Estimate in bytes of the most memory that one of the ranks with these shares holds at once.
+    pub(crate) fn of_ranks(&self, shares: &[RankShare]) -> u64 {
+        let each = shares.iter().map(|share| self.of_a_rank(share).bytes());
+        each.max().unwrap_or_else(|| self.bytes())
     }
 
     /// The fewest ranks that would do where each has `available` bytes for itself; `None` if no number of them would.
@@ -141,7 +173,7 @@ impl Footprint {
         let models = rows.saturating_mul(self.width as u64).saturating_mul(4);
         [
             models,
-            self.held().saturating_sub(self.dropped_bytes as u64),
+            self.held(),
             self.dealt_bytes as u64,
             self.overlay_bytes,
             self.working_bytes,
@@ -194,8 +226,9 @@ mod tests {
             feature_bytes: 100 << 20,
             shared_bytes: 0,
             dealt_bytes: 0,
-            dropped_bytes: 0,
+            held_out_bytes: 0,
             reading_bytes: 0,
+            piece_bytes: 0,
             overlay_bytes: 0,
             planning_bytes: 0,
             working_bytes: 0,
@@ -234,8 +267,25 @@ mod tests {
         };
         // A rank of four has two rows, six that a mean takes and the mean, a quarter of what is shared and all the rest.
         let models = 9 * (400 << 20);
-        assert_eq!(of(4), PROGRAM + models + (52 << 20) + LINGERING);
+        assert_eq!(of(4), PROGRAM + models + (52 << 20));
         assert_eq!(of(1), all.bytes());
+    }
+
+    #[test]
+    fn of_ranks_the_one_with_most_examples_counts_and_it_reads() {
+        let all = Footprint {
+            rows: 8,
+            shared_bytes: 80 << 20,
+            piece_bytes: 30 << 20,
+            held_out_bytes: 1 << 20,
+            reading_bytes: 500 << 20,
+            ..footprint()
+        };
+        let share = |examples| RankShare::new(2, 8, 4, 0).with_examples(examples, 100);
+        // What is not shared, three quarters of what is, the test set, labels and owners, and a piece.
+        let expected = PROGRAM + ((20 + 60 + 1 + 12 + 30) << 20);
+        assert_eq!(all.of_ranks(&[share(25), share(75)]), expected);
+        assert_eq!(all.of_ranks(&[]), all.bytes());
     }
 
     #[test]

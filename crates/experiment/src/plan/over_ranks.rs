@@ -1,5 +1,6 @@
 //! What a run would be like over several ranks: where its rows lie, what goes between ranks, and the memory that one needs.
 
+use meshfold_data::Partition;
 use meshfold_topology::{Form, MixingMatrix};
 use serde::Serialize;
 
@@ -43,7 +44,7 @@ impl RunPlan {
         let placement = self.placement_over(ranks);
         let rows = placement.counts(self.rows.count);
         let row = 4 * self.model.layout().width() as u64;
-        let share = RankShare::of(&placement, self.rows.count, overlay);
+        let shares = RankShare::of_all(&placement, self.rows.count, &self.partition, overlay);
         OverRanks {
             ranks,
             most_rows: rows.iter().copied().max().unwrap_or(0),
@@ -52,7 +53,7 @@ impl RunPlan {
             cut_edges_in_blocks: placement.cut.map(|[_, in_blocks]| in_blocks),
             bytes_per_exchange: overlay
                 .map(|planned| bytes_per_exchange(&placement, &planned.matrix, row)),
-            memory_bytes: self.footprint.of_a_rank(&share).bytes(),
+            memory_bytes: self.footprint.of_ranks(&shares),
         }
     }
 }
@@ -70,12 +71,26 @@ fn bytes_per_exchange(placement: &Placement, matrix: &MixingMatrix, row: u64) ->
 }
 
 impl RankShare {
-    /// What the rank that has most of `rows` rows holds.
-    pub(crate) fn of(placement: &Placement, rows: usize, overlay: Option<&PlannedOverlay>) -> Self {
-        let own = placement.counts(rows).into_iter().max().unwrap_or(0);
+    /// What each rank holds of a run of `rows` rows.
+    pub(crate) fn of_all(
+        placement: &Placement,
+        rows: usize,
+        partition: &Partition,
+        overlay: Option<&PlannedOverlay>,
+    ) -> Vec<Self> {
         let sent = overlay.and_then(|planned| placement.rows_sent(&planned.matrix));
         let sent = sent.unwrap_or(0).div_ceil(placement.ranks);
-        Self::new(placement.ranks, rows, own, sent)
+        let sizes = partition.sizes();
+        let mut examples = vec![0; placement.ranks];
+        for (rank, size) in placement.of(sizes.len()).iter().zip(&sizes) {
+            examples[*rank as usize] += size;
+        }
+        let all = examples.iter().sum();
+        let own = placement.counts(rows).into_iter().zip(examples);
+        own.map(|(own, examples)| {
+            Self::new(placement.ranks, rows, own, sent).with_examples(examples, all)
+        })
+        .collect()
     }
 }
 

@@ -6,16 +6,19 @@ use std::sync::Arc;
 use meshfold_data::{
     DataError, DataFolder, DatasetConfig, DatasetSummary, Input, OwnFiles, Partition, Published,
 };
-use meshfold_engine::{Key, Purpose, stream};
+use meshfold_engine::{Key, Purpose, Ranks, stream};
 use serde::Serialize;
 
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
 use crate::config::fault_path;
+use crate::plan::read_once;
 
 /// The datasets and partitions met so far.
 pub(super) struct PlannedData<'a> {
     folder: &'a DataFolder,
+    /// The ranks that plan, if there are several.
+    ranks: Option<&'a Ranks>,
     /// Whether a dataset whose files are missing is known by what is published of it.
     pub(super) published: bool,
     /// By dataset.
@@ -35,10 +38,11 @@ pub(super) struct KnownDataset {
 }
 
 impl<'a> PlannedData<'a> {
-    /// None yet, of datasets in `folder`.
-    pub(super) fn new(folder: &'a DataFolder) -> Self {
+    /// None yet, of datasets in `folder`; all `ranks` plan at the same time, if there are several.
+    pub(super) fn new(folder: &'a DataFolder, ranks: Option<&'a Ranks>) -> Self {
         Self {
             folder,
+            ranks,
             published: false,
             outlines: HashMap::new(),
             partitions: HashMap::new(),
@@ -102,7 +106,7 @@ impl<'a> PlannedData<'a> {
 
     /// What the files of `dataset` say of it, or its makers where files are missing and that is enough.
     fn known(&self, dataset: &DatasetConfig) -> Result<KnownDataset, DataError> {
-        let missing = match dataset.summary(self.folder) {
+        let missing = match read_once::summary(dataset, self.folder, self.ranks) {
             Err(error) if self.published && error.is_missing() => error,
             outline => {
                 return Ok(KnownDataset {
@@ -129,6 +133,22 @@ impl<'a> PlannedData<'a> {
     }
 }
 
+impl PlannedData<'_> {
+    /// What reading examples of `outline` takes on a rank that reads for its machine, besides what it keeps of them: a piece of the
+    /// training examples as it was read, and what one rank has of it; test examples that a partition deals anew.
+    pub(super) fn piece_bytes(
+        &self,
+        dataset: &DatasetConfig,
+        outline: &DatasetSummary,
+        partition: &Partition,
+    ) -> usize {
+        let read = dataset.piece_bytes(self.folder, outline, Ranks::PIECE);
+        let handed_on = 2 * Ranks::PIECE.min(outline.train_bytes());
+        let (dealt, _) = dealt_sizes(outline, partition);
+        read + handed_on + (dealt - outline.train()) * each(outline)
+    }
+}
+
 /// A setting as a text that tells it from others.
 pub(super) fn json(setting: &impl Serialize) -> String {
     serde_json::to_string(setting).expect("settings have text keys")
@@ -143,13 +163,24 @@ pub(super) fn dealt_sizes(outline: &DatasetSummary, partition: &Partition) -> (u
     }
 }
 
-/// Bytes of the features that ranks deal among them: those of training examples, unless they are windows of a text.
-pub(super) fn shared_bytes(outline: &DatasetSummary) -> usize {
-    let all = outline.train() + outline.test() + outline.validation();
+/// Bytes of the features that ranks deal among them: those of training examples, and of test examples that `partition` deals as
+/// well, unless they are windows of a text.
+pub(super) fn shared_bytes(outline: &DatasetSummary, partition: &Partition) -> usize {
+    let (dealt, _) = dealt_sizes(outline, partition);
     match outline.input() {
-        Input::Numbers(_) => outline.feature_bytes() / all.max(1) * outline.train(),
+        Input::Numbers(_) => each(outline) * dealt,
         Input::Tokens { .. } => 0,
     }
+}
+
+/// Bytes of the features of the test set that `partition` holds out.
+pub(super) fn held_out_bytes(outline: &DatasetSummary, partition: &Partition) -> usize {
+    partition.held_out().map_or(0, <[u32]>::len) * each(outline)
+}
+
+/// Bytes of the features of an example; of a window of a text, those of its place.
+fn each(outline: &DatasetSummary) -> usize {
+    outline.train_bytes() / outline.train().max(1)
 }
 
 /// Bytes of the features that `partition` copies to hold out a test set of its own, and of those that it holds out.

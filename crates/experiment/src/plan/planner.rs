@@ -23,7 +23,7 @@ use crate::plan::overlay_checks;
 use crate::plan::placement::{Placement, Placements};
 use crate::plan::planned_clock;
 use crate::plan::planned_data::{
-    KnownDataset, PlannedData, dealt_bytes, dealt_sizes, json, shared_bytes,
+    KnownDataset, PlannedData, dealt_bytes, dealt_sizes, held_out_bytes, json, shared_bytes,
 };
 use crate::plan::planned_model::Networks;
 use crate::plan::planned_overlay::{Overlays, PlannedOverlay};
@@ -88,7 +88,7 @@ impl<'a> Planner<'a> {
             threads: effort::threads(device),
             pace: Pace::of(device),
             available,
-            data: PlannedData::new(folder),
+            data: PlannedData::new(folder, device.and_then(Device::ranks)),
             networks: Networks::default(),
             populations: Populations::default(),
             overlays: Overlays::within(available),
@@ -112,10 +112,12 @@ impl<'a> Planner<'a> {
         let exchange = self.exchange(&mut run, &learning.population)?;
         let footprint = self.footprint(&run.config, &learning, exchange.overlay.as_deref());
         let placement = self.placement(&run.config, &learning, exchange.overlay.as_ref());
-        let share = placement.as_deref().map(|placement| {
-            RankShare::of(placement, learning.rows.count, exchange.overlay.as_deref())
+        let shares = placement.as_deref().map(|placement| {
+            let (rows, overlay) = (learning.rows.count, exchange.overlay.as_deref());
+            RankShare::of_all(placement, rows, &learning.partition, overlay)
         });
-        let memory_bytes = self.memory_bytes(&run, &learning, &footprint, share.as_ref())?;
+        let shares = shares.unwrap_or_default();
+        let memory_bytes = self.memory_bytes(&run, &learning, &footprint, &shares)?;
         let cost = self.cost(&run.config, &learning, exchange.overlay.as_deref());
         let warnings = self.warnings(&run, &learning, &exchange, &cost);
         let config = &run.config;
@@ -243,8 +245,9 @@ impl<'a> Planner<'a> {
                 false => 0,
             },
             feature_bytes: outline.feature_bytes(),
-            shared_bytes: shared_bytes(outline),
-            dropped_bytes: 0,
+            shared_bytes: shared_bytes(outline, partition),
+            held_out_bytes: held_out_bytes(outline, partition),
+            piece_bytes: self.data.piece_bytes(&config.dataset, outline, partition),
             dealt_bytes: dealt_bytes(outline, partition),
             reading_bytes: config.dataset.reading_bytes(outline, self.threads),
             overlay_bytes: overlay.map_or(0, |planned| held_overlay::held(planned, config)),
@@ -269,13 +272,10 @@ impl<'a> Planner<'a> {
         run: &Resolved<'_>,
         learning: &Learning,
         footprint: &Footprint,
-        share: Option<&RankShare>,
+        shares: &[RankShare],
     ) -> Result<u64, ConfigError> {
         let ranks = self.device.and_then(Device::ranks);
-        let needed = share.map_or_else(
-            || footprint.bytes(),
-            |share| footprint.of_a_rank(share).bytes(),
-        );
+        let needed = footprint.of_ranks(shares);
         let sharing = ranks.map_or(1, Ranks::on_this_machine) as u64;
         let available = self.available.map(|available| available / sharing);
         match available.filter(|available| needed > *available) {

@@ -1,6 +1,6 @@
 //! `names.json`: what labels and clients are called.
 
-use meshfold_data::{Examples, Partition};
+use meshfold_data::{Partition, TrainingList};
 use serde::{Deserialize, Serialize};
 
 use crate::results::recorded_run::RecordedRun;
@@ -24,7 +24,7 @@ pub struct Names {
 
 impl Names {
     /// Those of `examples`, whose order is that of `partition`; `None` if there are none.
-    pub fn of(examples: &Examples, partition: &Partition) -> Option<Self> {
+    pub fn of(examples: &TrainingList<'_>, partition: &Partition) -> Option<Self> {
         let labels = examples.label_names().unwrap_or_default().to_vec();
         let names = Self {
             labels,
@@ -41,7 +41,7 @@ impl Names {
 }
 
 /// The owner of each client's examples; `None` if there is none with a name.
-fn clients(examples: &Examples, partition: &Partition) -> Option<Vec<Option<String>>> {
+fn clients(examples: &TrainingList<'_>, partition: &Partition) -> Option<Vec<Option<String>>> {
     let (owners, names) = (examples.owners()?, examples.owner_names()?);
     let owner = |client: usize| {
         let mut indices = partition.shard(client).iter();

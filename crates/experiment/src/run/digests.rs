@@ -33,14 +33,27 @@ impl DataDigests {
     /// [`RunError::Unplanned`] if the data have changed since they were planned with.
     pub(crate) fn of(plan: &RunPlan, data: &Splits) -> Result<Self, RunError> {
         let outline = DatasetSummary::digest_of(data);
+        Self::of_parts(plan, outline, data.train.digest(), data.test.digest())
+    }
+
+    /// The same of the digests of the summary, of the training examples and of the test examples.
+    ///
+    /// # Errors
+    /// As [`DataDigests::of`].
+    pub(crate) fn of_parts(
+        plan: &RunPlan,
+        outline: String,
+        train: &str,
+        test: &str,
+    ) -> Result<Self, RunError> {
         if outline != plan.dataset.digest() {
             return Err(RunError::Unplanned {
                 dataset: name_of(&plan.config.dataset),
             });
         }
         Ok(Self {
-            train: data.train.digest().to_owned(),
-            test: data.test.digest().to_owned(),
+            train: train.to_owned(),
+            test: test.to_owned(),
             outline,
             files: plan.files.digest().map(str::to_owned),
             partition: plan.partition.digest().to_owned(),

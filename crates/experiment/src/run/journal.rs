@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use meshfold_data::{Features, Splits};
+use meshfold_data::TrainingList;
 
 use crate::config::edge_list;
 use crate::config::run_config::{self, RunConfig};
@@ -173,16 +173,17 @@ impl<'a> Journal<'a> {
     }
 
     /// Writes what is known of the run before its first round.
-    pub(crate) fn begin(&self, environment: &Environment, data: &Splits) -> Result<(), RunError> {
+    pub(crate) fn begin(
+        &self,
+        environment: &Environment,
+        train: &TrainingList<'_>,
+    ) -> Result<(), RunError> {
         let (plan, folder) = (self.plan, &self.folder);
         folder.write(CONFIG, plan.config.to_yaml().as_bytes())?;
         folder.write_json(ENVIRONMENT, environment)?;
-        let train = &data.train;
-        let shards = match train.features() {
-            Features::Tokens(windows) => plan.partition.to_text_csv(windows, train.classes()),
-            Features::Bytes { .. } | Features::Numbers(_) => {
-                plan.partition.to_csv(train.labels(), train.classes())
-            }
+        let shards = match train.windows() {
+            Some(windows) => plan.partition.to_text_csv(windows, train.classes()),
+            None => plan.partition.to_csv(train.labels(), train.classes()),
         };
         folder.write("partition.csv", shards.as_bytes())?;
         match Names::of(train, &plan.partition) {

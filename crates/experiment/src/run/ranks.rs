@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use meshfold_data::Splits;
+use meshfold_data::{Examples, Splits};
 use meshfold_engine::{Device, Ranks};
 use sha2::{Digest, Sha256};
 
@@ -13,13 +13,16 @@ use crate::results::run_folder::{CHECKPOINT, RunFolder};
 use crate::run::checkpoint::{Checkpoint, CheckpointFile};
 use crate::run::digests::DataDigests;
 use crate::run::environment::VERSION;
+use crate::run::run_data::RunData;
 use crate::run::run_state::RunState;
 
 /// What ranks do together next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// The run of this id begins, as [`number`] has it.
+    /// The examples of the run of this id are read, as [`number`] has it.
     Begin(u64),
+    /// The run starts on the examples that were read.
+    Start,
     /// The models become those of the checkpoint after this round.
     Restore(u64),
     /// A round.
@@ -47,6 +50,7 @@ impl Step {
             Self::Stack(place) => [6, place],
             Self::End => [7, 0],
             Self::Over => [8, 0],
+            Self::Start => [9, 0],
         }
     }
 
@@ -55,6 +59,7 @@ impl Step {
         let [_, value] = words;
         let all = [
             Self::Begin(value),
+            Self::Start,
             Self::Restore(value),
             Self::Advance,
             Self::Evaluate,
@@ -78,13 +83,15 @@ pub(crate) fn lead(device: &Device, step: Step) {
 pub(crate) struct Led<'a>(&'a Device);
 
 impl<'a> Led<'a> {
-    /// The run `plan` begins on the data of `digests`, which all ranks must have.
-    pub(crate) fn begin(device: &'a Device, plan: &RunPlan, digests: &DataDigests) -> Self {
+    /// The examples of the run `plan` are read next, by [`RunData::read`].
+    pub(crate) fn begin(device: &'a Device, plan: &RunPlan) -> Self {
         lead(device, Step::Begin(number(&plan.id)));
-        if let Some(ranks) = device.ranks() {
-            expect_same_data(ranks, Some(digests));
-        }
         Self(device)
+    }
+
+    /// The run starts on these examples.
+    pub(crate) fn start(&self) {
+        lead(self.0, Step::Start);
     }
 }
 
@@ -134,16 +141,12 @@ pub fn expect_same_plans(device: &Device, plans: Option<&[RunPlan]>) -> Result<(
         digest.update(plan.dataset.digest());
     }
     let known = u64::from(plans.is_some());
-    let all = ranks.gather([known, words(digest)[0]]);
-    let differs = |own: &[u64; 2]| *own != all[0] || own[0] == 0;
-    match all.iter().position(differs) {
-        Some(rank) => Err(rank),
-        None => Ok(()),
-    }
+    ranks.agree([known, words(digest)[0]])
 }
 
 /// Takes part in the runs that rank 0 carries out, until it is done with them. `results` is the folder of all results, where
-/// checkpoints are read; `data` gives the examples of `plans[index]`, and is asked only on the rank that reads for its machine.
+/// checkpoints are read; `data` gives the examples of `plans[index]`, those for training in pieces, and is asked only on the rank that
+/// reads for its machine.
 ///
 /// # Errors
 /// The first error of `data`, which the caller makes the end of all ranks.
@@ -151,7 +154,7 @@ pub fn follow<E>(
     plans: &[RunPlan],
     results: &Path,
     device: &Device,
-    mut data: impl FnMut(usize) -> Result<Splits, E>,
+    mut data: impl FnMut(usize, &mut dyn FnMut(&Examples)) -> Result<Splits, E>,
 ) -> Result<(), E> {
     let Some(ranks) = device.ranks() else {
         return Ok(());
@@ -164,11 +167,12 @@ pub fn follow<E>(
                 let Some(index) = plans.iter().position(is_asked_for) else {
                     ranks.abort("rank 0 carries out a run that this rank has not planned");
                 };
-                let splits = ranks.reads().then(|| data(index)).transpose()?;
-                let splits = Mutex::new(splits);
+                let plan = &plans[index];
+                let data = RunData::read_following(plan, device, |see| data(index, see))?;
+                let data = Mutex::new(data);
                 device.side_by_side(1, |device| {
-                    let splits = splits.lock().unwrap_or_else(PoisonError::into_inner).take();
-                    take_part(&plans[index], splits, results, device);
+                    let data = data.lock().unwrap_or_else(PoisonError::into_inner).take();
+                    take_part(plan, data, results, device);
                 });
             }
             step => ranks.abort(&format!("rank 0 is at {step:?} where no run has begun")),
@@ -177,15 +181,14 @@ pub fn follow<E>(
 }
 
 /// Does what rank 0 says, until the run is over. What fails here fails on rank 0 as well, which tells of it.
-fn take_part(plan: &RunPlan, data: Option<Splits>, results: &Path, device: &Device) {
+fn take_part(plan: &RunPlan, data: Option<RunData>, results: &Path, device: &Device) {
     let ranks = device.ranks().expect("there is a rank to follow");
-    let digests = data.as_ref().map(|data| DataDigests::of(plan, data));
-    match digests.transpose() {
-        Ok(digests) => expect_same_data(ranks, digests.as_ref()),
-        Err(error) => ranks.abort(&error.to_string()),
-    }
-    let data = data.map(|data| data.apply_partition(&plan.partition));
-    let Ok(mut state) = RunState::start(plan, data.as_ref(), device) else {
+    let data = match (next(ranks), data) {
+        (Step::End, _) => return,
+        (Step::Start, Some(data)) => data,
+        (step, _) => ranks.abort(&format!("rank 0 is at {step:?} where a run is to start")),
+    };
+    let Ok(mut state) = RunState::start(plan, &data, device) else {
         return wait_for_end(ranks);
     };
     drop(data);
@@ -213,7 +216,7 @@ fn take_part(plan: &RunPlan, data: Option<Splits>, results: &Path, device: &Devi
                 let nothing = |_: &[f32]| Ok::<_, ()>(());
                 stack.each_block(nothing).ok();
             }
-            Step::Begin(_) | Step::Over => {
+            Step::Begin(_) | Step::Start | Step::Over => {
                 ranks.abort(&format!("rank 0 is at {step:?} in the middle of a run"))
             }
         }
@@ -247,19 +250,25 @@ fn found(plan: &RunPlan, results: &Path, round: u64) -> Result<Checkpoint, Strin
     }
 }
 
-/// Ends all ranks unless those that have read data have the same. Rank 0 has read them.
-fn expect_same_data(ranks: &Ranks, digests: Option<&DataDigests>) {
+/// Whether rank 0 has the data of a run. Ends all ranks unless those that have read them have the same. Every rank calls it; one that
+/// has not read any, or cannot, gives none.
+pub(crate) fn expect_same_data(ranks: &Ranks, digests: Option<&DataDigests>) -> bool {
     let digest = digests.map(|digests| {
         let text = serde_json::to_vec(digests).expect("digests are text");
         words(Sha256::new().chain_update(text))
     });
     let all = ranks.gather(digest.unwrap_or_default());
-    let differs = |of_rank: &[u64; 4]| *of_rank != all[0] && *of_rank != [0; 4];
+    let none = |of_rank: &[u64; 4]| *of_rank == [0; 4];
+    let differs = |of_rank: &[u64; 4]| *of_rank != all[0] && !none(of_rank);
+    if none(&all[0]) {
+        return false;
+    }
     if let Some(rank) = all.iter().position(differs) {
         ranks.abort(&format!(
             "rank {rank} has other examples than rank 0: give all ranks the same data folder"
         ));
     }
+    true
 }
 
 fn next(ranks: &Ranks) -> Step {
@@ -288,6 +297,7 @@ mod tests {
     fn steps_are_told_from_their_words() {
         for step in [
             Step::Begin(7),
+            Step::Start,
             Step::Restore(3),
             Step::Advance,
             Step::Evaluate,

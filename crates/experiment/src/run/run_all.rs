@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use meshfold_data::Splits;
-use meshfold_engine::Device;
+use meshfold_data::{Examples, Splits};
+use meshfold_engine::{Device, Ranks};
 
 use crate::config::id::run_id;
 use crate::config::run_config::RunConfig;
@@ -27,6 +27,8 @@ use crate::run::ending::{Ending, RunReport};
 use crate::run::environment::VERSION;
 use crate::run::observer::Observer;
 use crate::run::other_examples::report_other_examples;
+use crate::run::ranks::Led;
+use crate::run::run_data::RunData;
 use crate::run::{RunOptions, run_on, skip};
 
 /// Whoever has runs carried out: it gives them their examples and is told how they go. It is called from several threads.
@@ -39,6 +41,21 @@ pub trait RunHost: Sync {
     /// # Errors
     /// Its own, if they cannot be had.
     fn data(&self, index: usize, next: usize) -> Result<Splits, Self::Error>;
+
+    /// The same with the training examples handed to `see` in pieces of at most [`Ranks::PIECE`] bytes of features, in their order:
+    /// what is returned has none of them. This is asked for where a run is dealt over ranks. Unless the host says otherwise, all
+    /// examples are there before the first piece.
+    ///
+    /// # Errors
+    /// As [`RunHost::data`].
+    fn data_in_pieces(
+        &self,
+        index: usize,
+        see: &mut dyn FnMut(&Examples),
+    ) -> Result<Splits, Self::Error> {
+        let all = self.data(index, usize::MAX)?;
+        Ok(all.in_pieces(Ranks::PIECE, see))
+    }
 
     /// Who watches the run `plans[index]`.
     fn observer(&self, index: usize) -> Box<dyn Observer + '_>;
@@ -213,15 +230,14 @@ impl<E: From<RunError> + Send> Queue<'_, E> {
             None if is_elsewhere(plan, options)? => ended(plan, options, Ending::Elsewhere)?,
             None => {
                 let place = self.next.load(Ordering::Relaxed);
-                let next = match options.device.ranks() {
-                    None => self.order.get(place).copied(),
-                    // A rank keeps the examples of its own clients alone: for a run to come they are read again.
-                    Some(_) => None,
-                };
-                let next = next.unwrap_or(self.plans.len());
-                let data = host.data(index, next)?;
+                let next = self.order.get(place).copied().unwrap_or(self.plans.len());
+                let led = Led::begin(&options.device, plan);
+                let data = RunData::read(plan, &options.device, |see| match see {
+                    None => host.data(index, next),
+                    Some(see) => host.data_in_pieces(index, see),
+                })?;
                 let mut observer = host.observer(index);
-                match run_on(plan, data, options, self.stop, &mut *observer) {
+                match run_on(plan, (led, data), options, self.stop, &mut *observer) {
                     Ok(report) => report,
                     Err(RunError::Busy { .. }) => ended(plan, options, Ending::Elsewhere)?,
                     Err(error @ RunError::TakenOver { .. }) => {

@@ -8,7 +8,7 @@ use std::time::Instant;
 use meshfold_algorithms::{
     Algorithm, IterateWeighting, Method, Phase, Round, RowKind, Setting, StragglerContext, Traffic,
 };
-use meshfold_data::{Examples, Splits};
+use meshfold_data::{Examples, TrainingList};
 use meshfold_engine::{Device, Learner, LearningRate, Purpose, Ranks, Schedule, Stack};
 
 use crate::plan::round_graph::{RoundGraphs, drops_rows};
@@ -19,6 +19,7 @@ use crate::run::checkpoint::Totals;
 use crate::run::client_views::ClientViews;
 use crate::run::evaluation::{HeldOut, Judge, Verdict, alive_rows};
 use crate::run::ranks::{Step, lead};
+use crate::run::run_data::RunData;
 use crate::run::stopwatch::Stopwatch;
 use crate::run::theory_measurements::{RowsAlive, TheoryMeasurements};
 
@@ -45,25 +46,22 @@ pub(crate) struct RunState<'a> {
 }
 
 impl<'a> RunState<'a> {
-    /// Brings data, as the partition counts them, and first models to the device. A rank for which another one has read the
-    /// data has none.
+    /// Brings `data` and first models to the device.
     ///
     /// # Errors
     /// [`RunError::Engine`] or [`RunError::Algorithm`] if the plan does not fit the data or the device.
     pub(crate) fn start(
         plan: &'a RunPlan,
-        data: Option<&Splits>,
+        data: &RunData,
         device: &Device,
     ) -> Result<Self, RunError> {
         let stopwatch = Stopwatch::start();
         let config = &plan.config;
-        let placement = plan.placement.as_ref();
-        device.place(placement.map_or(&[], |placement| &placement.owners));
         let partition = plan.partition.clone();
         let learner = Learner::upload(
             device,
             plan.model.clone(),
-            data.cloned(),
+            data.splits.clone(),
             partition,
             config.seed_of(Purpose::Batches),
         )?;
@@ -88,7 +86,8 @@ impl<'a> RunState<'a> {
         let mut judge = Judge::new(rows.kind, &config.evaluate, config.rounds, held_out, seed);
         if !config.evaluate.clients.is_empty() {
             let of_test = learner.splits().test.labels();
-            let of_training = data.map(|data| data.train.labels());
+            let list = data.list();
+            let of_training = list.as_deref().map(TrainingList::labels);
             judge = judge.with_views(ClientViews::new(plan, of_test, of_training, rows.kind));
         }
         let mut graphs = RoundGraphs::new(plan);

@@ -2,7 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use meshfold_data::{DataError, DataFolder, DatasetConfig, Splits};
+use meshfold_data::{DataError, DataFolder, DatasetConfig, Examples, Splits};
+use meshfold_engine::Ranks;
 
 use crate::plan::run_plan::RunPlan;
 
@@ -44,5 +45,19 @@ impl<'a> SharedDatasets<'a> {
         let to_come = self.plans.get(next..).unwrap_or_default();
         loaded.retain(|(known, _)| to_come.iter().any(|plan| plan.config.dataset == *known));
         Ok(splits)
+    }
+
+    /// The examples of the run at `index`, those for training in pieces that `see` is given: what
+    /// [`RunHost::data_in_pieces`](crate::RunHost::data_in_pieces) asks for. Each run reads them anew, so that nobody holds all.
+    ///
+    /// # Errors
+    /// [`DataError`] if they cannot be read.
+    pub fn in_pieces(
+        &self,
+        index: usize,
+        see: &mut dyn FnMut(&Examples),
+    ) -> Result<Splits, DataError> {
+        let dataset = &self.plans[index].config.dataset;
+        dataset.load_in_pieces(self.folder, Ranks::PIECE, see)
     }
 }

@@ -53,7 +53,8 @@ pub(super) fn load_in_pieces(
     };
     let tags = Tags::read(&path, "train", writers)?;
     let mut kept = (0..tags.owners.len()).filter(|index| tags.is_read(*index));
-    let step = per_piece(most, WIDTH);
+    let images = kept.clone().count();
+    let step = per_piece(most, WIDTH).min(images);
     let (mut like, mut piece) = (None, Written::default());
     let mut on = |piece: &mut Written| {
         let examples = mem::take(piece).examples("train")?;

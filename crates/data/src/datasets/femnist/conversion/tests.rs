@@ -5,7 +5,7 @@ use super::*;
 use crate::datasets::Dataset;
 use crate::formats::npz::in_array;
 use crate::formats::zip_member::tests::archive;
-use crate::{Examples, Femnist, Input};
+use crate::{DatasetSummary, Examples, Femnist, Input};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -177,6 +177,27 @@ fn archives_that_are_not_nists_are_refused_and_leave_what_is_there() {
     assert_eq!(after, before);
     let left = fs::read_dir(folder.path().join("femnist")).unwrap();
     assert_eq!(left.count(), 1);
+}
+
+#[test]
+fn converted_images_come_in_pieces_and_are_summed_up_without_their_pixels() {
+    let folder = tempfile::tempdir().unwrap();
+    convert(&fixtures(0), folder.path()).unwrap();
+    let data = DataFolder::new(folder.path());
+    for settings in [Femnist::default(), Femnist { writers: Some(1) }] {
+        let whole = settings.load(&data).unwrap();
+        assert_eq!(settings.summary(&data).unwrap(), DatasetSummary::of(&whole));
+        for (most, pieces) in [(1, whole.train.len()), (usize::MAX, 1)] {
+            let mut seen = Vec::new();
+            let left = settings.load_in_pieces(&data, most, &mut |piece| seen.push(piece.clone()));
+            let left = left.unwrap();
+            assert_eq!(seen.len(), pieces);
+            let mut gathering = crate::Gathering::of(whole.train.len());
+            seen.iter().for_each(|piece| gathering.push(piece));
+            assert_eq!(gathering.finish(&left.train), *whole.train);
+            assert_eq!(left.test, whole.test);
+        }
+    }
 }
 
 #[test]

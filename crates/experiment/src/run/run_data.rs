@@ -1,0 +1,182 @@
+//! The examples of a run as it begins: read whole by one process, or in pieces that ranks deal among them.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use meshfold_data::{Examples, Gathering, ListedPieces, Splits, TrainingList};
+use meshfold_engine::{Device, Ranks};
+
+use crate::config::quantity::Quantity;
+use crate::plan::run_plan::RunPlan;
+use crate::results::run_error::RunError;
+use crate::run::digests::DataDigests;
+use crate::run::ranks::expect_same_data;
+
+/// Takes one piece of training examples after another.
+type See<'a> = &'a mut dyn FnMut(&Examples);
+
+/// The examples of a run, as its partition counts them.
+pub(crate) struct RunData {
+    /// Those that this process keeps: of several ranks, each keeps the training examples of its own clients.
+    pub(crate) splits: Splits,
+    /// What has been read of all, on a rank that reads for its machine.
+    read: Option<Read>,
+    /// All training examples, on the rank that leads a run for which they are measured.
+    all: Option<Arc<Examples>>,
+    /// Whether this process keeps all of them.
+    is_alone: bool,
+}
+
+/// What is known of all examples once they have been read.
+struct Read {
+    digests: Option<Result<DataDigests, RunError>>,
+    /// Of several ranks alone: one process has the examples themselves.
+    list: Option<TrainingList<'static>>,
+}
+
+impl RunData {
+    /// The data of `plan`, which `read` reads: whole if it is given nothing, else handing the training examples to whom it is given, in
+    /// pieces. Rank 0 calls this while the others [follow](RunData::read_following), and so does one process alone.
+    ///
+    /// # Errors
+    /// That of `read`.
+    pub(crate) fn read<E>(
+        plan: &RunPlan,
+        device: &Device,
+        mut read: impl FnMut(Option<See<'_>>) -> Result<Splits, E>,
+    ) -> Result<Self, E> {
+        let Some(ranks) = device.ranks() else {
+            let data = read(None)?;
+            let digests = DataDigests::of(plan, &data);
+            return Ok(Self {
+                splits: data.apply_partition(&plan.partition),
+                read: Some(Read {
+                    digests: Some(digests),
+                    list: None,
+                }),
+                all: None,
+                is_alone: true,
+            });
+        };
+        let data = Self::dealt(plan, device, |see| read(Some(see)));
+        let known = data.as_ref().ok().and_then(Option::as_ref);
+        expect_same_data(ranks, known.and_then(Self::digests));
+        Ok(data?.expect("who leads reads for itself"))
+    }
+
+    /// The data of `plan` on a rank that does not lead, which reads if its machine has none before it; `None` if rank 0 has no data, and
+    /// ends the run.
+    ///
+    /// # Errors
+    /// That of `read`, unless rank 0 has no data either.
+    pub(crate) fn read_following<E>(
+        plan: &RunPlan,
+        device: &Device,
+        read: impl FnMut(See<'_>) -> Result<Splits, E>,
+    ) -> Result<Option<Self>, E> {
+        let ranks = device.ranks().expect("there is a rank to follow");
+        let data = Self::dealt(plan, device, read);
+        let known = data.as_ref().ok().and_then(Option::as_ref);
+        if !expect_same_data(ranks, known.and_then(Self::digests)) {
+            return Ok(None);
+        }
+        let data = data?;
+        let digests = data
+            .as_ref()
+            .and_then(|data| data.read.as_ref()?.digests.as_ref());
+        if let Some(Err(error)) = digests {
+            ranks.abort(&error.to_string());
+        }
+        Ok(data)
+    }
+
+    /// What this rank keeps of what it or another one of its machine reads; `None` if that one cannot.
+    fn dealt<E>(
+        plan: &RunPlan,
+        device: &Device,
+        mut read: impl FnMut(See<'_>) -> Result<Splits, E>,
+    ) -> Result<Option<Self>, E> {
+        let placement = plan.placement.as_ref();
+        device.place(placement.map_or(&[], |placement| &placement.owners));
+        let measures = plan
+            .config
+            .evaluate
+            .theory
+            .contains(&Quantity::NonIidDegree);
+        let measures = measures && device.ranks().is_some_and(Ranks::leads);
+        let (mut known, mut all, mut failed) = (None, None, None);
+        let splits = device.deal(&plan.partition, &mut |see| {
+            let count = plan.dataset.train();
+            let mut listed = ListedPieces::of(count);
+            let mut gathered = measures.then(|| Gathering::of(count));
+            let left = read(&mut |piece| {
+                listed.push(piece);
+                if let Some(gathered) = &mut gathered {
+                    gathered.push(piece);
+                }
+                see(piece);
+            });
+            let left = left.map_err(|error| failed = Some(error)).ok()?;
+            let (list, train, outline) = listed.finish(&left);
+            known = Some(Read {
+                digests: Some(DataDigests::of_parts(
+                    plan,
+                    outline,
+                    &train,
+                    left.test.digest(),
+                )),
+                list: Some(list.apply_partition(&left.test, &plan.partition)),
+            });
+            all = gathered.map(|gathered| {
+                let whole = Splits {
+                    train: Arc::new(gathered.finish(&left.train)),
+                    ..left.clone()
+                };
+                whole.apply_partition(&plan.partition).train
+            });
+            Some(left)
+        });
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(splits.map(|splits| Self {
+                splits,
+                read: known,
+                all,
+                is_alone: false,
+            })),
+        }
+    }
+
+    /// The digests, if this process has read the data and they are those that were planned with.
+    fn digests(&self) -> Option<&DataDigests> {
+        self.read.as_ref()?.digests.as_ref()?.as_ref().ok()
+    }
+
+    /// The digests of data that this process has read.
+    ///
+    /// # Errors
+    /// [`RunError::Unplanned`] if the data have changed since they were planned with.
+    ///
+    /// # Panics
+    /// If it has read none, or has given its digests away.
+    pub(crate) fn take_digests(&mut self) -> Result<DataDigests, RunError> {
+        let digests = self.read.as_mut().and_then(|read| read.digests.take());
+        digests.expect("who leads has read the examples")
+    }
+
+    /// The training examples without their features, if this process has read them.
+    pub(crate) fn list(&self) -> Option<Cow<'_, TrainingList<'_>>> {
+        match &self.read.as_ref()?.list {
+            Some(list) => Some(Cow::Borrowed(list)),
+            None => Some(Cow::Owned(TrainingList::of(&self.splits.train))),
+        }
+    }
+
+    /// All training examples, if this process has them.
+    pub(crate) fn all(&self) -> Option<&Examples> {
+        match self.is_alone {
+            true => Some(&self.splits.train),
+            false => self.all.as_deref(),
+        }
+    }
+}
