@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod planned_bytes;
+mod read_once;
 
 use std::fs;
 use std::ops::Range;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use meshfold_data::{DataFolder, Splits};
+use meshfold_data::{DataFolder, Examples, Splits};
 use meshfold_engine::{Device, DeviceRequest, Learner, Ranks, Sent};
 use meshfold_experiment::{
     Ending, ExperimentSource, Leading, Observer, Placement, RoundProgress, RunOptions, RunPlan,
@@ -83,7 +84,9 @@ fn over_ranks(
                     let _leading = Leading::of(&device);
                     lead(plans, data, &device, results, after)
                 } else {
-                    let data = |index: usize| Ok::<_, ()>(data[index].clone());
+                    let data = |index: usize, see: &mut dyn FnMut(&Examples)| {
+                        Ok::<_, ()>(data[index].clone().in_pieces(10_000, see))
+                    };
                     follow(plans, results, &device, data).unwrap();
                     Vec::new()
                 };
@@ -312,11 +315,16 @@ fn each_rank_holds_the_examples_of_its_own_clients() {
         data.clone().keeping(&kept).train
     });
     let held_by = |ranks: Ranks| {
-        // One that does not read for its machine has the examples of the one that does.
-        let read = ranks.reads().then(|| data.clone());
+        // One that does not read for its machine has its examples from the one that does.
+        let mut read = ranks.reads().then(|| data.clone());
         let device = Device::over_ranks(ranks, Some(1), None).unwrap();
         let model = plans[0].model.clone();
-        let learner = Learner::upload(&device, model, read, partition.clone(), 1).unwrap();
+        let held = device.deal(partition, &mut |see| {
+            let data = read.take().expect("who reads reads once");
+            Some(data.in_pieces(10_000, see))
+        });
+        let held = held.unwrap();
+        let learner = Learner::upload(&device, model, held, partition.clone(), 1).unwrap();
         assert_eq!(learner.splits().test, data.test);
         learner.splits().train.clone()
     };
