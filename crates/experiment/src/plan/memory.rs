@@ -33,6 +33,8 @@ pub(crate) struct Footprint {
     pub(crate) reading_bytes: usize,
     /// The same of a rank that reads for its machine, besides what it keeps.
     pub(crate) piece_bytes: usize,
+    /// What messages between ranks take; 0 in one process.
+    pub(crate) message_bytes: u64,
     /// Bytes of the overlays and their weights that are held in a round.
     pub(crate) overlay_bytes: u64,
     /// Bytes that it takes to build the overlay and to compute its figures.
@@ -107,6 +109,10 @@ fn part(count: usize, own: usize, all: usize) -> usize {
 /// use again, in pages of 2 MiB.
 const PROGRAM: u64 = 42 << 20;
 
+/// What a library of MPI takes in a rank besides, measured with OpenMPI 4.1 on one machine: its own memory, and what it shares with other
+/// ranks.
+const MPI: u64 = 8 << 20;
+
 /// What reading let go of and is still held when training begins, at most, measured: the allocator gives memory back
 /// some time after it was freed, and what training asks for meanwhile does not always fit it.
 const LINGERING: u64 = 16 << 20;
@@ -116,7 +122,7 @@ impl Footprint {
     /// reading, so the largest of them counts.
     pub(crate) fn bytes(&self) -> u64 {
         let most = self.planning().max(self.reading()).max(self.training());
-        most.saturating_add(PROGRAM)
+        most.saturating_add(PROGRAM + self.message_bytes)
     }
 
     /// That of a rank with this share of the run.
@@ -132,6 +138,7 @@ impl Footprint {
             // Every rank is counted as one that reads: with one rank on each machine all of them do.
             reading_bytes: self.piece_bytes,
             dealt_bytes: 0,
+            message_bytes: MPI,
             ..*self
         }
     }
@@ -229,6 +236,7 @@ mod tests {
             held_out_bytes: 0,
             reading_bytes: 0,
             piece_bytes: 0,
+            message_bytes: 0,
             overlay_bytes: 0,
             planning_bytes: 0,
             working_bytes: 0,
@@ -246,7 +254,7 @@ mod tests {
         };
         // 4 MiB a row. One of ten ranks has a hundred rows and as many in its copy; of a mean 90 on their way, 90 that came and
         // 100 in order.
-        let fixed = PROGRAM + (112 << 20) + (4 << 20);
+        let fixed = PROGRAM + MPI + (112 << 20) + (4 << 20);
         let of_ten = fixed + (480 << 22);
         assert_eq!(large.ranks_within(of_ten), Some(10));
         assert_eq!(large.ranks_within(of_ten - 1), Some(11));
@@ -267,7 +275,7 @@ mod tests {
         };
         // A rank of four has two rows, six that a mean takes and the mean, a quarter of what is shared and all the rest.
         let models = 9 * (400 << 20);
-        assert_eq!(of(4), PROGRAM + models + (52 << 20));
+        assert_eq!(of(4), PROGRAM + MPI + models + (52 << 20));
         assert_eq!(of(1), all.bytes());
     }
 
@@ -283,7 +291,7 @@ mod tests {
         };
         let share = |examples| RankShare::new(2, 8, 4, 0).with_examples(examples, 100);
         // What is not shared, three quarters of what is, the test set, labels and owners, and a piece.
-        let expected = PROGRAM + ((20 + 60 + 1 + 12 + 30) << 20);
+        let expected = PROGRAM + MPI + ((20 + 60 + 1 + 12 + 30) << 20);
         assert_eq!(all.of_ranks(&[share(25), share(75)]), expected);
         assert_eq!(all.of_ranks(&[]), all.bytes());
     }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::device::Device;
 use crate::ranks::in_process::{InProcess, connected};
+use crate::ranks::placement::share;
 use crate::ranks::{Ranks, Sent};
 use meshfold_data::{Scale, Shape};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +12,7 @@ use std::thread;
 /// Features of an example.
 const WIDTH: usize = 50;
 /// Examples of a piece.
-const STEP: usize = 8;
+const STEP: usize = 16;
 
 /// A rank whose messages of bytes are measured.
 #[derive(Debug)]
@@ -163,8 +164,7 @@ fn one_rank_of_each_machine_reads_and_each_holds_its_own_alone() {
                 let reads = usize::from(readers.contains(&rank));
                 assert_eq!(end.readings, reads, "rank {rank} on {machines:?}");
                 // Rows lie in blocks.
-                let parts = machines.len();
-                let own = rank * 7 / parts..(rank + 1) * 7 / parts;
+                let own = share(7, rank, machines.len());
                 let kept = partition.of_clients(|client| own.contains(&client)).1;
                 let held = end.held.unwrap();
                 assert_eq!(*held.train, whole.train.selected(&kept));
@@ -180,7 +180,9 @@ fn a_piece_has_gone_on_before_the_next_one_is_read() {
     let data = splits(100, 9);
     let partition = partition(100);
     let ends = deal(&[0, 0], &data, &partition, None);
-    let foreign = partition.of_clients(|client| client >= 3).1;
+    let foreign = partition
+        .of_clients(|client| share(7, 1, 2).contains(&client))
+        .1;
     let sent = &ends[0].sent;
     assert_eq!(sent.len(), 100_usize.div_ceil(STEP));
     for (piece, sent) in sent.iter().enumerate() {
@@ -188,14 +190,9 @@ fn a_piece_has_gone_on_before_the_next_one_is_read() {
         let gone = foreign.iter().filter(|e| (**e as usize) < end).count();
         assert!(*sent >= gone * WIDTH, "after piece {piece}: {sent} bytes");
     }
-    // No message is larger than a piece, or than what all ranks have.
-    let outline = 400;
-    let most = (STEP * WIDTH).max(9 * WIDTH).max(outline);
-    assert!(
-        ends[0].largest <= most,
-        "{} bytes in a message",
-        ends[0].largest
-    );
+    // No message is larger than a piece; what is said of all splits, and what all ranks have of them, is smaller here.
+    let largest = ends[0].largest;
+    assert!(largest <= STEP * WIDTH, "{largest} bytes in a message");
 }
 
 #[test]
