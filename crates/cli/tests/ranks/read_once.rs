@@ -61,11 +61,11 @@ fn text(first: &str) -> String {
     )
 }
 
-/// What each of the ranks on `machines` plans of its text, and whether all agree.
-fn planned(
-    machines: &[usize],
-    texts: &[String],
-) -> Vec<(Result<Vec<RunPlan>, ConfigError>, Result<(), usize>)> {
+/// What a rank plans, and whether all have planned the same.
+type Planned = (Result<Vec<RunPlan>, ConfigError>, Result<(), usize>);
+
+/// What each of the ranks on `machines` plans of its text.
+fn planned(machines: &[usize], texts: &[String]) -> Vec<Planned> {
     let own = Own::default().dataset::<Counted>("counted");
     thread::scope(|scope| {
         let of = |(ranks, text): (Ranks, &String)| {

@@ -12,6 +12,8 @@ use serde::Serialize;
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
 use crate::config::fault_path;
+use crate::config::quantity::Quantity;
+use crate::config::run_config::RunConfig;
 use crate::plan::read_once;
 
 /// The datasets and partitions met so far.
@@ -135,17 +137,24 @@ impl<'a> PlannedData<'a> {
 
 impl PlannedData<'_> {
     /// What reading examples of `outline` takes on a rank that reads for its machine, besides what it keeps of them: a piece of the
-    /// training examples as it was read, and what one rank has of it; test examples that a partition deals anew.
+    /// training examples as it was read, and its parts on their way to ranks; as much again of the piece before, whose memory the
+    /// allocator may still have; test examples that a partition deals anew; and all training examples where they are measured.
     pub(super) fn piece_bytes(
         &self,
-        dataset: &DatasetConfig,
+        config: &RunConfig,
         outline: &DatasetSummary,
         partition: &Partition,
     ) -> usize {
-        let read = dataset.piece_bytes(self.folder, outline, Ranks::PIECE);
-        let handed_on = 2 * Ranks::PIECE.min(outline.train_bytes());
+        let read = config
+            .dataset
+            .piece_bytes(self.folder, outline, Ranks::PIECE);
+        let measured = match config.evaluate.theory.contains(&Quantity::NonIidDegree) {
+            true => outline.train_bytes(),
+            false => 0,
+        };
+        let handed_on = 3 * Ranks::PIECE.min(outline.train_bytes());
         let (dealt, _) = dealt_sizes(outline, partition);
-        read + handed_on + (dealt - outline.train()) * each(outline)
+        read + measured + handed_on + (dealt - outline.train()) * each(outline)
     }
 }
 

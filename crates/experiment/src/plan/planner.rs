@@ -248,7 +248,7 @@ impl<'a> Planner<'a> {
             shared_bytes: shared_bytes(outline, partition),
             held_out_bytes: held_out_bytes(outline, partition),
             message_bytes: 0,
-            piece_bytes: self.data.piece_bytes(&config.dataset, outline, partition),
+            piece_bytes: self.data.piece_bytes(config, outline, partition),
             dealt_bytes: dealt_bytes(outline, partition),
             reading_bytes: config.dataset.reading_bytes(outline, self.threads),
             overlay_bytes: overlay.map_or(0, |planned| held_overlay::held(planned, config)),
