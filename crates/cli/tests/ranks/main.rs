@@ -5,6 +5,7 @@
 
 mod planned_bytes;
 mod read_once;
+mod unread;
 
 use std::fs;
 use std::ops::Range;
