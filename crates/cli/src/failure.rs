@@ -36,6 +36,8 @@ pub(crate) enum Failure {
     Stopped,
     /// Nobody reads what is printed any more, as after `| head`.
     Unread,
+    /// Rank 0 fails, and tells of it. Whoever starts ranks may end all of them once one has failed: the others do not, so that it can.
+    OfRankZero,
 }
 
 impl Failure {
@@ -69,7 +71,7 @@ impl Failure {
             Self::Broken(_) | Self::Incomplete => 1,
             Self::Interrupted => 130,
             Self::Stopped => TRY_AGAIN,
-            Self::Unread => 0,
+            Self::Unread | Self::OfRankZero => 0,
         })
     }
 }

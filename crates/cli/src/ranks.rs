@@ -44,13 +44,16 @@ pub(crate) fn device(arguments: &RunArguments) -> Result<Device, Failure> {
 /// Compares what all ranks have planned, `planned` here.
 ///
 /// # Errors
-/// Why this rank has no plans; [`Failure::Refused`] if another one has others.
+/// On rank 0 why it has no plans, or [`Failure::Refused`] if another one has others; on all others [`Failure::OfRankZero`].
 pub(crate) fn agreed<T>(
     device: &Device,
     planned: Result<T, Failure>,
     plans: impl Fn(&T) -> &[RunPlan],
 ) -> Result<T, Failure> {
     let same = expect_same_plans(device, planned.as_ref().ok().map(plans));
+    if same.is_err() && device.ranks().is_some_and(|ranks| !ranks.leads()) {
+        return Err(Failure::OfRankZero);
+    }
     let planned = planned?;
     same.map_err(|rank| {
         Failure::refused(format_args!(
