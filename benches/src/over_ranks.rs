@@ -25,7 +25,7 @@ pub(crate) fn device(
     Ok(None)
 }
 
-/// Counts what the ranks of a device send each other. Where there is one process, nothing happens.
+/// Counts what the ranks of a device have of each other. Where there is one process, nothing happens.
 pub(crate) struct Count<'a> {
     device: &'a Device,
     before: Sent,
@@ -40,7 +40,7 @@ impl<'a> Count<'a> {
         }
     }
 
-    /// Adds to `record` what was sent in each of the `rounds` since, by all ranks and by the one that sent most.
+    /// Adds to `record` what went between them in each of the `rounds` since, by all ranks and by the one that sent most.
     pub(crate) fn end(self, record: &mut Value, rounds: usize) {
         let Some(ranks) = self.device.ranks() else {
             return;
@@ -48,14 +48,16 @@ impl<'a> Count<'a> {
         let sent = ranks.sent();
         let messages = sent.messages - self.before.messages;
         let bytes = sent.bytes - self.before.bytes;
+        let in_place = sent.bytes_in_place - self.before.bytes_in_place;
         let held = record["peak_rss_mib"].as_u64().unwrap_or(0);
-        let all = ranks.gather([messages, bytes, held]);
+        let all = ranks.gather([messages, bytes, held, in_place]);
         let sum = |of: usize| all.iter().map(|rank| rank[of]).sum::<u64>();
         let most = |of: usize| all.iter().map(|rank| rank[of]).max().unwrap_or(0);
         let a_round = |count: u64| count as f64 / rounds.max(1) as f64;
         record["ranks"] = ranks.count().into();
         record["messages_per_round"] = a_round(sum(0)).into();
         record["bytes_per_round"] = a_round(sum(1)).into();
+        record["bytes_in_place_per_round"] = a_round(sum(3)).into();
         record["messages_per_round_of_a_rank"] = a_round(most(0)).into();
         record["bytes_per_round_of_a_rank"] = a_round(most(1)).into();
         record["peak_rss_mib"] = most(2).into();

@@ -87,13 +87,14 @@ pub(crate) fn take_part(
     Ok(())
 }
 
-/// The parameters of models that all ranks have sent each other in this command. Every rank calls it when its runs are over.
+/// The parameters of models that all ranks have had of each other in this command. Every rank calls it when its runs are over.
 pub(crate) fn sent_by_all(ranks: &Ranks) -> Sent {
     let own = ranks.sent();
-    let all = ranks.gather([own.messages, own.bytes]);
+    let all = ranks.gather([own.messages, own.bytes, own.bytes_in_place]);
     let sum = |of: usize| all.iter().map(|rank| rank[of]).sum();
     Sent {
         messages: sum(0),
         bytes: sum(1),
+        bytes_in_place: sum(2),
     }
 }

@@ -1,4 +1,4 @@
-//! Host kernels. The only place with `unsafe` code, but for one line about the program's allocator.
+//! Host kernels. With `shared_memory`, the only place of the engine with `unsafe` code.
 //!
 //! Products are tiles of registers, written once over [`pulp`]'s vectors and compiled for each instruction set.
 //! Every output is one chain of fused multiply-adds in ascending order of the summed index, so its bits do not
@@ -39,7 +39,7 @@ pub(crate) use convolve::Convolve;
 pub(crate) use elementwise::{sigmoid, tanh};
 pub use instructions::Instructions;
 pub(crate) use max_pool::{Maximum, MaximumBack};
-pub(crate) use mix::{Halved, mix, mix_some};
+pub(crate) use mix::{Sources, mix, mix_some};
 pub(crate) use norm::norm;
 pub(crate) use outer::Outer;
 pub(crate) use outer_blocks::{MANY_ROWS, OuterBlocks};

@@ -20,6 +20,7 @@ mod network;
 pub mod oracle;
 mod processor;
 mod ranks;
+mod shared_memory;
 mod stack;
 #[cfg(feature = "gpu")]
 mod stacked;
@@ -45,6 +46,7 @@ pub use network::model::{
 pub use network::own::{OwnModel, Parameters, RowByRow};
 pub use network::own_models::{OwnModelName, OwnModels};
 pub use network::parameter::Parameter;
+pub use processor::row_memory::RowMemory;
 pub use ranks::dealing::Reading;
 pub use ranks::{Ranks, Sent};
 pub use stack::Stack;

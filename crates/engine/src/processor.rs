@@ -2,6 +2,7 @@
 
 pub(crate) mod host_rows;
 mod recycled;
+pub(crate) mod row_memory;
 
 use crate::backend::Backend;
 use crate::backend::rows::Rows;
@@ -12,10 +13,12 @@ use crate::cpu::Cpu;
 use crate::error::EngineError;
 use crate::kernels::Instructions;
 use crate::network::Network;
+use crate::shared_memory::arena::Arena;
 use crate::training::work::WorkloadSize;
 use host_rows::HostRows;
 use meshfold_data::{Partition, Splits};
 use recycled::Recycled;
+use row_memory::RowMemory;
 use std::sync::Arc;
 
 /// The processor: its threads, and memory of stacks that are gone. Cheap to clone.
@@ -40,13 +43,21 @@ impl Processor {
         })
     }
 
+    /// The same with all its rows in `arena`.
+    pub(crate) fn in_arena(self, arena: Arc<Arena>) -> Self {
+        Self {
+            recycled: Arc::new(Recycled::from_arena(arena)),
+            ..self
+        }
+    }
+
     /// Its threads and instructions.
     pub(crate) fn cpu(&self) -> &Cpu {
         &self.cpu
     }
 
     /// `values` as rows of `width` floats.
-    pub(crate) fn rows(&self, values: Vec<f32>, width: usize) -> HostRows {
+    pub(crate) fn rows(&self, values: RowMemory, width: usize) -> HostRows {
         HostRows::new(&self.cpu, &self.recycled, values, width)
     }
 
@@ -56,8 +67,8 @@ impl Processor {
     }
 
     /// Memory for `size` floats, of any values.
-    pub(crate) fn unwritten(&self, size: usize) -> Vec<f32> {
-        self.recycled.take(size).unwrap_or_else(|| vec![0.0; size])
+    pub(crate) fn unwritten(&self, size: usize) -> RowMemory {
+        self.recycled.unwritten(size)
     }
 }
 
@@ -111,7 +122,7 @@ impl Backend for Processor {
     }
 
     fn upload(&self, values: Vec<f32>, width: usize) -> Result<Box<dyn Rows>, EngineError> {
-        Ok(Box::new(self.rows(values, width)))
+        Ok(Box::new(self.rows(values.into(), width)))
     }
 
     fn trainer(

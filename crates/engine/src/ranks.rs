@@ -8,8 +8,11 @@
 pub(crate) mod backend;
 pub(crate) mod buffers;
 pub(crate) mod dealing;
+mod exchange;
 pub(crate) mod halo;
 pub(crate) mod in_process;
+pub(crate) mod machine;
+mod mean;
 #[cfg(feature = "mpi")]
 mod mpi;
 pub(crate) mod placement;
@@ -33,13 +36,15 @@ pub struct Ranks {
     differs: Arc<OnceLock<usize>>,
 }
 
-/// What a rank has sent to other ranks so far.
+/// What other ranks have had of a rank so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sent {
     /// Messages that hold parameters of models.
     pub messages: u64,
-    /// Bytes of those parameters.
+    /// Bytes of parameters, in messages or read in place.
     pub bytes: u64,
+    /// Those of them that ranks of the same machine have read in place.
+    pub bytes_in_place: u64,
 }
 
 impl Ranks {
@@ -145,9 +150,9 @@ impl Ranks {
         self.transport.abort(reason)
     }
 
-    /// What this rank has sent so far.
+    /// What other ranks have had of this one so far.
     pub fn sent(&self) -> Sent {
-        self.transport.sent()
+        self.transport.counter().sent()
     }
 
     pub(crate) fn transport(&self) -> &dyn Transport {

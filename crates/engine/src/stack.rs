@@ -9,6 +9,7 @@ use crate::backend::rows::Rows;
 use crate::device::Device;
 use crate::error::EngineError;
 use crate::network::layout::Layout;
+use crate::processor::row_memory::RowMemory;
 use std::sync::Arc;
 
 /// All model copies of a run, `[R, P]`: one row each, laid out by one [`Layout`].
@@ -99,7 +100,7 @@ impl Stack {
 
     /// The rows `[R, P_pad]` as they are now, if they lie in host memory, without a copy. Whoever changes the stack while this is
     /// held copies its rows first.
-    pub fn shared(&self) -> Option<Arc<Vec<f32>>> {
+    pub fn shared(&self) -> Option<Arc<RowMemory>> {
         self.storage.shared()
     }
 

@@ -203,14 +203,15 @@ impl Session {
         ));
     }
 
-    /// Says what the ranks of the command have sent each other, if there are several.
+    /// Says what the ranks of the command have had of each other, if there are several.
     fn tell_of_messages(&self) {
         let sent = self.options.device.ranks().map(ranks::sent_by_all);
         if let (Some(sent), false) = (sent, self.quiet) {
             terminal::line(&format!(
-                "between ranks: {} messages, {} bytes",
+                "between ranks: {} messages, {} bytes, {} of them in place",
                 count(sent.messages),
-                count(sent.bytes)
+                count(sent.bytes),
+                count(sent.bytes_in_place)
             ));
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::error::EngineError;
 use crate::network::layout::Layout;
+use crate::processor::row_memory::RowMemory;
 use crate::stack::mixing::Matrix;
 use crate::stack::quantiser::Quantiser;
 use std::any::Any;
@@ -23,7 +24,7 @@ pub(crate) trait Rows: Any + Debug + Send + Sync {
     fn host_mut(&mut self) -> Option<&mut [f32]>;
 
     /// The rows, if they lie in host memory, as they are now: they do not change while the memory is held.
-    fn shared(&self) -> Option<Arc<Vec<f32>>> {
+    fn shared(&self) -> Option<Arc<RowMemory>> {
         None
     }
 

@@ -6,6 +6,7 @@ use crate::network::host_model::{
     LentExamples, LentRows, ReturnedGradient, RowGradients, TakeGradients,
 };
 use crate::network::layout::Layout;
+use crate::processor::row_memory::RowMemory;
 use crate::training::context::Context;
 use meshfold_data::Examples;
 use rayon::prelude::*;
@@ -106,7 +107,7 @@ impl Batched {
     pub(super) fn call(
         &self,
         context: Context<'_>,
-        models: Arc<Vec<f32>>,
+        models: Arc<RowMemory>,
         rows: &[usize],
         indices: &[&[u32]],
         take: &mut (dyn FnMut(&Taken<'_>) -> Result<(), EngineError> + Send),
@@ -183,7 +184,7 @@ impl Batched {
 }
 
 /// The rows `rows`, ascending, of `models` `[_, width]`, copied only where they do not follow each other.
-pub(super) fn lend(models: Arc<Vec<f32>>, width: usize, rows: &[usize]) -> LentRows {
+pub(super) fn lend(models: Arc<RowMemory>, width: usize, rows: &[usize]) -> LentRows {
     let (first, count) = (rows.first().copied().unwrap_or(0), rows.len());
     let consecutive = rows.last().is_none_or(|last| last - first + 1 == count);
     if consecutive {
@@ -196,7 +197,13 @@ pub(super) fn lend(models: Arc<Vec<f32>>, width: usize, rows: &[usize]) -> LentR
     }
     let row = |row: &usize| &models[row * width..][..width];
     LentRows {
-        values: Arc::new(rows.iter().flat_map(row).copied().collect()),
+        values: Arc::new(
+            rows.iter()
+                .flat_map(row)
+                .copied()
+                .collect::<Vec<f32>>()
+                .into(),
+        ),
         width,
         first: 0,
         rows: count,
@@ -245,10 +252,11 @@ mod tests {
 
     #[test]
     fn rows_that_follow_each_other_are_lent_without_a_copy() {
-        let models: Arc<Vec<f32>> = Arc::new((0..8).map(|value| value as f32).collect());
+        let models: Vec<f32> = (0..8).map(|value| value as f32).collect();
+        let models: Arc<RowMemory> = Arc::new(models.into());
         let lent = lend(models.clone(), 2, &[1, 2]);
         assert!(Arc::ptr_eq(&lent.values, &models) && (lent.first, lent.rows) == (1, 2));
         let lent = lend(models.clone(), 2, &[0, 3]);
-        assert_eq!((*lent.values).as_slice(), [0.0, 1.0, 6.0, 7.0]);
+        assert_eq!(**lent.values, [0.0, 1.0, 6.0, 7.0]);
     }
 }

@@ -7,6 +7,7 @@ use crate::error::EngineError;
 use crate::kernels::Outcome;
 use crate::network::host_model::{LentExamples, LentRows, expect_outputs};
 use crate::processor::host_rows::HostRows;
+use crate::processor::row_memory::RowMemory;
 use crate::training::context::{Context, no_validation};
 use crate::training::score::{Score, Split};
 use meshfold_data::Examples;
@@ -125,7 +126,7 @@ impl Batched {
         Ok(())
     }
 
-    fn shared(&self, models: &HostRows) -> Arc<Vec<f32>> {
+    fn shared(&self, models: &HostRows) -> Arc<RowMemory> {
         use crate::backend::rows::Rows;
         models.shared().expect("they lie in host memory")
     }

@@ -12,8 +12,19 @@ const BLOCK: usize = 256;
 
 /// `to = Σ_i weights[i] · from_i` in double precision, rounded once; `to` is `[width]`.
 pub(crate) fn mean(cpu: &Cpu, from: &[f32], weights: &[f64], to: &mut [f32]) {
+    assert_eq!(from.len(), weights.len() * to.len(), "one weight per row");
+    let rows: Vec<&[f32]> = from.chunks_exact(to.len().max(1)).collect();
+    mean_of(cpu, &rows, weights, to);
+}
+
+/// The same of rows that lie anywhere, each `[width]`.
+pub(crate) fn mean_of(cpu: &Cpu, from: &[&[f32]], weights: &[f64], to: &mut [f32]) {
     let width = to.len();
-    assert_eq!(from.len(), weights.len() * width, "one weight per row");
+    assert_eq!(from.len(), weights.len(), "one weight per row");
+    assert!(
+        from.iter().all(|row| row.len() == width),
+        "rows of one width"
+    );
     cpu.install(|| {
         to.par_chunks_mut(BLOCK)
             .enumerate()
@@ -22,12 +33,12 @@ pub(crate) fn mean(cpu: &Cpu, from: &[f32], weights: &[f64], to: &mut [f32]) {
                     #[inline(always)]
                     || {
                         let mut sums = [0f64; BLOCK];
-                        for (row, weight) in weights
+                        for (row, weight) in from
                             .iter()
-                            .enumerate()
+                            .zip(weights)
                             .filter(|(_, weight)| **weight != 0.0)
                         {
-                            let values = &from[row * width + block * BLOCK..][..to.len()];
+                            let values = &row[block * BLOCK..][..to.len()];
                             for (sum, value) in sums.iter_mut().zip(values) {
                                 *sum += weight * f64::from(*value);
                             }

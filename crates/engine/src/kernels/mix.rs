@@ -42,17 +42,27 @@ impl Shared {
     }
 }
 
-/// Rows in two pieces of memory.
+/// Rows that are mixed.
 #[derive(Clone, Copy)]
-pub(crate) struct Halved<'a> {
-    pub(crate) first: &'a [f32],
-    /// Those that follow, which only a sparse matrix reads. They may be none.
-    pub(crate) rest: &'a [f32],
+pub(crate) enum Sources<'a> {
+    /// They follow each other.
+    Together(&'a [f32]),
+    /// Each lies somewhere; a sparse matrix reads them.
+    Apart(&'a [&'a [f32]]),
+}
+
+impl Sources<'_> {
+    /// How many rows of `width` floats there are.
+    fn count(&self, width: usize) -> usize {
+        match self {
+            Self::Together(rows) => rows.len() / width.max(1),
+            Self::Apart(rows) => rows.len(),
+        }
+    }
 }
 
 /// `to = W · from`; `from` is `[columns, width]`, `to` `[rows, width]`.
-pub(crate) fn mix(cpu: &Cpu, mixing: &HostMixing, from: Halved<'_>, width: usize, to: &mut [f32]) {
-    let Halved { first: from, rest } = from;
+pub(crate) fn mix(cpu: &Cpu, mixing: &HostMixing, from: &[f32], width: usize, to: &mut [f32]) {
     match mixing {
         HostMixing::Identity => to.copy_from_slice(from),
         HostMixing::Sparse {
@@ -66,7 +76,7 @@ pub(crate) fn mix(cpu: &Cpu, mixing: &HostMixing, from: Halved<'_>, width: usize
                 weights,
                 chosen: None,
             };
-            dispatch(cpu, matrix, Halved { first: from, rest }, width, to);
+            dispatch(cpu, matrix, Sources::Together(from), width, to);
         }
         HostMixing::Among { weights, members } => {
             let mut shared = vec![0.0; width];
@@ -98,7 +108,7 @@ pub(crate) fn mix_some(
     cpu: &Cpu,
     mixing: &HostMixing,
     chosen: &[u32],
-    from: Halved<'_>,
+    from: Sources<'_>,
     width: usize,
     to: &mut [f32],
 ) {
@@ -130,23 +140,22 @@ struct SparseRows<'a> {
 }
 
 /// [`mix_sparse`] as suits the memory at hand.
-fn dispatch(cpu: &Cpu, matrix: SparseRows<'_>, from: Halved<'_>, width: usize, to: &mut [f32]) {
-    let bytes = size_of_val(from.first) + size_of_val(from.rest) + size_of_val(to);
+fn dispatch(cpu: &Cpu, matrix: SparseRows<'_>, from: Sources<'_>, width: usize, to: &mut [f32]) {
+    let bytes = size_of::<f32>() * width * from.count(width) + size_of_val(to);
     let streamed = bytes >= STREAMED_BYTES && to.len() <= STREAMED_ROWS * width;
-    match (streamed, from.rest.is_empty()) {
-        (true, true) => mix_sparse::<true, false>(cpu, matrix, from, width, to),
-        (true, false) => mix_sparse::<true, true>(cpu, matrix, from, width, to),
-        (false, true) => mix_sparse::<false, false>(cpu, matrix, from, width, to),
-        (false, false) => mix_sparse::<false, true>(cpu, matrix, from, width, to),
+    match (streamed, from) {
+        (true, Sources::Together(_)) => mix_sparse::<true, false>(cpu, matrix, from, width, to),
+        (true, Sources::Apart(_)) => mix_sparse::<true, true>(cpu, matrix, from, width, to),
+        (false, Sources::Together(_)) => mix_sparse::<false, false>(cpu, matrix, from, width, to),
+        (false, Sources::Apart(_)) => mix_sparse::<false, true>(cpu, matrix, from, width, to),
     }
 }
 
-/// The product with a matrix in compressed sparse rows; `STREAMED` past the caches, `HALVED` if there are rows in the second
-/// piece of memory.
-fn mix_sparse<const STREAMED: bool, const HALVED: bool>(
+/// The product with a matrix in compressed sparse rows; `STREAMED` past the caches, `APART` if rows do not follow each other.
+fn mix_sparse<const STREAMED: bool, const APART: bool>(
     cpu: &Cpu,
     matrix: SparseRows<'_>,
-    from: Halved<'_>,
+    from: Sources<'_>,
     width: usize,
     to: &mut [f32],
 ) {
@@ -158,7 +167,16 @@ fn mix_sparse<const STREAMED: bool, const HALVED: bool>(
     } = matrix;
     let rows = row_ptr.len() - 1;
     let count = chosen.map_or(rows, <[u32]>::len);
-    let Halved { first: from, rest } = from;
+    let sources = from.count(width);
+    let (together, apart): (&[f32], &[&[f32]]) = match from {
+        Sources::Together(rows) => (rows, &[]),
+        Sources::Apart(rows) => (&[], rows),
+    };
+    assert_eq!(
+        APART,
+        matches!(from, Sources::Apart(_)),
+        "rows follow each other, or each lies somewhere"
+    );
     assert_eq!(
         to.len(),
         rows * width,
@@ -172,17 +190,17 @@ fn mix_sparse<const STREAMED: bool, const HALVED: bool>(
     assert!(
         (0..count)
             .flat_map(|index| read(chosen.map_or(index, |chosen| chosen[index] as usize)))
-            .all(|column| (*column as usize + 1) * width <= from.len() + rest.len()),
+            .all(|column| (*column as usize) < sources),
         "a column is out of range"
+    );
+    assert!(
+        apart.iter().all(|row| row.len() == width),
+        "all rows have the same width"
     );
     assert_eq!(
         width % LANES,
         0,
         "rows are padded to the alignment of a layout"
-    );
-    assert!(
-        !HALVED || from.len().is_multiple_of(width),
-        "a row lies in one piece of memory"
     );
     let target = Shared(to.as_mut_ptr());
     let size = if STREAMED { STREAMED_BLOCK } else { BLOCK };
@@ -202,13 +220,20 @@ fn mix_sparse<const STREAMED: bool, const HALVED: bool>(
                                 .iter()
                                 .zip(&weights[entries.clone()])
                             {
-                                let at = *column as usize * width + start;
-                                let (piece, at) = match HALVED && at >= from.len() {
-                                    true => (rest, at - from.len()),
-                                    false => (from, at),
+                                let column = *column as usize;
+                                // SAFETY: every column and the widths of rows were checked above, and `start + LANES <= width`.
+                                let values = unsafe {
+                                    match APART {
+                                        true => {
+                                            let row = apart.get_unchecked(column);
+                                            row.get_unchecked(start..start + LANES)
+                                        }
+                                        false => {
+                                            let at = column * width + start;
+                                            together.get_unchecked(at..at + LANES)
+                                        }
+                                    }
                                 };
-                                // SAFETY: every column was checked above, and `start + LANES <= width`.
-                                let values = unsafe { piece.get_unchecked(at..at + LANES) };
                                 for (sum, value) in sums.iter_mut().zip(values) {
                                     *sum += weight * value;
                                 }
@@ -216,7 +241,18 @@ fn mix_sparse<const STREAMED: bool, const HALVED: bool>(
                             // SAFETY: this thread alone writes this block of columns, and there is such a row.
                             let target = unsafe { target.slice(row * width + start, LANES) };
                             if STREAMED {
-                                prefetch_for_later::<LANES>(from, row * width + start + size);
+                                let next = start + size;
+                                match APART {
+                                    // A share of all rows beside each row that is computed.
+                                    true => (index * sources / count
+                                        ..(index + 1) * sources / count)
+                                        .for_each(|row| {
+                                            prefetch_for_later::<LANES>(apart[row], next)
+                                        }),
+                                    false => {
+                                        prefetch_for_later::<LANES>(together, row * width + next)
+                                    }
+                                }
                                 streaming_store(target, &sums, &written);
                             } else {
                                 target.copy_from_slice(&sums);

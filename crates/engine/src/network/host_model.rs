@@ -5,6 +5,7 @@ use super::{Body, Network};
 use crate::error::EngineError;
 use crate::network::layout::Layout;
 use crate::network::loss::Loss;
+use crate::processor::row_memory::RowMemory;
 use crate::stream::{Key, Purpose, stream};
 use meshfold_data::Input;
 use std::fmt::Debug;
@@ -54,7 +55,7 @@ pub type TakeGradients<'a> =
 #[derive(Debug, Clone)]
 pub struct LentRows {
     /// Rows `[_, width]`, row-major; blocks of parameters lie in them as in the network's [`Layout`].
-    pub values: Arc<Vec<f32>>,
+    pub values: Arc<RowMemory>,
     /// Floats of a row, padding included.
     pub width: usize,
     /// The first row.
@@ -180,7 +181,7 @@ impl HostBody {
         let (features, width) = (input.features(), layout.width());
         let models = [0, 1].map(|row| self.initialise(layout, 0, row));
         let [first, second] = models;
-        let values = Arc::new([first?, second?].concat());
+        let values: Arc<RowMemory> = Arc::new([first?, second?].concat().into());
         let x: Vec<f32> = (0..2 * TRIED * features)
             .map(|at| made_up(input, classes, at))
             .collect();

@@ -1,11 +1,12 @@
 //! Rows in host memory, on which the processor's kernels work.
 
 use super::recycled::Recycled;
+use super::row_memory::RowMemory;
 use crate::backend::rows::{HeavyBall, Rows, on, on_mut};
 use crate::cpu::Cpu;
 use crate::error::EngineError;
 use crate::kernels::largest::keep_largest;
-use crate::kernels::{Halved, host, mix, mix_some};
+use crate::kernels::{Sources, host, mix, mix_some};
 use crate::network::layout::Layout;
 use crate::stack::mixing::{HostMixing, Matrix};
 use crate::stack::quantiser::Quantiser;
@@ -19,15 +20,20 @@ use std::sync::Arc;
 pub(crate) struct HostRows {
     cpu: Cpu,
     recycled: Arc<Recycled>,
-    values: Arc<Vec<f32>>,
+    values: Arc<RowMemory>,
     width: usize,
     /// The other half of the double buffer that mixing writes into.
-    spare: Option<Vec<f32>>,
+    spare: Option<RowMemory>,
 }
 
 impl HostRows {
     /// `values` as rows of `width` floats, which are not copied.
-    pub(super) fn new(cpu: &Cpu, recycled: &Arc<Recycled>, values: Vec<f32>, width: usize) -> Self {
+    pub(super) fn new(
+        cpu: &Cpu,
+        recycled: &Arc<Recycled>,
+        values: RowMemory,
+        width: usize,
+    ) -> Self {
         Self {
             cpu: cpu.clone(),
             recycled: recycled.clone(),
@@ -39,13 +45,7 @@ impl HostRows {
 
     /// Rows of zeros, in memory that was used before if there is any.
     pub(super) fn zeros(cpu: &Cpu, recycled: &Arc<Recycled>, rows: usize, width: usize) -> Self {
-        let values = match recycled.take(rows * width) {
-            Some(mut values) => {
-                values.fill(0.0);
-                values
-            }
-            None => vec![0.0; rows * width],
-        };
+        let values = recycled.zeros(rows * width);
         Self::new(cpu, recycled, values, width)
     }
 
@@ -54,13 +54,18 @@ impl HostRows {
         &self.values
     }
 
+    /// The memory of the rows.
+    pub(crate) fn memory(&self) -> &RowMemory {
+        &self.values
+    }
+
     /// The rows, to be changed.
     pub(crate) fn values_mut(&mut self) -> &mut [f32] {
-        Arc::<Vec<f32>>::make_mut(&mut self.values)
+        Arc::<RowMemory>::make_mut(&mut self.values)
     }
 
     /// Leaves memory to rows to come, unless somebody else holds it.
-    fn leave(&self, memory: Arc<Vec<f32>>) {
+    fn leave(&self, memory: Arc<RowMemory>) {
         if let Some(memory) = Arc::into_inner(memory) {
             self.recycled.put(memory);
         }
@@ -73,42 +78,30 @@ impl HostRows {
 
     /// A copy with memory of its own.
     pub(crate) fn copy(&self) -> Self {
-        let size = self.values.len();
-        let copy = match self.recycled.take(size) {
-            Some(mut copy) => {
-                copy.copy_from_slice(&self.values);
-                copy
-            }
-            None => self.values.to_vec(),
-        };
-        self.of(copy)
+        self.of(self.recycled.copy_of(&self.values))
     }
 
     /// Memory for these rows mixed, `[rows, P_pad]`, for [`HostRows::mix_some`] and then [`HostRows::become_mixed`].
-    pub(crate) fn room_to_mix(&mut self, rows: usize) -> Vec<f32> {
+    pub(crate) fn room_to_mix(&mut self, rows: usize) -> RowMemory {
         let size = rows * self.width;
         let spare = self.spare.take().filter(|spare| spare.len() == size);
         spare.unwrap_or_else(|| self.unwritten(rows))
     }
 
-    /// Writes the rows `chosen` of these rows mixed by a sparse `matrix` to `mixed`; its columns beyond these rows are the rows of
-    /// `halo`, `[H, P_pad]`.
+    /// Writes the rows `chosen` of `sources` mixed by a sparse `matrix` to `mixed`.
     pub(crate) fn mix_some(
         &self,
         matrix: &HostMixing,
         chosen: &[u32],
-        halo: &[f32],
+        sources: &[&[f32]],
         mixed: &mut [f32],
     ) {
-        let from = Halved {
-            first: &self.values,
-            rest: halo,
-        };
+        let from = Sources::Apart(sources);
         mix_some(&self.cpu, matrix, chosen, from, self.width, mixed);
     }
 
     /// The rows become `mixed`; their memory is kept for the next mixing.
-    pub(crate) fn become_mixed(&mut self, mixed: Vec<f32>) {
+    pub(crate) fn become_mixed(&mut self, mixed: RowMemory) {
         let size = mixed.len();
         let old = replace(&mut self.values, Arc::new(mixed));
         match old.len() == size {
@@ -123,17 +116,16 @@ impl HostRows {
     }
 
     /// Memory for `rows` rows that holds any values, all of which are about to be written.
-    fn unwritten(&self, rows: usize) -> Vec<f32> {
-        let size = rows * self.width;
-        self.recycled.take(size).unwrap_or_else(|| vec![0.0; size])
+    fn unwritten(&self, rows: usize) -> RowMemory {
+        self.recycled.unwritten(rows * self.width)
     }
 
     /// Other rows of the same width.
-    fn of(&self, values: Vec<f32>) -> Self {
+    fn of(&self, values: RowMemory) -> Self {
         Self::new(&self.cpu, &self.recycled, values, self.width)
     }
 
-    fn weighted_mean(&self, weights: &[f64]) -> Vec<f32> {
+    fn weighted_mean(&self, weights: &[f64]) -> RowMemory {
         let mut mean = self.unwritten(1);
         host::mean(&self.cpu, &self.values, weights, &mut mean);
         mean
@@ -163,7 +155,7 @@ impl Rows for HostRows {
         Some(self.values_mut())
     }
 
-    fn shared(&self) -> Option<Arc<Vec<f32>>> {
+    fn shared(&self) -> Option<Arc<RowMemory>> {
         Some(self.values.clone())
     }
 
@@ -184,11 +176,13 @@ impl Rows for HostRows {
 
     fn mix(&mut self, matrix: &Arc<Matrix>) {
         let mut mixed = self.room_to_mix(matrix.rows);
-        let from = Halved {
-            first: &self.values,
-            rest: &[],
-        };
-        mix(&self.cpu, &matrix.host, from, self.width, &mut mixed);
+        mix(
+            &self.cpu,
+            &matrix.host,
+            &self.values,
+            self.width,
+            &mut mixed,
+        );
         self.become_mixed(mixed);
     }
 
@@ -236,7 +230,7 @@ impl Rows for HostRows {
         let velocity: &mut Self = on_mut("heavy_ball_step", velocity)?;
         let gradients: &Self = on("heavy_ball_step", gradients)?;
         let rows = host::HeavyBallRows {
-            models: Arc::<Vec<f32>>::make_mut(&mut self.values),
+            models: Arc::<RowMemory>::make_mut(&mut self.values),
             velocities: velocity.values_mut(),
             gradients: &gradients.values,
         };

@@ -23,7 +23,7 @@ pub(crate) struct Ranked {
 }
 
 impl Ranked {
-    /// The rank of `ranks` that computes on `processor`.
+    /// The rank of `ranks` that computes on `processor`. Every rank calls it.
     pub(crate) fn new(ranks: Ranks, processor: Processor) -> Self {
         Self {
             world: Arc::new(World::new(ranks, processor)),

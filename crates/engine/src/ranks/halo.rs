@@ -61,6 +61,12 @@ impl Halo {
         halo
     }
 
+    /// Whether rows of it come from other machines.
+    pub(crate) fn comes_by_message(&self, world: &World) -> bool {
+        let mut received = self.transfer.received.iter().enumerate();
+        received.any(|(rank, rows)| !rows.is_empty() && !world.reads_in_place(rank))
+    }
+
     /// The rows of `matrix` that are on `rank` as `to` has them; its columns lie as `from` has them.
     ///
     /// # Panics

@@ -1,6 +1,5 @@
 //! Ranks that are threads of one process. No message is lost and none overtakes another, as with MPI.
 
-use super::Sent;
 use super::transport::{Counter, Transport};
 use std::fmt;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -93,12 +92,7 @@ impl Transport for InProcess {
         self.to.len()
     }
 
-    fn exchange_while(
-        &self,
-        to: &[&[f32]],
-        from: &mut [&mut [f32]],
-        work: &mut dyn FnMut() -> bool,
-    ) {
+    fn exchange(&self, to: &[&[f32]], from: &mut [&mut [f32]], work: &mut dyn FnMut() -> bool) {
         for rank in self.others().filter(|rank| !to[*rank].is_empty()) {
             self.counter.add(to[rank]);
             self.put(rank, Message::Floats(to[rank].to_vec()));
@@ -165,8 +159,8 @@ impl Transport for InProcess {
         panic!("rank {} cannot go on: {reason}", self.rank)
     }
 
-    fn sent(&self) -> Sent {
-        self.counter.sent()
+    fn counter(&self) -> &Counter {
+        &self.counter
     }
 }
 
@@ -202,12 +196,12 @@ mod tests {
             let mut received: Vec<&mut [f32]> =
                 from.iter_mut().map(<[f32; 2]>::as_mut_slice).collect();
             let mut left = 3;
-            rank.exchange_while(&sent, &mut received, &mut || {
+            rank.exchange(&sent, &mut received, &mut || {
                 left -= 1;
                 left > 0
             });
             assert_eq!(left, 0);
-            (from, rank.sent())
+            (from, rank.counter.sent())
         });
         for (own, (from, sent)) in found.into_iter().enumerate() {
             let expected = |rank: usize| match rank == own {

@@ -1,7 +1,7 @@
 //! Ranks that `mpirun` or `srun` started: processes that MPI connects.
 
+use super::Ranks;
 use super::transport::{Counter, Transport};
-use super::{Ranks, Sent};
 use crate::error::EngineError;
 use mpi::datatype::PartitionMut;
 use mpi::environment::{Threading, Universe, initialize_with_threading};
@@ -95,12 +95,7 @@ impl Transport for Mpi {
         self.count
     }
 
-    fn exchange_while(
-        &self,
-        to: &[&[f32]],
-        from: &mut [&mut [f32]],
-        work: &mut dyn FnMut() -> bool,
-    ) {
+    fn exchange(&self, to: &[&[f32]], from: &mut [&mut [f32]], work: &mut dyn FnMut() -> bool) {
         let world = self.world();
         mpi::request::scope(|scope| {
             let mut receipts = Vec::new();
@@ -192,8 +187,8 @@ impl Transport for Mpi {
         self.world().abort(1)
     }
 
-    fn sent(&self) -> Sent {
-        self.counter.sent()
+    fn counter(&self) -> &Counter {
+        &self.counter
     }
 }
 

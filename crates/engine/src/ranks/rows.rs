@@ -58,10 +58,13 @@ impl RankedRows {
     /// The own ones of `values`, `[R, width]`, which all ranks have.
     pub(crate) fn of_all(world: &Arc<World>, values: &[f32], width: usize) -> Self {
         let placement = world.placement(values.len() / width.max(1));
-        let rows = placement.of(world.rank()).iter();
-        let own = rows.flat_map(|row| &values[*row as usize * width..][..width]);
+        let rows = placement.of(world.rank());
+        let mut own = world.processor.unwritten(rows.len() * width);
+        for (to, row) in own.chunks_exact_mut(width.max(1)).zip(rows) {
+            to.copy_from_slice(&values[*row as usize * width..][..width]);
+        }
         Self {
-            own: world.processor.rows(own.copied().collect(), width),
+            own: world.processor.rows(own, width),
             world: world.clone(),
             placement,
         }
@@ -120,43 +123,49 @@ impl RankedRows {
         let transfer = Transfer::of(&self.placement, rank, ranks, |rank| {
             Box::new(to.of(rank).iter().map(|target| rows[*target as usize]))
         });
-        let received = transfer.carry_out(&self.world, &self.own);
-        let places = transfer.places();
+        let arrived = transfer.carry_out(&self.world, &self.own, &mut |_| false);
+        let (foreign, places) = (arrived.rows(), transfer.places());
         let mut fetched = self.world.processor.unwritten(to.of(rank).len() * width);
         let targets = to.of(rank).iter().map(|target| rows[*target as usize]);
         for (target, row) in fetched.chunks_exact_mut(width.max(1)).zip(targets) {
-            let (values, place) = match self.placement.owner(row) == rank {
-                true => (self.own.values(), self.placement.place(row)),
+            target.copy_from_slice(match self.placement.owner(row) == rank {
+                true => &self.own.values()[self.placement.place(row) * width..][..width],
                 false => {
                     let found = places.binary_search_by_key(&row, |(row, _)| *row);
-                    let (_, place) = places[found.expect("what is read is sent")];
-                    (&*received, place as usize)
+                    foreign[places[found.expect("what is read is sent")].1 as usize]
                 }
-            };
-            target.copy_from_slice(&values[place * width..][..width]);
+            });
         }
-        self.world.buffers.put(received);
         self.world.processor.rows(fetched, width)
     }
 
-    /// The rows become those that `halo` makes of them: those that read no row of other ranks while the others are on their way.
+    /// The rows become those that `halo` makes of them: some that read no row of other ranks while the others are on their way.
     fn mix_sparsely(&mut self, halo: &Halo) {
         let mut mixed = self.own.room_to_mix(halo.rows);
         let bytes = size_of_val(self.own.values());
         let pieces = (bytes / PIECE).clamp(1, MOST_PIECES);
         let mut inner = halo.inner.chunks(halo.inner.len().div_ceil(pieces).max(1));
         let own = &self.own;
-        let mut mix_inner = || {
-            let piece = inner.next();
-            piece
-                .map(|rows| own.mix_some(&halo.matrix, rows, &[], &mut mixed))
-                .is_some()
+        let mut sources: Vec<&[f32]> = own.values().chunks_exact(own.width().max(1)).collect();
+        let (mut done, by_message) = (0, halo.comes_by_message(&self.world));
+        let mut mix_inner = |all_is_there: bool| {
+            // Rows that are read twice cost more than a pass over all.
+            if all_is_there && !by_message {
+                return false;
+            }
+            let Some(piece) = inner.next() else {
+                return false;
+            };
+            own.mix_some(&halo.matrix, piece, &sources, &mut mixed);
+            done += piece.len();
+            true
         };
-        let received = halo
-            .transfer
-            .carry_out_while(&self.world, own, &mut mix_inner);
-        own.mix_some(&halo.matrix, &halo.border, &received, &mut mixed);
-        self.world.buffers.put(received);
+        let arrived = halo.transfer.carry_out(&self.world, own, &mut mix_inner);
+        let mut left = [&halo.inner[done..], &halo.border[..]].concat();
+        left.sort_unstable();
+        sources.extend(arrived.rows());
+        own.mix_some(&halo.matrix, &left, &sources, &mut mixed);
+        drop(arrived);
         self.own.become_mixed(mixed);
     }
 
@@ -173,27 +182,14 @@ impl RankedRows {
 impl Rows for RankedRows {
     /// All rows on every rank.
     fn to_host(&self) -> Vec<f32> {
-        let (width, rank) = (self.own.width(), self.rank());
+        let width = self.own.width();
         let sizes: Vec<usize> = self.placement.counts().map(|rows| rows * width).collect();
-        let mut by_rank = self.world.buffers.take(sizes.iter().sum());
-        let mut pieces = Vec::new();
-        let mut rest = &mut *by_rank;
-        for size in &sizes {
-            let (piece, others) = rest.split_at_mut(*size);
-            pieces.push(piece);
-            rest = others;
+        let by_rank = self.world.of_all_ranks(self.own.memory(), &sizes);
+        let mut all = vec![0.0; by_rank.len()];
+        let rows = (0..sizes.len()).flat_map(|rank| self.placement.of(rank));
+        for (row, values) in rows.zip(by_rank.chunks_exact(width.max(1))) {
+            all[*row as usize * width..][..width].copy_from_slice(values);
         }
-        let sent: Vec<&[f32]> = sizes.iter().map(|_| self.own.values()).collect();
-        self.world.ranks.transport().exchange(&sent, &mut pieces);
-        pieces[rank].copy_from_slice(self.own.values());
-        let mut all = vec![0.0; self.placement.rows() * width];
-        for (rank, piece) in pieces.iter().enumerate() {
-            let rows = piece.chunks_exact(width.max(1));
-            for (row, values) in self.placement.of(rank).iter().zip(rows) {
-                all[*row as usize * width..][..width].copy_from_slice(values);
-            }
-        }
-        self.world.buffers.put(by_rank);
         all
     }
 
@@ -208,7 +204,10 @@ impl Rows for RankedRows {
     #[cfg(feature = "own-models")]
     fn tensor(&self) -> burn::tensor::Tensor<2> {
         let width = self.own.width();
-        self.world.processor.rows(self.to_host(), width).tensor()
+        self.world
+            .processor
+            .rows(self.to_host().into(), width)
+            .tensor()
     }
 
     fn duplicate(&self) -> Box<dyn Rows> {
@@ -267,22 +266,19 @@ impl Rows for RankedRows {
             Box::new(written(rank).map(|(read, _)| read))
         });
         let pairs: Vec<(u32, u32)> = written(rank).collect();
-        let received = transfer.carry_out(&self.world, &source.own);
-        let places = transfer.places();
+        let arrived = transfer.carry_out(&self.world, &source.own, &mut |_| false);
+        let (foreign, places) = (arrived.rows(), transfer.places());
         for (read, row) in pairs {
-            let (values, place) = match source.placement.owner(read) == rank {
-                true => (source.own.values(), source.placement.place(read)),
+            let values = match source.placement.owner(read) == rank {
+                true => &source.own.values()[source.placement.place(read) * width..][..width],
                 false => {
                     let found = places.binary_search_by_key(&read, |(row, _)| *row);
-                    let (_, place) = places[found.expect("what is read is sent")];
-                    (&*received, place as usize)
+                    foreign[places[found.expect("what is read is sent")].1 as usize]
                 }
             };
             let target = self.placement.place(row) * width;
-            self.own.values_mut()[target..][..width]
-                .copy_from_slice(&values[place * width..][..width]);
+            self.own.values_mut()[target..][..width].copy_from_slice(values);
         }
-        self.world.buffers.put(received);
         Ok(())
     }
 

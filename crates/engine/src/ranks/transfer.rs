@@ -1,6 +1,6 @@
 //! Rows on their way from rank to rank.
 
-use super::buffers::Buffer;
+use super::exchange::{Arrived, Given};
 use super::placement::Placement;
 use super::world::World;
 use crate::processor::host_rows::HostRows;
@@ -12,6 +12,8 @@ pub(crate) struct Transfer {
     pub(crate) sent: Vec<Vec<u32>>,
     /// Rows that come from each rank, in order.
     pub(crate) received: Vec<Vec<u32>>,
+    /// Places of these rows among those of the rank that they come from.
+    places_there: Vec<Vec<u32>>,
 }
 
 impl Transfer {
@@ -32,18 +34,24 @@ impl Transfer {
             rows
         };
         let mut received = vec![Vec::new(); ranks];
+        let mut places_there = vec![Vec::new(); ranks];
         let mut sent = vec![Vec::new(); ranks];
         for (rank, sent) in sent.iter_mut().enumerate() {
             for row in foreign(rank) {
                 let owner = placement.owner(row);
                 if rank == own {
                     received[owner].push(row);
+                    places_there[owner].push(placement.place(row) as u32);
                 } else if owner == own {
                     sent.push(placement.place(row) as u32);
                 }
             }
         }
-        Self { sent, received }
+        Self {
+            sent,
+            received,
+            places_there,
+        }
     }
 
     /// Rows that come from other ranks.
@@ -59,31 +67,71 @@ impl Transfer {
         places
     }
 
-    /// Sends rows of `rows`, and returns those that came, `[H, width]`: those of rank 0 first.
-    pub(crate) fn carry_out(&self, world: &World, rows: &HostRows) -> Buffer {
-        self.carry_out_while(world, rows, &mut || false)
-    }
-
-    /// The same, and calls `work` until it says that there is nothing left to do, while messages are on their way.
-    pub(crate) fn carry_out_while(
-        &self,
-        world: &World,
-        rows: &HostRows,
-        work: &mut dyn FnMut() -> bool,
-    ) -> Buffer {
+    /// Gives other ranks rows of `rows`, and takes theirs. See [`World::exchange`] of `work`.
+    pub(crate) fn carry_out<'a>(
+        &'a self,
+        world: &'a World,
+        rows: &'a HostRows,
+        work: &mut dyn FnMut(bool) -> bool,
+    ) -> ArrivedRows<'a> {
         let width = rows.width();
-        let outgoing: usize = self.sent.iter().map(Vec::len).sum();
+        let in_message = |to: &usize| !world.reads_in_place(*to);
+        let outgoing = (0..self.sent.len()).filter(in_message);
+        let outgoing: usize = outgoing.map(|to| self.sent[to].len()).sum();
         let mut packed = world.buffers.take(outgoing * width);
-        let places = self.sent.iter().flatten();
-        for (to, place) in packed.chunks_exact_mut(width).zip(places) {
-            to.copy_from_slice(&rows.values()[*place as usize * width..][..width]);
+        let (mut rest, mut messages) = (&mut *packed, Vec::with_capacity(self.sent.len()));
+        for (to, places) in self.sent.iter().enumerate() {
+            let places = if in_message(&to) { &places[..] } else { &[] };
+            let (message, others) = rest.split_at_mut(places.len() * width);
+            rest = others;
+            for (piece, place) in message.chunks_exact_mut(width.max(1)).zip(places) {
+                piece.copy_from_slice(&rows.values()[*place as usize * width..][..width]);
+            }
+            messages.push(&*message);
         }
-        let mut values = world.buffers.take(self.incoming() * width);
         let sizes = |rows: &[Vec<u32>]| rows.iter().map(|rows| rows.len() * width).collect();
-        let (to, from): (Vec<usize>, Vec<usize>) = (sizes(&self.sent), sizes(&self.received));
-        world.exchange_while((&packed, &to), (&mut values, &from), work);
+        let (given, taken): (Vec<usize>, Vec<usize>) = (sizes(&self.sent), sizes(&self.received));
+        let given = Given {
+            rows: rows.memory(),
+            sizes: given,
+            messages,
+        };
+        let arrived = world.exchange(given, &taken, work);
         world.buffers.put(packed);
-        values
+        ArrivedRows {
+            transfer: self,
+            arrived,
+            width,
+        }
+    }
+}
+
+/// Rows of other ranks, which these leave as they are meanwhile.
+#[derive(Debug)]
+pub(crate) struct ArrivedRows<'a> {
+    transfer: &'a Transfer,
+    arrived: Arrived<'a>,
+    width: usize,
+}
+
+impl ArrivedRows<'_> {
+    /// The rows, `[H]` of `[width]`: those of rank 0 first.
+    pub(crate) fn rows(&self) -> Vec<&[f32]> {
+        let width = self.width;
+        let mut rows = Vec::with_capacity(self.transfer.incoming());
+        for (rank, places) in self.transfer.places_there.iter().enumerate() {
+            if places.is_empty() {
+                continue;
+            }
+            match self.arrived.in_place(rank) {
+                Some(all) => {
+                    let row = |place: &u32| &all[*place as usize * width..][..width];
+                    rows.extend(places.iter().map(row));
+                }
+                None => rows.extend(self.arrived.message(rank).chunks_exact(width.max(1))),
+            }
+        }
+        rows
     }
 }
 
@@ -110,6 +158,7 @@ mod tests {
                     .iter()
                     .map(|place| placement.of(from)[*place as usize]);
                 assert_eq!(rows.collect::<Vec<_>>(), receiver.received[from]);
+                assert_eq!(sender.sent[to], receiver.places_there[from]);
             }
         }
     }

@@ -14,18 +14,9 @@ pub(crate) trait Transport: Debug + Send + Sync {
     fn count(&self) -> usize;
 
     /// Sends `to[k]` to rank `k` and fills `from[k]` with what rank `k` sends to this one. Both ends know how long a message
-    /// is; an empty one is not sent, nor is one to the rank itself.
-    fn exchange(&self, to: &[&[f32]], from: &mut [&mut [f32]]) {
-        self.exchange_while(to, from, &mut || false);
-    }
-
-    /// The same, and calls `work` until it says that there is nothing left to do, while messages are on their way.
-    fn exchange_while(
-        &self,
-        to: &[&[f32]],
-        from: &mut [&mut [f32]],
-        work: &mut dyn FnMut() -> bool,
-    );
+    /// is; an empty one is not sent, nor is one to the rank itself. Calls `work` until it says that there is nothing left to do,
+    /// while messages are on their way.
+    fn exchange(&self, to: &[&[f32]], from: &mut [&mut [f32]], work: &mut dyn FnMut() -> bool);
 
     /// The words of each rank, of which rank `k` has `lengths[k]`.
     fn all_gather(&self, own: &[u64], lengths: &[usize]) -> Vec<Vec<u64>>;
@@ -45,8 +36,8 @@ pub(crate) trait Transport: Debug + Send + Sync {
     /// Ends all ranks, as this one cannot go on because of `reason`.
     fn abort(&self, reason: &str) -> !;
 
-    /// What [`Transport::exchange`] has sent from here.
-    fn sent(&self) -> Sent;
+    /// Counts what [`Transport::exchange`] sends from here, and what others read here in place.
+    fn counter(&self) -> &Counter;
 }
 
 /// Counts what a rank sends.
@@ -54,6 +45,7 @@ pub(crate) trait Transport: Debug + Send + Sync {
 pub(crate) struct Counter {
     messages: AtomicU64,
     bytes: AtomicU64,
+    bytes_in_place: AtomicU64,
 }
 
 impl Counter {
@@ -64,11 +56,19 @@ impl Counter {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    /// Counts `floats` floats that another rank reads where they lie.
+    pub(crate) fn add_in_place(&self, floats: usize) {
+        let bytes = (floats * size_of::<f32>()) as u64;
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.bytes_in_place.fetch_add(bytes, Ordering::Relaxed);
+    }
+
     /// What was counted.
     pub(crate) fn sent(&self) -> Sent {
         Sent {
             messages: self.messages.load(Ordering::Relaxed),
             bytes: self.bytes.load(Ordering::Relaxed),
+            bytes_in_place: self.bytes_in_place.load(Ordering::Relaxed),
         }
     }
 }

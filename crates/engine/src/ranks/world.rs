@@ -1,22 +1,22 @@
 //! What a rank needs for every verb: its processor, the other ranks, and where rows lie.
 
 use super::Ranks;
-use super::buffers::{Buffer, Buffers};
-use super::placement::{Placement, share};
-use crate::kernels::host;
-use crate::network::layout::ALIGNMENT;
+use super::buffers::Buffers;
+use super::machine::Machine;
+use super::placement::Placement;
 use crate::processor::Processor;
-use crate::processor::host_rows::HostRows;
 use meshfold_data::Partition;
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// One rank of a run.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) ranks: Ranks,
+    /// Has its rows where the ranks of this machine read them.
     pub(crate) processor: Processor,
+    /// The ranks of this machine, if there are several and each can read the rows of the others.
+    pub(crate) machine: Option<Machine>,
     /// Where the rows of a stack lie, by their number.
     placements: Mutex<HashMap<usize, Arc<Placement>>>,
     /// Memory for what goes from rank to rank.
@@ -24,11 +24,17 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// The rank of `ranks` that computes on `processor`.
+    /// The rank of `ranks` that computes on `processor`. Every rank calls it.
     pub(crate) fn new(ranks: Ranks, processor: Processor) -> Self {
+        let machine = Machine::join(ranks.transport());
+        let processor = match &machine {
+            Some(machine) => processor.in_arena(machine.arena().clone()),
+            None => processor,
+        };
         Self {
             ranks,
             processor,
+            machine,
             placements: Mutex::default(),
             buffers: Buffers::default(),
         }
@@ -91,163 +97,5 @@ impl World {
         let words = own.iter().map(|float| [float.to_bits()]);
         let all = self.per_row(placement, words).into_iter();
         all.map(|[bits]| f64::from_bits(bits)).collect()
-    }
-
-    /// Sends pieces of `packed` of the sizes `to` to the ranks, and fills `values` with their pieces, of the sizes `from`.
-    pub(crate) fn exchange(
-        &self,
-        packed: &[f32],
-        to: &[usize],
-        values: &mut [f32],
-        from: &[usize],
-    ) {
-        self.exchange_while((packed, to), (values, from), &mut || false);
-    }
-
-    /// The same, and calls `work` until it says that there is nothing left to do, while messages are on their way.
-    pub(crate) fn exchange_while(
-        &self,
-        (packed, to): (&[f32], &[usize]),
-        (values, from): (&mut [f32], &[usize]),
-        work: &mut dyn FnMut() -> bool,
-    ) {
-        let (mut rest, mut sent) = (packed, Vec::new());
-        for size in to {
-            let (piece, others) = rest.split_at(*size);
-            sent.push(piece);
-            rest = others;
-        }
-        let (mut rest, mut received) = (values, Vec::new());
-        for size in from {
-            let (piece, others) = rest.split_at_mut(*size);
-            received.push(piece);
-            rest = others;
-        }
-        let transport = self.ranks.transport();
-        transport.exchange_while(&sent, &mut received, work);
-    }
-
-    /// `Σ_i weights[i] · row_i` over all rows, on every rank: each rank sums its part of the parameters over all rows, in their
-    /// order, so that the sum is that of one processor to the bit. Rows of weight zero stay where they are.
-    pub(crate) fn mean(&self, own: &HostRows, placement: &Placement, weights: &[f64]) -> Vec<f32> {
-        let (width, rank) = (own.width(), self.rank());
-        let counts = |row: &&u32| weights[**row as usize] != 0.0;
-        let parts: Vec<Range<usize>> = (0..self.ranks.count())
-            .map(|part| {
-                let blocks = share(width / ALIGNMENT, part, self.ranks.count());
-                blocks.start * ALIGNMENT..blocks.end * ALIGNMENT
-            })
-            .collect();
-        let part = parts[rank].len();
-        let rows: Vec<Vec<u32>> = (0..parts.len())
-            .map(|rank| placement.of(rank).iter().filter(counts).copied().collect())
-            .collect();
-        let packed = self.parts_of(own, placement, &rows[rank], &parts);
-        let to = parts.iter().enumerate().map(|(to, part)| match to == rank {
-            true => 0,
-            false => part.len() * rows[rank].len(),
-        });
-        let from = rows
-            .iter()
-            .enumerate()
-            .map(|(from, rows)| match from == rank {
-                true => 0,
-                false => part * rows.len(),
-            });
-        let (to, from): (Vec<usize>, Vec<usize>) = (to.collect(), from.collect());
-        let mut foreign = self.buffers.take(from.iter().sum());
-        self.exchange(&packed, &to, &mut foreign, &from);
-        self.buffers.put(packed);
-        let all = self.in_order(own, placement, &rows, &parts[rank], &foreign);
-        self.buffers.put(foreign);
-        let weights: Vec<f64> = weights
-            .iter()
-            .copied()
-            .filter(|weight| *weight != 0.0)
-            .collect();
-        let mut sums = vec![0.0; part];
-        if part > 0 {
-            host::mean(self.processor.cpu(), &all, &weights, &mut sums);
-        }
-        self.buffers.put(all);
-        self.whole(&sums, &parts, width)
-    }
-
-    /// For each other rank its part of the parameters of the own rows `rows`.
-    fn parts_of(
-        &self,
-        own: &HostRows,
-        placement: &Placement,
-        rows: &[u32],
-        parts: &[Range<usize>],
-    ) -> Buffer {
-        let (width, rank) = (own.width(), self.rank());
-        let others = || parts.iter().enumerate().filter(|(to, _)| *to != rank);
-        let size = others().map(|(_, part)| part.len() * rows.len()).sum();
-        let mut packed = self.buffers.take(size);
-        let mut end = 0;
-        for (_, part) in others() {
-            for row in rows {
-                let row = &own.values()[placement.place(*row) * width..][..width];
-                packed[end..end + part.len()].copy_from_slice(&row[part.clone()]);
-                end += part.len();
-            }
-        }
-        packed
-    }
-
-    /// The parameters `part` of `rows`, own and `foreign`, in the order of the rows.
-    fn in_order(
-        &self,
-        own: &HostRows,
-        placement: &Placement,
-        rows: &[Vec<u32>],
-        part: &Range<usize>,
-        foreign: &[f32],
-    ) -> Buffer {
-        let (width, rank) = (own.width(), self.rank());
-        let mut order: Vec<u32> = rows.iter().flatten().copied().collect();
-        order.sort_unstable();
-        let mut all = self.buffers.take(order.len() * part.len());
-        let mut next: Vec<usize> = rows
-            .iter()
-            .enumerate()
-            .scan(0, |end, (from, rows)| {
-                let start = *end;
-                *end += if from == rank { 0 } else { rows.len() };
-                Some(start)
-            })
-            .collect();
-        if part.is_empty() {
-            return all;
-        }
-        for (to, row) in all.chunks_exact_mut(part.len()).zip(order) {
-            let owner = placement.owner(row);
-            if owner == rank {
-                let row = &own.values()[placement.place(row) * width..][..width];
-                to.copy_from_slice(&row[part.clone()]);
-            } else {
-                to.copy_from_slice(&foreign[next[owner] * part.len()..][..part.len()]);
-                next[owner] += 1;
-            }
-        }
-        all
-    }
-
-    /// A row of which each rank has a part, on every rank; `sums` is the own one.
-    fn whole(&self, sums: &[f32], parts: &[Range<usize>], width: usize) -> Vec<f32> {
-        let rank = self.rank();
-        let sent: Vec<&[f32]> = parts.iter().map(|_| sums).collect();
-        let mut row = vec![0.0; width];
-        let mut pieces = Vec::new();
-        let mut rest = row.as_mut_slice();
-        for part in parts {
-            let (piece, others) = rest.split_at_mut(part.len());
-            pieces.push(piece);
-            rest = others;
-        }
-        self.ranks.transport().exchange(&sent, &mut pieces);
-        row[parts[rank].clone()].copy_from_slice(sums);
-        row
     }
 }

@@ -1,9 +1,11 @@
 //! Memory of the engine's that Python reads without a copy.
 //!
 //! NumPy is told of memory that Rust owns, which is `unsafe` code. The memory is an
-//! `Arc<Vec<f32>>` in an object of Python's, [`Memory`], which every array over it keeps alive. The engine changes memory that
+//! `Arc` in an object of Python's, [`Memory`], which every array over it keeps alive. The engine changes memory that
 //! others hold only after it has copied it, so that nobody sees it change; the arrays cannot be written to.
 
+use std::any::Any;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use numpy::ndarray::{ArrayView, IxDyn, ShapeBuilder};
@@ -13,7 +15,7 @@ use pyo3::prelude::*;
 
 /// Numbers that some arrays are views of.
 #[pyclass(name = "Memory", module = "meshfold", frozen)]
-struct Memory(#[expect(dead_code, reason = "it is held, not read")] Arc<Vec<f32>>);
+struct Memory(#[expect(dead_code, reason = "it is held, not read")] Arc<dyn Any + Send + Sync>);
 
 /// An array of `shape` over `memory`, which cannot be written to: it begins at `first`, and `strides` are numbers.
 ///
@@ -23,9 +25,9 @@ struct Memory(#[expect(dead_code, reason = "it is held, not read")] Arc<Vec<f32>
     unsafe_code,
     reason = "NumPy is told of memory that an object of Python's keeps alive"
 )]
-pub(super) fn view<'py>(
+pub(super) fn view<'py, M: Deref<Target = [f32]> + Send + Sync + 'static>(
     py: Python<'py>,
-    memory: &Arc<Vec<f32>>,
+    memory: &Arc<M>,
     first: usize,
     shape: &[usize],
     strides: &[usize],
@@ -35,8 +37,9 @@ pub(super) fn view<'py>(
     let strided = IxDyn(shape).strides(IxDyn(strides));
     // Checks that every element lies within the slice.
     let array = ArrayView::from_shape(strided, from_first).map_err(|_| refuse())?;
-    let owner = Bound::new(py, Memory(Arc::clone(memory)))?;
-    // SAFETY: `owner` becomes the array's base and holds the `Arc`, so that the vector lives as long as the array. It is never
+    let held: Arc<M> = Arc::clone(memory);
+    let owner = Bound::new(py, Memory(held))?;
+    // SAFETY: `owner` becomes the array's base and holds the `Arc`, so that the numbers live as long as the array. They are never
     // changed or reallocated meanwhile: `Memory` is frozen and gives nothing away, and whoever else has the `Arc` cannot change
     // what is in it while it is shared, as `Arc::get_mut` and `Arc::make_mut` see to. The array is made read-only before anybody
     // has it, and NumPy makes none writeable again whose base is no array or buffer.

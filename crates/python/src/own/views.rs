@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use meshfold_engine::Stack;
+use meshfold_engine::{RowMemory, Stack};
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
@@ -14,8 +14,12 @@ use pyo3::types::PyDict;
 use super::memory::view;
 
 /// The rows `[R, P_pad]` of `stack`: its own memory, or a copy of it from a GPU.
-fn memory(py: Python<'_>, stack: &Stack) -> Arc<Vec<f32>> {
-    py.detach(|| stack.shared().unwrap_or_else(|| Arc::new(stack.to_host())))
+fn memory(py: Python<'_>, stack: &Stack) -> Arc<RowMemory> {
+    py.detach(|| {
+        stack
+            .shared()
+            .unwrap_or_else(|| Arc::new(stack.to_host().into()))
+    })
 }
 
 /// The rows `[R, P]`, or `[R, P_pad]` if `padded`. Those without padding are copied if there is some between two layers.

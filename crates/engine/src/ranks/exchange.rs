@@ -1,0 +1,139 @@
+//! What goes from rank to rank: in messages to other machines, in place on this one.
+
+use super::buffers::Buffer;
+use super::machine::Lent;
+use super::world::World;
+use crate::processor::row_memory::RowMemory;
+
+/// What a rank gives the others in an exchange.
+#[derive(Debug)]
+pub(crate) struct Given<'a, 'm> {
+    /// Its rows, of which the ranks of this machine read in place what they need.
+    pub(crate) rows: &'a RowMemory,
+    /// Floats that each rank gets.
+    pub(crate) sizes: Vec<usize>,
+    /// For each rank what a message to it holds; empty for ranks of this machine.
+    pub(crate) messages: Vec<&'m [f32]>,
+}
+
+/// What the others give. Ranks of this machine leave their rows as they are while it is there.
+#[derive(Debug)]
+pub(crate) struct Arrived<'a> {
+    world: &'a World,
+    lent: Option<Lent<'a>>,
+    /// Messages, one after another.
+    received: Option<Buffer>,
+    /// Where the message of each rank ends.
+    ends: Vec<usize>,
+}
+
+impl World {
+    /// Whether this rank reads the rows of `rank` in place.
+    pub(crate) fn reads_in_place(&self, rank: usize) -> bool {
+        self.machine
+            .as_ref()
+            .is_some_and(|machine| machine.has(rank))
+    }
+
+    /// Gives the others `given`, and takes what they give: of each rank as many floats as `sizes` says. Calls `work` until it says that
+    /// there is nothing left to do, while messages are on their way; it is told whether all has come that is read in place.
+    pub(crate) fn exchange<'a>(
+        &'a self,
+        given: Given<'a, '_>,
+        sizes: &[usize],
+        work: &mut dyn FnMut(bool) -> bool,
+    ) -> Arrived<'a> {
+        let lent = self.machine.as_ref().map(|machine| {
+            let reads = |rank: &usize| machine.has(*rank) && given.sizes[*rank] > 0;
+            let readers: Vec<usize> = (0..given.sizes.len()).filter(reads).collect();
+            let counter = self.ranks.transport().counter();
+            readers
+                .iter()
+                .for_each(|rank| counter.add_in_place(given.sizes[*rank]));
+            machine.lend(given.rows, readers)
+        });
+        let in_message = |rank: usize| match self.reads_in_place(rank) {
+            true => 0,
+            false => sizes[rank],
+        };
+        let lengths: Vec<usize> = (0..sizes.len()).map(in_message).collect();
+        let mut received = self.buffers.take(lengths.iter().sum());
+        let has_come = || {
+            let ranks = sizes.iter().enumerate().filter(|(_, size)| **size > 0);
+            let mut near = ranks
+                .map(|(rank, _)| rank)
+                .filter(|rank| self.reads_in_place(*rank));
+            near.all(|rank| lent.as_ref().is_some_and(|lent| lent.is_there(rank)))
+        };
+        let mut rest = &mut *received;
+        let mut pieces = Vec::new();
+        for length in &lengths {
+            let (piece, others) = rest.split_at_mut(*length);
+            pieces.push(piece);
+            rest = others;
+        }
+        let transport = self.ranks.transport();
+        transport.exchange(&given.messages, &mut pieces, &mut || work(has_come()));
+        let ends = lengths.iter().scan(0, |end, length| {
+            *end += length;
+            Some(*end)
+        });
+        Arrived {
+            world: self,
+            ends: ends.collect(),
+            lent,
+            received: Some(received),
+        }
+    }
+
+    /// `own` of all ranks, of which rank `k` has `sizes[k]` floats, those of rank 0 first.
+    pub(crate) fn of_all_ranks(&self, own: &RowMemory, sizes: &[usize]) -> Vec<f32> {
+        let rank = self.rank();
+        let message = |to: usize| match to == rank || self.reads_in_place(to) {
+            true => &own[..0],
+            false => own,
+        };
+        let given = Given {
+            rows: own,
+            sizes: vec![own.len(); sizes.len()],
+            messages: (0..sizes.len()).map(message).collect(),
+        };
+        let mut wanted = sizes.to_vec();
+        wanted[rank] = 0;
+        let arrived = self.exchange(given, &wanted, &mut |_| false);
+        let mut all = Vec::with_capacity(sizes.iter().sum());
+        for (from, size) in sizes.iter().enumerate() {
+            let of_rank = match (from == rank, *size) {
+                (true, _) => &own[..],
+                (false, 0) => &[],
+                _ => arrived
+                    .in_place(from)
+                    .unwrap_or_else(|| arrived.message(from)),
+            };
+            all.extend_from_slice(of_rank);
+        }
+        all
+    }
+}
+
+impl Arrived<'_> {
+    /// All rows of `rank`, if they are read in place, once they are there.
+    pub(crate) fn in_place(&self, rank: usize) -> Option<&[f32]> {
+        self.lent.as_ref()?.of(rank)
+    }
+
+    /// The message of `rank`.
+    pub(crate) fn message(&self, rank: usize) -> &[f32] {
+        let first = rank.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let received = self.received.as_ref();
+        received.map_or(&[], |received| &received[first..self.ends[rank]])
+    }
+}
+
+impl Drop for Arrived<'_> {
+    fn drop(&mut self) {
+        if let Some(received) = self.received.take() {
+            self.world.buffers.put(received);
+        }
+    }
+}

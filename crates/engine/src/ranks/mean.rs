@@ -1,0 +1,114 @@
+//! Means over all rows.
+
+use super::exchange::{Arrived, Given};
+use super::placement::{Placement, share};
+use super::world::World;
+use crate::kernels::host;
+use crate::network::layout::ALIGNMENT;
+use crate::processor::host_rows::HostRows;
+use std::ops::Range;
+
+/// The rows that count in a mean, and the parts of the parameters that ranks sum.
+struct Parts {
+    /// Those of each rank, ascending.
+    rows: Vec<Vec<u32>>,
+    /// The parameters of each rank.
+    parts: Vec<Range<usize>>,
+}
+
+impl World {
+    /// `Σ_i weights[i] · row_i` over all rows, on every rank: each rank sums its part of the parameters over all rows, in their
+    /// order, so that the sum is that of one processor to the bit. Rows of weight zero stay where they are.
+    pub(crate) fn mean(&self, own: &HostRows, placement: &Placement, weights: &[f64]) -> Vec<f32> {
+        let (width, rank, ranks) = (own.width(), self.rank(), self.ranks.count());
+        let counts = |row: &&u32| weights[**row as usize] != 0.0;
+        let rows_of = |rank| placement.of(rank).iter().filter(counts).copied().collect();
+        let part_of = |rank| {
+            let blocks = share(width / ALIGNMENT, rank, ranks);
+            blocks.start * ALIGNMENT..blocks.end * ALIGNMENT
+        };
+        let of = Parts {
+            rows: (0..ranks).map(rows_of).collect(),
+            parts: (0..ranks).map(part_of).collect(),
+        };
+        let part = of.parts[rank].len();
+        let to_others = |size: &dyn Fn(usize) -> usize| -> Vec<usize> {
+            let size = |other: usize| if other == rank { 0 } else { size(other) };
+            (0..ranks).map(size).collect()
+        };
+        let given = to_others(&|to| of.parts[to].len() * of.rows[rank].len());
+        let taken = to_others(&|from| part * of.rows[from].len());
+        let in_message = |to: usize| match self.reads_in_place(to) {
+            true => 0,
+            false => given[to],
+        };
+        let lengths: Vec<usize> = (0..ranks).map(in_message).collect();
+        let mut packed = self.buffers.take(lengths.iter().sum());
+        let mut rest = &mut *packed;
+        let mut messages: Vec<&[f32]> = Vec::with_capacity(ranks);
+        for (to, length) in lengths.iter().enumerate() {
+            let (message, others) = rest.split_at_mut(*length);
+            rest = others;
+            let part = &of.parts[to];
+            let rows = of.rows[rank].iter();
+            for (piece, row) in message.chunks_exact_mut(part.len().max(1)).zip(rows) {
+                let row = &own.values()[placement.place(*row) * width..][..width];
+                piece.copy_from_slice(&row[part.clone()]);
+            }
+            messages.push(message);
+        }
+        let given = Given {
+            rows: own.memory(),
+            sizes: given,
+            messages,
+        };
+        let mut sums = self.processor.unwritten(part);
+        let arrived = self.exchange(given, &taken, &mut |_| false);
+        if part > 0 {
+            let rows = self.in_order(own, placement, &of, &arrived);
+            let weights = weights.iter().copied().filter(|weight| *weight != 0.0);
+            let weights: Vec<f64> = weights.collect();
+            host::mean_of(self.processor.cpu(), &rows, &weights, &mut sums);
+        }
+        drop(arrived);
+        self.buffers.put(packed);
+        let sizes: Vec<usize> = of.parts.iter().map(Range::len).collect();
+        self.of_all_ranks(&sums, &sizes)
+    }
+
+    /// This rank's part of the parameters of all rows that count, in the order of the rows.
+    fn in_order<'a>(
+        &self,
+        own: &'a HostRows,
+        placement: &Placement,
+        of: &Parts,
+        arrived: &'a Arrived<'_>,
+    ) -> Vec<&'a [f32]> {
+        let (width, rank) = (own.width(), self.rank());
+        let part = &of.parts[rank];
+        let mut rows: Vec<(u32, &[f32])> = Vec::new();
+        for (from, of_rank) in of
+            .rows
+            .iter()
+            .enumerate()
+            .filter(|(_, rows)| !rows.is_empty())
+        {
+            let all = match from == rank {
+                true => Some(own.values()),
+                false => arrived.in_place(from),
+            };
+            match all {
+                Some(all) => rows.extend(of_rank.iter().map(|row| {
+                    let first = placement.place(*row) * width + part.start;
+                    (*row, &all[first..][..part.len()])
+                })),
+                None => {
+                    let pieces = arrived.message(from).chunks_exact(part.len());
+                    rows.extend(of_rank.iter().copied().zip(pieces));
+                }
+            }
+        }
+        rows.sort_unstable_by_key(|(row, _)| *row);
+        rows.into_iter().map(|(_, values)| values).collect()
+    }
+}

@@ -1,0 +1,152 @@
+//! What the system is asked for: files without a name, and their pages in memory.
+
+#[cfg(target_os = "linux")]
+pub(crate) use linux::memory_of_machine;
+#[cfg(target_os = "linux")]
+pub(super) use linux::{create, give_back, map, number, open, unmap};
+#[cfg(not(target_os = "linux"))]
+pub(crate) use none::memory_of_machine;
+#[cfg(not(target_os = "linux"))]
+pub(super) use none::{create, give_back, map, number, open, unmap};
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::ffi::c_uint;
+    use std::fs::{File, OpenOptions};
+    use std::io;
+    use std::os::fd::{AsRawFd, FromRawFd};
+    use std::os::unix::fs::OpenOptionsExt;
+    use std::ptr::{NonNull, null_mut};
+
+    /// A file in memory of `bytes` bytes, none of which takes room yet.
+    pub(crate) fn create(bytes: usize) -> io::Result<File> {
+        if is_limited() {
+            return Err(io::Error::other(
+                "this process may not ask for as much as is mapped",
+            ));
+        }
+        // A kernel may insist on memory that cannot become a program; an older one knows nothing of that.
+        let file = named(libc::MFD_CLOEXEC | libc::MFD_NOEXEC_SEAL);
+        let file = file.or_else(|_| named(libc::MFD_CLOEXEC))?;
+        file.set_len(bytes as u64)?;
+        Ok(file)
+    }
+
+    fn named(flags: c_uint) -> io::Result<File> {
+        // SAFETY: the name is a string that ends in zero.
+        let file = unsafe { libc::memfd_create(c"meshfold".as_ptr(), flags) };
+        match file < 0 {
+            true => Err(io::Error::last_os_error()),
+            // SAFETY: nobody else has this descriptor.
+            false => Ok(unsafe { File::from_raw_fd(file) }),
+        }
+    }
+
+    /// Whether the address space of this process or the length of its files has a limit.
+    fn is_limited() -> bool {
+        [libc::RLIMIT_AS, libc::RLIMIT_FSIZE]
+            .into_iter()
+            .any(|what| {
+                let mut limit = libc::rlimit {
+                    rlim_cur: 0,
+                    rlim_max: 0,
+                };
+                // SAFETY: `limit` is there to be written.
+                let told = unsafe { libc::getrlimit(what, &raw mut limit) };
+                told != 0 || limit.rlim_cur != libc::RLIM_INFINITY
+            })
+    }
+
+    /// Bytes of memory of this machine; 0 if the system does not say.
+    pub(crate) fn memory_of_machine() -> usize {
+        // SAFETY: these calls only return numbers.
+        let told = unsafe {
+            [
+                libc::sysconf(libc::_SC_PHYS_PAGES),
+                libc::sysconf(libc::_SC_PAGESIZE),
+            ]
+        };
+        let [pages, bytes] = told.map(|told| usize::try_from(told).unwrap_or(0));
+        pages.saturating_mul(bytes)
+    }
+
+    /// File `file` of process `process`, to be read.
+    pub(crate) fn open(process: u32, file: u64) -> io::Result<File> {
+        let path = format!("/proc/{process}/fd/{file}");
+        // Whatever else it may be, opening it does not wait.
+        let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
+        OpenOptions::new().read(true).custom_flags(flags).open(path)
+    }
+
+    pub(crate) fn number(file: &File) -> u64 {
+        file.as_raw_fd() as u64
+    }
+
+    /// Maps `bytes` bytes of `file`.
+    pub(crate) fn map(file: &File, bytes: usize, to_write: bool) -> io::Result<NonNull<u8>> {
+        let access = match to_write {
+            true => libc::PROT_READ | libc::PROT_WRITE,
+            false => libc::PROT_READ,
+        };
+        let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
+        // SAFETY: the system finds a place where nothing is yet.
+        let first = unsafe { libc::mmap(null_mut(), bytes, access, flags, file.as_raw_fd(), 0) };
+        if first == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        // Large pages where the system has them for such memory; it may refuse.
+        // SAFETY: this changes nothing that the memory holds.
+        unsafe { libc::madvise(first, bytes, libc::MADV_HUGEPAGE) };
+        NonNull::new(first.cast()).ok_or_else(|| io::Error::other("memory at address zero"))
+    }
+
+    /// # Safety
+    /// [`map`] gave these, and nobody uses them any more.
+    pub(crate) unsafe fn unmap(first: NonNull<u8>, bytes: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { libc::munmap(first.as_ptr().cast(), bytes) };
+    }
+
+    /// Leaves a hole in the file.
+    pub(crate) fn give_back(file: &File, at: usize, bytes: usize) {
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        let (at, bytes) = (at as libc::off_t, bytes as libc::off_t);
+        // SAFETY: the descriptor is open; who has floats there is the caller's to know.
+        unsafe { libc::fallocate(file.as_raw_fd(), mode, at, bytes) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod none {
+    use std::fs::File;
+    use std::io;
+    use std::ptr::NonNull;
+
+    fn none<T>() -> io::Result<T> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(crate) fn memory_of_machine() -> usize {
+        0
+    }
+
+    pub(crate) fn create(_: usize) -> io::Result<File> {
+        none()
+    }
+
+    pub(crate) fn open(_: u32, _: u64) -> io::Result<File> {
+        none()
+    }
+
+    pub(crate) fn number(_: &File) -> u64 {
+        0
+    }
+
+    pub(crate) fn map(_: &File, _: usize, _: bool) -> io::Result<NonNull<u8>> {
+        none()
+    }
+
+    pub(crate) unsafe fn unmap(_: NonNull<u8>, _: usize) {}
+
+    pub(crate) fn give_back(_: &File, _: usize, _: usize) {}
+}
