@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Two ranks of one thread beside one process of two threads, and four ranks on the same two cores.
+# Two ranks of one thread beside one process of two threads, and four ranks on the same two cores. Ranks read each other's models in
+# place; for comparison, and for a model of time, two ranks also send them as messages.
 #
 #   benches/ranks.sh [--quick] [--pairs N] [--records FILE]
 #
 # Needs two cores, OpenMPI and libclang (docs/ranks.md), and Python 3.10 or newer. Each of N passes (4) runs every workload
-# in one process, over two ranks and over four, one after the other, so that other users of the machine disturb all alike.
+# in one process, over two ranks, over two that send messages, and over four, one after the other, so that other users of the machine disturb all alike.
 # Then come the figures of a model of time: messages of several sizes between two ranks, local steps alone, mixing alone. Last,
 # whole runs of `meshfold run`. It takes about six minutes on a quiet machine; --quick is one pass of shorter repeats, for
 # a look at whether everything works.
@@ -51,6 +52,8 @@ export OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_btl_vader_single_copy_mechanism=${OMPI_MCA_btl_vader_single_copy_mechanism:-none}
 over() { mpirun --oversubscribe --bind-to none -n "$1" "${@:2}"; }
+# Ranks whose address space has a limit send messages: they map no memory of others.
+by_message() { (ulimit -v 4000000000 && over "$@"); }
 
 # Keeps what the words after the first print, one JSON object, as a record of the kind that the first names.
 keep() {
@@ -73,6 +76,7 @@ pair() {
         keep pair over 2 "${words[@]}" --threads 1
         keep pair "${words[@]}" --threads 2
     fi
+    keep "pair by message" by_message 2 "${words[@]}" --threads 1
     keep pair over 4 "${words[@]}" --threads 1
 }
 
@@ -87,7 +91,7 @@ parts() {
 # Two ranks have two models each of so many parameters, on a ring of four: each sends the other both in one message.
 swap() {
     local words=("$bench" w6 --clients 4 --degree 2 --params "$1" --rounds "$2" "${repeats[@]}" --threads 1)
-    keep swap over 2 "${words[@]}"
+    keep swap by_message 2 "${words[@]}"
     keep "swap alone" "${words[@]}"
 }
 

@@ -39,7 +39,7 @@ pub(crate) use convolve::Convolve;
 pub(crate) use elementwise::{sigmoid, tanh};
 pub use instructions::Instructions;
 pub(crate) use max_pool::{Maximum, MaximumBack};
-pub(crate) use mix::{Sources, mix, mix_some};
+pub(crate) use mix::{Shared, mix, mix_columns, mix_some};
 pub(crate) use norm::norm;
 pub(crate) use outer::Outer;
 pub(crate) use outer_blocks::{MANY_ROWS, OuterBlocks};

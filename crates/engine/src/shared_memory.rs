@@ -17,7 +17,7 @@ pub(crate) use system::memory_of_machine;
 /// Bytes at the beginning that are [words](Mapping::word). Floats come after them.
 pub(crate) const HEADER: usize = 4096;
 
-/// A file of memory, mapped. One process writes to it, and others read.
+/// A file of memory, mapped by several processes.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     file: File,
@@ -36,10 +36,10 @@ impl Mapping {
     /// # Errors
     /// Those of the system, also if it limits the address space or the length of files of this process.
     pub(crate) fn new(bytes: usize) -> io::Result<Self> {
-        Self::map(system::create(bytes)?, bytes, true)
+        Self::map(system::create(bytes)?, bytes)
     }
 
-    /// The memory that process `process` has [made](Mapping::new) and knows as `file`, to be read.
+    /// The memory that process `process` has [made](Mapping::new) and knows as `file`.
     ///
     /// # Errors
     /// Those of the system, and if that file is none of `bytes` bytes.
@@ -49,12 +49,12 @@ impl Mapping {
         if !found.is_file() || found.len() != bytes as u64 {
             return Err(io::Error::other("this is another file"));
         }
-        Self::map(file, bytes, false)
+        Self::map(file, bytes)
     }
 
-    fn map(file: File, bytes: usize, to_write: bool) -> io::Result<Self> {
+    fn map(file: File, bytes: usize) -> io::Result<Self> {
         assert!(bytes >= HEADER, "there is room for the words");
-        let first = system::map(&file, bytes, to_write)?;
+        let first = system::map(&file, bytes)?;
         Ok(Self { file, first, bytes })
     }
 
@@ -68,7 +68,7 @@ impl Mapping {
         self.bytes
     }
 
-    /// A word that all processes see. Only the one that made the memory may store.
+    /// A word that all processes see.
     pub(crate) fn word(&self, index: usize) -> &AtomicU64 {
         assert!(
             index < HEADER / size_of::<AtomicU64>(),
@@ -94,7 +94,7 @@ impl Mapping {
     /// As [`Mapping::floats`], to be changed.
     ///
     /// # Safety
-    /// Nobody else reads them or writes to them while they are lent, and this process made the memory.
+    /// Nobody else reads them or writes to them while they are lent.
     ///
     /// # Panics
     /// If they are not all within the memory.
@@ -104,11 +104,15 @@ impl Mapping {
     )]
     pub(crate) unsafe fn floats_mut(&self, at: usize, floats: usize) -> &mut [f32] {
         let first = self.place(at, floats);
-        // SAFETY: as above, and the pages may be written to where this process made the memory.
+        // SAFETY: as above.
         unsafe { std::slice::from_raw_parts_mut(first.as_ptr(), floats) }
     }
 
-    fn place(&self, at: usize, floats: usize) -> NonNull<f32> {
+    /// Where the floats from byte `at` on lie.
+    ///
+    /// # Panics
+    /// If they are not all within the memory.
+    pub(crate) fn place(&self, at: usize, floats: usize) -> NonNull<f32> {
         let end = floats
             .checked_mul(size_of::<f32>())
             .and_then(|bytes| at.checked_add(bytes));

@@ -6,6 +6,7 @@ use super::streaming_store::{Written, streaming_store};
 use crate::cpu::Cpu;
 use crate::stack::mixing::HostMixing;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Parameters per block: a block of all rows stays in the second-level cache for a thousand rows.
 const BLOCK: usize = 256;
@@ -23,9 +24,9 @@ const STREAMED_BYTES: usize = 128 << 20;
 /// Parameters whose sums are kept in registers at once.
 const LANES: usize = 64;
 
-/// A pointer that threads may share: each writes floats that no other touches.
-#[derive(Clone, Copy)]
-struct Shared(*mut f32);
+/// A pointer that threads, or processes, may share: each writes floats that no other touches.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shared(pub(crate) *mut f32);
 // SAFETY: the kernel below gives every thread floats of its own.
 unsafe impl Send for Shared {}
 // SAFETY: as above.
@@ -42,21 +43,28 @@ impl Shared {
     }
 }
 
-/// Rows that are mixed.
+/// Rows that are mixed, and where they go.
 #[derive(Clone, Copy)]
-pub(crate) enum Sources<'a> {
-    /// They follow each other.
-    Together(&'a [f32]),
-    /// Each lies somewhere; a sparse matrix reads them.
-    Apart(&'a [&'a [f32]]),
+enum Rows<'a> {
+    /// They follow each other; `count` of them are written.
+    Together {
+        from: &'a [f32],
+        to: Shared,
+        count: usize,
+    },
+    /// Each lies somewhere.
+    Apart {
+        from: &'a [&'a [f32]],
+        to: &'a [Shared],
+    },
 }
 
-impl Sources<'_> {
-    /// How many rows of `width` floats there are.
-    fn count(&self, width: usize) -> usize {
+impl Rows<'_> {
+    /// How many rows of `width` floats are read, and how many are written.
+    fn counts(&self, width: usize) -> (usize, usize) {
         match self {
-            Self::Together(rows) => rows.len() / width.max(1),
-            Self::Apart(rows) => rows.len(),
+            Self::Together { from, count, .. } => (from.len() / width.max(1), *count),
+            Self::Apart { from, to } => (from.len(), to.len()),
         }
     }
 }
@@ -76,7 +84,11 @@ pub(crate) fn mix(cpu: &Cpu, mixing: &HostMixing, from: &[f32], width: usize, to
                 weights,
                 chosen: None,
             };
-            dispatch(cpu, matrix, Sources::Together(from), width, to);
+            let count = to.len() / width.max(1);
+            let to = Shared(to.as_mut_ptr());
+            let rows = Rows::Together { from, to, count };
+            // SAFETY: `to` is borrowed, and has as many rows.
+            unsafe { dispatch(cpu, matrix, rows, width, 0..width) };
         }
         HostMixing::Among { weights, members } => {
             let mut shared = vec![0.0; width];
@@ -100,7 +112,7 @@ pub(crate) fn mix(cpu: &Cpu, mixing: &HostMixing, from: &[f32], width: usize, to
     }
 }
 
-/// The rows `chosen` of [`mix`] with a sparse matrix; the others of `to` stay as they are.
+/// The rows `chosen` of [`mix`] with a sparse matrix, of rows `from` that each lie somewhere; the others of `to` stay as they are.
 ///
 /// # Panics
 /// If the matrix is not sparse, or has no such row.
@@ -108,25 +120,36 @@ pub(crate) fn mix_some(
     cpu: &Cpu,
     mixing: &HostMixing,
     chosen: &[u32],
-    from: Sources<'_>,
+    from: &[&[f32]],
     width: usize,
     to: &mut [f32],
 ) {
-    let HostMixing::Sparse {
-        row_ptr,
-        columns,
-        weights,
-    } = mixing
-    else {
-        panic!("only rows of a sparse matrix are chosen");
-    };
-    let matrix = SparseRows {
-        row_ptr,
-        columns,
-        weights,
-        chosen: Some(chosen),
-    };
-    dispatch(cpu, matrix, from, width, to);
+    let rows = to.chunks_exact_mut(width.max(1));
+    let to: Vec<Shared> = rows.map(|row| Shared(row.as_mut_ptr())).collect();
+    let matrix = SparseRows::of(mixing, Some(chosen));
+    let rows = Rows::Apart { from, to: &to };
+    // SAFETY: the rows are borrowed.
+    unsafe { dispatch(cpu, matrix, rows, width, 0..width) }
+}
+
+/// The parameters `columns` of [`mix`] with a sparse matrix, of rows that each lie somewhere, as do those of the result. `columns`
+/// begin and end at multiples of the alignment of a layout.
+///
+/// # Safety
+/// `to` are rows of `width` floats, and until this returns nobody else uses `columns` of them.
+///
+/// # Panics
+/// If the matrix is not sparse.
+pub(crate) unsafe fn mix_columns(
+    cpu: &Cpu,
+    mixing: &HostMixing,
+    (from, to): (&[&[f32]], &[Shared]),
+    width: usize,
+    columns: Range<usize>,
+) {
+    let rows = Rows::Apart { from, to };
+    // SAFETY: the caller's promise.
+    unsafe { dispatch(cpu, SparseRows::of(mixing, None), rows, width, columns) }
 }
 
 /// A matrix in compressed sparse rows.
@@ -139,25 +162,68 @@ struct SparseRows<'a> {
     chosen: Option<&'a [u32]>,
 }
 
-/// [`mix_sparse`] as suits the memory at hand.
-fn dispatch(cpu: &Cpu, matrix: SparseRows<'_>, from: Sources<'_>, width: usize, to: &mut [f32]) {
-    let bytes = size_of::<f32>() * width * from.count(width) + size_of_val(to);
-    let streamed = bytes >= STREAMED_BYTES && to.len() <= STREAMED_ROWS * width;
-    match (streamed, from) {
-        (true, Sources::Together(_)) => mix_sparse::<true, false>(cpu, matrix, from, width, to),
-        (true, Sources::Apart(_)) => mix_sparse::<true, true>(cpu, matrix, from, width, to),
-        (false, Sources::Together(_)) => mix_sparse::<false, false>(cpu, matrix, from, width, to),
-        (false, Sources::Apart(_)) => mix_sparse::<false, true>(cpu, matrix, from, width, to),
+impl<'a> SparseRows<'a> {
+    /// The rows `chosen` of `mixing`.
+    fn of(mixing: &'a HostMixing, chosen: Option<&'a [u32]>) -> Self {
+        let HostMixing::Sparse {
+            row_ptr,
+            columns,
+            weights,
+        } = mixing
+        else {
+            panic!("only a sparse matrix is mixed in parts");
+        };
+        Self {
+            row_ptr,
+            columns,
+            weights,
+            chosen,
+        }
     }
 }
 
-/// The product with a matrix in compressed sparse rows; `STREAMED` past the caches, `APART` if rows do not follow each other.
-fn mix_sparse<const STREAMED: bool, const APART: bool>(
+/// [`mix_sparse`] as suits the memory at hand.
+///
+/// # Safety
+/// As for [`mix_sparse`].
+unsafe fn dispatch(
     cpu: &Cpu,
     matrix: SparseRows<'_>,
-    from: Sources<'_>,
+    rows: Rows<'_>,
     width: usize,
-    to: &mut [f32],
+    range: Range<usize>,
+) {
+    let (read, written) = rows.counts(width);
+    let bytes = size_of::<f32>() * width * (read + written);
+    let streamed = bytes >= STREAMED_BYTES && written <= STREAMED_ROWS;
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (streamed, rows) {
+            (true, Rows::Together { .. }) => {
+                mix_sparse::<true, false>(cpu, matrix, rows, width, range)
+            }
+            (true, Rows::Apart { .. }) => mix_sparse::<true, true>(cpu, matrix, rows, width, range),
+            (false, Rows::Together { .. }) => {
+                mix_sparse::<false, false>(cpu, matrix, rows, width, range)
+            }
+            (false, Rows::Apart { .. }) => {
+                mix_sparse::<false, true>(cpu, matrix, rows, width, range)
+            }
+        }
+    }
+}
+
+/// The parameters `span` of the product with a matrix in compressed sparse rows; `STREAMED` past the caches, `APART` if rows do not
+/// follow each other.
+///
+/// # Safety
+/// The rows that are written have `width` floats each, and until this returns nobody else uses their parameters `span`.
+unsafe fn mix_sparse<const STREAMED: bool, const APART: bool>(
+    cpu: &Cpu,
+    matrix: SparseRows<'_>,
+    all: Rows<'_>,
+    width: usize,
+    span: Range<usize>,
 ) {
     let SparseRows {
         row_ptr,
@@ -167,19 +233,19 @@ fn mix_sparse<const STREAMED: bool, const APART: bool>(
     } = matrix;
     let rows = row_ptr.len() - 1;
     let count = chosen.map_or(rows, <[u32]>::len);
-    let sources = from.count(width);
-    let (together, apart): (&[f32], &[&[f32]]) = match from {
-        Sources::Together(rows) => (rows, &[]),
-        Sources::Apart(rows) => (&[], rows),
+    let (sources, targets) = all.counts(width);
+    let nowhere = Shared(std::ptr::null_mut());
+    let (together, apart, to, to_apart): (&[f32], &[&[f32]], Shared, &[Shared]) = match all {
+        Rows::Together { from, to, .. } => (from, &[], to, &[]),
+        Rows::Apart { from, to } => (&[], from, nowhere, to),
     };
     assert_eq!(
         APART,
-        matches!(from, Sources::Apart(_)),
+        matches!(all, Rows::Apart { .. }),
         "rows follow each other, or each lies somewhere"
     );
     assert_eq!(
-        to.len(),
-        rows * width,
+        targets, rows,
         "the target of a mixing has one row per row of the matrix"
     );
     assert!(
@@ -197,70 +263,80 @@ fn mix_sparse<const STREAMED: bool, const APART: bool>(
         apart.iter().all(|row| row.len() == width),
         "all rows have the same width"
     );
-    assert_eq!(
-        width % LANES,
-        0,
+    assert!(
+        [width, span.start, span.end]
+            .iter()
+            .all(|at| at.is_multiple_of(LANES)),
         "rows are padded to the alignment of a layout"
     );
-    let target = Shared(to.as_mut_ptr());
+    assert!(span.end <= width, "parameters are out of range");
     let size = if STREAMED { STREAMED_BLOCK } else { BLOCK };
     cpu.install(|| {
-        (0..width.div_ceil(size)).into_par_iter().for_each(|block| {
-            let range = block * size..((block + 1) * size).min(width);
-            cpu.instructions().vectorize(
-                #[inline(always)]
-                || {
-                    let written = Written::default();
-                    for index in 0..count {
-                        let row = chosen.map_or(index, |chosen| chosen[index] as usize);
-                        let entries = row_ptr[row]..row_ptr[row + 1];
-                        for start in range.clone().step_by(LANES) {
-                            let mut sums = [0f32; LANES];
-                            for (column, weight) in columns[entries.clone()]
-                                .iter()
-                                .zip(&weights[entries.clone()])
-                            {
-                                let column = *column as usize;
-                                // SAFETY: every column and the widths of rows were checked above, and `start + LANES <= width`.
-                                let values = unsafe {
+        (0..span.len().div_ceil(size))
+            .into_par_iter()
+            .for_each(|block| {
+                let first = span.start + block * size;
+                let range = first..(first + size).min(span.end);
+                cpu.instructions().vectorize(
+                    #[inline(always)]
+                    || {
+                        let written = Written::default();
+                        for index in 0..count {
+                            let row = chosen.map_or(index, |chosen| chosen[index] as usize);
+                            let entries = row_ptr[row]..row_ptr[row + 1];
+                            for start in range.clone().step_by(LANES) {
+                                let mut sums = [0f32; LANES];
+                                for (column, weight) in columns[entries.clone()]
+                                    .iter()
+                                    .zip(&weights[entries.clone()])
+                                {
+                                    let column = *column as usize;
+                                    // SAFETY: every column and the widths of rows were checked above, and `start + LANES <= width`.
+                                    let values = unsafe {
+                                        match APART {
+                                            true => {
+                                                let row = apart.get_unchecked(column);
+                                                row.get_unchecked(start..start + LANES)
+                                            }
+                                            false => {
+                                                let at = column * width + start;
+                                                together.get_unchecked(at..at + LANES)
+                                            }
+                                        }
+                                    };
+                                    for (sum, value) in sums.iter_mut().zip(values) {
+                                        *sum += weight * value;
+                                    }
+                                }
+                                // SAFETY: this thread alone writes this block of columns, and there is such a row.
+                                let target = unsafe {
                                     match APART {
-                                        true => {
-                                            let row = apart.get_unchecked(column);
-                                            row.get_unchecked(start..start + LANES)
-                                        }
-                                        false => {
-                                            let at = column * width + start;
-                                            together.get_unchecked(at..at + LANES)
-                                        }
+                                        true => to_apart[row].slice(start, LANES),
+                                        false => to.slice(row * width + start, LANES),
                                     }
                                 };
-                                for (sum, value) in sums.iter_mut().zip(values) {
-                                    *sum += weight * value;
-                                }
-                            }
-                            // SAFETY: this thread alone writes this block of columns, and there is such a row.
-                            let target = unsafe { target.slice(row * width + start, LANES) };
-                            if STREAMED {
-                                let next = start + size;
-                                match APART {
-                                    // A share of all rows beside each row that is computed.
-                                    true => (index * sources / count
-                                        ..(index + 1) * sources / count)
-                                        .for_each(|row| {
-                                            prefetch_for_later::<LANES>(apart[row], next)
-                                        }),
-                                    false => {
-                                        prefetch_for_later::<LANES>(together, row * width + next)
+                                if STREAMED {
+                                    let next = start + size;
+                                    match APART {
+                                        // A share of all rows beside each row that is computed.
+                                        true => (index * sources / count
+                                            ..(index + 1) * sources / count)
+                                            .for_each(|row| {
+                                                prefetch_for_later::<LANES>(apart[row], next)
+                                            }),
+                                        false => prefetch_for_later::<LANES>(
+                                            together,
+                                            row * width + next,
+                                        ),
                                     }
+                                    streaming_store(target, &sums, &written);
+                                } else {
+                                    target.copy_from_slice(&sums);
                                 }
-                                streaming_store(target, &sums, &written);
-                            } else {
-                                target.copy_from_slice(&sums);
                             }
                         }
-                    }
-                },
-            );
-        });
+                    },
+                );
+            });
     });
 }

@@ -6,7 +6,7 @@ use crate::backend::rows::{HeavyBall, Rows, on, on_mut};
 use crate::cpu::Cpu;
 use crate::error::EngineError;
 use crate::kernels::largest::keep_largest;
-use crate::kernels::{Sources, host, mix, mix_some};
+use crate::kernels::{host, mix, mix_some};
 use crate::network::layout::Layout;
 use crate::stack::mixing::{HostMixing, Matrix};
 use crate::stack::quantiser::Quantiser;
@@ -96,8 +96,7 @@ impl HostRows {
         sources: &[&[f32]],
         mixed: &mut [f32],
     ) {
-        let from = Sources::Apart(sources);
-        mix_some(&self.cpu, matrix, chosen, from, self.width, mixed);
+        mix_some(&self.cpu, matrix, chosen, sources, self.width, mixed);
     }
 
     /// The rows become `mixed`; their memory is kept for the next mixing.

@@ -3,14 +3,25 @@
 //! Each rank has its rows in an [`Arena`], of which every other rank there has a mapping to read. In an exchange a rank lends its
 //! rows: it says where they begin, and leaves them as they are until all who read them are done. Both are words in the header
 //! of its arena, which count exchanges; nobody sends a message.
+//!
+//! Where most rows are read by several ranks, these divide the parameters among them instead of the rows, as threads of one process
+//! do: each mixes its part of all rows, and writes it to where the other ranks have room for their rows mixed. So each row is read
+//! from memory once.
 #![allow(unsafe_code)]
 
+use super::placement::{Placement, share};
 use super::transport::Transport;
+use crate::cpu::Cpu;
+use crate::kernels::{Shared, mix_columns};
+use crate::network::layout::ALIGNMENT;
+use crate::processor::host_rows::HostRows;
 use crate::processor::row_memory::RowMemory;
 use crate::shared_memory::arena::Arena;
 use crate::shared_memory::{HEADER, Mapping, memory_of_machine};
+use crate::stack::mixing::HostMixing;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -22,10 +33,12 @@ use std::{process, thread};
 const STAMP: usize = 0;
 /// Whether the rank has left.
 const GONE: usize = 1;
-/// The exchange for which rows were lent last; the byte where they begin; how many floats they are.
+/// The exchange for which rows were lent last; the byte where they begin; how many floats they are; the same of the room.
 const LENT: usize = 16;
 const BEGIN: usize = 17;
 const FLOATS: usize = 18;
+const ROOM: usize = 19;
+const ROOM_FLOATS: usize = 20;
 /// The exchange for which this rank was last done with reading.
 const READ: usize = 32;
 
@@ -106,26 +119,111 @@ impl Machine {
         self.others[rank].is_some()
     }
 
+    /// The other ranks of this machine.
+    pub(crate) fn others(&self) -> Vec<usize> {
+        (0..self.others.len())
+            .filter(|rank| self.has(*rank))
+            .collect()
+    }
+
     /// Lends `rows` to `readers`. Every rank of the machine calls it, and lets go of what it returns before the next call.
     ///
     /// # Panics
     /// If the rows are not in the arena.
     pub(crate) fn lend<'a>(&'a self, rows: &'a RowMemory, readers: Vec<usize>) -> Lent<'a> {
-        let piece = rows
-            .piece()
-            .filter(|piece| Arc::ptr_eq(piece.arena(), &self.arena));
-        let piece = piece.expect("rows of ranks lie where others can read them");
+        self.lend_with(rows, [0, 0], readers)
+    }
+
+    /// The same, with `room` for what others write: where it begins, and how many floats it is.
+    fn lend_with<'a>(
+        &'a self,
+        rows: &'a RowMemory,
+        room: [u64; 2],
+        readers: Vec<usize>,
+    ) -> Lent<'a> {
+        let [begin, floats] = self.place_of(rows);
         let exchange = self.exchanges.fetch_add(1, Ordering::Relaxed) + 1;
         let own = self.arena.mapping();
-        own.word(BEGIN).store(piece.at() as u64, Ordering::Relaxed);
-        own.word(FLOATS)
-            .store(piece.len() as u64, Ordering::Relaxed);
+        let words = [
+            (BEGIN, begin),
+            (FLOATS, floats),
+            (ROOM, room[0]),
+            (ROOM_FLOATS, room[1]),
+        ];
+        for (word, value) in words {
+            own.word(word).store(value, Ordering::Relaxed);
+        }
         own.word(LENT).store(exchange, Ordering::Release);
         Lent {
             machine: self,
             exchange,
             readers,
         }
+    }
+
+    /// Mixes the rows of all ranks of this machine, which are all that there are: `rows` are those of this rank, which lie as `from` has
+    /// them, and `mixed` becomes those that `to` gives it. Every rank calls it.
+    ///
+    /// # Panics
+    /// If the matrix is not sparse, or rows lie elsewhere.
+    pub(crate) fn mix_together(
+        &self,
+        cpu: &Cpu,
+        mixing: &HostMixing,
+        (rows, from): (&HostRows, &Placement),
+        (mixed, to): (&mut RowMemory, &Placement),
+    ) {
+        let room = self.place_of(mixed);
+        let lent = self.lend_with(rows.memory(), room, self.others());
+        let (width, count) = (rows.width(), self.others.len());
+        let rank = (0..count)
+            .find(|rank| !self.has(*rank))
+            .expect("one is this rank");
+        let mappings: Vec<&Mapping> = (0..count)
+            .map(|other| match other == rank {
+                true => self.arena.mapping(),
+                false => self.wait(other, LENT, lent.exchange),
+            })
+            .collect();
+        let places = |first: usize, placement: &Placement| -> Vec<*mut f32> {
+            let of_rank = |mapping: &&Mapping| {
+                let word = |index| mapping.word(index).load(Ordering::Relaxed) as usize;
+                (mapping.place(word(first), word(first + 1)), word(first + 1))
+            };
+            let ranks: Vec<(NonNull<f32>, usize)> = mappings.iter().map(of_rank).collect();
+            let fits = |(all, rows): (&(_, usize), usize)| all.1 == rows * width;
+            assert!(
+                ranks.iter().zip(placement.counts()).all(fits),
+                "rows lie as is known"
+            );
+            let row = |row: u32| {
+                let (first, _) = ranks[placement.owner(row)];
+                first.as_ptr().wrapping_add(placement.place(row) * width)
+            };
+            (0..placement.rows() as u32).map(row).collect()
+        };
+        let sources: Vec<&[f32]> = places(BEGIN, from)
+            .into_iter()
+            // SAFETY: the row is within the memory, as its rank has as many, and stays as it is until `lent` goes.
+            .map(|row| unsafe { std::slice::from_raw_parts(row, width) })
+            .collect();
+        let targets: Vec<Shared> = places(ROOM, to).into_iter().map(Shared).collect();
+        let part = share(width / ALIGNMENT, rank, count);
+        let part = part.start * ALIGNMENT..part.end * ALIGNMENT;
+        // SAFETY: the room of each rank has as many rows, and each rank writes a part of its own before `lent` goes.
+        unsafe { mix_columns(cpu, mixing, (&sources, &targets), width, part) };
+    }
+
+    /// Where `rows` begin, and how many floats they are.
+    ///
+    /// # Panics
+    /// If they are not in the arena.
+    fn place_of(&self, rows: &RowMemory) -> [u64; 2] {
+        let piece = rows
+            .piece()
+            .filter(|piece| Arc::ptr_eq(piece.arena(), &self.arena));
+        let piece = piece.expect("rows of ranks lie where others can read them");
+        [piece.at(), piece.len()].map(|word| word as u64)
     }
 
     /// Waits until the word `word` of `rank` counts to `exchange`.
@@ -210,5 +308,71 @@ fn mapping_of(told: &[u64]) -> io::Result<Mapping> {
     match mapping.word(STAMP).load(Ordering::Acquire) == stamp {
         true => Ok(mapping),
         false => Err(io::Error::other("this is memory of another process")),
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::ranks::in_process::{InProcess, connected};
+
+    /// What each of some ranks on `machines` makes of the others of its machine.
+    fn on_each<T: Send>(
+        machines: &[usize],
+        work: impl Fn(&InProcess, Option<Machine>) -> T + Sync,
+    ) -> Vec<thread::Result<T>> {
+        thread::scope(|scope| {
+            let ranks = connected(machines).into_iter();
+            let work = &work;
+            let start = |rank: InProcess| {
+                scope.spawn(move || {
+                    let machine = Machine::join(&rank);
+                    work(&rank, machine)
+                })
+            };
+            let threads: Vec<_> = ranks.map(start).collect();
+            threads.into_iter().map(|thread| thread.join()).collect()
+        })
+    }
+
+    #[test]
+    fn ranks_of_a_machine_see_what_each_lends_in_each_exchange() {
+        let exchanges = 500;
+        let found = on_each(&[0, 1, 0, 0], |rank, machine| {
+            let Some(machine) = machine else {
+                return rank.rank() == 1;
+            };
+            let others: Vec<usize> = (0..4).filter(|other| machine.has(*other)).collect();
+            let mut rows: RowMemory = machine.arena().take(3000).into();
+            (0..exchanges).all(|exchange| {
+                let value = |rank: usize| (10 * exchange + rank) as f32;
+                rows.fill(value(rank.rank()));
+                let lent = machine.lend(&rows, others.clone());
+                assert!(lent.of(1).is_none());
+                others.iter().all(|other| {
+                    let read = lent.of(*other).unwrap();
+                    read.len() == 3000 && read.iter().all(|found| *found == value(*other))
+                })
+            })
+        });
+        assert_eq!(
+            found.into_iter().map(Result::unwrap).collect::<Vec<_>>(),
+            [true; 4]
+        );
+    }
+
+    #[test]
+    fn who_waits_for_a_rank_that_has_left_fails() {
+        let ends = on_each(&[0, 0], |rank, machine| {
+            let machine = machine.unwrap();
+            let rows: RowMemory = machine.arena().take(1).into();
+            match rank.rank() {
+                0 => drop(machine.lend(&rows, vec![1])),
+                _ => drop(machine),
+            }
+        });
+        let failed = ends[0].as_ref().unwrap_err();
+        assert_eq!(failed.downcast_ref::<String>().unwrap(), "rank 1 is gone");
+        assert!(ends[1].is_ok());
     }
 }

@@ -1,6 +1,7 @@
 //! Rows of which each rank has some.
 
 use super::halo::Halo;
+use super::machine::Machine;
 use super::placement::Placement;
 use super::transfer::Transfer;
 use super::world::World;
@@ -15,6 +16,9 @@ use std::sync::Arc;
 /// Bytes of rows that are mixed between two looks after messages, about, and how often these are looked after, at most.
 const PIECE: usize = 16 << 20;
 const MOST_PIECES: usize = 4;
+
+/// Ranks of one machine mix together where one row of so many is read by others, or more.
+const READ_BY_OTHERS: usize = 4;
 
 /// Rows `[R, P_pad]`, of which this rank has those that the placement gives it.
 #[derive(Debug)]
@@ -139,6 +143,18 @@ impl RankedRows {
         self.world.processor.rows(fetched, width)
     }
 
+    /// The rows become those that the ranks of the only machine make of all rows together, each of a part of the parameters.
+    fn mix_together(&mut self, machine: &Machine, matrix: &Matrix, halo: &Halo, to: &Placement) {
+        let mut mixed = self.own.room_to_mix(halo.rows);
+        let cpu = self.world.processor.cpu();
+        let rows = (&self.own, &*self.placement);
+        machine.mix_together(cpu, &matrix.host, rows, (&mut mixed, to));
+        let counter = self.world.ranks.transport().counter();
+        let read_by_others = halo.transfer.sent.iter().map(Vec::len);
+        counter.add_in_place(read_by_others.sum::<usize>() * self.own.width());
+        self.own.become_mixed(mixed);
+    }
+
     /// The rows become those that `halo` makes of them: some that read no row of other ranks while the others are on their way.
     fn mix_sparsely(&mut self, halo: &Halo) {
         let mut mixed = self.own.room_to_mix(halo.rows);
@@ -225,7 +241,13 @@ impl Rows for RankedRows {
             HostMixing::Identity => {}
             HostMixing::Sparse { .. } => {
                 let halo = Halo::of(&self.world, matrix, &self.placement, &to);
-                self.mix_sparsely(&halo);
+                // Where few rows are read by others, each rank leaves the rest to its own caches.
+                let many = halo.transfer.of_all >= matrix.rows / READ_BY_OTHERS;
+                let world = self.world.clone();
+                match world.only_machine().filter(|_| many) {
+                    Some(machine) => self.mix_together(machine, matrix, &halo, &to),
+                    None => self.mix_sparsely(&halo),
+                }
             }
             HostMixing::Average { weights } => {
                 let mean = self.world.mean(&self.own, &self.placement, weights);

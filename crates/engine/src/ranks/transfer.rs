@@ -12,6 +12,8 @@ pub(crate) struct Transfer {
     pub(crate) sent: Vec<Vec<u32>>,
     /// Rows that come from each rank, in order.
     pub(crate) received: Vec<Vec<u32>>,
+    /// Rows that all ranks have of others, each as often as a rank has it.
+    pub(crate) of_all: usize,
     /// Places of these rows among those of the rank that they come from.
     places_there: Vec<Vec<u32>>,
 }
@@ -34,10 +36,13 @@ impl Transfer {
             rows
         };
         let mut received = vec![Vec::new(); ranks];
+        let mut of_all = 0;
         let mut places_there = vec![Vec::new(); ranks];
         let mut sent = vec![Vec::new(); ranks];
         for (rank, sent) in sent.iter_mut().enumerate() {
-            for row in foreign(rank) {
+            let rows = foreign(rank);
+            of_all += rows.len();
+            for row in rows {
                 let owner = placement.owner(row);
                 if rank == own {
                     received[owner].push(row);
@@ -50,6 +55,7 @@ impl Transfer {
         Self {
             sent,
             received,
+            of_all,
             places_there,
         }
     }

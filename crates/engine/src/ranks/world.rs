@@ -40,6 +40,13 @@ impl World {
         }
     }
 
+    /// The machine, if all ranks are there and read each other's rows.
+    pub(crate) fn only_machine(&self) -> Option<&Machine> {
+        let machine = self.machine.as_ref()?;
+        let others = self.ranks.count() - 1;
+        (machine.others().len() == others).then_some(machine)
+    }
+
     /// Which of the ranks this is.
     pub(crate) fn rank(&self) -> usize {
         self.ranks.rank()

@@ -70,12 +70,16 @@ mod linux {
         pages.saturating_mul(bytes)
     }
 
-    /// File `file` of process `process`, to be read.
+    /// File `file` of process `process`.
     pub(crate) fn open(process: u32, file: u64) -> io::Result<File> {
         let path = format!("/proc/{process}/fd/{file}");
         // Whatever else it may be, opening it does not wait.
         let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
-        OpenOptions::new().read(true).custom_flags(flags).open(path)
+        OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(flags)
+            .open(path)
     }
 
     pub(crate) fn number(file: &File) -> u64 {
@@ -83,11 +87,8 @@ mod linux {
     }
 
     /// Maps `bytes` bytes of `file`.
-    pub(crate) fn map(file: &File, bytes: usize, to_write: bool) -> io::Result<NonNull<u8>> {
-        let access = match to_write {
-            true => libc::PROT_READ | libc::PROT_WRITE,
-            false => libc::PROT_READ,
-        };
+    pub(crate) fn map(file: &File, bytes: usize) -> io::Result<NonNull<u8>> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
         // SAFETY: the system finds a place where nothing is yet.
         let first = unsafe { libc::mmap(null_mut(), bytes, access, flags, file.as_raw_fd(), 0) };
@@ -142,7 +143,7 @@ mod none {
         0
     }
 
-    pub(crate) fn map(_: &File, _: usize, _: bool) -> io::Result<NonNull<u8>> {
+    pub(crate) fn map(_: &File, _: usize) -> io::Result<NonNull<u8>> {
         none()
     }
 
