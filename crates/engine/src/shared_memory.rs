@@ -12,6 +12,7 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 
+use system::LARGE_PAGE;
 pub(crate) use system::memory_of_machine;
 
 /// Bytes at the beginning that are [words](Mapping::word). Floats come after them.
@@ -123,6 +124,24 @@ impl Mapping {
         assert!(at.is_multiple_of(align_of::<f32>()), "floats are aligned");
         // SAFETY: it is within the memory.
         unsafe { self.first.add(at) }.cast()
+    }
+
+    /// Has large pages between byte `at` and `bytes` further on, as far as the system has any: memory that is mixed is read and
+    /// written in short pieces of many pages.
+    ///
+    /// # Safety
+    /// Nobody has floats of theirs, whose values may be lost.
+    unsafe fn use_large_pages(&self, at: usize, bytes: usize) {
+        let pages = (at.next_multiple_of(LARGE_PAGE)..at + bytes).step_by(LARGE_PAGE);
+        for page in pages.filter(|page| page + LARGE_PAGE <= at + bytes) {
+            // SAFETY: the caller's promise.
+            let first = unsafe { self.floats_mut(page, 1) };
+            // The system makes a large page of small ones of which one is in use.
+            first[0] = 0.0;
+            if !system::become_large_page(self.place(page, 1).cast()) {
+                return;
+            }
+        }
     }
 
     /// Gives whole pages, `bytes` bytes from `at` on, back to the system: they are zero if they are used again. Where the system

@@ -1,6 +1,6 @@
 //! Pieces of memory that other processes of the machine can read.
 
-use super::{HEADER, Mapping};
+use super::{HEADER, LARGE_PAGE, Mapping};
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -11,6 +11,9 @@ const PAGE: usize = 4096;
 
 /// Bytes of a piece from which on its memory goes back to the system with it.
 const LARGE: usize = 1 << 20;
+
+/// Bytes of a piece from which on it begins at a large page and has large pages.
+const MANY_PAGES: usize = 2 * LARGE_PAGE;
 
 /// Memory that pieces are cut from: the lowest room that is large enough, so that little is touched.
 #[derive(Debug)]
@@ -54,14 +57,28 @@ impl Arena {
     /// If there is no room: it is as if memory ended.
     pub(crate) fn take(self: &Arc<Self>, floats: usize) -> Piece {
         let bytes = Piece::bytes(floats);
+        let (unit, large) = match bytes >= MANY_PAGES {
+            true => (LARGE_PAGE, true),
+            false => (PAGE, false),
+        };
+        let fits = |(first, room): (&usize, &usize)| {
+            let (at, end) = (first.next_multiple_of(unit), first + room);
+            (at + bytes <= end).then_some((*first, at, end))
+        };
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = free.iter().find(|(_, room)| **room >= bytes);
-        let Some((at, room)) = found.map(|(at, room)| (*at, *room)) else {
+        let Some((first, at, end)) = free.iter().find_map(fits) else {
             panic!("there are no {bytes} bytes left in the memory of this rank");
         };
-        free.remove(&at);
-        if room > bytes {
-            free.insert(at + bytes, room - bytes);
+        free.remove(&first);
+        for (from, to) in [(first, at), (at + bytes, end)] {
+            if from < to {
+                free.insert(from, to - from);
+            }
+        }
+        drop(free);
+        if large {
+            // SAFETY: nobody has floats there yet.
+            unsafe { self.mapping.use_large_pages(at, bytes) };
         }
         Piece {
             arena: self.clone(),
@@ -185,6 +202,18 @@ mod tests {
         (large[7], small[0]) = (1.0, 2.0);
         drop((large, small));
         assert_eq!(arena.take(LARGE / 4)[7], 0.0);
+    }
+
+    #[test]
+    fn large_pieces_begin_at_large_pages_and_hold_what_is_written() {
+        let arena = Arena::new(HEADER + 5 * MANY_PAGES).unwrap();
+        let (mut small, mut large) = (arena.take(1), arena.take(MANY_PAGES / 4 + 1));
+        small.fill(1.0);
+        large.fill(2.0);
+        assert!(large.at().is_multiple_of(LARGE_PAGE));
+        assert!(small[0] == 1.0 && large.iter().all(|float| *float == 2.0));
+        let (copy, more) = (large.clone(), arena.take(1));
+        assert!(more.at() < large.at() && *copy == *large);
     }
 
     #[test]

@@ -3,20 +3,27 @@
 #[cfg(target_os = "linux")]
 pub(crate) use linux::memory_of_machine;
 #[cfg(target_os = "linux")]
-pub(super) use linux::{create, give_back, map, number, open, unmap};
+pub(super) use linux::{become_large_page, create, give_back, map, number, open, unmap};
 #[cfg(not(target_os = "linux"))]
 pub(crate) use none::memory_of_machine;
 #[cfg(not(target_os = "linux"))]
-pub(super) use none::{create, give_back, map, number, open, unmap};
+pub(super) use none::{become_large_page, create, give_back, map, number, open, unmap};
+
+/// Bytes of a large page.
+pub(super) const LARGE_PAGE: usize = 2 << 20;
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::ffi::c_uint;
+    use super::LARGE_PAGE;
+    use std::ffi::{c_int, c_uint};
     use std::fs::{File, OpenOptions};
     use std::io;
     use std::os::fd::{AsRawFd, FromRawFd};
     use std::os::unix::fs::OpenOptionsExt;
     use std::ptr::{NonNull, null_mut};
+
+    /// `MADV_COLLAPSE`, which not every C library names.
+    const COLLAPSE: c_int = 25;
 
     /// A file in memory of `bytes` bytes, none of which takes room yet.
     pub(crate) fn create(bytes: usize) -> io::Result<File> {
@@ -86,24 +93,49 @@ mod linux {
         file.as_raw_fd() as u64
     }
 
-    /// Maps `bytes` bytes of `file`.
+    /// Maps `bytes` bytes of `file`, where large pages may begin.
     pub(crate) fn map(file: &File, bytes: usize) -> io::Result<NonNull<u8>> {
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
+        let anywhere = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let room = bytes.saturating_add(2 * LARGE_PAGE);
         // SAFETY: the system finds a place where nothing is yet.
-        let first = unsafe { libc::mmap(null_mut(), bytes, access, flags, file.as_raw_fd(), 0) };
-        if first == libc::MAP_FAILED {
+        let room_at = unsafe { libc::mmap(null_mut(), room, libc::PROT_NONE, anywhere, -1, 0) };
+        if room_at == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        // Large pages where the system has them for such memory; it may refuse.
-        // SAFETY: this changes nothing that the memory holds.
-        unsafe { libc::madvise(first, bytes, libc::MADV_HUGEPAGE) };
+        let before = room_at.addr().next_multiple_of(LARGE_PAGE) - room_at.addr();
+        let first = room_at.wrapping_byte_add(before);
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let here = libc::MAP_SHARED | libc::MAP_NORESERVE | libc::MAP_FIXED;
+        // SAFETY: this takes the place of the room alone, which nobody uses; what is left of the room goes.
+        let mapped = unsafe {
+            let mapped = libc::mmap(first, bytes, access, here, file.as_raw_fd(), 0);
+            let end = first.wrapping_byte_add(bytes.next_multiple_of(LARGE_PAGE));
+            let after = (room_at.addr() + room).saturating_sub(end.addr());
+            if before > 0 {
+                libc::munmap(room_at, before);
+            }
+            if after > 0 {
+                libc::munmap(end, after);
+            }
+            mapped
+        };
+        if mapped == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
         NonNull::new(first.cast()).ok_or_else(|| io::Error::other("memory at address zero"))
+    }
+
+    /// Makes one large page of the small ones at `first`, which are mapped and of which one is in use. Returns whether the system has
+    /// done so: it may have none, or be too old.
+    pub(crate) fn become_large_page(first: NonNull<u8>) -> bool {
+        // SAFETY: this changes nothing that the memory holds.
+        unsafe { libc::madvise(first.as_ptr().cast(), LARGE_PAGE, COLLAPSE) == 0 }
     }
 
     /// # Safety
     /// [`map`] gave these, and nobody uses them any more.
     pub(crate) unsafe fn unmap(first: NonNull<u8>, bytes: usize) {
+        let bytes = bytes.next_multiple_of(LARGE_PAGE);
         // SAFETY: the caller's promise.
         unsafe { libc::munmap(first.as_ptr().cast(), bytes) };
     }
@@ -145,6 +177,10 @@ mod none {
 
     pub(crate) fn map(_: &File, _: usize) -> io::Result<NonNull<u8>> {
         none()
+    }
+
+    pub(crate) fn become_large_page(_: NonNull<u8>) -> bool {
+        false
     }
 
     pub(crate) unsafe fn unmap(_: NonNull<u8>, _: usize) {}
