@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::device::Device;
+use crate::ranks::Ranks;
 use crate::ranks::in_process::{InProcess, connected};
 use crate::ranks::placement::share;
-use crate::ranks::{Ranks, Sent};
+use crate::ranks::transport::Counter;
 use meshfold_data::{Scale, Shape};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -31,13 +32,8 @@ impl Transport for Measured {
         self.inner.count()
     }
 
-    fn exchange_while(
-        &self,
-        to: &[&[f32]],
-        from: &mut [&mut [f32]],
-        work: &mut dyn FnMut() -> bool,
-    ) {
-        self.inner.exchange_while(to, from, work);
+    fn exchange(&self, to: &[&[f32]], from: &mut [&mut [f32]], work: &mut dyn FnMut() -> bool) {
+        self.inner.exchange(to, from, work);
     }
 
     fn all_gather(&self, own: &[u64], lengths: &[usize]) -> Vec<Vec<u64>> {
@@ -66,8 +62,8 @@ impl Transport for Measured {
         self.inner.abort(reason)
     }
 
-    fn sent(&self) -> Sent {
-        self.inner.sent()
+    fn counter(&self) -> &Counter {
+        self.inner.counter()
     }
 }
 
