@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     fn room(arena: &Arena) -> Vec<(usize, usize)> {
-        let free = arena.free.lock().unwrap();
+        let free = arena.free.lock().expect("nobody has panicked with it");
         let pages = |(at, bytes): (&usize, &usize)| (at / PAGE, bytes / PAGE);
         free.iter().map(pages).collect()
     }
