@@ -27,8 +27,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use std::{process, thread};
 
-/// Words of the header. What is written at different times lies in different lines of the caches.
-///
+// Words of the header. What is written at different times lies in different lines of the caches.
+
 /// A number that this arena alone has, to tell it from other files.
 const STAMP: usize = 0;
 /// Whether the rank has left.
