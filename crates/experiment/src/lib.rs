@@ -30,6 +30,7 @@
 //! # Ok::<(), meshfold_experiment::ConfigError>(())
 //! ```
 
+mod bounds;
 mod config;
 pub mod files;
 pub mod network;

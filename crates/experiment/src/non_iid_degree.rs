@@ -1,8 +1,10 @@
-//! Γ of a run's clients and model.
+//! Γ of a run's clients and model, and all else that the theorems ask of a logistic model's losses.
 
 use meshfold_data::Examples;
 use meshfold_engine::{Model, Targets};
-use meshfold_theory::{Features, Labelled, NonIidDegree, Shares, linear_degree, logistic_degree};
+use meshfold_theory::{
+    Features, Labelled, LogisticProblem, NonIidDegree, Shares, linear_degree, logistic_degree,
+};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::plan::run_plan::RunPlan;
@@ -16,10 +18,7 @@ pub(crate) fn non_iid_degree(
     train: &Examples,
     stop: &AtomicBool,
 ) -> Option<NonIidDegree> {
-    let setting = &plan.population.setting;
-    let groups = plan.config.algorithm.overlay_groups(setting);
-    let groups = groups.unwrap_or_else(|| vec![(0..setting.clients as u32).collect()]);
-    let shares = Shares::new(&groups, |client| plan.partition.shard(client as usize));
+    let shares = shares(plan, &groups(plan));
     let features = Rows(train);
     let found = match &plan.config.model {
         Model::Linear(linear) => {
@@ -27,11 +26,7 @@ pub(crate) fn non_iid_degree(
             linear_degree(&shares, &features, targets, linear.bias)
         }
         Model::Logistic => {
-            let train = Labelled {
-                features: &features,
-                labels: train.labels(),
-                classes: train.classes(),
-            };
+            let train = labelled(&features, train);
             let decay = plan.config.algorithm.training().sgd.weight_decay;
             logistic_degree(&shares, &train, decay.into(), stop)
         }
@@ -39,6 +34,61 @@ pub(crate) fn non_iid_degree(
     };
     // A search that was called off may have ended anywhere.
     (!stop.load(Ordering::Relaxed)).then_some(found)
+}
+
+/// The losses of the run's logistic model, whose rows start with the models `first`, each `[C, d + 1]` row-major with the biases
+/// last; `None` once `stop` is true.
+///
+/// # Complexity
+/// That of [`LogisticProblem::new`].
+pub(crate) fn logistic_problem(
+    plan: &RunPlan,
+    train: &Examples,
+    first: &[Vec<f64>],
+    stop: &AtomicBool,
+) -> Option<LogisticProblem> {
+    let groups = groups(plan);
+    // A row is a client's, or that of the server that a client begins with.
+    let rows: Vec<usize> = match first.len() == groups.len() {
+        true => (0..)
+            .zip(&groups)
+            .flat_map(|(row, group)| vec![row; group.len()])
+            .collect(),
+        false => (0..first.len()).collect(),
+    };
+    let decay = plan.config.algorithm.training().sgd.weight_decay;
+    let found = LogisticProblem::new(
+        &shares(plan, &groups),
+        &labelled(&Rows(train), train),
+        decimal(decay),
+        |client| first[rows[client]].as_slice(),
+        stop,
+    );
+    (!stop.load(Ordering::Relaxed)).then_some(found)
+}
+
+/// The number that a configuration has for `value`.
+fn decimal(value: f32) -> f64 {
+    value.to_string().parse().unwrap_or(f64::from(value))
+}
+
+/// The clients of every server; all together if there is none.
+fn groups(plan: &RunPlan) -> Vec<Vec<u32>> {
+    let setting = &plan.population.setting;
+    let groups = plan.config.algorithm.overlay_groups(setting);
+    groups.unwrap_or_else(|| vec![(0..setting.clients as u32).collect()])
+}
+
+fn shares<'a>(plan: &'a RunPlan, groups: &[Vec<u32>]) -> Shares<'a> {
+    Shares::new(groups, |client| plan.partition.shard(client as usize))
+}
+
+fn labelled<'a>(features: &'a Rows<'a>, train: &'a Examples) -> Labelled<'a, Rows<'a>> {
+    Labelled {
+        features,
+        labels: train.labels(),
+        classes: train.classes(),
+    }
 }
 
 /// What the outputs of a linear model are compared with for one example.
@@ -53,6 +103,7 @@ fn targets(of: Targets, train: &Examples, example: usize) -> Vec<f64> {
 }
 
 /// The features of a dataset in double precision.
+#[derive(Clone, Copy)]
 struct Rows<'a>(&'a Examples);
 
 impl Features for Rows<'_> {

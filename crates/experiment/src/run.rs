@@ -1,5 +1,6 @@
 //! Runs a plan: rounds, records, checkpoints, and the folder that holds what came of it.
 
+mod bound_measurements;
 pub(crate) mod checkpoint;
 pub(crate) mod client_views;
 pub(crate) mod digests;
@@ -27,7 +28,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use meshfold_data::Splits;
 use meshfold_engine::{Device, Ranks};
 
-use crate::config::quantity::Quantity;
 use crate::plan::run_plan::RunPlan;
 use crate::results::records::{METRICS, read_records};
 use crate::results::run_error::RunError;
@@ -109,17 +109,12 @@ pub(crate) fn run_on(
     };
     observer.started(plan);
     led.start();
-    if plan
-        .config
-        .evaluate
-        .theory
-        .contains(&Quantity::NonIidDegree)
-    {
-        observer.preparing("the least losses, for Γ");
+    if plan.config.evaluate.measures_examples() {
+        observer.preparing("the least losses, for the theory asked for");
     }
     let mut state = RunState::start(plan, &data, &options.device)?;
     if let Some(train) = data.all() {
-        state.measure_examples(train, stop);
+        state.measure_examples(train, stop)?;
     }
     let resumed_from = journal.resume(&mut state)?;
     let environment = Environment {

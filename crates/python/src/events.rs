@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use meshfold_experiment::{Ending, Observer, Record, RoundProgress, RunReport};
+use meshfold_experiment::{Observer, Record, RoundProgress, RunReport};
 use pyo3::prelude::*;
 
 /// How often a run tells of its rounds at most.
@@ -42,17 +42,9 @@ pub(crate) struct Ended {
 
 impl Ended {
     pub(crate) fn of(report: &RunReport) -> Self {
-        let (ending, error) = match &report.ending {
-            Ending::Finished => ("finished", None),
-            Ending::Skipped { .. } => ("skipped", None),
-            Ending::Elsewhere => ("elsewhere", None),
-            Ending::Damaged { problem } => ("damaged", Some(problem.clone())),
-            Ending::Interrupted => ("interrupted", None),
-            Ending::Failed { error } => ("failed", Some(error.to_string())),
-        };
         Self {
-            ending,
-            error,
+            ending: report.ending.name(),
+            error: report.ending.error(),
             folder: report.folder.clone(),
         }
     }

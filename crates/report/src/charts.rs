@@ -1,5 +1,6 @@
 //! The charts of the pages, a file for each kind.
 
+pub(crate) mod bound;
 pub(crate) mod boxes;
 pub(crate) mod churn;
 pub(crate) mod curve;

@@ -2,6 +2,7 @@
 
 mod axes;
 mod headline;
+mod theorem;
 mod toolbar;
 
 use crate::charts;
@@ -53,6 +54,7 @@ pub(crate) fn page(gathered: &Gathered, script: Script) -> Result<Document, Repo
     sections.extend(heat(&groups, &factors));
     sections.extend(quantised::section(&groups));
     sections.push(course(charted));
+    sections.extend(theorem::section(charted));
     sections.extend(clients(charted));
     let details = Clients::of(charted)?;
     sections.extend(details.section(charted));

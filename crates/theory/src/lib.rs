@@ -12,6 +12,7 @@
 //! | κ and λ of other overlays | [`regular_kappa`], [`ring_kappa`], [`laplacian_lambda`], [`best_laplacian_lambda`] | Hua, Section 3 | κ, λ, θ: `overlay.json` |
 //! | convergence of P-FedAvg | [`PFedavg`] | Liu (10), (11) | p: `overlay.json` |
 //! | non-iid degree Γ | [`linear_degree`], [`logistic_degree`] | Liu, Assumption 6 | examples of the clients |
+//! | L, μ, G, σ², f* and x* of logistic regression | [`LogisticProblem`] | the assumptions of all | examples of the clients |
 //! | gradient noise `Σ q²σ²/B` | [`gradient_noise`] | Liu (10) | variances of gradients |
 //! | convergence of DFedRW | [`RandomWalk`], [`WalkTerms`] | Wang (15), (16) | λ_P: `overlay.json`; δ², γ̂ below |
 //! | mixing time, τ^k | [`MixingTime`], [`walk_distance`] | Wang (8), (26) | λ_P: `overlay.json` |
@@ -60,7 +61,8 @@ pub use heterogeneity::{inexactness, local_dissimilarity, walk_inexactness};
 pub use iterate_weights::IterateWeights;
 pub use mixing_time::{MixingTime, walk_distance};
 pub use non_iid_degree::{
-    Features, Labelled, NonIidDegree, Shares, linear_degree, logistic_degree,
+    Features, Labelled, LogisticClient, LogisticProblem, NonIidDegree, Shares, linear_degree,
+    logistic_degree,
 };
 pub use p_fedavg::{ClientNoise, PFedavg, gradient_noise};
 pub use quantisation::{

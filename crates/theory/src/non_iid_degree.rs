@@ -6,15 +6,19 @@ mod inputs;
 mod lanes;
 mod least_squares;
 mod minimum;
+mod problem;
 mod tile;
 
 use rayon::prelude::*;
 use std::sync::atomic::AtomicBool;
 
 use cross_entropy::CrossEntropy;
-use inputs::Chosen;
 use least_squares::LeastSquares;
-use minimum::Minimum;
+
+pub use problem::{LogisticClient, LogisticProblem};
+
+/// How far above its minimum a least loss may be, in nats.
+const TOLERANCE: f64 = 1e-6;
 
 /// Features of a dataset's examples.
 pub trait Features: Sync {
@@ -131,47 +135,28 @@ pub fn logistic_degree(
     decay: f64,
     stop: &AtomicBool,
 ) -> NonIidDegree {
-    let own: Vec<Minimum> = shares
+    let own: Vec<[f64; 2]> = shares
         .0
         .par_iter()
         .map(|(_, shard)| {
             let weights = vec![1.0 / shard.len() as f64; shard.len()];
-            least_cross_entropy(train, shard, weights, decay, stop)
+            let least = CrossEntropy::of(train, shard, weights, decay, stop).least(TOLERANCE);
+            [least.loss, least.error]
         })
         .collect();
     let (mut mean, mut error, mut sum) = (0.0, 0.0, 0.0);
-    for ((share, _), own) in shares.0.iter().zip(own) {
-        mean += share * own.loss;
-        error += share * own.error;
+    for ((share, _), [own, too_large]) in shares.0.iter().zip(own) {
+        mean += share * own;
+        error += share * too_large;
         sum += share;
     }
     let (examples, weights): (Vec<u32>, Vec<f64>) = shares.examples().unzip();
-    let all = least_cross_entropy(train, &examples, weights, decay * sum, stop);
+    let all = CrossEntropy::of(train, &examples, weights, decay * sum, stop).least(TOLERANCE);
     NonIidDegree {
         degree: all.loss - mean,
         // What was found is above the minima: one error raises Γ, the other lowers it.
         error: Some(all.error.max(error)),
     }
-}
-
-/// The least loss of a logistic model on these examples of `train`.
-fn least_cross_entropy(
-    train: &Labelled<'_, impl Features>,
-    examples: &[u32],
-    weights: Vec<f64>,
-    decay: f64,
-    stop: &AtomicBool,
-) -> Minimum {
-    let label = |example: &u32| train.labels[*example as usize];
-    let loss = CrossEntropy {
-        inputs: Chosen::new(train.features, examples.to_vec()),
-        labels: examples.iter().map(label).collect(),
-        weights,
-        classes: train.classes,
-        decay,
-        stop,
-    };
-    loss.least()
 }
 
 #[cfg(test)]

@@ -44,6 +44,38 @@ impl PFedavg {
         4.0 / (self.convexity * (self.offset() + step as f64))
     }
 
+    /// The constants with which the theorems speak of the rates `δ/(γ + t)`.
+    ///
+    /// A loss that is μ-convex and L-smooth is so with a smaller μ and with a larger L, too: with `4/δ` and `γ/(4δ)` the
+    /// theorems ask for these very rates.
+    ///
+    /// # Errors
+    /// [`BoundError`] unless `δ ≥ 4/μ` and `γ ≥ max{4δL, 2E}`, or if a constant is out of its range.
+    pub fn at_rate(&self, delta: f64, gamma: f64) -> Result<Self, BoundError> {
+        self.check()?;
+        let least = 4.0 / self.convexity;
+        let holds = delta >= least && delta.is_finite();
+        require(
+            "delta",
+            delta,
+            holds,
+            format!("must be at least 4/mu = {least}"),
+        )?;
+        let least = (4.0 * delta * self.smoothness).max(2.0 * self.local_steps as f64);
+        let holds = gamma >= least && gamma.is_finite();
+        require(
+            "gamma",
+            gamma,
+            holds,
+            format!("must be at least max(4 delta L, 2E) = {least}"),
+        )?;
+        Ok(Self {
+            convexity: 4.0 / delta,
+            smoothness: gamma / (4.0 * delta),
+            ..*self
+        })
+    }
+
     /// The weight `s_t = (a + t)²` of the iterate after t steps in `x_avg(T) = Σ_{t=0}^T s_t x̄(t) / S_T`.
     ///
     /// # Source

@@ -280,20 +280,12 @@ struct Line {
 
 impl Line {
     fn of(plan: &RunPlan, report: &RunReport) -> Self {
-        let (ending, error) = match &report.ending {
-            Ending::Finished => ("finished", None),
-            Ending::Skipped { .. } => ("skipped", None),
-            Ending::Elsewhere => ("elsewhere", None),
-            Ending::Damaged { problem } => ("damaged", Some(problem.clone())),
-            Ending::Interrupted => ("interrupted", None),
-            Ending::Failed { error } => ("failed", Some(error.to_string())),
-        };
         Self {
             id: report.id.clone(),
             label: plan.label(),
             settings: plan.settings(),
-            ending,
-            error,
+            ending: report.ending.name(),
+            error: report.ending.error(),
             folder: report.folder.display().to_string(),
             report: page_of(report).display().to_string(),
             summary: report.summary.clone(),

@@ -45,9 +45,28 @@ pub enum Quantity {
     /// `logistic` have `λ/2 ‖w‖²` besides, biases included, as the steps have: without it, examples that planes separate
     /// have no least loss, and P-FedAvg's Assumption 2 does not hold.
     NonIidDegree,
+    /// The bound of the theorem about the method beside what it bounds, of the model `logistic` with a positive `weight_decay`.
+    /// `decefl`: `disagreement`, `√(Σ ‖w_k − w̄‖²)`, and `distance_to_minimum`, `‖w̄ − w*‖`. `p_fedavg`: `excess_loss`, how far the
+    /// training loss of the averaged iterates is above the least. Bounds have the same names with `_bound`. The theorem's
+    /// constants are recorded beside them (`smoothness` L, `convexity` μ, `lambda` or `consensus_rate` p, ...); all are computed or
+    /// proven from the examples.
+    ///
+    /// # Source
+    /// DeceFL (Yuan et al.), Theorem 1; P-FedAvg (Liu et al.), Theorems 1 and 2.
+    ///
+    /// # Interpretation
+    /// A run that the theorem does not speak of is refused, before it begins where that depends on the examples (L). L is
+    /// half of the largest eigenvalue of `(1/n) Σ x xᵀ` of any client, and the weight decay μ. Gradients and their variance
+    /// are bounded by the examples' norms, as `‖p − y‖² ≤ 2`.
+    Bound,
 }
 
 impl Quantity {
+    /// Whether it is computed from all training examples before the first round.
+    pub(crate) fn is_of_examples(self) -> bool {
+        matches!(self, Self::NonIidDegree | Self::Bound)
+    }
+
     /// The name in a configuration.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -57,6 +76,7 @@ impl Quantity {
             Self::CliqueSkew => "clique_skew",
             Self::AveragedIterates => "averaged_iterates",
             Self::NonIidDegree => "non_iid_degree",
+            Self::Bound => "bound",
         }
     }
 }

@@ -13,11 +13,11 @@ use std::fmt;
 use crate::config::client_view::ClientView;
 use crate::config::error::ConfigError;
 use crate::config::fault::ConfigFault;
+use crate::config::initial_models::InitialModels;
 use crate::config::quantity::Quantity;
 use crate::config::reader;
 use crate::config::seeds::Seeds;
 use crate::config::source::ExperimentSource;
-use crate::config::start::Start;
 use crate::config::tree::Node;
 use crate::network::SimulatedNetwork;
 
@@ -45,7 +45,7 @@ pub struct RunConfig {
     pub partition: Partitioner,
     /// From which models the rows start.
     #[serde(default)]
-    pub start: Start,
+    pub start: InitialModels,
     /// The overlay that models are exchanged over, for the methods that use one.
     ///
     /// The file of an edge list is given from the folder of the experiment's file, together with its SHA-256.
@@ -150,12 +150,19 @@ impl Evaluate {
         self.train || self.clients.contains(&ClientView::Own)
     }
 
+    /// Whether all training examples are measured before the first round.
+    pub(crate) fn measures_examples(&self) -> bool {
+        self.theory.iter().any(|quantity| quantity.is_of_examples())
+    }
+
     /// Rows that measuring needs besides the models.
     pub(crate) fn extra_rows(&self, rows: usize) -> usize {
         let own = |quantity: &Quantity| match quantity {
             Quantity::Inexactness => rows,
             Quantity::Dissimilarity | Quantity::GradientNorm | Quantity::AveragedIterates => 3,
             Quantity::CliqueSkew | Quantity::NonIidDegree => 0,
+            // The mean, the averaged iterates, a row for each client that is judged at once.
+            Quantity::Bound => 68,
         };
         self.theory.iter().map(own).sum()
     }
@@ -327,7 +334,7 @@ checkpoint: {every: 10}
         let config = RunConfig::read(&ExperimentSource::new("e.yaml", YAML)).unwrap();
         assert_eq!(
             (config.seed, config.start, config.evaluate.every),
-            (1, Start::Same, 1)
+            (1, InitialModels::Same, 1)
         );
         let yaml = config.to_yaml();
         for default in [

@@ -5,15 +5,16 @@ use meshfold_data::DatasetSummary;
 use meshfold_engine::Model;
 use meshfold_topology::{Loses, Repair, Topology, TopologyError, Weights};
 
+use crate::bounds::{self, Unsuited};
 use crate::config::brief::{brief, quoted};
 use crate::config::client_view::{ClientView, MOST_LABELS, has_labels};
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
 use crate::config::fault::ConfigFault;
 use crate::config::fault_path;
+use crate::config::initial_models::InitialModels;
 use crate::config::quantity::Quantity;
 use crate::config::run_config::{RunConfig, TestExamples};
-use crate::config::start::Start;
 use crate::network::LinkModel;
 use crate::plan::failure_checks;
 
@@ -336,7 +337,7 @@ fn failures_of_the_overlay(run: &Resolved<'_>) -> Result<(), ConfigError> {
 
 /// Checks that labels can be what the models start from: one parameter of each client's own.
 pub(crate) fn start(run: &Resolved<'_>, rows: Rows, parameters: usize) -> Result<(), ConfigError> {
-    if run.config.start != Start::Label {
+    if run.config.start != InitialModels::Label {
         return Ok(());
     }
     let method = run.config.algorithm.name();
@@ -361,26 +362,43 @@ pub(crate) fn no_cliques(run: &Resolved<'_>) -> ConfigError {
     run.wrong("evaluate.theory", "clique_skew", needed)
 }
 
-/// Checks that what is asked of theory can be computed for the model.
+/// Checks that what is asked of theory can be computed for the model and the method.
 fn theory(run: &Resolved<'_>) -> Result<(), ConfigError> {
-    if !run.config.evaluate.theory.contains(&Quantity::NonIidDegree) {
+    let mut asked = run.config.evaluate.theory.iter();
+    let Some(asked) = asked.find(|quantity| quantity.is_of_examples()) else {
         return Ok(());
-    }
+    };
+    let bound = run.config.evaluate.theory.contains(&Quantity::Bound);
     let decays = run.config.algorithm.training().sgd.weight_decay > 0.0;
     let (found, needed) = match run.config.model {
-        Model::Linear(_) => return Ok(()),
-        Model::Logistic if decays => return Ok(()),
+        Model::Linear(_) if !bound => return Ok(()),
+        Model::Logistic if decays => return if bound { suited(run) } else { Ok(()) },
         Model::Logistic => (
-            "non_iid_degree, Γ, of `logistic` without weight decay, whose least losses lie at infinity where classes can \
-             be separated",
+            "of `logistic` without weight decay, whose least losses lie at infinity where classes can be separated",
             "a positive `weight_decay` of the method, such as 1.0e-4",
         ),
+        _ if bound => (
+            "of a model whose losses are not known to be strongly convex",
+            "the model `logistic` with a positive `weight_decay`, whose losses are",
+        ),
         _ => (
-            "non_iid_degree, Γ, of a model whose least losses nobody can tell",
+            "of a model whose least losses nobody can tell",
             "the model `linear`, or `logistic` with a positive `weight_decay`, whose losses are convex",
         ),
     };
-    Err(run.wrong("evaluate.theory", found, needed))
+    let asked = if bound { Quantity::Bound } else { *asked }.name();
+    Err(run.wrong("evaluate.theory", format!("{asked} {found}"), needed))
+}
+
+/// Checks that a theorem speaks of the run.
+fn suited(run: &Resolved<'_>) -> Result<(), ConfigError> {
+    match bounds::unsuited(&run.config) {
+        None => Ok(()),
+        Some(Unsuited { key, found, needed }) => {
+            let needed = format!("{needed}; or leave `bound` out of `evaluate.theory`");
+            Err(run.wrong(&key, found, needed))
+        }
+    }
 }
 
 /// Most bytes of an experiment's name, which becomes that of a folder: file systems take 255.

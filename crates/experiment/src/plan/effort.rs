@@ -146,10 +146,9 @@ impl Workload<'_> {
             false => evaluate.most_examples(self.tests),
         };
         let tests = (held_out + again) as f64 * self.rows as f64;
-        let own = match evaluate.judges_shards() {
-            true => examples as f64,
-            false => 0.0,
-        };
+        let bound = evaluate.theory.contains(&Quantity::Bound);
+        let passes = u8::from(evaluate.judges_shards()) + u8::from(bound);
+        let own = f64::from(passes) * examples as f64;
         let has_gradients = |quantity: &&Quantity| {
             matches!(
                 quantity,

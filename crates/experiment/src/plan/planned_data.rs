@@ -12,7 +12,6 @@ use serde::Serialize;
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
 use crate::config::fault_path;
-use crate::config::quantity::Quantity;
 use crate::config::run_config::RunConfig;
 use crate::plan::read_once;
 
@@ -148,7 +147,7 @@ impl PlannedData<'_> {
         let read = config
             .dataset
             .piece_bytes(self.folder, outline, Ranks::PIECE);
-        let measured = match config.evaluate.theory.contains(&Quantity::NonIidDegree) {
+        let measured = match config.evaluate.measures_examples() {
             true => outline.train_bytes(),
             false => 0,
         };

@@ -4,6 +4,7 @@
 //! finite, can still be reported.
 
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 use crate::results::run_file::object;
 
@@ -38,6 +39,8 @@ pub struct Evaluation {
     pub wall_seconds: Option<f64>,
     /// Clients alive.
     pub alive: Option<usize>,
+    /// Quantities of the papers' bounds, by name.
+    pub theory: BTreeMap<String, Option<f64>>,
 }
 
 /// A figure over the models that were evaluated.

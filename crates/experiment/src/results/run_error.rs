@@ -119,6 +119,16 @@ pub enum RunError {
         /// What is wrong with it.
         source: serde_json::Error,
     },
+    /// A theorem whose bound is asked for does not speak of the run.
+    #[error(
+        "evaluate.theory: `bound` needs the conditions of {theorem}, but {source}: change the learning rate, or leave `bound` out"
+    )]
+    Theorem {
+        /// Its name and source.
+        theorem: &'static str,
+        /// The condition that the run does not meet.
+        source: meshfold_theory::BoundError,
+    },
     /// Failures leave nobody whose model could be judged.
     #[error(
         "no client is alive after round {round}, so no model can be evaluated: let fewer clients fail"

@@ -39,6 +39,29 @@ pub enum Ending {
     },
 }
 
+impl Ending {
+    /// What tools call it, such as `finished`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Skipped { .. } => "skipped",
+            Self::Elsewhere => "elsewhere",
+            Self::Damaged { .. } => "damaged",
+            Self::Interrupted => "interrupted",
+            Self::Failed { .. } => "failed",
+        }
+    }
+
+    /// What went wrong, if something did.
+    pub fn error(&self) -> Option<String> {
+        match self {
+            Self::Damaged { problem } => Some(problem.clone()),
+            Self::Failed { error } => Some(error.to_string()),
+            Self::Finished | Self::Skipped { .. } | Self::Elsewhere | Self::Interrupted => None,
+        }
+    }
+}
+
 /// What came of one run.
 #[derive(Debug)]
 pub struct RunReport {

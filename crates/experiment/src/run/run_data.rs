@@ -6,7 +6,6 @@ use std::sync::Arc;
 use meshfold_data::{Examples, Gathering, ListedPieces, Splits, TrainingList};
 use meshfold_engine::{Device, Ranks};
 
-use crate::config::quantity::Quantity;
 use crate::plan::run_plan::RunPlan;
 use crate::results::run_error::RunError;
 use crate::run::digests::DataDigests;
@@ -98,12 +97,8 @@ impl RunData {
     ) -> Result<Option<Self>, E> {
         let placement = plan.placement.as_ref();
         device.place(placement.map_or(&[], |placement| &placement.owners));
-        let measures = plan
-            .config
-            .evaluate
-            .theory
-            .contains(&Quantity::NonIidDegree);
-        let measures = measures && device.ranks().is_some_and(Ranks::leads);
+        let measures =
+            plan.config.evaluate.measures_examples() && device.ranks().is_some_and(Ranks::leads);
         let (mut known, mut all, mut failed) = (None, None, None);
         let splits = device.deal(&plan.partition, &mut |see| {
             let count = plan.dataset.train();

@@ -91,7 +91,7 @@ impl<'a> RunState<'a> {
             judge = judge.with_views(ClientViews::new(plan, of_test, of_training, rows.kind));
         }
         let mut graphs = RoundGraphs::new(plan);
-        let theory = TheoryMeasurements::new(plan);
+        let theory = TheoryMeasurements::new(plan, &models);
         Ok(Self {
             alive: graphs.alive(0)?.to_vec(),
             graphs,
@@ -111,8 +111,15 @@ impl<'a> RunState<'a> {
 
     /// Measures what the training examples `train` alone decide. It ends early once `stop` is true, and the run cannot go on:
     /// see [`TheoryMeasurements::is_called_off`].
-    pub(crate) fn measure_examples(&mut self, train: &Examples, stop: &AtomicBool) {
-        self.theory.of_examples(self.plan, train, stop);
+    ///
+    /// # Errors
+    /// [`RunError::Theorem`].
+    pub(crate) fn measure_examples(
+        &mut self,
+        train: &Examples,
+        stop: &AtomicBool,
+    ) -> Result<(), RunError> {
+        self.theory.of_examples(self.plan, train, stop)
     }
 
     /// Tells the ranks that take part in the run, if there are any, that `step` comes next. On such a rank nothing happens.
@@ -264,7 +271,7 @@ impl<'a> RunState<'a> {
                 alive: &deployed_alive,
             },
             kind,
-            skew,
+            (self.round, skew),
         )?;
         let record = Record {
             bytes_total: self.totals.bytes,

@@ -11,6 +11,8 @@ use crate::config::quantity::Quantity;
 use crate::non_iid_degree::non_iid_degree;
 use crate::plan::run_plan::RunPlan;
 use crate::results::records::Measurements;
+use crate::results::run_error::RunError;
+use crate::run::bound_measurements::BoundMeasurements;
 
 /// The name of the averaged model in a checkpoint.
 pub(crate) const AVERAGED: &str = "averaged_iterates";
@@ -26,6 +28,8 @@ pub(crate) struct TheoryMeasurements {
     before: Option<Vec<f64>>,
     /// Γ, which training does not change.
     non_iid_degree: Option<NonIidDegree>,
+    /// The bound of a theorem, if it is asked for.
+    bound: Option<BoundMeasurements>,
 }
 
 /// Models, and which of their rows count.
@@ -38,8 +42,8 @@ pub(crate) struct RowsAlive<'a> {
 }
 
 impl TheoryMeasurements {
-    /// Measures what the plan asks for.
-    pub(crate) fn new(plan: &RunPlan) -> Self {
+    /// Measures what the plan asks for; `models` are those before the first round.
+    pub(crate) fn new(plan: &RunPlan, models: &Stack) -> Self {
         let asked = plan.config.evaluate.theory.clone();
         Self {
             asked,
@@ -47,19 +51,33 @@ impl TheoryMeasurements {
             weights: IterateWeights::new(),
             before: None,
             non_iid_degree: None,
+            bound: BoundMeasurements::new(plan, models),
         }
     }
 
     /// Before the first round: what the examples alone decide, unless `stop` calls it off.
-    pub(crate) fn of_examples(&mut self, plan: &RunPlan, train: &Examples, stop: &AtomicBool) {
+    ///
+    /// # Errors
+    /// [`RunError::Theorem`].
+    pub(crate) fn of_examples(
+        &mut self,
+        plan: &RunPlan,
+        train: &Examples,
+        stop: &AtomicBool,
+    ) -> Result<(), RunError> {
         if self.asks(Quantity::NonIidDegree) {
             self.non_iid_degree = non_iid_degree(plan, train, stop);
+        }
+        match &mut self.bound {
+            Some(bound) => bound.of_examples(plan, train, stop),
+            None => Ok(()),
         }
     }
 
     /// Whether what the examples alone decide was called off.
     pub(crate) fn is_called_off(&self) -> bool {
-        self.asks(Quantity::NonIidDegree) && self.non_iid_degree.is_none()
+        let bound_is_off = self.bound.as_ref().is_some_and(|bound| !bound.is_known());
+        bound_is_off || (self.asks(Quantity::NonIidDegree) && self.non_iid_degree.is_none())
     }
 
     /// Before a round that is judged: the gradients that inexactness compares with.
@@ -82,7 +100,7 @@ impl TheoryMeasurements {
         alive: &[bool],
         weight: f64,
     ) -> Result<(), EngineError> {
-        if !self.asks(Quantity::AveragedIterates) {
+        if !self.averages() {
             return Ok(());
         }
         let Ok(share) = self.weights.mixing_factor(weight) else {
@@ -101,14 +119,14 @@ impl TheoryMeasurements {
         self.asks(Quantity::CliqueSkew)
     }
 
-    /// The quantities asked for, at an evaluation; `skew` is that of the overlay's cliques, if it has any.
+    /// The quantities asked for, at the evaluation after `round`; `skew` is that of the overlay's cliques, if it has any.
     pub(crate) fn measure(
         &mut self,
         learner: &mut Learner,
         own: RowsAlive<'_>,
         deployed: RowsAlive<'_>,
         kind: RowKind,
-        skew: Option<[f64; 2]>,
+        (round, skew): (usize, Option<[f64; 2]>),
     ) -> Result<Measurements, EngineError> {
         let mut found = Measurements::new();
         let at_mean = self.asks(Quantity::Dissimilarity) || self.asks(Quantity::GradientNorm);
@@ -137,7 +155,13 @@ impl TheoryMeasurements {
             found.insert("clique_skew".to_owned(), mean);
             found.insert("clique_skew_max".to_owned(), max);
         }
-        if let Some(averaged) = &self.averaged {
+        if let Some(bound) = &self.bound {
+            let mean = deployed.models.mean_row(deployed.alive);
+            let rows = deployed.alive.iter().filter(|alive| **alive).count();
+            let apart = deployed.models.consensus_distance(deployed.alive) * (rows as f64).sqrt();
+            found.extend(bound.measure(learner, round, (&mean, apart), self.averaged.as_ref())?);
+        }
+        if let (true, Some(averaged)) = (self.asks(Quantity::AveragedIterates), &self.averaged) {
             let score = learner.evaluate(averaged, Split::Test, None)?[0];
             found.insert("averaged_iterates_accuracy".to_owned(), score.accuracy);
             found.insert("averaged_iterates_loss".to_owned(), score.loss);
@@ -185,7 +209,8 @@ impl TheoryMeasurements {
 
     /// Whether averaged iterates are measured.
     pub(crate) fn averages(&self) -> bool {
-        self.asks(Quantity::AveragedIterates)
+        let for_bound = self.bound.as_ref().is_some_and(BoundMeasurements::averages);
+        for_bound || self.asks(Quantity::AveragedIterates)
     }
 
     /// The stacks of a checkpoint.

@@ -480,6 +480,98 @@ fn a_non_iid_degree_needs_convex_losses_that_have_a_minimum() {
     plan(&decays, &DataFolder::new("nowhere")).unwrap();
 }
 
+/// What is wrong with a run of a logistic model that asks for the bound of a theorem.
+fn unbounded(method: &str, more: &str) -> Seen {
+    let more = format!("evaluate: {{theory: [bound]}}\n{more}");
+    let source = experiment(method, "ring", &more);
+    let text = source.text().replace("{mlp: {hidden: [20]}}", "logistic");
+    refused(&ExperimentSource::new("tiny.yaml", text))
+}
+
+#[test]
+fn a_bound_needs_a_run_that_a_theorem_speaks_of() {
+    let rate = |per: &str| format!("learning_rate: {{harmonic: {{delta: 20, gamma: 900{per}}}}}");
+    let decefl = |more: &str| format!("{{decefl: {{weight_decay: 0.1, {more}}}}}");
+    let full = format!("batch_size: full, {}", rate(""));
+    let fits = decefl(&format!("local: {{steps: 1}}, {full}"));
+    let servers = "servers: {count: 2}, batch_size: 20, weight_decay: 0.1";
+    let p_fedavg = |more: &str| format!("{{p_fedavg: {{{servers}, {more}}}}}");
+    let per_step = rate(", per: step");
+    let none = "";
+    for (method, more, marked, words) in [
+        (
+            format!("{{dsgd: {{{SGD}, weight_decay: 0.1}}}}"),
+            none,
+            "algorithm",
+            "`decefl` and `p_fedavg`",
+        ),
+        (
+            fits.clone(),
+            "failures: [{clients: {count: 1}}]",
+            "failures",
+            "all work",
+        ),
+        (
+            decefl(&format!("local: {{epochs: 2}}, {full}")),
+            none,
+            "local",
+            "one step",
+        ),
+        (
+            decefl(&format!(
+                "local: {{steps: 1}}, batch_size: 20, {}",
+                rate("")
+            )),
+            none,
+            "20",
+            "`full`",
+        ),
+        (
+            decefl("local: {steps: 1}, batch_size: full, learning_rate: 0.1"),
+            none,
+            "0.1",
+            "harmonic",
+        ),
+        (
+            p_fedavg(&format!("local: {{epochs: 1}}, {per_step}")),
+            none,
+            "local",
+            "as many for every client",
+        ),
+        (
+            p_fedavg(&format!("local: {{steps: 2}}, {}", rate(""))),
+            none,
+            "learning_rate",
+            "per: step",
+        ),
+        (
+            p_fedavg(&format!(
+                "local: {{steps: 2}}, weighting: examples, {per_step}"
+            )),
+            none,
+            "examples",
+            "`uniform`",
+        ),
+        (
+            p_fedavg(&format!("local: {{steps: 2}}, momentum: 0.5, {per_step}")),
+            none,
+            "0.5",
+            "without momentum",
+        ),
+    ] {
+        let seen = unbounded(&method, more);
+        expect(&seen, marked, &[words, "leave `bound` out"]);
+    }
+    let seen = unbounded("{decefl: {batch_size: full, learning_rate: 0.1}}", none);
+    expect(&seen, "theory", &["without weight decay"]);
+    let asked = "evaluate: {theory: [bound]}";
+    expect(
+        &refusal(&fits, "ring", asked),
+        "theory",
+        &["strongly convex", "`logistic`"],
+    );
+}
+
 #[test]
 fn more_participants_than_memory_holds_are_refused_however_many() {
     let servers =

@@ -8,7 +8,7 @@ use meshfold_experiment::ChurnRun;
 use meshfold_topology::protocol::{ChurnSample, ChurnTrace};
 use plotly::common::{Line, LineShape, Mode};
 use plotly::layout::Axis;
-use plotly::{Layout, Scatter, Trace};
+use plotly::{Scatter, Trace};
 
 /// Most points of a line.
 const POINTS: usize = 1000;
@@ -72,18 +72,9 @@ fn chart(
             .line(style)
             .legend_group(trace_group(index))
     };
-    let x_axis = Axis::new().title("simulated seconds");
-    let layout = Layout::new()
-        .x_axis(x_axis)
-        .y_axis(y_axis)
-        .show_legend(false);
-    Chart {
-        id: id.to_owned(),
-        description: description.to_owned(),
-        height,
-        traces: runs.iter().enumerate().map(line).collect(),
-        layout,
-    }
+    let about = (id, description, height);
+    let traces = runs.iter().enumerate().map(line).collect();
+    Chart::over("simulated seconds", y_axis, about, traces)
 }
 
 /// At most [`POINTS`] of the samples, evenly chosen, both ends among them.

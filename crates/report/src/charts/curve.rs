@@ -8,8 +8,11 @@ use crate::runs::curves::{Band, Bands, Course, Curves};
 use crate::runs::group::Group;
 use plotly::common::{DashType, ExponentFormat, Line, Mode, Visible};
 use plotly::layout::{Axis, AxisType};
-use plotly::{Layout, Scatter, Trace};
+use plotly::{Scatter, Trace};
 use serde::Serialize;
+
+/// The title of the axis that curves are drawn over.
+pub(crate) const ROUNDS: &str = "communication round";
 
 /// Marks the traces that the page shows or hides as one.
 const MEAN_MODEL: &str = "mean_model";
@@ -28,20 +31,16 @@ pub(crate) fn accuracy(groups: &[Group<'_>]) -> Chart {
         }
     }
     let axis = Axis::new().title("test accuracy").tick_format(".0%");
-    chart(
-        "accuracy",
-        "Test accuracy: mean of all clients",
-        460,
-        traces,
-        axis,
-    )
+    let about = ("accuracy", "Test accuracy: mean of all clients", 460);
+    Chart::over(ROUNDS, axis, about, traces)
 }
 
 /// Mean test loss of every group.
 pub(crate) fn loss(groups: &[Group<'_>]) -> Chart {
     let traces = means(groups, |curves| curves.loss.clone());
     let axis = Axis::new().title("test loss");
-    chart("loss", "Test loss: mean of all clients", 340, traces, axis)
+    let about = ("loss", "Test loss: mean of all clients", 340);
+    Chart::over(ROUNDS, axis, about, traces)
 }
 
 /// Consensus distance of every group on a logarithmic axis, which does not show an exact agreement.
@@ -56,13 +55,8 @@ pub(crate) fn consensus(groups: &[Group<'_>]) -> Chart {
         .title("consensus distance")
         .type_(scale)
         .exponent_format(ExponentFormat::Power);
-    chart(
-        "consensus",
-        "Consensus distance: how far the models are from their mean",
-        340,
-        traces,
-        axis,
-    )
+    let description = "Consensus distance: how far the models are from their mean";
+    Chart::over(ROUNDS, axis, ("consensus", description, 340), traces)
 }
 
 /// Groups whose models agree exactly at every evaluation after the start: a logarithmic axis cannot show them.
@@ -76,27 +70,6 @@ pub(crate) fn in_exact_agreement<'a>(groups: &'a [Group<'_>]) -> Vec<&'a str> {
         .filter(agrees)
         .map(|group| group.label.as_str())
         .collect()
-}
-
-fn chart(
-    id: &str,
-    description: &str,
-    height: usize,
-    traces: Vec<Box<dyn Trace>>,
-    y_axis: Axis,
-) -> Chart {
-    let x_axis = Axis::new().title("communication round");
-    let layout = Layout::new()
-        .x_axis(x_axis)
-        .y_axis(y_axis)
-        .show_legend(false);
-    Chart {
-        id: id.to_owned(),
-        description: description.to_owned(),
-        height,
-        traces,
-        layout,
-    }
 }
 
 /// What the page can draw around the curves of each chart, by the chart's name and the group.

@@ -1,12 +1,13 @@
 //! A plot and its place on the page.
 
 use maud::{Markup, html};
+use plotly::layout::Axis;
 use plotly::{Layout, Trace};
 use serde_json::{Value, json};
 
 /// One plot, drawn by the page's script into the box that [`Chart::element`] makes.
 pub(crate) struct Chart {
-    /// Names the plot on the page, a word of letters and underscores.
+    /// Names the plot on the page, a word of letters, underscores and hyphens.
     pub(crate) id: String,
     /// What the plot shows, for readers who cannot see it.
     pub(crate) description: String,
@@ -17,6 +18,26 @@ pub(crate) struct Chart {
 }
 
 impl Chart {
+    /// `traces` over an axis with the title `x`, without a legend.
+    pub(crate) fn over(
+        x: &str,
+        y_axis: Axis,
+        (id, description, height): (&str, &str, usize),
+        traces: Vec<Box<dyn Trace>>,
+    ) -> Self {
+        let layout = Layout::new()
+            .x_axis(Axis::new().title(x))
+            .y_axis(y_axis)
+            .show_legend(false);
+        Self {
+            id: id.to_owned(),
+            description: description.to_owned(),
+            height,
+            traces,
+            layout,
+        }
+    }
+
     /// The box of the plot.
     pub(crate) fn element(&self) -> Markup {
         html! {

@@ -6,7 +6,7 @@ use meshfold_experiment::results::{
 };
 use meshfold_statistics::{Estimate, Interval, middle_nine_tenths};
 use serde::{Serialize, Serializer};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A figure at each evaluation: its mean over clients and seeds, and what can be drawn around it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -82,6 +82,40 @@ pub(crate) struct Curves {
     /// Its range is over seeds.
     pub(crate) consensus: Course,
     pub(crate) mean_model_accuracy: Vec<Option<f64>>,
+    /// What theorems bound, by name, mean over seeds.
+    pub(crate) bounded: BTreeMap<String, Bounded>,
+}
+
+/// A quantity and the bound that a theorem has for it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Bounded {
+    pub(crate) value: Vec<Option<f64>>,
+    pub(crate) bound: Vec<Option<f64>>,
+}
+
+/// What the name of a quantity's bound ends with.
+const BOUND: &str = "_bound";
+
+/// Every quantity that has a bound, by its name, at each evaluation of all seeds.
+fn bounded(evaluations: &[Vec<Evaluation>]) -> BTreeMap<String, Bounded> {
+    let theory = |name: &str| {
+        let of = |evaluation: &Evaluation| evaluation.theory.get(name).copied().flatten();
+        let seeds = evaluations.iter();
+        seeds.map(|seeds| mean(seeds.iter().map(of))).collect()
+    };
+    let all = evaluations.iter().flatten();
+    let names: BTreeSet<&str> = all
+        .flat_map(|evaluation| evaluation.theory.keys())
+        .filter_map(|name| name.strip_suffix(BOUND))
+        .collect();
+    let pair = |name: &str| Bounded {
+        value: theory(name),
+        bound: theory(&format!("{name}{BOUND}")),
+    };
+    names
+        .into_iter()
+        .map(|name| (name.to_owned(), pair(name)))
+        .collect()
 }
 
 /// Most evaluations of a curve that are drawn: a screen shows no more, and many curves share the page.
@@ -133,6 +167,7 @@ impl Curves {
                 }
             }),
             mean_model_accuracy: means(|evaluation| evaluation.mean_model_accuracy),
+            bounded: bounded(&evaluations),
         }
     }
 

@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use super::inputs::{Coordinates, Inputs};
+use super::inputs::{Chosen, Coordinates, Inputs};
 use super::lanes::{LANES, dot};
 use super::minimum::{Minimum, StronglyConvex, minimum};
 use super::tile::{TILE, Tile};
+use super::{Features, Labelled};
 
 /// Examples whose losses and gradients are added up one after another: threads take such blocks.
 const BLOCK: usize = 512;
@@ -31,11 +32,35 @@ pub(super) struct CrossEntropy<'a, I> {
     pub(super) stop: &'a AtomicBool,
 }
 
+impl<'a, F: Features> CrossEntropy<'a, Chosen<'a, F>> {
+    /// The loss on these examples of `train`, which count `weights`, `[n]`.
+    pub(super) fn of(
+        train: &Labelled<'a, F>,
+        examples: &[u32],
+        weights: Vec<f64>,
+        decay: f64,
+        stop: &'a AtomicBool,
+    ) -> Self {
+        let label = |example: &u32| train.labels[*example as usize];
+        Self {
+            inputs: Chosen::new(train.features, examples.to_vec()),
+            labels: examples.iter().map(label).collect(),
+            weights,
+            classes: train.classes,
+            decay,
+            stop,
+        }
+    }
+}
+
 impl<I: Inputs> CrossEntropy<'_, I> {
-    /// The least loss.
-    pub(super) fn least(self) -> Minimum {
+    /// The least loss, found to within `tolerance`.
+    ///
+    /// The model is `[C][d]` where there are at least as many examples as features. Where there are fewer, it is by the
+    /// [`Coordinates`] of the examples.
+    pub(super) fn least(self, tolerance: f64) -> Minimum {
         if self.inputs.count() >= self.inputs.width() {
-            return minimum(&self);
+            return minimum(&self, tolerance);
         }
         let few = CrossEntropy {
             inputs: Coordinates::of(&self.inputs),
@@ -45,11 +70,11 @@ impl<I: Inputs> CrossEntropy<'_, I> {
             decay: self.decay,
             stop: self.stop,
         };
-        minimum(&few)
+        minimum(&few, tolerance)
     }
 
     /// Features of a class, padded to whole lanes.
-    fn padded(&self) -> usize {
+    pub(super) fn padded(&self) -> usize {
         self.inputs.width().next_multiple_of(LANES)
     }
 

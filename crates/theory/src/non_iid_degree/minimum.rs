@@ -6,9 +6,6 @@ use std::collections::VecDeque;
 
 use super::lanes::{add_scaled, dot};
 
-/// How far above its minimum a loss may stay, in nats.
-const TOLERANCE: f64 = 1e-6;
-
 /// Steps after which a search ends wherever it is.
 const STEPS: usize = 1000;
 
@@ -22,8 +19,10 @@ const SHORTENINGS: usize = 50;
 const DECREASE: f64 = 1e-4;
 
 /// A loss near its minimum.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Minimum {
+    /// The model that has it.
+    pub(super) model: Vec<f64>,
     /// The loss.
     pub(super) loss: f64,
     /// How far it is above the minimum at most, but for rounding.
@@ -47,19 +46,19 @@ pub(super) trait StronglyConvex {
     fn at(&self, model: &[f64], gradient: &mut [f64]) -> f64;
 }
 
-/// Searches for the minimum until `F(w) − F* ≤ ‖∇F(w)‖²/(2μ)` vouches for a millionth of a nat, at most for 1000 steps, and
-/// no further once it is called off.
+/// Searches for the minimum until `F(w) − F* ≤ ‖∇F(w)‖²/(2μ)` vouches that the loss is at most `tolerance` above it, in nats, at
+/// most for 1000 steps, and no further once it is called off.
 ///
 /// # Source
 /// L-BFGS: Nocedal and Wright, Numerical Optimization (2006), Algorithms 7.4 and 7.5, with steps shortened as in their
 /// section 3.5. The bound: Boyd and Vandenberghe, Convex Optimization (2004), (9.9).
-pub(super) fn minimum(loss: &impl StronglyConvex) -> Minimum {
+pub(super) fn minimum(loss: &impl StronglyConvex, tolerance: f64) -> Minimum {
     let mut here = Point::of(loss, vec![0.0; loss.parameters()]);
     let mut memory = Memory::default();
     let mut floor = 0.0_f64; // The minimum is not below it.
     for _ in 0..STEPS {
         floor = floor.max(here.floor(loss));
-        if here.loss - floor <= TOLERANCE || loss.is_called_off() {
+        if here.loss - floor <= tolerance || loss.is_called_off() {
             break;
         }
         let direction = memory.direction(&here.gradient);
@@ -71,6 +70,7 @@ pub(super) fn minimum(loss: &impl StronglyConvex) -> Minimum {
     }
     floor = floor.max(here.floor(loss));
     Minimum {
+        model: here.model,
         loss: here.loss,
         error: (here.loss - floor).max(0.0),
     }

@@ -188,3 +188,23 @@ fn noise_averages_out_over_clients_and_batches() {
         "the batch size B_j is 0, but must be at least 1"
     );
 }
+
+#[test]
+fn every_rate_that_falls_slowly_enough_is_that_of_some_constants() {
+    let (delta, gamma) = (
+        6.0 / CONSTANTS.convexity,
+        30.0 * CONSTANTS.smoothness / CONSTANTS.convexity,
+    );
+    let found = CONSTANTS.at_rate(delta, gamma).unwrap();
+    assert!(found.convexity < CONSTANTS.convexity && found.smoothness > CONSTANTS.smoothness);
+    for step in [0, 1, 1000] {
+        let rate = delta / (gamma + step as f64);
+        assert!((found.learning_rate(step) / rate - 1.0).abs() < 1e-12);
+    }
+    let own = (4.0 / CONSTANTS.convexity, CONSTANTS.offset());
+    assert_eq!(CONSTANTS.at_rate(own.0, own.1).unwrap().offset(), own.1);
+    for (delta, gamma, named) in [(own.0 * 0.9, own.1, "delta"), (own.0, own.1 * 0.9, "gamma")] {
+        let error = CONSTANTS.at_rate(delta, gamma).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{named} is")), "{error}");
+    }
+}

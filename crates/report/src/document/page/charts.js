@@ -71,7 +71,7 @@ const drawReport = async (signal) => {
     }
     const own = colour(`group-${group}`);
     if (trace.line) trace.line.color = own;
-    if (trace.line && trace.line.dash && trace.meta !== "mean_model") trace.line.dash = look.dash(group);
+    if (trace.line && trace.line.dash && !["mean_model", "bound"].includes(trace.meta)) trace.line.dash = look.dash(group);
     if (trace.marker) trace.marker.color = own;
     if (trace.type === "box") trace.fillcolor = faded(own, 0.25);
     if (trace.fill) trace.fillcolor = faded(own, id === "spread" ? 0.35 : page.groups.length > 4 ? 0.07 : 0.13);

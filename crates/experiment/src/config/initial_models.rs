@@ -1,13 +1,13 @@
 //! From which models the rows of a run start.
 
-use meshfold_engine::{EngineError, Learner, Stack};
+use meshfold_engine::{EngineError, Learner, Stack, Start};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// From which models the rows start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Start {
+pub enum InitialModels {
     /// Every row from the same model.
     #[default]
     Same,
@@ -18,7 +18,7 @@ pub enum Start {
     Label,
 }
 
-impl Start {
+impl InitialModels {
     /// The first models, `[rows, P]`, by `seed`; `first_labels` are those of the clients, `[N]`.
     ///
     /// # Errors
@@ -31,10 +31,8 @@ impl Start {
         first_labels: &[u16],
     ) -> Result<Stack, EngineError> {
         match self {
-            Self::Same => learner.initial_of(seed, rows, meshfold_engine::Start::Same),
-            Self::Independent => {
-                learner.initial_of(seed, rows, meshfold_engine::Start::Independent)
-            }
+            Self::Same => learner.initial_of(seed, rows, Start::Same),
+            Self::Independent => learner.initial_of(seed, rows, Start::Independent),
             Self::Label => {
                 let values: Vec<f32> = first_labels.iter().map(|label| f32::from(*label)).collect();
                 learner.initial_at(&values)
