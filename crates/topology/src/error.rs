@@ -289,6 +289,9 @@ pub enum TopologyError {
         /// Value found.
         found: f64,
     },
+    /// Leaders of cliques who know no other one.
+    #[error("d_cliques: leaders: view = 0, but a leader must know another one at least")]
+    LeaderView,
     /// More edges to remove than a clique has.
     #[error(
         "d_cliques: removed_edges = {removed}, but a clique of {nodes} nodes has {edges} edges"

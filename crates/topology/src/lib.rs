@@ -50,7 +50,7 @@ pub use spectrum::{DECAYS, DENSE_NODES, Spectrum, effective_neighbours, joint_la
 pub use summary::{DegreeSummary, EffectiveNeighbours, OverlaySummary};
 pub use topology::{
     BalancedTree, Barbell, Complete, DCliques, Edges, ErdosRenyi, Exponential, Grid,
-    HistogramNoise, InterClique, Members, NoiseScale, OnePeer, Outside, OverlayChange,
+    HistogramNoise, InterClique, Leaders, Members, NoiseScale, OnePeer, Outside, OverlayChange,
     OverlayEpoch, OverlaySize, OwnOverlay, Path, Periodic, Phase, Phases, Probability, Redraw,
     Regular, Ring, RingPlusMatching, SmallWorld, Snapshot, Star, Topology, Torus, VirtualRings,
     WattsStrogatz, clique_skew, parse_edge_list,

@@ -41,7 +41,9 @@ mod watts_strogatz;
 pub use balanced_tree::BalancedTree;
 pub use barbell::Barbell;
 pub use complete::Complete;
-pub use d_cliques::{DCliques, HistogramNoise, InterClique, NoiseScale, SmallWorld, clique_skew};
+pub use d_cliques::{
+    DCliques, HistogramNoise, InterClique, Leaders, NoiseScale, SmallWorld, clique_skew,
+};
 pub(crate) use edges::parse_lines;
 pub use edges::{Edges, parse_edge_list};
 pub use erdos_renyi::{ErdosRenyi, Probability};

@@ -11,12 +11,16 @@ mod histogram_noise;
 mod inter_clique;
 mod inter_clique_edges;
 mod label_distributions;
+mod leaders;
+mod peer_sampling;
+mod push_sum;
 mod removed_edges;
 mod skew;
 
 pub use histogram_noise::{HistogramNoise, NoiseScale};
 pub use inter_clique::{InterClique, SmallWorld};
 use label_distributions::LabelDistributions;
+pub use leaders::Leaders;
 pub use skew::clique_skew;
 
 /// Steps of Greedy-Swap in the paper's experiments.
@@ -44,6 +48,9 @@ pub struct DCliques {
     /// Steps of Greedy-Swap, K, each of which swaps two nodes if that helps; 0 leaves the cliques random.
     #[serde(default = "swaps")]
     pub swaps: usize,
+    /// Has the leaders of cliques swap by what they know; somebody who knows all nodes does it if absent, as in Fig. 4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leaders: Option<Leaders>,
     /// How cliques are joined.
     #[serde(default)]
     pub inter: InterClique,
@@ -62,6 +69,7 @@ impl DCliques {
         Self {
             max_clique_size,
             swaps: swaps(),
+            leaders: None,
             inter: InterClique::default(),
             noise: None,
             removed_edges: 0,
@@ -85,7 +93,10 @@ impl DCliques {
         if let Some(noise) = &self.noise {
             noise.add_to(&mut labels, rng); // Remark 2
         }
-        greedy_swap::improve(&mut cliques, &labels, self.swaps, rng); // lines 6-16
+        match &self.leaders {
+            Some(leaders) => leaders.improve(&mut cliques, &labels, self.swaps, rng), // Section III-B
+            None => greedy_swap::improve(&mut cliques, &labels, self.swaps, rng),     // lines 6-16
+        }
         let between = self.inter.edges(&cliques, self.max_clique_size, rng);
         let within = removed_edges::kept(&cliques, self.removed_edges, rng);
         cliques.iter_mut().for_each(|clique| clique.sort_unstable());
@@ -100,6 +111,9 @@ impl DCliques {
         self.inter.check(nodes)?;
         if let Some(noise) = &self.noise {
             noise.check()?;
+        }
+        if let Some(leaders) = &self.leaders {
+            leaders.check()?;
         }
         let smallest = match nodes % size {
             0 => size,
@@ -116,6 +130,9 @@ impl DCliques {
         }
         if self.swaps != SWAPS {
             label += &format!(" swaps={}", self.swaps);
+        }
+        if let Some(leaders) = &self.leaders {
+            label += &format!(" {}", leaders.label());
         }
         if let Some(noise) = &self.noise {
             label += &format!(" {}", noise.label());

@@ -1,8 +1,8 @@
 //! D-Cliques beside the figures of its paper.
 
 use meshfold_topology::{
-    DCliques, Exponential, HistogramNoise, InterClique, Nodes, NoiseScale, Overlay, SmallWorld,
-    Topology, TopologyError, Weights, clique_skew,
+    DCliques, Exponential, HistogramNoise, InterClique, Leaders, Nodes, NoiseScale, Overlay,
+    SmallWorld, Topology, TopologyError, Weights, clique_skew,
 };
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -225,6 +225,44 @@ fn noise_blurs_the_cliques_but_not_the_skew_that_is_reported() {
     assert!((0.43..0.55).contains(&random), "{random}");
 }
 
+/// Section III-B: leaders who know what they are told form cliques as good as those of somebody who knows all.
+#[test]
+fn leaders_make_cliques_as_good_as_somebody_who_knows_all_nodes() {
+    let seeds = 10;
+    let skew = |swaps, leaders: Option<Leaders>| {
+        let d_cliques = DCliques {
+            swaps,
+            leaders,
+            ..DCliques::new(10)
+        };
+        let of_seed = |seed| {
+            let labels = two_shards([5000; 10], seed);
+            let overlay = build(&d_cliques, &labels, seed).unwrap();
+            assert_eq!(overlay.groups().unwrap().len(), 10);
+            mean_skew(&overlay, &labels) / seeds as f64
+        };
+        (0..seeds).map(of_seed).sum::<f64>()
+    };
+    let with = |averaging_rounds, view| {
+        skew(
+            1000,
+            Some(Leaders {
+                averaging_rounds,
+                view,
+            }),
+        )
+    };
+    let (random, central) = (skew(0, None), skew(1000, None));
+    let leaders = with(60, 8);
+    assert!((leaders - central).abs() < 0.03, "{leaders} {central}");
+    // Two others at a time are enough, as whom a leader knows changes.
+    let few = with(60, 2);
+    assert!((few - central).abs() < 0.04, "{few} {central}");
+    // Without averaging each leader takes its own labels for those of all.
+    let alone = with(0, 8);
+    assert!(alone > 0.5 * random && alone > central + 0.2, "{alone}");
+}
+
 #[test]
 fn removed_edges_leave_cliques_and_edges_between_them_alone() {
     let labels = two_shards([5000; 10], 1);
@@ -279,6 +317,16 @@ fn settings_that_do_not_fit_are_refused() {
                 ..DCliques::new(5)
             },
             "d_cliques: noise: epsilon = 0 must be positive and finite",
+        ),
+        (
+            DCliques {
+                leaders: Some(Leaders {
+                    averaging_rounds: 60,
+                    view: 0,
+                }),
+                ..DCliques::new(5)
+            },
+            "d_cliques: leaders: view = 0, but a leader must know another one at least",
         ),
         (
             DCliques {

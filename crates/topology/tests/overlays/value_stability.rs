@@ -1,9 +1,9 @@
 //! Random overlays from a fixed seed. A change here changes every experiment: mark it "value-breaking" in the CHANGELOG.
 
 use meshfold_topology::{
-    DCliques, ErdosRenyi, Failures, HistogramNoise, InterClique, Members, Nodes, NoiseScale,
-    Outside, Overlay, Probability, Random, Redraw, Regular, Ring, RingPlusMatching, SmallWorld,
-    Topology, VirtualRings, WattsStrogatz, Weights,
+    DCliques, ErdosRenyi, Failures, HistogramNoise, InterClique, Leaders, Members, Nodes,
+    NoiseScale, Outside, Overlay, Probability, Random, Redraw, Regular, Ring, RingPlusMatching,
+    SmallWorld, Topology, VirtualRings, WattsStrogatz, Weights,
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -140,6 +140,13 @@ fn d_cliques_keep_their_values() {
             ..DCliques::new(2)
         }),
         "0-8 1-8 1-9 2-7 2-9 3-4 3-6 4-5 6-7"
+    );
+    assert_eq!(
+        edges(DCliques {
+            leaders: Some(Leaders::default()),
+            ..DCliques::new(2)
+        }),
+        "0-6 0-8 0-9 1-3 1-4 1-9 2-5 2-7 2-8 3-4 3-5 4-6 5-8 6-7 7-9"
     );
     let small_world = DCliques {
         swaps: 20,

@@ -29,8 +29,12 @@ pub(super) fn improve(
     if cliques.len() < 2 {
         return;
     }
-    let global = labels.global();
-    let excess_of = |clique: &[u32]| labels.excess(clique, &global);
+    let by = Judged {
+        labels,
+        global: &labels.global(),
+        least_decrease: LEAST_DECREASE,
+    };
+    let excess_of = |clique: &[u32]| labels.excess(clique, by.global);
     let mut excess: Vec<_> = cliques.iter().map(|clique| excess_of(clique)).collect();
     let mut lowering = Vec::new();
     for _ in 0..steps {
@@ -40,20 +44,56 @@ pub(super) fn improve(
         lowering_swaps(
             members,
             pair.map(|clique| excess[clique].as_slice()),
-            labels,
+            by,
             &mut lowering,
         );
-        if lowering.is_empty() {
-            continue;
-        }
-        let [i, j] = lowering[rng.random_range(0..lowering.len())];
-        let [first, second] = pair;
-        (cliques[first][i], cliques[second][j]) = (cliques[second][j], cliques[first][i]);
-        // Summed afresh, so that rounding errors do not add up from swap to swap.
-        for clique in pair {
-            excess[clique] = excess_of(&cliques[clique]);
+        if swap_one(cliques, pair, &lowering, rng) {
+            // Summed afresh, so that rounding errors do not add up from swap to swap.
+            for clique in pair {
+                excess[clique] = excess_of(&cliques[clique]);
+            }
         }
     }
+}
+
+/// What swaps are judged by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Judged<'a> {
+    pub(super) labels: &'a LabelDistributions,
+    /// The distribution over all nodes, `[C]`.
+    pub(super) global: &'a [f64],
+    /// By how much the sum of both skews must fall.
+    pub(super) least_decrease: f64,
+}
+
+/// One step on a `pair` of cliques.
+pub(super) fn swap_if_lower(
+    cliques: &mut [Vec<u32>],
+    pair: [usize; 2],
+    by: Judged<'_>,
+    rng: &mut ChaCha8Rng,
+) {
+    let members = pair.map(|clique| cliques[clique].as_slice());
+    let excess = members.map(|clique| by.labels.excess(clique, by.global));
+    let mut lowering = Vec::new();
+    let excess = excess.each_ref().map(Vec::as_slice);
+    lowering_swaps(members, excess, by, &mut lowering);
+    swap_one(cliques, pair, &lowering, rng);
+}
+
+/// Makes one of the swaps `lowering` of places in a `pair` of cliques, chosen uniformly; says whether there was any.
+fn swap_one(
+    cliques: &mut [Vec<u32>],
+    [first, second]: [usize; 2],
+    lowering: &[[usize; 2]],
+    rng: &mut ChaCha8Rng,
+) -> bool {
+    if lowering.is_empty() {
+        return false;
+    }
+    let [i, j] = lowering[rng.random_range(0..lowering.len())];
+    (cliques[first][i], cliques[second][j]) = (cliques[second][j], cliques[first][i]);
+    true
 }
 
 /// Two different cliques, uniformly.
@@ -67,18 +107,18 @@ fn two_cliques(cliques: usize, rng: &mut ChaCha8Rng) -> [usize; 2] {
 fn lowering_swaps(
     [first, second]: [&[u32]; 2],
     [excess_first, excess_second]: [&[f64]; 2],
-    labels: &LabelDistributions,
+    by: Judged<'_>,
     found: &mut Vec<[usize; 2]>,
 ) {
     let sizes = [first.len() as f64, second.len() as f64];
     let limit =
-        skew(excess_first, first.len()) + skew(excess_second, second.len()) - LEAST_DECREASE;
+        skew(excess_first, first.len()) + skew(excess_second, second.len()) - by.least_decrease;
     for (i, &node) in first.iter().enumerate() {
-        let given = labels.of(node);
+        let given = by.labels.of(node);
         for (j, &other) in second.iter().enumerate() {
             let (mut distance_first, mut distance_second) = (0.0, 0.0);
             let excess = excess_first.iter().zip(excess_second);
-            for ((a, b), (given, taken)) in excess.zip(given.iter().zip(labels.of(other))) {
+            for ((a, b), (given, taken)) in excess.zip(given.iter().zip(by.labels.of(other))) {
                 let moved = taken - given;
                 distance_first += (a + moved).abs();
                 distance_second += (b - moved).abs();
@@ -142,7 +182,11 @@ mod tests {
             lowering_swaps(
                 members,
                 excess.each_ref().map(Vec::as_slice),
-                &labels,
+                Judged {
+                    labels: &labels,
+                    global: &global,
+                    least_decrease: LEAST_DECREASE,
+                },
                 &mut found,
             );
             let before = total(&members.map(<[u32]>::to_vec), &labels);

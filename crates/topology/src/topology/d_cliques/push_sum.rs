@@ -1,0 +1,81 @@
+//! Averages that nodes compute by telling each other.
+
+use super::LabelDistributions;
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+
+/// What every node takes for the mean of all label distributions after `rounds` rounds, `[N][C]`.
+///
+/// A node holds a sum and a weight, at first its own distribution and 1. In each round it keeps half of both and sends half to a node
+/// that it draws uniformly; what it has and receives is added up. Its estimate is the sum divided by the weight.
+///
+/// # Source
+/// Kempe, Dobra and Gehrke, *Gossip-based computation of aggregate information* (2003), protocol Push-Sum, which D-Cliques (Bellet et al.),
+/// Section III-B, refers to.
+///
+/// # Complexity
+/// O(rounds N C); a message has C + 1 numbers.
+pub(super) fn push_sum(
+    labels: &LabelDistributions,
+    nodes: u32,
+    rounds: usize,
+    rng: &mut ChaCha8Rng,
+) -> Vec<Vec<f64>> {
+    let start = |node| labels.of(node).iter().copied().chain([1.0]).collect();
+    let mut held: Vec<Vec<f64>> = (0..nodes).map(start).collect();
+    for _ in 0..rounds {
+        for numbers in &mut held {
+            numbers.iter_mut().for_each(|number| *number /= 2.0);
+        }
+        // Halves that are sent in a round arrive after it.
+        let sent = held.clone();
+        for half in sent {
+            let to = &mut held[rng.random_range(0..nodes) as usize];
+            for (number, received) in to.iter_mut().zip(half) {
+                *number += received;
+            }
+        }
+    }
+    for numbers in &mut held {
+        if let Some(weight) = numbers.pop() {
+            numbers.iter_mut().for_each(|number| *number /= weight);
+        }
+    }
+    held
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Nodes;
+    use rand::SeedableRng;
+
+    #[test]
+    fn estimates_come_to_the_mean_of_all() {
+        let label_counts: Vec<Vec<u64>> = (0..60).map(|node| vec![node, 3, 60 - node]).collect();
+        let labels = LabelDistributions::new(Nodes {
+            count: 60,
+            label_counts: &label_counts,
+        })
+        .unwrap();
+        let global = labels.global();
+        let worst = |rounds| {
+            let mut rng = ChaCha8Rng::seed_from_u64(5);
+            let estimates = push_sum(&labels, 60, rounds, &mut rng);
+            let errors = estimates.iter().flat_map(|estimate| {
+                let pairs = estimate.iter().zip(&global);
+                pairs.map(|(found, share)| (found - share).abs())
+            });
+            errors.fold(0.0, f64::max)
+        };
+        assert_eq!(
+            push_sum(&labels, 60, 0, &mut ChaCha8Rng::seed_from_u64(1))[7],
+            labels.of(7)
+        );
+        // The error falls by a factor in each round.
+        assert!(worst(0) > 0.3 && worst(20) < 0.01, "{}", worst(20));
+        assert!(worst(60) < 1e-6, "{}", worst(60));
+        // Nothing is lost on the way: every node alone knows the mean in the end.
+        assert!(worst(200) < 1e-13, "{}", worst(200));
+    }
+}
