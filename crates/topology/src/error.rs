@@ -289,9 +289,16 @@ pub enum TopologyError {
         /// Value found.
         found: f64,
     },
-    /// Leaders of cliques who know no other one.
-    #[error("d_cliques: leaders: view = 0, but a leader must know another one at least")]
-    LeaderView,
+    /// Leaders of cliques who know so few others that they would lose sight of the rest, or more than are told.
+    #[error("d_cliques: leaders: view = {found} must lie in {least}..={most}")]
+    LeaderView {
+        /// Others in a view.
+        found: usize,
+        /// Fewest others.
+        least: usize,
+        /// Most others.
+        most: usize,
+    },
     /// More edges to remove than a clique has.
     #[error(
         "d_cliques: removed_edges = {removed}, but a clique of {nodes} nodes has {edges} edges"

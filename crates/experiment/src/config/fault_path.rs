@@ -72,7 +72,7 @@ pub(crate) fn of_topology(error: &TopologyError, choice: &str) -> String {
         TopologyError::CliqueSize { .. } => "max_clique_size",
         TopologyError::SmallWorldReach { .. } => "inter",
         TopologyError::Epsilon { .. } => "noise.epsilon",
-        TopologyError::LeaderView => "leaders.view",
+        TopologyError::LeaderView { .. } => "leaders.view",
         TopologyError::RemovedEdges { .. } => "removed_edges",
         TopologyError::Setting { setting, .. } => return format!("topology.{setting}"),
         TopologyError::Within { setting, source } => {

@@ -49,8 +49,8 @@ fn every_topology_is_read_by_its_name() {
             "d_cliques max_clique_size=10 inter=small_world c=3 removed_edges=5",
         ),
         (
-            r#"{"d_cliques": {"max_clique_size": 5, "leaders": {"view": 3}, "noise": {"epsilon": 1}}}"#,
-            "d_cliques max_clique_size=5 leaders view=3 epsilon=1",
+            r#"{"d_cliques": {"max_clique_size": 5, "leaders": {"view": 4}, "noise": {"epsilon": 1}}}"#,
+            "d_cliques max_clique_size=5 leaders view=4 epsilon=1",
         ),
         (
             r#"{"d_cliques": {"max_clique_size": 5, "swaps": 0, "inter": "ring", "noise": {"epsilon": 1}}}"#,

@@ -253,11 +253,11 @@ fn leaders_make_cliques_as_good_as_somebody_who_knows_all_nodes() {
         )
     };
     let (random, central) = (skew(0, None), skew(1000, None));
-    let leaders = with(60, 8);
-    assert!((leaders - central).abs() < 0.03, "{leaders} {central}");
-    // Two others at a time are enough, as whom a leader knows changes.
-    let few = with(60, 2);
-    assert!((few - central).abs() < 0.04, "{few} {central}");
+    // Four others at a time are enough, as whom a leader knows changes. Were views to fall apart, leaders could not swap with most others.
+    for view in [4, 5, 8] {
+        let leaders = with(60, view);
+        assert!(leaders < central + 0.01, "{leaders} {central} {view}");
+    }
     // Without averaging each leader takes its own labels for those of all.
     let alone = with(0, 8);
     assert!(alone > 0.5 * random && alone > central + 0.2, "{alone}");
@@ -322,11 +322,11 @@ fn settings_that_do_not_fit_are_refused() {
             DCliques {
                 leaders: Some(Leaders {
                     averaging_rounds: 60,
-                    view: 0,
+                    view: 3,
                 }),
                 ..DCliques::new(5)
             },
-            "d_cliques: leaders: view = 0, but a leader must know another one at least",
+            "d_cliques: leaders: view = 3 must lie in 4..=100",
         ),
         (
             DCliques {

@@ -141,13 +141,6 @@ fn d_cliques_keep_their_values() {
         }),
         "0-8 1-8 1-9 2-7 2-9 3-4 3-6 4-5 6-7"
     );
-    assert_eq!(
-        edges(DCliques {
-            leaders: Some(Leaders::default()),
-            ..DCliques::new(2)
-        }),
-        "0-6 0-8 0-9 1-3 1-4 1-9 2-5 2-7 2-8 3-4 3-5 4-6 5-8 6-7 7-9"
-    );
     let small_world = DCliques {
         swaps: 20,
         inter: InterClique::SmallWorld(SmallWorld::default()),
@@ -161,6 +154,28 @@ fn d_cliques_keep_their_values() {
     assert_eq!(
         edges(small_world),
         "0-1 0-3 0-4 0-8 0-9 1-2 1-5 1-6 1-7 2-5 2-6 2-7 3-4 3-5 3-8 3-9 4-6 4-8 4-9 5-6 6-7 7-9"
+    );
+}
+
+/// Of seven cliques, whose leaders know four others.
+#[test]
+fn cliques_of_leaders_keep_their_values() {
+    let label_counts: Vec<Vec<u64>> = (0..14).map(|i| vec![i, 14 - i, i * i]).collect();
+    let nodes = Nodes {
+        count: 14,
+        label_counts: &label_counts,
+    };
+    let d_cliques = DCliques {
+        leaders: Some(Leaders {
+            view: 4,
+            ..Leaders::default()
+        }),
+        inter: InterClique::Ring,
+        ..DCliques::new(2)
+    };
+    assert_eq!(
+        edges(Topology::DCliques(d_cliques), nodes),
+        "0-11 0-12 1-2 1-13 2-12 3-7 3-9 4-5 4-10 5-6 6-9 7-8 8-11 10-13"
     );
 }
 

@@ -2,7 +2,7 @@
 
 use super::LabelDistributions;
 use super::greedy_swap::{Judged, swap_if_lower};
-use super::peer_sampling::Views;
+use super::peer_sampling::{LARGEST_VIEW, LEAST_VIEW, Views};
 use super::push_sum::push_sum;
 use crate::TopologyError;
 use rand::RngExt;
@@ -16,8 +16,9 @@ const LEAST_DECREASE: f64 = 1e-6;
 /// Greedy-Swap by the leaders of cliques, who know their own cliques alone and what others tell them.
 ///
 /// First all nodes average their label distributions by push-sum: each has an estimate of the distribution over all nodes. The node of
-/// a clique with the smallest identifier leads it. At each step of `swaps` one leader exchanges with another one whom they know, takes a leader that
-/// it knows now, and sends it the distributions of its members. That one makes one of the swaps that lower the sum of both skews, if there is any.
+/// a clique with the smallest identifier leads it. At each step of `swaps` one leader exchanges views with another one, takes a leader whom
+/// it knows then, and sends it the distributions of its members. That one makes one of the swaps that lower the sum of both skews, if
+/// there is any.
 ///
 /// # Source
 /// D-Cliques (Bellet et al.), Section III-B; Kempe et al. (2003) for averaging; Jelasity et al. (2007) for peer sampling.
@@ -30,10 +31,10 @@ const LEAST_DECREASE: f64 = 1e-6;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Leaders {
-    /// Rounds of push-sum; the error falls by about a third in each.
+    /// Rounds of push-sum; the error falls by about 30 % in each.
     #[serde(default = "averaging_rounds")]
     pub averaging_rounds: usize,
-    /// Other leaders that a leader knows at a time, at most.
+    /// Other leaders that a leader knows at a time, 4 to 100, or all if there are no more.
     #[serde(default = "view")]
     pub view: usize,
 }
@@ -56,15 +57,19 @@ impl Default for Leaders {
 }
 
 impl Leaders {
-    /// Checks that leaders know somebody.
+    /// Checks that leaders know enough others that nobody is lost sight of.
     ///
     /// # Errors
     /// [`TopologyError::LeaderView`] if they do not.
     pub(super) fn check(&self) -> Result<(), TopologyError> {
-        match self.view {
-            0 => Err(TopologyError::LeaderView),
-            _ => Ok(()),
+        if (LEAST_VIEW..=LARGEST_VIEW).contains(&self.view) {
+            return Ok(());
         }
+        Err(TopologyError::LeaderView {
+            found: self.view,
+            least: LEAST_VIEW,
+            most: LARGEST_VIEW,
+        })
     }
 
     /// Takes `steps` steps on `cliques`, each with its nodes in the order of their identifiers.

@@ -23,19 +23,7 @@ pub(super) fn push_sum(
 ) -> Vec<Vec<f64>> {
     let start = |node| labels.of(node).iter().copied().chain([1.0]).collect();
     let mut held: Vec<Vec<f64>> = (0..nodes).map(start).collect();
-    for _ in 0..rounds {
-        for numbers in &mut held {
-            numbers.iter_mut().for_each(|number| *number /= 2.0);
-        }
-        // Halves that are sent in a round arrive after it.
-        let sent = held.clone();
-        for half in sent {
-            let to = &mut held[rng.random_range(0..nodes) as usize];
-            for (number, received) in to.iter_mut().zip(half) {
-                *number += received;
-            }
-        }
-    }
+    (0..rounds).for_each(|_| push_halves(&mut held, rng));
     for numbers in &mut held {
         if let Some(weight) = numbers.pop() {
             numbers.iter_mut().for_each(|number| *number /= weight);
@@ -44,11 +32,39 @@ pub(super) fn push_sum(
     held
 }
 
+/// One round over what all nodes have, `[N][C + 1]`, the weight last.
+fn push_halves(held: &mut [Vec<f64>], rng: &mut ChaCha8Rng) {
+    for numbers in held.iter_mut() {
+        numbers.iter_mut().for_each(|number| *number /= 2.0);
+    }
+    // Halves that are sent in a round arrive after it.
+    let sent = held.to_vec();
+    for half in sent {
+        let to = rng.random_range(0..held.len());
+        for (number, received) in held[to].iter_mut().zip(half) {
+            *number += received;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Nodes;
     use rand::SeedableRng;
+
+    #[test]
+    fn rounds_keep_the_sums_and_the_weights() {
+        let mut held: Vec<Vec<f64>> = (0..30).map(|node| vec![f64::from(node), 1.0]).collect();
+        let mut rng = ChaCha8Rng::seed_from_u64(3);
+        for round in 0..100 {
+            push_halves(&mut held, &mut rng);
+            let total = |column: usize| held.iter().map(|numbers| numbers[column]).sum::<f64>();
+            let (sum, weight) = (total(0), total(1));
+            assert!((sum - 435.0).abs() < 1e-10, "round {round}: {sum}");
+            assert!((weight - 30.0).abs() < 1e-11, "round {round}: {weight}");
+        }
+    }
 
     #[test]
     fn estimates_come_to_the_mean_of_all() {
