@@ -5,7 +5,7 @@
 
 use meshfold_algorithms::Forecast;
 use meshfold_engine::{Device, Instructions, Network};
-use meshfold_topology::{Nodes, Topology};
+use meshfold_topology::{Leaders, Nodes, Topology};
 
 use crate::config::quantity::Quantity;
 use crate::config::run_config::RunConfig;
@@ -169,7 +169,7 @@ pub(crate) fn slow_overlay(topology: &Topology, nodes: Nodes<'_>) -> Option<Stri
     let seconds = swapping_seconds(topology, nodes.count, classes);
     (seconds > 60.0).then(|| {
         let time = about(seconds);
-        format!("`swaps` of the topology take {time} before the run begins, by a rough estimate; Ctrl-C ends the program")
+        format!("the cliques of the topology take {time} before the run begins (`swaps`, `averaging_rounds`), by a rough estimate; Ctrl-C ends the program")
     })
 }
 
@@ -180,13 +180,20 @@ fn swapping_seconds(topology: &Topology, nodes: usize, classes: usize) -> f64 {
         Topology::DCliques(cliques) if cliques.max_clique_size < nodes => {
             let size = cliques.max_clique_size as f64;
             // A swap compares every node of one clique with every node of another, label by label.
-            cliques.swaps as f64 * (1e-7 + 1e-9 * size * size * classes as f64)
+            let swapping = cliques.swaps as f64 * (1e-7 + 1e-9 * size * size * classes as f64);
+            swapping + averaging_seconds(cliques.leaders.as_ref(), nodes, classes)
         }
         Topology::Phases(phases) => phases.list.iter().map(|phase| of(&phase.of)).sum(),
         Topology::Periodic(periodic) => periodic.list.iter().map(of).sum(),
         Topology::Redraw(redraw) => of(&redraw.of),
         _ => 0.0,
     }
+}
+
+/// Seconds that nodes take to average their label distributions for the leaders of cliques.
+fn averaging_seconds(leaders: Option<&Leaders>, nodes: usize, classes: usize) -> f64 {
+    let rounds = leaders.map_or(0, |leaders| leaders.averaging_rounds);
+    rounds as f64 * nodes as f64 * (5e-8 + 3e-9 * classes as f64)
 }
 
 /// What is warned of if the run takes longer than a day.

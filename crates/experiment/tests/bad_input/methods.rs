@@ -171,13 +171,14 @@ fn overlays_that_a_method_cannot_use_are_refused_with_the_reason() {
 }
 
 #[test]
-fn cliques_that_cannot_be_point_at_their_size() {
+fn cliques_that_cannot_be_point_at_their_setting() {
     let d_cliques = |size: &str| {
         let topology = format!("{{d_cliques: {{max_clique_size: {size}}}}}");
         refusal(&format!("{{d_cliques: {{{SGD}}}}}"), &topology, "")
     };
     expect(&d_cliques("0"), "0", &[]);
     expect(&d_cliques("11"), "11", &["10"]);
+    expect(&d_cliques("2, leaders: {view: 3}"), "3", &["4..=100"]);
 }
 
 #[test]
