@@ -105,7 +105,7 @@ enum AxisChoice {
 
 /// A file and how it is written.
 #[derive(Clone, Debug)]
-struct Out {
+pub(crate) struct Out {
     path: PathBuf,
     format: Format,
 }
@@ -124,7 +124,8 @@ struct Limits {
     to: f64,
 }
 
-fn out(text: &str) -> Result<Out, String> {
+/// The file and the format that a name asks for.
+pub(crate) fn out(text: &str) -> Result<Out, String> {
     let path = PathBuf::from(text);
     let ending = path.extension().and_then(|ending| ending.to_str());
     let format = match ending.map(str::to_lowercase).as_deref() {
@@ -218,7 +219,7 @@ pub(crate) fn figure(arguments: &FigureArguments) -> Result<(), Failure> {
         legend,
         curves: curves.curves.iter().zip(styles).map(drawn).collect(),
     };
-    write(&figure, arguments)?;
+    write(&figure, &arguments.out, arguments.dpi)?;
     curves.notes.iter().for_each(|note| terminal::line(note));
     tell_left_out(&gathered.left_out)
 }
@@ -329,13 +330,17 @@ fn drawn((curve, style): (&MeanCurve, Style)) -> Curve {
     }
 }
 
-fn write(figure: &Figure, arguments: &FigureArguments) -> Result<(), Failure> {
-    let path: &Path = &arguments.out.path;
-    let content = match arguments.out.format {
+/// Writes `figure` to the file `out`, a PNG with `dpi` pixels per inch.
+///
+/// # Errors
+/// [`Failure::Refused`] if a PNG would be too large, [`Failure::Broken`] if the file cannot be written.
+pub(crate) fn write(figure: &Figure, out: &Out, dpi: u16) -> Result<(), Failure> {
+    let path: &Path = &out.path;
+    let content = match out.format {
         Format::Svg => figure.svg().into_bytes(),
         Format::Pdf => figure.pdf(),
         Format::Png => {
-            let png = figure.png(f64::from(arguments.dpi));
+            let png = figure.png(f64::from(dpi));
             png.map_err(|error| Failure::refused(error.to_string()))?
         }
     };

@@ -31,6 +31,7 @@ mod runs;
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod signals;
+mod speed_up;
 mod status;
 #[cfg(unix)]
 mod submit;

@@ -195,32 +195,6 @@ fn an_overlay_of_cliques_is_shown_with_their_skew() {
     );
 }
 
-/// P-FedAvg, Fig. 2: 1.8507; over 20,000 samples five standard errors are 0.027.
-#[test]
-fn the_speed_up_of_several_servers_can_be_asked_for() {
-    let sandbox = Sandbox::new();
-    let line = "speedup --servers 5 --participants 100";
-    let said = sandbox.says(&format!("{line} --json")).ended_with(0).json();
-    let speed_up = said[0]["speed_up"].as_f64().unwrap();
-    assert!((speed_up - 1.8507).abs() < 0.027, "{speed_up}");
-    let table = sandbox.says(line).ended_with(0).out;
-    assert!(table.contains(&format!("{speed_up:.4}")), "{table}");
-    for (more, parts) in [
-        ("--step-delay 0", ["--step-delay", "above 0"]),
-        ("--server-delay -1", ["--server-delay", "found -1"]),
-        ("--samples -3", ["--samples", "-3 is not in"]),
-    ] {
-        sandbox
-            .says(&format!("{line} {more}"))
-            .ended_with(2)
-            .complained_of(&parts);
-    }
-    sandbox
-        .says("speedup --servers 5 --participants 3")
-        .ended_with(2)
-        .complained_of(&["--participants: found 3, needed at least 5"]);
-}
-
 #[test]
 fn a_plan_says_that_it_counts_neither_failures_nor_stragglers() {
     let sandbox = Sandbox::new();
