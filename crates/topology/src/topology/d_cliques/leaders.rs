@@ -15,19 +15,19 @@ const LEAST_DECREASE: f64 = 1e-6;
 
 /// Greedy-Swap by the leaders of cliques, who know their own cliques alone and what others tell them.
 ///
-/// First all nodes average their label distributions by push-sum: each has an estimate of the distribution over all nodes. The node of
-/// a clique with the smallest identifier leads it. At each step of `swaps` one leader exchanges views with another one, takes a leader whom
-/// it knows then, and sends it the distributions of its members. That one makes one of the swaps that lower the sum of both skews, if
-/// there is any.
+/// First all nodes average their label distributions by push-sum: each has an estimate of the distribution over all nodes. The node
+/// of a clique with the smallest identifier leads it. At each step of `swaps` one leader exchanges views with another one, takes a
+/// leader whom it knows then, and sends it the distributions of its members. That one makes one of the swaps that lower the sum of
+/// both skews, if there is any.
 ///
 /// # Source
 /// D-Cliques (Bellet et al.), Section III-B; Kempe et al. (2003) for averaging; Jelasity et al. (2007) for peer sampling.
 ///
 /// # Interpretation
-/// Identifiers are places in the random order that cliques are cut from. Leaders act one at a time, each as likely as any other, as if clocks of
-/// their own told them to. Skews are those by the estimate of the leader that is asked, and lower is lower by 1e-6 at least: estimates
-/// differ from leader to leader, and would otherwise have like nodes swapped all the time. Who leads a clique after a swap takes over whom its leader knew.
-/// Messages are neither lost nor counted as traffic.
+/// Identifiers are places in the random order that cliques are cut from. Leaders act one at a time, each as likely as any other, as
+/// if clocks of their own told them to. Skews are those by the estimate of the leader that is asked, and lower is lower by 1e-6 at
+/// least: estimates differ from leader to leader, and would otherwise have like nodes swapped all the time. Who leads a clique after
+/// a swap takes over whom its leader knew. Messages are neither lost nor counted as traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Leaders {
