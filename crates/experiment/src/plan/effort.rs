@@ -193,7 +193,7 @@ fn swapping_seconds(topology: &Topology, nodes: usize, classes: usize) -> f64 {
 /// Seconds that nodes take to average their label distributions for the leaders of cliques.
 fn averaging_seconds(leaders: Option<&Leaders>, nodes: usize, classes: usize) -> f64 {
     let rounds = leaders.map_or(0, |leaders| leaders.averaging_rounds);
-    rounds as f64 * nodes as f64 * (5e-8 + 3e-9 * classes as f64)
+    rounds as f64 * nodes as f64 * (1e-8 + 1e-9 * classes as f64)
 }
 
 /// What is warned of if the run takes longer than a day.
