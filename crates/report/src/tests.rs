@@ -12,6 +12,7 @@ mod left_out;
 mod many_runs;
 mod order;
 mod shared_script;
+mod theorem;
 
 const THREE_REGULAR: &str = "{regular: {degree: 3}}";
 const COMPLETE: &str = "{complete: {}}";

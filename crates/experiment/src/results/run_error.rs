@@ -121,7 +121,7 @@ pub enum RunError {
     },
     /// A theorem whose bound is asked for does not speak of the run.
     #[error(
-        "evaluate.theory: `bound` needs the conditions of {theorem}, but {source}: change the learning rate, or leave `bound` out"
+        "evaluate.theory: `bound` asks for {theorem}, whose conditions the run does not meet: {source}; change that, or leave `bound` out"
     )]
     Theorem {
         /// Its name and source.
