@@ -176,7 +176,7 @@ fn measure(arguments: &Arguments) -> Result<String, BenchError> {
     case.parameters = arguments.params.unwrap_or(case.parameters);
     case.rounds = arguments.rounds.unwrap_or(case.rounds);
     let threads = (arguments.threads > 0).then_some(arguments.threads);
-    let device = match over_ranks::device(threads, arguments.cpu)? {
+    let device = match over_ranks::device(arguments.device, threads, arguments.cpu)? {
         Some(device) => device,
         None => Device::open(arguments.device, threads, arguments.cpu)?,
     };

@@ -3,22 +3,24 @@
 use crate::BenchError;
 #[cfg(feature = "mpi")]
 use meshfold_engine::Ranks;
-use meshfold_engine::{Device, Instructions, Sent};
+use meshfold_engine::{Device, DeviceRequest, Instructions, Sent};
 use serde_json::Value;
 
 /// The device over the ranks that this process was started with; none if it was started alone.
 #[cfg(feature = "mpi")]
 pub(crate) fn device(
+    request: DeviceRequest,
     threads: Option<usize>,
     instructions: Option<Instructions>,
 ) -> Result<Option<Device>, BenchError> {
-    let over = |ranks| Device::over_ranks(ranks, threads, instructions);
+    let over = |ranks| Device::over_ranks(ranks, request, threads, instructions);
     Ok(Ranks::of_mpi()?.map(over).transpose()?)
 }
 
 /// No device: this program knows nothing of MPI.
 #[cfg(not(feature = "mpi"))]
 pub(crate) fn device(
+    _: DeviceRequest,
     _: Option<usize>,
     _: Option<Instructions>,
 ) -> Result<Option<Device>, BenchError> {

@@ -222,23 +222,22 @@ impl DeviceArguments {
         Ok(Device::open(self.device, threads, self.cpu)?)
     }
 
-    /// Opens the processor as one of `ranks`. If nothing is said of threads, ranks of one machine share its cores.
+    /// Opens the device as one of `ranks`. If nothing is said of threads, ranks of one machine share its cores; they take its GPUs in
+    /// turn.
     ///
     /// # Errors
-    /// [`Failure::Refused`] if something else than the processor is asked for, or its threads cannot be started.
+    /// [`Failure::Refused`] if the program or the machine of a rank lacks it, which rank 0 tells of: [`Failure::OfRankZero`] on others.
     pub(crate) fn open_over(&self, ranks: Ranks) -> Result<Device, Failure> {
-        if !matches!(self.device, DeviceRequest::Cpu | DeviceRequest::Auto) {
-            return Err(Failure::refused(format_args!(
-                "--device: found {}, needed cpu: the rows of a run over {} ranks are on their processors",
-                self.device,
-                ranks.count()
-            )));
-        }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let of_rank = (cores / ranks.on_this_machine()).max(1);
         let threads = self.threads.map_or(of_rank, usize::from);
         let threads = self.start_threads(Some(threads))?;
-        Ok(Device::over_ranks(ranks, threads, self.cpu)?)
+        let leads = ranks.leads();
+        let opened = Device::over_ranks(ranks, self.device, threads, self.cpu);
+        opened.map_err(|error| match leads {
+            true => error.into(),
+            false => Failure::OfRankZero,
+        })
     }
 
     /// Starts the threads that all of the program share, `threads` or one for each core; returns how many were asked for.

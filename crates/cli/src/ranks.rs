@@ -28,15 +28,16 @@ pub(crate) fn of_this_command() -> Result<Option<Ranks>, Failure> {
 /// The device of the command: over all ranks if there are several.
 ///
 /// # Errors
-/// [`Failure::Refused`] if the program or the machine lacks it.
+/// [`Failure::Refused`] if the program or the machine lacks it; of several ranks that is rank 0's to say.
 pub(crate) fn device(arguments: &RunArguments) -> Result<Device, Failure> {
     let Some(ranks) = of_this_command()? else {
         return arguments.device.open();
     };
     match arguments.device.open_over(ranks.clone()) {
         Ok(device) => Ok(device),
-        // What is refused on all ranks is told of by the first. It waits for nobody: no rank has begun anything.
         Err(failure) if ranks.leads() => Err(failure),
+        Err(Failure::OfRankZero) => Err(Failure::OfRankZero),
+        // What is refused on all ranks is told of by the first. It waits for nobody: no rank has begun anything.
         Err(_) => Err(Failure::Incomplete),
     }
 }
@@ -58,7 +59,7 @@ pub(crate) fn agreed<T>(
     same.map_err(|rank| {
         Failure::refused(format_args!(
             "rank {rank} has planned other runs than rank 0: start all ranks from the same program, on machines with the same \
-             instructions (or with `--cpu avx2`), with the same files and arguments"
+             instructions (or with `--cpu avx2`) or the same GPUs, with the same files and arguments"
         ))
     })?;
     Ok(planned)

@@ -10,8 +10,9 @@ use crate::processor::Processor;
 use crate::ranks::Ranks;
 use crate::ranks::backend::Ranked;
 use crate::ranks::dealing::Reading;
+use crate::ranks::inner::Inner;
 #[cfg(feature = "gpu")]
-use crate::stacked::open as open_gpu;
+use crate::stacked::{open as open_gpu, open_rank};
 use crate::training::work::WorkloadSize;
 use meshfold_data::{Partition, Splits};
 use request::DeviceRequest;
@@ -63,18 +64,33 @@ impl Device {
         Self::open(DeviceRequest::Cpu, None, None)
     }
 
-    /// The processor as one of `ranks`, with `threads` threads and `instructions` as [`Device::open`] has them. Whatever is done
-    /// with it, every rank does with its own, in the same order and with the same values.
+    /// A device as one of `ranks`, opened as [`Device::open`] does. Whatever is done with it, every rank does with its own, in the
+    /// same order and with the same values. Ranks of one machine take its GPUs in turn: the first one that which is named, the
+    /// next one the next GPU of the same type (discrete, integrated, software), and after the last again the first.
     ///
     /// # Errors
-    /// [`EngineError::Device`] if its threads cannot be started.
+    /// [`EngineError::Device`] if the binary or the machine lacks the device, or its threads cannot be started;
+    /// [`EngineError::OfRank`] if that is so on another rank.
     pub fn over_ranks(
         ranks: Ranks,
+        request: DeviceRequest,
         threads: Option<usize>,
         instructions: Option<Instructions>,
     ) -> Result<Self, EngineError> {
-        let processor = Processor::open(threads, instructions)?;
-        Ok(Self::of(Ranked::new(ranks, processor)))
+        let processor = || -> Result<Arc<dyn Inner>, EngineError> {
+            Ok(Arc::new(Processor::open(threads, instructions)?))
+        };
+        let place = ranks.place_on_this_machine();
+        let opened = match request {
+            DeviceRequest::Cpu => processor(),
+            DeviceRequest::Wgpu(_) | DeviceRequest::Cuda(_) => open_rank(request, place),
+            DeviceRequest::Auto => match open_rank(DeviceRequest::Wgpu(0), place) {
+                Ok(gpu) if gpu.own_memory().is_some() => Ok(gpu),
+                _ => processor(),
+            },
+        };
+        let opened = ranks.expect_all(opened)?;
+        Ok(Self::of(Ranked::new(ranks, opened)))
     }
 
     /// The ranks that rows are dealt over; `None` where this process has them all.
@@ -185,10 +201,20 @@ impl Device {
 
 #[cfg(not(feature = "gpu"))]
 fn open_gpu(request: DeviceRequest) -> Result<Arc<dyn Backend>, EngineError> {
-    Err(EngineError::Device {
+    Err(without_gpus(request))
+}
+
+#[cfg(not(feature = "gpu"))]
+fn open_rank(request: DeviceRequest, _: usize) -> Result<Arc<dyn Inner>, EngineError> {
+    Err(without_gpus(request))
+}
+
+#[cfg(not(feature = "gpu"))]
+fn without_gpus(request: DeviceRequest) -> EngineError {
+    EngineError::Device {
         device: request.to_string(),
         reason: "this binary was built for the processor alone; build it with `--features gpu` \
                  (or `vulkan`, `cuda`) to use a GPU"
             .to_owned(),
-    })
+    }
 }

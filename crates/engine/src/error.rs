@@ -106,6 +106,14 @@ pub enum EngineError {
         /// Why it cannot be used and what to do.
         reason: String,
     },
+    /// Another rank of the run cannot do its part.
+    #[error("rank {rank}: {reason}")]
+    OfRank {
+        /// The first rank that cannot.
+        rank: usize,
+        /// Why. Rank 0 alone is told.
+        reason: String,
+    },
     /// A GPU went away while it worked, or its driver gave it up.
     #[error(
         "device {device} was lost ({reason}): run the command again, which skips finished runs and goes on from checkpoints; \

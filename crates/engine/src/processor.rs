@@ -1,6 +1,7 @@
 //! The processor as a device.
 
 pub(crate) mod host_rows;
+mod rank_rows;
 mod recycled;
 pub(crate) mod row_memory;
 

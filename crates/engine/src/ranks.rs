@@ -1,5 +1,5 @@
-//! One run over several ranks: processes of MPI, or threads of one process. Each rank has the rows that it owns on its own
-//! processor; all ranks carry out the same verbs in the same order, and what leaves them is the same on all of them, and the
+//! One run over several ranks: processes of MPI, or threads of one process. Each rank has the rows that it owns on a device of its
+//! own, the processor or a GPU; all ranks carry out the same verbs in the same order, and what leaves them is the same on all of them, and the
 //! same to the bit as on one processor.
 //!
 //! Whatever the host keeps (schedules, who trains on what, how far each row has come) every rank keeps of all rows, so that
@@ -11,6 +11,8 @@ pub(crate) mod dealing;
 mod exchange;
 pub(crate) mod halo;
 pub(crate) mod in_process;
+pub(crate) mod inner;
+mod losses_on_devices;
 pub(crate) mod machine;
 mod mean;
 #[cfg(feature = "mpi")]
@@ -23,6 +25,7 @@ pub(crate) mod transfer;
 pub(crate) mod transport;
 pub(crate) mod world;
 
+use crate::error::EngineError;
 use std::sync::{Arc, OnceLock};
 use transport::Transport;
 
@@ -85,6 +88,15 @@ impl Ranks {
         readers.into_iter().filter(|rank| *rank == reader).count()
     }
 
+    /// Which of the ranks of this machine this is, from 0.
+    pub fn place_on_this_machine(&self) -> usize {
+        let readers = self.transport.readers();
+        let before = readers[..self.rank()].iter();
+        before
+            .filter(|reader| **reader == readers[self.rank()])
+            .count()
+    }
+
     /// Bytes of the features of a piece of training examples, at most, that ranks of a machine [deal](crate::Device::deal): small
     /// beside what a rank holds of any dataset that needs several, and large beside what a message costs.
     pub const PIECE: usize = 8 << 20;
@@ -128,6 +140,33 @@ impl Ranks {
             Some(rank) => Err(*self.differs.get_or_init(|| rank)),
             None => Ok(()),
         }
+    }
+
+    /// `own`, unless one of the ranks has an error: then all have one. That of the first such rank, which rank 0 is told.
+    ///
+    /// # Errors
+    /// Those of `own`; [`EngineError::OfRank`].
+    pub(crate) fn expect_all<T>(&self, own: Result<T, EngineError>) -> Result<T, EngineError> {
+        let failed = self.gather([u64::from(own.is_err())]);
+        let Some(first) = failed.iter().position(|failed| *failed == [1]) else {
+            return own;
+        };
+        let mut reason = String::from("rank 0 is told why");
+        match (&own, first) {
+            (_, 0) => {}
+            (Err(error), _) if self.rank() == first => {
+                self.transport.send(0, error.to_string().as_bytes());
+            }
+            _ if self.leads() => {
+                let told = self.transport.receive(first);
+                reason = String::from_utf8_lossy(&told).into_owned();
+            }
+            _ => {}
+        }
+        own.and(Err(EngineError::OfRank {
+            rank: first,
+            reason,
+        }))
     }
 
     /// Sends `bytes` to the other ranks of this machine, each of which [hears](Ranks::hear) them. A rank that

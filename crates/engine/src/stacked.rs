@@ -17,10 +17,11 @@ pub(crate) mod gradients;
 pub(crate) mod layers;
 pub(crate) mod losses;
 pub(crate) mod passes;
+mod rank_rows;
 pub(crate) mod requests;
 pub(crate) mod stack_ops;
 mod trainer;
 
 pub use device::failures::is_told_by_runs;
 pub use device::trace::{Launched, Trace};
-pub(crate) use gpu_backend::open;
+pub(crate) use gpu_backend::{open, open_rank};

@@ -79,7 +79,8 @@ fn over_ranks(
     let (reports, sent) = thread::scope(|scope| {
         let rank = |ranks: Ranks| {
             move || {
-                let device = Device::over_ranks(ranks.clone(), Some(1), None).unwrap();
+                let device =
+                    Device::over_ranks(ranks.clone(), DeviceRequest::Cpu, Some(1), None).unwrap();
                 expect_same_plans(&device, Some(plans)).unwrap();
                 let reports = if ranks.leads() {
                     let _leading = Leading::of(&device);
@@ -327,7 +328,7 @@ fn each_rank_holds_the_examples_of_its_own_clients() {
     let held_by = |ranks: Ranks| {
         // One that does not read for its machine has its examples from the one that does.
         let mut read = ranks.reads().then(|| data.clone());
-        let device = Device::over_ranks(ranks, Some(1), None).unwrap();
+        let device = Device::over_ranks(ranks, DeviceRequest::Cpu, Some(1), None).unwrap();
         let model = plans[0].model.clone();
         let held = device.deal(partition, &mut |see| {
             let data = read.take().expect("who reads reads once");
@@ -383,7 +384,8 @@ fn a_rank_that_planned_something_else_is_named_on_all_ranks() {
             .map(|(rank, ranks)| {
                 let own = if rank == 1 { &plans[1..] } else { &plans[..] };
                 scope.spawn(move || {
-                    let device = Device::over_ranks(ranks, Some(1), None).unwrap();
+                    let device =
+                        Device::over_ranks(ranks, DeviceRequest::Cpu, Some(1), None).unwrap();
                     expect_same_plans(&device, Some(own))
                 })
             })

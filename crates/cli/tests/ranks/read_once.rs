@@ -7,7 +7,7 @@ use std::thread;
 use meshfold_data::{
     DataError, DataFolder, DatasetSummary, Examples, OwnDataset, Scale, Shape, Splits,
 };
-use meshfold_engine::{Device, Ranks};
+use meshfold_engine::{Device, DeviceRequest, Ranks};
 use meshfold_experiment::{
     ConfigError, ExperimentSource, Own, RunPlan, expect_same_plans, plan_on,
 };
@@ -71,7 +71,7 @@ fn planned(machines: &[usize], texts: &[String]) -> Vec<Planned> {
         let of = |(ranks, text): (Ranks, &String)| {
             let source = ExperimentSource::new("counted.yaml", text.clone()).with_own(own.clone());
             move || {
-                let device = Device::over_ranks(ranks, Some(1), None).unwrap();
+                let device = Device::over_ranks(ranks, DeviceRequest::Cpu, Some(1), None).unwrap();
                 let plans = plan_on(&device, &source, &DataFolder::new("unused"));
                 let same = expect_same_plans(&device, plans.as_ref().ok().map(Vec::as_slice));
                 (plans, same)

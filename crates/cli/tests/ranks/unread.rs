@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use meshfold_data::{Examples, Splits};
-use meshfold_engine::{Device, Ranks};
+use meshfold_engine::{Device, DeviceRequest, Ranks};
 use meshfold_experiment::{
     Ending, ExperimentSource, Leading, Observer, RunError, RunHost, RunOptions, RunPlan, RunReport,
     follow, run_all,
@@ -92,7 +92,8 @@ fn ends(first: Found, last: Found) -> (Result<Vec<RunReport>, Unread>, Vec<bool>
     let plans: &[RunPlan] = &plans;
     thread::scope(|scope| {
         let mut ranks = Ranks::on_machines(&[0, 0, 1]).into_iter();
-        let open = |ranks: Ranks| Device::over_ranks(ranks, Some(1), None).unwrap();
+        let open =
+            |ranks: Ranks| Device::over_ranks(ranks, DeviceRequest::Cpu, Some(1), None).unwrap();
         let (data, results) = (&data, results.path());
         let leader = ranks.next().unwrap();
         let leader = scope.spawn(move || {

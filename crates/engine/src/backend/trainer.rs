@@ -58,6 +58,11 @@ pub(crate) trait Trainer: Debug + Send {
         let _ = tallies;
     }
 
+    /// Whether losses stay on the device until they are collected; else each call leaves them in the tallies.
+    fn keeps_losses(&self) -> bool {
+        false
+    }
+
     /// A copy of the losses that are still on the device. Waits for the device.
     fn losses(&self) -> Option<DeviceLosses>;
 

@@ -114,13 +114,23 @@ impl HostRows {
         host::squared_distances(&self.cpu, &self.values, mean, self.width)
     }
 
+    /// Rows of zeros, `[rows, P_pad]`, with memory that was used before if there is any.
+    pub(super) fn zeros_beside(&self, rows: usize) -> Self {
+        Self::zeros(&self.cpu, &self.recycled, rows, self.width)
+    }
+
+    /// The threads that work on the rows.
+    pub(crate) fn cpu(&self) -> &Cpu {
+        &self.cpu
+    }
+
     /// Memory for `rows` rows that holds any values, all of which are about to be written.
-    fn unwritten(&self, rows: usize) -> RowMemory {
+    pub(super) fn unwritten(&self, rows: usize) -> RowMemory {
         self.recycled.unwritten(rows * self.width)
     }
 
     /// Other rows of the same width.
-    fn of(&self, values: RowMemory) -> Self {
+    pub(super) fn of(&self, values: RowMemory) -> Self {
         Self::new(&self.cpu, &self.recycled, values, self.width)
     }
 

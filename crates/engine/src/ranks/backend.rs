@@ -1,7 +1,8 @@
-//! A processor that is one rank of several, as a device.
+//! A processor or a GPU that is one rank of several, as a device.
 
 use super::Ranks;
 use super::dealing::Reading;
+use super::inner::Inner;
 use super::rows::RankedRows;
 use super::trainer::RankedTrainer;
 use super::world::World;
@@ -11,42 +12,41 @@ use crate::backend::trainer::Trainer;
 use crate::error::EngineError;
 use crate::kernels::Instructions;
 use crate::network::Network;
-use crate::processor::Processor;
 use crate::training::work::WorkloadSize;
 use meshfold_data::{Partition, Splits};
 use std::sync::Arc;
 
-/// This rank's processor, and the ranks. Cheap to clone.
+/// This rank's own device, and the ranks. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Ranked {
     world: Arc<World>,
 }
 
 impl Ranked {
-    /// The rank of `ranks` that computes on `processor`. Every rank calls it.
-    pub(crate) fn new(ranks: Ranks, processor: Processor) -> Self {
+    /// The rank of `ranks` that computes on `inner`. Every rank calls it.
+    pub(crate) fn new(ranks: Ranks, inner: Arc<dyn Inner>) -> Self {
         Self {
-            world: Arc::new(World::new(ranks, processor)),
+            world: Arc::new(World::new(ranks, inner)),
         }
     }
 
-    fn processor(&self) -> &Processor {
-        &self.world.processor
+    fn inner(&self) -> &dyn Inner {
+        self.world.inner.as_ref()
     }
 }
 
 impl Backend for Ranked {
     /// That of each rank: results have the same bits as on one of them.
     fn kind(&self) -> String {
-        self.processor().kind()
+        self.inner().kind()
     }
 
     fn threads(&self) -> Option<usize> {
-        self.processor().threads()
+        self.inner().threads()
     }
 
     fn instructions(&self) -> Option<Instructions> {
-        self.processor().instructions()
+        self.inner().instructions()
     }
 
     /// Runs go one after another: ranks must carry out verbs in the same order.
@@ -55,7 +55,7 @@ impl Backend for Ranked {
     }
 
     fn own_memory(&self) -> Option<u64> {
-        None
+        self.inner().own_memory()
     }
 
     fn ranks(&self) -> Option<&Ranks> {
@@ -67,23 +67,27 @@ impl Backend for Ranked {
     }
 
     fn working_bytes(&self, network: &Network, workload: &WorkloadSize<'_>) -> u64 {
-        self.processor().working_bytes(network, workload)
+        self.inner().working_bytes(network, workload)
     }
 
+    /// The same: a rank that loses its GPU ends all of them.
     fn renewed(&self) -> Arc<dyn Backend> {
         Arc::new(self.clone())
     }
 
-    fn wait(&self) {}
+    fn wait(&self) {
+        self.inner().wait();
+    }
 
+    /// If the device fails, this rank ends all of them: the others wait for what it would have done next.
     fn attempt(&self, work: &mut dyn FnMut()) -> Result<(), EngineError> {
-        work();
+        self.world.expect(self.inner().attempt(work));
         Ok(())
     }
 
     fn side_by_side(&self, most: usize, work: &(dyn Fn(Arc<dyn Backend>) + Sync)) {
         let once = most.min(self.width());
-        self.processor()
+        self.inner()
             .side_by_side(once, &|_| work(Arc::new(self.clone())));
     }
 
@@ -105,7 +109,13 @@ impl Backend for Ranked {
         splits: &Splits,
         partition: &Partition,
     ) -> Result<Box<dyn Trainer>, EngineError> {
-        let inner = self.processor().trainer(network, splits, partition)?;
+        let mut inner = None;
+        let made = self
+            .inner()
+            .attempt(&mut || inner = Some(self.inner().trainer(network, splits, partition)));
+        let made = made.and_then(|()| inner.expect("a backend calls the work once"));
+        // Of ranks with different examples one may lack the memory for them.
+        let inner = self.world.ranks.expect_all(made)?;
         Ok(Box::new(RankedTrainer::new(
             &self.world,
             inner,

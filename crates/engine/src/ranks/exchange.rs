@@ -8,8 +8,8 @@ use crate::processor::row_memory::RowMemory;
 /// What a rank gives the others in an exchange.
 #[derive(Debug)]
 pub(crate) struct Given<'a, 'm> {
-    /// Its rows, of which the ranks of this machine read in place what they need.
-    pub(crate) rows: &'a RowMemory,
+    /// Its rows, of which the ranks of this machine read in place what they need; none if they cannot.
+    pub(crate) rows: Option<&'a RowMemory>,
     /// Floats that each rank gets.
     pub(crate) sizes: Vec<usize>,
     /// For each rank what a message to it holds; empty for ranks of this machine.
@@ -43,14 +43,15 @@ impl World {
         sizes: &[usize],
         work: &mut dyn FnMut(bool) -> bool,
     ) -> Arrived<'a> {
-        let lent = self.machine.as_ref().map(|machine| {
+        let lent = self.machine.as_ref().zip(given.rows);
+        let lent = lent.map(|(machine, rows)| {
             let reads = |rank: &usize| machine.has(*rank) && given.sizes[*rank] > 0;
             let readers: Vec<usize> = (0..given.sizes.len()).filter(reads).collect();
             let counter = self.ranks.transport().counter();
             readers
                 .iter()
                 .for_each(|rank| counter.add_in_place(given.sizes[*rank]));
-            machine.lend(given.rows, readers)
+            machine.lend(rows, readers)
         });
         let in_message = |rank: usize| match self.reads_in_place(rank) {
             true => 0,
@@ -94,7 +95,7 @@ impl World {
             false => own,
         };
         let given = Given {
-            rows: own,
+            rows: Some(own),
             sizes: vec![own.len(); sizes.len()],
             messages: (0..sizes.len()).map(message).collect(),
         };

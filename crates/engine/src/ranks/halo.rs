@@ -24,10 +24,8 @@ struct Made {
 pub(crate) struct Halo {
     /// Sparse rows, the columns of each in the order of the whole matrix. A column below the number of own rows is one of them,
     /// the others are rows of the halo.
-    pub(crate) matrix: HostMixing,
-    /// Rows that it computes.
-    pub(crate) rows: usize,
-    /// Those of them that read own rows alone.
+    pub(crate) matrix: Matrix,
+    /// Those of its rows that read own rows alone.
     pub(crate) inner: Vec<u32>,
     /// Those that read rows of the halo.
     pub(crate) border: Vec<u32>,
@@ -86,19 +84,12 @@ impl Halo {
             let rows = to.of(rank).iter().copied();
             Box::new(rows.flat_map(move |row| columns[entries(row)].iter().copied()))
         });
-        let (places, own) = (transfer.places(), from.of(rank).len() as u32);
-        let place = |column: u32| match from.owner(column) == rank {
-            true => from.place(column) as u32,
-            false => {
-                let found = places.binary_search_by_key(&column, |(row, _)| *row);
-                own + places[found.expect("what is read is sent")].1
-            }
-        };
+        let (place, own) = (transfer.finder(from, rank), from.of(rank).len() as u32);
         let mut local = (vec![0], Vec::new(), Vec::new());
         for row in to.of(rank) {
             local
                 .1
-                .extend(columns[entries(*row)].iter().copied().map(place));
+                .extend(columns[entries(*row)].iter().map(|column| place(*column)));
             local.2.extend_from_slice(&weights[entries(*row)]);
             local.0.push(local.1.len());
         }
@@ -108,17 +99,22 @@ impl Halo {
         };
         let rows = 0..to.of(rank).len() as u32;
         let (inner, border) = rows.partition(reads_own);
+        let matrix = HostMixing::Sparse {
+            row_ptr: local.0,
+            columns: local.1,
+            weights: local.2,
+        };
         Self {
             inner,
             border,
-            matrix: HostMixing::Sparse {
-                row_ptr: local.0,
-                columns: local.1,
-                weights: local.2,
-            },
-            rows: to.of(rank).len(),
+            matrix: Matrix::new(to.of(rank).len(), matrix),
             transfer,
         }
+    }
+
+    /// Rows that the rank computes.
+    pub(crate) fn rows(&self) -> usize {
+        self.matrix.rows
     }
 }
 
@@ -144,7 +140,7 @@ mod tests {
             columns: vec![0, 3, 0, 2, 3],
             weights: vec![0.1, 0.2, 0.5, 0.6, 0.7],
         };
-        assert_eq!(halo.matrix, expected);
+        assert_eq!(halo.matrix.host, expected);
         assert_eq!((halo.inner, halo.border), (vec![], vec![0, 1]));
     }
 }

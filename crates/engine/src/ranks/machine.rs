@@ -11,7 +11,6 @@
 
 use super::placement::{Placement, share};
 use super::transport::Transport;
-use crate::cpu::Cpu;
 use crate::kernels::{Shared, mix_columns};
 use crate::network::layout::ALIGNMENT;
 use crate::processor::host_rows::HostRows;
@@ -70,13 +69,14 @@ pub(crate) struct Lent<'a> {
 
 impl Machine {
     /// The ranks that share the memory of this machine; `None` if this one is alone, or if one of them cannot read the memory of
-    /// another one. Every rank calls it.
-    pub(crate) fn join(transport: &dyn Transport) -> Option<Self> {
+    /// another one, or does not lend its rows, which `lends` says. Every rank calls it.
+    pub(crate) fn join(transport: &dyn Transport, lends: bool) -> Option<Self> {
         let (rank, readers) = (transport.rank(), transport.readers());
         let beside = |other: usize| other != rank && readers[other] == readers[rank];
         let ranks = readers.iter().filter(|reader| **reader == readers[rank]);
         let arena = match ranks.count() {
             1 => None,
+            _ if !lends => None,
             ranks => Arena::new(bytes_of_arena(ranks)).ok(),
         };
         let count = transport.count();
@@ -168,7 +168,6 @@ impl Machine {
     /// If the matrix is not sparse, or rows lie elsewhere.
     pub(crate) fn mix_together(
         &self,
-        cpu: &Cpu,
         mixing: &HostMixing,
         (rows, from): (&HostRows, &Placement),
         (mixed, to): (&mut RowMemory, &Placement),
@@ -211,7 +210,7 @@ impl Machine {
         let part = share(width / ALIGNMENT, rank, count);
         let part = part.start * ALIGNMENT..part.end * ALIGNMENT;
         // SAFETY: the room of each rank has as many rows, and each rank writes a part of its own before `lent` goes.
-        unsafe { mix_columns(cpu, mixing, (&sources, &targets), width, part) };
+        unsafe { mix_columns(rows.cpu(), mixing, (&sources, &targets), width, part) };
     }
 
     /// Where `rows` begin, and how many floats they are.
@@ -326,7 +325,7 @@ mod tests {
             let work = &work;
             let start = |rank: InProcess| {
                 scope.spawn(move || {
-                    let machine = Machine::join(&rank);
+                    let machine = Machine::join(&rank, true);
                     work(&rank, machine)
                 })
             };

@@ -1,11 +1,10 @@
 //! Means over all rows.
 
 use super::exchange::{Arrived, Given};
+use super::inner::{OwnRows, Readable};
 use super::placement::{Placement, share};
 use super::world::World;
-use crate::kernels::host;
 use crate::network::layout::ALIGNMENT;
-use crate::processor::host_rows::HostRows;
 use std::ops::Range;
 
 /// The rows that count in a mean, and the parts of the parameters that ranks sum.
@@ -19,7 +18,12 @@ struct Parts {
 impl World {
     /// `Σ_i weights[i] · row_i` over all rows, on every rank: each rank sums its part of the parameters over all rows, in their
     /// order, so that the sum is that of one processor to the bit. Rows of weight zero stay where they are.
-    pub(crate) fn mean(&self, own: &HostRows, placement: &Placement, weights: &[f64]) -> Vec<f32> {
+    pub(crate) fn mean(
+        &self,
+        own: &dyn OwnRows,
+        placement: &Placement,
+        weights: &[f64],
+    ) -> Vec<f32> {
         let (width, rank, ranks) = (own.width(), self.rank(), self.ranks.count());
         let counts = |row: &&u32| weights[**row as usize] != 0.0;
         let rows_of = |rank| placement.of(rank).iter().filter(counts).copied().collect();
@@ -43,6 +47,8 @@ impl World {
             false => given[to],
         };
         let lengths: Vec<usize> = (0..ranks).map(in_message).collect();
+        let own_counted = of.rows[rank].iter();
+        let readable = own.readable(&mut own_counted.map(|row| placement.place(*row) as u32));
         let mut packed = self.buffers.take(lengths.iter().sum());
         let mut rest = &mut *packed;
         let mut messages: Vec<&[f32]> = Vec::with_capacity(ranks);
@@ -52,24 +58,24 @@ impl World {
             let part = &of.parts[to];
             let rows = of.rows[rank].iter();
             for (piece, row) in message.chunks_exact_mut(part.len().max(1)).zip(rows) {
-                let row = &own.values()[placement.place(*row) * width..][..width];
+                let row = readable.row(placement.place(*row), width);
                 piece.copy_from_slice(&row[part.clone()]);
             }
             messages.push(message);
         }
         let given = Given {
-            rows: own.memory(),
+            rows: readable.memory(),
             sizes: given,
             messages,
         };
-        let mut sums = self.processor.unwritten(part);
         let arrived = self.exchange(given, &taken, &mut |_| false);
-        if part > 0 {
-            let rows = self.in_order(own, placement, &of, &arrived);
-            let weights = weights.iter().copied().filter(|weight| *weight != 0.0);
-            let weights: Vec<f64> = weights.collect();
-            host::mean_of(self.processor.cpu(), &rows, &weights, &mut sums);
-        }
+        let rows = match part {
+            0 => Vec::new(),
+            _ => self.in_order(&readable, width, placement, &of, &arrived),
+        };
+        let weights = weights.iter().copied().filter(|weight| *weight != 0.0);
+        let weights: Vec<f64> = weights.collect();
+        let sums = self.expect(self.inner.mean_of(&rows, &weights, part));
         drop(arrived);
         self.buffers.put(packed);
         let sizes: Vec<usize> = of.parts.iter().map(Range::len).collect();
@@ -79,12 +85,13 @@ impl World {
     /// This rank's part of the parameters of all rows that count, in the order of the rows.
     fn in_order<'a>(
         &self,
-        own: &'a HostRows,
+        own: &'a Readable<'_>,
+        width: usize,
         placement: &Placement,
         of: &Parts,
         arrived: &'a Arrived<'_>,
     ) -> Vec<&'a [f32]> {
-        let (width, rank) = (own.width(), self.rank());
+        let rank = self.rank();
         let part = &of.parts[rank];
         let mut rows: Vec<(u32, &[f32])> = Vec::new();
         for (from, of_rank) in of
@@ -93,19 +100,16 @@ impl World {
             .enumerate()
             .filter(|(_, rows)| !rows.is_empty())
         {
-            let all = match from == rank {
-                true => Some(own.values()),
-                false => arrived.in_place(from),
-            };
-            match all {
-                Some(all) => rows.extend(of_rank.iter().map(|row| {
-                    let first = placement.place(*row) * width + part.start;
-                    (*row, &all[first..][..part.len()])
-                })),
-                None => {
-                    let pieces = arrived.message(from).chunks_exact(part.len());
-                    rows.extend(of_rank.iter().copied().zip(pieces));
-                }
+            let places = of_rank.iter().map(|row| (*row, placement.place(*row)));
+            if from == rank {
+                let piece = |place| &own.row(place, width)[part.clone()];
+                rows.extend(places.map(|(row, place)| (row, piece(place))));
+            } else if let Some(all) = arrived.in_place(from) {
+                let piece = |place: usize| &all[place * width + part.start..][..part.len()];
+                rows.extend(places.map(|(row, place)| (row, piece(place))));
+            } else {
+                let pieces = arrived.message(from).chunks_exact(part.len());
+                rows.extend(of_rank.iter().copied().zip(pieces));
             }
         }
         rows.sort_unstable_by_key(|(row, _)| *row);

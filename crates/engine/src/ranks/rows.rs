@@ -1,48 +1,41 @@
 //! Rows of which each rank has some.
 
 use super::halo::Halo;
-use super::machine::Machine;
+use super::inner::{DealtMixing, OwnRows};
 use super::placement::Placement;
 use super::transfer::Transfer;
 use super::world::World;
 use crate::backend::rows::{HeavyBall, Rows, on, on_mut};
 use crate::error::EngineError;
 use crate::network::layout::Layout;
-use crate::processor::host_rows::HostRows;
+use crate::processor::row_memory::RowMemory;
 use crate::stack::mixing::{HostMixing, Matrix};
 use crate::stack::quantiser::Quantiser;
 use std::sync::Arc;
-
-/// Bytes of rows that are mixed between two looks after messages, about, and how often these are looked after, at most.
-const PIECE: usize = 16 << 20;
-const MOST_PIECES: usize = 4;
-
-/// Ranks of one machine mix together where one row of so many is read by others, or more.
-const READ_BY_OTHERS: usize = 4;
 
 /// Rows `[R, P_pad]`, of which this rank has those that the placement gives it.
 #[derive(Debug)]
 pub(crate) struct RankedRows {
     world: Arc<World>,
     placement: Arc<Placement>,
-    own: HostRows,
+    own: Box<dyn OwnRows>,
 }
 
 /// Rows of a rank where somebody wants them.
 #[derive(Debug)]
 pub(crate) enum At<'a> {
     /// They were there.
-    Here(&'a HostRows),
+    Here(&'a dyn OwnRows),
     /// Copies of them.
-    Moved(HostRows),
+    Moved(Box<dyn OwnRows>),
 }
 
 impl At<'_> {
     /// The rows of this rank.
-    pub(crate) fn own(&self) -> &HostRows {
+    pub(crate) fn own(&self) -> &dyn OwnRows {
         match self {
-            Self::Here(rows) => rows,
-            Self::Moved(rows) => rows,
+            Self::Here(rows) => *rows,
+            Self::Moved(rows) => rows.as_ref(),
         }
     }
 }
@@ -53,7 +46,7 @@ impl RankedRows {
         let placement = world.placement(rows);
         let own = placement.of(world.rank()).len();
         Self {
-            own: world.processor.zero_rows(own, width),
+            own: world.inner.own_zeros(own, width),
             world: world.clone(),
             placement,
         }
@@ -62,13 +55,12 @@ impl RankedRows {
     /// The own ones of `values`, `[R, width]`, which all ranks have.
     pub(crate) fn of_all(world: &Arc<World>, values: &[f32], width: usize) -> Self {
         let placement = world.placement(values.len() / width.max(1));
-        let rows = placement.of(world.rank());
-        let mut own = world.processor.unwritten(rows.len() * width);
-        for (to, row) in own.chunks_exact_mut(width.max(1)).zip(rows) {
-            to.copy_from_slice(&values[*row as usize * width..][..width]);
-        }
+        let rows = placement.of(world.rank()).iter();
+        let rows: Vec<&[f32]> = rows
+            .map(|row| &values[*row as usize * width..][..width])
+            .collect();
         Self {
-            own: world.processor.rows(own, width),
+            own: world.expect(world.inner.own_rows(&rows, width)),
             world: world.clone(),
             placement,
         }
@@ -80,8 +72,8 @@ impl RankedRows {
     }
 
     /// The rows of this rank, to be changed.
-    pub(crate) fn own_mut(&mut self) -> &mut HostRows {
-        &mut self.own
+    pub(crate) fn own_mut(&mut self) -> &mut dyn OwnRows {
+        self.own.as_mut()
     }
 
     fn rank(&self) -> usize {
@@ -94,7 +86,7 @@ impl RankedRows {
     }
 
     /// Other rows of the same width.
-    fn of(&self, own: HostRows, placement: Arc<Placement>) -> Self {
+    fn of(&self, own: Box<dyn OwnRows>, placement: Arc<Placement>) -> Self {
         Self {
             world: self.world.clone(),
             placement,
@@ -114,84 +106,30 @@ impl RankedRows {
     /// The rows where `to` has them.
     pub(crate) fn at(&self, to: &Arc<Placement>) -> At<'_> {
         if Arc::ptr_eq(&self.placement, to) || self.placement == *to {
-            return At::Here(&self.own);
+            return At::Here(self.own.as_ref());
         }
         let rows: Vec<u32> = (0..self.placement.rows() as u32).collect();
         At::Moved(self.fetch(&rows, to))
     }
 
+    /// `Σ_i weights[i] · row_i` over all rows.
+    fn weighted_mean(&self, weights: &[f64]) -> Vec<f32> {
+        self.world.mean(self.own.as_ref(), &self.placement, weights)
+    }
+
     /// Row `i` of the new rows, as `to` has them, is row `rows[i]` of these.
-    fn fetch(&self, rows: &[u32], to: &Placement) -> HostRows {
-        let (width, rank) = (self.own.width(), self.rank());
+    fn fetch(&self, rows: &[u32], to: &Placement) -> Box<dyn OwnRows> {
+        let rank = self.rank();
         let ranks = self.world.ranks.count();
         let transfer = Transfer::of(&self.placement, rank, ranks, |rank| {
             Box::new(to.of(rank).iter().map(|target| rows[*target as usize]))
         });
-        let arrived = transfer.carry_out(&self.world, &self.own, &mut |_| false);
-        let (foreign, places) = (arrived.rows(), transfer.places());
-        let mut fetched = self.world.processor.unwritten(to.of(rank).len() * width);
-        let targets = to.of(rank).iter().map(|target| rows[*target as usize]);
-        for (target, row) in fetched.chunks_exact_mut(width.max(1)).zip(targets) {
-            target.copy_from_slice(match self.placement.owner(row) == rank {
-                true => &self.own.values()[self.placement.place(row) * width..][..width],
-                false => {
-                    let found = places.binary_search_by_key(&row, |(row, _)| *row);
-                    foreign[places[found.expect("what is read is sent")].1 as usize]
-                }
-            });
-        }
-        self.world.processor.rows(fetched, width)
-    }
-
-    /// The rows become those that the ranks of the only machine make of all rows together, each of a part of the parameters.
-    fn mix_together(&mut self, machine: &Machine, matrix: &Matrix, halo: &Halo, to: &Placement) {
-        let mut mixed = self.own.room_to_mix(halo.rows);
-        let cpu = self.world.processor.cpu();
-        let rows = (&self.own, &*self.placement);
-        machine.mix_together(cpu, &matrix.host, rows, (&mut mixed, to));
-        let counter = self.world.ranks.transport().counter();
-        let read_by_others = halo.transfer.sent.iter().map(Vec::len);
-        counter.add_in_place(read_by_others.sum::<usize>() * self.own.width());
-        self.own.become_mixed(mixed);
-    }
-
-    /// The rows become those that `halo` makes of them: some that read no row of other ranks while the others are on their way.
-    fn mix_sparsely(&mut self, halo: &Halo) {
-        let mut mixed = self.own.room_to_mix(halo.rows);
-        let bytes = size_of_val(self.own.values());
-        let pieces = (bytes / PIECE).clamp(1, MOST_PIECES);
-        let mut inner = halo.inner.chunks(halo.inner.len().div_ceil(pieces).max(1));
-        let own = &self.own;
-        let mut sources: Vec<&[f32]> = own.values().chunks_exact(own.width().max(1)).collect();
-        let (mut done, by_message) = (0, halo.comes_by_message(&self.world));
-        let mut mix_inner = |all_is_there: bool| {
-            // Rows that are read twice cost more than a pass over all.
-            if all_is_there && !by_message {
-                return false;
-            }
-            let Some(piece) = inner.next() else {
-                return false;
-            };
-            own.mix_some(&halo.matrix, piece, &sources, &mut mixed);
-            done += piece.len();
-            true
-        };
-        let arrived = halo.transfer.carry_out(&self.world, own, &mut mix_inner);
-        let mut left = [&halo.inner[done..], &halo.border[..]].concat();
-        left.sort_unstable();
-        sources.extend(arrived.rows());
-        own.mix_some(&halo.matrix, &left, &sources, &mut mixed);
-        drop(arrived);
-        self.own.become_mixed(mixed);
-    }
-
-    /// Every row of a member becomes `mean`, and the others stay.
-    fn replace(&mut self, members: &[bool], mean: &[f32]) {
-        let members = self.pick(members);
-        let rows = self.own.values_mut().chunks_exact_mut(mean.len());
-        rows.zip(members)
-            .filter(|(_, member)| *member)
-            .for_each(|(row, _)| row.copy_from_slice(mean));
+        let arrived = transfer.carry_out(&self.world, self.own.as_ref(), &mut |_| false);
+        let find = transfer.finder(&self.placement, rank);
+        let targets = to.of(rank).iter();
+        let picks: Vec<u32> = targets.map(|target| find(rows[*target as usize])).collect();
+        self.world
+            .expect(self.own.gather_among(&picks, &arrived.rows()))
     }
 }
 
@@ -200,7 +138,9 @@ impl Rows for RankedRows {
     fn to_host(&self) -> Vec<f32> {
         let width = self.own.width();
         let sizes: Vec<usize> = self.placement.counts().map(|rows| rows * width).collect();
-        let by_rank = self.world.of_all_ranks(self.own.memory(), &sizes);
+        let own = self.own.shared();
+        let own = own.unwrap_or_else(|| Arc::new(RowMemory::from(self.own.to_host())));
+        let by_rank = self.world.of_all_ranks(&own, &sizes);
         let mut all = vec![0.0; by_rank.len()];
         let rows = (0..sizes.len()).flat_map(|rank| self.placement.of(rank));
         for (row, values) in rows.zip(by_rank.chunks_exact(width.max(1))) {
@@ -219,11 +159,10 @@ impl Rows for RankedRows {
 
     #[cfg(feature = "own-models")]
     fn tensor(&self) -> burn::tensor::Tensor<2> {
-        let width = self.own.width();
-        self.world
-            .processor
-            .rows(self.to_host().into(), width)
-            .tensor()
+        let (all, width) = (self.to_host(), self.own.width());
+        let rows: Vec<&[f32]> = all.chunks_exact(width.max(1)).collect();
+        let rows = self.world.inner.own_rows(&rows, width);
+        self.world.expect(rows).tensor()
     }
 
     fn duplicate(&self) -> Box<dyn Rows> {
@@ -241,27 +180,22 @@ impl Rows for RankedRows {
             HostMixing::Identity => {}
             HostMixing::Sparse { .. } => {
                 let halo = Halo::of(&self.world, matrix, &self.placement, &to);
-                // Where few rows are read by others, each rank leaves the rest to its own caches.
-                let many = halo.transfer.of_all >= matrix.rows / READ_BY_OTHERS;
-                let world = self.world.clone();
-                match world.only_machine().filter(|_| many) {
-                    Some(machine) => self.mix_together(machine, matrix, &halo, &to),
-                    None => self.mix_sparsely(&halo),
-                }
+                let mixing = DealtMixing {
+                    world: &self.world,
+                    matrix,
+                    halo: &halo,
+                    from: &self.placement,
+                    to: &to,
+                };
+                self.world.expect(self.own.mix_among_ranks(&mixing));
             }
             HostMixing::Average { weights } => {
-                let mean = self.world.mean(&self.own, &self.placement, weights);
-                let rows = to.of(self.rank()).len();
-                let width = self.own.width();
-                if self.own.values().len() != rows * width {
-                    self.own = self.world.processor.zero_rows(rows, width);
-                }
-                let rows = self.own.values_mut().chunks_exact_mut(width.max(1));
-                rows.for_each(|row| row.copy_from_slice(&mean));
+                let mean = self.weighted_mean(weights);
+                self.own.become_all(to.of(self.rank()).len(), &mean);
             }
             HostMixing::Among { weights, members } => {
-                let mean = self.world.mean(&self.own, &self.placement, weights);
-                self.replace(members, &mean);
+                let mean = self.weighted_mean(weights);
+                self.own.replace(&self.pick(members), &mean);
             }
         }
         self.placement = to;
@@ -275,7 +209,7 @@ impl Rows for RankedRows {
 
     fn scatter(&mut self, rows: &[u32], source: &dyn Rows) -> Result<(), EngineError> {
         let source: &Self = on("scatter", source)?;
-        let (width, rank) = (self.own.width(), self.rank());
+        let rank = self.rank();
         // Row `read[i]` of the source goes to row `written[i]` of this rank.
         let placement = self.placement.clone();
         let written = |rank: usize| {
@@ -288,20 +222,16 @@ impl Rows for RankedRows {
             Box::new(written(rank).map(|(read, _)| read))
         });
         let pairs: Vec<(u32, u32)> = written(rank).collect();
-        let arrived = transfer.carry_out(&self.world, &source.own, &mut |_| false);
-        let (foreign, places) = (arrived.rows(), transfer.places());
-        for (read, row) in pairs {
-            let values = match source.placement.owner(read) == rank {
-                true => &source.own.values()[source.placement.place(read) * width..][..width],
-                false => {
-                    let found = places.binary_search_by_key(&read, |(row, _)| *row);
-                    foreign[places[found.expect("what is read is sent")].1 as usize]
-                }
-            };
-            let target = self.placement.place(row) * width;
-            self.own.values_mut()[target..][..width].copy_from_slice(values);
-        }
-        Ok(())
+        let own = source.own.as_ref();
+        let arrived = transfer.carry_out(&self.world, own, &mut |_| false);
+        let find = transfer.finder(&source.placement, rank);
+        let place = |row: u32| self.placement.place(row) as u32;
+        let (targets, picks): (Vec<u32>, Vec<u32>) = pairs
+            .iter()
+            .map(|(read, row)| (place(*row), find(*read)))
+            .unzip();
+        self.own
+            .scatter_among(&targets, &picks, own, &arrived.rows())
     }
 
     fn add_scaled(&mut self, other: &dyn Rows, scales: &[f32]) -> Result<(), EngineError> {
@@ -336,7 +266,7 @@ impl Rows for RankedRows {
             momentum: step.momentum,
         };
         self.own
-            .heavy_ball(&mut velocity.own, gradients.own(), step)
+            .heavy_ball(velocity.own.as_mut(), gradients.own(), step)
     }
 
     fn quantize(&mut self, layout: &Layout, quantiser: &Quantiser) {
@@ -352,12 +282,12 @@ impl Rows for RankedRows {
     }
 
     fn mean(&self, weights: &[f64]) -> Box<dyn Rows> {
-        let mean = self.world.mean(&self.own, &self.placement, weights);
+        let mean = self.weighted_mean(weights);
         Box::new(Self::of_all(&self.world, &mean, self.own.width()))
     }
 
     fn squared_distances(&self, weights: &[f64]) -> Vec<f64> {
-        let mean = self.world.mean(&self.own, &self.placement, weights);
+        let mean = self.weighted_mean(weights);
         let own = self.own.squared_distances_from(&mean);
         self.world.floats_per_row(&self.placement, &own)
     }

@@ -1,5 +1,6 @@
 //! The trainer of rows that are dealt over ranks: each trains and judges its own ones.
 
+use super::losses_on_devices::LossesOnDevices;
 use super::placement::Placement;
 use super::rows::RankedRows;
 use super::tally_words::{WORDS, of_words, words};
@@ -15,7 +16,7 @@ use crate::training::work::{Amount, RowWork, Tasks};
 use meshfold_data::Partition;
 use std::sync::Arc;
 
-/// Has a trainer of the processor train the rows of this rank. A rank has the examples of its own clients: a row that is to be
+/// Has a trainer of this rank's device train the rows of this rank. A rank has the examples of its own clients: a row that is to be
 /// trained or judged on those of a client of another rank moves there before.
 #[derive(Debug)]
 pub(crate) struct RankedTrainer {
@@ -25,6 +26,8 @@ pub(crate) struct RankedTrainer {
     held: Partition,
     /// The rank that alone knows the losses of a row; [`TOLD`] where all do. Rows beyond the end were never trained.
     untold: Vec<u32>,
+    /// The losses that devices keep, if they do: then all that is known on hosts is known on all.
+    on_devices: Option<LossesOnDevices>,
 }
 
 /// In place of a rank: every rank knows the losses of the row.
@@ -65,6 +68,7 @@ impl RankedTrainer {
         Self {
             held,
             world: world.clone(),
+            on_devices: inner.keeps_losses().then(LossesOnDevices::default),
             inner,
             untold: Vec::new(),
         }
@@ -109,7 +113,7 @@ impl RankedTrainer {
             &Tasks<'_>,
         ) -> Result<(), EngineError>,
     ) {
-        self.prepare(placement, all.states.tallies);
+        let largest_batch = self.prepare(placement, &mut all, &done);
         let mut part = self.own_tasks(placement, &mut all);
         let states = RowStates {
             passes: &mut part.passes,
@@ -123,10 +127,13 @@ impl RankedTrainer {
         let context = Context {
             rows: Some(placement.of(self.world.rank())),
             partition: &self.held,
+            largest_batch,
             ..all.context
         };
-        let result = call(self.inner.as_mut(), context, states, &tasks);
-        self.expect(result);
+        if !part.rows.is_empty() {
+            let result = call(self.inner.as_mut(), context, states, &tasks);
+            self.world.expect(result);
+        }
         self.put_back(placement, all, part, done);
     }
 
@@ -173,14 +180,33 @@ impl RankedTrainer {
         }
     }
 
-    /// Before rows of `placement` are trained: losses of rows that were on another rank before are told to all.
-    fn prepare(&mut self, placement: &Placement, tallies: &mut [RowTally]) {
+    /// Before rows of `placement` are trained: losses of rows that were on another rank before are told to all, or move with the rows.
+    /// Returns the [largest batch](Context::largest_batch) where the device must know it.
+    fn prepare(
+        &mut self,
+        placement: &Placement,
+        all: &mut AllTasks<'_, '_>,
+        done: impl Fn(&RowWork) -> RowWork,
+    ) -> usize {
+        let tallies = &mut *all.states.tallies;
+        if let Some(on_devices) = &mut self.on_devices {
+            let tasks = all.tasks;
+            on_devices.prepare(&self.world, self.inner.as_mut(), placement, tallies);
+            let shard = |work: &RowWork| all.context.partition.shard(work.client as usize).len();
+            let busy = || tasks.rows.iter().filter(|work| work.amount != Amount::Idle);
+            if busy().any(|work| tasks.sgd.steps_on(done(work).amount, shard(work)) > 0) {
+                on_devices.train(tasks.round);
+            }
+            let batches = busy().map(|work| tasks.sgd.batch_on(shard(work)));
+            return batches.max().unwrap_or(0);
+        }
         self.tell(tallies, |row, owner| placement.owner(row) != owner as usize);
         let rows = placement.rows();
         self.untold.resize(self.untold.len().max(rows), TOLD);
         for (row, untold) in (0u32..).zip(&mut self.untold[..rows]) {
             *untold = placement.owner(row) as u32;
         }
+        0
     }
 
     /// Replaces the losses of rows, of which one rank alone knows them, by what that rank knows: of those that `chosen` takes,
@@ -204,11 +230,6 @@ impl RankedTrainer {
                 tallies[*row as usize] = of_words(*words);
             }
         }
-    }
-
-    /// The result of this rank's part of a call. If one rank fails, it ends all of them.
-    fn expect<T>(&self, result: Result<T, EngineError>) -> T {
-        result.unwrap_or_else(|error| self.world.ranks.abort(&error.to_string()))
     }
 }
 
@@ -239,7 +260,7 @@ impl Trainer for RankedTrainer {
             .transpose()?;
         let anchor = anchor.as_ref().zip(rows.anchor.map(|anchor| anchor.mu));
         let own_rows = TrainedRows {
-            models: models.own_mut(),
+            models: models.own_mut() as &mut dyn Rows,
             velocity,
             correction: correction.as_ref().map(|rows| rows.own() as &dyn Rows),
             anchor: anchor.map(|(rows, mu)| AnchorRows {
@@ -311,7 +332,8 @@ impl Trainer for RankedTrainer {
             ..context
         };
         let clients = placement.pick(clients, self.world.rank());
-        self.expect(self.inner.shard_gradients(context, own_rows, &clients));
+        self.world
+            .expect(self.inner.shard_gradients(context, own_rows, &clients));
         Ok(())
     }
 
@@ -352,7 +374,7 @@ impl Trainer for RankedTrainer {
             [] => Vec::new(),
             _ => {
                 let scores = self.inner.evaluate(context, models.own(), split, subset);
-                self.expect(scores)
+                self.world.expect(scores)
             }
         };
         let words = own
@@ -367,6 +389,9 @@ impl Trainer for RankedTrainer {
     }
 
     fn collect(&mut self, tallies: &mut [RowTally]) {
+        if let Some(on_devices) = &mut self.on_devices {
+            return on_devices.collect(&self.world, self.inner.as_mut(), tallies);
+        }
         self.share(tallies);
         self.untold.clear();
     }
@@ -375,15 +400,23 @@ impl Trainer for RankedTrainer {
         self.tell(tallies, |_, _| true);
     }
 
+    fn keeps_losses(&self) -> bool {
+        self.on_devices.is_some()
+    }
+
     fn losses(&self) -> Option<DeviceLosses> {
-        None
+        let on_devices = self.on_devices.as_ref()?;
+        on_devices.all(&self.world, self.inner.as_ref())
     }
 
-    fn keeps(&self, _: &DeviceLosses) -> bool {
-        false
+    fn keeps(&self, losses: &DeviceLosses) -> bool {
+        self.inner.keeps(losses)
     }
 
-    fn resume(&mut self, _: Option<&DeviceLosses>) {
+    fn resume(&mut self, losses: Option<&DeviceLosses>) {
         self.untold.clear();
+        if let Some(on_devices) = &mut self.on_devices {
+            on_devices.resume(&self.world, self.inner.as_mut(), losses);
+        }
     }
 }

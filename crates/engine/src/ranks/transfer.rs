@@ -1,9 +1,9 @@
 //! Rows on their way from rank to rank.
 
 use super::exchange::{Arrived, Given};
+use super::inner::OwnRows;
 use super::placement::Placement;
 use super::world::World;
-use crate::processor::host_rows::HostRows;
 
 /// Rows that ranks ask each other for, as one rank sees it.
 #[derive(Debug, PartialEq, Eq)]
@@ -66,39 +66,57 @@ impl Transfer {
     }
 
     /// Where each row that comes lies among those that come: pairs of a row and its place, ascending by row.
-    pub(crate) fn places(&self) -> Vec<(u32, u32)> {
+    fn places(&self) -> Vec<(u32, u32)> {
         let rows = self.received.iter().flatten().copied();
         let mut places: Vec<(u32, u32)> = rows.zip(0..).collect();
         places.sort_unstable();
         places
     }
 
+    /// Where a row lies among the own rows of `rank` and those that come, which follow them.
+    pub(crate) fn finder<'a>(
+        &self,
+        placement: &'a Placement,
+        rank: usize,
+    ) -> impl Fn(u32) -> u32 + use<'a> {
+        let (places, own) = (self.places(), placement.of(rank).len() as u32);
+        move |row| match placement.owner(row) == rank {
+            true => placement.place(row) as u32,
+            false => {
+                let found = places.binary_search_by_key(&row, |(row, _)| *row);
+                own + places[found.expect("what is read is sent")].1
+            }
+        }
+    }
+
     /// Gives other ranks rows of `rows`, and takes theirs. See [`World::exchange`] of `work`.
     pub(crate) fn carry_out<'a>(
         &'a self,
         world: &'a World,
-        rows: &'a HostRows,
+        rows: &'a dyn OwnRows,
         work: &mut dyn FnMut(bool) -> bool,
     ) -> ArrivedRows<'a> {
         let width = rows.width();
         let in_message = |to: &usize| !world.reads_in_place(*to);
-        let outgoing = (0..self.sent.len()).filter(in_message);
-        let outgoing: usize = outgoing.map(|to| self.sent[to].len()).sum();
-        let mut packed = world.buffers.take(outgoing * width);
+        let outgoing = || (0..self.sent.len()).filter(in_message);
+        let floats = outgoing().map(|to| self.sent[to].len() * width).sum();
+        let mut sent = outgoing().flat_map(|to| self.sent[to].iter().copied());
+        let readable = rows.readable(&mut sent);
+        let mut packed = world.buffers.take(floats);
         let (mut rest, mut messages) = (&mut *packed, Vec::with_capacity(self.sent.len()));
         for (to, places) in self.sent.iter().enumerate() {
             let places = if in_message(&to) { &places[..] } else { &[] };
             let (message, others) = rest.split_at_mut(places.len() * width);
             rest = others;
             for (piece, place) in message.chunks_exact_mut(width.max(1)).zip(places) {
-                piece.copy_from_slice(&rows.values()[*place as usize * width..][..width]);
+                piece.copy_from_slice(readable.row(*place as usize, width));
             }
             messages.push(&*message);
         }
         let sizes = |rows: &[Vec<u32>]| rows.iter().map(|rows| rows.len() * width).collect();
         let (given, taken): (Vec<usize>, Vec<usize>) = (sizes(&self.sent), sizes(&self.received));
         let given = Given {
-            rows: rows.memory(),
+            rows: readable.memory(),
             sizes: given,
             messages,
         };

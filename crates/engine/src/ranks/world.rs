@@ -1,10 +1,11 @@
-//! What a rank needs for every verb: its processor, the other ranks, and where rows lie.
+//! What a rank needs for every verb: its device, the other ranks, and where rows lie.
 
 use super::Ranks;
 use super::buffers::Buffers;
+use super::inner::Inner;
 use super::machine::Machine;
 use super::placement::Placement;
-use crate::processor::Processor;
+use crate::error::EngineError;
 use meshfold_data::Partition;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,8 +14,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) ranks: Ranks,
-    /// Has its rows where the ranks of this machine read them.
-    pub(crate) processor: Processor,
+    /// The rank's own device: the processor, which has its rows where the ranks of this machine read them, or a GPU.
+    pub(crate) inner: Arc<dyn Inner>,
     /// The ranks of this machine, if there are several and each can read the rows of the others.
     pub(crate) machine: Option<Machine>,
     /// Where the rows of a stack lie, by their number.
@@ -24,16 +25,16 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// The rank of `ranks` that computes on `processor`. Every rank calls it.
-    pub(crate) fn new(ranks: Ranks, processor: Processor) -> Self {
-        let machine = Machine::join(ranks.transport());
-        let processor = match &machine {
-            Some(machine) => processor.in_arena(machine.arena().clone()),
-            None => processor,
+    /// The rank of `ranks` that computes on `inner`. Every rank calls it.
+    pub(crate) fn new(ranks: Ranks, inner: Arc<dyn Inner>) -> Self {
+        let machine = Machine::join(ranks.transport(), inner.lends());
+        let inner = match &machine {
+            Some(machine) => inner.of_machine(machine),
+            None => inner,
         };
         Self {
             ranks,
-            processor,
+            inner,
             machine,
             placements: Mutex::default(),
             buffers: Buffers::default(),
@@ -50,6 +51,11 @@ impl World {
     /// Which of the ranks this is.
     pub(crate) fn rank(&self) -> usize {
         self.ranks.rank()
+    }
+
+    /// The result of this rank's part of a verb. If one rank fails, it ends all of them.
+    pub(crate) fn expect<T>(&self, result: Result<T, EngineError>) -> T {
+        result.unwrap_or_else(|error| self.ranks.abort(&error.to_string()))
     }
 
     /// From here on, each stack of as many rows as one of `owners` has items lies as that says of rank 0: row `i` on rank

@@ -70,14 +70,9 @@ impl Mixing {
     }
 
     fn of(rows: usize, columns: usize, host: HostMixing) -> Self {
-        let matrix = Matrix {
-            rows,
-            host,
-            uploaded: Mutex::default(),
-        };
         Self {
             columns,
-            matrix: Arc::new(matrix),
+            matrix: Arc::new(Matrix::new(rows, host)),
         }
     }
 
@@ -102,6 +97,15 @@ impl Mixing {
 }
 
 impl Matrix {
+    /// A matrix of `rows` rows that no device has yet.
+    pub(crate) fn new(rows: usize, host: HostMixing) -> Self {
+        Self {
+            rows,
+            host,
+            uploaded: Mutex::default(),
+        }
+    }
+
     /// What `upload` makes of the matrix for a device; it is called once for each type that is asked for.
     pub(crate) fn uploaded<T: Any + Send + Sync>(&self, upload: impl FnOnce(&Self) -> T) -> Arc<T> {
         let mut all = self.uploaded.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,6 @@
 //! The device itself: how it is opened, its memory, its failures, its launches and their count.
 
+pub(crate) mod adapters;
 pub(crate) mod failures;
 pub(crate) mod gpu;
 pub(crate) mod launch;

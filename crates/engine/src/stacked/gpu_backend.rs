@@ -7,7 +7,9 @@ use crate::device::request::DeviceRequest;
 use crate::error::EngineError;
 use crate::kernels::Instructions;
 use crate::network::Network;
+use crate::ranks::inner::Inner;
 use crate::stacked::coalescing::shared_gpu::SharedGpu;
+use crate::stacked::device::adapters::in_turn;
 use crate::stacked::device::gpu::Gpu;
 use crate::stacked::gpu_rows::GpuRows;
 use crate::stacked::trainer::{self, Stacked};
@@ -25,6 +27,18 @@ const WIDTH: usize = 32;
 /// [`EngineError::Device`] if this binary or machine lacks it.
 pub(crate) fn open(request: DeviceRequest) -> Result<Arc<dyn Backend>, EngineError> {
     Ok(Arc::new(SharedGpu::open(request)?))
+}
+
+/// Opens a GPU for the rank in place `place` of those on this machine: they take the GPUs [in turn](in_turn) from the one that
+/// `request` names.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_rank(
+    request: DeviceRequest,
+    place: usize,
+) -> Result<Arc<dyn Inner>, EngineError> {
+    Ok(Arc::new(SharedGpu::open(in_turn(request, place))?))
 }
 
 impl Backend for SharedGpu {

@@ -7,7 +7,7 @@ use crate::network::layout::Layout;
 use crate::stack::mixing::Matrix;
 use crate::stack::quantiser::Quantiser;
 use crate::stacked::coalescing::shared_gpu::SharedGpu;
-use crate::stacked::device::memory::{copy, read};
+use crate::stacked::device::memory::{copy, read, tensor};
 use crate::stacked::stack_ops::average::mean;
 use crate::stacked::stack_ops::distances::squared_distances;
 use crate::stacked::stack_ops::finite::finite_rows;
@@ -39,6 +39,25 @@ impl GpuRows {
             rows: StackRows::new(rows),
             spare: None,
         }
+    }
+
+    /// Where they are.
+    pub(crate) fn gpu(&self) -> &SharedGpu {
+        &self.gpu
+    }
+
+    /// Memory for these rows mixed, `[rows, P_pad]`, for [`GpuRows::become_mixed`].
+    pub(crate) fn room_to_mix(&mut self, rows: usize) -> Tensor<2> {
+        let shape = [rows, self.tensor().dims()[1]];
+        let spare = self.spare.take().filter(|spare| spare.dims() == shape);
+        spare.unwrap_or_else(|| tensor(self.gpu.memory().floats(&shape)))
+    }
+
+    /// The rows become `mixed`; their memory is kept for the next mixing if it is of the same shape.
+    pub(crate) fn become_mixed(&mut self, mixed: Tensor<2>) {
+        let shape = mixed.dims();
+        let mut old = replace(&mut self.rows, StackRows::new(mixed));
+        self.spare = Some(old.take()).filter(|old| old.dims() == shape);
     }
 
     /// The rows, mixed.
@@ -84,20 +103,15 @@ impl Rows for GpuRows {
 
     fn mix(&mut self, matrix: &Arc<Matrix>) {
         let rows = self.tensor();
-        let [before, width] = rows.dims();
+        let before = rows.dims()[0];
         if self.gpu.mixes_later(matrix, before) {
             // Nobody else must hold them when they are stepped.
             drop(rows);
             return self.rows.mix_later(matrix);
         }
-        let shape = [matrix.rows, width];
-        let spare = self.spare.take().filter(|spare| spare.dims() == shape);
-        let target = spare.unwrap_or_else(|| Tensor::empty(shape, self.gpu.device()));
+        let target = self.room_to_mix(matrix.rows);
         let mixed = mix(rows, matrix, target);
-        let mut old = replace(&mut self.rows, StackRows::new(mixed));
-        if before == matrix.rows {
-            self.spare = Some(old.take());
-        }
+        self.become_mixed(mixed);
     }
 
     fn gather(&self, rows: &[u32]) -> Box<dyn Rows> {

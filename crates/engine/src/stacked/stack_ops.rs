@@ -1,5 +1,6 @@
 //! The operations on whole stacks: mixing, copying rows, scaling, quantising, norms.
 
+pub(crate) mod among;
 pub(crate) mod average;
 pub(crate) mod distances;
 pub(crate) mod finite;

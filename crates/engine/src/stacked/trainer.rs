@@ -370,6 +370,10 @@ impl Trainer for Stacked {
         }
     }
 
+    fn keeps_losses(&self) -> bool {
+        true
+    }
+
     fn losses(&self) -> Option<DeviceLosses> {
         self.tallies.as_ref().map(Tallies::saved)
     }

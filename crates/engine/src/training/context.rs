@@ -19,6 +19,9 @@ pub(crate) struct Context<'a> {
     pub(crate) seed: u64,
     /// What the rows at hand are of all rows of the run, if they are not all of them. Draws are keyed by it.
     pub(crate) rows: Option<&'a [u32]>,
+    /// Examples of the largest batch of all rows of the run, if they are not all at hand; else 0. Whether a GPU has room for a batch
+    /// at once depends on it, and with that the bits of all rows.
+    pub(crate) largest_batch: usize,
 }
 
 /// Refuses to judge by examples that there are not.
@@ -52,6 +55,7 @@ impl Problem {
             partition: &self.partition,
             seed: self.seed,
             rows: None,
+            largest_batch: 0,
         }
     }
 }

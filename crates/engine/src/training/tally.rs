@@ -70,6 +70,43 @@ pub(crate) struct DeviceLosses {
     pub(crate) round: usize,
 }
 
+impl DeviceLosses {
+    /// In place of a round: no loss of the row was other than finite.
+    pub(crate) const NEVER: u32 = u32::MAX;
+
+    /// Those of `rows` rows that have not trained.
+    pub(crate) fn none(rows: usize) -> Self {
+        Self {
+            words: [vec![0.0f32.to_bits(); rows], vec![Self::NEVER; rows]].concat(),
+            seen: vec![(0, 0); rows],
+            round: 0,
+        }
+    }
+
+    /// Adds them to `tallies`, one of which each row has.
+    pub(crate) fn add_to(&self, tallies: &mut [RowTally]) {
+        let (sums, broken) = self.words.split_at(self.seen.len());
+        for (row, tally) in tallies.iter_mut().enumerate().take(self.seen.len()) {
+            let (steps, examples) = self.seen[row];
+            if steps > 0 {
+                let round = match broken[row] {
+                    Self::NEVER => self.round,
+                    round => round as usize,
+                };
+                let sum = f64::from(f32::from_bits(sums[row]));
+                tally.add(
+                    LossSum {
+                        sum,
+                        steps,
+                        examples,
+                    },
+                    round,
+                );
+            }
+        }
+    }
+}
+
 /// Serialises a float as its bits.
 mod bits {
     use serde::{Deserialize, Deserializer, Serializer};

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::device::Device;
+use crate::device::request::DeviceRequest;
 use crate::ranks::Ranks;
 use crate::ranks::in_process::{InProcess, connected};
 use crate::ranks::placement::share;
@@ -109,7 +110,7 @@ fn deal(
             all: all.clone(),
             largest: largest.clone(),
         }));
-        let device = Device::over_ranks(ranks, Some(1), None).unwrap();
+        let device = Device::over_ranks(ranks, DeviceRequest::Cpu, Some(1), None).unwrap();
         let (mut readings, mut sent) = (0, Vec::new());
         let held = device.deal(partition, &mut |see| {
             readings += 1;

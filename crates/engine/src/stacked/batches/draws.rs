@@ -35,6 +35,7 @@ impl<'a> Draws<'a> {
             .map(|task| tasks.sgd.batch_on(shard(task)))
             .max()
             .unwrap_or(0)
+            .max(context.largest_batch)
             .max(1);
         let left = busy()
             .map(|task| tasks.sgd.steps_on(task.amount, shard(task)))

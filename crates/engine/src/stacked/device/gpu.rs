@@ -1,5 +1,6 @@
 //! Opening a GPU. The one door where drivers can fail.
 
+use super::adapters::adapters;
 use super::failures::{self, Failures, answer, wait};
 use super::memory::Memory;
 use crate::device::request::DeviceRequest;
@@ -7,7 +8,6 @@ use crate::error::EngineError;
 use burn::tensor::Device;
 use burn_wgpu::graphics::AutoGraphicsApi;
 use burn_wgpu::{RuntimeOptions, WgpuDevice, WgpuSetup, try_init_device, try_init_setup, wgpu};
-use cubecl::device::WgpuDeviceKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -167,21 +167,7 @@ fn guarded<T>(open: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
 }
 
 fn open_wgpu(index: usize) -> Result<(Gpu, WgpuSetup), String> {
-    let wgpu_of = |device| match device {
-        cubecl::Device::Wgpu(adapter) => Some(adapter),
-        _ => None,
-    };
-    let mut adapters: Vec<WgpuDevice> = cubecl::Device::enumerate_all()
-        .into_iter()
-        .filter_map(wgpu_of)
-        .collect();
-    adapters.sort_by_key(|adapter| match adapter.kind {
-        WgpuDeviceKind::DiscreteGpu(_) => 0,
-        WgpuDeviceKind::IntegratedGpu(_) => 1,
-        WgpuDeviceKind::VirtualGpu(_) => 2,
-        WgpuDeviceKind::Cpu => 4,
-        _ => 3,
-    });
+    let adapters = adapters();
     let Some(adapter) = adapters.get(index) else {
         return Err(match adapters.len() {
             0 => "wgpu finds no adapter; install a Vulkan driver for the GPU (or Mesa's lavapipe, which runs on the \

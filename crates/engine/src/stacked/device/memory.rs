@@ -85,6 +85,17 @@ impl Memory {
         self.upload(if values.is_empty() { &[0.0] } else { values }, DType::F32)
     }
 
+    /// Copies the rows of a stack to the device, `[R, width]`. For none there is room, of any values.
+    pub(crate) fn upload_stack(&self, values: &[f32], width: usize) -> CubeTensor {
+        let rows = values.len() / width.max(1);
+        if rows == 0 {
+            return self.floats(&[0, width]);
+        }
+        let client = self.client();
+        let handle = client.create_from_slice(f32::as_bytes(values));
+        self.wrap(client, handle, &[rows, width], DType::F32)
+    }
+
     /// Copies words to the device. An empty slice becomes one zero.
     pub(crate) fn upload_words(&self, values: &[u32]) -> CubeTensor {
         self.upload(if values.is_empty() { &[0] } else { values }, DType::U32)

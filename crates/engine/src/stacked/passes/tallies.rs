@@ -6,22 +6,20 @@ use crate::stacked::device::launch::{arrays, line};
 use crate::stacked::device::memory::{Memory, download};
 use crate::stacked::device::trace::moves;
 use crate::stacked::stack_ops::finite::is_finite;
-use crate::training::tally::{DeviceLosses, LossSum, RowTally};
+use crate::training::tally::{DeviceLosses, RowTally};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 use std::ops::Range;
 
-/// Stands for no round.
-const NEVER: u32 = u32::MAX;
-
 /// Each unit adds the mean losses of one row's batches, step after step, to the row's sum, and notes the first round in
-/// which one was not finite. `words` `[2, R]` of each run are the bits of the sums and those rounds; `ends` are where the rows
-/// of each run end, counted from `first_row` on.
+/// which one was not finite. `words` `[2, R]` of each run are the bits of the sums and those rounds, of as many rows as `rooms`
+/// says; `ends` are where the rows of each run end that have trained, counted from `first_row` on.
 #[cube(launch)]
 fn tally_kernel(
     losses: &[f32],
     counts: &[u32],
     words: &mut Sequence<Box<[u32]>>,
+    rooms: &Sequence<usize>,
     ends: &Sequence<usize>,
     rounds: &Sequence<u32>,
     steps: usize,
@@ -35,7 +33,7 @@ fn tally_kernel(
     #[unroll]
     for run in 0..ends.len().comptime() {
         if at >= begin && at < ends[run] {
-            let own = ends[run] - begin;
+            let broken_at = rooms[run] + at - begin;
             let row = at - begin;
             let mut total = f32::reinterpret(words[run][row]);
             let mut finite = true;
@@ -50,11 +48,11 @@ fn tally_kernel(
                     }
                 }
             }
-            let broken = words[run][own + row];
+            let broken = words[run][broken_at];
             let state = words.index_mut(run);
             state[row] = u32::reinterpret(total);
             if !finite && rounds[run] < broken {
-                state[own + row] = rounds[run];
+                state[broken_at] = rounds[run];
             }
         }
         begin = ends[run];
@@ -90,11 +88,7 @@ pub(crate) struct Tallies {
 impl Tallies {
     /// No losses, of `rows` rows.
     pub(crate) fn new(memory: &Memory, rows: usize) -> Self {
-        Self {
-            words: memory.upload_words(&[vec![0.0f32.to_bits(); rows], vec![NEVER; rows]].concat()),
-            seen: vec![(0, 0); rows],
-            round: 0,
-        }
+        Self::of_saved(memory, &DeviceLosses::none(rows))
     }
 
     /// Whether there are two words for each row of `saved`.
@@ -144,28 +138,8 @@ impl Tallies {
 
     /// Moves everything to `tallies`. Waits for the device.
     pub(crate) fn collect(self, tallies: &mut [RowTally]) {
-        if self.seen.iter().all(|seen| seen.0 == 0) {
-            return;
-        }
-        let words = download::<u32>(self.words);
-        let (sums, broken) = words.split_at(self.seen.len());
-        for (row, tally) in tallies.iter_mut().enumerate().take(self.seen.len()) {
-            let (steps, examples) = self.seen[row];
-            if steps > 0 {
-                let round = if broken[row] == NEVER {
-                    self.round
-                } else {
-                    broken[row] as usize
-                };
-                tally.add(
-                    LossSum {
-                        sum: f64::from(f32::from_bits(sums[row])),
-                        steps,
-                        examples,
-                    },
-                    round,
-                );
-            }
+        if self.seen.iter().any(|seen| seen.0 > 0) {
+            self.saved().add_to(tallies);
         }
     }
 }
@@ -191,7 +165,9 @@ pub(crate) fn tally(
         let ends = runs.iter().map(|run| run.rows.end - first_row);
         let own = ends.clone().next_back().unwrap_or(0);
         let words = runs.iter().map(|run| run.tallies.words.clone());
-        let round = |run: &RowTallies<'_>| u32::try_from(run.tallies.round).unwrap_or(NEVER - 1);
+        let round = |run: &RowTallies<'_>| {
+            u32::try_from(run.tallies.round).unwrap_or(DeviceLosses::NEVER - 1)
+        };
         let (count, dim) = line(&losses.client, own);
         moves(table.steps * own * table.width * positions + own, own);
         tally_kernel::launch(
@@ -201,6 +177,7 @@ pub(crate) fn tally(
             losses.clone().into_buffer_arg(),
             table.counts.clone().into_buffer_arg(),
             words.map(CubeTensor::into_buffer_arg).collect(),
+            runs.iter().map(|run| run.tallies.rows()).collect(),
             ends.collect(),
             runs.iter().map(round).collect(),
             table.steps,
@@ -216,6 +193,7 @@ pub(crate) fn tally(
 mod tests {
     use super::*;
     use crate::stacked::device::test_device::gpu;
+    use crate::training::tally::LossSum;
 
     #[test]
     #[ignore = "needs a GPU or software Vulkan"]

@@ -54,6 +54,17 @@ impl GpuMixing {
             HostMixing::Identity => Self::Identity,
         }
     }
+
+    /// The weights of neighbours on an overlay.
+    ///
+    /// # Panics
+    /// If it is another exchange.
+    pub(crate) fn sparse(&self) -> &Sparse {
+        match self {
+            Self::Sparse(sparse) => sparse,
+            _ => panic!("a mean is no sparse matrix"),
+        }
+    }
 }
 
 /// `W · from` into the memory of `out`; `from` is `[columns, P_pad]`, `out` `[rows, P_pad]`.
@@ -64,7 +75,7 @@ pub(crate) fn mix(from: Tensor<2>, matrix: &Matrix, out: Tensor<2>) -> Tensor<2>
 }
 
 /// `matrix` on the device of `memory`.
-fn on_device(matrix: &Matrix, memory: &Memory) -> Arc<GpuMixing> {
+pub(crate) fn on_device(matrix: &Matrix, memory: &Memory) -> Arc<GpuMixing> {
     matrix.uploaded(|matrix| GpuMixing::upload(&matrix.host, matrix.rows, memory))
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Vectors of a block of columns: the units of a block go through all rows before the next begins, so that what
 /// neighbours share is still in the second-level cache.
-const BLOCK: usize = 64;
+pub(super) const BLOCK: usize = 64;
 
 /// Each unit holds one vector of one row, summed over the row's neighbours in ascending order. `ends` are the rows at which
 /// runs end; `matrix` holds where the entries of each row begin, columns within the run from `columns_at` on, and the bits
@@ -96,8 +96,18 @@ impl Sparse {
         }
     }
 
+    /// As kernels read them: where the entries of each row begin, their columns, the bits of their weights.
+    pub(super) fn words(&self) -> &CubeTensor {
+        &self.words
+    }
+
+    /// Weights of all rows.
+    pub(super) fn entries(&self) -> usize {
+        self.entries
+    }
+
     /// Rows of all runs after mixing.
-    fn rows(&self) -> usize {
+    pub(super) fn rows(&self) -> usize {
         self.ends.last().copied().unwrap_or(0)
     }
 

@@ -61,6 +61,7 @@ fn run(gpu: &Gpu, bytes: usize, network: &Network, examples: &Arc<Examples>) -> 
         partition: &partition,
         seed: 3,
         rows: None,
+        largest_batch: 0,
     };
     let mut rows = [0, 1, 2, 3, 4].map(|client| RowWork {
         client,

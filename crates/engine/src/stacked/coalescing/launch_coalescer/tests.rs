@@ -114,6 +114,7 @@ impl Run {
             partition: &partition,
             seed: self.seed,
             rows: None,
+            largest_batch: 0,
         };
         let mixing = self.mixing();
         let layout = self.network.layout();

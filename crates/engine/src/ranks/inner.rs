@@ -1,0 +1,152 @@
+//! What a device must be able to do besides to be that of a rank. The processor is one, GPUs are others.
+
+use super::halo::Halo;
+use super::machine::Machine;
+use super::placement::Placement;
+use super::world::World;
+use crate::backend::Backend;
+use crate::backend::rows::Rows;
+use crate::error::EngineError;
+use crate::processor::row_memory::RowMemory;
+use crate::stack::mixing::Matrix;
+use std::sync::Arc;
+
+/// The device of a rank.
+pub(crate) trait Inner: Backend {
+    /// Whether other ranks of the machine can read its rows where they lie.
+    fn lends(&self) -> bool;
+
+    /// The same with its rows where the ranks of `machine` read them. Asked of a device that [lends](Inner::lends) them.
+    fn of_machine(&self, machine: &Machine) -> Arc<dyn Inner>;
+
+    /// Rows of zeros, `[rows, width]`.
+    fn own_zeros(&self, rows: usize, width: usize) -> Box<dyn OwnRows>;
+
+    /// `rows` as rows of a rank, each `[width]`.
+    ///
+    /// # Errors
+    /// [`EngineError::Device`] if a kernel of the device could not see them at once.
+    fn own_rows(&self, rows: &[&[f32]], width: usize) -> Result<Box<dyn OwnRows>, EngineError>;
+
+    /// `Σ_i weights[i] · rows[i]`, `[width]`: the bits that a mean over rows of this device has there.
+    ///
+    /// # Errors
+    /// As [`Inner::own_rows`].
+    fn mean_of(
+        &self,
+        rows: &[&[f32]],
+        weights: &[f64],
+        width: usize,
+    ) -> Result<RowMemory, EngineError>;
+}
+
+/// The rows `[N, P_pad]` that a rank has of a stack.
+///
+/// # Errors
+/// [`EngineError::OtherDevice`] if another operand is of another kind of device, [`EngineError::Device`] if a kernel of the device
+/// could not see rows of other ranks at once.
+pub(crate) trait OwnRows: Rows {
+    /// How many there are, `N`.
+    fn count(&self) -> usize;
+
+    /// Floats of a row, padding included.
+    fn width(&self) -> usize;
+
+    /// A copy with memory of its own.
+    fn copy(&self) -> Box<dyn OwnRows>;
+
+    /// Those at `places` for other ranks to read: all where they lie, if that is in host memory. Waits for the device.
+    fn readable(&self, places: &mut dyn Iterator<Item = u32>) -> Readable<'_>;
+
+    /// New rows: row `i` is row `picks[i]` of these and the `foreign` ones that follow them.
+    fn gather_among(
+        &self,
+        picks: &[u32],
+        foreign: &[&[f32]],
+    ) -> Result<Box<dyn OwnRows>, EngineError>;
+
+    /// Overwrites row `targets[i]` with row `picks[i]` of `source` and the `foreign` ones that follow it; the targets are distinct.
+    fn scatter_among(
+        &mut self,
+        targets: &[u32],
+        picks: &[u32],
+        source: &dyn OwnRows,
+        foreign: &[&[f32]],
+    ) -> Result<(), EngineError>;
+
+    /// Has all ranks carry out `mixing`; the rows become those that it gives this rank.
+    fn mix_among_ranks(&mut self, mixing: &DealtMixing<'_>) -> Result<(), EngineError>;
+
+    /// Become `rows` rows, each of them `row`.
+    fn become_all(&mut self, rows: usize, row: &[f32]);
+
+    /// Each row that `members` names becomes `row`, and the others stay.
+    fn replace(&mut self, members: &[bool], row: &[f32]);
+
+    /// `‖row_i − mean‖²` of every row. Waits for the device.
+    fn squared_distances_from(&self, mean: &[f32]) -> Vec<f64>;
+}
+
+/// A mixing over an overlay, as one of the ranks carries it out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DealtMixing<'a> {
+    pub(crate) world: &'a World,
+    pub(crate) matrix: &'a Matrix,
+    /// What this rank computes of it.
+    pub(crate) halo: &'a Halo,
+    /// Where the rows lie, and where the mixed ones are to.
+    pub(crate) from: &'a Placement,
+    pub(crate) to: &'a Placement,
+}
+
+/// Rows of a rank in host memory.
+#[derive(Debug)]
+pub(crate) enum Readable<'a> {
+    /// All of them, where they lie.
+    InPlace(&'a RowMemory),
+    /// Copies of those at `places`, ascending.
+    Copied { places: Vec<u32>, values: Vec<f32> },
+}
+
+impl<'a> Readable<'a> {
+    /// The memory that all rows lie in, if they are read in place.
+    pub(crate) fn memory(&self) -> Option<&'a RowMemory> {
+        match self {
+            Self::InPlace(memory) => Some(memory),
+            Self::Copied { .. } => None,
+        }
+    }
+
+    /// The row of `width` floats at `place`.
+    ///
+    /// # Panics
+    /// If it was not asked for.
+    pub(crate) fn row(&self, place: usize, width: usize) -> &[f32] {
+        match self {
+            Self::InPlace(memory) => &memory[place * width..][..width],
+            Self::Copied { places, values } => {
+                let found = places.binary_search(&(place as u32));
+                &values[found.expect("it was asked for") * width..][..width]
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_found_by_their_place_whether_all_are_there_or_some() {
+        let memory = RowMemory::from(vec![0.0, 0.5, 1.0, 1.5, 2.0, 2.5]);
+        let all = Readable::InPlace(&memory);
+        let some = Readable::Copied {
+            places: vec![0, 2],
+            values: vec![0.0, 0.5, 2.0, 2.5],
+        };
+        for place in [0, 2] {
+            assert_eq!(all.row(place, 2), some.row(place, 2));
+        }
+        assert!(all.memory().is_some() && some.memory().is_none());
+    }
+}
