@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod layers;
+mod ranks;
 mod stack;
 #[path = "../support/mod.rs"]
 mod support;

@@ -57,10 +57,10 @@ impl Memory {
         )
     }
 
-    /// Floats that nothing has been written to.
+    /// Floats that nothing has been written to: room for a vector at least, as kernels refuse smaller buffers.
     pub(crate) fn floats(&self, shape: &[usize]) -> CubeTensor {
         let client = self.client();
-        let handle = client.empty(size_of::<f32>() * shape.iter().product::<usize>().max(1));
+        let handle = client.empty(size_of::<f32>() * shape.iter().product::<usize>().max(4));
         self.wrap(client, handle, shape, DType::F32)
     }
 
