@@ -30,6 +30,7 @@ pub(crate) mod selection;
 mod stability;
 mod value_warnings;
 pub(crate) mod warnings;
+mod working_memory;
 
 use std::collections::HashMap;
 
@@ -85,15 +86,17 @@ pub fn plan_without_data(
     plan_by(planner.without_data(), source)
 }
 
-/// [`plan`] for runs that another machine will carry out: however little memory there is here, none is refused.
+/// [`plan`] for runs that other machines will carry out, on devices like `device`, the processor with all its cores if absent: however
+/// little memory there is here, none is refused.
 ///
 /// # Errors
 /// As [`plan`].
 pub fn plan_elsewhere(
+    device: Option<&Device>,
     source: &ExperimentSource,
     folder: &DataFolder,
 ) -> Result<Vec<RunPlan>, ConfigError> {
-    plan_by(Planner::new(folder, None, None), source)
+    plan_by(Planner::new(folder, device, None), source)
 }
 
 /// All runs of the experiment in `source`, as `planner` plans them.
@@ -182,7 +185,10 @@ rounds: 5
             over: None,
             needed,
             available: needed - 1,
-            enough: planned[0].footprint.ranks_within(needed - 1),
+            enough: {
+                let footprint = planned[0].footprint;
+                footprint.ranks_within(needed - 1, false, &|_, _| footprint.working_bytes)
+            },
         };
         assert_eq!(format!("{:?}", error.fault()), format!("{fault:?}"));
         let said = error.to_string();

@@ -40,13 +40,14 @@ pub(crate) fn plan(arguments: &PlanArguments, own: &Own) -> Result<(), Failure> 
         (true, _) => plan_without_data(&device, &source, &folder),
         (false, None) => plan_on(&device, &source, &folder),
         // What does not fit this machine may fit several.
-        (false, Some(_)) => plan_elsewhere(&source, &folder),
+        (false, Some(_)) => plan_elsewhere(Some(&device), &source, &folder),
     }?;
+    let over = |plan: &RunPlan, ranks| plan.over_ranks_on(Some(&device), ranks);
     warn(&plans);
     if arguments.json {
         let line = |plan| Line {
             summary: RunPlan::summary(plan),
-            over_ranks: ranks.map(|ranks| plan.over_ranks(ranks)),
+            over_ranks: ranks.map(|ranks| over(plan, ranks)),
         };
         return Ok(json_lines::print(plans.iter().map(line))?);
     }
@@ -56,7 +57,8 @@ pub(crate) fn plan(arguments: &PlanArguments, own: &Own) -> Result<(), Failure> 
     }
     table.print()?;
     if let Some(ranks) = ranks {
-        print_over_ranks(&plans, ranks)?;
+        let over = plans.iter().map(|plan| (plan, over(plan, ranks)));
+        print_over_ranks(over, ranks)?;
     }
     let misses =
         |plan: &RunPlan| plan.config.stragglers.is_some() || !plan.config.failures.0.is_empty();
@@ -91,7 +93,10 @@ struct Line<'a> {
 }
 
 /// What each run would be like over `ranks` ranks.
-fn print_over_ranks(plans: &[RunPlan], ranks: usize) -> Result<(), Failure> {
+fn print_over_ranks<'a>(
+    plans: impl Iterator<Item = (&'a RunPlan, OverRanks)>,
+    ranks: usize,
+) -> Result<(), Failure> {
     writeln!(std::io::stdout().lock(), "\nover {ranks} ranks")?;
     let mut table = Table::new(&[
         Column::Text("run"),
@@ -104,8 +109,7 @@ fn print_over_ranks(plans: &[RunPlan], ranks: usize) -> Result<(), Failure> {
     let figure = |figure: Option<usize>| {
         figure.map_or_else(|| "-".to_owned(), |figure| count(figure as u64))
     };
-    for plan in plans {
-        let over = plan.over_ranks(ranks);
+    for (plan, over) in plans {
         let rows = match over.least_rows == over.most_rows {
             true => count(over.most_rows as u64),
             false => format!(

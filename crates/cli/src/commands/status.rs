@@ -92,7 +92,7 @@ fn plans(arguments: &StatusArguments, own: &Own) -> Result<Vec<RunPlan>, Failure
     let source = source.with_overrides(arguments.overrides.iter().cloned());
     let source = source.with_own(own.clone());
     let folder = arguments.data.folder_for(&source)?;
-    Ok(plan_elsewhere(&source, &folder)?)
+    Ok(plan_elsewhere(None, &source, &folder)?)
 }
 
 /// How the runs of `plans` stand. What was found of a finished run is kept in `known` and not read again.

@@ -93,7 +93,7 @@ pub(crate) struct SubmitArguments {
 pub(crate) fn submit(arguments: &SubmitArguments, own: &Own) -> Result<(), Failure> {
     let source = arguments.experiment.source()?.with_own(own.clone());
     let folder = arguments.experiment.data.folder_for(&source)?;
-    let plans = plan_elsewhere(&source, &folder)?;
+    let plans = plan_elsewhere(None, &source, &folder)?;
     let missing = missing(arguments, &plans)?;
     let Some(first) = missing.first() else {
         return Ok(());

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[cfg(feature = "gpu")]
+mod gpus;
 mod planned_bytes;
 mod read_once;
 mod unread;
@@ -76,11 +78,21 @@ fn over_ranks(
     results: &Path,
     after: Option<usize>,
 ) -> (Vec<RunReport>, Vec<Sent>) {
+    over_ranks_on(DeviceRequest::Cpu, count, (plans, data), results, after)
+}
+
+/// The same on such a device each.
+fn over_ranks_on(
+    request: DeviceRequest,
+    count: usize,
+    (plans, data): (&[RunPlan], &[Splits]),
+    results: &Path,
+    after: Option<usize>,
+) -> (Vec<RunReport>, Vec<Sent>) {
     let (reports, sent) = thread::scope(|scope| {
         let rank = |ranks: Ranks| {
             move || {
-                let device =
-                    Device::over_ranks(ranks.clone(), DeviceRequest::Cpu, Some(1), None).unwrap();
+                let device = Device::over_ranks(ranks.clone(), request, Some(1), None).unwrap();
                 expect_same_plans(&device, Some(plans)).unwrap();
                 let reports = if ranks.leads() {
                     let _leading = Leading::of(&device);
@@ -113,7 +125,17 @@ fn alone(
     results: &Path,
     after: Option<usize>,
 ) -> Vec<RunReport> {
-    let device = Device::open(DeviceRequest::Cpu, Some(1), None).unwrap();
+    alone_on(DeviceRequest::Cpu, (plans, data), results, after)
+}
+
+/// The same on such a device.
+fn alone_on(
+    request: DeviceRequest,
+    (plans, data): (&[RunPlan], &[Splits]),
+    results: &Path,
+    after: Option<usize>,
+) -> Vec<RunReport> {
+    let device = Device::open(request, Some(1), None).unwrap();
     lead(plans, data, &device, results, after)
 }
 

@@ -52,8 +52,10 @@ pub(crate) struct RankShare {
     /// Rows of the run, and of this rank.
     rows: usize,
     own: usize,
-    /// Rows that it holds besides while it exchanges them with other ranks.
-    exchanged: usize,
+    /// Rows that go to other ranks in an exchange.
+    sent: usize,
+    /// Whether the rows are on a GPU, so that they are copied on their way to other ranks and from them.
+    on_gpu: bool,
     /// Training examples of its clients, and of all.
     examples: usize,
     all_examples: usize,
@@ -63,20 +65,35 @@ impl RankShare {
     /// `own` of `rows` rows, of which `sent` go to other ranks in an exchange, and about as many come. Its part of the examples is that
     /// of the rows, unless [more is known](RankShare::with_examples).
     pub(crate) fn new(ranks: usize, rows: usize, own: usize, sent: usize) -> Self {
-        // A mean over all rows, which judging takes: the parts of own rows that others sum, those of their rows that this rank
-        // sums, and all that it sums in order.
-        let part = |rows: usize| rows.div_ceil(ranks);
-        let mean = part(own * (ranks - 1)) + part(rows - own) + part(rows);
         Self {
             ranks,
             rows,
             own,
-            exchanged: match ranks {
-                1 => 0,
-                _ => mean.max(2 * sent),
-            },
+            sent,
+            on_gpu: false,
             examples: own,
             all_examples: rows,
+        }
+    }
+
+    /// With rows on a GPU, or not.
+    pub(crate) fn with_rows_on_gpu(self, on_gpu: bool) -> Self {
+        Self { on_gpu, ..self }
+    }
+
+    /// Rows that it holds besides while it exchanges them with other ranks.
+    fn exchanged(&self) -> usize {
+        if self.ranks == 1 {
+            return 0;
+        }
+        // A mean over all rows, which judging takes: the parts of own rows that others sum, those of their rows that this rank
+        // sums, and all that it sums in order.
+        let part = |rows: usize| rows.div_ceil(self.ranks);
+        let mean = part(self.own * (self.ranks - 1)) + part(self.rows - self.own) + part(self.rows);
+        match self.on_gpu {
+            // A copy of the rows that are sent and the message; the message that comes, a copy of it in order, and that on the GPU.
+            true => (self.own + mean + part(self.rows)).max(5 * self.sent),
+            false => mean.max(2 * self.sent),
         }
     }
 
@@ -90,7 +107,7 @@ impl RankShare {
     }
 
     /// A share of `count` things that are dealt as the rows are.
-    fn part(&self, count: usize) -> usize {
+    pub(crate) fn part(&self, count: usize) -> usize {
         part(count, self.own, self.rows)
     }
 
@@ -99,6 +116,9 @@ impl RankShare {
         part(bytes, self.examples, self.all_examples)
     }
 }
+
+/// Bytes that the trainer of a rank with some share needs besides models and examples; those of its examples' features are given.
+pub(crate) type Working<'a> = dyn Fn(&RankShare, usize) -> u64 + 'a;
 
 /// A share of `count` things as `own` is one of `all`.
 fn part(count: usize, own: usize, all: usize) -> usize {
@@ -125,16 +145,18 @@ impl Footprint {
         most.saturating_add(PROGRAM + self.message_bytes)
     }
 
-    /// That of a rank with this share of the run.
-    pub(crate) fn of_a_rank(&self, share: &RankShare) -> Self {
+    /// That of a rank with this share of the run, whose trainer needs what `working` says.
+    pub(crate) fn of_a_rank(&self, share: &RankShare, working: &Working<'_>) -> Self {
         if share.ranks == 1 {
             return *self;
         }
         let kept = share.kept(self.shared_bytes) + self.held_out_bytes;
+        let feature_bytes = self.feature_bytes - self.shared_bytes + kept;
         Self {
             rows: share.own,
-            working_rows: share.part(self.working_rows) + share.exchanged,
-            feature_bytes: self.feature_bytes - self.shared_bytes + kept,
+            working_rows: share.part(self.working_rows) + share.exchanged(),
+            working_bytes: working(share, feature_bytes),
+            feature_bytes,
             // Every rank is counted as one that reads: with one rank on each machine all of them do.
             reading_bytes: self.piece_bytes,
             dealt_bytes: 0,
@@ -144,17 +166,25 @@ impl Footprint {
     }
 
     /// Estimate in bytes of the most memory that one of the ranks with these shares holds at once.
-    pub(crate) fn of_ranks(&self, shares: &[RankShare]) -> u64 {
-        let each = shares.iter().map(|share| self.of_a_rank(share).bytes());
+    pub(crate) fn of_ranks(&self, shares: &[RankShare], working: &Working<'_>) -> u64 {
+        let each = shares
+            .iter()
+            .map(|share| self.of_a_rank(share, working).bytes());
         each.max().unwrap_or_else(|| self.bytes())
     }
 
-    /// The fewest ranks that would do where each has `available` bytes for itself; `None` if no number of them would.
-    pub(crate) fn ranks_within(&self, available: u64) -> Option<usize> {
+    /// The fewest ranks that would do where each has `available` bytes for itself, with rows on a GPU or not; `None` if no number of them
+    /// would.
+    pub(crate) fn ranks_within(
+        &self,
+        available: u64,
+        on_gpu: bool,
+        working: &Working<'_>,
+    ) -> Option<usize> {
         let fits = |ranks: &usize| {
             let own = self.rows.div_ceil(*ranks);
-            let share = RankShare::new(*ranks, self.rows, own, own);
-            self.of_a_rank(&share).bytes() <= available
+            let share = RankShare::new(*ranks, self.rows, own, own).with_rows_on_gpu(on_gpu);
+            self.of_a_rank(&share, working).bytes() <= available
         };
         (2..=self.rows).find(fits)
     }
@@ -244,6 +274,11 @@ mod tests {
         }
     }
 
+    /// A trainer that needs nothing.
+    fn nothing(_: &RankShare, _: usize) -> u64 {
+        0
+    }
+
     #[test]
     fn as_many_ranks_are_asked_for_as_hold_the_models() {
         let large = Footprint {
@@ -256,9 +291,32 @@ mod tests {
         // 100 in order.
         let fixed = PROGRAM + MPI + (112 << 20) + (4 << 20);
         let of_ten = fixed + (480 << 22);
-        assert_eq!(large.ranks_within(of_ten), Some(10));
-        assert_eq!(large.ranks_within(of_ten - 1), Some(11));
-        assert_eq!(large.ranks_within(fixed), None);
+        let within = |bytes| large.ranks_within(bytes, false, &nothing);
+        assert_eq!(within(of_ten), Some(10));
+        assert_eq!(within(of_ten - 1), Some(11));
+        assert_eq!(within(fixed), None);
+    }
+
+    #[test]
+    fn rows_on_a_gpu_are_held_once_more_on_their_way_and_its_trainer_has_its_share() {
+        let all = Footprint {
+            rows: 1000,
+            working_rows: 1000,
+            width: 1 << 20,
+            shared_bytes: 50 << 20,
+            working_bytes: 1 << 40,
+            ..footprint()
+        };
+        let share = RankShare::new(10, 1000, 100, 60).with_rows_on_gpu(true);
+        let working = |share: &RankShare, features: usize| (share.part(1000) + features) as u64;
+        // Of the mean: the own rows, 90 on their way, 90 that came, and 100 in order twice.
+        let rows = 100 + 100 + (100 + 90 + 90 + 100 + 100) + 1;
+        let features = 55 << 20;
+        let expected = PROGRAM + MPI + (rows << 22) + (12 << 20) + 2 * features + 100;
+        assert_eq!(all.of_a_rank(&share, &working).bytes(), expected);
+        let listened_to = RankShare::new(10, 1000, 100, 100).with_rows_on_gpu(true);
+        let more = all.of_a_rank(&listened_to, &working).bytes() - expected;
+        assert_eq!(more, (500 - 480) << 22);
     }
 
     #[test]
@@ -271,7 +329,7 @@ mod tests {
         };
         let of = |ranks: usize| {
             let share = RankShare::new(ranks, 8, 8 / ranks, 0);
-            all.of_a_rank(&share).bytes()
+            all.of_a_rank(&share, &nothing).bytes()
         };
         // A rank of four has two rows, six that a mean takes and the mean, a quarter of what is shared and all the rest.
         let models = 9 * (400 << 20);
@@ -292,8 +350,8 @@ mod tests {
         let share = |examples| RankShare::new(2, 8, 4, 0).with_examples(examples, 100);
         // What is not shared, three quarters of what is, the test set, labels and owners, and a piece.
         let expected = PROGRAM + MPI + ((20 + 60 + 1 + 12 + 30) << 20);
-        assert_eq!(all.of_ranks(&[share(25), share(75)]), expected);
-        assert_eq!(all.of_ranks(&[]), all.bytes());
+        assert_eq!(all.of_ranks(&[share(25), share(75)], &nothing), expected);
+        assert_eq!(all.of_ranks(&[], &nothing), all.bytes());
     }
 
     #[test]

@@ -1,14 +1,17 @@
 //! What a run would be like over several ranks: where its rows lie, what goes between ranks, and the memory that one needs.
 
 use meshfold_data::Partition;
+use meshfold_engine::Device;
 use meshfold_topology::{Form, MixingMatrix};
 use serde::Serialize;
 
 use crate::plan::mean_exchange;
 use crate::plan::memory::RankShare;
 use crate::plan::placement::Placement;
+use crate::plan::planned_data::dealt_sizes;
 use crate::plan::planned_overlay::PlannedOverlay;
 use crate::plan::run_plan::RunPlan;
+use crate::plan::working_memory::WorkingMemory;
 
 /// A run over several ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -38,13 +41,24 @@ impl RunPlan {
         Placement::new(&self.config, &self.population, overlay, ranks)
     }
 
-    /// The run over `ranks` ranks.
+    /// The run over `ranks` ranks, each the processor with all its cores.
     pub fn over_ranks(&self, ranks: usize) -> OverRanks {
+        self.over_ranks_on(None, ranks)
+    }
+
+    /// The run over `ranks` ranks on devices like `device`, the processor with all its cores if absent.
+    pub fn over_ranks_on(&self, device: Option<&Device>, ranks: usize) -> OverRanks {
         let overlay = self.overlay.as_deref();
         let placement = self.placement_over(ranks);
         let rows = placement.counts(self.rows.count);
         let row = 4 * self.model.layout().width() as u64;
-        let shares = RankShare::of_all(&placement, self.rows.count, &self.partition, overlay);
+        let (_, tests) = dealt_sizes(&self.dataset, &self.partition);
+        let examples = (&*self.dataset, tests);
+        let (config, partition) = (&self.config, &*self.partition);
+        let working = WorkingMemory::of(device, config, &self.model, partition, examples);
+        let on_gpu = working.on_gpu();
+        let shares = RankShare::of_all(&placement, self.rows.count, partition, overlay, on_gpu);
+        let of_a_rank = |share: &RankShare, stored: usize| working.of_a_rank(share, stored);
         OverRanks {
             ranks,
             most_rows: rows.iter().copied().max().unwrap_or(0),
@@ -53,7 +67,7 @@ impl RunPlan {
             cut_edges_in_blocks: placement.cut.map(|[_, in_blocks]| in_blocks),
             bytes_per_exchange: overlay
                 .map(|planned| bytes_per_exchange(&placement, &planned.matrix, row)),
-            memory_bytes: self.footprint.of_ranks(&shares),
+            memory_bytes: self.footprint.of_ranks(&shares, &of_a_rank),
         }
     }
 }
@@ -71,12 +85,13 @@ fn bytes_per_exchange(placement: &Placement, matrix: &MixingMatrix, row: u64) ->
 }
 
 impl RankShare {
-    /// What each rank holds of a run of `rows` rows.
+    /// What each rank holds of a run of `rows` rows, which are on GPUs or not.
     pub(crate) fn of_all(
         placement: &Placement,
         rows: usize,
         partition: &Partition,
         overlay: Option<&PlannedOverlay>,
+        on_gpu: bool,
     ) -> Vec<Self> {
         let sent = overlay.and_then(|planned| placement.rows_sent(&planned.matrix));
         let sent = sent.unwrap_or(0).div_ceil(placement.ranks);
@@ -88,7 +103,9 @@ impl RankShare {
         let all = examples.iter().sum();
         let own = placement.counts(rows).into_iter().zip(examples);
         own.map(|(own, examples)| {
-            Self::new(placement.ranks, rows, own, sent).with_examples(examples, all)
+            Self::new(placement.ranks, rows, own, sent)
+                .with_rows_on_gpu(on_gpu)
+                .with_examples(examples, all)
         })
         .collect()
     }

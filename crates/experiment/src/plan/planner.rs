@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use meshfold_algorithms::{Forecast, Rows};
-use meshfold_data::{DataFolder, DatasetSummary, Partition};
-use meshfold_engine::{Device, Network, Purpose, Ranks, WorkloadSize};
+use meshfold_data::{DataFolder, Partition};
+use meshfold_engine::{Device, Network, Purpose, Ranks};
 
 use crate::config::error::ConfigError;
 use crate::config::experiment::Resolved;
@@ -31,6 +31,7 @@ use crate::plan::population::{self, Population, Populations};
 use crate::plan::run_plan::RunPlan;
 use crate::plan::stability;
 use crate::plan::value_warnings;
+use crate::plan::working_memory::WorkingMemory;
 
 /// What the runs of a sweep share.
 pub(crate) struct Planner<'a> {
@@ -112,12 +113,14 @@ impl<'a> Planner<'a> {
         let exchange = self.exchange(&mut run, &learning.population)?;
         let footprint = self.footprint(&run.config, &learning, exchange.overlay.as_deref());
         let placement = self.placement(&run.config, &learning, exchange.overlay.as_ref());
+        let working = self.working(&run.config, &learning);
         let shares = placement.as_deref().map(|placement| {
             let (rows, overlay) = (learning.rows.count, exchange.overlay.as_deref());
-            RankShare::of_all(placement, rows, &learning.partition, overlay)
+            let partition = &*learning.partition;
+            RankShare::of_all(placement, rows, partition, overlay, working.on_gpu())
         });
         let shares = shares.unwrap_or_default();
-        let memory_bytes = self.memory_bytes(&run, &learning, &footprint, &shares)?;
+        let memory_bytes = self.memory_bytes(&run, &learning, (&footprint, &working), &shares)?;
         let cost = self.cost(&run.config, &learning, exchange.overlay.as_deref());
         let warnings = self.warnings(&run, &learning, &exchange, &cost);
         let config = &run.config;
@@ -254,13 +257,7 @@ impl<'a> Planner<'a> {
             overlay_bytes: overlay.map_or(0, |planned| held_overlay::held(planned, config)),
             planning_bytes: overlay.map_or(0, held_overlay::while_planned),
             page_bytes: overlay.map_or(0, held_overlay::of_the_page),
-            working_bytes: self.working_bytes(
-                config,
-                &learning.network,
-                partition,
-                learning.test,
-                outline,
-            ),
+            working_bytes: self.working(config, learning).bytes(),
         }
     }
 
@@ -272,27 +269,24 @@ impl<'a> Planner<'a> {
         &self,
         run: &Resolved<'_>,
         learning: &Learning,
-        footprint: &Footprint,
+        (footprint, working): (&Footprint, &WorkingMemory<'_>),
         shares: &[RankShare],
     ) -> Result<u64, ConfigError> {
         let ranks = self.device.and_then(Device::ranks);
-        let needed = footprint.of_ranks(shares);
+        let of_a_rank = |share: &RankShare, stored: usize| working.of_a_rank(share, stored);
+        let needed = footprint.of_ranks(shares, &of_a_rank);
         let sharing = ranks.map_or(1, Ranks::on_this_machine) as u64;
         let available = self.available.map(|available| available / sharing);
         match available.filter(|available| needed > *available) {
             Some(available) => {
-                // Models on GPUs are not dealt over ranks.
-                let is_processor = self.device.is_none_or(|device| device.threads().is_some());
+                let all = available * sharing;
                 let fault = ConfigFault::Memory {
                     rows: learning.rows.count,
                     parameters: learning.network.layout().parameters(),
                     over: ranks.map(Ranks::count),
                     needed,
                     available,
-                    enough: match is_processor {
-                        true => footprint.ranks_within(available * sharing),
-                        false => None,
-                    },
+                    enough: footprint.ranks_within(all, working.on_gpu(), &of_a_rank),
                 };
                 Err(run.error(fault, "model"))
             }
@@ -357,34 +351,14 @@ impl<'a> Planner<'a> {
         warnings
     }
 
-    /// What training and judging on `tests` test examples take besides models and examples.
-    fn working_bytes(
-        &self,
-        config: &RunConfig,
-        network: &Network,
-        partition: &Partition,
-        tests: usize,
-        outline: &DatasetSummary,
-    ) -> u64 {
-        let (method, clients) = (&config.algorithm, partition.clients());
-        let sgd = method.training().sgd;
-        let largest = partition.sizes().into_iter();
-        let workload = WorkloadSize {
-            // Where few rows stand for many clients, those that train are among the working rows.
-            rows: method
-                .rows(clients)
-                .count
-                .max(method.working_rows(clients).min(clients)),
-            batch: sgd.batch_on(largest.max().unwrap_or(0)),
-            tests: config.evaluate.most_examples(tests)
-                + config.evaluate.most_validation(outline.validation()),
-            stored: outline.feature_bytes(),
-            sgd: &sgd,
-        };
-        match self.device {
-            Some(device) => device.working_bytes(network, &workload),
-            None => network.working_bytes(&workload, self.threads),
-        }
+    /// What training and judging take besides models and examples.
+    fn working<'b>(&self, config: &RunConfig, learning: &'b Learning) -> WorkingMemory<'b>
+    where
+        'a: 'b,
+    {
+        let examples = (&*learning.dataset.outline, learning.test);
+        let (network, partition) = (&learning.network, &*learning.partition);
+        WorkingMemory::of(self.device, config, network, partition, examples)
     }
 
     /// Says that the overlay of `run` takes long to make, before it is: nothing else would be heard of until it is done.

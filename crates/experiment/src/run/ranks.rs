@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use meshfold_data::{Examples, Splits};
-use meshfold_engine::{Device, Ranks};
+use meshfold_engine::{Device, EngineError, Ranks};
 use sha2::{Digest, Sha256};
 
 use crate::plan::run_plan::RunPlan;
@@ -172,7 +172,11 @@ pub fn follow<E>(
                 let data = Mutex::new(data);
                 device.side_by_side(1, |device| {
                     let data = data.lock().unwrap_or_else(PoisonError::into_inner).take();
-                    take_part(plan, data, results, device);
+                    let done = device.attempt(|| {
+                        take_part(plan, data, results, device);
+                        Ok::<_, EngineError>(())
+                    });
+                    done.unwrap_or_else(|error| ranks.abort(&error.to_string()));
                 });
             }
             step => ranks.abort(&format!("rank 0 is at {step:?} where no run has begun")),
