@@ -198,3 +198,52 @@ impl Ranks {
         self.transport.as_ref()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    /// What each of some ranks makes of its own result and those of the others.
+    fn outcomes(own: &[Result<usize, &str>]) -> Vec<Result<usize, String>> {
+        thread::scope(|scope| {
+            let ranks = Ranks::in_process(own.len()).into_iter();
+            let start = |ranks: Ranks| {
+                scope.spawn(move || {
+                    let own = own[ranks.rank()].map_err(|reason| EngineError::OwnModel {
+                        reason: reason.to_owned(),
+                    });
+                    ranks.expect_all(own).map_err(|error| error.to_string())
+                })
+            };
+            let threads: Vec<_> = ranks.map(start).collect();
+            let ends = threads.into_iter().map(|thread| thread.join().unwrap());
+            ends.collect()
+        })
+    }
+
+    #[test]
+    fn what_one_rank_cannot_do_all_leave_and_rank_0_knows_why() {
+        assert_eq!(outcomes(&[Ok(3), Ok(4)]), [Ok(3), Ok(4)]);
+        let ends = outcomes(&[Ok(1), Err("no room"), Err("no GPU"), Ok(2)]);
+        let told: Vec<String> = ends.into_iter().map(Result::unwrap_err).collect();
+        let others = "rank 1: rank 0 is told why";
+        let expected = [
+            "rank 1: own model: no room",
+            "own model: no room",
+            "own model: no GPU",
+            others,
+        ];
+        assert_eq!(told, expected);
+        let ends = outcomes(&[Err("no GPU"), Ok(1)]);
+        assert_eq!(ends[0], Err("own model: no GPU".to_owned()));
+        assert!(ends[1].is_err());
+    }
+
+    #[test]
+    fn ranks_of_a_machine_are_counted_there() {
+        let places = Ranks::on_machines(&[4, 2, 4, 2, 2]).into_iter();
+        let places: Vec<usize> = places.map(|ranks| ranks.place_on_this_machine()).collect();
+        assert_eq!(places, [0, 0, 1, 1, 2]);
+    }
+}

@@ -21,7 +21,7 @@ model: {mlp: {hidden: [8], dropout: 0.2}}
 algorithm: {dsgd: {batch_size: 7, learning_rate: 0.1, local: {steps: 2}, momentum: 0.9}}
 rounds: 4
 checkpoint: {every: 2}
-evaluate: {every: 3, clients: true}
+evaluate: {every: 3, train: true}
 sweep:
   cases:
     - {name: gossip}

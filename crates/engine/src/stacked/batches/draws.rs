@@ -87,3 +87,54 @@ impl<'a> Draws<'a> {
         Some(schedule)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::model::Model;
+    use crate::training::local_work::LocalWork;
+    use crate::training::schedule::LearningRate;
+    use crate::training::work::{BatchSize, Draw, Sgd};
+    use meshfold_data::{Examples, Partition, Scale, Shape};
+
+    #[test]
+    fn a_rank_has_room_for_the_largest_batch_of_all_rows() {
+        let shape = Shape {
+            channels: 1,
+            height: 1,
+            width: 2,
+        };
+        let examples = Examples::new(vec![0; 26], vec![0; 13], shape, 2, Scale::UNIT).unwrap();
+        let network = Network::new(&Model::Logistic, examples.input(), 2).unwrap();
+        let partition = Partition::new(vec![(0..3).collect(), (3..13).collect()], 13).unwrap();
+        let sgd = Sgd {
+            learning_rate: LearningRate::Constant(0.1),
+            momentum: 0.0,
+            weight_decay: 0.0,
+            clip_norm: None,
+            batch_size: BatchSize::Full,
+            draw: Draw::Shuffled,
+        };
+        let rows = [RowWork {
+            client: 0,
+            amount: Amount::Steps(1),
+        }];
+        let work = LocalWork::new(1, &rows, &sgd);
+        let context = |largest_batch| Context {
+            network: &network,
+            train: &examples,
+            test: &examples,
+            validation: None,
+            partition: &partition,
+            seed: 1,
+            rows: Some(&[7]),
+            largest_batch,
+        };
+        for (largest_batch, width) in [(0, 3), (10, 10)] {
+            let (mut passes, tasks) = ([Pass::default()], work.tasks());
+            let mut draws = Draws::new(context(largest_batch), &mut passes, &tasks, SCHEDULE);
+            let schedule = draws.next().unwrap();
+            assert_eq!((schedule.width, schedule.counts_of(0)), (width, &[3][..]));
+        }
+    }
+}

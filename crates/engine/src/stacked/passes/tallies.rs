@@ -251,4 +251,31 @@ mod tests {
         let broken = format!("{:?}", found[3]);
         assert!(broken.contains("broken: Some(4)"), "{broken}");
     }
+
+    #[test]
+    #[ignore = "needs a GPU or software Vulkan"]
+    fn rows_that_do_not_train_keep_their_losses_where_others_break() {
+        let gpu = gpu();
+        let memory = gpu.memory();
+        let mut tallies = Tallies::new(memory, 4);
+        for (round, rows, loss) in [(1, 4, 2.0), (2, 2, f32::NAN)] {
+            let mut schedule = BatchSchedule::idle(1, rows, 1);
+            (0..rows).for_each(|row| schedule.put(0, row, &[0], 0.1, None));
+            let table = DeviceBatchSchedule::upload(memory, &schedule);
+            tallies.count(&schedule, round);
+            let losses = memory.upload_floats(&vec![loss; rows]);
+            let run = RowTallies {
+                tallies: &tallies,
+                rows: 0..rows,
+            };
+            tally(&losses, 1, &table, &[run]);
+        }
+        let mut found = [RowTally::default(); 4];
+        tallies.collect(&mut found);
+        assert_eq!(
+            found.map(|tally| tally.broken),
+            [Some(2), Some(2), None, None]
+        );
+        assert_eq!(found[3].recent.sum, 2.0);
+    }
 }
