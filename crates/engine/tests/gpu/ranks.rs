@@ -2,7 +2,8 @@
 //! one GPU, and never lay a hand on rows of each other.
 
 use crate::support::{Case, dropping_mlp, gpu, sgd};
-use meshfold_data::Partition;
+use meshfold_data::{Input, Partition};
+use meshfold_engine::burn::tensor::{Tensor, activation};
 use meshfold_engine::{
     Amount, Anchor, Device, DeviceRequest, Layout, Learner, LocalWork, Mixing, NormScope,
     Quantiser, Ranks, RowWork, Score, Split, Stack, Start, Velocity, uniform,
@@ -171,6 +172,11 @@ const SHARDS: [usize; 6] = [23, 7, 40, 3, 16, 31];
 
 fn learner(device: &Device) -> Learner {
     let case = Case::of_pixels(dropping_mlp(), 3);
+    learner_of(device, &case, case.network())
+}
+
+/// One of `network` on the examples of `case`.
+fn learner_of(device: &Device, case: &Case, network: Network) -> Learner {
     let total = SHARDS.iter().sum();
     let mut first = 0;
     let shards = SHARDS.map(|size| {
@@ -185,7 +191,7 @@ fn learner(device: &Device) -> Learner {
         let splits = splits.take().expect("who reads reads once");
         Some(splits.in_pieces(500, see))
     });
-    Learner::upload(device, case.network(), held.unwrap(), partition, 7).unwrap()
+    Learner::upload(device, network, held.unwrap(), partition, 7).unwrap()
 }
 
 fn scores(scores: &[Score]) -> Vec<u64> {
