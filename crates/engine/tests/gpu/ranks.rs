@@ -5,8 +5,9 @@ use crate::support::{Case, dropping_mlp, gpu, sgd};
 use meshfold_data::{Input, Partition};
 use meshfold_engine::burn::tensor::{Tensor, activation};
 use meshfold_engine::{
-    Amount, Anchor, Device, DeviceRequest, Layout, Learner, LocalWork, Mixing, NormScope,
-    Quantiser, Ranks, RowWork, Score, Split, Stack, Start, Velocity, uniform,
+    Amount, Anchor, Device, DeviceRequest, EngineError, Initial, Layout, Learner, LocalWork,
+    Mixing, Network, NormScope, OwnModel, Parameter, Parameters, Quantiser, Ranks, RowWork, Score,
+    Split, Stack, Start, Velocity, uniform,
 };
 use meshfold_topology::MixingMatrix;
 use std::sync::Arc;
@@ -325,5 +326,54 @@ fn a_learner_goes_on_over_other_ranks_where_it_stopped() {
     assert!(go_on(&gpu(), &values, &saved) == expected);
     for rank in over_ranks(2, |device| go_on(device, &values, &saved)) {
         assert!(rank == expected);
+    }
+}
+
+/// A hidden layer with the hyperbolic tangent.
+#[derive(Debug)]
+struct Hyperbolic;
+
+impl OwnModel for Hyperbolic {
+    fn parameters(&self, input: Input, classes: usize) -> Result<Vec<Parameter>, EngineError> {
+        let inputs = input.features();
+        Ok(vec![
+            Parameter::new("below", [inputs, 10], Initial::of_inputs(inputs)),
+            Parameter::new("above", [10, classes], Initial::of_inputs(10)),
+        ])
+    }
+
+    fn forward(&self, parameters: &Parameters<'_>, x: Tensor<3>) -> Result<Tensor<3>, EngineError> {
+        let hidden = activation::tanh(x.matmul(parameters.get("below")?));
+        Ok(hidden.matmul(parameters.get("above")?))
+    }
+}
+
+#[test]
+#[ignore = "needs a GPU or software Vulkan"]
+fn a_users_own_model_trains_over_ranks() {
+    let step = sgd(8, 0.9);
+    let train = |device: &Device| {
+        let case = Case::of_pixels(dropping_mlp(), 3);
+        let network = Network::own(Arc::new(Hyperbolic), case.input, case.classes).unwrap();
+        let mut learner = learner_of(device, &case, network);
+        let mut models = learner.initial(6, Start::Independent).unwrap();
+        for (round, clients) in [[0, 1, 2, 3, 4, 5], [3, 3, 0, 1, 5, 2]].iter().enumerate() {
+            let visits = on(clients, Amount::Epochs(1));
+            let work = LocalWork::new(1 + round, &visits, &step);
+            learner.train(&mut models, Velocity::Fresh, &work).unwrap();
+        }
+        let scores = learner.evaluate(&models, Split::Test, None).unwrap();
+        let losses = scores.iter().map(|score| score.loss as f32);
+        models
+            .to_host()
+            .into_iter()
+            .chain(losses)
+            .collect::<Vec<_>>()
+    };
+    let expected = train(&gpu());
+    for found in over_ranks(3, train) {
+        // Burn chooses its kernels by shapes, which depend on how many rows a rank has.
+        let apart = found.iter().zip(&expected).map(|(a, b)| (a - b).abs());
+        assert!(found.len() == expected.len() && apart.fold(0.0, f32::max) < 1e-5);
     }
 }
