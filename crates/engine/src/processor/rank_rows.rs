@@ -53,12 +53,12 @@ impl Inner for Processor {
 }
 
 impl HostRows {
-    /// Row `pick` of these and the `foreign` ones that follow them.
-    fn among<'a>(&'a self, pick: u32, foreign: &[&'a [f32]]) -> &'a [f32] {
-        let (pick, own) = (pick as usize, self.count());
-        match pick < own {
-            true => &self.values()[pick * self.width()..][..self.width()],
-            false => foreign[pick - own],
+    /// Finds a row among these and the `foreign` ones that follow them.
+    fn among<'a>(&'a self, foreign: &'a [&'a [f32]]) -> impl Fn(u32) -> &'a [f32] {
+        let (values, width, own) = (self.values(), self.width(), self.count());
+        move |pick| match (pick as usize).checked_sub(own) {
+            None => &values[pick as usize * width..][..width],
+            Some(place) => foreign[place],
         }
     }
 
@@ -129,8 +129,9 @@ impl OwnRows for HostRows {
         foreign: &[&[f32]],
     ) -> Result<Box<dyn OwnRows>, EngineError> {
         let mut gathered = self.unwritten(picks.len());
+        let row = self.among(foreign);
         for (target, pick) in gathered.chunks_exact_mut(self.width().max(1)).zip(picks) {
-            target.copy_from_slice(self.among(*pick, foreign));
+            target.copy_from_slice(row(*pick));
         }
         Ok(Box::new(self.of(gathered)))
     }
@@ -143,10 +144,10 @@ impl OwnRows for HostRows {
         foreign: &[&[f32]],
     ) -> Result<(), EngineError> {
         let source: &Self = on("scatter", source)?;
-        let width = self.width();
+        let (width, row) = (self.width(), source.among(foreign));
         let own = self.values_mut();
         for (target, pick) in targets.iter().zip(picks) {
-            own[*target as usize * width..][..width].copy_from_slice(source.among(*pick, foreign));
+            own[*target as usize * width..][..width].copy_from_slice(row(*pick));
         }
         Ok(())
     }
