@@ -105,6 +105,10 @@ pub(crate) enum Readable<'a> {
     /// All of them, where they lie.
     InPlace(&'a RowMemory),
     /// Copies of those at `places`, ascending.
+    #[cfg_attr(
+        not(feature = "gpu"),
+        allow(dead_code, reason = "without GPUs all rows lie in host memory")
+    )]
     Copied { places: Vec<u32>, values: Vec<f32> },
 }
 

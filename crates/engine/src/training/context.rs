@@ -21,6 +21,10 @@ pub(crate) struct Context<'a> {
     pub(crate) rows: Option<&'a [u32]>,
     /// Examples of the largest batch of all rows of the run, if they are not all at hand; else 0. Whether a GPU has room for a batch
     /// at once depends on it, and with that the bits of all rows.
+    #[cfg_attr(
+        not(feature = "gpu"),
+        allow(dead_code, reason = "without GPUs nobody asks")
+    )]
     pub(crate) largest_batch: usize,
 }
 
