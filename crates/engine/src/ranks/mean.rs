@@ -17,7 +17,7 @@ struct Parts {
 
 impl World {
     /// `Σ_i weights[i] · row_i` over all rows, on every rank: each rank sums its part of the parameters over all rows, in their
-    /// order, so that the sum is that of one processor to the bit. Rows of weight zero stay where they are.
+    /// order, so that the sum is that of one device to the bit. Rows of weight zero stay where they are.
     pub(crate) fn mean(
         &self,
         own: &dyn OwnRows,
