@@ -1,5 +1,7 @@
 //! One run over the ranks that `mpirun` or `srun` started (feature `mpi`).
 
+use std::sync::OnceLock;
+
 use meshfold_data::{DataFolder, Examples};
 use meshfold_engine::{Device, Ranks, Sent};
 use meshfold_experiment::{RunPlan, SharedDatasets, expect_same_plans, follow};
@@ -8,6 +10,9 @@ use crate::arguments::RunArguments;
 use crate::failure::Failure;
 use crate::interruption::Interruption;
 use crate::terminal;
+
+/// The ranks of this process, for what ends all of them.
+static RANKS: OnceLock<Ranks> = OnceLock::new();
 
 /// The ranks that this process was started with; `None` if it was started alone, or by a program without the feature.
 /// All but the first are silent from here on.
@@ -19,10 +24,20 @@ pub(crate) fn of_this_command() -> Result<Option<Ranks>, Failure> {
     let ranks = Ranks::of_mpi()?;
     #[cfg(not(feature = "mpi"))]
     let ranks: Option<Ranks> = None;
-    if ranks.as_ref().is_some_and(|ranks| !ranks.leads()) {
-        terminal::silence();
+    if let Some(ranks) = &ranks {
+        RANKS.get_or_init(|| ranks.clone());
+        if !ranks.leads() {
+            terminal::silence();
+        }
     }
     Ok(ranks)
+}
+
+/// Ends all ranks after a bug of this one, if there are any: the others would wait for it, and may be reading its rows.
+pub(crate) fn end_after_bug() {
+    if let Some(ranks) = RANKS.get() {
+        ranks.abort("it met a bug");
+    }
 }
 
 /// The device of the command: over all ranks if there are several.

@@ -9,6 +9,8 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::prelude::*;
 
+use crate::ranks;
+
 /// All bars of the program, so that lines can be written above them.
 static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
@@ -87,6 +89,7 @@ pub(crate) fn prepare(verbose: u8) {
             "meshfold {version} met a bug{}: {reason}\nplease report it, with the command and the experiment's file",
             place.unwrap_or_default()
         ));
+        ranks::end_after_bug();
     }));
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(Lines)

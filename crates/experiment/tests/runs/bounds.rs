@@ -5,7 +5,7 @@ use meshfold_experiment::{Ending, Record, RunError, run};
 use std::sync::atomic::AtomicBool;
 
 /// DeceFL as Theorem 1 has it, but for the rate.
-const DECEFL: &str = "algorithm.decefl={local: {steps: 1}, batch_size: full, weight_decay: 0.5, \
+pub(crate) const DECEFL: &str = "algorithm.decefl={local: {steps: 1}, batch_size: full, weight_decay: 0.5, \
                       learning_rate: {harmonic: {delta: 3, gamma: 500}}}";
 const P_FEDAVG: &str = "algorithm.p_fedavg={servers: {count: 3}, local: {steps: 2}, batch_size: 7, weight_decay: 0.5, \
                         learning_rate: {harmonic: {delta: 8, gamma: 5000, per: step}}}";

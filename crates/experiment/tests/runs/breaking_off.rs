@@ -158,12 +158,18 @@ fn a_stop_before_the_first_round_leaves_the_start_alone() {
 
 #[test]
 fn a_stop_while_least_losses_are_looked_for_leaves_nothing_half_known() {
-    let overrides = [
-        "algorithm={dsgd: {batch_size: 7, learning_rate: 0.1, weight_decay: 0.01}}",
-        "model=logistic",
-        "evaluate.theory=[non_iid_degree]",
-    ];
-    let case = Case::new(&overrides);
+    let dsgd = "algorithm={dsgd: {batch_size: 7, learning_rate: 0.1, weight_decay: 0.01}}";
+    for (method, asked) in [
+        (dsgd, "evaluate.theory=[non_iid_degree]"),
+        (crate::bounds::DECEFL, "evaluate.theory=[bound]"),
+    ] {
+        nothing_is_half_known(&["algorithm={}", method, "model=logistic", asked]);
+    }
+}
+
+/// A run with these `overrides` is stopped before it has looked for the least losses, and then carried out.
+fn nothing_is_half_known(overrides: &[&str]) {
+    let case = Case::new(overrides);
     let (stop, mut notes) = (AtomicBool::new(true), Notes::default());
     let report = run(&case.plan, &case.data, &case.options(), &stop, &mut notes).unwrap();
     assert!(matches!(report.ending, Ending::Interrupted));
@@ -171,12 +177,12 @@ fn a_stop_while_least_losses_are_looked_for_leaves_nothing_half_known() {
     assert!(
         notes
             .0
-            .contains(&"looks for the least losses, for Γ".to_owned()),
+            .contains(&"looks for the least losses, for the theory asked for".to_owned()),
         "{:?}",
         notes.0
     );
     let whole = case.run();
-    assert_eq!(timeless(&whole), timeless(&Case::new(&overrides).run()));
+    assert_eq!(timeless(&whole), timeless(&Case::new(overrides).run()));
 }
 
 #[test]
