@@ -44,25 +44,24 @@ pub fn remove_leftovers(folder: &Path) {
         name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes())
     };
     for entry in entries.filter(is_unfinished) {
-        if entry
-            .file_type()
-            .is_ok_and(|kind| is_free(&entry.path(), kind))
-        {
-            fs::remove_file(entry.path()).ok();
+        if let Ok(kind) = entry.file_type() {
+            remove_if_free(&entry.path(), kind);
         }
     }
 }
 
-/// Whether no process writes to the unfinished file. No process writes through a link, and folders are not ours.
-fn is_free(path: &Path, kind: FileType) -> bool {
-    let is_unlocked = |file: File| file.try_lock().is_ok();
-    match kind.is_file() {
-        true => File::options()
-            .write(true)
-            .open(path)
-            .is_ok_and(is_unlocked),
-        false => kind.is_symlink(),
+/// Removes the unfinished file unless a process writes to it. No process writes through a link, and folders are not ours.
+fn remove_if_free(path: &Path, kind: FileType) {
+    let locked = |file: File| file.try_lock().is_ok().then_some(file);
+    let file = match kind.is_file() {
+        true => File::options().write(true).open(path).ok().and_then(locked),
+        false => None,
+    };
+    if file.is_some() || kind.is_symlink() {
+        fs::remove_file(path).ok();
     }
+    // Locked until it is gone: whoever has just begun it sees either the lock or that it is gone.
+    drop(file);
 }
 
 /// Moves a written temporary file to `path` in one step.
@@ -75,6 +74,8 @@ pub fn persist(file: NamedTempFile, path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
 
     #[test]
     fn unfinished_files_of_killed_processes_are_removed_and_nothing_else() {
@@ -94,5 +95,29 @@ mod tests {
         persist(in_progress, &place("new")).unwrap();
         assert_eq!(fs::read(place("new")).unwrap(), b"half");
         remove_leftovers(&place("no folder"));
+    }
+
+    /// Files are begun while others tidy up, and none is lost.
+    #[test]
+    fn no_file_that_is_begun_is_taken_for_a_leftover() {
+        let folder = tempfile::tempdir().unwrap();
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..12 {
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        remove_leftovers(folder.path());
+                    }
+                });
+            }
+            let is_lost = |number: &u32| {
+                let path = folder.path().join((number % 7).to_string());
+                let file = temporary(folder.path()).unwrap();
+                file.persist(path).is_err()
+            };
+            let lost = (0..1500).filter(is_lost).count();
+            done.store(true, Ordering::Relaxed);
+            assert_eq!(lost, 0);
+        });
     }
 }
