@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use meshfold_data::{DataFolder, Examples};
-use meshfold_engine::{Device, Ranks, Sent};
+use meshfold_engine::{Device, Ranks, Sent, WeakRanks};
 use meshfold_experiment::{RunPlan, SharedDatasets, expect_same_plans, follow};
 
 use crate::arguments::RunArguments;
@@ -12,7 +12,7 @@ use crate::interruption::Interruption;
 use crate::terminal;
 
 /// The ranks of this process, for what ends all of them.
-static RANKS: OnceLock<Ranks> = OnceLock::new();
+static RANKS: OnceLock<WeakRanks> = OnceLock::new();
 
 /// The ranks that this process was started with; `None` if it was started alone, or by a program without the feature.
 /// All but the first are silent from here on.
@@ -25,7 +25,7 @@ pub(crate) fn of_this_command() -> Result<Option<Ranks>, Failure> {
     #[cfg(not(feature = "mpi"))]
     let ranks: Option<Ranks> = None;
     if let Some(ranks) = &ranks {
-        RANKS.get_or_init(|| ranks.clone());
+        RANKS.get_or_init(|| ranks.downgrade());
         if !ranks.leads() {
             terminal::silence();
         }

@@ -48,7 +48,7 @@ pub use network::own_models::{OwnModelName, OwnModels};
 pub use network::parameter::Parameter;
 pub use processor::row_memory::RowMemory;
 pub use ranks::dealing::Reading;
-pub use ranks::{Ranks, Sent};
+pub use ranks::{Ranks, Sent, WeakRanks};
 pub use stack::Stack;
 pub use stack::mixing::Mixing;
 pub use stack::quantiser::{NormScope, Quantiser, uniform};

@@ -26,7 +26,7 @@ pub(crate) mod transport;
 pub(crate) mod world;
 
 use crate::error::EngineError;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use transport::Transport;
 
 /// The ranks that a run is dealt over, as one of them sees them. Cheap to clone.
@@ -37,6 +37,19 @@ pub struct Ranks {
     transport: Arc<dyn Transport>,
     /// The first rank that was found to differ from rank 0.
     differs: Arc<OnceLock<usize>>,
+}
+
+/// [`Ranks`] as long as somebody has them.
+#[derive(Debug, Clone)]
+pub struct WeakRanks(Weak<dyn Transport>);
+
+impl WeakRanks {
+    /// As [`Ranks::abort`], if somebody still has them.
+    pub fn abort(&self, reason: &str) {
+        if let Some(transport) = self.0.upgrade() {
+            transport.abort(reason);
+        }
+    }
 }
 
 /// What other ranks have had of a rank so far.
@@ -192,6 +205,11 @@ impl Ranks {
     /// What other ranks have had of this one so far.
     pub fn sent(&self) -> Sent {
         self.transport.counter().sent()
+    }
+
+    /// The ranks, without keeping them: they leave MPI when nobody else has them.
+    pub fn downgrade(&self) -> WeakRanks {
+        WeakRanks(Arc::downgrade(&self.transport))
     }
 
     pub(crate) fn transport(&self) -> &dyn Transport {
