@@ -73,7 +73,7 @@ fn decimal(value: f32) -> f64 {
 }
 
 /// The clients of every server; all together if there is none.
-fn groups(plan: &RunPlan) -> Vec<Vec<u32>> {
+pub(crate) fn groups(plan: &RunPlan) -> Vec<Vec<u32>> {
     let setting = &plan.population.setting;
     let groups = plan.config.algorithm.overlay_groups(setting);
     groups.unwrap_or_else(|| vec![(0..setting.clients as u32).collect()])

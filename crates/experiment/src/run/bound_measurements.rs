@@ -9,6 +9,7 @@ use meshfold_engine::{EngineError, Layout, Learner, Split, Stack};
 
 use crate::bounds::{self, Bound, Seen};
 use crate::config::quantity::Quantity;
+use crate::non_iid_degree::groups;
 use crate::plan::run_plan::RunPlan;
 use crate::results::records::Measurements;
 use crate::results::run_error::RunError;
@@ -36,9 +37,7 @@ impl BoundMeasurements {
         if !config.evaluate.theory.contains(&Quantity::Bound) {
             return None;
         }
-        let setting = &plan.population.setting;
-        let groups = config.algorithm.overlay_groups(setting);
-        let groups = groups.unwrap_or_else(|| vec![(0..setting.clients as u32).collect()]);
+        let groups = groups(plan);
         let clients = groups.iter().flat_map(|group| {
             let share = 1.0 / (groups.len() * group.len()) as f64;
             group.iter().map(move |client| (*client, share))

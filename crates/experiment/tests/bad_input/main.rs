@@ -13,6 +13,7 @@ mod own_models;
 mod settings;
 mod starts;
 mod text;
+mod theory;
 
 use meshfold_data::DataFolder;
 use meshfold_experiment::{ConfigError, ExperimentSource, plan};

@@ -8,7 +8,7 @@ use meshfold_experiment::{ExperimentSource, plan};
 use crate::{Seen, YAML, refused};
 
 /// The experiment with another method and topology, and further lines.
-fn experiment(method: &str, topology: &str, more: &str) -> ExperimentSource {
+pub(crate) fn experiment(method: &str, topology: &str, more: &str) -> ExperimentSource {
     let (head, _) = YAML.split_once("topology:").unwrap();
     let topology = match topology {
         "" => String::new(),
@@ -20,14 +20,14 @@ fn experiment(method: &str, topology: &str, more: &str) -> ExperimentSource {
     ExperimentSource::new("tiny.yaml", text)
 }
 
-fn refusal(method: &str, topology: &str, more: &str) -> Seen {
+pub(crate) fn refusal(method: &str, topology: &str, more: &str) -> Seen {
     refused(&experiment(method, topology, more))
 }
 
-const SGD: &str = "batch_size: 20, learning_rate: 0.05";
+pub(crate) const SGD: &str = "batch_size: 20, learning_rate: 0.05";
 
 /// Asserts that the words stand in the message and that the value is what is marked.
-fn expect(seen: &Seen, marked: &str, words: &[&str]) {
+pub(crate) fn expect(seen: &Seen, marked: &str, words: &[&str]) {
     assert_eq!(seen.marked, marked, "{seen:?}");
     for word in words {
         assert!(seen.message.contains(word), "{word}: {seen:?}");
@@ -434,142 +434,6 @@ fn schedules_within_schedules_are_refused_and_ones_that_never_connect_are_warned
     assert!(
         never.contains("the overlays never connect the clients"),
         "{never}"
-    );
-}
-
-#[test]
-fn skews_of_cliques_need_cliques_in_some_run() {
-    let asked = "evaluate: {theory: [clique_skew]}";
-    let method = format!("{{dsgd: {{{SGD}}}}}");
-    let seen = refusal(&method, "ring", asked);
-    assert!(seen.message.contains("a topology with cliques"), "{seen:?}");
-    let none = "evaluate: {theory: [clique_skew]}\nsweep: {grid: {topology: [ring, complete]}}";
-    let seen = refusal(&method, "ring", none);
-    assert!(seen.message.contains("a topology with cliques"), "{seen:?}");
-    let some = "evaluate: {theory: [clique_skew]}\n\
-                sweep: {grid: {topology: [ring, {d_cliques: {max_clique_size: 5}}]}}";
-    let plans = plan(
-        &experiment(&method, "ring", some),
-        &DataFolder::new("nowhere"),
-    );
-    assert_eq!(plans.unwrap().len(), 2);
-}
-
-#[test]
-fn a_non_iid_degree_needs_convex_losses_that_have_a_minimum() {
-    let asked = "evaluate: {theory: [non_iid_degree]}";
-    let seen = refusal(
-        &format!("{{dsgd: {{{SGD}, weight_decay: 0.1}}}}"),
-        "ring",
-        asked,
-    );
-    expect(
-        &seen,
-        "theory",
-        &["nobody can tell", "`linear`", "`logistic`"],
-    );
-    let logistic = |decay: &str| {
-        let source = experiment(&format!("{{dsgd: {{{SGD}{decay}}}}}"), "ring", asked);
-        let text = source.text().replace("{mlp: {hidden: [20]}}", "logistic");
-        ExperimentSource::new("tiny.yaml", text)
-    };
-    for none in ["", ", weight_decay: 0"] {
-        let words = ["at infinity", "a positive `weight_decay`"];
-        expect(&refused(&logistic(none)), "theory", &words);
-    }
-    let decays = logistic(", weight_decay: 0.1");
-    plan(&decays, &DataFolder::new("nowhere")).unwrap();
-}
-
-/// What is wrong with a run of a logistic model that asks for the bound of a theorem.
-fn unbounded(method: &str, more: &str) -> Seen {
-    let more = format!("evaluate: {{theory: [bound]}}\n{more}");
-    let source = experiment(method, "ring", &more);
-    let text = source.text().replace("{mlp: {hidden: [20]}}", "logistic");
-    refused(&ExperimentSource::new("tiny.yaml", text))
-}
-
-#[test]
-fn a_bound_needs_a_run_that_a_theorem_speaks_of() {
-    let rate = |per: &str| format!("learning_rate: {{harmonic: {{delta: 20, gamma: 900{per}}}}}");
-    let decefl = |more: &str| format!("{{decefl: {{weight_decay: 0.1, {more}}}}}");
-    let full = format!("batch_size: full, {}", rate(""));
-    let fits = decefl(&format!("local: {{steps: 1}}, {full}"));
-    let servers = "servers: {count: 2}, batch_size: 20, weight_decay: 0.1";
-    let p_fedavg = |more: &str| format!("{{p_fedavg: {{{servers}, {more}}}}}");
-    let per_step = rate(", per: step");
-    let none = "";
-    for (method, more, marked, words) in [
-        (
-            format!("{{dsgd: {{{SGD}, weight_decay: 0.1}}}}"),
-            none,
-            "algorithm",
-            "`decefl` and `p_fedavg`",
-        ),
-        (
-            fits.clone(),
-            "failures: [{clients: {count: 1}}]",
-            "failures",
-            "all work",
-        ),
-        (
-            decefl(&format!("local: {{epochs: 2}}, {full}")),
-            none,
-            "local",
-            "one step",
-        ),
-        (
-            decefl(&format!(
-                "local: {{steps: 1}}, batch_size: 20, {}",
-                rate("")
-            )),
-            none,
-            "20",
-            "`full`",
-        ),
-        (
-            decefl("local: {steps: 1}, batch_size: full, learning_rate: 0.1"),
-            none,
-            "0.1",
-            "harmonic",
-        ),
-        (
-            p_fedavg(&format!("local: {{epochs: 1}}, {per_step}")),
-            none,
-            "local",
-            "as many for every client",
-        ),
-        (
-            p_fedavg(&format!("local: {{steps: 2}}, {}", rate(""))),
-            none,
-            "learning_rate",
-            "per: step",
-        ),
-        (
-            p_fedavg(&format!(
-                "local: {{steps: 2}}, weighting: examples, {per_step}"
-            )),
-            none,
-            "examples",
-            "`uniform`",
-        ),
-        (
-            p_fedavg(&format!("local: {{steps: 2}}, momentum: 0.5, {per_step}")),
-            none,
-            "0.5",
-            "without momentum",
-        ),
-    ] {
-        let seen = unbounded(&method, more);
-        expect(&seen, marked, &[words, "leave `bound` out"]);
-    }
-    let seen = unbounded("{decefl: {batch_size: full, learning_rate: 0.1}}", none);
-    expect(&seen, "theory", &["without weight decay"]);
-    let asked = "evaluate: {theory: [bound]}";
-    expect(
-        &refusal(&fits, "ring", asked),
-        "theory",
-        &["strongly convex", "`logistic`"],
     );
 }
 
