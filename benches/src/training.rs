@@ -15,6 +15,9 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// Bytes of training examples that ranks deal at once.
+const PIECE: usize = 16 << 20;
+
 /// The Metropolis weights of a random regular overlay; no exchange if `degree` is 0.
 pub(crate) fn regular_mixing(nodes: usize, degree: usize) -> Result<Mixing, BenchError> {
     if degree == 0 {
@@ -31,6 +34,13 @@ pub(crate) fn regular_mixing(nodes: usize, degree: usize) -> Result<Mixing, Benc
 pub(crate) fn learner(case: &Case, device: &Device, tests: usize) -> Result<Learner, BenchError> {
     let (splits, partition) = synthetic::splits(case, tests)?;
     let network = Network::new(&case.model, splits.train.input(), splits.train.classes())?;
+    // Over ranks, each keeps the examples of its own clients.
+    let mut all = Some(splits);
+    let splits = device.deal(&partition, &mut |see| {
+        let all = all.take().expect("examples are read once");
+        Some(all.in_pieces(PIECE, see))
+    });
+    let splits = splits.expect("who reads has examples");
     Ok(Learner::upload(
         device,
         network,

@@ -7,6 +7,7 @@ use crate::cpu::Cpu;
 use crate::stack::mixing::HostMixing;
 use rayon::prelude::*;
 use std::ops::Range;
+use std::slice::{from_raw_parts, from_raw_parts_mut};
 
 /// Parameters per block: a block of all rows stays in the second-level cache for a thousand rows.
 const BLOCK: usize = 256;
@@ -32,39 +33,40 @@ unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
 
-impl Shared {
-    /// The floats from `offset`, `count` of them.
-    ///
-    /// # Safety
-    /// They are within the allocation and no other thread uses them meanwhile.
-    unsafe fn slice<'a>(self, offset: usize, count: usize) -> &'a mut [f32] {
-        // SAFETY: the caller's promise.
-        unsafe { std::slice::from_raw_parts_mut(self.0.add(offset), count) }
-    }
+/// Rows that are mixed, wherever each lies, and where those that come of it go.
+struct Rows<'a> {
+    /// `[sources, width]`.
+    from: &'a [&'a [f32]],
+    /// `[targets, width]`.
+    to: &'a [Shared],
+    /// Those that each row that is computed reads, one after another: looked up once, and not by their columns in each block.
+    read: Vec<Source>,
 }
 
-/// Rows that are mixed, and where they go.
+/// The first float of a row that is read.
 #[derive(Clone, Copy)]
-enum Rows<'a> {
-    /// They follow each other; `count` of them are written.
-    Together {
-        from: &'a [f32],
-        to: Shared,
-        count: usize,
-    },
-    /// Each lies somewhere.
-    Apart {
-        from: &'a [&'a [f32]],
-        to: &'a [Shared],
-    },
-}
+struct Source(*const f32);
+// SAFETY: rows that are mixed stay as they are meanwhile.
+unsafe impl Sync for Source {}
 
-impl Rows<'_> {
-    /// How many rows of `width` floats are read, and how many are written.
-    fn counts(&self, width: usize) -> (usize, usize) {
-        match self {
-            Self::Together { from, count, .. } => (from.len() / width.max(1), *count),
-            Self::Apart { from, to } => (from.len(), to.len()),
+impl<'a> Rows<'a> {
+    /// Rows of `width` floats, as `matrix` reads them.
+    ///
+    /// # Panics
+    /// If they have another width, or a column has no row.
+    fn new(from: &'a [&'a [f32]], to: &'a [Shared], width: usize, matrix: &SparseRows<'_>) -> Self {
+        assert!(
+            from.iter().all(|row| row.len() == width),
+            "all rows have the same width"
+        );
+        let columns = matrix
+            .computed()
+            .flat_map(|row| &matrix.columns[matrix.entries(row)]);
+        let source = |column: &u32| Source(from[*column as usize].as_ptr());
+        Self {
+            from,
+            to,
+            read: columns.map(source).collect(),
         }
     }
 }
@@ -73,22 +75,14 @@ impl Rows<'_> {
 pub(crate) fn mix(cpu: &Cpu, mixing: &HostMixing, from: &[f32], width: usize, to: &mut [f32]) {
     match mixing {
         HostMixing::Identity => to.copy_from_slice(from),
-        HostMixing::Sparse {
-            row_ptr,
-            columns,
-            weights,
-        } => {
-            let matrix = SparseRows {
-                row_ptr,
-                columns,
-                weights,
-                chosen: None,
-            };
-            let count = to.len() / width.max(1);
-            let to = Shared(to.as_mut_ptr());
-            let rows = Rows::Together { from, to, count };
+        HostMixing::Sparse { .. } => {
+            let matrix = SparseRows::of(mixing, None);
+            let from: Vec<&[f32]> = from.chunks_exact(width.max(1)).collect();
+            let to = to.chunks_exact_mut(width.max(1));
+            let to: Vec<Shared> = to.map(|row| Shared(row.as_mut_ptr())).collect();
+            let rows = Rows::new(&from, &to, width, &matrix);
             // SAFETY: `to` is borrowed, and has as many rows.
-            unsafe { dispatch(cpu, matrix, rows, width, 0..width) };
+            unsafe { dispatch(cpu, matrix, &rows, width, 0..width) };
         }
         HostMixing::Among { weights, members } => {
             let mut shared = vec![0.0; width];
@@ -127,9 +121,9 @@ pub(crate) fn mix_some(
     let rows = to.chunks_exact_mut(width.max(1));
     let to: Vec<Shared> = rows.map(|row| Shared(row.as_mut_ptr())).collect();
     let matrix = SparseRows::of(mixing, Some(chosen));
-    let rows = Rows::Apart { from, to: &to };
+    let rows = Rows::new(from, &to, width, &matrix);
     // SAFETY: the rows are borrowed.
-    unsafe { dispatch(cpu, matrix, rows, width, 0..width) }
+    unsafe { dispatch(cpu, matrix, &rows, width, 0..width) }
 }
 
 /// The parameters `columns` of [`mix`] with a sparse matrix, of rows that each lie somewhere, as do those of the result. `columns`
@@ -147,9 +141,32 @@ pub(crate) unsafe fn mix_columns(
     width: usize,
     columns: Range<usize>,
 ) {
-    let rows = Rows::Apart { from, to };
+    let matrix = SparseRows::of(mixing, None);
+    let rows = Rows::new(from, to, width, &matrix);
     // SAFETY: the caller's promise.
-    unsafe { dispatch(cpu, SparseRows::of(mixing, None), rows, width, columns) }
+    unsafe { dispatch(cpu, matrix, &rows, width, columns) }
+}
+
+/// Deals things evenly beside those of a loop, without a division in each turn.
+#[derive(Default)]
+struct Spread {
+    dealt: usize,
+    /// What is left of them, in parts of the length of the loop.
+    rest: usize,
+}
+
+impl Spread {
+    /// What the next of `turns` turns gets of `things` things.
+    #[inline(always)]
+    fn next(&mut self, things: usize, turns: usize) -> Range<usize> {
+        let first = self.dealt;
+        self.rest += things;
+        while self.rest >= turns {
+            self.rest -= turns;
+            self.dealt += 1;
+        }
+        first..self.dealt
+    }
 }
 
 /// A matrix in compressed sparse rows.
@@ -180,6 +197,25 @@ impl<'a> SparseRows<'a> {
             chosen,
         }
     }
+
+    /// How many rows are computed.
+    fn count(&self) -> usize {
+        let all = self.row_ptr.len() - 1;
+        self.chosen.map_or(all, <[u32]>::len)
+    }
+
+    /// The rows that are computed.
+    #[inline(always)]
+    fn computed(&self) -> impl Iterator<Item = usize> {
+        let row = |index: usize| self.chosen.map_or(index, |chosen| chosen[index] as usize);
+        (0..self.count()).map(row)
+    }
+
+    /// The places of the entries of a row.
+    #[inline(always)]
+    fn entries(&self, row: usize) -> Range<usize> {
+        self.row_ptr[row]..self.row_ptr[row + 1]
+    }
 }
 
 /// [`mix_sparse`] as suits the memory at hand.
@@ -189,79 +225,36 @@ impl<'a> SparseRows<'a> {
 unsafe fn dispatch(
     cpu: &Cpu,
     matrix: SparseRows<'_>,
-    rows: Rows<'_>,
+    rows: &Rows<'_>,
     width: usize,
     range: Range<usize>,
 ) {
-    let (read, written) = rows.counts(width);
-    let bytes = size_of::<f32>() * width * (read + written);
-    let streamed = bytes >= STREAMED_BYTES && written <= STREAMED_ROWS;
+    let bytes = size_of::<f32>() * width * (rows.from.len() + rows.to.len());
     // SAFETY: the caller's promise.
     unsafe {
-        match (streamed, rows) {
-            (true, Rows::Together { .. }) => {
-                mix_sparse::<true, false>(cpu, matrix, rows, width, range)
-            }
-            (true, Rows::Apart { .. }) => mix_sparse::<true, true>(cpu, matrix, rows, width, range),
-            (false, Rows::Together { .. }) => {
-                mix_sparse::<false, false>(cpu, matrix, rows, width, range)
-            }
-            (false, Rows::Apart { .. }) => {
-                mix_sparse::<false, true>(cpu, matrix, rows, width, range)
-            }
+        match bytes >= STREAMED_BYTES && rows.to.len() <= STREAMED_ROWS {
+            true => mix_sparse::<true>(cpu, matrix, rows, width, range),
+            false => mix_sparse::<false>(cpu, matrix, rows, width, range),
         }
     }
 }
 
-/// The parameters `span` of the product with a matrix in compressed sparse rows; `STREAMED` past the caches, `APART` if rows do not
-/// follow each other.
+/// The parameters `span` of the product with a matrix in compressed sparse rows; `STREAMED` past the caches.
 ///
 /// # Safety
-/// The rows that are written have `width` floats each, and until this returns nobody else uses their parameters `span`.
-unsafe fn mix_sparse<const STREAMED: bool, const APART: bool>(
+/// All rows have `width` floats, and until this returns nobody writes to those that are read, or uses the parameters `span` of those
+/// that are written.
+unsafe fn mix_sparse<const STREAMED: bool>(
     cpu: &Cpu,
     matrix: SparseRows<'_>,
-    all: Rows<'_>,
+    all: &Rows<'_>,
     width: usize,
     span: Range<usize>,
 ) {
-    let SparseRows {
-        row_ptr,
-        columns,
-        weights,
-        chosen,
-    } = matrix;
-    let rows = row_ptr.len() - 1;
-    let count = chosen.map_or(rows, <[u32]>::len);
-    let (sources, targets) = all.counts(width);
-    let nowhere = Shared(std::ptr::null_mut());
-    let (together, apart, to, to_apart): (&[f32], &[&[f32]], Shared, &[Shared]) = match all {
-        Rows::Together { from, to, .. } => (from, &[], to, &[]),
-        Rows::Apart { from, to } => (&[], from, nowhere, to),
-    };
     assert_eq!(
-        APART,
-        matches!(all, Rows::Apart { .. }),
-        "rows follow each other, or each lies somewhere"
-    );
-    assert_eq!(
-        targets, rows,
+        all.to.len(),
+        matrix.row_ptr.len() - 1,
         "the target of a mixing has one row per row of the matrix"
-    );
-    assert!(
-        chosen.is_none_or(|chosen| chosen.iter().all(|row| (*row as usize) < rows)),
-        "a chosen row is out of range"
-    );
-    let read = |row: usize| &columns[row_ptr[row]..row_ptr[row + 1]];
-    assert!(
-        (0..count)
-            .flat_map(|index| read(chosen.map_or(index, |chosen| chosen[index] as usize)))
-            .all(|column| (*column as usize) < sources),
-        "a column is out of range"
-    );
-    assert!(
-        apart.iter().all(|row| row.len() == width),
-        "all rows have the same width"
     );
     assert!(
         [width, span.start, span.end]
@@ -272,71 +265,59 @@ unsafe fn mix_sparse<const STREAMED: bool, const APART: bool>(
     assert!(span.end <= width, "parameters are out of range");
     let size = if STREAMED { STREAMED_BLOCK } else { BLOCK };
     cpu.install(|| {
-        (0..span.len().div_ceil(size))
-            .into_par_iter()
-            .for_each(|block| {
-                let first = span.start + block * size;
-                let range = first..(first + size).min(span.end);
-                cpu.instructions().vectorize(
-                    #[inline(always)]
-                    || {
-                        let written = Written::default();
-                        for index in 0..count {
-                            let row = chosen.map_or(index, |chosen| chosen[index] as usize);
-                            let entries = row_ptr[row]..row_ptr[row + 1];
-                            for start in range.clone().step_by(LANES) {
-                                let mut sums = [0f32; LANES];
-                                for (column, weight) in columns[entries.clone()]
-                                    .iter()
-                                    .zip(&weights[entries.clone()])
-                                {
-                                    let column = *column as usize;
-                                    // SAFETY: every column and the widths of rows were checked above, and `start + LANES <= width`.
-                                    let values = unsafe {
-                                        match APART {
-                                            true => {
-                                                let row = apart.get_unchecked(column);
-                                                row.get_unchecked(start..start + LANES)
-                                            }
-                                            false => {
-                                                let at = column * width + start;
-                                                together.get_unchecked(at..at + LANES)
-                                            }
-                                        }
-                                    };
-                                    for (sum, value) in sums.iter_mut().zip(values) {
-                                        *sum += weight * value;
-                                    }
-                                }
-                                // SAFETY: this thread alone writes this block of columns, and there is such a row.
-                                let target = unsafe {
-                                    match APART {
-                                        true => to_apart[row].slice(start, LANES),
-                                        false => to.slice(row * width + start, LANES),
-                                    }
-                                };
-                                if STREAMED {
-                                    let next = start + size;
-                                    match APART {
-                                        // A share of all rows beside each row that is computed.
-                                        true => (index * sources / count
-                                            ..(index + 1) * sources / count)
-                                            .for_each(|row| {
-                                                prefetch_for_later::<LANES>(apart[row], next)
-                                            }),
-                                        false => prefetch_for_later::<LANES>(
-                                            together,
-                                            row * width + next,
-                                        ),
-                                    }
-                                    streaming_store(target, &sums, &written);
-                                } else {
-                                    target.copy_from_slice(&sums);
-                                }
-                            }
-                        }
-                    },
-                );
-            });
+        let firsts = span.clone().into_par_iter().step_by(size);
+        firsts.for_each(|first| {
+            let block = first..(first + size).min(span.end);
+            cpu.instructions().vectorize(
+                #[inline(always)]
+                || {
+                    // SAFETY: the widths of rows are checked, and this thread alone writes these parameters.
+                    unsafe { mix_block::<STREAMED>(matrix, all, block) }
+                },
+            );
+        });
     });
+}
+
+/// The parameters `block` of the product.
+///
+/// # Safety
+/// As for [`mix_sparse`]; no row of the matrix is written elsewhere, and no other thread writes these parameters.
+#[inline(always)]
+unsafe fn mix_block<const STREAMED: bool>(
+    matrix: SparseRows<'_>,
+    all: &Rows<'_>,
+    block: Range<usize>,
+) {
+    let count = matrix.count();
+    let mut fetched = Spread::default();
+    let past_caches = Written::default();
+    let mut left = &all.read[..];
+    for row in matrix.computed() {
+        let weights = &matrix.weights[matrix.entries(row)];
+        let (read, others) = left.split_at(weights.len());
+        left = others;
+        // A share of all rows beside each row that is computed.
+        let beside = fetched.next(all.from.len(), count);
+        for start in block.clone().step_by(LANES) {
+            let mut sums = [0f32; LANES];
+            for (row, weight) in read.iter().zip(weights) {
+                // SAFETY: `start + LANES` is within the row.
+                let values = unsafe { from_raw_parts(row.0.add(start), LANES) };
+                for (sum, value) in sums.iter_mut().zip(values) {
+                    *sum += weight * value;
+                }
+            }
+            // SAFETY: as above, and the caller's promise.
+            let target = unsafe { from_raw_parts_mut(all.to[row].0.add(start), LANES) };
+            if STREAMED {
+                for row in &all.from[beside.clone()] {
+                    prefetch_for_later::<LANES>(row, start + STREAMED_BLOCK);
+                }
+                streaming_store(target, &sums, &past_caches);
+            } else {
+                target.copy_from_slice(&sums);
+            }
+        }
+    }
 }

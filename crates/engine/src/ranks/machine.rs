@@ -5,11 +5,11 @@
 //! of its arena, which count exchanges; nobody sends a message.
 //!
 //! Where most rows are read by several ranks, these divide the parameters among them instead of the rows, as threads of one process
-//! do: each mixes its part of all rows, and writes it to where the other ranks have room for their rows mixed. So each row is read
-//! from memory once.
+//! do: each takes a part, mixes it of all rows, writes it to where the other ranks have room for their rows mixed, and takes the next
+//! one that is left. So each row is read from memory once, and a rank that is slow takes fewer parts.
 #![allow(unsafe_code)]
 
-use super::placement::{Placement, share};
+use super::placement::Placement;
 use super::transport::Transport;
 use crate::kernels::{Shared, mix_columns};
 use crate::network::layout::ALIGNMENT;
@@ -20,6 +20,7 @@ use crate::shared_memory::{HEADER, Mapping, memory_of_machine};
 use crate::stack::mixing::HostMixing;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,6 +41,14 @@ const ROOM: usize = 19;
 const ROOM_FLOATS: usize = 20;
 /// The exchange for which this rank was last done with reading.
 const READ: usize = 32;
+/// Of the first rank alone: how many blocks of [`ALIGNMENT`] parameters have been taken to be mixed, above them the exchange that they
+/// are of.
+const TAKEN: usize = 48;
+/// Bits of [`TAKEN`] that count blocks: enough for rows of 17 GB, and for one exchange in each microsecond of three days.
+const BLOCK_BITS: u32 = 26;
+
+/// Blocks that a rank takes at once, at least: a page or two of each row.
+const LEAST: usize = 32;
 
 /// Bytes of address space that the arenas of a machine take together, at most.
 const MOST: usize = 1 << 46;
@@ -207,10 +216,14 @@ impl Machine {
             .map(|row| unsafe { std::slice::from_raw_parts(row, width) })
             .collect();
         let targets: Vec<Shared> = places(ROOM, to).into_iter().map(Shared).collect();
-        let part = share(width / ALIGNMENT, rank, count);
-        let part = part.start * ALIGNMENT..part.end * ALIGNMENT;
-        // SAFETY: the room of each rank has as many rows, and each rank writes a part of its own before `lent` goes.
-        unsafe { mix_columns(rows.cpu(), mixing, (&sources, &targets), width, part) };
+        let (taken, blocks) = (mappings[0].word(TAKEN), width / ALIGNMENT);
+        rows.cpu().install(|| {
+            while let Some(part) = take_blocks(taken, lent.exchange, blocks, count) {
+                let part = part.start * ALIGNMENT..part.end * ALIGNMENT;
+                // SAFETY: the room of each rank has as many rows, and each rank writes parts that it alone takes before `lent` goes.
+                unsafe { mix_columns(rows.cpu(), mixing, (&sources, &targets), width, part) };
+            }
+        });
     }
 
     /// Where `rows` begin, and how many floats they are.
@@ -289,6 +302,34 @@ impl Drop for Machine {
     }
 }
 
+/// Takes the next of `blocks` blocks in `exchange`, of which `taken` counts those that are gone; `None` if all are. What a rank takes is
+/// large at first and small in the end, so that all are done at about the same time. All ranks are in the same exchange while any
+/// block is left.
+///
+/// # Panics
+/// If `blocks` are more than the word can count.
+fn take_blocks(
+    taken: &AtomicU64,
+    exchange: u64,
+    blocks: usize,
+    ranks: usize,
+) -> Option<Range<usize>> {
+    assert!(
+        blocks < 1 << BLOCK_BITS,
+        "rows of {blocks} blocks are too long"
+    );
+    let begun = exchange << BLOCK_BITS;
+    let part = |word: u64| {
+        // The word is of an earlier exchange until somebody takes the first block.
+        let gone = word.checked_sub(begun).unwrap_or(0) as usize;
+        let size = ((blocks - gone) / (2 * ranks)).max(LEAST);
+        (gone < blocks).then(|| gone..(gone + size).min(blocks))
+    };
+    let take = |word| part(word).map(|part| begun + part.end as u64);
+    let before = taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
+    part(before.ok()?)
+}
+
 /// Several times the memory of the machine: what is not written to costs nothing, and there is room for pieces of all sizes.
 fn bytes_of_arena(ranks: usize) -> usize {
     let bytes = memory_of_machine().saturating_mul(4).min(MOST / ranks);
@@ -358,6 +399,25 @@ mod tests {
             found.into_iter().map(Result::unwrap).collect::<Vec<_>>(),
             [true; 4]
         );
+    }
+
+    #[test]
+    fn every_block_is_taken_once_in_each_exchange() {
+        let (taken, blocks) = (AtomicU64::new(0), 1000);
+        for exchange in 1..100 {
+            let take = || {
+                let next = || take_blocks(&taken, exchange, blocks, 3);
+                std::iter::from_fn(next).collect::<Vec<_>>()
+            };
+            let mut parts = thread::scope(|scope| {
+                let threads = [(); 3].map(|()| scope.spawn(take));
+                threads.map(|thread| thread.join().unwrap()).concat()
+            });
+            parts.sort_unstable_by_key(|part| part.start);
+            let in_turn = parts.windows(2).all(|pair| pair[0].end == pair[1].start);
+            assert!(in_turn && parts[0].start == 0 && parts[parts.len() - 1].end == blocks);
+            assert_eq!((parts[0].len(), parts.len()), (blocks / 6, 16));
+        }
     }
 
     #[test]
