@@ -47,17 +47,18 @@ class Link:
 
 
 def swaps(records):
-    """Pairs of the bytes that two ranks send each other in one message, and the seconds that it takes without the mixing."""
-    sizes = defaultdict(list)
-    alone = defaultdict(list)
-    for record in records["swap alone"]:
-        alone[record["params"]].append(seconds(record))
-    for record in records["swap"]:
-        sizes[record["params"]].append((record["bytes_per_round_of_a_rank"], seconds(record)))
-    return [
-        (found[0][0], max(median(time for _, time in found) - median(alone[params]) / 2, NOTHING))
-        for params, found in sorted(sizes.items())
-    ]
+    """Pairs of the bytes that two ranks send each other in one message, and the seconds that it takes them more than to read in place."""
+    by_message, alone = defaultdict(list), defaultdict(list)
+    for kind, found in (("swap", by_message), ("swap alone", alone)):
+        for record in records[kind]:
+            found[record["clients"], record["params"]].append(record)
+    return sorted(
+        (
+            found[0]["bytes_per_round_of_a_rank"],
+            max(median(map(seconds, found)) - median(map(seconds, alone[of])), NOTHING),
+        )
+        for of, found in by_message.items()
+    )
 
 
 def link(records):

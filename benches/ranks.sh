@@ -88,11 +88,12 @@ parts() {
     keep "mixing $1" "$bench" w6 --clients "$3" --degree "$4" --params "$5" --rounds "$rounds" "${repeats[@]}" --threads 2
 }
 
-# Two ranks have two models each of so many parameters, on a ring of four: each sends the other both in one message.
+# Two ranks swap models of $1 clients with $2 neighbours and $3 parameters: by message, and without one, as they read them in place. All
+# else is the same.
 swap() {
-    local words=("$bench" w6 --clients 4 --degree 2 --params "$1" --rounds "$2" "${repeats[@]}" --threads 1)
+    local words=("$bench" w6 --clients "$1" --degree "$2" --params "$3" --rounds "$4" "${repeats[@]}" --threads 1)
     keep swap by_message 2 "${words[@]}"
-    keep "swap alone" "${words[@]}"
+    keep "swap alone" over 2 "${words[@]}"
 }
 
 experiment() {
@@ -134,12 +135,12 @@ for ((pass = 0; pass < (pairs + 1) / 2; pass++)); do
     parts w3 3 200 5 199210
     parts w6 3 1000 10 159010
     keep "mixing w6, degree 3" "$bench" w6 --degree 3 --rounds 3 "${repeats[@]}" --threads 2
-    swap 64 2000
-    swap 4096 500
-    swap 65536 50
-    swap 1048576 4
-    swap 4194304 1
-    swap 8388608 1
+    swap 4 2 64 2000
+    swap 4 2 4096 500
+    swap 4 2 65536 50
+    swap 16 10 159010 20
+    swap 64 10 159010 5
+    swap 256 10 159010 2
 done
 mlp() { echo "{mlp: {hidden: $1}}"; }
 experiment w1 1000 50 10 logistic 1 13 0 100
