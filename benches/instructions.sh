@@ -5,14 +5,15 @@
 #   benches/instructions.sh            compares
 #   benches/instructions.sh --record   writes the counts down
 #
-# The counts are those of the AVX2 kernels (valgrind knows no AVX-512) on one thread, in a build for any x86-64.
+# The counts are those of the AVX2 kernels (valgrind knows no AVX-512) on one thread, in a build for any x86-64; one is of the portable
+# kernels.
 # MESHFOLD_BENCH names a program that is built already; CARGO_TARGET_DIR is respected. INSTRUCTIONS_OUT names a folder
 # that keeps callgrind's files, for `callgrind_annotate`.
 set -euo pipefail
 shopt -s inherit_errexit
 cd "$(dirname "$0")"
 
-families=(logistic mlp gn-lenet cnn-cifar resnet char-lstm)
+families=(logistic mlp mlp-portable gn-lenet cnn-cifar resnet char-lstm)
 recorded=instructions.json
 record=false
 case "${1:-}" in
@@ -34,9 +35,10 @@ fi
 
 # Instructions of a whole run of $2 steps of the family $1.
 total() {
-    local file=$out/$1.$2
+    local file=$out/$1.$2 set=avx2
+    [ "${1%-portable}" = "$1" ] || set=portable
     valgrind --tool=callgrind --callgrind-out-file="$file" --log-file="$file.log" \
-        "$bench" count "$1" --steps "$2" --cpu avx2 >"$file.json" || { cat "$file.log" "$file.json" >&2; return 1; }
+        "$bench" count "${1%-portable}" --steps "$2" --cpu "$set" >"$file.json" || { cat "$file.log" "$file.json" >&2; return 1; }
     awk '$1 == "totals:" { print $2 }' "$file"
 }
 
@@ -44,7 +46,7 @@ total() {
 # smaller a step, the more of them are taken.
 one_step() {
     local more=2 few many
-    case $1 in logistic) more=40 ;; mlp) more=10 ;; esac
+    case $1 in logistic) more=40 ;; mlp*) more=10 ;; esac
     few=$(total "$1" 1)
     many=$(total "$1" $((1 + more)))
     echo $(((many - few) / more))

@@ -156,7 +156,8 @@ def mixing_alone(case, impl, neighbours, rng):
 
 def main():
     case, args = command_line(__doc__, TRAINING, MIXING)
-    use_devices(cores() if args.impl == "map" and case.clients % cores() == 0 else 1)
+    if args.device == "cpu":
+        use_devices(cores() if args.impl == "map" and case.clients % cores() == 0 else 1)
     rng = np.random.default_rng(0)
     neighbours = regular_overlay(case.clients, case.degree, rng)
     if case.steps:

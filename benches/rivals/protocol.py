@@ -30,6 +30,7 @@ def command_line(description, training, mixing=()):
     sizes = ("clients", "degree", "batch", "steps", "samples", "rounds")
     for size in sizes:
         parser.add_argument(f"--{size}", type=int)
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
     parser.add_argument("--repeat", type=int, default=5, help="timed repeats")
     parser.add_argument("--warmup", type=int, default=1, help="untimed repeats before")
     args = parser.parse_args()
@@ -77,7 +78,7 @@ def spread(values):
 def report(case, args, timing, framework, version):
     """Prints the record of a case."""
     cpu = max(min(timing.cpu_seconds), 1e-9)
-    record = {"impl": args.impl, "framework": framework, "version": version, "device": "cpu", "threads": cores()}
+    record = {"impl": args.impl, "framework": framework, "version": version, "device": args.device, "threads": cores()}
     record |= {"case": case.name, "repeat": args.repeat, "warmup": args.warmup}
     record |= {size: getattr(case, size) for size in ("clients", "degree", "batch", "steps", "samples", "rounds")}
     record |= {"seconds": spread(timing.seconds), "cpu_s": significant(cpu)}

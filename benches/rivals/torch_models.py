@@ -11,6 +11,9 @@ from torch import nn
 
 from workloads import CHANNELS, CLASSES, EMBEDDING, HIDDEN, LAYERS, SIDE, SYMBOLS, WINDOW
 
+# Where a program computes.
+DEVICE = torch.device("cpu")
+
 
 class Dense(nn.Module):
     def __init__(self, case):
@@ -57,7 +60,7 @@ def lstm_by_cells(model, text):
     hidden = F.embedding(text, model["embed.weight"])
     for n in range(LAYERS):
         gates = F.linear(hidden, model[f"lstm.weight_ih_l{n}"], model[f"lstm.bias_ih_l{n}"])
-        output = memory = torch.zeros(hidden.shape[0], HIDDEN)
+        output = memory = torch.zeros(hidden.shape[0], HIDDEN, device=hidden.device)
         outputs = []
         for at in range(hidden.shape[1]):
             i, f, g, o = (gates[:, at] + F.linear(output, model[f"lstm.weight_hh_l{n}"])).chunk(4, -1)
@@ -83,9 +86,14 @@ def mean_loss(logits, targets):
     return F.cross_entropy(logits.flatten(0, -2), targets.flatten())
 
 
+def on_device(values):
+    """An array of `workloads` where the program computes."""
+    return torch.from_numpy(values).to(DEVICE)
+
+
 def to_torch(name, values):
     """An array of `workloads` as PyTorch has it."""
-    values = torch.from_numpy(values)
+    values = on_device(values)
     if values.ndim == 1 or name == "embed.weight":
         return values
     if name.startswith("convs"):
@@ -99,4 +107,4 @@ def from_torch(name, stack):
         stack = stack.permute(0, 3, 4, 2, 1).flatten(1, 3)
     elif stack.ndim == 3 and name != "embed.weight":
         stack = stack.transpose(1, 2)
-    return stack.numpy()
+    return stack.cpu().numpy()

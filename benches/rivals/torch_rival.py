@@ -15,8 +15,9 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+import torch_models
 from protocol import command_line, cores, report, timed
-from torch_models import MODELS, batch, from_torch, lstm_by_cells, mean_loss, to_torch
+from torch_models import MODELS, batch, from_torch, lstm_by_cells, mean_loss, on_device, to_torch
 from workloads import MIXED, initial, metropolis, regular_overlay, synthetic
 
 TRAINING, MIXING = ("loop", "vmap", "bmm"), ("csr", "gather", "dense")
@@ -26,8 +27,8 @@ class Mixing:
     """Products with the Metropolis weights of a regular overlay; an array has the clients first."""
 
     def __init__(self, neighbours, impl="gather"):
-        self.neighbours = torch.from_numpy(neighbours).long()
-        self.own, self.edges = (torch.from_numpy(weights) for weights in metropolis(neighbours))
+        self.neighbours = on_device(neighbours).long()
+        self.own, self.edges = (on_device(weights) for weights in metropolis(neighbours))
         self.of_array = self.gather
         if impl != "gather":
             matrix = torch.diag(self.own).scatter_(1, self.neighbours, self.edges)
@@ -47,7 +48,7 @@ class Loop:
 
     def __init__(self, case, data, mixing, model):
         self.case, self.mixing, (self.inputs, self.targets) = case, mixing, data
-        self.modules = [MODELS[case.model](case) for _ in range(case.clients)]
+        self.modules = [MODELS[case.model](case).to(torch_models.DEVICE) for _ in range(case.clients)]
         for module in self.modules:
             module.load_state_dict({name: to_torch(name, values) for name, values in model.items()}, strict=False)
         self.trained = [[p for p in module.parameters() if p.requires_grad] for module in self.modules]
@@ -55,7 +56,7 @@ class Loop:
 
     def round(self, rows):
         """A round on the batches `rows`, [N, K, B]; returns the mean loss."""
-        total = torch.zeros(())
+        total = torch.zeros((), device=torch_models.DEVICE)
         for module, optimizer, of_client in zip(self.modules, self.optimizers, rows):
             if not self.case.keeps_velocity:
                 optimizer.state.clear()
@@ -97,7 +98,7 @@ class Stacked:
         """A round on the batches `rows`, [N, K, B]; returns the mean loss."""
         if self.velocity and not self.case.keeps_velocity:
             torch._foreach_zero_(self.velocity)
-        total = torch.zeros(())
+        total = torch.zeros((), device=torch_models.DEVICE)
         for of_step in rows.unbind(1):
             gradients, loss = self.gradients(*batch(self.inputs, self.targets, of_step))
             if self.case.momentum:
@@ -151,21 +152,21 @@ RIVALS = {"loop": Loop, "vmap": Vmap, "bmm": Bmm}
 
 def tensors(data):
     """The inputs and, of images, the targets."""
-    targets = None if data.targets is None else torch.from_numpy(data.targets).long()
-    return torch.from_numpy(data.inputs), targets
+    targets = None if data.targets is None else on_device(data.targets).long()
+    return on_device(data.inputs), targets
 
 
 def training(case, impl, neighbours, rng):
     """A function that runs one repeat, with batches drawn from the clients' own rows with replacement, and returns its
     mean loss."""
     data = synthetic(case, rng)
-    shards = torch.from_numpy(data.shards).long()
+    shards = on_device(data.shards).long()
     rival = RIVALS[impl](case, tensors(data), Mixing(neighbours), initial(case, rng))
 
     def run():
         total = 0.0
         for _ in range(case.rounds):
-            drawn = torch.randint(case.samples, (case.clients, case.steps * case.batch))
+            drawn = torch.randint(case.samples, (case.clients, case.steps * case.batch), device=torch_models.DEVICE)
             rows = shards.gather(1, drawn).view(case.clients, case.steps, case.batch)
             total += rival.round(rows).item()
         return total / case.rounds
@@ -175,13 +176,13 @@ def training(case, impl, neighbours, rng):
 
 def mixing_alone(case, impl, neighbours, rng):
     mix = Mixing(neighbours, impl).of_array
-    stack = torch.from_numpy(rng.standard_normal((case.clients, MIXED), dtype=np.float32))
+    stack = on_device(rng.standard_normal((case.clients, MIXED), dtype=np.float32))
 
     def run():
         nonlocal stack
         for _ in range(case.rounds):
             stack = mix(stack)
-        return 0.0
+        return stack[0, 0].item()  # waits for the device
 
     return run
 
@@ -191,6 +192,8 @@ def main():
     if args.impl == "bmm" and case.model != "dense":
         sys.exit("bmm takes w1, w2 or w3")
     warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+    if args.device == "gpu":
+        torch_models.DEVICE = torch.device("cuda")
     torch.set_num_threads(cores())
     torch.manual_seed(1)
     rng = np.random.default_rng(0)

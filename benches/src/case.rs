@@ -18,6 +18,8 @@ pub(crate) enum Name {
     W5,
     /// Mixing alone.
     W6,
+    /// Copying the models of W6: what memory allows.
+    Copy,
     /// A residual network of 18 layers on colour images of ten clients, mixing after each step.
     Resnet18,
     /// A thousand logistic models judged on 10,000 images.
@@ -141,8 +143,8 @@ impl Case {
                 samples: 40,
                 ..w1
             },
-            Name::W6 => Self {
-                name: "w6",
+            Name::W6 | Name::Copy => Self {
+                name: if name == Name::W6 { "w6" } else { "copy" },
                 rounds: 1,
                 steps: 0,
                 batch: 0,

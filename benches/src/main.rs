@@ -12,6 +12,7 @@ mod clock;
 mod count;
 mod mixing;
 mod over_ranks;
+mod page;
 mod sweep;
 mod synthetic;
 #[cfg(feature = "gpu")]
@@ -22,6 +23,7 @@ use case::Case;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use meshfold_engine::{Device, DeviceRequest, Instructions, Ranks};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -45,12 +47,14 @@ struct CommandLine {
 enum Command {
     /// Takes a few local steps of one client on one thread and nothing else, for tools that count instructions.
     Count(count::Arguments),
+    /// Prints the page of `benches/gpu.sh` from the records that it keeps.
+    Page(page::Arguments),
 }
 
 /// A workload, and what differs from its usual shape.
 #[derive(Debug, Args)]
 struct Arguments {
-    /// w1: logistic regression, w2 and w3: dense networks, w4: convolutions, w5: a recurrent network, w6: mixing alone, resnet18: a residual network, eval: judging 100 MLPs or 1000 logistic models.
+    /// w1: logistic regression, w2 and w3: dense networks, w4: convolutions, w5: a recurrent network, w6: mixing alone, copy: copying alone, resnet18: a residual network, eval: judging 100 MLPs or 1000 logistic models.
     #[arg(value_enum)]
     case: case::Name,
     /// cpu, wgpu, wgpu:INDEX, cuda, cuda:INDEX or auto.
@@ -104,6 +108,32 @@ struct Arguments {
     /// Prints what a round launches on the GPU and the bytes that must be moved, kernel by kernel; runs none of it.
     #[arg(long)]
     trace: bool,
+    /// Runs the launches of the trace, one at a time, and prints how long each kernel takes.
+    #[arg(long, requires = "trace")]
+    times: bool,
+    /// Prints the trace as a line of JSON.
+    #[arg(long, requires = "trace")]
+    json: bool,
+}
+
+impl Arguments {
+    /// What is asked of the launches; `None` if they are not traced.
+    fn form(&self) -> Option<Form> {
+        self.trace.then_some(Form {
+            times: self.times,
+            json: self.json,
+        })
+    }
+}
+
+/// What is printed of launches.
+#[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "gpu"), expect(dead_code, reason = "nothing is traced"))]
+struct Form {
+    /// How long each kernel takes.
+    times: bool,
+    /// A line of JSON instead of tables.
+    json: bool,
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {
@@ -119,6 +149,7 @@ fn main() -> ExitCode {
         (Some(Command::Count(arguments)), _) => {
             count::run(arguments).map(|record| format!("{record}\n"))
         }
+        (Some(Command::Page(arguments)), _) => page::run(arguments),
         (None, Some(arguments)) => measure(arguments),
         (None, None) => CommandLine::command()
             .error(ErrorKind::MissingRequiredArgument, "name a workload")
@@ -160,6 +191,8 @@ enum BenchError {
     NoLaunches,
     #[error("--runs takes a workload that trains: w1 to w5 or resnet18")]
     NoRuns,
+    #[error("the records {} cannot be read: {reason}", path.display())]
+    Records { path: PathBuf, reason: String },
     #[error("ranks measure one run on processors: leave out --runs and --trace")]
     OneRun,
 }
@@ -189,8 +222,8 @@ fn measure(arguments: &Arguments) -> Result<String, BenchError> {
     if device.ranks().is_some() && (sweep.is_some() || arguments.trace) {
         return Err(BenchError::OneRun);
     }
-    if arguments.trace {
-        return trace(&case, &device, sweep);
+    if let Some(form) = arguments.form() {
+        return trace(&case, &device, sweep, form);
     }
     let protocol = clock::Protocol {
         repeat: arguments.repeat,
@@ -199,6 +232,7 @@ fn measure(arguments: &Arguments) -> Result<String, BenchError> {
     let mut record = match (arguments.case, sweep) {
         (_, Some(sweep)) => sweep::run(&case, &device, sweep, protocol)?,
         (case::Name::W6, None) => mixing::run(&case, &device, protocol)?,
+        (case::Name::Copy, None) => mixing::copies(&case, &device, protocol)?,
         (case::Name::Eval1 | case::Name::Eval2, None) => {
             training::evaluate(&case, &device, protocol)?
         }
@@ -217,15 +251,20 @@ fn measure(arguments: &Arguments) -> Result<String, BenchError> {
 }
 
 #[cfg(feature = "gpu")]
-fn trace(case: &Case, device: &Device, sweep: Option<sweep::Sweep>) -> Result<String, BenchError> {
+fn trace(
+    case: &Case,
+    device: &Device,
+    sweep: Option<sweep::Sweep>,
+    form: Form,
+) -> Result<String, BenchError> {
     match (case.steps, sweep) {
         (0, _) => Err(BenchError::NoLaunches),
         (_, Some(sweep)) => sweep::trace(case, device, sweep),
-        (_, None) => trace::run(case, device),
+        (_, None) => trace::run(case, device, form),
     }
 }
 
 #[cfg(not(feature = "gpu"))]
-fn trace(_: &Case, _: &Device, _: Option<sweep::Sweep>) -> Result<String, BenchError> {
+fn trace(_: &Case, _: &Device, _: Option<sweep::Sweep>, _: Form) -> Result<String, BenchError> {
     Err(BenchError::NoLaunches)
 }

@@ -1,4 +1,4 @@
-//! The mixing workload: products of the whole stack with a sparse matrix, nothing else.
+//! The mixing workload: products of the whole stack with a sparse matrix, nothing else; and copies of it, to compare with.
 
 use crate::BenchError;
 use crate::case::Case;
@@ -11,8 +11,8 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Times mixing.
-pub(crate) fn run(case: &Case, device: &Device, protocol: Protocol) -> Result<Value, BenchError> {
+/// Models of random numbers.
+fn models(case: &Case, device: &Device) -> Result<Stack, BenchError> {
     let mut layout = Layout::default();
     layout.push("row", 1, case.parameters);
     let layout = Arc::new(layout);
@@ -21,7 +21,33 @@ pub(crate) fn run(case: &Case, device: &Device, protocol: Protocol) -> Result<Va
     for row in values.chunks_exact_mut(layout.width()) {
         row[..case.parameters].fill_with(|| rng.random_range(-1.0f32..1.0));
     }
-    let mut stack = Stack::from_host(device, &layout, values)?;
+    Ok(Stack::from_host(device, &layout, values)?)
+}
+
+/// Times copies of all models.
+pub(crate) fn copies(
+    case: &Case,
+    device: &Device,
+    protocol: Protocol,
+) -> Result<Value, BenchError> {
+    let mut stack = models(case, device)?;
+    let timing = protocol.time(|| {
+        for _ in 0..case.rounds {
+            stack = stack.duplicate();
+        }
+        device.wait();
+        Ok::<f64, BenchError>(0.0)
+    })?;
+    let mut record = record(case, device, &timing, case.parameters, 0.0);
+    let [median, _, _] = timing.spread();
+    let bytes = (4 * case.clients * case.parameters * case.rounds) as f64;
+    record["gbps_read_once"] = rounded(2.0 * bytes / median / 1e9).into();
+    Ok(record)
+}
+
+/// Times mixing.
+pub(crate) fn run(case: &Case, device: &Device, protocol: Protocol) -> Result<Value, BenchError> {
+    let mut stack = models(case, device)?;
     let mixing = regular_mixing(case.clients, case.degree)?;
     let count_sent = Count::begin(device);
     let timing = protocol.time(|| {

@@ -189,14 +189,12 @@ impl FromStr for Instructions {
 mod tests {
     use super::*;
     use crate::kernels::test_numbers::numbers;
-    use crate::kernels::{Affine, Packing, Start};
     use crate::{
         Amount, BatchSize, Device, DeviceRequest, Draw, GnLenet, Learner, LearningRate, LocalWork,
-        Mlp, Model, Network, RowWork, Sgd, Start as From, Velocity,
+        Mlp, Model, Network, RowWork, Sgd, Start, Velocity,
     };
     use meshfold_data::{Examples, Input, Partition, Scale, Shape, Splits};
     use std::sync::Arc;
-    use std::time::{Duration, Instant};
 
     const SHAPE: Shape = Shape {
         channels: 1,
@@ -228,7 +226,7 @@ mod tests {
             validation: None,
         };
         let mut learner = Learner::upload(&device, network, splits, partition, 1).unwrap();
-        let mut models = learner.initial(2, From::Independent).unwrap();
+        let mut models = learner.initial(2, Start::Independent).unwrap();
         let sgd = Sgd {
             learning_rate: LearningRate::Constant(0.05),
             momentum: 0.9,
@@ -265,39 +263,5 @@ mod tests {
                 assert!(trained(&model, way) == first, "{model:?}: {way:?}");
             }
         }
-    }
-
-    #[cfg_attr(
-        debug_assertions,
-        ignore = "it is code as the compiler makes it faster"
-    )]
-    #[test]
-    fn portable_code_takes_at_most_ten_times_the_time_of_the_widest_set() {
-        let (rows, inner, columns) = (20, 784, 200);
-        let (x, w) = (numbers(rows * inner, 1), numbers(inner * columns, 2));
-        let mut y = vec![0.0; rows * columns];
-        let mut once = |set: Instructions| {
-            let began = Instant::now();
-            set.run(Affine {
-                x: &x,
-                x_stride: inner,
-                subset: None,
-                w: &w,
-                packing: Packing::Rows,
-                start: Start::Zero,
-                y: &mut y,
-                y_stride: columns,
-                rows,
-                inner,
-                columns,
-                relu: false,
-            });
-            began.elapsed()
-        };
-        // The least of many: others may use the processor meanwhile.
-        let mut least = |set| (0..50).map(|_| once(set)).min().unwrap_or(Duration::MAX);
-        let sets = Instructions::available();
-        let (widest, portable) = (least(sets[0]), least(sets[sets.len() - 1]));
-        assert!(portable <= 10 * widest, "{portable:?} beside {widest:?}");
     }
 }
