@@ -113,7 +113,7 @@ repeats=(--repeat 3)
 declare -A shape=()
 if [ -n "$small" ]; then
     repeats=(--repeat 1 --rounds 1)
-    shape=([w1]="--clients 20" [w2]="--clients 4 --steps 2" [w3]="--clients 8 --steps 1" [w4]="--clients 4 --degree 2" [w5]="--clients 4"
+    shape=([w1]="--clients 20" [w2]="--clients 4 --steps 2" [w3]="--clients 8 --steps 1" [w4]="--clients 11 --batch 2" [w5]="--clients 4"
         [w6]="--clients 100 --params 10000" [copy]="--clients 100 --params 10000")
 fi
 ours() { # shellcheck disable=SC2086

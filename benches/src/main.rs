@@ -23,6 +23,7 @@ use case::Case;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use meshfold_engine::{Device, DeviceRequest, Instructions, Ranks};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -156,10 +157,11 @@ fn main() -> ExitCode {
             .exit(),
     };
     match output {
-        Ok(output) => {
-            print!("{output}");
-            ExitCode::SUCCESS
-        }
+        // Whoever has read enough closes the pipe.
+        Ok(output) => match std::io::stdout().write_all(output.as_bytes()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        },
         Err(error) => {
             tell(&error);
             ExitCode::FAILURE
@@ -168,7 +170,6 @@ fn main() -> ExitCode {
 }
 
 fn tell(error: &BenchError) {
-    use std::io::Write;
     // Nothing is left to do if the error cannot be written.
     let _ = writeln!(std::io::stderr(), "error: {error}");
 }
