@@ -46,19 +46,23 @@ class Link:
         return messages * self.latency + size / self.bandwidth
 
 
-def swaps(records):
-    """Pairs of the bytes that two ranks send each other in one message, and the seconds that it takes them more than to read in place."""
+def of_swaps(records):
+    """Of each size of models: the bytes that two ranks send each other in one message, the seconds of a round with it, and of one
+    without, in which they read in place."""
     by_message, alone = defaultdict(list), defaultdict(list)
     for kind, found in (("swap", by_message), ("swap alone", alone)):
         for record in records[kind]:
             found[record["clients"], record["params"]].append(record)
     return sorted(
-        (
-            found[0]["bytes_per_round_of_a_rank"],
-            max(median(map(seconds, found)) - median(map(seconds, alone[of])), NOTHING),
-        )
+        (found[0]["bytes_per_round_of_a_rank"], median(map(seconds, found)), median(map(seconds, alone[of])))
         for of, found in by_message.items()
     )
+
+
+def swaps(records):
+    """Pairs of the bytes of a message and the seconds that it takes; of the smallest, which hardly has any, those of the whole round."""
+    (smallest, latency, _), *others = of_swaps(records)
+    return [(smallest, latency), *((size, max(time - without, NOTHING)) for size, time, without in others)]
 
 
 def link(records):
