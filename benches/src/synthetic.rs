@@ -31,7 +31,7 @@ pub(crate) fn splits(case: &Case, tests: usize) -> Result<(Splits, Partition), B
     let count = case.clients * case.samples;
     let (train, test) = match case.model {
         Model::CharLstm(_) => windows(&mut rng, count, tests.max(1))?,
-        Model::GnLenet(_) | Model::CnnCifar | Model::Resnet(_) => {
+        Model::GnLenet(_) | Model::CnnCifar | Model::Lenet | Model::Resnet(_) => {
             images(&mut rng, (COLOUR, 0), count, tests.max(1))?
         }
         _ => images(&mut rng, (GREY, case.margin), count, tests.max(1))?,

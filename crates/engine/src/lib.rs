@@ -35,7 +35,7 @@ pub use device::request::DeviceRequest;
 pub use error::EngineError;
 pub use kernels::Instructions;
 pub use network::Network;
-pub use network::dropout::Dropout;
+pub use network::dropout::{Dropout, LeftOut};
 pub use network::host_model::{HostModel, LentExamples, LentRows, ReturnedGradient, TakeGradients};
 pub use network::initial::Initial;
 pub use network::layout::{ALIGNMENT, Block, Layout};

@@ -39,8 +39,8 @@ pub struct Network {
     classes: usize,
     positions: usize,
     loss: Loss,
-    /// Share of the hidden units that a training step leaves out.
-    pub(crate) dropout: f32,
+    /// Whether a training step leaves outputs of some layers out.
+    pub(crate) drops_out: bool,
 }
 
 /// What makes outputs of an example.
@@ -74,6 +74,7 @@ impl Network {
         sketch.draw(model, classes, loss.outputs(classes));
         let Sketch { nodes, layout, .. } = sketch;
         check_nodes(&nodes)?;
+        let drops_out = nodes.iter().any(|node| node.dropout.is_some());
         let positions = match model.judges_every_position() {
             true => input.features(),
             false => 1,
@@ -85,7 +86,7 @@ impl Network {
             classes,
             positions,
             loss,
-            dropout: model.dropout(),
+            drops_out,
         })
     }
 
@@ -134,7 +135,7 @@ impl Network {
     /// Which units row `row` leaves out in its local step `step`, counted from 0 over the whole run; `None` if the
     /// model leaves none out.
     pub fn dropout(&self, seed: u64, row: u32, step: u64) -> Option<Dropout> {
-        (self.dropout > 0.0).then(|| Dropout::new(self.dropout, seed, row, step))
+        self.drops_out.then(|| Dropout::new(seed, row, step))
     }
 
     /// Floating-point operations of one local step on `batch` examples: two per multiply-accumulate of the forward

@@ -1,5 +1,6 @@
 //! From a model's name to the nodes of its network.
 
+use super::dropout::LeftOut;
 use super::layer::{
     Convolution, Dense, Embedding, Grid, GroupNorm, Layer, Lstm, MaxPool, Node, Source, Window,
 };
@@ -51,6 +52,8 @@ impl Sketch {
             Model::GnLenet(lenet) => self.gn_lenet(lenet, outputs),
             Model::CnnFemnist => self.two_convolutions(2048, outputs),
             Model::CnnCifar => self.two_convolutions(512, outputs),
+            Model::CnnEmnist => self.cnn_emnist(outputs),
+            Model::Lenet => self.lenet(outputs),
             Model::Resnet(resnet) => self.resnet(resnet, outputs),
             Model::CharLstm(lstm) => self.char_lstm(lstm, classes),
             Model::WordLstm(lstm) => self.word_lstm(lstm, classes),
@@ -63,7 +66,7 @@ impl Sketch {
             self.dense(*units, true);
             self.relu();
             if model.dropout() > 0.0 {
-                self.drop_out();
+                self.drop_out(model.dropout());
             }
         }
         self.dense(outputs, true);
@@ -103,6 +106,33 @@ impl Sketch {
         }
         self.dense(hidden, true);
         self.relu();
+        self.dense(outputs, true);
+    }
+
+    /// ReLU follows the maximum, which comes to the same as a ReLU before it.
+    fn cnn_emnist(&mut self, outputs: usize) {
+        self.convolution(32, square(3, 1, 0), true);
+        self.relu();
+        self.convolution(64, square(3, 1, 0), true);
+        self.max_pool(square(2, 2, 0));
+        self.relu();
+        self.drop_out(0.25);
+        self.dense(128, true);
+        self.relu();
+        self.drop_out(0.5);
+        self.dense(outputs, true);
+    }
+
+    fn lenet(&mut self, outputs: usize) {
+        for channels in [6, 16] {
+            self.convolution(channels, square(5, 1, 0), true);
+            self.max_pool(square(2, 2, 0));
+            self.relu();
+        }
+        for units in [120, 84] {
+            self.dense(units, true);
+            self.relu();
+        }
         self.dense(outputs, true);
     }
 
@@ -208,9 +238,10 @@ impl Sketch {
         }
     }
 
-    fn drop_out(&mut self) {
+    /// Has training steps leave out a `share` of what the last node gives.
+    fn drop_out(&mut self, share: f32) {
         if let Some(node) = self.nodes.last_mut() {
-            node.dropout = Some(self.dropping);
+            node.dropout = Some(LeftOut::new(self.dropping, share));
             self.dropping += 1;
         }
     }

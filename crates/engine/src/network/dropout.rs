@@ -6,8 +6,39 @@ use rand::Rng;
 /// Values that the 24 bits which decide on a unit may take.
 const VALUES: f32 = 16_777_216.0;
 
-/// The units that one local step of one row leaves out: inverted dropout, `y_j · m_j / (1 − p)` with `m_j = 0` with
-/// probability `p` and 1 otherwise, after the activation of every hidden layer, in training alone.
+/// A layer some of whose outputs a training step leaves out, and how many of them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LeftOut {
+    /// The number of the layer among those that leave outputs out.
+    layer: u32,
+    /// An output whose upper 24 bits are below this is left out.
+    pub(crate) threshold: u32,
+    scale: f32,
+}
+
+impl LeftOut {
+    /// A `share` in `(0, 1)` of the outputs of the layer that is number `layer` among those that leave outputs out.
+    pub fn new(layer: u32, share: f32) -> Self {
+        Self {
+            layer,
+            threshold: (share * VALUES).round() as u32,
+            scale: 1.0 / (1.0 - share),
+        }
+    }
+
+    /// The number of the layer among those that leave outputs out.
+    pub(crate) fn layer(&self) -> u32 {
+        self.layer
+    }
+
+    /// What an output that is kept is multiplied by, `1 / (1 − p)`.
+    pub(crate) fn scale(&self) -> f32 {
+        self.scale
+    }
+}
+
+/// The outputs that one local step of one row leaves out: inverted dropout, `y_j · m_j / (1 − p)` with `m_j = 0` with
+/// probability `p` and 1 otherwise, after the activation of a layer that is [`LeftOut`], in training alone.
 ///
 /// # Source
 /// Srivastava et al., Dropout: a simple way to prevent neural networks from overfitting (2014), section 10.
@@ -19,14 +50,11 @@ const VALUES: f32 = 16_777_216.0;
 pub struct Dropout {
     /// The key of the bits.
     pub(crate) key: [u32; 2],
-    /// A unit whose upper 24 bits are below this is left out.
-    pub(crate) threshold: u32,
-    scale: f32,
 }
 
 impl Dropout {
-    /// What row `row` leaves out in its step `step`, a `share` in `(0, 1)` of its hidden units.
-    pub(crate) fn new(share: f32, seed: u64, row: u32, step: u64) -> Self {
+    /// What row `row` leaves out in its step `step`.
+    pub(crate) fn new(seed: u64, row: u32, step: u64) -> Self {
         // The round's place, of 64 bits, holds the step: steps are counted over the whole run.
         let key = Key {
             round: step,
@@ -36,36 +64,25 @@ impl Dropout {
         let bits = stream(seed, Purpose::Dropout, key).next_u64();
         Self {
             key: [bits as u32, (bits >> 32) as u32],
-            threshold: (share * VALUES).round() as u32,
-            scale: 1.0 / (1.0 - share),
         }
     }
 
-    /// What unit `element = example · units + unit` of hidden layer `layer` is multiplied by; the example is counted
+    /// What output `element = example · outputs + output` of the layer `of` is multiplied by; the example is counted
     /// within the batch.
     #[inline(always)]
-    pub fn factor(&self, layer: u32, element: u32) -> f32 {
-        let bits = threefry(self.key, [element, layer])[0] >> 8;
-        if bits < self.threshold {
-            0.0
-        } else {
-            self.scale
-        }
+    pub fn factor(&self, of: LeftOut, element: u32) -> f32 {
+        let bits = threefry(self.key, [element, of.layer])[0] >> 8;
+        if bits < of.threshold { 0.0 } else { of.scale }
     }
 
-    /// Multiplies `values`, the outputs of hidden layer `layer` from `first` on.
+    /// Multiplies `values`, the outputs of the layer `of` from `first` on.
     #[inline(always)]
-    pub(crate) fn apply(&self, layer: usize, first: usize, values: &mut [f32]) {
+    pub(crate) fn apply(&self, of: LeftOut, first: usize, values: &mut [f32]) {
         for (value, element) in values.iter_mut().zip(0u32..) {
-            let factor = self.factor(layer as u32, (first as u32).wrapping_add(element));
+            let factor = self.factor(of, (first as u32).wrapping_add(element));
             // What is not a number is left out like any other output.
             *value = if factor == 0.0 { 0.0 } else { *value * factor };
         }
-    }
-
-    /// What a unit that is kept is multiplied by, `1 / (1 − p)`.
-    pub(crate) fn scale(&self) -> f32 {
-        self.scale
     }
 }
 
@@ -77,8 +94,9 @@ mod tests {
     fn the_share_that_is_left_out_is_the_one_asked_for() {
         let (layers, elements) = (4u32, 50_000u32);
         for share in [0.1f32, 0.3, 0.5, 0.9] {
-            let dropout = Dropout::new(share, 3, 5, 7);
+            let dropout = Dropout::new(3, 5, 7);
             let dropped = (0..layers)
+                .map(|layer| LeftOut::new(layer, share))
                 .flat_map(|layer| (0..elements).map(move |element| (layer, element)))
                 .filter(|(layer, element)| dropout.factor(*layer, *element) == 0.0)
                 .count() as f64;
@@ -94,9 +112,9 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_scaled_so_that_the_mean_stays() {
-        let dropout = Dropout::new(0.75, 1, 0, 0);
+        let dropout = Dropout::new(1, 0, 0);
         let mut values = vec![1.0f32; 1000];
-        dropout.apply(0, 0, &mut values);
+        dropout.apply(LeftOut::new(0, 0.75), 0, &mut values);
         assert!(values.iter().all(|value| *value == 0.0 || *value == 4.0));
     }
 
@@ -104,29 +122,29 @@ mod tests {
     fn every_coordinate_has_bits_of_its_own() {
         let bits = |dropout: Dropout, layer| -> Vec<bool> {
             (0..256)
-                .map(|element| dropout.factor(layer, element) == 0.0)
+                .map(|element| dropout.factor(LeftOut::new(layer, 0.5), element) == 0.0)
                 .collect()
         };
-        let base = bits(Dropout::new(0.5, 1, 1, 1), 1);
+        let base = bits(Dropout::new(1, 1, 1), 1);
         let others = [
-            bits(Dropout::new(0.5, 2, 1, 1), 1),
-            bits(Dropout::new(0.5, 1, 2, 1), 1),
-            bits(Dropout::new(0.5, 1, 1, 2), 1),
-            bits(Dropout::new(0.5, 1, 1, 1), 2),
+            bits(Dropout::new(2, 1, 1), 1),
+            bits(Dropout::new(1, 2, 1), 1),
+            bits(Dropout::new(1, 1, 2), 1),
+            bits(Dropout::new(1, 1, 1), 2),
         ];
         assert!(others.iter().all(|other| *other != base));
-        assert_eq!(bits(Dropout::new(0.5, 1, 1, 1), 1), base);
+        assert_eq!(bits(Dropout::new(1, 1, 1), 1), base);
     }
 
     #[test]
     fn a_batch_may_be_cut_anywhere() {
-        let dropout = Dropout::new(0.4, 9, 2, 11);
+        let (dropout, layer) = (Dropout::new(9, 2, 11), LeftOut::new(3, 0.4));
         let mut whole = vec![1.0f32; 97];
-        dropout.apply(3, 0, &mut whole);
+        dropout.apply(layer, 0, &mut whole);
         let mut cut = vec![1.0f32; 97];
         let (low, high) = cut.split_at_mut(41);
-        dropout.apply(3, 0, low);
-        dropout.apply(3, 41, high);
+        dropout.apply(layer, 0, low);
+        dropout.apply(layer, 41, high);
         assert_eq!(cut, whole);
     }
 }

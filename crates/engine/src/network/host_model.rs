@@ -125,7 +125,7 @@ impl Network {
             classes,
             positions: 1,
             loss: Loss::CrossEntropy,
-            dropout: 0.0,
+            drops_out: false,
         })
     }
 }

@@ -1,5 +1,6 @@
 //! The layers that networks are made of, and where their parameters lie in a row.
 
+use super::dropout::LeftOut;
 use std::ops::Range;
 
 /// What a node gives of one example: `height × width` places of `channels` numbers each, the channels innermost. A
@@ -184,7 +185,7 @@ pub(crate) enum Source {
 }
 
 /// One layer of a network and what it reads.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Node {
     pub(crate) layer: Layer,
     pub(crate) source: Source,
@@ -192,6 +193,6 @@ pub(crate) struct Node {
     pub(crate) output: Grid,
     /// Whether negative outputs become zero.
     pub(crate) relu: bool,
-    /// The number of this node among those that leave outputs out in training, if it does.
-    pub(crate) dropout: Option<u32>,
+    /// The outputs that a training step leaves out, if it does.
+    pub(crate) dropout: Option<LeftOut>,
 }

@@ -32,6 +32,8 @@ impl Loss {
             | Model::GnLenet(_)
             | Model::CnnFemnist
             | Model::CnnCifar
+            | Model::CnnEmnist
+            | Model::Lenet
             | Model::Resnet(_)
             | Model::CharLstm(_)
             | Model::WordLstm(_)

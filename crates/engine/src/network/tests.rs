@@ -83,6 +83,9 @@ fn convolutional_networks_have_the_papers_parameters() {
     let cifar = [3, 32, 32];
     assert_eq!(count([1, 28, 28], &Model::CnnFemnist, 62), 6_603_710);
     assert_eq!(count(cifar, &Model::CnnCifar, 10), 2_156_490);
+    // Reddi et al., table 4: 1,206,590 for 62 classes.
+    assert_eq!(count([1, 28, 28], &Model::CnnEmnist, 62), 1_206_590);
+    assert_eq!(count(cifar, &Model::Lenet, 10), 62_006);
     assert_eq!(
         count(cifar, &Model::GnLenet(GnLenet::default()), 10),
         85_354

@@ -36,10 +36,10 @@ pub fn autodiff_with_dropout(
         if node.relu {
             output = activation::relu(output);
         }
-        if let (Some(dropout), Some(layer)) = (dropout, node.dropout) {
+        if let (Some(dropout), Some(left_out)) = (dropout, node.dropout) {
             let shape = [batch, node.output.size()];
             let elements = 0..(shape[0] * shape[1]) as u32;
-            let factors: Vec<f32> = elements.map(|at| dropout.factor(layer, at)).collect();
+            let factors: Vec<f32> = elements.map(|at| dropout.factor(left_out, at)).collect();
             output = output * views.constant(&factors, shape);
         }
         outputs.push(output);

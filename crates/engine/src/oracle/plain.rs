@@ -168,9 +168,9 @@ impl Pass<'_> {
     /// What output `unit` of `node` is multiplied by in training.
     fn factor(&self, node: &Node, unit: usize) -> f64 {
         match (self.dropout, node.dropout) {
-            (Some(dropout), Some(layer)) => {
+            (Some(dropout), Some(left_out)) => {
                 let element = self.example * node.output.size() + unit;
-                f64::from(dropout.factor(layer, element as u32))
+                f64::from(dropout.factor(left_out, element as u32))
             }
             _ => 1.0,
         }

@@ -1,7 +1,7 @@
 //! Gradients of the trainers against finite differences, plain loops and burn's automatic differentiation.
 
 use crate::support::*;
-use meshfold_engine::{Amount, BatchSize, EngineError, Start, oracle};
+use meshfold_engine::{Amount, BatchSize, EngineError, LeftOut, Start, oracle};
 
 /// Checks about `each` slopes of every block on `examples` examples.
 fn compare_with_slopes(case: &Case, examples: usize, each: usize) {
@@ -126,7 +126,7 @@ fn what_a_step_leaves_out_has_no_gradient() {
     let dropout = learner.network().dropout(SEED, 0, 0).unwrap();
     // The bias of the first hidden layer of 33 units.
     let bias = &gradient[learner.network().layout().blocks()[1].range()];
-    let left_out = |unit: &usize| dropout.factor(0, *unit as u32) == 0.0;
+    let left_out = |unit: &usize| dropout.factor(LeftOut::new(0, 0.4), *unit as u32) == 0.0;
     let units: Vec<usize> = (0..33).filter(left_out).collect();
     assert!(units.len() > 3 && units.iter().all(|unit| bias[*unit] == 0.0));
     assert!(bias.iter().any(|slope| *slope != 0.0));

@@ -63,6 +63,7 @@ fn convolutional_fixtures() -> Vec<(&'static str, Case)> {
         case("gn_lenet_before_relu", lenet(1, before), image(3, 11, 9), 5),
         case("cnn_femnist", Model::CnnFemnist, image(1, 7, 9), 5),
         case("cnn_cifar", Model::CnnCifar, image(3, 5, 6), 5),
+        case("lenet", Model::Lenet, image(3, 17, 19), 5),
         case("resnet10", resnet(10, 8), image(3, 9, 11), 5),
         case("resnet18", resnet(18, 4), image(1, 10, 7), 5),
         case("resnet10_signals", resnet(10, 8), image(2, 1, 19), 4),

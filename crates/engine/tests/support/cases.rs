@@ -155,6 +155,8 @@ pub fn convolutional() -> Vec<Case> {
         (lenet(1, NormPlace::BeforeRelu), image(3, 11, 9)),
         (Model::CnnFemnist, image(1, 7, 9)),
         (Model::CnnCifar, image(3, 5, 6)),
+        (Model::CnnEmnist, image(2, 7, 9)),
+        (Model::Lenet, image(3, 17, 19)),
         (resnet(10, 6, 2), image(3, 9, 11)),
         (resnet(18, 4, 4), image(1, 5, 7)),
         (resnet(10, 8, 1), image(2, 1, 19)),

@@ -9,4 +9,6 @@ pub(crate) struct StageIo<'a> {
     /// Laid out as what was read; `None` if that was the example.
     pub(crate) below: Option<&'a mut [f32]>,
     pub(crate) batch: usize,
+    /// Whether the step left outputs of some layers out.
+    pub(crate) drops_out: bool,
 }

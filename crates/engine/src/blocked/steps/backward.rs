@@ -29,7 +29,10 @@ impl Passes<'_> {
         for (index, stage) in self.stages.stages.iter().enumerate().rev() {
             let (before, after) = scratch.stages.split_at_mut(index);
             let input = self.examples_entry(&scratch.input);
-            let io = self.io(index, batch, before, input);
+            let io = StageIo {
+                drops_out: dropout.is_some(),
+                ..self.io(index, batch, before, input)
+            };
             let memory = &mut after[0];
             if stage.by_example {
                 self.examples_back(stage, &io, memory, buffers, sink);
@@ -38,8 +41,8 @@ impl Passes<'_> {
             let node = &self.network.nodes()[stage.nodes.start];
             let size = batch * stage.width;
             if node.relu {
-                let slope = dropout.filter(|_| node.dropout.is_some());
-                let slope = slope.map_or(1.0, Dropout::scale);
+                let slope = node.dropout.filter(|_| dropout.is_some());
+                let slope = slope.map_or(1.0, |left_out| left_out.scale());
                 self.mask(&mut memory.deltas[..size], &memory.outputs, slope);
             }
             if let (true, 0, Layer::Dense(layer)) = (ahead, index, &node.layer) {
@@ -85,6 +88,7 @@ impl Passes<'_> {
                 entry: input,
                 below: None,
                 batch,
+                drops_out: false,
             },
             Some(memory) => {
                 let stage = &self.stages.stages[index - 1];
@@ -99,6 +103,7 @@ impl Passes<'_> {
                     entry,
                     below,
                     batch,
+                    drops_out: false,
                 }
             }
         }

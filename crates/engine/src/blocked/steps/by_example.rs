@@ -1,5 +1,6 @@
 //! Layers over grids, one example after the other: what one layer gives is in cache when the next reads it.
 
+use super::forward::Masks;
 use crate::blocked::layers::convolution;
 use crate::blocked::layers::group_norm;
 use crate::blocked::layers::pool;
@@ -40,6 +41,15 @@ struct Left<'a> {
     kept: &'a [f32],
 }
 
+/// What all examples need on their way back.
+#[derive(Debug, Clone, Copy)]
+struct Turned<'a> {
+    /// Weights of the convolutions, turned.
+    weights: &'a [Vec<f32>],
+    /// Whether the step left outputs out.
+    drops_out: bool,
+}
+
 /// Parameters of a layer whose gradient is computed at once.
 #[derive(Debug, Clone)]
 struct ParameterPiece {
@@ -62,12 +72,14 @@ impl<'a> ByExample<'a> {
         self.stage.kept_place(node)
     }
 
-    /// Runs one example through all layers, into its `block` of outputs.
+    /// Runs one example through all layers, into its `block` of outputs. Maxima leave out what `masks`, which begin with the
+    /// example, say.
     pub(crate) fn forward(
         &self,
         input: &[f32],
         block: &mut [f32],
         kept: &mut [f32],
+        masks: Option<Masks<'_>>,
         padded: &mut Vec<f32>,
     ) {
         for index in self.stage.nodes.clone() {
@@ -114,6 +126,13 @@ impl<'a> ByExample<'a> {
                     || out.iter_mut().for_each(|out| *out = out.max(0.0)),
                 );
             }
+            if let Some((masks, left_out)) = masks.zip(node.dropout) {
+                let first = masks.first * node.output.size();
+                self.cpu.instructions().vectorize(
+                    #[inline(always)]
+                    || masks.dropout.apply(left_out, first, out),
+                );
+            }
         }
     }
 
@@ -123,7 +142,7 @@ impl<'a> ByExample<'a> {
         trace: Trace<'_>,
         deltas: &mut [f32],
         kept: &mut [f32],
-        turned: &[Vec<f32>],
+        turned: &Turned<'_>,
         padded: &mut Vec<f32>,
     ) {
         // Where several layers read one, their gradients add up.
@@ -138,9 +157,12 @@ impl<'a> ByExample<'a> {
             let d = &mut rest[..node.output.size()];
             let out = &trace.block[self.range(index)];
             if node.relu {
+                let slope = node.dropout.filter(|_| turned.drops_out);
+                let slope = slope.map_or(1.0, |left_out| left_out.scale());
                 self.cpu.instructions().vectorize(|| {
                     for (d, out) in d.iter_mut().zip(out) {
-                        *d = if *out > 0.0 { *d } else { 0.0 };
+                        let through = *d * slope;
+                        *d = if *out > 0.0 { through } else { 0.0 };
                     }
                 });
             }
@@ -161,7 +183,7 @@ impl<'a> ByExample<'a> {
             match &node.layer {
                 Layer::Convolution(layer) => {
                     let conv = convolution::With::new(self.cpu, layer);
-                    let turned = &turned[index - self.stage.nodes.start];
+                    let turned = &turned.weights[index - self.stage.nodes.start];
                     conv.backward(turned, d, target, padded);
                 }
                 Layer::GroupNorm(layer) => {
@@ -335,7 +357,10 @@ impl Passes<'_> {
         reserve(&mut buffers.sums, last - first);
         let sums = &mut buffers.sums[..last - first];
         sums.fill(0.0);
-        let turned = &buffers.turned;
+        let turned = &Turned {
+            weights: &buffers.turned,
+            drops_out: io.drops_out,
+        };
         if self.share {
             let blocks = deltas.par_chunks_exact_mut(stage.width).zip(&mut kept);
             blocks.enumerate().for_each(|(index, (deltas, kept))| {

@@ -9,7 +9,7 @@ use crate::blocked::pass::inputs::Inputs;
 use crate::blocked::pass::passes::{Entry, Passes};
 use crate::blocked::pass::scratch::{Buffers, StageMemory};
 use crate::kernels::{Affine, Packing, Start};
-use crate::network::dropout::Dropout;
+use crate::network::dropout::{Dropout, LeftOut};
 use crate::network::layer::{Dense, Layer, Node};
 use rayon::prelude::*;
 
@@ -38,8 +38,8 @@ pub(crate) struct DenseNode<'a> {
     pub(crate) layer: &'a Dense,
     /// Whether negative outputs become zero.
     pub(crate) relu: bool,
-    /// The number of the node among those that leave outputs out in training, if it does.
-    pub(crate) dropout: Option<u32>,
+    /// The outputs that a training step leaves out, if it does.
+    pub(crate) dropout: Option<LeftOut>,
 }
 
 impl<'a> DenseNode<'a> {
@@ -51,6 +51,14 @@ impl<'a> DenseNode<'a> {
             dropout: node.dropout,
         }
     }
+}
+
+/// What a step leaves out of the example that is `index` examples after the first of `masks`.
+fn of_example(masks: Option<Masks<'_>>, index: usize) -> Option<Masks<'_>> {
+    masks.map(|masks| Masks {
+        first: masks.first + index,
+        ..masks
+    })
 }
 
 impl Passes<'_> {
@@ -94,7 +102,7 @@ impl Passes<'_> {
                 | Layer::MeanPool(_)
                 | Layer::Add(_) => {
                     let layers = self.by_example(stage, weights);
-                    self.examples(&layers, entry, memory, batch.count, buffers);
+                    self.examples(&layers, entry, memory, batch, buffers);
                 }
             }
         }
@@ -137,21 +145,23 @@ impl Passes<'_> {
         layers: &ByExample<'_>,
         entry: Entry<'_>,
         memory: &mut StageMemory,
-        batch: usize,
+        batch: &Batch<'_>,
         buffers: &mut Buffers,
     ) {
-        let stage = layers.stage;
-        let outputs = memory.outputs[..batch * stage.width].chunks_exact_mut(stage.width);
-        let mut kept = of_examples(&mut memory.kept, stage.kept, batch);
+        let (stage, masks) = (layers.stage, batch.masks);
+        let outputs = memory.outputs[..batch.count * stage.width].chunks_exact_mut(stage.width);
+        let mut kept = of_examples(&mut memory.kept, stage.kept, batch.count);
         let examples = outputs.zip(&mut kept).enumerate();
         if self.share {
             let examples: Vec<_> = examples.collect();
             examples.into_par_iter().for_each(|(index, (block, kept))| {
-                layers.forward(entry.example(index), block, kept, &mut Vec::new());
+                let x = entry.example(index);
+                layers.forward(x, block, kept, of_example(masks, index), &mut Vec::new());
             });
         } else {
             for (index, (block, kept)) in examples {
-                layers.forward(entry.example(index), block, kept, &mut buffers.padded);
+                let (x, masks) = (entry.example(index), of_example(masks, index));
+                layers.forward(x, block, kept, masks, &mut buffers.padded);
             }
         }
     }
@@ -197,11 +207,11 @@ impl Passes<'_> {
         y: &mut [f32],
         masks: Option<Masks<'_>>,
     ) {
-        if let Some((masks, index)) = masks.zip(node.dropout) {
+        if let Some((masks, left_out)) = masks.zip(node.dropout) {
             let first = (masks.first + first) * node.layer.outputs;
             self.cpu.instructions().vectorize(
                 #[inline(always)]
-                || masks.dropout.apply(index as usize, first, y),
+                || masks.dropout.apply(left_out, first, y),
             );
         }
     }

@@ -15,8 +15,8 @@ pub(crate) struct BatchSchedule {
     pub(crate) counts: Vec<u32>,
     /// Rate and whether there is a step to do, `[steps, R, 2]`.
     pub(crate) scalars: Vec<f32>,
-    /// Keys of what a step leaves out, `[steps, R, 2]`, and one of the steps; nothing if the network leaves out none.
-    pub(crate) left_out: Option<(Vec<u32>, Dropout)>,
+    /// Keys of what a step leaves out, `[steps, R, 2]`; nothing if the network leaves out none.
+    pub(crate) left_out: Option<Vec<u32>>,
 }
 
 impl BatchSchedule {
@@ -58,9 +58,7 @@ impl BatchSchedule {
         self.scalars[2 * entry..][..2].copy_from_slice(&[rate, 1.0]);
         if let Some(dropout) = dropout {
             let entries = self.counts.len();
-            let (keys, _) = self
-                .left_out
-                .get_or_insert_with(|| (vec![0; 2 * entries], dropout));
+            let keys = self.left_out.get_or_insert_with(|| vec![0; 2 * entries]);
             keys[2 * entry..][..2].copy_from_slice(&dropout.key);
         }
     }
@@ -97,11 +95,9 @@ impl BatchSchedule {
             .copy_from_slice(&schedule.counts[from..][..schedule.rows]);
         let pairs = 2 * schedule.rows;
         self.scalars[2 * to..][..pairs].copy_from_slice(&schedule.scalars[2 * from..][..pairs]);
-        if let Some((keys, dropout)) = &schedule.left_out {
+        if let Some(keys) = &schedule.left_out {
             let entries = self.counts.len();
-            let (own, _) = self
-                .left_out
-                .get_or_insert_with(|| (vec![0; 2 * entries], *dropout));
+            let own = self.left_out.get_or_insert_with(|| vec![0; 2 * entries]);
             own[2 * to..][..pairs].copy_from_slice(&keys[2 * from..][..pairs]);
         }
     }
@@ -122,7 +118,7 @@ mod tests {
         one.put(0, 0, &[7, 8, 9], 0.5, None);
         one.put(1, 0, &[6], 0.25, None);
         let mut two = BatchSchedule::idle(1, 2, 1);
-        let dropout = Dropout::new(0.5, 1, 1, 4);
+        let dropout = Dropout::new(1, 1, 4);
         two.put(0, 1, &[3], 2.0, Some(dropout));
         let all = BatchSchedule::side_by_side(&[&one, &two]);
         assert_eq!((all.steps, all.rows, all.width), (2, 3, 3));
@@ -137,7 +133,7 @@ mod tests {
         );
         let [first, second] = dropout.key;
         let keys = vec![0, 0, 0, 0, first, second, 0, 0, 0, 0, 0, 0];
-        assert_eq!(all.left_out, Some((keys, dropout)));
+        assert_eq!(all.left_out, Some(keys));
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The batches of some steps of all rows, on the device.
 
 use super::batch_schedule::BatchSchedule;
-use crate::network::dropout::Dropout;
 use crate::stacked::device::memory::Memory;
 use crate::stacked::layers::dropout::Masks;
 use burn_cubecl::tensor::CubeTensor;
@@ -19,14 +18,13 @@ pub(crate) struct DeviceBatchSchedule {
     pub(crate) counts: CubeTensor,
     /// Rate and whether there is a step to do, `[steps, R, 2]`.
     pub(crate) scalars: CubeTensor,
-    /// Keys of what a step leaves out, `[steps, R, 2]`, and one of the steps; nothing if the network leaves out none.
-    left_out: Option<(CubeTensor, Dropout)>,
+    /// Keys of what a step leaves out, `[steps, R, 2]`; nothing if the network leaves out none.
+    left_out: Option<CubeTensor>,
 }
 
 impl DeviceBatchSchedule {
     /// Copies `schedule` to the device.
     pub(crate) fn upload(memory: &Memory, schedule: &BatchSchedule) -> Self {
-        let masks = |(keys, dropout): &(Vec<u32>, Dropout)| (memory.upload_words(keys), *dropout);
         Self {
             steps: schedule.steps,
             rows: schedule.rows,
@@ -34,15 +32,15 @@ impl DeviceBatchSchedule {
             indices: memory.upload_words(&schedule.indices),
             counts: memory.upload_words(&schedule.counts),
             scalars: memory.upload_floats(&schedule.scalars),
-            left_out: schedule.left_out.as_ref().map(masks),
+            left_out: schedule
+                .left_out
+                .as_ref()
+                .map(|keys| memory.upload_words(keys)),
         }
     }
 
     /// What the steps leave out.
     pub(crate) fn masks(&self) -> Option<Masks<'_>> {
-        self.left_out.as_ref().map(|(keys, dropout)| Masks {
-            keys,
-            dropout: *dropout,
-        })
+        self.left_out.as_ref().map(|keys| Masks { keys })
     }
 }

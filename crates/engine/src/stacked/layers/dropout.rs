@@ -1,6 +1,6 @@
 //! Dropout of a layer's outputs, with the random bits of the host.
 
-use crate::network::dropout::Dropout;
+use crate::network::dropout::LeftOut;
 use crate::stacked::batches::part::{Part, Slot, examples_of};
 use crate::stacked::device::launch::line;
 use crate::stacked::device::threefry::threefry;
@@ -42,13 +42,11 @@ fn dropout_kernel(
 pub(crate) struct Masks<'a> {
     /// The key of every entry of the table, two words each.
     pub(crate) keys: &'a CubeTensor,
-    /// Threshold and scale of any of the steps; their keys differ.
-    pub(crate) dropout: Dropout,
 }
 
 impl Masks<'_> {
-    /// Multiplies `outputs` `[rows, examples, units]` of layer `layer` by what its units are worth.
-    pub(crate) fn apply(&self, layer: u32, outputs: &CubeTensor, units: usize, part: &Part<'_>) {
+    /// Multiplies `outputs` `[rows, examples, units]` of the layer `of` by what its units are worth.
+    pub(crate) fn apply(&self, of: LeftOut, outputs: &CubeTensor, units: usize, part: &Part<'_>) {
         let (count, dim) = line(&outputs.client, part.rows * part.examples * units);
         moves(part.places() * units, part.places() * units);
         dropout_kernel::launch(
@@ -60,9 +58,9 @@ impl Masks<'_> {
             part.counts.clone().into_buffer_arg(),
             part.argument(),
             units,
-            layer,
-            self.dropout.threshold,
-            self.dropout.scale(),
+            of.layer(),
+            of.threshold,
+            of.scale(),
         );
     }
 }
@@ -70,6 +68,7 @@ impl Masks<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::dropout::Dropout;
     use crate::stacked::device::memory::download;
     use crate::stacked::device::test_device::{Batch, gpu, numbers};
 
@@ -97,20 +96,20 @@ mod tests {
                 first_example: first_example as usize,
                 ..batch.part(&counts)
             };
-            let steps = [5, 6, 7].map(|step| Dropout::new(0.3, 11, step, 40 + u64::from(step)));
+            let steps = [5, 6, 7].map(|step| Dropout::new(11, step, 40 + u64::from(step)));
+            let layer = LeftOut::new(2, 0.3);
             let values = numbers(batch.rows() * examples * units, 30);
             let mut host = values.clone();
             for (row, dropout) in steps.iter().enumerate() {
                 let own = batch.counts[row] as usize * units;
                 let outputs = &mut host[row * examples * units..][..own];
-                dropout.apply(2, first_example as usize * units, outputs);
+                dropout.apply(layer, first_example as usize * units, outputs);
             }
             let device = memory.upload_floats(&values);
             let masks = Masks {
                 keys: &memory.upload_words(&steps.map(|dropout| dropout.key).concat()),
-                dropout: steps[0],
             };
-            masks.apply(2, &device, units, &part);
+            masks.apply(layer, &device, units, &part);
             assert_eq!(download::<f32>(device), host);
         }
     }

@@ -76,11 +76,11 @@ impl Workspace {
             return None;
         };
         let (nodes, buffers) = (flow.network.nodes(), &self.nodes[index]);
-        let slope = flow.masks.filter(|_| nodes[index].dropout.is_some());
+        let slope = nodes[index].dropout.filter(|_| flow.masks.is_some());
         Some(InputGradient {
             gradient: buffers.delta.as_ref()?,
             activations: &buffers.output,
-            slope: slope.map_or(1.0, |masks| masks.dropout.scale()),
+            slope: slope.map_or(1.0, |left_out| left_out.scale()),
             write: GradientWrite {
                 add: nodes[reader + 1..].iter().any(|node| reads(node, source)),
                 masked: nodes[index].relu

@@ -20,8 +20,8 @@ impl Workspace {
     pub(crate) fn forward(&self, flow: &Flow<'_>) {
         for (node, buffers) in flow.network.nodes().iter().zip(&self.nodes) {
             self.give(flow, node, buffers);
-            if let Some((masks, layer)) = flow.masks.zip(node.dropout) {
-                masks.apply(layer, &buffers.output, node.output.size(), flow.part);
+            if let Some((masks, left_out)) = flow.masks.zip(node.dropout) {
+                masks.apply(left_out, &buffers.output, node.output.size(), flow.part);
             }
         }
     }

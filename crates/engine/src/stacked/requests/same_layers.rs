@@ -9,7 +9,7 @@ impl Network {
     pub(crate) fn has_the_layers_of(&self, other: &Self) -> bool {
         let is_own = |network: &Self| network.own_model().is_some();
         let reads = |network: &Self| (network.input(), network.classes(), network.positions());
-        let learns = |network: &Self| (network.loss(), network.dropout);
+        let learns = |network: &Self| (network.loss(), network.drops_out);
         if is_own(self) || is_own(other) {
             return false;
         }
