@@ -55,7 +55,7 @@ EXPERIMENTS = {
 class Measured:
     seconds: float
     mebibytes: float
-    accuracy: float
+    accuracy: float | None
 
 
 def lines_of(path):
