@@ -1,6 +1,6 @@
 """gossipy's examples of gossip on a random regular graph: logistic regression, 100 nodes of 20 neighbours each.
 
-    python gossipy_regular.py --rounds 30 --seed 1
+    python gossipy_regular.py --rounds 20 --seed 1
 
 The settings are those of its `main_all2all`; a node sends its model to one neighbour in a round, as in `main_hegedus_2021`.
 """
