@@ -44,7 +44,9 @@ class Experiment:
 
 
 EXPERIMENTS = {
-    "fedjax": Experiment("FedJAX", "fedjax", "fedjax_tutorial.py", "fedjax.yaml", "FedAvg, CNN, 10 of 539 writers of MNIST"),
+    "fedjax": Experiment(
+        "FedJAX", "fedjax", "fedjax_tutorial.py", "fedjax.yaml", "FedAvg, CNN, 10 of 539 writers of MNIST"
+    ),
     "flower": Experiment("Flower", "flwr", "flower_quickstart.py", "flower.yaml", "FedAvg, LeNet, 10 clients, CIFAR-10"),
     "pfl": Experiment("pfl-research", "pfl", "pfl_cifar10.py", "pfl.yaml", "FedAvg, CNN, 50 of 1000 users, CIFAR-10"),
     "gossipy": Experiment("gossipy", "gossipy-dfl", "gossipy_regular.py", "gossipy.yaml", "gossip, logistic, 100 nodes"),
@@ -93,7 +95,7 @@ def proportional(pid):
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
         return 0
-    return sum(int(number) for number in re.findall(r"^Pss: +(\d+)", text, re.M))
+    return sum(int(number) for number in re.findall(r"^Pss: +(\d+)", text, re.MULTILINE))
 
 
 def watched(command, environment, output):
@@ -163,7 +165,9 @@ def main():
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     subprocess.run([sys.executable, EXAMPLES / "prepare.py", args.data, args.prepared], check=True)
     environment = os.environ | {"MESHFOLD_DATA": str(args.prepared.resolve())}
-    print("| experiment | program | seconds | with one round | MiB | lines | accuracy, % | |\n|---|---|---|---|---|---|---|---|")
+    print(
+        "| experiment | program | seconds | with one round | MiB | lines | accuracy, % | |\n|---|---|---|---|---|---|---|---|"
+    )
     for key in args.only:
         experiment = EXPERIMENTS[key]
         try:
@@ -172,7 +176,7 @@ def main():
             print(f"{experiment.simulator} is left out: {experiment.distribution} is not installed", file=sys.stderr)
             continue
         file = EXAMPLES / experiment.file
-        rounds = int(re.search(r"^rounds: (\d+)", file.read_text(), re.M)[1])
+        rounds = int(re.search(r"^rounds: (\d+)", file.read_text(), re.MULTILINE)[1])
         sides = {"theirs": [], "ours": []}
         for seed in range(1, args.repeat + 1):
             sides["theirs"].append(theirs(experiment, rounds, seed, environment))

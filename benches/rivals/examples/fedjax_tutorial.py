@@ -1,19 +1,18 @@
 """Federated averaging as FedJAX's tutorial of algorithms and its `emnist_fed_avg` have it, on digits by their writers.
 
-    python fedjax_tutorial.py --rounds 30 --seed 1
+python fedjax_tutorial.py --rounds 30 --seed 1
 """
 
 import argparse
 import json
 
+import data
 import jax
 import numpy as np
 
-import data
-
 # FedJAX was written when JAX still had these names.
 jax.tree_map, jax.tree_leaves = jax.tree.map, jax.tree.leaves
-import fedjax  # noqa: E402
+import fedjax
 
 
 def federated(images, labels, owners):

@@ -1,15 +1,16 @@
 """Flower's `quickstart-pytorch`: LeNet on CIFAR-10, ten clients, three rounds of FedAvg, in its simulation engine.
 
-    python flower_quickstart.py --seed 1
+python flower_quickstart.py --seed 1
 """
 
 import argparse
 import json
 
+import data
 import torch
 import torch.nn.functional as F
 from datasets import load_from_disk
-from flwr.app import ArrayRecord, ConfigRecord, MetricRecord, Message, RecordDict
+from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.serverapp import ServerApp
 from flwr.serverapp.strategy import FedAvg
@@ -18,8 +19,6 @@ from flwr_datasets.partitioner import IidPartitioner
 from torch import nn
 from torch.utils.data import DataLoader
 from torchvision.transforms import Compose, Normalize, ToTensor
-
-import data
 
 CLIENTS = 10
 BATCH = 32

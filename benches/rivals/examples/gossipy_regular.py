@@ -7,25 +7,19 @@ The settings are those of its `main_all2all`; a node sends its model to one neig
 
 import argparse
 import json
-import sys
-import types
-
-import networkx as nx
-import torch
-from torch.nn.modules.loss import CrossEntropyLoss
 
 import data
-
-# It takes torchvision to download data sets, which are not needed here.
-sys.modules.setdefault("torchvision", types.ModuleType("torchvision"))
-from gossipy import set_seed  # noqa: E402
-from gossipy.core import AntiEntropyProtocol, CreateModelMode, StaticP2PNetwork  # noqa: E402
-from gossipy.data import DataDispatcher  # noqa: E402
-from gossipy.data.handler import ClassificationDataHandler  # noqa: E402
-from gossipy.model.handler import TorchModelHandler  # noqa: E402
-from gossipy.model.nn import LogisticRegression  # noqa: E402
-from gossipy.node import GossipNode  # noqa: E402
-from gossipy.simul import GossipSimulator, SimulationReport  # noqa: E402
+import networkx as nx
+import torch
+from gossipy import set_seed
+from gossipy.core import AntiEntropyProtocol, CreateModelMode, StaticP2PNetwork
+from gossipy.data import DataDispatcher
+from gossipy.data.handler import ClassificationDataHandler
+from gossipy.model.handler import TorchModelHandler
+from gossipy.model.nn import LogisticRegression
+from gossipy.node import GossipNode
+from gossipy.simul import GossipSimulator, SimulationReport
+from torch.nn.modules.loss import CrossEntropyLoss
 
 
 def main():

@@ -1,11 +1,12 @@
 """pfl-research's benchmark `image_classification` as its `configs/baseline.yaml` has it: `cifar10_iid`, `simple_cnn`, FedAvg.
 
-    python pfl_cifar10.py --rounds 11 --seed 0
+python pfl_cifar10.py --rounds 11 --seed 0
 """
 
 import argparse
 import json
 
+import data
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -23,8 +24,6 @@ from pfl.hyperparam import NNEvalHyperParams, NNTrainHyperParams
 from pfl.metrics import Metrics, Weighted
 from pfl.model.pytorch import PyTorchModel
 from torch import nn
-
-import data
 
 USER = 50  # examples of a user
 

@@ -29,10 +29,9 @@ def pictures(folder, split):
     """CIFAR-10 as `uoft-cs/cifar10` has it: pictures under `img`, classes under `label`."""
     import io
 
+    import data
     from datasets import Dataset, Features, Image, Value
     from PIL import Image as Picture
-
-    import data
 
     def png(image):
         buffer = io.BytesIO()

@@ -10,7 +10,7 @@ const VALUES: f32 = 16_777_216.0;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LeftOut {
     /// The number of the layer among those that leave outputs out.
-    layer: u32,
+    pub(crate) layer: u32,
     /// An output whose upper 24 bits are below this is left out.
     pub(crate) threshold: u32,
     scale: f32,
@@ -24,11 +24,6 @@ impl LeftOut {
             threshold: (share * VALUES).round() as u32,
             scale: 1.0 / (1.0 - share),
         }
-    }
-
-    /// The number of the layer among those that leave outputs out.
-    pub(crate) fn layer(&self) -> u32 {
-        self.layer
     }
 
     /// What an output that is kept is multiplied by, `1 / (1 − p)`.

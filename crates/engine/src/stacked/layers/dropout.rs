@@ -58,7 +58,7 @@ impl Masks<'_> {
             part.counts.clone().into_buffer_arg(),
             part.argument(),
             units,
-            of.layer(),
+            of.layer,
             of.threshold,
             of.scale(),
         );
