@@ -1,7 +1,7 @@
 //! The workloads.
 
 use clap::ValueEnum;
-use meshfold_engine::{CharLstm, GnLenet, Mlp, Model, NormPlace, Resnet};
+use meshfold_engine::{CharLstm, GnLenet, Mlp, Model, NormPlace, Precision, Resnet};
 
 /// A workload by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -33,6 +33,7 @@ pub(crate) enum Name {
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) model: Model,
+    pub(crate) precision: Precision,
     pub(crate) clients: usize,
     pub(crate) batch: u32,
     pub(crate) steps: u32,
@@ -62,6 +63,7 @@ impl Case {
         let w1 = Self {
             name: "w1",
             model: Model::Logistic,
+            precision: Precision::F32,
             clients: 1000,
             batch: 13,
             steps: 1,

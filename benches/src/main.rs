@@ -22,7 +22,7 @@ mod training;
 use case::Case;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use meshfold_engine::{Device, DeviceRequest, Instructions, Ranks};
+use meshfold_engine::{Device, DeviceRequest, Instructions, Precision, Ranks};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -64,9 +64,12 @@ struct Arguments {
     /// Threads of the processor (0: all cores).
     #[arg(long, default_value_t = 0)]
     threads: usize,
-    /// Instruction set: avx512, avx2, neon or portable (default: the widest).
+    /// Instruction set: avx512-bf16, avx512, avx2, neon or portable (default: the widest).
     #[arg(long)]
     cpu: Option<Instructions>,
+    /// Precision of the operands of products: f32 or bf16.
+    #[arg(long, default_value = "f32")]
+    precision: Precision,
     /// Clients.
     #[arg(long)]
     clients: Option<usize>,
@@ -206,6 +209,7 @@ fn measure(arguments: &Arguments) -> Result<String, BenchError> {
     case.degree = arguments.degree.unwrap_or(case.degree);
     case.samples = arguments.samples.unwrap_or(case.samples);
     case.margin = arguments.margin;
+    case.precision = arguments.precision;
     case.keeps_velocity |= arguments.keep_velocity;
     case.parameters = arguments.params.unwrap_or(case.parameters);
     case.rounds = arguments.rounds.unwrap_or(case.rounds);

@@ -34,6 +34,7 @@ pub(crate) fn regular_mixing(nodes: usize, degree: usize) -> Result<Mixing, Benc
 pub(crate) fn learner(case: &Case, device: &Device, tests: usize) -> Result<Learner, BenchError> {
     let (splits, partition) = synthetic::splits(case, tests)?;
     let network = Network::new(&case.model, splits.train.input(), splits.train.classes())?;
+    let network = network.with_precision(case.precision)?;
     // Over ranks, each keeps the examples of its own clients.
     let mut all = Some(splits);
     let splits = device.deal(&partition, &mut |see| {

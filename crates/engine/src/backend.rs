@@ -9,6 +9,7 @@ pub(crate) mod trainer;
 use crate::error::EngineError;
 use crate::kernels::Instructions;
 use crate::network::Network;
+use crate::network::precision::Precision;
 use crate::ranks::Ranks;
 use crate::ranks::dealing::{Reading, all_of};
 use crate::training::work::WorkloadSize;
@@ -20,8 +21,8 @@ use trainer::Trainer;
 
 /// A device that stacks live on. [`Device`](crate::Device) says of each method what its caller may expect.
 pub(crate) trait Backend: Debug + Send + Sync {
-    /// The device kind that results are bit-identical on.
-    fn kind(&self) -> String;
+    /// The device kind that results are bit-identical on where operands of products have that precision.
+    fn kind(&self, precision: Precision) -> String;
 
     /// Threads of the processor that share the rows; `None` where it does not compute them.
     fn threads(&self) -> Option<usize>;

@@ -52,7 +52,11 @@ pub(crate) fn bytes(network: &Network, workload: &WorkloadSize<'_>, threads: usi
         true => 2 * workload.tests.div_ceil(evaluation::judged::ALIKE),
         false => 0,
     };
-    let tests = (workload.tests + lists) * network.inputs();
+    let pairs = match network.begins_with_pairs() {
+        true => workload.tests * network.inputs().div_ceil(2),
+        false => 0,
+    };
+    let tests = (workload.tests + lists) * network.inputs() + pairs;
     let floats = (threads * scratch) as u64 + tests as u64;
     floats.saturating_mul(size_of::<f32>() as u64)
 }

@@ -6,6 +6,7 @@ use crate::backend::Backend;
 use crate::error::EngineError;
 use crate::kernels::Instructions;
 use crate::network::Network;
+use crate::network::precision::Precision;
 use crate::processor::Processor;
 use crate::ranks::Ranks;
 use crate::ranks::backend::Ranked;
@@ -188,9 +189,30 @@ impl Device {
         self.backend.wait();
     }
 
-    /// The device kind that results are bit-identical on, for example `cpu/avx512`.
+    /// The device kind that results in single precision are bit-identical on, for example `cpu/avx512`.
     pub fn kind(&self) -> String {
-        self.backend.kind()
+        self.kind_in(Precision::F32)
+    }
+
+    /// The device kind that results are bit-identical on where operands of products have that precision: on a processor with
+    /// bfloat16 `cpu/avx512-bf16`, or `cpu/avx2+bf16` where there is no instruction for it.
+    pub fn kind_in(&self, precision: Precision) -> String {
+        self.backend.kind(precision)
+    }
+
+    /// Whether it can compute products of operands of `precision`.
+    ///
+    /// # Errors
+    /// [`EngineError::Precision`] if it cannot.
+    pub fn expect(&self, precision: Precision) -> Result<(), EngineError> {
+        match self.threads() {
+            None if !precision.is_usual() => Err(EngineError::Precision {
+                precision,
+                reason: "GPUs compute in single precision alone",
+                remedy: "use the processor, `--device cpu`, or leave `precision` out",
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// What carries out the verbs.

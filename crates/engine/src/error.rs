@@ -1,5 +1,6 @@
 //! What can go wrong between a stack and its device.
 
+use crate::network::precision::Precision;
 use thiserror::Error;
 
 /// A failed engine operation.
@@ -69,6 +70,16 @@ pub enum EngineError {
         client: usize,
         /// Why it cannot train.
         reason: &'static str,
+    },
+    /// Products of that precision are not to be had here.
+    #[error("precision {precision}: {reason}; {remedy}")]
+    Precision {
+        /// The precision asked for.
+        precision: Precision,
+        /// Why there are none.
+        reason: &'static str,
+        /// What to do.
+        remedy: &'static str,
     },
     /// A setting that the engine cannot work with.
     #[error("{what}: {found}, but it must be {needed}")]

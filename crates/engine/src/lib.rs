@@ -46,6 +46,7 @@ pub use network::model::{
 pub use network::own::{OwnModel, Parameters, RowByRow};
 pub use network::own_models::{OwnModelName, OwnModels};
 pub use network::parameter::Parameter;
+pub use network::precision::Precision;
 pub use processor::row_memory::RowMemory;
 pub use ranks::dealing::Reading;
 pub use ranks::{Ranks, Sent, WeakRanks};

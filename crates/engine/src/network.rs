@@ -13,6 +13,7 @@ pub(crate) mod own;
 pub(crate) mod own_body;
 pub(crate) mod own_models;
 pub(crate) mod parameter;
+pub(crate) mod precision;
 
 use crate::error::EngineError;
 use crate::stream::{Key, Purpose, stream};
@@ -25,6 +26,7 @@ use loss::Loss;
 use meshfold_data::{Input, Shape};
 use model::{Model, Resnet};
 use own_body::OwnBody;
+use precision::Precision;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -41,6 +43,7 @@ pub struct Network {
     loss: Loss,
     /// Whether a training step leaves outputs of some layers out.
     pub(crate) drops_out: bool,
+    precision: Precision,
 }
 
 /// What makes outputs of an example.
@@ -87,7 +90,28 @@ impl Network {
             positions,
             loss,
             drops_out,
+            precision: Precision::default(),
         })
+    }
+
+    /// The same with operands of `precision`.
+    ///
+    /// # Errors
+    /// [`EngineError::Precision`] for a model of the user's own, whose products are not the engine's.
+    pub fn with_precision(self, precision: Precision) -> Result<Self, EngineError> {
+        match self.body {
+            Body::Own(_) | Body::Host(_) if !precision.is_usual() => Err(EngineError::Precision {
+                precision,
+                reason: "a model of the user's own computes its products itself",
+                remedy: "leave `precision` out, or have the model round what it multiplies",
+            }),
+            _ => Ok(Self { precision, ..self }),
+        }
+    }
+
+    /// How precise the operands of its products are.
+    pub fn precision(&self) -> Precision {
+        self.precision
     }
 
     /// Builds `model` for examples of `features` numbers in a row.
@@ -188,6 +212,13 @@ impl Network {
             node.source == Source::Example && matches!(node.layer, Layer::Convolution(_))
         };
         self.nodes().iter().any(reads)
+    }
+
+    /// Whether the first thing that happens to examples is a product of pairs of their numbers.
+    pub(crate) fn begins_with_pairs(&self) -> bool {
+        let first = self.nodes().first().map(|node| &node.layer);
+        let dense = matches!(first, Some(Layer::Dense(layer)) if layer.places == 1);
+        dense && self.precision == Precision::Bf16
     }
 
     /// Positions of the longest sequence that a layer goes over, 1 if there is none.

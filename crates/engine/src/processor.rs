@@ -14,6 +14,7 @@ use crate::cpu::Cpu;
 use crate::error::EngineError;
 use crate::kernels::Instructions;
 use crate::network::Network;
+use crate::network::precision::Precision;
 use crate::shared_memory::arena::Arena;
 use crate::training::work::WorkloadSize;
 use host_rows::HostRows;
@@ -74,8 +75,8 @@ impl Processor {
 }
 
 impl Backend for Processor {
-    fn kind(&self) -> String {
-        format!("cpu/{}", self.cpu.instructions())
+    fn kind(&self, precision: Precision) -> String {
+        self.cpu.instructions().kind(precision)
     }
 
     fn threads(&self) -> Option<usize> {

@@ -56,6 +56,7 @@ fn of_colours(model: Model) -> Case {
         input: image(3, 16, 16),
         classes: 5,
         margin: 0,
+        precision: meshfold_engine::Precision::F32,
     }
 }
 
@@ -79,6 +80,7 @@ fn recurrent(layers: usize) -> Case {
         input: Input::Tokens { window: 20 },
         classes: 7,
         margin: 0,
+        precision: meshfold_engine::Precision::F32,
     }
 }
 

@@ -464,6 +464,7 @@ fn text_is_learnt_on(device: &Device) {
         input,
         classes: 5,
         margin: 0,
+        precision: meshfold_engine::Precision::F32,
     };
     let burn = BurnDevice::flex();
     let bag = Bag {

@@ -119,7 +119,11 @@ pub(crate) fn run_on(
     let resumed_from = journal.resume(&mut state)?;
     let environment = Environment {
         data: Some(journal.data().clone()),
-        ..Environment::of(&options.device, options.commit.clone())
+        ..Environment::of(
+            &options.device,
+            plan.config.precision,
+            options.commit.clone(),
+        )
     };
     journal.begin(
         &environment,
@@ -152,11 +156,11 @@ fn claim<'a>(
         Ok(data) => data,
         Err(error) => return Ok(Err(refused(plan, &folder, error))),
     };
-    let (run, by) = (plan.id.clone(), here(options));
+    let (run, by) = (plan.id.clone(), here(plan, options));
     let origin = Origin { run, by, data };
     match Journal::open(plan, folder.clone(), origin, options.again) {
         Ok(Opened::Begun(journal)) => Ok(Ok(journal)),
-        Ok(Opened::Finished(by)) => Ok(Err(skipped(plan, &folder, by, &here(options)))),
+        Ok(Opened::Finished(by)) => Ok(Err(skipped(plan, &folder, by, &here(plan, options)))),
         Err(error @ RunError::OtherData { .. }) => Ok(Err(refused(plan, &folder, error))),
         Err(error) => Err(error),
     }
@@ -203,7 +207,7 @@ fn rounds(
 pub fn finished(plan: &RunPlan, options: &RunOptions) -> Result<Option<RunReport>, RunError> {
     let folder = RunFolder::new(&options.results, &plan.config.name, &plan.id)?;
     let done = folder.done().filter(|_| !options.again);
-    Ok(done.map(|by| skipped(plan, &folder, by, &here(options))))
+    Ok(done.map(|by| skipped(plan, &folder, by, &here(plan, options))))
 }
 
 /// [`finished`], which also removes what a killed process left in the run's folder.
@@ -220,10 +224,10 @@ pub(crate) fn skip(plan: &RunPlan, options: &RunOptions) -> Result<Option<RunRep
 }
 
 /// Who runs.
-fn here(options: &RunOptions) -> Done {
+fn here(plan: &RunPlan, options: &RunOptions) -> Done {
     Done {
         meshfold: VERSION.to_owned(),
-        device: options.device.kind(),
+        device: options.device.kind_in(plan.config.precision),
     }
 }
 

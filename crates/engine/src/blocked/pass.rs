@@ -2,6 +2,7 @@
 
 pub(crate) mod inputs;
 pub(crate) mod passes;
+pub(crate) mod products;
 pub(crate) mod scratch;
 pub(crate) mod sink;
 pub(crate) mod stage_io;

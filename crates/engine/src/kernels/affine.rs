@@ -1,6 +1,7 @@
 //! The forward product of a dense layer, `Y = X · W + b`, and of a convolution, whose windows are rows that overlap.
 
 use super::column_subset::{ColumnSubset, Dense, Indexed, Terms};
+use super::multiply::{Multiply, ProductKernel, Singles};
 use super::packing::Packing;
 use super::panel::{Panel, Place};
 use super::start::Start;
@@ -32,6 +33,13 @@ impl WithSimd for Affine<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
+        self.compute(simd, Singles);
+    }
+}
+
+impl ProductKernel for Affine<'_> {
+    #[inline(always)]
+    fn compute<S: Simd, M: Multiply>(self, simd: S, multiply: M) {
         if self.rows == 0 || self.columns == 0 {
             return;
         }
@@ -48,21 +56,27 @@ impl WithSimd for Affine<'_> {
         match self.subset {
             None => {
                 let count = self.inner;
-                self.over::<S, _>(simd, Dense, count);
+                self.over(simd, multiply, Dense, count);
             }
             Some(subset) => {
                 assert!(subset.within(self.inner), "a column that x lacks");
-                self.over::<S, _>(simd, Indexed::of(subset), subset.len());
+                self.over(simd, multiply, Indexed::of(subset), subset.len());
             }
         }
     }
 }
 
 impl Affine<'_> {
-    /// Sums over `count` terms, which are within `x` and `w` as `with_simd` has asserted.
+    /// Sums over `count` terms, which are within `x` and `w` as `compute` has asserted.
     #[inline(always)]
-    fn over<S: Simd, T: Terms>(self, simd: S, terms: T, count: usize) {
+    fn over<S, M, T>(self, simd: S, multiply: M, terms: T, count: usize)
+    where
+        S: Simd,
+        M: Multiply,
+        T: Terms,
+    {
         let panel = Panel {
+            multiply,
             x: self.x.as_ptr(),
             x_stride: self.x_stride,
             terms,
@@ -78,7 +92,7 @@ impl Affine<'_> {
             columns: self.columns,
             relu: self.relu,
         };
-        // SAFETY: the asserts of `with_simd` bound every address of rows below `rows`.
+        // SAFETY: the asserts of `compute` bound every address of rows below `rows`.
         unsafe { panel.lines::<S>(simd, self.rows, &[Place { x: 0, y: 0 }]) };
     }
 }

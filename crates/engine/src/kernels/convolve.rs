@@ -4,6 +4,7 @@
 //! of a matrix that overlap: a fixed number of floats apart.
 
 use super::column_subset::Dense;
+use super::multiply::{Multiply, ProductKernel, Singles};
 use super::packing::Packing;
 use super::panel::{Panel, Place};
 use super::start::Start;
@@ -36,6 +37,13 @@ impl WithSimd for Convolve<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
+        self.compute(simd, Singles);
+    }
+}
+
+impl ProductKernel for Convolve<'_> {
+    #[inline(always)]
+    fn compute<S: Simd, M: Multiply>(self, simd: S, multiply: M) {
         let (places, channels) = self.x_line;
         let ((lines, across), (height, width)) = (self.output, self.window);
         if lines * across * self.columns == 0 {
@@ -55,6 +63,7 @@ impl WithSimd for Convolve<'_> {
             assert!(bias.len() >= self.columns, "bias is too short");
         }
         let panel = Panel {
+            multiply,
             x: self.x.as_ptr(),
             x_stride: self.stride.1 * channels,
             terms: Dense,

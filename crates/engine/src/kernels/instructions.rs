@@ -1,7 +1,9 @@
 //! The instruction set that the kernels run on.
 
 use super::fused::IN_DOUBLE;
+use super::multiply::{self, Multiply, ProductKernel};
 use crate::error::EngineError;
+use crate::network::precision::Precision;
 use pulp::{Simd, WithSimd};
 use std::fmt;
 use std::str::FromStr;
@@ -12,6 +14,9 @@ pub struct Instructions(Set);
 
 #[derive(Debug, Clone, Copy)]
 enum Set {
+    /// AVX-512 with products of bfloat16.
+    #[cfg(target_arch = "x86_64")]
+    Avx512Bf16(pulp::x86::V4),
     #[cfg(target_arch = "x86_64")]
     Avx512(pulp::x86::V4),
     #[cfg(target_arch = "x86_64")]
@@ -59,6 +64,8 @@ impl Set {
     fn name(self) -> &'static str {
         match self {
             #[cfg(target_arch = "x86_64")]
+            Self::Avx512Bf16(_) => "avx512-bf16",
+            #[cfg(target_arch = "x86_64")]
             Self::Avx512(_) => "avx512",
             #[cfg(target_arch = "x86_64")]
             Self::Avx2(_) => "avx2",
@@ -73,7 +80,10 @@ impl Set {
         let mut sets = Vec::new();
         #[cfg(target_arch = "x86_64")]
         {
-            sets.extend(pulp::x86::V4::try_new().map(Self::Avx512));
+            let avx512 = pulp::x86::V4::try_new();
+            let multiplies = is_x86_feature_detected!("avx512bf16");
+            sets.extend(avx512.filter(|_| multiplies).map(Self::Avx512Bf16));
+            sets.extend(avx512.map(Self::Avx512));
             sets.extend(pulp::x86::V3::try_new().map(Self::Avx2));
         }
         #[cfg(target_arch = "aarch64")]
@@ -114,7 +124,7 @@ impl Instructions {
     pub(crate) fn run<K: WithSimd>(self, kernel: K) -> K::Output {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
-            Set::Avx512(simd) => Simd::vectorize(simd, kernel),
+            Set::Avx512Bf16(simd) | Set::Avx512(simd) => Simd::vectorize(simd, kernel),
             #[cfg(target_arch = "x86_64")]
             Set::Avx2(simd) => Simd::vectorize(simd, kernel),
             #[cfg(target_arch = "aarch64")]
@@ -124,6 +134,39 @@ impl Instructions {
             #[cfg(not(target_arch = "x86_64"))]
             Set::Portable(Fused::Always) => Simd::vectorize(pulp::Scalar256b, kernel),
             Set::Portable(Fused::InDouble) => Simd::vectorize(IN_DOUBLE, kernel),
+        }
+    }
+
+    /// Computes a product of operands of `precision`: in bfloat16 they come in pairs.
+    #[inline]
+    pub(crate) fn multiply(self, precision: Precision, product: impl ProductKernel) {
+        match (precision, self.0) {
+            (Precision::F32, _) => self.run(By(multiply::Singles, product)),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a processor without the instruction has no such set.
+            (Precision::Bf16, Set::Avx512Bf16(simd)) => unsafe { multiply::in_one(simd, product) },
+            (Precision::Bf16, _) => self.run(By(multiply::Pairs, product)),
+        }
+    }
+
+    /// Whether there is an instruction for products of `precision`; else their numbers are worked out by others.
+    fn multiplies(self, precision: Precision) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        let in_one = matches!(self.0, Set::Avx512Bf16(_));
+        #[cfg(not(target_arch = "x86_64"))]
+        let in_one = false;
+        precision == Precision::F32 || in_one
+    }
+
+    /// The device kind that runs of `precision` are bit-identical on. Instructions for bfloat16 add nothing to single precision.
+    pub(crate) fn kind(self, precision: Precision) -> String {
+        match (precision, self.multiplies(precision)) {
+            (Precision::F32, _) => {
+                let name = self.0.name();
+                format!("cpu/{}", name.strip_suffix("-bf16").unwrap_or(name))
+            }
+            (Precision::Bf16, true) => format!("cpu/{self}"),
+            (Precision::Bf16, false) => format!("cpu/{self}+bf16"),
         }
     }
 
@@ -139,6 +182,18 @@ impl Instructions {
             }
         }
         self.run(Loops(work))
+    }
+}
+
+/// A product by one way of multiplying.
+struct By<M, K>(M, K);
+
+impl<M: Multiply, K: ProductKernel> WithSimd for By<M, K> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        self.1.compute(simd, self.0);
     }
 }
 
@@ -165,7 +220,7 @@ impl fmt::Display for Instructions {
 impl FromStr for Instructions {
     type Err = EngineError;
 
-    /// Reads `avx512`, `avx2`, `neon` or `portable`; a set that the processor lacks is an error.
+    /// Reads `avx512-bf16`, `avx512`, `avx2`, `neon` or `portable`; a set that the processor lacks is an error.
     fn from_str(text: &str) -> Result<Self, EngineError> {
         Self::available()
             .into_iter()
@@ -180,7 +235,7 @@ impl FromStr for Instructions {
                         .collect::<Vec<_>>()
                         .join(", ")
                 ),
-                needed: "one of avx512, avx2, neon, portable that the processor has",
+                needed: "one of avx512-bf16, avx512, avx2, neon, portable that the processor has",
             })
     }
 }

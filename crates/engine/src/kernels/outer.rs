@@ -1,8 +1,8 @@
 //! The weight gradient of a dense layer, `G = Xᵀ · D`, and what is done with it while it is in registers.
 
 use super::column_subset::{ColumnSubset, stretches};
-use super::fused::fused;
 use super::mask::first_lanes;
+use super::multiply::{Multiply, ProductKernel, Singles};
 use super::panel::{Columns, even_part, with_rows};
 use super::update::{Place, Update, load};
 use pulp::{Simd, WithSimd};
@@ -30,7 +30,14 @@ impl<U: Update> WithSimd for Outer<'_, U> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
+        self.compute(simd, Singles);
+    }
+}
+
+impl<U: Update> ProductKernel for Outer<'_, U> {
+    #[inline(always)]
+    fn compute<S: Simd, M: Multiply>(mut self, simd: S, multiply: M) {
         if self.inner == 0 || self.columns == 0 {
             return;
         }
@@ -55,13 +62,14 @@ impl<U: Update> WithSimd for Outer<'_, U> {
             for rows in stretches(self.subset, self.inner, part) {
                 for columns in columns {
                     let tile = Tile {
+                        multiply,
                         k: rows.start,
                         rows: rows.len(),
                         column: columns.first,
                         width: columns.width,
                     };
                     // SAFETY: the asserts above bound the tile.
-                    unsafe { self.tile::<S>(simd, &tile, columns.vectors) };
+                    unsafe { self.tile(simd, &tile, columns.vectors) };
                 }
             }
         }
@@ -80,7 +88,8 @@ macro_rules! each_row {
 }
 
 /// `rows` rows of the gradient from `k` in the `width` columns from `column`.
-struct Tile {
+struct Tile<M> {
+    multiply: M,
     k: usize,
     rows: usize,
     column: usize,
@@ -90,19 +99,19 @@ struct Tile {
 impl<U: Update> Outer<'_, U> {
     /// Computes a tile, the number of its rows a constant.
     #[inline(always)]
-    unsafe fn tile<S: Simd>(&mut self, simd: S, tile: &Tile, vectors: usize) {
+    unsafe fn tile<S: Simd, M: Multiply>(&mut self, simd: S, tile: &Tile<M>, vectors: usize) {
         let rows = tile.rows;
         let many = S::REGISTER_COUNT >= 32;
         // SAFETY: the caller bounds the tile.
         unsafe {
             match vectors {
-                4 if many => with_rows!(rows, [1 2 3 4 5 6], self.compute::<S, 4>(simd, tile)),
+                4 if many => with_rows!(rows, [1 2 3 4 5 6], self.tile_of::<S, 4>(simd, tile)),
                 2 if many => {
-                    with_rows!(rows, [1 2 3 4 5 6 7 8 9 10 11 12], self.compute::<S, 2>(simd, tile))
+                    with_rows!(rows, [1 2 3 4 5 6 7 8 9 10 11 12], self.tile_of::<S, 2>(simd, tile))
                 }
-                2 => with_rows!(rows, [1 2 3 4 5 6], self.compute::<S, 2>(simd, tile)),
+                2 => with_rows!(rows, [1 2 3 4 5 6], self.tile_of::<S, 2>(simd, tile)),
                 _ => {
-                    with_rows!(rows, [1 2 3 4 5 6 7 8 9 10 11 12], self.compute::<S, 1>(simd, tile))
+                    with_rows!(rows, [1 2 3 4 5 6 7 8 9 10 11 12], self.tile_of::<S, 1>(simd, tile))
                 }
             }
         }
@@ -110,7 +119,11 @@ impl<U: Update> Outer<'_, U> {
 
     /// One tile of the gradient: `R` rows from `tile.k`, `V` vectors from `tile.column`.
     #[inline(always)]
-    unsafe fn compute<S: Simd, const R: usize, const V: usize>(&mut self, simd: S, tile: &Tile) {
+    unsafe fn tile_of<S: Simd, const R: usize, const V: usize>(
+        &mut self,
+        simd: S,
+        tile: &Tile<impl Multiply>,
+    ) {
         let lanes = S::F32_LANES;
         let mask = (V == 1 && tile.width < lanes).then(|| first_lanes(simd, tile.width));
         let mut sums = [[simd.splat_f32s(0.0); V]; R];
@@ -130,7 +143,7 @@ impl<U: Update> Outer<'_, U> {
                     for (r, sums) in sums.iter_mut().enumerate() {
                         let x = simd.splat_f32s(*x.add(r));
                         for vector in 0..V {
-                            sums[vector] = fused(simd, x, deltas[vector], sums[vector]);
+                            sums[vector] = tile.multiply.add(simd, x, deltas[vector], sums[vector]);
                         }
                     }
                 }

@@ -1,6 +1,7 @@
 //! The weight gradient over many rows, `G += Xᵀ · D`, in blocks of rows that stay in cache.
 
 use super::column_subset::stretches;
+use super::multiply::{Multiply, ProductKernel, Singles};
 use super::outer::Outer;
 use super::panel::Columns;
 use super::update::{Store, Update};
@@ -29,6 +30,13 @@ impl<U: Update> WithSimd for OuterBlocks<'_, U> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
+        self.compute(simd, Singles);
+    }
+}
+
+impl<U: Update> ProductKernel for OuterBlocks<'_, U> {
+    #[inline(always)]
+    fn compute<S: Simd, M: Multiply>(self, simd: S, multiply: M) {
         let Self(mut product) = self;
         let (inner, all) = (product.inner, product.columns);
         if product.rows == 0 || inner == 0 || all == 0 {
@@ -68,7 +76,7 @@ impl<U: Update> WithSimd for OuterBlocks<'_, U> {
                         add: direct || index > 0,
                     },
                 };
-                part.with_simd(simd);
+                part.compute(simd, multiply);
             }
             if !direct {
                 for k in stretches(product.subset, inner, inner).flatten() {

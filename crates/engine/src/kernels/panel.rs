@@ -1,8 +1,8 @@
 //! Products in tiles of registers: what those of dense layers, of convolutions and of gradients have in common.
 
 use super::column_subset::Terms;
-use super::fused::fused;
 use super::mask::first_lanes;
+use super::multiply::Multiply;
 use super::packing::{PANEL, Packing};
 use super::start::Start;
 use pulp::Simd;
@@ -35,7 +35,8 @@ const CACHED: usize = 6144;
 /// Products whose rows lie in lines: row `i` of a line begins `i · x_stride` floats after the line in `x` and
 /// `i · y_stride` after it in `y`. A row of `x` is `segments` runs of `segment` floats, `segment_stride` apart; where not
 /// every number is a term it is one run, and `segment` the number of its terms.
-pub(super) struct Panel<'a, T> {
+pub(super) struct Panel<'a, T, M> {
+    pub(super) multiply: M,
     pub(super) x: *const f32,
     pub(super) x_stride: usize,
     pub(super) terms: T,
@@ -113,7 +114,7 @@ impl Columns {
     }
 }
 
-impl<T: Terms> Panel<'_, T> {
+impl<T: Terms, M: Multiply> Panel<'_, T, M> {
     /// Computes `rows` rows of every line, given where it begins.
     ///
     /// Where there are many tiles the sums are cut along the rows of `w`, so that what the tiles share of it stays in
@@ -197,7 +198,7 @@ impl<T: Terms> Panel<'_, T> {
 
     /// The tile whose first row is at `place`.
     #[inline(always)]
-    unsafe fn tile(&self, place: Place, columns: &Columns, cut: &Cut) -> Tile<T> {
+    unsafe fn tile(&self, place: Place, columns: &Columns, cut: &Cut) -> Tile<T, M> {
         let (first, inner) = (columns.first, self.inner);
         let (w, w_stride) = match self.packing {
             Packing::Rows => (first, self.columns),
@@ -219,6 +220,7 @@ impl<T: Terms> Panel<'_, T> {
         unsafe {
             let (from, terms) = self.terms.after(cut.from);
             Tile {
+                multiply: self.multiply,
                 x: self
                     .x
                     .add(place.x + cut.segment * self.segment_stride + from),
@@ -256,7 +258,8 @@ enum Begin {
     Target,
 }
 
-struct Tile<T> {
+struct Tile<T, M> {
+    multiply: M,
     x: *const f32,
     x_stride: usize,
     terms: T,
@@ -270,7 +273,7 @@ struct Tile<T> {
     relu: bool,
 }
 
-impl<T: Terms> Tile<T> {
+impl<T: Terms, M: Multiply> Tile<T, M> {
     /// One tile of `R` rows and `V` vectors; a tile of one vector may be narrower than the vector.
     #[inline(always)]
     unsafe fn compute<S: Simd, const R: usize, const V: usize>(&self, simd: S) {
@@ -314,7 +317,7 @@ impl<T: Terms> Tile<T> {
                 // SAFETY: row and k are within `x`.
                 let x = simd.splat_f32s(unsafe { *self.x.add(row * self.x_stride + k) });
                 for vector in 0..V {
-                    sums[vector] = fused(simd, x, weights[vector], sums[vector]);
+                    sums[vector] = self.multiply.add(simd, x, weights[vector], sums[vector]);
                 }
             }
         }

@@ -126,6 +126,7 @@ impl Network {
             positions: 1,
             loss: Loss::CrossEntropy,
             drops_out: false,
+            precision: Default::default(),
         })
     }
 }

@@ -105,6 +105,7 @@ impl Network {
             positions: 1,
             loss: Loss::CrossEntropy,
             drops_out: false,
+            precision: Default::default(),
         })
     }
 }

@@ -10,12 +10,16 @@ mod group_norm;
 mod lstm;
 mod max_pool;
 mod mean_pool;
+mod operands;
 
 use super::channels::as_read;
 use crate::network::Network;
 use crate::network::dropout::Dropout;
 use crate::network::layer::{Layer, Node, Source};
-use accumulate::accumulate;
+use crate::network::precision::Precision;
+use accumulate::{accumulate, accumulate_places};
+use operands::{operands, row_of_operands};
+use std::borrow::Cow;
 
 /// Mean loss and its gradient `[P_pad]` for one model `row` `[P_pad]` on examples `x` `[B, D]` with `targets` `[B, T]`.
 ///
@@ -35,7 +39,7 @@ pub fn plain_with_dropout(
     let mut gradient = vec![0.0; row.len()];
     let mut loss = 0.0;
     let scale = 1.0 / targets.len() as f64;
-    let x = as_read(network, x);
+    let (x, row) = (as_read(network, x), row_of_operands(network, row));
     let examples = x.chunks_exact(network.inputs());
     for (example, (x, targets)) in examples
         .zip(targets.chunks_exact(network.positions()))
@@ -43,7 +47,8 @@ pub fn plain_with_dropout(
     {
         let pass = Pass {
             nodes: network.nodes(),
-            row,
+            precision: network.precision(),
+            row: &row,
             x,
             dropout,
             example,
@@ -61,6 +66,8 @@ pub fn plain_with_dropout(
 /// One example on its way through the layers of one model.
 struct Pass<'a> {
     nodes: &'a [Node],
+    precision: Precision,
+    /// The parameters, weights as operands.
     row: &'a [f64],
     x: &'a [f64],
     dropout: Option<&'a Dropout>,
@@ -89,8 +96,8 @@ impl Pass<'_> {
     fn apply(&self, node: &Node, outputs: &[Vec<f64>]) -> Vec<f64> {
         let x = self.read(node.source, outputs);
         match &node.layer {
-            Layer::Dense(layer) => dense::forward(layer, self.row, x),
-            Layer::Convolution(layer) => convolution::forward(layer, self.row, x),
+            Layer::Dense(layer) => dense::forward(layer, self.row, &self.operands(x)),
+            Layer::Convolution(layer) => convolution::forward(layer, self.row, &self.operands(x)),
             Layer::GroupNorm(layer) => group_norm::forward(layer, self.row, x),
             Layer::MaxPool(layer) => max_pool::forward(layer, x),
             Layer::MeanPool(grid) => mean_pool::forward(grid, x),
@@ -99,7 +106,7 @@ impl Pass<'_> {
                 pairs.map(|(one, other)| one + other).collect()
             }
             Layer::Embedding(layer) => embedding::forward(layer, self.row, x),
-            Layer::Lstm(layer) => lstm::forward(layer, self.row, x),
+            Layer::Lstm(layer) => lstm::forward(layer, self.row, x, self.precision),
             Layer::Last(grid) => x[x.len() - grid.channels..].to_vec(),
         }
     }
@@ -140,22 +147,37 @@ impl Pass<'_> {
         gradient: &mut [f64],
     ) -> Vec<f64> {
         match &node.layer {
-            Layer::Dense(layer) => dense::backward(layer, self.row, x, slopes, gradient),
+            Layer::Dense(layer) => {
+                let of_bias = layer.bias.clone().unwrap_or_default();
+                accumulate_places(&mut gradient[of_bias], slopes);
+                let (x, slopes) = (self.operands(x), self.operands(slopes));
+                dense::backward(layer, self.row, &x, &slopes, gradient)
+            }
             Layer::Convolution(layer) => {
-                convolution::backward(layer, self.row, x, slopes, gradient)
+                let of_bias = layer.bias.clone().unwrap_or_default();
+                accumulate_places(&mut gradient[of_bias], slopes);
+                let (x, slopes) = (self.operands(x), self.operands(slopes));
+                convolution::backward(layer, self.row, &x, &slopes, gradient)
             }
             Layer::GroupNorm(layer) => group_norm::backward(layer, self.row, x, slopes, gradient),
             Layer::MaxPool(layer) => max_pool::backward(layer, x, slopes),
             Layer::MeanPool(grid) => mean_pool::backward(grid, slopes),
             Layer::Add(_) => slopes.to_vec(),
             Layer::Embedding(layer) => embedding::backward(layer, x, slopes, gradient),
-            Layer::Lstm(layer) => lstm::backward(layer, self.row, x, slopes, gradient),
+            Layer::Lstm(layer) => {
+                lstm::backward(layer, self.row, x, slopes, gradient, self.precision)
+            }
             Layer::Last(grid) => {
                 let mut by_input = vec![0.0; x.len()];
                 by_input[x.len() - grid.channels..].copy_from_slice(slopes);
                 by_input
             }
         }
+    }
+
+    /// `values` as a product multiplies them.
+    fn operands<'a>(&self, values: &'a [f64]) -> Cow<'a, [f64]> {
+        operands(self.precision, values)
     }
 
     fn read<'a>(&'a self, source: Source, outputs: &'a [Vec<f64>]) -> &'a [f64] {

@@ -12,6 +12,7 @@ use crate::backend::trainer::Trainer;
 use crate::error::EngineError;
 use crate::kernels::Instructions;
 use crate::network::Network;
+use crate::network::precision::Precision;
 use crate::training::work::WorkloadSize;
 use meshfold_data::{Partition, Splits};
 use std::sync::Arc;
@@ -37,8 +38,8 @@ impl Ranked {
 
 impl Backend for Ranked {
     /// That of each rank: results have the same bits as on one of them.
-    fn kind(&self) -> String {
-        self.inner().kind()
+    fn kind(&self, precision: Precision) -> String {
+        self.inner().kind(precision)
     }
 
     fn threads(&self) -> Option<usize> {

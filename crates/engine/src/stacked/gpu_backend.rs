@@ -7,6 +7,7 @@ use crate::device::request::DeviceRequest;
 use crate::error::EngineError;
 use crate::kernels::Instructions;
 use crate::network::Network;
+use crate::network::precision::Precision;
 use crate::ranks::inner::Inner;
 use crate::stacked::coalescing::shared_gpu::SharedGpu;
 use crate::stacked::device::adapters::in_turn;
@@ -42,7 +43,7 @@ pub(crate) fn open_rank(
 }
 
 impl Backend for SharedGpu {
-    fn kind(&self) -> String {
+    fn kind(&self, _: Precision) -> String {
         Gpu::kind(self)
     }
 

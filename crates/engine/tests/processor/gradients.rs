@@ -177,7 +177,10 @@ fn the_gradient_on_a_shard_does_not_depend_on_threads_or_on_what_shares_the_stac
     let mut cases = vec![Case::of_pixels(mlp(), CLASSES)];
     cases.extend(convolutional());
     cases.extend(recurrent());
-    for case in cases {
+    for case in cases
+        .into_iter()
+        .flat_map(|case| [case.clone(), case.in_bf16()])
+    {
         let gradient = |threads: usize, rows: usize| {
             let learner = case.learner(&cpu(threads, None), &[70, 30]);
             let stack = learner.initial(rows, Start::Same).unwrap();

@@ -4,6 +4,7 @@
 mod gradients;
 mod one_output;
 mod own_refused;
+mod precision;
 mod pytorch;
 mod random_architectures;
 mod scores;

@@ -54,6 +54,7 @@ fn convolutional_fixtures() -> Vec<(&'static str, Case)> {
             input,
             classes,
             margin: 0,
+            precision: meshfold_engine::Precision::F32,
         };
         (name, case)
     };
@@ -92,6 +93,7 @@ fn recurrent_fixtures() -> Vec<(&'static str, Case)> {
             input,
             classes,
             margin: 0,
+            precision: meshfold_engine::Precision::F32,
         };
         (name, case)
     };

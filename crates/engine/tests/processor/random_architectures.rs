@@ -95,6 +95,7 @@ fn compare(kind: fn(&mut ChaCha8Rng) -> (Model, Input), seed: u64) {
         input,
         classes,
         margin: 0,
+        precision: meshfold_engine::Precision::F32,
     };
     let learner = case.learner(&cpu(1, None), &[draw(&mut rng, 1, 7)]);
     let stack = shaken(&learner, 1);

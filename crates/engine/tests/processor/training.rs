@@ -331,13 +331,19 @@ fn bits_do_not_depend_on_threads_or_on_what_shares_the_stack() {
     ];
     let of_pixels = |model: &Model| Case::of_pixels(model.clone(), CLASSES);
     let cases = models.iter().map(of_pixels).chain(margins());
+    let cases: Vec<Case> = cases
+        .flat_map(|case| [case.clone(), case.in_bf16()])
+        .collect();
     let rules = [sgd(4, 0.9), clipped, replaced];
-    for (case, rule) in cases.flat_map(|case| rules.iter().map(move |rule| (case.clone(), rule))) {
-        let alone = bits(1, None, 1, &case, rule);
+    for (case, rule) in cases
+        .iter()
+        .flat_map(|case| rules.iter().map(move |rule| (case, rule)))
+    {
+        let alone = bits(1, None, 1, case, rule);
         // One row on three threads shares its products, and reads the layer twice; nine rows on two are trained in blocks.
         for (threads, rows) in [(3, 1), (1, 9), (2, 9), (4, 2)] {
             assert!(
-                alone == bits(threads, None, rows, &case, rule),
+                alone == bits(threads, None, rows, case, rule),
                 "{case:?}, {threads} threads, {rows} rows"
             );
         }

@@ -3,7 +3,8 @@
 use super::{CLASSES, FEATURES, SEED, dnn8, models, partition};
 use meshfold_data::{Examples, Input, Scale, Shape, Splits};
 use meshfold_engine::{
-    CharLstm, Device, GnLenet, Judged, Learner, Model, Network, NormPlace, Resnet, WordLstm,
+    CharLstm, Device, GnLenet, Judged, Learner, Model, Network, NormPlace, Precision, Resnet,
+    WordLstm,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -17,6 +18,8 @@ pub struct Case {
     pub classes: usize,
     /// Pixels at the rim of images that are the same in all.
     pub margin: usize,
+    /// That of the operands of products.
+    pub precision: Precision,
 }
 
 impl Case {
@@ -27,6 +30,7 @@ impl Case {
             input: image(1, 3, FEATURES / 3),
             classes,
             margin: 0,
+            precision: Precision::F32,
         }
     }
 
@@ -37,11 +41,21 @@ impl Case {
             input: image(1, 12, 13),
             classes: CLASSES,
             margin: 3,
+            precision: Precision::F32,
+        }
+    }
+
+    /// The same with products of numbers in bfloat16.
+    pub fn in_bf16(self) -> Self {
+        Self {
+            precision: Precision::Bf16,
+            ..self
         }
     }
 
     pub fn network(&self) -> Network {
-        Network::new(&self.model, self.input, self.classes).unwrap()
+        let network = Network::new(&self.model, self.input, self.classes).unwrap();
+        network.with_precision(self.precision).unwrap()
     }
 
     pub fn examples(&self, count: usize, salt: u64) -> Examples {
@@ -166,6 +180,7 @@ pub fn convolutional() -> Vec<Case> {
         input,
         classes: 5,
         margin: 0,
+        precision: Precision::F32,
     };
     cases.into_iter().map(case).collect()
 }
@@ -200,6 +215,7 @@ pub fn recurrent() -> Vec<Case> {
         input: Input::Tokens { window },
         classes: 7,
         margin: 0,
+        precision: Precision::F32,
     };
     cases.into_iter().map(case).collect()
 }

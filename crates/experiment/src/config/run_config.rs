@@ -2,7 +2,7 @@
 
 use meshfold_algorithms::{Method, Stragglers};
 use meshfold_data::{DatasetConfig, Partitioner};
-use meshfold_engine::{Model, Purpose};
+use meshfold_engine::{Model, Precision, Purpose};
 use meshfold_topology::{Failures, Topology, Weights};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Visitor};
@@ -56,6 +56,10 @@ pub struct RunConfig {
     pub weights: Option<Weights>,
     /// The model that is trained.
     pub model: Model,
+    /// How precise the operands of products are, on the processor.
+    #[serde(default, skip_serializing_if = "Precision::is_usual")]
+    #[schemars(extend("default" = "f32"))]
+    pub precision: Precision,
     /// The learning method.
     pub algorithm: Method,
     /// Communication rounds.

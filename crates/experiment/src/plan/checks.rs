@@ -2,7 +2,7 @@
 
 use meshfold_algorithms::{AlgorithmError, OverlayUse, Policy, RowKind, Rows, StragglerUnit};
 use meshfold_data::DatasetSummary;
-use meshfold_engine::Model;
+use meshfold_engine::{Device, Model};
 use meshfold_topology::{Loses, Repair, Topology, TopologyError, Weights};
 
 use crate::bounds::{self, Unsuited};
@@ -141,6 +141,12 @@ pub(crate) fn validation(run: &Resolved<'_>, most: usize) -> Result<(), ConfigEr
         _ => format!("0 to {most}, those that the dataset keeps apart, or `all`"),
     };
     Err(run.wrong("evaluate.validation", count, needed))
+}
+
+/// Checks that the device that the run is planned for, if it is known, multiplies operands of such precision.
+pub(crate) fn precision(run: &Resolved<'_>, device: Option<&Device>) -> Result<(), ConfigError> {
+    let known = device.map_or(Ok(()), |device| device.expect(run.config.precision));
+    known.map_err(|error| run.error(error, "precision"))
 }
 
 /// Checks the method's settings and whether it has the overlay that it needs, and no other.

@@ -22,14 +22,18 @@ impl Networks {
     /// The network of the model of `run` for its examples, given what tells their dataset from others, and their outline.
     ///
     /// # Errors
-    /// [`ConfigError`] at `model` if it cannot be built.
+    /// [`ConfigError`] at `model` if it cannot be built, at `precision` if it cannot have that one.
     pub(crate) fn get(
         &mut self,
         run: &Resolved<'_>,
         dataset: &str,
         outline: &DatasetSummary,
     ) -> Result<Network, ConfigError> {
-        let key = format!("{dataset} {}", json(&run.config.model));
+        let key = format!(
+            "{dataset} {} {}",
+            run.config.precision,
+            json(&run.config.model)
+        );
         if let Some(known) = self.0.get(&key) {
             return Ok(known.clone());
         }
@@ -63,8 +67,10 @@ fn network(run: &Resolved<'_>, outline: &DatasetSummary) -> Result<Network, Conf
         ));
     }
     let network = own_models.network(&run.config.model, outline.input(), outline.classes());
-    network.map_err(|error| {
+    let network = network.map_err(|error| {
         let path = fault_path::of_model(&error, run.choice("model"));
         run.error(error, &path)
-    })
+    })?;
+    let precise = network.with_precision(run.config.precision);
+    precise.map_err(|error| run.error(error, "precision"))
 }

@@ -164,6 +164,7 @@ impl<'a> Planner<'a> {
         let dataset = self.data.outline(run, &key)?;
         let outline = &dataset.outline;
         let network = self.networks.get(run, &key, outline)?;
+        checks::precision(run, self.device)?;
         let partition = self.data.partition(run, &key, outline)?;
         checks::clients(run, partition.clients())?;
         let (train, test) = dealt_sizes(outline, &partition);

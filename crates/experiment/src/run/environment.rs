@@ -1,7 +1,7 @@
 //! Under what a run was made: `environment.json`.
 
 use jiff::{Timestamp, Unit};
-use meshfold_engine::{Device, Ranks};
+use meshfold_engine::{Device, Precision, Ranks};
 use serde::{Deserialize, Serialize};
 use sysinfo::{CpuRefreshKind, RefreshKind, System};
 
@@ -39,13 +39,13 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The environment of a run on `device` that starts now, without the digests of its data.
-    pub fn of(device: &Device, commit: Option<String>) -> Self {
+    /// The environment of a run on `device` with operands of `precision` that starts now, without the digests of its data.
+    pub fn of(device: &Device, precision: Precision, commit: Option<String>) -> Self {
         let now = Timestamp::now();
         Self {
             meshfold: VERSION.to_owned(),
             commit,
-            device: device.kind(),
+            device: device.kind_in(precision),
             threads: device.threads(),
             ranks: device.ranks().map(Ranks::count),
             os: std::env::consts::OS.to_owned(),
@@ -70,7 +70,11 @@ mod tests {
 
     #[test]
     fn an_environment_reads_back_and_holds_no_path() {
-        let environment = Environment::of(&Device::cpu().unwrap(), Some("0123abcd".to_owned()));
+        let environment = Environment::of(
+            &Device::cpu().unwrap(),
+            Precision::F32,
+            Some("0123abcd".to_owned()),
+        );
         let text = serde_json::to_string(&environment).unwrap();
         assert_eq!(
             serde_json::from_str::<Environment>(&text).unwrap(),

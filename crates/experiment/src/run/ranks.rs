@@ -136,6 +136,7 @@ pub fn expect_same_plans(device: &Device, plans: Option<&[RunPlan]>) -> Result<(
     digest.update(VERSION);
     digest.update(device.kind());
     for plan in plans.unwrap_or_default() {
+        digest.update(device.kind_in(plan.config.precision));
         digest.update(&plan.id);
         digest.update(plan.partition.digest());
         digest.update(plan.dataset.digest());

@@ -5,6 +5,7 @@ use super::judged::{ALIKE, Judged};
 use crate::blocked::Blocked;
 use crate::blocked::pass::inputs::{Goal, Inputs};
 use crate::blocked::pass::passes::{Entry, Passes};
+use crate::blocked::pass::products::RowWeights;
 use crate::blocked::pass::scratch::{CHUNK, Scratch, reserve};
 use crate::blocked::steps::forward::{Batch, DenseNode};
 use crate::blocked::workers::Deal;
@@ -12,6 +13,7 @@ use crate::error::EngineError;
 use crate::kernels::{MODELS, Outcome, transpose};
 use crate::network::Network;
 use crate::network::layer::{Dense, Layer, Node};
+use crate::network::precision::Precision;
 use crate::training::context::Context;
 use crate::training::score::Score;
 use meshfold_data::Examples;
@@ -143,14 +145,18 @@ impl Blocked {
                 }
                 None => {
                     let mut outcome = Outcome::default();
+                    let passes = self.passes(network, false);
+                    let mut pairs = std::mem::take(&mut scratch.weight_pairs);
+                    let row = passes.row_weights(&rows, &mut pairs, false);
                     for (indices, inputs) in chunks {
                         let sample = Sample {
                             examples,
                             indices,
                             inputs,
                         };
-                        outcome.add(self.judge_row(network, &rows, sample, &mut scratch)?);
+                        outcome.add(self.judge_row(network, row, sample, &mut scratch)?);
                     }
+                    scratch.weight_pairs = pairs;
                     vec![outcome]
                 }
             };
@@ -173,7 +179,7 @@ impl Blocked {
     fn judge_row(
         &self,
         network: &Network,
-        row: &[f32],
+        row: RowWeights<'_>,
         sample: Sample<'_>,
         scratch: &mut Scratch,
     ) -> Result<Outcome, EngineError> {
@@ -185,7 +191,7 @@ impl Blocked {
         let outputs = match network.own_model() {
             Some(own) => {
                 let x = &sample.inputs.x[..count * network.inputs()];
-                by_model = own.outputs(row, x, count)?;
+                by_model = own.outputs(row.values, x, count)?;
                 &mut by_model[..]
             }
             None => {
@@ -224,6 +230,8 @@ impl Blocked {
             let chunk = self.arrange(context.network, context.train, &mut shard);
             let mut scratch = self.scratches.take();
             let mut inputs = Inputs::default();
+            let mut pairs = std::mem::take(&mut scratch.weight_pairs);
+            let row = passes.row_weights(row, &mut pairs, false);
             let parts = shard.chunks(chunk).map(|part| {
                 passes.gather(context.train, part, Goal::Judging, &mut inputs);
                 let sample = Sample {
@@ -235,6 +243,7 @@ impl Blocked {
             });
             let parts = parts.collect::<Result<Vec<_>, _>>()?;
             let judged = shard.len() * context.network.positions();
+            scratch.weight_pairs = pairs;
             self.scratches.put(scratch);
             Ok(Score::of(parts.into_iter(), judged))
         };
@@ -292,12 +301,23 @@ impl Passes<'_> {
             relu: false,
             dropout: None,
         };
+        let weight = &panel[layer.weight.clone()];
+        let shape = [layer.inputs, columns];
+        let mut pairs = vec![0.0; panel.len()];
+        if self.network.precision() == Precision::Bf16 {
+            let to = &mut pairs[layer.weight.start..][..layer.inputs.div_ceil(2) * columns];
+            self.products().pair_rows(weight, columns, shape, to);
+        }
+        let weights = RowWeights::new(self.network.precision(), &panel, &pairs);
         let results = &mut scratch.buffers.transposed;
+        let [x_pairs, _] = &mut scratch.buffers.pairs;
         let mut outcomes = vec![Outcome::default(); count];
         for Labelled { labels, entry } in examples {
             reserve(results, labels.len() * columns);
             let y = &mut results[..labels.len() * columns];
-            self.product(node, &panel, entry, y);
+            let shape = [labels.len(), layer.inputs];
+            let entry = self.products().along_columns(entry, shape, x_pairs);
+            self.product(node, weights, entry, y);
             self.cpu.instructions().vectorize(
                 #[inline(always)]
                 || {

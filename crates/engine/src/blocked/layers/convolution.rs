@@ -1,15 +1,19 @@
 //! Convolutions of one example.
 
+use crate::blocked::pass::products::{Products, RowWeights};
+use crate::blocked::pass::scratch::{Grids, reserve};
 use crate::blocked::pass::target::Target;
-use crate::cpu::Cpu;
-use crate::kernels::{Convolve, Outer, OuterBlocks, Start, Store};
+use crate::kernels::{
+    Convolve, Outer, OuterBlocks, Start, Store, pair_ahead, pair_columns, pair_rows,
+};
 use crate::network::layer::{Convolution, Grid};
+use crate::network::precision::Precision;
 use std::ops::Range;
 
 /// A convolution on a processor.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct With<'a> {
-    cpu: &'a Cpu,
+    products: Products<'a>,
     layer: &'a Convolution,
 }
 
@@ -24,28 +28,29 @@ pub(crate) fn pieces(layer: &Convolution) -> Vec<Range<usize>> {
     (0..lines).map(line).chain(layer.bias.clone()).collect()
 }
 
-/// The weight `[height, width, in, out]` turned by half a turn and transposed: `[height, width, out, in]`.
-#[inline(always)]
-pub(crate) fn turn(layer: &Convolution, weight: &[f32], turned: &mut Vec<f32>) {
-    let (inputs, outputs) = (layer.input.channels, layer.output.channels);
-    let places = layer.window.size.0 * layer.window.size.1;
-    turned.resize(weight.len(), 0.0);
-    let matrices = turned.chunks_exact_mut(inputs * outputs);
-    for (place, turned) in matrices.enumerate() {
-        let from = &weight[(places - 1 - place) * inputs * outputs..][..inputs * outputs];
-        crate::kernels::transpose(from, inputs, outputs, turned);
-    }
-}
-
 impl<'a> With<'a> {
-    pub(crate) fn new(cpu: &'a Cpu, layer: &'a Convolution) -> Self {
-        Self { cpu, layer }
+    pub(crate) fn new(products: Products<'a>, layer: &'a Convolution) -> Self {
+        Self { products, layer }
     }
 
     /// Lines and places of the input with its padding.
     fn padded_shape(&self) -> (usize, usize) {
         let (grid, padding) = (&self.layer.input, self.layer.window.padding);
         (grid.height + 2 * padding.0, grid.width + 2 * padding.1)
+    }
+
+    /// Writes the weight `[height, width, in, out]` turned by half a turn and transposed, `[height, width, out, in]`, as an operand.
+    pub(crate) fn turn(&self, weight: &[f32], pairs: &mut Vec<f32>, turned: &mut Vec<f32>) {
+        let layer = self.layer;
+        let (inputs, outputs) = (layer.input.channels, layer.output.channels);
+        let size = self.products.places(outputs) * inputs;
+        let places = layer.window.size.0 * layer.window.size.1;
+        turned.resize(places * size, 0.0);
+        let matrices = weight.chunks_exact(inputs * outputs).rev();
+        for (from, to) in matrices.zip(turned.chunks_exact_mut(size)) {
+            let shape = [inputs, outputs];
+            self.products.transpose(from, shape, pairs, to);
+        }
     }
 
     /// The input with zeros around it.
@@ -64,23 +69,51 @@ impl<'a> With<'a> {
         padded
     }
 
+    /// A grid as an operand of sums over the channels of its places.
+    fn along_channels<'b>(
+        &self,
+        grid: &'b [f32],
+        channels: usize,
+        pairs: &'b mut Vec<f32>,
+    ) -> &'b [f32] {
+        if self.products.precision == Precision::F32 {
+            return grid;
+        }
+        let size = grid.len() / channels * channels.div_ceil(2);
+        reserve(pairs, size);
+        let pairs = &mut pairs[..size];
+        // Places of an even number of channels are one.
+        let row = if channels.is_multiple_of(2) {
+            grid.len()
+        } else {
+            channels
+        };
+        self.products.cpu.instructions().vectorize(
+            #[inline(always)]
+            || pair_columns(grid, row, row, pairs),
+        );
+        pairs
+    }
+
     /// Writes the output of one example.
     pub(crate) fn forward(
         &self,
-        weights: &[f32],
+        weights: RowWeights<'_>,
         x: &[f32],
         y: &mut [f32],
         relu: bool,
-        padded: &mut Vec<f32>,
+        grids: &mut Grids,
     ) {
-        let (layer, window) = (self.layer, &self.layer.window);
-        self.cpu.instructions().run(Convolve {
-            x: self.pad(x, padded),
-            x_line: (self.padded_shape().1, layer.input.channels),
+        let (layer, window, products) = (self.layer, &self.layer.window, self.products);
+        let channels = layer.input.channels;
+        let padded = self.pad(x, &mut grids.padded);
+        products.multiply(Convolve {
+            x: self.along_channels(padded, channels, &mut grids.pairs),
+            x_line: (self.padded_shape().1, products.places(channels)),
             window: window.size,
             stride: window.stride,
-            w: &weights[layer.weight.clone()],
-            start: Start::of(layer.bias.clone().map(|bias| &weights[bias])),
+            w: weights.operand(layer.weight.clone()),
+            start: Start::of(layer.bias.clone().map(|bias| &weights.values[bias])),
             y,
             output: (layer.output.height, layer.output.width),
             columns: layer.output.channels,
@@ -90,13 +123,7 @@ impl<'a> With<'a> {
 
     /// The gradient by the input: the convolution of the output's gradient, its places as far apart as the windows were,
     /// with the turned weight.
-    pub(crate) fn backward(
-        &self,
-        turned: &[f32],
-        d: &[f32],
-        below: Target<'_>,
-        padded: &mut Vec<f32>,
-    ) {
+    pub(crate) fn backward(&self, turned: &[f32], d: &[f32], below: Target<'_>, grids: &mut Grids) {
         let (layer, window) = (self.layer, &self.layer.window);
         let (input, output) = (&layer.input, &layer.output);
         let spread = Spread {
@@ -110,10 +137,10 @@ impl<'a> With<'a> {
             ),
             apart: window.stride,
         };
-        spread.write(d, output, padded);
-        self.cpu.instructions().run(Convolve {
-            x: padded,
-            x_line: (spread.shape.1, output.channels),
+        spread.write(d, output, &mut grids.padded);
+        self.products.multiply(Convolve {
+            x: self.along_channels(&grids.padded, output.channels, &mut grids.pairs),
+            x_line: (spread.shape.1, self.products.places(output.channels)),
             window: window.size,
             stride: (1, 1),
             w: turned,
@@ -135,33 +162,30 @@ impl<'a> With<'a> {
         x: &[f32],
         d: &[f32],
         sums: &mut [f32],
-        padded: &mut Vec<f32>,
+        grids: &mut Grids,
     ) {
         let (layer, window) = (self.layer, &self.layer.window);
         let columns = layer.output.channels;
         if part == window.size.0 {
-            return self.cpu.instructions().vectorize(
+            return self.products.cpu.instructions().vectorize(
                 #[inline(always)]
                 || add_columns(d, sums),
             );
         }
         let channels = layer.input.channels;
         let line = self.padded_shape().1 * channels;
-        // The lines of the window follow each other: what the first padded is there for the others.
-        let x = match part {
-            0 => self.pad(x, padded),
-            _ if window.padding == (0, 0) => x,
-            _ if padded.len() == self.padded_shape().0 * line => padded,
-            _ => self.pad(x, padded),
-        };
-        self.cpu.instructions().run(OuterBlocks(Outer {
+        let stride = window.stride.1 * channels;
+        // The lines of the window follow each other: what the first wrote is there for the others.
+        let (x, d) = self.along_places(x, d, part == 0, grids);
+        let places = self.products.places(layer.output.width);
+        self.products.multiply(OuterBlocks(Outer {
             x: &x[part * line..],
-            x_stride: window.stride.1 * channels,
-            line: layer.output.width,
+            x_stride: self.products.precision.numbers() * stride,
+            line: places,
             line_stride: window.stride.0 * line,
             subset: None,
             d,
-            rows: layer.output.places(),
+            rows: layer.output.height * places,
             inner: window.size.1 * channels,
             columns,
             update: Store {
@@ -169,6 +193,56 @@ impl<'a> With<'a> {
                 add: true,
             },
         }));
+    }
+
+    /// What an example gave and got back as operands of sums over the places of a line: of the padded input, each number with that
+    /// of the next window. They are there already unless they are to be written `anew`, or nothing is.
+    fn along_places<'b>(
+        &self,
+        x: &'b [f32],
+        d: &'b [f32],
+        anew: bool,
+        grids: &'b mut Grids,
+    ) -> (&'b [f32], &'b [f32]) {
+        let (layer, window) = (self.layer, &self.layer.window);
+        let (height, width) = self.padded_shape();
+        let size = height * width * layer.input.channels;
+        let Grids {
+            padded,
+            windows,
+            deltas,
+            written,
+            ..
+        } = grids;
+        let there = !anew && padded.len() == size;
+        let x = match (there, window.padding) {
+            (_, (0, 0)) => &x[..size],
+            (true, _) => &padded[..],
+            (false, _) => self.pad(x, padded),
+        };
+        if self.products.precision == Precision::F32 {
+            return (x, d);
+        }
+        let (across, columns) = (layer.output.width, layer.output.channels);
+        let line = across.div_ceil(2) * columns;
+        reserve(windows, size);
+        reserve(deltas, layer.output.height * line);
+        let (windows, deltas) = (&mut windows[..size], &mut deltas[..]);
+        if anew || !*written {
+            *written = true;
+            let apart = window.stride.1 * layer.input.channels;
+            self.products.cpu.instructions().vectorize(
+                #[inline(always)]
+                || {
+                    pair_ahead(x, apart, windows);
+                    let lines = deltas.chunks_exact_mut(line);
+                    for (d, to) in d.chunks_exact(across * columns).zip(lines) {
+                        pair_rows(d, columns, across, columns, to);
+                    }
+                },
+            );
+        }
+        (windows, deltas)
     }
 }
 

@@ -36,7 +36,12 @@ impl Passes<'_> {
         sink: &mut Sink<'_>,
     ) {
         let DenseNode { layer, relu, .. } = node;
-        let rows = (PIECE / layer.outputs).max(1);
+        let products = self.products();
+        // Pairs of rows lie in one piece.
+        let rows = (PIECE / layer.outputs).max(1).next_multiple_of(2);
+        let (mut pairs, mut weight_pairs) = (Vec::new(), Vec::new());
+        let shape = [y.len() / layer.outputs, layer.inputs];
+        let next = products.along_columns(next, shape, &mut pairs);
         let (varying, constant) = (next.parts.map(|parts| parts.varying), Constant::of(&next));
         let mut shared_outputs = vec![0.0; constant.map_or(0, |_| layer.outputs)];
         for first in (0..layer.inputs).step_by(rows) {
@@ -45,21 +50,23 @@ impl Passes<'_> {
             let range = from..from + inputs.len() * layer.outputs;
             self.accept_parted(&product.part(inputs.clone()), range.clone(), sink);
             let weights = sink.weights();
-            self.cpu.instructions().run(Affine {
-                x: &next.begin()[first..],
+            let piece = Entry::of(&weights[range], layer.outputs);
+            let w = products.along_rows(piece, [inputs.len(), layer.outputs], &mut weight_pairs);
+            products.multiply(Affine {
+                x: &next.begin()[products.places(first)..],
                 x_stride: next.stride,
                 subset: varying.map(|varying| varying.part(inputs.clone())),
-                w: &weights[range],
+                w: w.values,
                 packing: Packing::Rows,
                 start: match (first, constant) {
                     (0, None) => Start::of(layer.bias_of(weights)),
                     (0, Some(_)) => Start::Zero,
                     _ => Start::Target,
                 },
-                rows: y.len() / layer.outputs,
+                rows: shape[0],
                 y,
                 y_stride: layer.outputs,
-                inner: inputs.len(),
+                inner: products.places(inputs.len()),
                 columns: layer.outputs,
                 relu: relu && constant.is_none() && inputs.end == layer.inputs,
             });

@@ -2,19 +2,20 @@
 //! position to position.
 
 use crate::blocked::pass::passes::Entry;
+use crate::blocked::pass::products::{Products, RowWeights};
 use crate::blocked::pass::scratch::{Buffers, StageMemory, reserve};
 use crate::blocked::pass::sink::{Product, Sink};
 use crate::blocked::pass::stage_io::StageIo;
-use crate::cpu::Cpu;
 use crate::kernels::{Affine, Packing, Start, pack, pack_transposed, sigmoid, tanh};
 use crate::network::layer::Lstm;
+use crate::network::precision::Precision;
 
 /// The way forth through one layer.
 pub(crate) struct Forth<'a> {
-    pub(crate) cpu: &'a Cpu,
+    pub(crate) products: Products<'a>,
     pub(crate) layer: &'a Lstm,
     /// The row that the layer's parameters lie in.
-    pub(crate) weights: &'a [f32],
+    pub(crate) weights: RowWeights<'a>,
 }
 
 impl Forth<'_> {
@@ -27,7 +28,7 @@ impl Forth<'_> {
         buffers: &mut Buffers,
     ) {
         let Self {
-            cpu,
+            products,
             layer,
             weights,
         } = *self;
@@ -35,30 +36,42 @@ impl Forth<'_> {
         let rows = outputs.len() / hidden;
         let batch = rows / layer.positions;
         let (gates, cells) = kept.split_at_mut(rows * wide);
-        cpu.instructions().run(Affine {
-            x: entry.begin(),
-            x_stride: layer.inputs,
+        let [pairs, _] = &mut buffers.pairs;
+        let x = Entry {
+            stride: layer.inputs,
+            ..entry
+        };
+        let x = products.along_columns(x, [rows, layer.inputs], pairs);
+        let inner = products.places(layer.inputs);
+        let weight = weights.operand(layer.input_weight.clone());
+        products.multiply(Affine {
+            x: x.begin(),
+            x_stride: x.stride,
             subset: None,
-            w: packed(&weights[layer.input_weight.clone()], wide, buffers),
+            w: packed(weight, [inner, wide], &mut buffers.transposed),
             packing: Packing::Panels { backwards: false },
-            start: Start::Bias(&weights[layer.bias.clone()]),
+            start: Start::Bias(&weights.values[layer.bias.clone()]),
             y: gates,
             y_stride: wide,
             rows,
-            inner: layer.inputs,
+            inner,
             columns: wide,
             relu: false,
         });
-        let recurrent = packed(&weights[layer.hidden_weight.clone()], wide, buffers);
+        let inner = products.places(hidden);
+        let weight = weights.operand(layer.hidden_weight.clone());
+        let recurrent = packed(weight, [inner, wide], &mut buffers.transposed);
         for position in 0..layer.positions {
             let (states, state) = outputs.split_at_mut(position * batch * hidden);
             let (memories, memory) = cells.split_at_mut(position * batch * hidden);
             let gates = &mut gates[position * batch * wide..][..batch * wide];
             let before = states.len().saturating_sub(batch * hidden);
             if position > 0 {
-                cpu.instructions().run(Affine {
-                    x: &states[before..],
-                    x_stride: hidden,
+                let last = Entry::of(&states[before..], hidden);
+                let x = products.along_columns(last, [batch, hidden], pairs);
+                products.multiply(Affine {
+                    x: x.values,
+                    x_stride: x.stride,
                     subset: None,
                     w: recurrent,
                     packing: alternating(position),
@@ -66,13 +79,13 @@ impl Forth<'_> {
                     y: gates,
                     y_stride: wide,
                     rows: batch,
-                    inner: hidden,
+                    inner,
                     columns: wide,
                     relu: false,
                 });
             }
             let memories = &memories[before..];
-            cpu.instructions().vectorize(
+            products.cpu.instructions().vectorize(
                 #[inline(always)]
                 || cells_forward(hidden, gates, memories, memory, state),
             );
@@ -117,7 +130,7 @@ fn cells_forward(
 
 /// The way back through one layer.
 pub(crate) struct Back<'a> {
-    pub(crate) cpu: &'a Cpu,
+    pub(crate) products: Products<'a>,
     pub(crate) layer: &'a Lstm,
     pub(crate) batch: usize,
     /// Parts of a weight's gradient that threads share.
@@ -136,25 +149,33 @@ impl Back<'_> {
         let (hidden, wide) = (self.layer.hidden, 4 * self.layer.hidden);
         let rows = self.batch * self.layer.positions;
         let (gates, cells) = memory.kept.split_at_mut(rows * wide);
-        let weights = sink.weights();
-        let weight = &weights[self.layer.hidden_weight.clone()];
-        let recurrent = turned(weight, hidden, wide, buffers);
-        self.through_time(gates, cells, &mut memory.deltas[..rows * hidden], recurrent);
-        let entry = io.entry;
+        let weight = &sink.weights()[self.layer.hidden_weight.clone()];
+        let Buffers {
+            transposed,
+            pairs: [pairs, gate_pairs],
+            ..
+        } = &mut *buffers;
+        let recurrent = self.turned(weight, [hidden, wide], pairs, transposed);
+        let deltas = &mut memory.deltas[..rows * hidden];
+        self.through_time(gates, cells, deltas, recurrent, gate_pairs);
+        let (entry, precision) = (io.entry, self.products.precision);
         if let Some(below) = io.below {
             let inputs = self.layer.inputs;
             let weight = &sink.weights()[self.layer.input_weight.clone()];
-            self.cpu.instructions().run(Affine {
-                x: gates,
-                x_stride: wide,
+            self.products.multiply(Affine {
+                x: match precision {
+                    Precision::F32 => gates,
+                    Precision::Bf16 => gate_pairs,
+                },
+                x_stride: self.products.places(wide),
                 subset: None,
-                w: turned(weight, inputs, wide, buffers),
+                w: self.turned(weight, [inputs, wide], pairs, transposed),
                 packing: Packing::Panels { backwards: false },
                 start: Start::Zero,
                 y: &mut below[entry.offset..],
                 y_stride: inputs,
                 rows,
-                inner: wide,
+                inner: self.products.places(wide),
                 columns: inputs,
                 relu: false,
             });
@@ -163,13 +184,25 @@ impl Back<'_> {
     }
 
     /// From the last position to the first: `deltas` `[T, B, hidden]` become the gradient by the states, `gates` that by
-    /// the sums of the gates.
-    fn through_time(&self, gates: &mut [f32], cells: &[f32], deltas: &mut [f32], turned: &[f32]) {
+    /// the sums of the gates. Where operands come in pairs, the latter also becomes `pairs` along the gates.
+    fn through_time(
+        &self,
+        gates: &mut [f32],
+        cells: &[f32],
+        deltas: &mut [f32],
+        turned: &[f32],
+        pairs: &mut Vec<f32>,
+    ) {
         let (hidden, wide) = (self.layer.hidden, 4 * self.layer.hidden);
+        let (products, inner) = (self.products, self.products.places(wide));
         let size = self.batch * hidden;
         let mut carried = vec![0.0; size];
+        if products.precision == Precision::Bf16 {
+            reserve(pairs, self.layer.positions * self.batch * inner);
+        }
         for position in (0..self.layer.positions).rev() {
-            let gates = &mut gates[position * self.batch * wide..][..self.batch * wide];
+            let first = position * self.batch;
+            let gates = &mut gates[first * wide..][..self.batch * wide];
             let (earlier, delta) = deltas.split_at_mut(position * size);
             let (memories, memory) = cells.split_at(position * size);
             let back = CellsBack {
@@ -178,15 +211,23 @@ impl Back<'_> {
                 before: &memories[memories.len().saturating_sub(size)..],
                 deltas: &delta[..size],
             };
-            self.cpu.instructions().vectorize(
+            products.cpu.instructions().vectorize(
                 #[inline(always)]
                 || back.run(gates, &mut carried),
             );
+            let x = match products.precision {
+                Precision::F32 => &*gates,
+                Precision::Bf16 => {
+                    let to = &mut pairs[first * inner..][..self.batch * inner];
+                    products.pair_columns(gates, wide, to);
+                    to
+                }
+            };
             if position > 0 {
                 let first = earlier.len() - size;
-                self.cpu.instructions().run(Affine {
-                    x: gates,
-                    x_stride: wide,
+                products.multiply(Affine {
+                    x,
+                    x_stride: inner,
                     subset: None,
                     w: turned,
                     packing: alternating(position),
@@ -194,7 +235,7 @@ impl Back<'_> {
                     y: &mut earlier[first..],
                     y_stride: hidden,
                     rows: self.batch,
-                    inner: wide,
+                    inner,
                     columns: hidden,
                     relu: false,
                 });
@@ -208,49 +249,61 @@ impl Back<'_> {
         entry: Entry<'_>,
         gates: &[f32],
         states: &[f32],
-        buffers: &Buffers,
+        buffers: &mut Buffers,
         sink: &mut Sink<'_>,
     ) {
         let (hidden, wide) = (self.layer.hidden, 4 * self.layer.hidden);
+        let (products, cpu) = (self.products, self.products.cpu);
         let rows = self.batch * self.layer.positions;
-        let inputs = Product {
-            x: entry.begin(),
-            x_stride: self.layer.inputs,
+        let (inputs, states) = (entry.begin(), states);
+        // The state before the first position is zero.
+        for (x, width, first, weight) in [
+            (inputs, self.layer.inputs, 0, &self.layer.input_weight),
+            (states, hidden, self.batch, &self.layer.hidden_weight),
+        ] {
+            let [x_pairs, d_pairs] = &mut buffers.pairs;
+            let d = Entry::of(&gates[first * wide..rows * wide], wide);
+            let x = products.along_rows(Entry::of(x, width), [rows - first, width], x_pairs);
+            let product = Product {
+                precision: products.precision,
+                x: x.values,
+                x_stride: width,
+                subset: None,
+                inner: width,
+                d: products.along_rows(d, [rows - first, wide], d_pairs).values,
+                columns: wide,
+                rows: products.places(rows - first),
+            };
+            sink.accept(cpu, &product, weight.clone(), self.pieces);
+        }
+        let ones = Product {
+            precision: Precision::F32,
+            x: &buffers.ones[..rows],
+            x_stride: 1,
             subset: None,
-            inner: self.layer.inputs,
+            inner: 1,
             d: &gates[..rows * wide],
             columns: wide,
             rows,
         };
-        sink.accept(
-            self.cpu,
-            &inputs,
-            self.layer.input_weight.clone(),
-            self.pieces,
-        );
-        // The state before the first position is zero.
-        let states = Product {
-            x: states,
-            x_stride: hidden,
-            subset: None,
-            inner: hidden,
-            d: &gates[self.batch * wide..rows * wide],
-            columns: wide,
-            rows: rows - self.batch,
-        };
-        sink.accept(
-            self.cpu,
-            &states,
-            self.layer.hidden_weight.clone(),
-            self.pieces,
-        );
-        let ones = Product {
-            x: &buffers.ones[..rows],
-            x_stride: 1,
-            inner: 1,
-            ..inputs
-        };
-        sink.accept(self.cpu, &ones, self.layer.bias.clone(), 1);
+        sink.accept(cpu, &ones, self.layer.bias.clone(), 1);
+    }
+
+    /// `weight` `[rows, columns]` transposed, in panels, as an operand of sums over the columns.
+    fn turned<'b>(
+        &self,
+        weight: &[f32],
+        [rows, columns]: [usize; 2],
+        pairs: &mut Vec<f32>,
+        transposed: &'b mut Vec<f32>,
+    ) -> &'b [f32] {
+        let weight = Entry::of(weight, columns);
+        let weight = self.products.along_columns(weight, [rows, columns], pairs);
+        let columns = self.products.places(columns);
+        reserve(transposed, rows * columns);
+        let to = &mut transposed[..rows * columns];
+        pack_transposed(weight.values, columns, rows, to);
+        to
     }
 }
 
@@ -261,19 +314,16 @@ fn alternating(position: usize) -> Packing {
     }
 }
 
-/// `weight` of `columns` columns in panels.
-fn packed<'b>(weight: &[f32], columns: usize, buffers: &'b mut Buffers) -> &'b [f32] {
-    reserve(&mut buffers.transposed, weight.len());
-    let to = &mut buffers.transposed[..weight.len()];
-    pack(weight, weight.len() / columns, columns, to);
-    to
-}
-
-/// `weight` `[rows, columns]` transposed, in panels.
-fn turned<'b>(weight: &[f32], rows: usize, columns: usize, buffers: &'b mut Buffers) -> &'b [f32] {
-    reserve(&mut buffers.transposed, rows * columns);
-    let to = &mut buffers.transposed[..rows * columns];
-    pack_transposed(weight, columns, rows, to);
+/// `weight` `[inner, columns]` in panels.
+fn packed<'b>(
+    weight: &[f32],
+    [inner, columns]: [usize; 2],
+    transposed: &'b mut Vec<f32>,
+) -> &'b [f32] {
+    let size = inner * columns;
+    reserve(transposed, size);
+    let to = &mut transposed[..size];
+    pack(&weight[..size], inner, columns, to);
     to
 }
 

@@ -5,9 +5,10 @@
 //! the gradients.
 
 use crate::cpu::Cpu;
-use crate::kernels::ColumnSubset;
+use crate::kernels::{ColumnSubset, pair_columns};
 use crate::network::Network;
 use crate::network::layer::Layer;
+use crate::network::precision::Precision;
 
 /// Outputs from which on it pays.
 const WIDE: usize = 32;
@@ -28,7 +29,9 @@ impl Goal {
         let Some(Layer::Dense(layer)) = nodes.first().map(|node| &node.layer) else {
             return false;
         };
-        layer.places == 1 && (many || layer.outputs >= WIDE)
+        // Pairs of numbers are taken as they come.
+        let singles = network.precision() == Precision::F32;
+        singles && layer.places == 1 && (many || layer.outputs >= WIDE)
     }
 }
 
@@ -41,6 +44,8 @@ pub(crate) struct Inputs {
     varying: Vec<u32>,
     constant: Vec<u32>,
     parted: bool,
+    /// `[B, ⌈D / 2⌉]` pairs of numbers in bfloat16, if that is what the first layer multiplies; else nothing.
+    pairs: Vec<f32>,
 }
 
 /// The numbers of an example in two parts.
@@ -59,6 +64,20 @@ impl Inputs {
             varying: ColumnSubset::new(&self.varying),
             constant: ColumnSubset::new(&self.constant),
         })
+    }
+
+    /// The numbers in pairs, if the first layer multiplies such.
+    pub(crate) fn pairs(&self) -> Option<&[f32]> {
+        (!self.pairs.is_empty()).then_some(&self.pairs)
+    }
+
+    /// Writes the numbers of the first `batch` examples, `width` each, in pairs.
+    pub(crate) fn pair(&mut self, cpu: &Cpu, batch: usize, width: usize) {
+        self.pairs.resize(batch * width.div_ceil(2), 0.0);
+        cpu.instructions().vectorize(
+            #[inline(always)]
+            || pair_columns(&self.x, width, width, &mut self.pairs),
+        );
     }
 
     /// Takes no number as one that all examples share.

@@ -1,12 +1,16 @@
 //! What the forward and the backward pass of a row have in common.
 
 use super::inputs::{Goal, Inputs, Parts};
+use super::products::{Products, RowWeights};
 use super::scratch::reserve;
 use super::stages::Stages;
 use crate::cpu::Cpu;
 use crate::kernels::prefetch;
 use crate::network::Network;
+use crate::network::layer::{Dense, Layer};
+use crate::network::precision::Precision;
 use meshfold_data::{Examples, Features, Input};
+use std::ops::Range;
 
 /// The passes of one network on one processor.
 #[derive(Debug, Clone, Copy)]
@@ -26,12 +30,36 @@ pub(crate) struct Entry<'a> {
     pub(crate) stride: usize,
     /// Which numbers the examples share, where it pays to tell.
     pub(crate) parts: Option<Parts<'a>>,
+    /// All numbers of the examples in pairs, where they lie ready.
+    pub(crate) pairs: Option<&'a [f32]>,
 }
 
 impl<'a> Entry<'a> {
+    /// Rows that begin `stride` apart.
+    pub(crate) fn of(values: &'a [f32], stride: usize) -> Self {
+        Self {
+            values,
+            offset: 0,
+            stride,
+            parts: None,
+            pairs: None,
+        }
+    }
+
     /// From the first number of the first example on.
     pub(crate) fn begin(&self) -> &'a [f32] {
         &self.values[self.offset..]
+    }
+
+    /// The rows that `layer` reads: where it has places, each is one.
+    pub(crate) fn of_places(self, layer: &Dense) -> Self {
+        match layer.places {
+            0..=1 => self,
+            _ => Self {
+                stride: layer.inputs,
+                ..self
+            },
+        }
     }
 
     /// The numbers of example `index` and what follows them.
@@ -55,6 +83,47 @@ fn fetch(examples: &Examples, index: usize) {
 }
 
 impl Passes<'_> {
+    /// The products of the network.
+    pub(crate) fn products(&self) -> Products<'_> {
+        Products {
+            cpu: self.cpu,
+            precision: self.network.precision(),
+        }
+    }
+
+    /// The weights `values` of a row as operands, for which there is room in `pairs`; not that of the first layer if its product is
+    /// there, `begun`.
+    pub(crate) fn row_weights<'b>(
+        &self,
+        values: &'b [f32],
+        pairs: &'b mut Vec<f32>,
+        begun: bool,
+    ) -> RowWeights<'b> {
+        if self.network.precision() == Precision::Bf16 {
+            reserve(pairs, values.len());
+            let nodes = self.network.nodes().iter().skip(usize::from(begun));
+            for (range, matrices, columns) in nodes.flat_map(|node| weights(&node.layer)) {
+                let from = &values[range.clone()];
+                self.pair_weight(from, matrices, columns, &mut pairs[range]);
+            }
+        }
+        RowWeights::new(self.network.precision(), values, pairs)
+    }
+
+    /// Writes a weight, `matrices` of `columns` columns, in pairs of rows.
+    fn pair_weight(&self, weight: &[f32], matrices: usize, columns: usize, pairs: &mut [f32]) {
+        let rows = weight.len() / matrices / columns;
+        // Matrices of an even number of rows are one.
+        let matrices = if rows.is_multiple_of(2) { 1 } else { matrices };
+        let rows = weight.len() / matrices / columns;
+        let size = rows.div_ceil(2) * columns;
+        let from = weight.chunks_exact(rows * columns);
+        for (from, to) in from.zip(pairs.chunks_exact_mut(size)) {
+            let products = self.products();
+            products.pair_rows(from, columns, [rows, columns], to);
+        }
+    }
+
     /// Reads examples `indices` as the first layer wants them: numbers scaled, channels innermost where they are convolved;
     /// tokens by their numbers.
     pub(crate) fn gather(
@@ -96,6 +165,9 @@ impl Passes<'_> {
             true => inputs.part(self.cpu, indices.len(), width),
             false => inputs.whole(),
         }
+        if self.network.begins_with_pairs() {
+            inputs.pair(self.cpu, indices.len(), width);
+        }
     }
 
     /// What the judged positions of examples `indices` are to be, `[positions, indices]`.
@@ -113,5 +185,25 @@ impl Passes<'_> {
                 labels.extend(indices.iter().map(|index| all[*index as usize]));
             }
         }
+    }
+}
+
+/// The weights that `layer` multiplies with: where they lie in a row, how many matrices each is, and of how many columns.
+fn weights(layer: &Layer) -> Vec<(Range<usize>, usize, usize)> {
+    match layer {
+        Layer::Dense(layer) => vec![(layer.weight.clone(), 1, layer.outputs)],
+        Layer::Convolution(layer) => {
+            let (height, width) = layer.window.size;
+            vec![(layer.weight.clone(), height * width, layer.output.channels)]
+        }
+        Layer::Lstm(layer) => [&layer.input_weight, &layer.hidden_weight]
+            .map(|weight| (weight.clone(), 1, 4 * layer.hidden))
+            .into(),
+        Layer::GroupNorm(_)
+        | Layer::MaxPool(_)
+        | Layer::MeanPool(_)
+        | Layer::Add(_)
+        | Layer::Embedding(_)
+        | Layer::Last(_) => Vec::new(),
     }
 }

@@ -4,6 +4,7 @@ use super::inputs::Inputs;
 use super::stages::{Stage, Stages};
 use crate::network::Network;
 use crate::network::layer::{Layer, Source};
+use crate::network::precision::Precision;
 use crate::training::work::WorkloadSize;
 use std::sync::{Mutex, PoisonError};
 
@@ -39,6 +40,8 @@ pub(crate) struct Scratch {
     pub(crate) gradient: Vec<f32>,
     /// `[P_pad]`, when momentum starts anew each round.
     pub(crate) velocity: Vec<f32>,
+    /// The weights in pairs, `[P_pad]`, where products take such.
+    pub(crate) weight_pairs: Vec<f32>,
 }
 
 /// Memory that no value outlives its layer in.
@@ -48,12 +51,36 @@ pub(crate) struct Buffers {
     pub(crate) transposed: Vec<f32>,
     /// The weight of every node that goes example by example, turned for the way back.
     pub(crate) turned: Vec<Vec<f32>>,
-    /// A grid with its padding.
-    pub(crate) padded: Vec<f32>,
+    pub(crate) grids: Grids,
+    /// What a product reads in pairs, and what it multiplies that by.
+    pub(crate) pairs: [Vec<f32>; 2],
     /// Gradients that are added up example by example, `[P_pad]`.
     pub(crate) sums: Vec<f32>,
     /// As many ones as the batch has rows: the input of a bias.
     pub(crate) ones: Vec<f32>,
+}
+
+/// Grids of one example, as a convolution reads them.
+#[derive(Debug, Default)]
+pub(crate) struct Grids {
+    /// A grid with its padding.
+    pub(crate) padded: Vec<f32>,
+    /// The same in pairs.
+    pub(crate) pairs: Vec<f32>,
+    /// Each number of it with that of the next window.
+    pub(crate) windows: Vec<f32>,
+    /// The gradient by the output in pairs of places.
+    pub(crate) deltas: Vec<f32>,
+    /// Whether the last two are there.
+    pub(crate) written: bool,
+}
+
+impl Grids {
+    /// Forgets what is there.
+    pub(crate) fn clear(&mut self) {
+        self.padded.clear();
+        self.written = false;
+    }
 }
 
 /// Makes room for `size` floats; what is there stays.
@@ -83,7 +110,8 @@ impl Scratch {
 ///
 /// Layers give, keep and get back so many floats of each example of a piece of a batch. Besides there are the largest
 /// weight, transposed; the weights of layers over grids, turned, and the sums of their gradients; a velocity, if there
-/// is momentum; and the gradient of a row, where it is not fed to the weights as it comes.
+/// is momentum; and the gradient of a row, where it is not fed to the weights as it comes. Where products take pairs, weights and
+/// activations are there once more.
 pub(crate) fn floats(network: &Network, workload: &WorkloadSize<'_>) -> usize {
     let stages = Stages::of(network);
     let batch = workload.batch.min(stages.piece);
@@ -97,7 +125,12 @@ pub(crate) fn floats(network: &Network, workload: &WorkloadSize<'_>) -> usize {
     let row = network.layout().width();
     let written = workload.sgd.clip_norm.is_some() || workload.batch > stages.piece;
     let rows = usize::from(workload.sgd.momentum > 0.0) + usize::from(written);
-    both + back + rows * row + weights(network)
+    // What is multiplied in pairs is half as long, along either side of a matrix.
+    let pairs = match network.precision() {
+        Precision::F32 => 0,
+        Precision::Bf16 => row + both,
+    };
+    both + back + rows * row + weights(network) + pairs
 }
 
 /// Floats of the weights that are held in another order on the way back, and of the sums of gradients over examples.

@@ -4,6 +4,7 @@ use crate::cpu::Cpu;
 use crate::kernels::{
     ColumnSubset, HeavyBall, MANY_ROWS, Outer, OuterBlocks, Plain, Store, Update,
 };
+use crate::network::precision::Precision;
 use std::ops::Range;
 
 /// Where the gradients of a batch go.
@@ -35,6 +36,8 @@ pub(crate) enum Sink<'a> {
 /// One product of the backward pass, `xᵀ · d`; rows of `x` are `x_stride` apart. If columns of `x` are `listed`, it is those rows alone.
 #[derive(Clone, Copy)]
 pub(crate) struct Product<'a> {
+    /// That of both operands; in bfloat16 a row holds pairs of their rows.
+    pub(crate) precision: Precision,
     pub(crate) x: &'a [f32],
     pub(crate) x_stride: usize,
     pub(crate) subset: Option<ColumnSubset<'a>>,
@@ -104,6 +107,7 @@ impl Sink<'_> {
     /// Takes `values` as the gradient of the parameters in `range`.
     pub(crate) fn settle(&mut self, cpu: &Cpu, range: Range<usize>, values: &[f32]) {
         let product = Product {
+            precision: Precision::F32,
             x: &[1.0],
             x_stride: 1,
             subset: None,
@@ -125,6 +129,7 @@ impl Sink<'_> {
         };
         if !nothing_moves {
             let product = Product {
+                precision: Precision::F32,
                 x: &[],
                 x_stride: 1,
                 subset: None,
@@ -168,8 +173,9 @@ fn run<U: Update + Send>(
         update,
     };
     if product.rows >= MANY_ROWS && product.inner > 1 {
-        cpu.instructions().run(OuterBlocks(part));
+        cpu.instructions()
+            .multiply(product.precision, OuterBlocks(part));
     } else {
-        cpu.instructions().run(part);
+        cpu.instructions().multiply(product.precision, part);
     }
 }

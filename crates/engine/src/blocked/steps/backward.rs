@@ -9,9 +9,10 @@ use crate::blocked::pass::passes::{Entry, Passes};
 use crate::blocked::pass::scratch::{Buffers, Scratch, StageMemory, reserve};
 use crate::blocked::pass::sink::{Product, Sink};
 use crate::blocked::pass::stage_io::StageIo;
-use crate::kernels::{Affine, Packing, Start, transpose};
+use crate::kernels::{Affine, Packing, Start};
 use crate::network::dropout::Dropout;
 use crate::network::layer::{Dense, Layer, Lstm};
+use crate::network::precision::Precision;
 
 impl Passes<'_> {
     /// Carries the loss's gradient by the outputs, in the last output, back through the network, which left out what
@@ -48,8 +49,9 @@ impl Passes<'_> {
             if let (true, 0, Layer::Dense(layer)) = (ahead, index, &node.layer) {
                 let d = &memory.deltas[..size];
                 let sums = self.constant_sums(layer, &io.entry, d);
-                let product = parted(layer, io.entry, d, sums.as_deref());
-                self.bias_back(layer, &product.varying, buffers, sink);
+                self.bias_back(layer, d, &buffers.ones, sink);
+                let pairs = &mut buffers.pairs;
+                let product = self.parted(layer, io.entry, d, sums.as_deref(), pairs);
                 let (indices, inputs) = &scratch.next;
                 let outputs = &mut memory.outputs[..indices.len() * layer.outputs];
                 let next = self.examples_entry(inputs);
@@ -97,6 +99,7 @@ impl Passes<'_> {
                     offset: stage.exit(),
                     stride: stage.width,
                     parts: None,
+                    pairs: None,
                 };
                 let below = Some(&mut memory.deltas[..batch * stage.width]);
                 StageIo {
@@ -130,40 +133,36 @@ impl Passes<'_> {
         buffers: &mut Buffers,
         sink: &mut Sink<'_>,
     ) {
-        let (entry, rows) = (io.entry, io.batch * layer.places);
-        let stride = if layer.places > 1 {
-            layer.inputs
-        } else {
-            entry.stride
-        };
+        let (entry, rows) = (io.entry.of_places(layer), io.batch * layer.places);
         if let Some(below) = io.below {
+            let (products, [x, weight_pairs]) = (self.products(), &mut buffers.pairs);
             let weight = &sink.weights()[layer.weight.clone()];
-            let size = layer.inputs * layer.outputs;
+            let shape = [layer.inputs, layer.outputs];
+            let size = layer.inputs * products.places(layer.outputs);
             reserve(&mut buffers.transposed, size);
-            let transposed = &mut buffers.transposed[..size];
-            self.cpu.instructions().vectorize(
-                #[inline(always)]
-                || transpose(weight, layer.inputs, layer.outputs, transposed),
-            );
-            self.cpu.instructions().run(Affine {
-                x: d,
-                x_stride: layer.outputs,
+            let w = &mut buffers.transposed[..size];
+            products.transpose(weight, shape, weight_pairs, w);
+            let d = Entry::of(d, layer.outputs);
+            let d = products.along_columns(d, [rows, layer.outputs], x);
+            products.multiply(Affine {
+                x: d.begin(),
+                x_stride: d.stride,
                 subset: None,
-                w: transposed,
+                w,
                 packing: Packing::Rows,
                 start: Start::Zero,
                 rows,
                 y: &mut below[entry.offset..],
-                y_stride: stride,
-                inner: layer.outputs,
+                y_stride: entry.stride,
+                inner: products.places(layer.outputs),
                 columns: layer.inputs,
                 relu: false,
             });
         }
         let sums = self.constant_sums(layer, &entry, d);
-        let weight = parted(layer, Entry { stride, ..entry }, d, sums.as_deref());
+        let weight = self.parted(layer, entry, d, sums.as_deref(), &mut buffers.pairs);
         self.accept_parted(&weight, layer.weight.clone(), sink);
-        self.bias_back(layer, &weight.varying, buffers, sink);
+        self.bias_back(layer, d, &buffers.ones, sink);
     }
 
     /// The sums over the examples of `d` `[B, outputs]`, if they share numbers.
@@ -172,23 +171,51 @@ impl Passes<'_> {
         entry.parts.map(sums)
     }
 
-    /// The gradient of the bias of a layer, `weight` being that of its weights.
-    fn bias_back(
-        &self,
-        layer: &Dense,
-        weight: &Product<'_>,
-        buffers: &Buffers,
-        sink: &mut Sink<'_>,
-    ) {
+    /// The gradient of the bias of a layer that got `d` back: its sum over the rows, each times one of `ones`.
+    fn bias_back(&self, layer: &Dense, d: &[f32], ones: &[f32], sink: &mut Sink<'_>) {
         if let Some(bias) = layer.bias.clone() {
-            let ones = Product {
-                x: &buffers.ones[..weight.rows],
+            let rows = d.len() / layer.outputs;
+            let sum = Product {
+                precision: Precision::F32,
+                x: &ones[..rows],
                 x_stride: 1,
                 subset: None,
                 inner: 1,
-                ..*weight
+                d,
+                columns: layer.outputs,
+                rows,
             };
-            sink.accept(self.cpu, &ones, bias, 1);
+            sink.accept(self.cpu, &sum, bias, 1);
+        }
+    }
+
+    /// The gradient of the weights of `layer`, which read `entry` and got `d` back; `sums` over the examples go with the numbers
+    /// that they share. Operands in pairs are written to `pairs`.
+    fn parted<'a>(
+        &self,
+        layer: &Dense,
+        entry: Entry<'a>,
+        d: &'a [f32],
+        sums: Option<&'a [f32]>,
+        [x_pairs, d_pairs]: &'a mut [Vec<f32>; 2],
+    ) -> PartedProduct<'a> {
+        let constant = entry.parts.map(|parts| parts.constant).zip(sums);
+        let (products, rows) = (self.products(), d.len() / layer.outputs);
+        let x = products.along_rows(entry, [rows, layer.inputs], x_pairs);
+        let d = Entry::of(d, layer.outputs);
+        let d = products.along_rows(d, [rows, layer.outputs], d_pairs);
+        PartedProduct {
+            varying: Product {
+                precision: products.precision,
+                x: x.begin(),
+                x_stride: x.stride,
+                subset: x.parts.map(|parts| parts.varying),
+                inner: layer.inputs,
+                d: d.values,
+                columns: layer.outputs,
+                rows: products.places(rows),
+            },
+            constant: constant.map(|(columns, sums)| ConstantProduct { columns, sums }),
         }
     }
 
@@ -202,34 +229,11 @@ impl Passes<'_> {
     ) {
         let pieces = if self.share { self.cpu.threads() } else { 1 };
         let back = lstm::Back {
-            cpu: self.cpu,
+            products: self.products(),
             layer,
             batch: io.batch,
             pieces,
         };
         back.run(memory, io, buffers, sink);
-    }
-}
-
-/// The gradient of the weights of `layer`, which read `entry` and got `d` back; `sums` over the examples go with the numbers
-/// that they share.
-fn parted<'a>(
-    layer: &Dense,
-    entry: Entry<'a>,
-    d: &'a [f32],
-    sums: Option<&'a [f32]>,
-) -> PartedProduct<'a> {
-    let constant = entry.parts.map(|parts| parts.constant).zip(sums);
-    PartedProduct {
-        varying: Product {
-            x: entry.begin(),
-            x_stride: entry.stride,
-            subset: entry.parts.map(|parts| parts.varying),
-            inner: layer.inputs,
-            d,
-            columns: layer.outputs,
-            rows: d.len() / layer.outputs,
-        },
-        constant: constant.map(|(columns, sums)| ConstantProduct { columns, sums }),
     }
 }

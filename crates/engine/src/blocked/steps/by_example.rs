@@ -5,7 +5,8 @@ use crate::blocked::layers::convolution;
 use crate::blocked::layers::group_norm;
 use crate::blocked::layers::pool;
 use crate::blocked::pass::passes::Passes;
-use crate::blocked::pass::scratch::{Buffers, StageMemory, reserve};
+use crate::blocked::pass::products::{Products, RowWeights};
+use crate::blocked::pass::scratch::{Buffers, Grids, StageMemory, reserve};
 use crate::blocked::pass::sink::Sink;
 use crate::blocked::pass::stage_io::StageIo;
 use crate::blocked::pass::stages::Stage;
@@ -22,7 +23,8 @@ pub(crate) struct ByExample<'a> {
     pub(crate) cpu: &'a Cpu,
     pub(crate) nodes: &'a [Node],
     pub(crate) stage: &'a Stage,
-    pub(crate) weights: &'a [f32],
+    pub(crate) weights: RowWeights<'a>,
+    pub(crate) products: Products<'a>,
 }
 
 /// What one example left on its way through the stage.
@@ -80,7 +82,7 @@ impl<'a> ByExample<'a> {
         block: &mut [f32],
         kept: &mut [f32],
         masks: Option<Masks<'_>>,
-        padded: &mut Vec<f32>,
+        grids: &mut Grids,
     ) {
         for index in self.stage.nodes.clone() {
             let node = &self.nodes[index];
@@ -93,14 +95,14 @@ impl<'a> ByExample<'a> {
             let kept = &mut kept[self.kept_from(index)..];
             match &node.layer {
                 Layer::Convolution(layer) => {
-                    let conv = convolution::With::new(self.cpu, layer);
-                    conv.forward(self.weights, x, out, node.relu, padded);
+                    let conv = convolution::With::new(self.products, layer);
+                    conv.forward(self.weights, x, out, node.relu, grids);
                     continue;
                 }
                 Layer::GroupNorm(layer) => {
                     let norm = group_norm::With::new(self.cpu, layer);
                     let x = &x[..out.len()];
-                    norm.forward(self.weights, x, out, node.relu, kept);
+                    norm.forward(self.weights.values, x, out, node.relu, kept);
                     continue;
                 }
                 Layer::MaxPool(layer) => {
@@ -143,7 +145,7 @@ impl<'a> ByExample<'a> {
         deltas: &mut [f32],
         kept: &mut [f32],
         turned: &Turned<'_>,
-        padded: &mut Vec<f32>,
+        grids: &mut Grids,
     ) {
         // Where several layers read one, their gradients add up.
         for index in self.stage.nodes.clone() {
@@ -182,13 +184,13 @@ impl<'a> ByExample<'a> {
             };
             match &node.layer {
                 Layer::Convolution(layer) => {
-                    let conv = convolution::With::new(self.cpu, layer);
+                    let conv = convolution::With::new(self.products, layer);
                     let turned = &turned.weights[index - self.stage.nodes.start];
-                    conv.backward(turned, d, target, padded);
+                    conv.backward(turned, d, target, grids);
                 }
                 Layer::GroupNorm(layer) => {
                     let norm = group_norm::With::new(self.cpu, layer);
-                    norm.backward(self.weights, x, kept, d, target);
+                    norm.backward(self.weights.values, x, kept, d, target);
                 }
                 Layer::MaxPool(layer) => {
                     if !add {
@@ -225,7 +227,7 @@ impl<'a> ByExample<'a> {
         piece: &ParameterPiece,
         left: Left<'_>,
         sums: &mut [f32],
-        padded: &mut Vec<f32>,
+        grids: &mut Grids,
     ) {
         let Left {
             trace,
@@ -237,8 +239,8 @@ impl<'a> ByExample<'a> {
         match &node.layer {
             Layer::Convolution(layer) => {
                 let (x, d) = (self.read(node, trace), &deltas[self.range(index)]);
-                let conv = convolution::With::new(self.cpu, layer);
-                conv.parameters(part, x, d, sums, padded);
+                let conv = convolution::With::new(self.products, layer);
+                conv.parameters(part, x, d, sums, grids);
             }
             Layer::GroupNorm(layer) => {
                 let kept = &kept[self.kept_from(index)..];
@@ -287,16 +289,13 @@ impl<'a> ByExample<'a> {
     }
 
     /// Turns the weights of all convolutions for the way back.
-    fn turn(&self, turned: &mut Vec<Vec<f32>>) {
+    fn turn(&self, pairs: &mut Vec<f32>, turned: &mut Vec<Vec<f32>>) {
         turned.resize_with(turned.len().max(self.stage.nodes.len()), Vec::new);
         for (index, turned) in self.stage.nodes.clone().zip(turned) {
             let node = &self.nodes[index];
             if let (Layer::Convolution(layer), Source::Node(_)) = (&node.layer, node.source) {
-                let weight = &self.weights[layer.weight.clone()];
-                self.cpu.instructions().vectorize(
-                    #[inline(always)]
-                    || convolution::turn(layer, weight, turned),
-                );
+                let weight = &self.weights.values[layer.weight.clone()];
+                convolution::With::new(self.products, layer).turn(weight, pairs, turned);
             }
         }
     }
@@ -314,12 +313,17 @@ fn hand_on(d: &[f32], below: Target<'_>) {
 
 impl Passes<'_> {
     /// The layers of `stage` with the weights of a row.
-    pub(super) fn by_example<'a>(&'a self, stage: &'a Stage, weights: &'a [f32]) -> ByExample<'a> {
+    pub(super) fn by_example<'a>(
+        &'a self,
+        stage: &'a Stage,
+        weights: RowWeights<'a>,
+    ) -> ByExample<'a> {
         ByExample {
             cpu: self.cpu,
             nodes: self.network.nodes(),
             stage,
             weights,
+            products: self.products(),
         }
     }
 
@@ -333,8 +337,10 @@ impl Passes<'_> {
         buffers: &mut Buffers,
         sink: &mut Sink<'_>,
     ) {
-        let layers = self.by_example(stage, sink.weights());
-        layers.turn(&mut buffers.turned);
+        let weights = RowWeights::without_operands(sink.weights());
+        let layers = self.by_example(stage, weights);
+        let [pairs, _] = &mut buffers.pairs;
+        layers.turn(pairs, &mut buffers.turned);
         let (
             StageMemory {
                 outputs,
@@ -364,28 +370,28 @@ impl Passes<'_> {
         if self.share {
             let blocks = deltas.par_chunks_exact_mut(stage.width).zip(&mut kept);
             blocks.enumerate().for_each(|(index, (deltas, kept))| {
-                layers.backward(trace(index), deltas, kept, turned, &mut Vec::new());
+                layers.backward(trace(index), deltas, kept, turned, &mut Grids::default());
             });
             let tasks = pieces.par_iter().zip(cut(sums, first, &pieces));
             tasks.for_each(|(piece, sums)| {
-                let mut padded = Vec::new();
+                let mut grids = Grids::default();
                 let blocks = deltas.chunks_exact(stage.width).zip(&kept);
                 for (index, (deltas, kept)) in blocks.enumerate() {
-                    // What is padded is another example's.
-                    padded.clear();
+                    // What is there is another example's.
+                    grids.clear();
                     let left = Left {
                         trace: trace(index),
                         deltas,
                         kept,
                     };
-                    layers.parameters(piece, left, sums, &mut padded);
+                    layers.parameters(piece, left, sums, &mut grids);
                 }
             });
         } else {
             let blocks = deltas.chunks_exact_mut(stage.width).zip(&mut kept);
             for (index, (deltas, kept)) in blocks.enumerate() {
-                let padded = &mut buffers.padded;
-                layers.backward(trace(index), deltas, kept, turned, padded);
+                let grids = &mut buffers.grids;
+                layers.backward(trace(index), deltas, kept, turned, grids);
                 let left = Left {
                     trace: trace(index),
                     deltas,
@@ -393,7 +399,7 @@ impl Passes<'_> {
                 };
                 for piece in &pieces {
                     let sums = &mut sums[piece.range.start - first..piece.range.end - first];
-                    layers.parameters(piece, left, sums, padded);
+                    layers.parameters(piece, left, sums, grids);
                 }
             }
         }

@@ -7,7 +7,8 @@ use crate::blocked::layers::last;
 use crate::blocked::layers::lstm;
 use crate::blocked::pass::inputs::Inputs;
 use crate::blocked::pass::passes::{Entry, Passes};
-use crate::blocked::pass::scratch::{Buffers, StageMemory};
+use crate::blocked::pass::products::RowWeights;
+use crate::blocked::pass::scratch::{Buffers, Grids, StageMemory};
 use crate::kernels::{Affine, Packing, Start};
 use crate::network::dropout::{Dropout, LeftOut};
 use crate::network::layer::{Dense, Layer, Node};
@@ -65,7 +66,7 @@ impl Passes<'_> {
     /// Runs the examples of `batch` through the network; the last stage's outputs are what the loss is taken of.
     pub(crate) fn forward(
         &self,
-        weights: &[f32],
+        weights: RowWeights<'_>,
         batch: &Batch<'_>,
         memory: &mut [StageMemory],
         buffers: &mut Buffers,
@@ -82,14 +83,15 @@ impl Passes<'_> {
                     self.leave_out(DenseNode::of(dense, node), 0, outputs, masks);
                 }
                 Layer::Dense(dense) => {
-                    self.dense(weights, DenseNode::of(dense, node), entry, outputs, masks);
+                    let node = DenseNode::of(dense, node);
+                    self.dense(weights, node, entry, outputs, masks, buffers);
                 }
                 Layer::Embedding(embedding) => {
-                    embedding::forward(embedding, weights, entry, outputs)
+                    embedding::forward(embedding, weights.values, entry, outputs)
                 }
                 Layer::Lstm(layer) => {
                     let forth = lstm::Forth {
-                        cpu: self.cpu,
+                        products: self.products(),
                         layer,
                         weights,
                     };
@@ -124,6 +126,7 @@ impl Passes<'_> {
                     offset: stage.exit(),
                     stride: stage.width,
                     parts: None,
+                    pairs: None,
                 }
             }
         }
@@ -136,6 +139,7 @@ impl Passes<'_> {
             offset: 0,
             stride: self.network.inputs(),
             parts: inputs.parts(),
+            pairs: inputs.pairs(),
         }
     }
 
@@ -156,34 +160,35 @@ impl Passes<'_> {
             let examples: Vec<_> = examples.collect();
             examples.into_par_iter().for_each(|(index, (block, kept))| {
                 let x = entry.example(index);
-                layers.forward(x, block, kept, of_example(masks, index), &mut Vec::new());
+                let masks = of_example(masks, index);
+                layers.forward(x, block, kept, masks, &mut Grids::default());
             });
         } else {
             for (index, (block, kept)) in examples {
                 let (x, masks) = (entry.example(index), of_example(masks, index));
-                layers.forward(x, block, kept, masks, &mut buffers.padded);
+                layers.forward(x, block, kept, masks, &mut buffers.grids);
             }
         }
     }
 
     fn dense(
         &self,
-        weights: &[f32],
+        weights: RowWeights<'_>,
         node: DenseNode<'_>,
         entry: Entry<'_>,
         y: &mut [f32],
         masks: Option<Masks<'_>>,
+        buffers: &mut Buffers,
     ) {
         let layer = node.layer;
-        let stride = if layer.places > 1 {
-            layer.inputs
-        } else {
-            entry.stride
-        };
+        let shape = [y.len() / layer.outputs, layer.inputs];
+        let [pairs, _] = &mut buffers.pairs;
+        let entry = self
+            .products()
+            .along_columns(entry.of_places(layer), shape, pairs);
         let product = |first: usize, y: &mut [f32]| {
             let entry = Entry {
-                offset: entry.offset + first * stride,
-                stride,
+                offset: entry.offset + first * entry.stride,
                 ..entry
             };
             self.product(node, weights, entry, y);
@@ -216,36 +221,43 @@ impl Passes<'_> {
         }
     }
 
-    /// The outputs `y` of a layer for the rows of `entry`.
+    /// The outputs `y` of a layer for the rows of the operand `entry`.
     pub(crate) fn product(
         &self,
         node: DenseNode<'_>,
-        weights: &[f32],
+        weights: RowWeights<'_>,
         entry: Entry<'_>,
         y: &mut [f32],
     ) {
         let DenseNode { layer, relu, .. } = node;
         let varying = entry.parts.map(|parts| parts.varying);
-        self.cpu.instructions().run(Affine {
+        let products = self.products();
+        products.multiply(Affine {
             x: entry.begin(),
             x_stride: entry.stride,
             subset: varying,
-            w: &weights[layer.weight.clone()],
+            w: weights.operand(layer.weight.clone()),
             packing: Packing::Rows,
             start: match varying {
-                None => Start::of(layer.bias_of(weights)),
+                None => Start::of(layer.bias_of(weights.values)),
                 Some(_) => Start::Zero,
             },
             rows: y.len() / layer.outputs,
             y: &mut *y,
             y_stride: layer.outputs,
-            inner: layer.inputs,
+            inner: products.places(layer.inputs),
             columns: layer.outputs,
             relu: relu && varying.is_none(),
         });
         if let Some(constant) = Constant::of(&entry) {
             let mut shared = vec![0.0; layer.outputs];
-            self.share_outputs(layer, weights, constant, 0..layer.inputs, &mut shared);
+            self.share_outputs(
+                layer,
+                weights.values,
+                constant,
+                0..layer.inputs,
+                &mut shared,
+            );
             self.add_shared(y, &shared, relu);
         }
     }

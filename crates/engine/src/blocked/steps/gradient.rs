@@ -47,6 +47,8 @@ impl Gradients<'_> {
             begun: piece.begun,
         };
         let (memory, buffers) = (&mut scratch.stages, &mut scratch.buffers);
+        let pairs = &mut scratch.weight_pairs;
+        let weights = self.passes.row_weights(weights, pairs, piece.begun);
         self.passes.forward(weights, &examples, memory, buffers);
         let (width, positions) = (network.outputs(), network.positions());
         let last = scratch.stages.len() - 1;

@@ -29,7 +29,7 @@ pub(super) fn forward(layer: &Convolution, row: &[f64], x: &[f64]) -> Vec<f64> {
     result
 }
 
-/// `∂L/∂w[q, c, o] = Σ_p x[s·p + q − padding, c] ∂L/∂y[p, o]`, `∂L/∂b[o] = Σ_p ∂L/∂y[p, o]`, and `∂L/∂x` gathers
+/// `∂L/∂w[q, c, o] = Σ_p x[s·p + q − padding, c] ∂L/∂y[p, o]`, and `∂L/∂x` gathers
 /// `Σ_o w[q, c, o] ∂L/∂y[p, o]` from every window that covers a place.
 pub(super) fn backward(
     layer: &Convolution,
@@ -51,8 +51,6 @@ pub(super) fn backward(
                 }
             }
         }
-        let bias = layer.bias.clone().unwrap_or_default();
-        super::accumulate::accumulate(&mut gradient[bias], slopes);
     }
     by_input
 }

@@ -19,7 +19,7 @@ pub(super) fn forward(layer: &Dense, row: &[f64], x: &[f64]) -> Vec<f64> {
     outputs
 }
 
-/// `∂L/∂w_ij = Σ x_i ∂L/∂y_j` and `∂L/∂b_j = Σ ∂L/∂y_j`, the sums being over places; `∂L/∂x_i = Σ_j w_ij ∂L/∂y_j`.
+/// `∂L/∂w_ij = Σ x_i ∂L/∂y_j`, the sum being over places; `∂L/∂x_i = Σ_j w_ij ∂L/∂y_j`. With `∂L/∂b_j = Σ ∂L/∂y_j` nothing is multiplied.
 pub(super) fn backward(
     layer: &Dense,
     row: &[f64],
@@ -39,8 +39,6 @@ pub(super) fn backward(
                 *by_value += row[at] * slope;
             }
         }
-        let bias = layer.bias.clone().unwrap_or_default();
-        super::accumulate::accumulate(&mut gradient[bias], slopes);
     }
     by_input
 }

@@ -1,6 +1,8 @@
 //! Long short-term memory by loops.
 
+use super::operands::operands;
 use crate::network::layer::Lstm;
+use crate::network::precision::Precision;
 
 /// One position: gates after their nonlinearities, and the states, `[hidden]` each.
 struct Moment {
@@ -24,8 +26,8 @@ struct Moment {
 /// # Source
 /// Gers, Schmidhuber and Cummins, Learning to forget (2000), the cell's squashing functions being hyperbolic tangents, as
 /// in PyTorch.
-pub(super) fn forward(layer: &Lstm, row: &[f64], x: &[f64]) -> Vec<f64> {
-    let moments = moments(layer, row, x);
+pub(super) fn forward(layer: &Lstm, row: &[f64], x: &[f64], precision: Precision) -> Vec<f64> {
+    let moments = moments(layer, row, x, precision);
     moments
         .into_iter()
         .flat_map(|moment| moment.hidden)
@@ -46,8 +48,9 @@ pub(super) fn backward(
     x: &[f64],
     slopes: &[f64],
     gradient: &mut [f64],
+    precision: Precision,
 ) -> Vec<f64> {
-    let moments = moments(layer, row, x);
+    let moments = moments(layer, row, x, precision);
     let zeros = vec![0.0; layer.hidden];
     let mut by_input = vec![0.0; x.len()];
     let (mut by_hidden, mut by_cell) = (zeros.clone(), zeros.clone());
@@ -57,18 +60,19 @@ pub(super) fn backward(
         let (hidden, cell) =
             before.map_or((&zeros, &zeros), |moment| (&moment.hidden, &moment.cell));
         let by_gates = gate_slopes(&moments[at], cell, &by_hidden, &mut by_cell);
+        let multiplied = operands(precision, &by_gates);
         let place = at * layer.inputs..(at + 1) * layer.inputs;
         let below = through(
             &row[layer.input_weight.clone()],
-            &x[place.clone()],
-            &by_gates,
+            &operands(precision, &x[place.clone()]),
+            &multiplied,
             &mut gradient[layer.input_weight.clone()],
         );
         by_input[place].copy_from_slice(&below);
         by_hidden = through(
             &row[layer.hidden_weight.clone()],
-            hidden,
-            &by_gates,
+            &operands(precision, hidden),
+            &multiplied,
             &mut gradient[layer.hidden_weight.clone()],
         );
         super::accumulate::accumulate(&mut gradient[layer.bias.clone()], &by_gates);
@@ -114,13 +118,21 @@ fn through(weight: &[f64], x: &[f64], by_gates: &[f64], gradient: &mut [f64]) ->
 }
 
 /// All positions, the first first.
-fn moments(layer: &Lstm, row: &[f64], x: &[f64]) -> Vec<Moment> {
+fn moments(layer: &Lstm, row: &[f64], x: &[f64], precision: Precision) -> Vec<Moment> {
     let (mut hidden, mut cell) = (vec![0.0; layer.hidden], vec![0.0; layer.hidden]);
     let mut result = Vec::new();
     for x in x.chunks_exact(layer.inputs) {
         let mut gates = row[layer.bias.clone()].to_vec();
-        add_product(&mut gates, x, &row[layer.input_weight.clone()]);
-        add_product(&mut gates, &hidden, &row[layer.hidden_weight.clone()]);
+        add_product(
+            &mut gates,
+            &operands(precision, x),
+            &row[layer.input_weight.clone()],
+        );
+        add_product(
+            &mut gates,
+            &operands(precision, &hidden),
+            &row[layer.hidden_weight.clone()],
+        );
         let moment = moment(&gates, &cell);
         hidden.clone_from(&moment.hidden);
         cell.clone_from(&moment.cell);

@@ -108,7 +108,7 @@ pub(super) fn check_examples(network: &Network, splits: &Splits) -> Result<(), E
 /// Whether `device` can train `network`.
 ///
 /// # Errors
-/// [`EngineError::Device`] if it cannot.
+/// [`EngineError::Device`] or [`EngineError::Precision`] if it cannot.
 pub(super) fn check_device(network: &Network, device: &Device) -> Result<(), EngineError> {
     match (network.host_model(), device.threads()) {
         (Some(_), None) => Err(EngineError::Device {
@@ -116,6 +116,6 @@ pub(super) fn check_device(network: &Network, device: &Device) -> Result<(), Eng
             reason: "the model computes in host memory: use the processor, `--device cpu`"
                 .to_owned(),
         }),
-        _ => Ok(()),
+        _ => device.expect(network.precision()),
     }
 }

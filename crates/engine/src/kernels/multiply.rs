@@ -1,0 +1,258 @@
+//! How the terms of a product lie in vectors, and how they are multiplied and added up.
+
+use super::fused::fused;
+use pulp::Simd;
+
+/// A product that is written once for all ways of [`Multiply`].
+pub(crate) trait ProductKernel {
+    /// Computes it.
+    fn compute<S: Simd, M: Multiply>(self, simd: S, multiply: M);
+}
+
+/// What a lane of a vector holds of the terms of a sum, and how a sum goes on.
+pub(crate) trait Multiply: Copy {
+    /// `sum` and the products of the terms that the lanes of `a` and `b` hold.
+    fn add<S: Simd>(self, simd: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s;
+}
+
+/// A lane is one number in single precision.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Singles;
+
+impl Multiply for Singles {
+    #[inline(always)]
+    fn add<S: Simd>(self, simd: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s {
+        fused(simd, a, b, sum)
+    }
+}
+
+/// A lane is two numbers in bfloat16, the first in its upper half, which are added one after the other: each product is exact
+/// in single precision, and each sum is rounded to it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pairs;
+
+impl Multiply for Pairs {
+    #[inline(always)]
+    fn add<S: Simd>(self, simd: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s {
+        let sum = fused(simd, upper(simd, a), upper(simd, b), sum);
+        fused(simd, lower(simd, a), lower(simd, b), sum)
+    }
+}
+
+/// The first number of every lane.
+#[inline(always)]
+fn upper<S: Simd>(simd: S, pairs: S::f32s) -> S::f32s {
+    let upper = simd.splat_u32s(0xFFFF_0000);
+    let bits = simd.and_u32s(simd.transmute_u32s_f32s(pairs), upper);
+    simd.transmute_f32s_u32s(bits)
+}
+
+/// The second number of every lane.
+#[inline(always)]
+fn lower<S: Simd>(simd: S, pairs: S::f32s) -> S::f32s {
+    let bits = simd.transmute_u32s_f32s(pairs);
+    simd.transmute_f32s_u32s(simd.wrapping_dyn_shl_u32s(bits, simd.splat_u32s(16)))
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use in_one::in_one;
+
+/// The instruction of AVX-512 BF16.
+#[cfg(target_arch = "x86_64")]
+mod in_one {
+    use super::{Multiply, ProductKernel};
+    use pulp::Simd;
+    use pulp::x86::V4;
+    use std::arch::x86_64::{__m512, __m512bh, _mm512_dpbf16_ps};
+    use std::mem::transmute_copy;
+
+    /// As [`Pairs`](super::Pairs), in one instruction. It takes numbers below 2^-126 as zero, and leaves zero in place of such sums.
+    #[derive(Debug, Clone, Copy)]
+    struct InOne(());
+
+    impl Multiply for InOne {
+        #[inline(always)]
+        fn add<S: Simd>(self, _: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s {
+            assert!(size_of::<S::f32s>() == size_of::<__m512>());
+            // SAFETY: `in_one` alone makes this type, for vectors of 512 bits and a processor that has the instruction.
+            unsafe {
+                let (a, b): (__m512bh, __m512bh) = (transmute_copy(&a), transmute_copy(&b));
+                transmute_copy(&_mm512_dpbf16_ps(transmute_copy(&sum), a, b))
+            }
+        }
+    }
+
+    /// Computes `product` by that instruction.
+    ///
+    /// # Safety
+    /// The processor has AVX-512 BF16.
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512bf16,bmi1,bmi2,fma,lzcnt,popcnt"
+    )]
+    pub(in crate::kernels) unsafe fn in_one<K: ProductKernel>(simd: V4, product: K) {
+        product.compute(simd, InOne(()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::test_numbers::numbers;
+    use crate::kernels::{
+        Affine, Convolve, Instructions, Outer, OuterBlocks, Packing, Start, Store, pack,
+        pair_columns, pair_rows, to_bf16,
+    };
+    use crate::network::precision::Precision;
+
+    /// The chain of fused multiply-adds of numbers rounded to bfloat16, in ascending order.
+    fn chain(start: f32, terms: impl Iterator<Item = (f32, f32)>) -> f32 {
+        let add = |sum: f32, (a, b): (f32, f32)| to_bf16(a).mul_add(to_bf16(b), sum);
+        terms.fold(start, add)
+    }
+
+    #[test]
+    fn pairs_give_the_chain_of_rounded_numbers_on_odd_sizes() {
+        for [rows, inner, columns] in [
+            [1, 1, 1],
+            [5, 7, 3],
+            [13, 31, 10],
+            [20, 17, 200],
+            [7, 9, 67],
+            [3, 0, 4],
+            [30, 300, 130],
+        ] {
+            let (x, w) = (numbers(rows * inner, 1), numbers(inner * columns, 2));
+            let bias = numbers(columns, 3);
+            let places = inner.div_ceil(2);
+            let (mut x_pairs, mut w_pairs) =
+                (vec![0.0; rows * places], vec![0.0; places * columns]);
+            pair_columns(&x, inner, inner, &mut x_pairs);
+            pair_rows(&w, columns, inner, columns, &mut w_pairs);
+            let mut packed = vec![0.0; w_pairs.len()];
+            pack(&w_pairs, places, columns, &mut packed);
+            let panels = Packing::Panels { backwards: true };
+            for set in Instructions::every() {
+                for (w_pairs, packing) in [(&w_pairs, Packing::Rows), (&packed, panels)] {
+                    let mut y = vec![f32::NAN; rows * columns];
+                    set.multiply(
+                        Precision::Bf16,
+                        Affine {
+                            x: &x_pairs,
+                            x_stride: places,
+                            subset: None,
+                            w: w_pairs,
+                            packing,
+                            start: Start::Bias(&bias),
+                            y: &mut y,
+                            y_stride: columns,
+                            rows,
+                            inner: places,
+                            columns,
+                            relu: false,
+                        },
+                    );
+                    for (at, y) in y.iter().enumerate() {
+                        let (i, j) = (at / columns, at % columns);
+                        let term = |k: usize| (x[i * inner + k], w[k * columns + j]);
+                        let want = chain(bias[j], (0..inner).map(term));
+                        assert_eq!(y.to_bits(), want.to_bits(), "{set}: {y} {want}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_gradient_of_pairs_is_the_chain_of_rounded_numbers() {
+        for [rows, inner, columns] in [[1, 1, 1], [5, 7, 3], [20, 17, 200], [301, 9, 67]] {
+            let (x, d) = (numbers(rows * inner, 1), numbers(rows * columns, 2));
+            let places = rows.div_ceil(2);
+            let mut x_pairs = vec![0.0; places * inner];
+            let mut d_pairs = vec![0.0; places * columns];
+            pair_rows(&x, inner, rows, inner, &mut x_pairs);
+            pair_rows(&d, columns, rows, columns, &mut d_pairs);
+            let product = |gradient| Outer {
+                x: &x_pairs,
+                x_stride: inner,
+                line: places,
+                line_stride: 0,
+                subset: None,
+                d: &d_pairs,
+                rows: places,
+                inner,
+                columns,
+                update: Store {
+                    gradient,
+                    add: false,
+                },
+            };
+            for set in Instructions::every() {
+                let mut gradient = vec![f32::NAN; inner * columns];
+                set.multiply(Precision::Bf16, product(&mut gradient));
+                for (at, g) in gradient.iter().enumerate() {
+                    let (k, j) = (at / columns, at % columns);
+                    let term = |i: usize| (x[i * inner + k], d[i * columns + j]);
+                    let want = chain(0.0, (0..rows).map(term));
+                    assert_eq!(g.to_bits(), want.to_bits(), "{set}: {g} {want}");
+                }
+                // 64 pairs of rows are summed at once.
+                set.multiply(Precision::Bf16, OuterBlocks(product(&mut gradient)));
+                for (at, g) in gradient.iter().enumerate() {
+                    let (k, j) = (at / columns, at % columns);
+                    let term = |i: usize| (x[i * inner + k], d[i * columns + j]);
+                    let blocks = (0..rows).step_by(128);
+                    let block = |first: usize| first..(first + 128).min(rows);
+                    let sums = blocks.map(|first| chain(0.0, block(first).map(term)));
+                    let want = sums.reduce(|sum, next| sum + next).unwrap();
+                    assert_eq!(g.to_bits(), want.to_bits(), "{set}: {g} {want}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_convolution_of_pairs_is_the_chain_of_rounded_numbers() {
+        // Places of a line and channels of each; a window of 2 x 3 that moves by one.
+        for (across, channels, columns) in [(5, 1, 7), (9, 3, 32), (8, 4, 67)] {
+            let x = numbers(4 * across * channels, 1);
+            let w = numbers(6 * channels * columns, 2);
+            let places = channels.div_ceil(2);
+            let mut x_pairs = vec![0.0; 4 * across * places];
+            pair_columns(&x, channels, channels, &mut x_pairs);
+            let mut w_pairs = vec![0.0; 6 * places * columns];
+            let matrices = w_pairs.chunks_exact_mut(places * columns);
+            for (to, from) in matrices.zip(w.chunks_exact(channels * columns)) {
+                pair_rows(from, columns, channels, columns, to);
+            }
+            for set in Instructions::every() {
+                let mut y = vec![f32::NAN; 3 * (across - 2) * columns];
+                set.multiply(
+                    Precision::Bf16,
+                    Convolve {
+                        x: &x_pairs,
+                        x_line: (across, places),
+                        window: (2, 3),
+                        stride: (1, 1),
+                        w: &w_pairs,
+                        start: Start::Zero,
+                        y: &mut y,
+                        output: (3, across - 2),
+                        columns,
+                        relu: false,
+                    },
+                );
+                for (at, y) in y.iter().enumerate() {
+                    let (place, column) = (at / columns, at % columns);
+                    let (line, place) = (place / (across - 2), place % (across - 2));
+                    let term = |k: usize| {
+                        let (ky, kx, c) = (k / channels / 3, k / channels % 3, k % channels);
+                        let from = (line + ky) * across + place + kx;
+                        (x[from * channels + c], w[k * columns + column])
+                    };
+                    let want = chain(0.0, (0..6 * channels).map(term));
+                    assert_eq!(y.to_bits(), want.to_bits(), "{set}: {y} {want}");
+                }
+            }
+        }
+    }
+}

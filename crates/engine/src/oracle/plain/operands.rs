@@ -1,0 +1,42 @@
+//! What products multiply, rounded as the network has it.
+
+use crate::kernels::to_bf16;
+use crate::network::Network;
+use crate::network::layer::Layer;
+use crate::network::precision::Precision;
+use std::borrow::Cow;
+
+/// `values` as operands of a product: as they are, or each rounded to bfloat16.
+pub(super) fn operands(precision: Precision, values: &[f64]) -> Cow<'_, [f64]> {
+    let rounded = |value: &f64| f64::from(to_bf16(*value as f32));
+    match precision {
+        Precision::F32 => Cow::Borrowed(values),
+        Precision::Bf16 => Cow::Owned(values.iter().map(rounded).collect()),
+    }
+}
+
+/// A row with its weights as operands; biases, embeddings and what normalisation has are no operands.
+pub(super) fn row_of_operands<'a>(network: &Network, row: &'a [f64]) -> Cow<'a, [f64]> {
+    if network.precision() == Precision::F32 {
+        return Cow::Borrowed(row);
+    }
+    let mut result = row.to_vec();
+    for node in network.nodes() {
+        let weights = match &node.layer {
+            Layer::Dense(layer) => vec![layer.weight.clone()],
+            Layer::Convolution(layer) => vec![layer.weight.clone()],
+            Layer::Lstm(layer) => vec![layer.input_weight.clone(), layer.hidden_weight.clone()],
+            Layer::GroupNorm(_)
+            | Layer::MaxPool(_)
+            | Layer::MeanPool(_)
+            | Layer::Add(_)
+            | Layer::Embedding(_)
+            | Layer::Last(_) => Vec::new(),
+        };
+        for range in weights {
+            let rounded = operands(network.precision(), &row[range.clone()]);
+            result[range].copy_from_slice(&rounded);
+        }
+    }
+    Cow::Owned(result)
+}
