@@ -159,7 +159,7 @@ pub(crate) fn record(
     let [median, least, most] = timing.spread();
     let mut record = json!({
         "case": case.name, "impl": "meshfold", "framework": "meshfold", "version": env!("CARGO_PKG_VERSION"),
-        "device": device.kind(), "threads": 0, "clients": case.clients, "batch": case.batch, "steps": case.steps,
+        "device": device.kind_in(case.precision), "precision": case.precision, "threads": 0, "clients": case.clients, "batch": case.batch, "steps": case.steps,
         "degree": case.degree, "margin": case.margin, "rounds": case.rounds, "repeat": timing.seconds.len(), "params": parameters,
         "seconds": {"median": rounded(median), "min": rounded(least), "max": rounded(most)},
     });

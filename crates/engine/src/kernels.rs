@@ -47,7 +47,7 @@ pub(crate) use norm::norm;
 pub(crate) use outer::Outer;
 pub(crate) use outer_blocks::{MANY_ROWS, OuterBlocks};
 pub(crate) use packing::{Packing, pack, pack_transposed, transpose};
-pub(crate) use pairs::{pair_ahead, pair_columns, pair_rows, to_bf16};
+pub(crate) use pairs::{PairAhead, PairColumns, PairRows, to_bf16};
 pub(crate) use prefetch::prefetch;
 pub(crate) use sigmoid::sigmoid_cross_entropy;
 pub(crate) use softmax::{MODELS, Outcome, cross_entropy, cross_entropy_of_models};

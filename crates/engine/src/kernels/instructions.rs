@@ -2,6 +2,7 @@
 
 use super::fused::IN_DOUBLE;
 use super::multiply::{self, Multiply, ProductKernel};
+use super::pairs::{self, Pairing};
 use crate::error::EngineError;
 use crate::network::precision::Precision;
 use pulp::{Simd, WithSimd};
@@ -140,12 +141,45 @@ impl Instructions {
     /// Computes a product of operands of `precision`: in bfloat16 they come in pairs.
     #[inline]
     pub(crate) fn multiply(self, precision: Precision, product: impl ProductKernel) {
-        match (precision, self.0) {
-            (Precision::F32, _) => self.run(By(multiply::Singles, product)),
+        match precision {
+            Precision::F32 => self.run(By(multiply::Singles, product)),
+            Precision::Bf16 => self.multiply_pairs(product),
+        }
+    }
+
+    /// Where there is no instruction for it, all that have fused multiply-adds share one way of it: its numbers are the same.
+    #[inline]
+    fn multiply_pairs(self, product: impl ProductKernel) {
+        let by_steps = By(multiply::Pairs, product);
+        match self.0 {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a processor without the instruction has no such set.
-            (Precision::Bf16, Set::Avx512Bf16(simd)) => unsafe { multiply::in_one(simd, product) },
-            (Precision::Bf16, _) => self.run(By(multiply::Pairs, product)),
+            Set::Avx512Bf16(simd) => unsafe { multiply::in_one(simd, by_steps.1) },
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512(simd) => Simd::vectorize(*simd, by_steps),
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2(simd) | Set::Portable(Fused::Found(simd)) => {
+                Simd::vectorize(simd, by_steps);
+            }
+            #[cfg(target_arch = "aarch64")]
+            Set::Neon(simd) => Simd::vectorize(simd, by_steps),
+            #[cfg(not(target_arch = "x86_64"))]
+            Set::Portable(Fused::Always) => Simd::vectorize(pulp::Scalar256b, by_steps),
+            Set::Portable(Fused::InDouble) => Simd::vectorize(IN_DOUBLE, by_steps),
+        }
+    }
+
+    /// Writes numbers in pairs, rounded to bfloat16.
+    #[inline]
+    pub(crate) fn pair(self, pairs: impl Pairing) {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a processor without the instruction has no such set.
+            Set::Avx512Bf16(_) => unsafe { pairs::in_one(pairs) },
+            _ => self.vectorize(
+                #[inline(always)]
+                || pairs.write(pairs::InSteps),
+            ),
         }
     }
 

@@ -1,7 +1,8 @@
 //! How the terms of a product lie in vectors, and how they are multiplied and added up.
 
-use super::fused::fused;
+use super::fused::{IN_DOUBLE, fused};
 use pulp::Simd;
+use std::any::{Any, TypeId};
 
 /// A product that is written once for all ways of [`Multiply`].
 pub(crate) trait ProductKernel {
@@ -11,6 +12,9 @@ pub(crate) trait ProductKernel {
 
 /// What a lane of a vector holds of the terms of a sum, and how a sum goes on.
 pub(crate) trait Multiply: Copy {
+    /// Whether sums over blocks of rows are gathered apart from what they are added to, so that vectors of any width give the same bits.
+    const GATHERS: bool;
+
     /// `sum` and the products of the terms that the lanes of `a` and `b` hold.
     fn add<S: Simd>(self, simd: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s;
 }
@@ -20,6 +24,8 @@ pub(crate) trait Multiply: Copy {
 pub(super) struct Singles;
 
 impl Multiply for Singles {
+    const GATHERS: bool = false;
+
     #[inline(always)]
     fn add<S: Simd>(self, simd: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s {
         fused(simd, a, b, sum)
@@ -32,11 +38,22 @@ impl Multiply for Singles {
 pub(super) struct Pairs;
 
 impl Multiply for Pairs {
+    const GATHERS: bool = true;
+
     #[inline(always)]
     fn add<S: Simd>(self, simd: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s {
-        let sum = fused(simd, upper(simd, a), upper(simd, b), sum);
-        fused(simd, lower(simd, a), lower(simd, b), sum)
+        let sum = add(simd, upper(simd, a), upper(simd, b), sum);
+        add(simd, lower(simd, a), lower(simd, b), sum)
     }
+}
+
+/// `a · b + sum` for numbers of eight digits: their product is exact, so that nothing is gained where fusing takes long.
+#[inline(always)]
+fn add<S: Simd>(simd: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s {
+    if TypeId::of::<S>() == IN_DOUBLE.type_id() {
+        return simd.add_f32s(simd.mul_f32s(a, b), sum);
+    }
+    fused(simd, a, b, sum)
 }
 
 /// The first number of every lane.
@@ -71,6 +88,8 @@ mod in_one {
     struct InOne(());
 
     impl Multiply for InOne {
+        const GATHERS: bool = true;
+
         #[inline(always)]
         fn add<S: Simd>(self, _: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s {
             assert!(size_of::<S::f32s>() == size_of::<__m512>());
@@ -96,11 +115,10 @@ mod in_one {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::kernels::test_numbers::numbers;
     use crate::kernels::{
-        Affine, Convolve, Instructions, Outer, OuterBlocks, Packing, Start, Store, pack,
-        pair_columns, pair_rows, to_bf16,
+        Affine, Convolve, Instructions, Outer, OuterBlocks, Packing, PairColumns, PairRows, Start,
+        Store, pack, to_bf16,
     };
     use crate::network::precision::Precision;
 
@@ -126,8 +144,19 @@ mod tests {
             let places = inner.div_ceil(2);
             let (mut x_pairs, mut w_pairs) =
                 (vec![0.0; rows * places], vec![0.0; places * columns]);
-            pair_columns(&x, inner, inner, &mut x_pairs);
-            pair_rows(&w, columns, inner, columns, &mut w_pairs);
+            Instructions::detect().pair(PairColumns {
+                x: &x,
+                stride: inner,
+                columns: inner,
+                to: &mut x_pairs,
+            });
+            Instructions::detect().pair(PairRows {
+                x: &w,
+                stride: columns,
+                rows: inner,
+                columns: columns,
+                to: &mut w_pairs,
+            });
             let mut packed = vec![0.0; w_pairs.len()];
             pack(&w_pairs, places, columns, &mut packed);
             let panels = Packing::Panels { backwards: true };
@@ -162,6 +191,30 @@ mod tests {
         }
     }
 
+    /// The gradient of `sizes` rows of pairs, inner and columns.
+    fn outer<'a>(
+        x: &'a [f32],
+        d: &'a [f32],
+        [rows, inner, columns]: [usize; 3],
+        gradient: &'a mut [f32],
+    ) -> Outer<'a, Store<'a>> {
+        Outer {
+            x,
+            x_stride: inner,
+            line: rows,
+            line_stride: 0,
+            subset: None,
+            d,
+            rows,
+            inner,
+            columns,
+            update: Store {
+                gradient,
+                add: false,
+            },
+        }
+    }
+
     #[test]
     fn a_gradient_of_pairs_is_the_chain_of_rounded_numbers() {
         for [rows, inner, columns] in [[1, 1, 1], [5, 7, 3], [20, 17, 200], [301, 9, 67]] {
@@ -169,26 +222,27 @@ mod tests {
             let places = rows.div_ceil(2);
             let mut x_pairs = vec![0.0; places * inner];
             let mut d_pairs = vec![0.0; places * columns];
-            pair_rows(&x, inner, rows, inner, &mut x_pairs);
-            pair_rows(&d, columns, rows, columns, &mut d_pairs);
-            let product = |gradient| Outer {
-                x: &x_pairs,
-                x_stride: inner,
-                line: places,
-                line_stride: 0,
-                subset: None,
-                d: &d_pairs,
-                rows: places,
-                inner,
-                columns,
-                update: Store {
-                    gradient,
-                    add: false,
-                },
-            };
+            Instructions::detect().pair(PairRows {
+                x: &x,
+                stride: inner,
+                rows: rows,
+                columns: inner,
+                to: &mut x_pairs,
+            });
+            Instructions::detect().pair(PairRows {
+                x: &d,
+                stride: columns,
+                rows: rows,
+                columns: columns,
+                to: &mut d_pairs,
+            });
+            let sizes = [places, inner, columns];
             for set in Instructions::every() {
                 let mut gradient = vec![f32::NAN; inner * columns];
-                set.multiply(Precision::Bf16, product(&mut gradient));
+                set.multiply(
+                    Precision::Bf16,
+                    outer(&x_pairs, &d_pairs, sizes, &mut gradient),
+                );
                 for (at, g) in gradient.iter().enumerate() {
                     let (k, j) = (at / columns, at % columns);
                     let term = |i: usize| (x[i * inner + k], d[i * columns + j]);
@@ -196,7 +250,8 @@ mod tests {
                     assert_eq!(g.to_bits(), want.to_bits(), "{set}: {g} {want}");
                 }
                 // 64 pairs of rows are summed at once.
-                set.multiply(Precision::Bf16, OuterBlocks(product(&mut gradient)));
+                let product = outer(&x_pairs, &d_pairs, sizes, &mut gradient);
+                set.multiply(Precision::Bf16, OuterBlocks(product));
                 for (at, g) in gradient.iter().enumerate() {
                     let (k, j) = (at / columns, at % columns);
                     let term = |i: usize| (x[i * inner + k], d[i * columns + j]);
@@ -218,11 +273,22 @@ mod tests {
             let w = numbers(6 * channels * columns, 2);
             let places = channels.div_ceil(2);
             let mut x_pairs = vec![0.0; 4 * across * places];
-            pair_columns(&x, channels, channels, &mut x_pairs);
+            Instructions::detect().pair(PairColumns {
+                x: &x,
+                stride: channels,
+                columns: channels,
+                to: &mut x_pairs,
+            });
             let mut w_pairs = vec![0.0; 6 * places * columns];
             let matrices = w_pairs.chunks_exact_mut(places * columns);
             for (to, from) in matrices.zip(w.chunks_exact(channels * columns)) {
-                pair_rows(from, columns, channels, columns, to);
+                Instructions::detect().pair(PairRows {
+                    x: from,
+                    stride: columns,
+                    rows: channels,
+                    columns,
+                    to,
+                });
             }
             for set in Instructions::every() {
                 let mut y = vec![f32::NAN; 3 * (across - 2) * columns];

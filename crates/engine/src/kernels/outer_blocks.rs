@@ -47,7 +47,7 @@ impl<U: Update> ProductKernel for OuterBlocks<'_, U> {
         for columns in Columns::all::<S>(all) {
             let (first, width) = (columns.first, columns.width);
             // Sums of all columns are added where they go; those of a part are gathered before they are handed on.
-            let direct = width == all && product.update.sums().is_some();
+            let direct = !M::GATHERS && width == all && product.update.sums().is_some();
             if !direct {
                 partial.resize(inner * width, 0.0);
             }

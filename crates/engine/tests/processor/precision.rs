@@ -28,6 +28,8 @@ fn compare_gradients(case: &Case, sizes: [usize; 2]) -> f64 {
     apart.fold(0.0, f64::max)
 }
 
+/// What lies in the middle between two numbers of bfloat16 goes to either, as sums in single precision come out: such an operand
+/// differs by a digit, two roundings of its size.
 #[test]
 fn gradients_agree_with_plain_ones_of_the_same_roundings() {
     for (cases, sizes) in [
@@ -35,11 +37,17 @@ fn gradients_agree_with_plain_ones_of_the_same_roundings() {
         (convolutional(), [5, 3]),
         (recurrent(), [13, 9]),
     ] {
-        for case in cases {
-            let apart = compare_gradients(&case.clone().in_bf16(), sizes);
-            println!("{apart:e} {case:?}");
-            assert!(apart < 1e-3, "{case:?}: {apart}");
+        let cases: Vec<Case> = cases.into_iter().map(Case::in_bf16).collect();
+        let apart: Vec<f64> = cases
+            .iter()
+            .map(|case| compare_gradients(case, sizes))
+            .collect();
+        for (case, apart) in cases.iter().zip(&apart) {
+            assert!(*apart < 2.0 * ROUNDING, "{case:?}: {apart}");
         }
+        // Where no number lies in the middle, the sums differ by their rounding in single precision alone.
+        let same = apart.iter().filter(|apart| **apart < 5e-5).count();
+        assert!(2 * same > apart.len(), "{apart:?}");
     }
 }
 

@@ -42,6 +42,22 @@ impl OwnModel for Broken {
     }
 }
 
+/// A map.
+#[derive(Debug)]
+struct Whole;
+
+impl OwnModel for Whole {
+    fn parameters(&self, input: Input, classes: usize) -> Result<Vec<Parameter>, EngineError> {
+        let initial = Initial::of_inputs(input.features());
+        let shape = [input.features(), classes];
+        Ok(vec![Parameter::new("w", shape, initial)])
+    }
+
+    fn forward(&self, parameters: &Parameters<'_>, x: Tensor<3>) -> Result<Tensor<3>, EngineError> {
+        Ok(x.matmul(parameters.get("w")?))
+    }
+}
+
 fn refused_with(line: &str) -> Seen {
     let models = OwnModels::new().with("broken", Broken);
     let source = with("model", line).with_own(Own::new().models(models));
@@ -63,4 +79,15 @@ fn a_model_that_fails_its_trial_points_at_its_name() {
         "own model: its outputs are [2, 3, 1], but they must be [2, 3, 10]: rows, examples and classes"
     );
     assert_eq!((refused.line, refused.marked.as_str()), (5, "broken"));
+}
+
+#[test]
+fn a_model_of_ones_own_has_the_precision_that_it_computes_in() {
+    let models = OwnModels::new().with("whole", Whole);
+    let lines = "model: {own: whole}\nprecision: bf16";
+    let source = with("model", lines).with_own(Own::new().models(models));
+    let refused = seen(&plan(&source, &DataFolder::new("nowhere")).unwrap_err());
+    let said = "precision bf16: a model of the user's own computes its products itself; leave `precision` out";
+    assert!(refused.message.contains(said), "{refused:?}");
+    assert_eq!((refused.line, refused.marked.as_str()), (6, "bf16"));
 }

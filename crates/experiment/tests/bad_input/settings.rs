@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use meshfold_data::DataFolder;
+use meshfold_engine::Precision;
 use meshfold_experiment::{ExperimentSource, plan};
 
 use crate::{expect, refused, with};
@@ -295,4 +296,34 @@ fn more_local_steps_than_can_be_counted_are_refused() {
         "4000000000",
         "",
     );
+}
+
+#[test]
+fn a_precision_is_one_of_two() {
+    expect(
+        &with("evaluate", "precision: bf15"),
+        "precision: unknown `bf15`",
+        12,
+        "bf15",
+        "did you mean `bf16`?",
+    );
+}
+
+#[test]
+fn the_processor_alone_has_another_precision_than_the_usual() {
+    let source = with("evaluate", "precision: bf16");
+    let plans = plan(&source, &DataFolder::new(Path::new("nowhere"))).unwrap();
+    assert_eq!(plans[0].config.precision, Precision::Bf16);
+    let usual = plan(
+        &with("evaluate", "precision: f32"),
+        &DataFolder::new(Path::new("nowhere")),
+    );
+    let absent = plan(
+        &with("evaluate", ""),
+        &DataFolder::new(Path::new("nowhere")),
+    );
+    let (usual, absent) = (usual.unwrap(), absent.unwrap());
+    assert_eq!(usual[0].id, absent[0].id);
+    assert_ne!(plans[0].id, absent[0].id);
+    assert!(!absent[0].config.to_yaml().contains("precision"));
 }

@@ -4,7 +4,7 @@ use crate::blocked::pass::products::{Products, RowWeights};
 use crate::blocked::pass::scratch::{Grids, reserve};
 use crate::blocked::pass::target::Target;
 use crate::kernels::{
-    Convolve, Outer, OuterBlocks, Start, Store, pair_ahead, pair_columns, pair_rows,
+    Convolve, Outer, OuterBlocks, PairAhead, PairColumns, PairRows, Start, Store,
 };
 use crate::network::layer::{Convolution, Grid};
 use crate::network::precision::Precision;
@@ -88,10 +88,12 @@ impl<'a> With<'a> {
         } else {
             channels
         };
-        self.products.cpu.instructions().vectorize(
-            #[inline(always)]
-            || pair_columns(grid, row, row, pairs),
-        );
+        self.products.cpu.instructions().pair(PairColumns {
+            x: grid,
+            stride: row,
+            columns: row,
+            to: &mut *pairs,
+        });
         pairs
     }
 
@@ -231,16 +233,22 @@ impl<'a> With<'a> {
         if anew || !*written {
             *written = true;
             let apart = window.stride.1 * layer.input.channels;
-            self.products.cpu.instructions().vectorize(
-                #[inline(always)]
-                || {
-                    pair_ahead(x, apart, windows);
-                    let lines = deltas.chunks_exact_mut(line);
-                    for (d, to) in d.chunks_exact(across * columns).zip(lines) {
-                        pair_rows(d, columns, across, columns, to);
-                    }
-                },
-            );
+            let instructions = self.products.cpu.instructions();
+            instructions.pair(PairAhead {
+                x,
+                apart,
+                to: &mut *windows,
+            });
+            let lines = deltas.chunks_exact_mut(line);
+            for (d, to) in d.chunks_exact(across * columns).zip(lines) {
+                instructions.pair(PairRows {
+                    x: d,
+                    stride: columns,
+                    rows: across,
+                    columns,
+                    to,
+                });
+            }
         }
         (windows, deltas)
     }

@@ -5,7 +5,7 @@
 //! the gradients.
 
 use crate::cpu::Cpu;
-use crate::kernels::{ColumnSubset, pair_columns};
+use crate::kernels::{ColumnSubset, PairColumns};
 use crate::network::Network;
 use crate::network::layer::Layer;
 use crate::network::precision::Precision;
@@ -74,10 +74,12 @@ impl Inputs {
     /// Writes the numbers of the first `batch` examples, `width` each, in pairs.
     pub(crate) fn pair(&mut self, cpu: &Cpu, batch: usize, width: usize) {
         self.pairs.resize(batch * width.div_ceil(2), 0.0);
-        cpu.instructions().vectorize(
-            #[inline(always)]
-            || pair_columns(&self.x, width, width, &mut self.pairs),
-        );
+        cpu.instructions().pair(PairColumns {
+            x: &self.x,
+            stride: width,
+            columns: width,
+            to: &mut self.pairs,
+        });
     }
 
     /// Takes no number as one that all examples share.

@@ -6,7 +6,7 @@
 use super::passes::Entry;
 use super::scratch::reserve;
 use crate::cpu::Cpu;
-use crate::kernels::{ProductKernel, pair_columns, pair_rows, transpose};
+use crate::kernels::{PairColumns, PairRows, ProductKernel, transpose};
 use crate::network::precision::Precision;
 use std::ops::Range;
 
@@ -74,10 +74,12 @@ impl Products<'_> {
             (Precision::Bf16, None) => {
                 reserve(to, rows * width);
                 let to = &mut to[..rows * width];
-                self.cpu.instructions().vectorize(
-                    #[inline(always)]
-                    || pair_columns(entry.begin(), entry.stride, columns, to),
-                );
+                self.cpu.instructions().pair(PairColumns {
+                    x: entry.begin(),
+                    stride: entry.stride,
+                    columns,
+                    to: &mut *to,
+                });
                 Entry::of(to, width)
             }
         }
@@ -122,10 +124,12 @@ impl Products<'_> {
 
     /// Writes rows of `columns` numbers in pairs of numbers.
     pub(crate) fn pair_columns(&self, x: &[f32], columns: usize, to: &mut [f32]) {
-        self.cpu.instructions().vectorize(
-            #[inline(always)]
-            || pair_columns(x, columns, columns, to),
-        );
+        self.cpu.instructions().pair(PairColumns {
+            x,
+            stride: columns,
+            columns,
+            to,
+        });
     }
 
     /// Writes `x` `[rows, columns]`, whose rows are `stride` apart, in pairs of rows.
@@ -136,9 +140,12 @@ impl Products<'_> {
         [rows, columns]: [usize; 2],
         to: &mut [f32],
     ) {
-        self.cpu.instructions().vectorize(
-            #[inline(always)]
-            || pair_rows(x, stride, rows, columns, to),
-        );
+        self.cpu.instructions().pair(PairRows {
+            x,
+            stride,
+            rows,
+            columns,
+            to,
+        });
     }
 }
