@@ -19,7 +19,9 @@ fn the_processor_is_always_there() {
         .map(|set| set.as_str().unwrap())
         .collect();
     assert_eq!(sets.last(), Some(&"portable"));
-    assert_eq!(devices[0]["kind"], format!("cpu/{}", sets[0]));
+    // Products of bfloat16 are another kind.
+    let widest = sets[0].trim_end_matches("-bf16");
+    assert_eq!(devices[0]["kind"], format!("cpu/{widest}"));
     assert!(sandbox.says("devices").ended_with(0).out.contains("cpu/"));
 }
 
@@ -35,6 +37,16 @@ fn an_instruction_set_can_be_pinned_and_is_recorded() {
         (&environment["device"], &environment["threads"]),
         (&"cpu/portable".into(), &1.into())
     );
+    sandbox
+        .says("run tiny.yaml -q --cpu portable --set precision=bf16")
+        .ended_with(0);
+    let kinds = sandbox.runs("tiny").into_iter().map(|folder| {
+        let environment = sandbox.json(&format!("{folder}/environment.json"));
+        environment["device"].as_str().unwrap().to_owned()
+    });
+    let mut kinds: Vec<String> = kinds.collect();
+    kinds.sort();
+    assert_eq!(kinds, ["cpu/portable", "cpu/portable+bf16"]);
     let other = sandbox.says("run tiny.yaml --cpu sse9").ended_with(2);
     assert!(other.err.contains("portable"), "{}", other.err);
 }

@@ -237,6 +237,7 @@ fn messages_schedules_and_measurements_have_the_bits_of_one_process() {
 #[test]
 fn every_model_has_the_bits_of_one_process() {
     expect_the_same("models.yaml", &[3]);
+    expect_the_same("precision.yaml", &[2, 3]);
 }
 
 /// Methods that keep stacks of their own, walk, or have servers.
@@ -253,6 +254,7 @@ evaluate: {every: 3}
 sweep:
   cases:
     - {name: gossip}
+    - {name: in-bfloat16, precision: bf16}
     - {name: walks, algorithm: {dfedrw: {walkers: 3, hops: 2, batch_size: 7, learning_rate: 0.1}}}
     - {name: servers, topology: path, algorithm: {p_fedavg: {servers: {count: 3}, batch_size: 7, learning_rate: 0.1}}}
     - {name: controls, topology: null, algorithm: {scaffold: {batch_size: 7, learning_rate: 0.1, participation: {share: 0.5}}}}

@@ -56,9 +56,8 @@ pub struct RunConfig {
     pub weights: Option<Weights>,
     /// The model that is trained.
     pub model: Model,
-    /// How precise the operands of products are, on the processor.
+    /// How precise the operands of products are; `f32` if absent. `bf16` is for the processor.
     #[serde(default, skip_serializing_if = "Precision::is_usual")]
-    #[schemars(extend("default" = "f32"))]
     pub precision: Precision,
     /// The learning method.
     pub algorithm: Method,

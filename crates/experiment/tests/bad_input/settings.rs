@@ -302,7 +302,7 @@ fn more_local_steps_than_can_be_counted_are_refused() {
 fn a_precision_is_one_of_two() {
     expect(
         &with("evaluate", "precision: bf15"),
-        "precision: unknown `bf15`",
+        "precision: unknown choice `bf15`",
         12,
         "bf15",
         "did you mean `bf16`?",
