@@ -151,7 +151,7 @@ pub(super) use in_one::in_one;
 mod in_one {
     use super::{Pairing, Rounding};
     use std::arch::x86_64::{
-        __m512, __m512i, __mmask16, _mm512_cvtne2ps_pbh, _mm512_loadu_si512,
+        __m512, __m512bh, __m512i, __mmask16, _mm512_cvtne2ps_pbh, _mm512_loadu_si512,
         _mm512_mask_storeu_epi32, _mm512_maskz_loadu_ps, _mm512_permutexvar_epi16,
         _mm512_rol_epi32,
     };
@@ -227,7 +227,11 @@ mod in_one {
             unsafe {
                 for at in (0..to.len()).step_by(LANES) {
                     let halves = _mm512_cvtne2ps_pbh(load(x, 2 * at + LANES), load(x, 2 * at));
-                    store(to, at, _mm512_rol_epi32::<16>(transmute(halves)));
+                    store(
+                        to,
+                        at,
+                        _mm512_rol_epi32::<16>(transmute::<__m512bh, __m512i>(halves)),
+                    );
                 }
             }
         }
