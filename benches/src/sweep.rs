@@ -112,7 +112,7 @@ pub(crate) fn trace(case: &Case, device: &Device, sweep: Sweep) -> Result<String
     let shared = Shared::new(case)?;
     // The runs at the same time begin together.
     let together = Barrier::new(sweep.at_once);
-    let whole = sweep.runs as usize % sweep.at_once == 0;
+    let whole = (sweep.runs as usize).is_multiple_of(sweep.at_once);
     let begun = || {
         if whole {
             together.wait();

@@ -154,7 +154,7 @@ mod tests {
                 x: &w,
                 stride: columns,
                 rows: inner,
-                columns: columns,
+                columns,
                 to: &mut w_pairs,
             });
             let mut packed = vec![0.0; w_pairs.len()];
@@ -225,15 +225,15 @@ mod tests {
             Instructions::detect().pair(PairRows {
                 x: &x,
                 stride: inner,
-                rows: rows,
+                rows,
                 columns: inner,
                 to: &mut x_pairs,
             });
             Instructions::detect().pair(PairRows {
                 x: &d,
                 stride: columns,
-                rows: rows,
-                columns: columns,
+                rows,
+                columns,
                 to: &mut d_pairs,
             });
             let sizes = [places, inner, columns];

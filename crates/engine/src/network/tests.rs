@@ -1,5 +1,6 @@
 //! Tests of networks: counts of parameters and operations, and what is refused.
 
+use super::dropout::LeftOut;
 use super::model::{CharLstm, Dnn8, GnLenet, Linear, Mlp, NormPlace, Resnet, Targets, WordLstm};
 use super::*;
 
@@ -56,7 +57,10 @@ fn operations_are_counted_as_the_yardsticks_count_them() {
 fn shares_of_units_to_leave_out_are_below_one() {
     for dropout in [0.0, 0.3, 0.999] {
         let network = Network::of_features(&mlp(&[5], dropout), 3, 2).unwrap();
-        assert_eq!(network.dropout, dropout);
+        let left_out = network.nodes().iter().filter_map(|node| node.dropout);
+        let expected = (dropout > 0.0).then(|| LeftOut::new(0, dropout));
+        assert_eq!(left_out.collect::<Vec<_>>(), Vec::from_iter(expected));
+        assert_eq!(network.drops_out, dropout > 0.0);
     }
     for dropout in [-0.1, 1.0, f32::NAN, f32::INFINITY] {
         let refused = Network::of_features(&mlp(&[5], dropout), 3, 2).unwrap_err();

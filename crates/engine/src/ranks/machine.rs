@@ -321,7 +321,7 @@ fn take_blocks(
     let begun = exchange << BLOCK_BITS;
     let part = |word: u64| {
         // The word is of an earlier exchange until somebody takes the first block.
-        let gone = word.checked_sub(begun).unwrap_or(0) as usize;
+        let gone = word.saturating_sub(begun) as usize;
         let size = ((blocks - gone) / (2 * ranks)).max(LEAST);
         (gone < blocks).then(|| gone..(gone + size).min(blocks))
     };

@@ -225,7 +225,7 @@ mod tests {
     fn a_hidden_layer_takes_what_it_gives_and_its_weight_transposed() {
         let model = Model::Mlp(Mlp {
             hidden: vec![50],
-            drops_out: false,
+            dropout: 0.0,
             ..Mlp::default()
         });
         let network = Network::of_features(&model, 30, 10).unwrap();
