@@ -24,35 +24,18 @@ fn models(case: &Case, device: &Device) -> Result<Stack, BenchError> {
     Ok(Stack::from_host(device, &layout, values)?)
 }
 
-/// Times copies of all models.
-pub(crate) fn copies(
+/// Times what `work` does to all models, and says how many bytes a second that is if each model is read and written once.
+fn timed(
     case: &Case,
     device: &Device,
     protocol: Protocol,
+    mut work: impl FnMut(&mut Stack) -> Result<(), BenchError>,
 ) -> Result<Value, BenchError> {
     let mut stack = models(case, device)?;
-    let timing = protocol.time(|| {
-        for _ in 0..case.rounds {
-            stack = stack.duplicate();
-        }
-        device.wait();
-        Ok::<f64, BenchError>(0.0)
-    })?;
-    let mut record = record(case, device, &timing, case.parameters, 0.0);
-    let [median, _, _] = timing.spread();
-    let bytes = (4 * case.clients * case.parameters * case.rounds) as f64;
-    record["gbps_read_once"] = rounded(2.0 * bytes / median / 1e9).into();
-    Ok(record)
-}
-
-/// Times mixing.
-pub(crate) fn run(case: &Case, device: &Device, protocol: Protocol) -> Result<Value, BenchError> {
-    let mut stack = models(case, device)?;
-    let mixing = regular_mixing(case.clients, case.degree)?;
     let count_sent = Count::begin(device);
     let timing = protocol.time(|| {
         for _ in 0..case.rounds {
-            stack.mix(&mixing)?;
+            work(&mut stack)?;
         }
         device.wait();
         Ok::<f64, BenchError>(0.0)
@@ -64,4 +47,26 @@ pub(crate) fn run(case: &Case, device: &Device, protocol: Protocol) -> Result<Va
     record["gbps_per_edge"] = rounded((case.degree + 2) as f64 * bytes / median / 1e9).into();
     count_sent.end(&mut record, protocol.repeats() * case.rounds);
     Ok(record)
+}
+
+/// Times copies of all models.
+pub(crate) fn copies(
+    case: &Case,
+    device: &Device,
+    protocol: Protocol,
+) -> Result<Value, BenchError> {
+    let alone = Case {
+        degree: 0,
+        ..case.clone()
+    };
+    timed(&alone, device, protocol, |stack| {
+        *stack = stack.duplicate();
+        Ok(())
+    })
+}
+
+/// Times mixing.
+pub(crate) fn run(case: &Case, device: &Device, protocol: Protocol) -> Result<Value, BenchError> {
+    let mixing = regular_mixing(case.clients, case.degree)?;
+    timed(case, device, protocol, |stack| Ok(stack.mix(&mixing)?))
 }
