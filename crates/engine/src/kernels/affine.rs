@@ -1,11 +1,11 @@
 //! The forward product of a dense layer, `Y = X · W + b`, and of a convolution, whose windows are rows that overlap.
 
 use super::column_subset::{ColumnSubset, Dense, Indexed, Terms};
-use super::multiply::{Multiply, ProductKernel, Singles};
+use super::multiply::{Multiply, ProductKernel};
 use super::packing::Packing;
 use super::panel::{Panel, Place};
 use super::start::Start;
-use pulp::{Simd, WithSimd};
+use pulp::Simd;
 
 /// `y[i, j] = start[j] + Σ_k x[i, k] · w[k, j]`, then `max(0, ·)` if `relu`.
 ///
@@ -26,15 +26,6 @@ pub(crate) struct Affine<'a> {
     pub(crate) inner: usize,
     pub(crate) columns: usize,
     pub(crate) relu: bool,
-}
-
-impl WithSimd for Affine<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        self.compute(simd, Singles);
-    }
 }
 
 impl ProductKernel for Affine<'_> {
@@ -60,7 +51,11 @@ impl ProductKernel for Affine<'_> {
             }
             Some(subset) => {
                 assert!(subset.within(self.inner), "a column that x lacks");
-                self.over(simd, multiply, Indexed::of(subset), subset.len());
+                if const { M::SUBSETS } {
+                    self.over(simd, multiply, Indexed::of(subset), subset.len());
+                } else {
+                    unreachable!("a subset of pairs");
+                }
             }
         }
     }
@@ -76,7 +71,6 @@ impl Affine<'_> {
         T: Terms,
     {
         let panel = Panel {
-            multiply,
             x: self.x.as_ptr(),
             x_stride: self.x_stride,
             terms,
@@ -93,7 +87,7 @@ impl Affine<'_> {
             relu: self.relu,
         };
         // SAFETY: the asserts of `compute` bound every address of rows below `rows`.
-        unsafe { panel.lines::<S>(simd, self.rows, &[Place { x: 0, y: 0 }]) };
+        unsafe { panel.lines(simd, multiply, self.rows, &[Place { x: 0, y: 0 }]) };
     }
 }
 
@@ -102,6 +96,7 @@ mod tests {
     use super::*;
     use crate::kernels::test_numbers::numbers;
     use crate::kernels::{Instructions, pack};
+    use crate::network::precision::Precision;
 
     #[test]
     fn affine_equals_a_host_loop_on_odd_sizes() {
@@ -134,20 +129,23 @@ mod tests {
                     let mut y = vec![f32::NAN; rows * columns];
                     let mut product = |w: &[f32], packing| {
                         y.fill(f32::NAN);
-                        set.run(Affine {
-                            x: &x,
-                            x_stride: inner,
-                            subset: None,
-                            w,
-                            packing,
-                            start: Start::Bias(&bias),
-                            y: &mut y,
-                            y_stride: columns,
-                            rows,
-                            inner,
-                            columns,
-                            relu,
-                        });
+                        set.multiply(
+                            Precision::F32,
+                            Affine {
+                                x: &x,
+                                x_stride: inner,
+                                subset: None,
+                                w,
+                                packing,
+                                start: Start::Bias(&bias),
+                                y: &mut y,
+                                y_stride: columns,
+                                rows,
+                                inner,
+                                columns,
+                                relu,
+                            },
+                        );
                         y.clone()
                     };
                     let mut packed = vec![0.0; w.len()];
@@ -189,23 +187,26 @@ mod tests {
                 for set in Instructions::every() {
                     let mut y = vec![f32::NAN; rows * columns];
                     for part in [0..cut, cut..inner] {
-                        set.run(Affine {
-                            x: &x[part.start..],
-                            x_stride: inner,
-                            subset: Some(ColumnSubset::new(&some).part(part.clone())),
-                            w: &w[part.start * columns..part.end * columns],
-                            packing: Packing::Rows,
-                            start: match part.start {
-                                0 => Start::Zero,
-                                _ => Start::Target,
+                        set.multiply(
+                            Precision::F32,
+                            Affine {
+                                x: &x[part.start..],
+                                x_stride: inner,
+                                subset: Some(ColumnSubset::new(&some).part(part.clone())),
+                                w: &w[part.start * columns..part.end * columns],
+                                packing: Packing::Rows,
+                                start: match part.start {
+                                    0 => Start::Zero,
+                                    _ => Start::Target,
+                                },
+                                y: &mut y,
+                                y_stride: columns,
+                                rows: if part.is_empty() { 0 } else { rows },
+                                inner: part.len(),
+                                columns,
+                                relu: false,
                             },
-                            y: &mut y,
-                            y_stride: columns,
-                            rows: if part.is_empty() { 0 } else { rows },
-                            inner: part.len(),
-                            columns,
-                            relu: false,
-                        });
+                        );
                     }
                     for (got, want) in y.iter().zip(&expected) {
                         // f32 sums of up to 130 products of numbers below 1.

@@ -4,11 +4,11 @@
 //! of a matrix that overlap: a fixed number of floats apart.
 
 use super::column_subset::Dense;
-use super::multiply::{Multiply, ProductKernel, Singles};
+use super::multiply::{Multiply, ProductKernel};
 use super::packing::Packing;
 use super::panel::{Panel, Place};
 use super::start::Start;
-use pulp::{Simd, WithSimd};
+use pulp::Simd;
 
 /// `y[p, o] = start[o] + Σ_{q, c} x[p · stride + q, c] · w[q, c, o]`, then `max(0, ·)` if `relu`.
 ///
@@ -30,15 +30,6 @@ pub(crate) struct Convolve<'a> {
     pub(crate) output: (usize, usize),
     pub(crate) columns: usize,
     pub(crate) relu: bool,
-}
-
-impl WithSimd for Convolve<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        self.compute(simd, Singles);
-    }
 }
 
 impl ProductKernel for Convolve<'_> {
@@ -63,7 +54,6 @@ impl ProductKernel for Convolve<'_> {
             assert!(bias.len() >= self.columns, "bias is too short");
         }
         let panel = Panel {
-            multiply,
             x: self.x.as_ptr(),
             x_stride: self.stride.1 * channels,
             terms: Dense,
@@ -85,7 +75,7 @@ impl ProductKernel for Convolve<'_> {
         };
         let begins: Vec<Place> = (0..lines).map(begin).collect();
         // SAFETY: the asserts above bound every window of every line.
-        unsafe { panel.lines::<S>(simd, across, &begins) };
+        unsafe { panel.lines(simd, multiply, across, &begins) };
     }
 }
 
@@ -94,6 +84,7 @@ mod tests {
     use super::*;
     use crate::kernels::Instructions;
     use crate::kernels::test_numbers::numbers;
+    use crate::network::precision::Precision;
 
     #[test]
     fn a_convolution_equals_a_host_loop_on_odd_sizes() {
@@ -128,18 +119,21 @@ mod tests {
             };
             for set in Instructions::every() {
                 let mut y = vec![f32::NAN; lines * across * columns];
-                set.run(Convolve {
-                    x: &x,
-                    x_line: (grid.1, grid.2),
-                    window,
-                    stride,
-                    w: &w,
-                    start: Start::Bias(&bias),
-                    y: &mut y,
-                    output: (lines, across),
-                    columns,
-                    relu: false,
-                });
+                set.multiply(
+                    Precision::F32,
+                    Convolve {
+                        x: &x,
+                        x_line: (grid.1, grid.2),
+                        window,
+                        stride,
+                        w: &w,
+                        start: Start::Bias(&bias),
+                        y: &mut y,
+                        output: (lines, across),
+                        columns,
+                        relu: false,
+                    },
+                );
                 for (at, got) in y.iter().enumerate() {
                     let (place, column) = (at / columns, at % columns);
                     let want = expected(place / across, place % across, column);

@@ -2,12 +2,16 @@
 
 use pulp::bytemuck::cast;
 use pulp::{Scalar128b, Simd};
-use std::any::{Any, TypeId};
 
 /// The vectors on which a fused multiply-add is worked out in double precision.
 ///
 /// The functions of C libraries that do the same take one number at a time, and not all of them round correctly.
 pub(super) const IN_DOUBLE: Scalar128b = Scalar128b;
+
+/// Whether `S` are such vectors: of all that kernels are compiled for they alone hold four numbers and are sixteen.
+pub(super) const fn in_double_precision<S: Simd>() -> bool {
+    S::F32_LANES == LANES && S::REGISTER_COUNT == 16
+}
 
 /// Numbers of such a vector.
 const LANES: usize = 4;
@@ -17,10 +21,10 @@ type Lanes = [f32; LANES];
 /// `a · b + c`, rounded once, number by number.
 #[inline(always)]
 pub(super) fn fused<S: Simd>(simd: S, a: S::f32s, b: S::f32s, c: S::f32s) -> S::f32s {
-    if TypeId::of::<S>() != IN_DOUBLE.type_id() {
-        return simd.mul_add_e_f32s(a, b, c);
+    if const { in_double_precision::<S>() } {
+        return cast(in_double(cast(a), cast(b), cast(c)));
     }
-    cast(in_double(cast(a), cast(b), cast(c)))
+    simd.mul_add_e_f32s(a, b, c)
 }
 
 /// `a · b + c`, rounded once. The product of two numbers is exact in double precision, and of the sum only the rounding to
@@ -87,6 +91,7 @@ mod tests {
     use crate::kernels::packing::Packing;
     use crate::kernels::test_numbers::numbers;
     use crate::kernels::{Affine, Start};
+    use crate::network::precision::Precision;
 
     /// Numbers that try the rounding: of all sizes, with few digits and with many, and those at the ends.
     fn trying() -> Vec<f32> {
@@ -197,20 +202,23 @@ mod tests {
         }
         for set in Instructions::every() {
             let mut y = vec![f32::NAN; rows * columns];
-            set.run(Affine {
-                x: &x,
-                x_stride: inner,
-                subset: None,
-                w: &w,
-                packing: Packing::Rows,
-                start: Start::Zero,
-                y: &mut y,
-                y_stride: columns,
-                rows,
-                inner,
-                columns,
-                relu: false,
-            });
+            set.multiply(
+                Precision::F32,
+                Affine {
+                    x: &x,
+                    x_stride: inner,
+                    subset: None,
+                    w: &w,
+                    packing: Packing::Rows,
+                    start: Start::Zero,
+                    y: &mut y,
+                    y_stride: columns,
+                    rows,
+                    inner,
+                    columns,
+                    relu: false,
+                },
+            );
             assert!(y == expected, "{set:?}");
         }
     }

@@ -1,7 +1,7 @@
 //! The instruction set that the kernels run on.
 
 use super::fused::IN_DOUBLE;
-use super::multiply::{self, Multiply, ProductKernel};
+use super::multiply::{self, By, Multiply, ProductKernel};
 use super::pairs::{self, Pairing};
 use crate::error::EngineError;
 use crate::network::precision::Precision;
@@ -141,31 +141,36 @@ impl Instructions {
     /// Computes a product of operands of `precision`: in bfloat16 they come in pairs.
     #[inline]
     pub(crate) fn multiply(self, precision: Precision, product: impl ProductKernel) {
-        match precision {
-            Precision::F32 => self.run(By(multiply::Singles, product)),
-            Precision::Bf16 => self.multiply_pairs(product),
+        match (precision, self.0) {
+            #[cfg(target_arch = "x86_64")]
+            (Precision::F32, Set::Avx512Bf16(simd) | Set::Avx512(simd)) => {
+                Simd::vectorize(simd, By(multiply::Singles, product));
+            }
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: a processor without the instruction has no such set.
+            (Precision::Bf16, Set::Avx512Bf16(simd)) => unsafe { multiply::in_one(simd, product) },
+            (Precision::F32, _) => self.multiply_by(multiply::Singles, product),
+            (Precision::Bf16, _) => self.multiply_by(multiply::Pairs, product),
         }
     }
 
-    /// Where there is no instruction for it, all that have fused multiply-adds share one way of it: its numbers are the same.
+    /// Portable code takes the instructions of a set as wide as it is: the numbers of products are the same. So are those of pairs,
+    /// for which wider vectors gain nothing.
     #[inline]
-    fn multiply_pairs(self, product: impl ProductKernel) {
-        let by_steps = By(multiply::Pairs, product);
+    fn multiply_by(self, multiply: impl Multiply, product: impl ProductKernel) {
+        let product = By(multiply, product);
         match self.0 {
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: a processor without the instruction has no such set.
-            Set::Avx512Bf16(simd) => unsafe { multiply::in_one(simd, by_steps.1) },
-            #[cfg(target_arch = "x86_64")]
-            Set::Avx512(simd) => Simd::vectorize(*simd, by_steps),
+            Set::Avx512Bf16(simd) | Set::Avx512(simd) => Simd::vectorize(*simd, product),
             #[cfg(target_arch = "x86_64")]
             Set::Avx2(simd) | Set::Portable(Fused::Found(simd)) => {
-                Simd::vectorize(simd, by_steps);
+                Simd::vectorize(simd, product);
             }
             #[cfg(target_arch = "aarch64")]
-            Set::Neon(simd) => Simd::vectorize(simd, by_steps),
+            Set::Neon(simd) => Simd::vectorize(simd, product),
             #[cfg(not(target_arch = "x86_64"))]
-            Set::Portable(Fused::Always) => Simd::vectorize(pulp::Scalar256b, by_steps),
-            Set::Portable(Fused::InDouble) => Simd::vectorize(IN_DOUBLE, by_steps),
+            Set::Portable(Fused::Always) => Simd::vectorize(pulp::Scalar256b, product),
+            Set::Portable(Fused::InDouble) => Simd::vectorize(IN_DOUBLE, product),
         }
     }
 
@@ -216,18 +221,6 @@ impl Instructions {
             }
         }
         self.run(Loops(work))
-    }
-}
-
-/// A product by one way of multiplying.
-struct By<M, K>(M, K);
-
-impl<M: Multiply, K: ProductKernel> WithSimd for By<M, K> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        self.1.compute(simd, self.0);
     }
 }
 

@@ -1,8 +1,7 @@
 //! How the terms of a product lie in vectors, and how they are multiplied and added up.
 
-use super::fused::{IN_DOUBLE, fused};
-use pulp::Simd;
-use std::any::{Any, TypeId};
+use super::fused::{fused, in_double_precision};
+use pulp::{Simd, WithSimd};
 
 /// A product that is written once for all ways of [`Multiply`].
 pub(crate) trait ProductKernel {
@@ -15,8 +14,29 @@ pub(crate) trait Multiply: Copy {
     /// Whether sums over blocks of rows are gathered apart from what they are added to, so that vectors of any width give the same bits.
     const GATHERS: bool;
 
+    /// Whether products may be over a subset of the columns: a pair of columns cannot be half of one.
+    const SUBSETS: bool;
+
     /// `sum` and the products of the terms that the lanes of `a` and `b` hold.
     fn add<S: Simd>(self, simd: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s;
+
+    /// Computes `product` in a function of its own: kernels that have a product in common share its code.
+    #[inline(never)]
+    fn compute_apart<S: Simd>(self, simd: S, product: impl ProductKernel) {
+        simd.vectorize(By(self, product));
+    }
+}
+
+/// A product by one way of multiplying.
+pub(super) struct By<M, K>(pub(super) M, pub(super) K);
+
+impl<M: Multiply, K: ProductKernel> WithSimd for By<M, K> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        self.1.compute(simd, self.0);
+    }
 }
 
 /// A lane is one number in single precision.
@@ -25,6 +45,7 @@ pub(super) struct Singles;
 
 impl Multiply for Singles {
     const GATHERS: bool = false;
+    const SUBSETS: bool = true;
 
     #[inline(always)]
     fn add<S: Simd>(self, simd: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s {
@@ -39,6 +60,7 @@ pub(super) struct Pairs;
 
 impl Multiply for Pairs {
     const GATHERS: bool = true;
+    const SUBSETS: bool = false;
 
     #[inline(always)]
     fn add<S: Simd>(self, simd: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s {
@@ -50,7 +72,7 @@ impl Multiply for Pairs {
 /// `a · b + sum` for numbers of eight digits: their product is exact, so that nothing is gained where fusing takes long.
 #[inline(always)]
 fn add<S: Simd>(simd: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s {
-    if TypeId::of::<S>() == IN_DOUBLE.type_id() {
+    if const { in_double_precision::<S>() } {
         return simd.add_f32s(simd.mul_f32s(a, b), sum);
     }
     fused(simd, a, b, sum)
@@ -79,7 +101,6 @@ pub(super) use in_one::in_one;
 mod in_one {
     use super::{Multiply, ProductKernel};
     use pulp::Simd;
-    use pulp::x86::V4;
     use std::arch::x86_64::{__m512, __m512bh, _mm512_dpbf16_ps};
     use std::mem::transmute_copy;
 
@@ -89,6 +110,7 @@ mod in_one {
 
     impl Multiply for InOne {
         const GATHERS: bool = true;
+        const SUBSETS: bool = false;
 
         #[inline(always)]
         fn add<S: Simd>(self, _: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s {
@@ -99,6 +121,12 @@ mod in_one {
                 transmute_copy(&_mm512_dpbf16_ps(transmute_copy(&sum), a, b))
             }
         }
+
+        #[inline(never)]
+        fn compute_apart<S: Simd>(self, simd: S, product: impl ProductKernel) {
+            // SAFETY: as above.
+            unsafe { in_one(simd, product) }
+        }
     }
 
     /// Computes `product` by that instruction.
@@ -108,7 +136,7 @@ mod in_one {
     #[target_feature(
         enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512bf16,bmi1,bmi2,fma,lzcnt,popcnt"
     )]
-    pub(in crate::kernels) unsafe fn in_one<K: ProductKernel>(simd: V4, product: K) {
+    pub(in crate::kernels) unsafe fn in_one(simd: impl Simd, product: impl ProductKernel) {
         product.compute(simd, InOne(()));
     }
 }

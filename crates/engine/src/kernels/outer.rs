@@ -1,11 +1,12 @@
 //! The weight gradient of a dense layer, `G = Xᵀ · D`, and what is done with it while it is in registers.
 
 use super::column_subset::{ColumnSubset, stretches};
+use super::fused::in_double_precision;
 use super::mask::first_lanes;
-use super::multiply::{Multiply, ProductKernel, Singles};
-use super::panel::{Columns, even_part, with_rows};
+use super::multiply::{Multiply, ProductKernel};
+use super::panel::{Columns, even_part, with_rows, with_tile};
 use super::update::{Place, Update, load};
-use pulp::{Simd, WithSimd};
+use pulp::Simd;
 
 /// `g[k, j] = Σ_i x[i, k] · d[i, j]` over `i < rows`, each tile of `g` handed to `update`.
 ///
@@ -24,15 +25,6 @@ pub(crate) struct Outer<'a, U> {
     pub(crate) inner: usize,
     pub(crate) columns: usize,
     pub(crate) update: U,
-}
-
-impl<U: Update> WithSimd for Outer<'_, U> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        self.compute(simd, Singles);
-    }
 }
 
 impl<U: Update> ProductKernel for Outer<'_, U> {
@@ -69,7 +61,9 @@ impl<U: Update> ProductKernel for Outer<'_, U> {
                         width: columns.width,
                     };
                     // SAFETY: the asserts above bound the tile.
-                    unsafe { self.tile(simd, &tile, columns.vectors) };
+                    unsafe {
+                        with_tile!(tile.rows, columns.vectors, self.tile::<S>(simd, &tile));
+                    }
                 }
             }
         }
@@ -97,29 +91,9 @@ struct Tile<M> {
 }
 
 impl<U: Update> Outer<'_, U> {
-    /// Computes a tile, the number of its rows a constant.
-    #[inline(always)]
-    unsafe fn tile<S: Simd, M: Multiply>(&mut self, simd: S, tile: &Tile<M>, vectors: usize) {
-        let rows = tile.rows;
-        let many = S::REGISTER_COUNT >= 32;
-        // SAFETY: the caller bounds the tile.
-        unsafe {
-            match vectors {
-                4 if many => with_rows!(rows, [1 2 3 4 5 6], self.tile_of::<S, 4>(simd, tile)),
-                2 if many => {
-                    with_rows!(rows, [1 2 3 4 5 6 7 8 9 10 11 12], self.tile_of::<S, 2>(simd, tile))
-                }
-                2 => with_rows!(rows, [1 2 3 4 5 6], self.tile_of::<S, 2>(simd, tile)),
-                _ => {
-                    with_rows!(rows, [1 2 3 4 5 6 7 8 9 10 11 12], self.tile_of::<S, 1>(simd, tile))
-                }
-            }
-        }
-    }
-
     /// One tile of the gradient: `R` rows from `tile.k`, `V` vectors from `tile.column`.
     #[inline(always)]
-    unsafe fn tile_of<S: Simd, const R: usize, const V: usize>(
+    unsafe fn tile<S: Simd, const R: usize, const V: usize>(
         &mut self,
         simd: S,
         tile: &Tile<impl Multiply>,
@@ -190,6 +164,7 @@ mod tests {
     use super::*;
     use crate::kernels::test_numbers::numbers;
     use crate::kernels::{HeavyBall, Instructions, Plain, Store};
+    use crate::network::precision::Precision;
 
     fn expected(x: &[f32], d: &[f32], rows: usize, inner: usize, columns: usize) -> Vec<f64> {
         (0..inner * columns)
@@ -241,14 +216,14 @@ mod tests {
                     gradient: &mut gradient,
                     add: false,
                 };
-                set.run(product(x, d, sizes, store));
+                set.multiply(Precision::F32, product(x, d, sizes, store));
                 let mut plain = w.clone();
                 let step = Plain {
                     weights: &mut plain,
                     rate,
                     decay,
                 };
-                set.run(product(x, d, sizes, step));
+                set.multiply(Precision::F32, product(x, d, sizes, step));
                 for fresh in [false, true] {
                     let (mut weights, mut velocity) = (w.clone(), v.clone());
                     let step = HeavyBall {
@@ -259,7 +234,7 @@ mod tests {
                         decay,
                         fresh,
                     };
-                    set.run(product(x, d, sizes, step));
+                    set.multiply(Precision::F32, product(x, d, sizes, step));
                     for at in 0..g.len() {
                         let old = if fresh {
                             0.0

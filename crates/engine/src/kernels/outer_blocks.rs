@@ -1,11 +1,11 @@
 //! The weight gradient over many rows, `G += Xᵀ · D`, in blocks of rows that stay in cache.
 
 use super::column_subset::stretches;
-use super::multiply::{Multiply, ProductKernel, Singles};
+use super::multiply::{Multiply, ProductKernel};
 use super::outer::Outer;
 use super::panel::Columns;
 use super::update::{Store, Update};
-use pulp::{Simd, WithSimd};
+use pulp::Simd;
 
 /// From this many rows on, sums over them are worth cutting.
 pub(crate) const MANY_ROWS: usize = 128;
@@ -23,15 +23,6 @@ struct Block {
     row: usize,
     lines: usize,
     line: usize,
-}
-
-impl<U: Update> WithSimd for OuterBlocks<'_, U> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        self.compute(simd, Singles);
-    }
 }
 
 impl<U: Update> ProductKernel for OuterBlocks<'_, U> {
@@ -76,7 +67,7 @@ impl<U: Update> ProductKernel for OuterBlocks<'_, U> {
                         add: direct || index > 0,
                     },
                 };
-                part.compute(simd, multiply);
+                multiply.compute_apart(simd, part);
             }
             if !direct {
                 for k in stretches(product.subset, inner, inner).flatten() {
@@ -115,6 +106,7 @@ mod tests {
     use super::*;
     use crate::kernels::test_numbers::numbers;
     use crate::kernels::{ColumnSubset, Instructions};
+    use crate::network::precision::Precision;
 
     #[test]
     fn blocks_of_rows_add_up_to_a_host_loop() {
@@ -134,18 +126,21 @@ mod tests {
                     gradient: &mut gradient,
                     add: true,
                 };
-                set.run(OuterBlocks(Outer {
-                    x: &x,
-                    x_stride,
-                    line,
-                    line_stride,
-                    subset: None,
-                    d: &d,
-                    rows,
-                    inner,
-                    columns,
-                    update,
-                }));
+                set.multiply(
+                    Precision::F32,
+                    OuterBlocks(Outer {
+                        x: &x,
+                        x_stride,
+                        line,
+                        line_stride,
+                        subset: None,
+                        d: &d,
+                        rows,
+                        inner,
+                        columns,
+                        update,
+                    }),
+                );
                 for (at, got) in gradient.iter().enumerate() {
                     let (k, j) = (at / columns, at % columns);
                     let term = |row: usize| {
@@ -188,8 +183,8 @@ mod tests {
                     },
                 };
                 match rows >= MANY_ROWS {
-                    true => set.run(OuterBlocks(product)),
-                    false => set.run(product),
+                    true => set.multiply(Precision::F32, OuterBlocks(product)),
+                    false => set.multiply(Precision::F32, product),
                 }
                 for (at, got) in gradient.iter().enumerate() {
                     let (k, j) = (at / columns, at % columns);

@@ -1,6 +1,7 @@
 //! Products in tiles of registers: what those of dense layers, of convolutions and of gradients have in common.
 
 use super::column_subset::Terms;
+use super::fused::in_double_precision;
 use super::mask::first_lanes;
 use super::multiply::Multiply;
 use super::packing::{PANEL, Packing};
@@ -27,7 +28,30 @@ macro_rules! with_rows {
         }
     };
 }
-pub(super) use with_rows;
+
+/// Calls a method for tiles of `S` with its row count and its vectors as constants, of as many rows as [`Columns::most`] allows.
+macro_rules! with_tile {
+    ($rows:expr, $vectors:expr, $receiver:ident.$tile:ident::<$simd:ident>$arguments:tt) => {
+        if const { in_double_precision::<$simd>() } {
+            match $vectors {
+                2 => with_rows!($rows, [1], $receiver.$tile::<$simd, 2>$arguments),
+                _ => with_rows!($rows, [1], $receiver.$tile::<$simd, 1>$arguments),
+            }
+        } else if const { $simd::REGISTER_COUNT >= 32 } {
+            match $vectors {
+                4 => with_rows!($rows, [1 2 3 4 5 6], $receiver.$tile::<$simd, 4>$arguments),
+                2 => with_rows!($rows, [1 2 3 4 5 6 7 8 9 10 11 12], $receiver.$tile::<$simd, 2>$arguments),
+                _ => with_rows!($rows, [1 2 3 4 5 6 7 8 9 10 11 12], $receiver.$tile::<$simd, 1>$arguments),
+            }
+        } else {
+            match $vectors {
+                2 => with_rows!($rows, [1 2 3 4 5 6], $receiver.$tile::<$simd, 2>$arguments),
+                _ => with_rows!($rows, [1 2 3 4 5 6 7 8 9 10 11 12], $receiver.$tile::<$simd, 1>$arguments),
+            }
+        }
+    };
+}
+pub(super) use {with_rows, with_tile};
 
 /// Floats of a weight that stay in the first-level cache while the rows go past it.
 const CACHED: usize = 6144;
@@ -35,8 +59,7 @@ const CACHED: usize = 6144;
 /// Products whose rows lie in lines: row `i` of a line begins `i · x_stride` floats after the line in `x` and
 /// `i · y_stride` after it in `y`. A row of `x` is `segments` runs of `segment` floats, `segment_stride` apart; where not
 /// every number is a term it is one run, and `segment` the number of its terms.
-pub(super) struct Panel<'a, T, M> {
-    pub(super) multiply: M,
+pub(super) struct Panel<'a, T> {
     pub(super) x: *const f32,
     pub(super) x_stride: usize,
     pub(super) terms: T,
@@ -92,6 +115,11 @@ impl Columns {
             2.. => (2, WIDE_ROWS),
             _ => (1, NARROW_ROWS),
         };
+        // Sums in double precision leave no register for more rows.
+        let most = match const { in_double_precision::<S>() } {
+            true => 1,
+            false => most,
+        };
         Self {
             first,
             width: left.min(vectors * lanes),
@@ -114,7 +142,7 @@ impl Columns {
     }
 }
 
-impl<T: Terms, M: Multiply> Panel<'_, T, M> {
+impl<T: Terms> Panel<'_, T> {
     /// Computes `rows` rows of every line, given where it begins.
     ///
     /// Where there are many tiles the sums are cut along the rows of `w`, so that what the tiles share of it stays in
@@ -124,7 +152,13 @@ impl<T: Terms, M: Multiply> Panel<'_, T, M> {
     /// All addresses that the rows of the lines read and write are within their allocations, and so is `w`
     /// `[inner, columns]`.
     #[inline(always)]
-    pub(super) unsafe fn lines<S: Simd>(&self, simd: S, rows: usize, lines: &[Place]) {
+    pub(super) unsafe fn lines<S: Simd>(
+        &self,
+        simd: S,
+        multiply: impl Multiply,
+        rows: usize,
+        lines: &[Place],
+    ) {
         let mut all = Columns::all::<S>(self.columns);
         if self.packing == (Packing::Panels { backwards: true }) {
             all.reverse();
@@ -142,12 +176,11 @@ impl<T: Terms, M: Multiply> Panel<'_, T, M> {
             for cut in &self.cuts(most.max(1)) {
                 for line in lines {
                     // SAFETY: the caller's promise.
-                    unsafe { self.line::<S>(simd, *line, rows, &columns, cut) };
+                    unsafe { self.line(simd, multiply, *line, rows, &columns, cut) };
                 }
             }
         }
     }
-
     /// The pieces of the sums, of nearly equal length within a segment and of at most `most`. They are laid down in memory
     /// because arithmetic on their bounds would otherwise be repeated in the innermost loop.
     fn cuts(&self, most: usize) -> Vec<Cut> {
@@ -169,7 +202,15 @@ impl<T: Terms, M: Multiply> Panel<'_, T, M> {
 
     /// One piece of the sums of all rows of one line.
     #[inline(always)]
-    unsafe fn line<S: Simd>(&self, simd: S, line: Place, rows: Rows, columns: &Columns, cut: &Cut) {
+    unsafe fn line<S: Simd>(
+        &self,
+        simd: S,
+        multiply: impl Multiply,
+        line: Place,
+        rows: Rows,
+        columns: &Columns,
+        cut: &Cut,
+    ) {
         let mut row = 0;
         while row < rows.count {
             let count = rows.of_tile.min(rows.count - row);
@@ -180,17 +221,7 @@ impl<T: Terms, M: Multiply> Panel<'_, T, M> {
                     y: line.y + row * self.y_stride,
                 };
                 let tile = self.tile(first, columns, cut);
-                let many = S::REGISTER_COUNT >= 32;
-                match columns.vectors {
-                    4 if many => with_rows!(count, [1 2 3 4 5 6], tile.compute::<S, 4>(simd)),
-                    2 if many => {
-                        with_rows!(count, [1 2 3 4 5 6 7 8 9 10 11 12], tile.compute::<S, 2>(simd))
-                    }
-                    2 => with_rows!(count, [1 2 3 4 5 6], tile.compute::<S, 2>(simd)),
-                    _ => {
-                        with_rows!(count, [1 2 3 4 5 6 7 8 9 10 11 12], tile.compute::<S, 1>(simd))
-                    }
-                }
+                with_tile!(count, columns.vectors, tile.compute::<S>(simd, multiply));
             }
             row += count;
         }
@@ -198,7 +229,7 @@ impl<T: Terms, M: Multiply> Panel<'_, T, M> {
 
     /// The tile whose first row is at `place`.
     #[inline(always)]
-    unsafe fn tile(&self, place: Place, columns: &Columns, cut: &Cut) -> Tile<T, M> {
+    unsafe fn tile(&self, place: Place, columns: &Columns, cut: &Cut) -> Tile<T> {
         let (first, inner) = (columns.first, self.inner);
         let (w, w_stride) = match self.packing {
             Packing::Rows => (first, self.columns),
@@ -220,7 +251,6 @@ impl<T: Terms, M: Multiply> Panel<'_, T, M> {
         unsafe {
             let (from, terms) = self.terms.after(cut.from);
             Tile {
-                multiply: self.multiply,
                 x: self
                     .x
                     .add(place.x + cut.segment * self.segment_stride + from),
@@ -258,8 +288,7 @@ enum Begin {
     Target,
 }
 
-struct Tile<T, M> {
-    multiply: M,
+struct Tile<T> {
     x: *const f32,
     x_stride: usize,
     terms: T,
@@ -273,10 +302,14 @@ struct Tile<T, M> {
     relu: bool,
 }
 
-impl<T: Terms, M: Multiply> Tile<T, M> {
+impl<T: Terms> Tile<T> {
     /// One tile of `R` rows and `V` vectors; a tile of one vector may be narrower than the vector.
     #[inline(always)]
-    unsafe fn compute<S: Simd, const R: usize, const V: usize>(&self, simd: S) {
+    unsafe fn compute<S: Simd, const R: usize, const V: usize>(
+        &self,
+        simd: S,
+        multiply: impl Multiply,
+    ) {
         let lanes = S::F32_LANES;
         let last = if V == 1 { self.width } else { lanes };
         let mask = first_lanes(simd, last);
@@ -317,7 +350,7 @@ impl<T: Terms, M: Multiply> Tile<T, M> {
                 // SAFETY: row and k are within `x`.
                 let x = simd.splat_f32s(unsafe { *self.x.add(row * self.x_stride + k) });
                 for vector in 0..V {
-                    sums[vector] = self.multiply.add(simd, x, weights[vector], sums[vector]);
+                    sums[vector] = multiply.add(simd, x, weights[vector], sums[vector]);
                 }
             }
         }

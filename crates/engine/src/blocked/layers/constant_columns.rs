@@ -4,6 +4,7 @@ use crate::blocked::pass::passes::{Entry, Passes};
 use crate::blocked::pass::sink::{Product, Sink};
 use crate::kernels::{Affine, ColumnSubset, Packing, Start};
 use crate::network::layer::Dense;
+use crate::network::precision::Precision;
 use std::ops::Range;
 
 /// Numbers that all examples of a batch share.
@@ -77,23 +78,26 @@ impl Passes<'_> {
         shared: &mut [f32],
     ) {
         let from = layer.weight.start + range.start * layer.outputs;
-        self.cpu.instructions().run(Affine {
-            x: &constant.example[range.clone()],
-            x_stride: 0,
-            subset: Some(constant.columns.part(range.clone())),
-            w: &weights[from..][..range.len() * layer.outputs],
-            packing: Packing::Rows,
-            start: match range.start {
-                0 => Start::of(layer.bias_of(weights)),
-                _ => Start::Target,
+        self.cpu.instructions().multiply(
+            Precision::F32,
+            Affine {
+                x: &constant.example[range.clone()],
+                x_stride: 0,
+                subset: Some(constant.columns.part(range.clone())),
+                w: &weights[from..][..range.len() * layer.outputs],
+                packing: Packing::Rows,
+                start: match range.start {
+                    0 => Start::of(layer.bias_of(weights)),
+                    _ => Start::Target,
+                },
+                rows: 1,
+                y: shared,
+                y_stride: layer.outputs,
+                inner: range.len(),
+                columns: layer.outputs,
+                relu: false,
             },
-            rows: 1,
-            y: shared,
-            y_stride: layer.outputs,
-            inner: range.len(),
-            columns: layer.outputs,
-            relu: false,
-        });
+        );
     }
 
     /// Adds `shared` to every row of `y`, then takes `max(0, ·)` if `relu`.
