@@ -2,22 +2,23 @@
 # Runs Meshfold and its rivals alternately on the same workloads, so that other tenants of the machine disturb all alike,
 # and prints what they did and the ratios.
 #
-#   benches/compare.sh [CASE...] [--threads T] [--rounds R] [--repeat N] [--records FILE]
+#   benches/compare.sh [CASE...] [--threads T] [--rounds R] [--repeat N] [--precision P] [--records FILE]
 #
 # CASE is w1 to w6 (default: all). Each of R rounds (3) runs every program once, with T threads (all cores), N timed repeats
-# (3) and one untimed, and measures the ceilings of the machine. FILE keeps the records, one JSON object a line. The rivals
-# are those of benches/rivals, for the Python that PYTHON names (default: that of benches/rivals/env, which
-# benches/rivals/setup.sh makes, else `python`): what it lacks is left out. MESHFOLD_BENCH names a program that is built
-# already.
+# (3) and one untimed, and measures the ceilings of the machine. P is what products multiply, f32 (the default) or bf16:
+# PyTorch by its autocast, JAX with all that layers hand on rounded; W6 has no products. FILE keeps the records, one JSON
+# object a line. The rivals are those of benches/rivals, for the Python that PYTHON names (default: that of
+# benches/rivals/env, which benches/rivals/setup.sh makes, else `python`): what it lacks is left out. MESHFOLD_BENCH names
+# a program that is built already.
 set -euo pipefail
 shopt -s inherit_errexit
 
 usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0" >&2; exit 2; }
 
-threads=$(nproc) rounds=3 repeat=3 records="" cases=()
+threads=$(nproc) rounds=3 repeat=3 precision=f32 records="" cases=()
 while [ $# -gt 0 ]; do
     case $1 in
-        --threads | --rounds | --repeat | --records)
+        --threads | --rounds | --repeat | --precision | --records)
             [ $# -ge 2 ] || usage
             declare "${1#--}=$2"
             shift
@@ -27,6 +28,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+[[ $precision =~ ^(f32|bf16)$ ]] || usage
 for number in "$threads" "$rounds" "$repeat"; do [[ $number =~ ^[1-9][0-9]*$ ]] || usage; done
 [ ${#cases[@]} -gt 0 ] || cases=(w1 w2 w3 w4 w5 w6)
 if [ -n "$records" ]; then : >"$records"; else records=$(mktemp); trap 'rm -f "$records"' EXIT; fi
@@ -72,7 +74,7 @@ of_torch() { "$torch" && keep "$1" "$2" "${pinned[@]}" "$python" "$rivals/torch_
 
 started=$(date -u +%FT%TZ)
 for case in "${cases[@]}"; do
-    same=(--repeat "$repeat")
+    same=(--repeat "$repeat" --precision "$precision")
     # A rival takes half a second for a step of W5: fewer clients, of ours too.
     [ "$case" = w5 ] && same+=(--clients 20)
     for round in $(seq "$rounds"); do
@@ -94,7 +96,7 @@ commit=$(git -C "$here" rev-parse --short HEAD 2>/dev/null || echo unknown)
 [ -z "$(git -C "$here" status --porcelain --untracked-files=no 2>/dev/null)" ] || commit="$commit with changes"
 cat <<END
 Commit $commit, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), $threads threads of $(nproc) cores, $started to $(date -u +%FT%TZ),
-$rounds rounds of $repeat repeats. Medians over the rounds; in brackets the least and the most of all repeats.
+products in $precision, $rounds rounds of $repeat repeats. Medians over the rounds; in brackets the least and the most of all repeats.
 
 END
 if ! command -v "$python" >/dev/null; then

@@ -25,6 +25,8 @@ SMALL = {
 }
 # Sums in float32 in another order differ by some 1e-6 of the largest entry; a velocity kept by mistake makes 0.1.
 TOLERANCE = 2e-5
+# What products round in bfloat16 has 8 digits (binary).
+TOLERANCE_BF16 = 5e-2
 
 
 def plain_rounds(case, data, neighbours, model, rows):
@@ -118,6 +120,23 @@ def check_rounds(case):
     return failed
 
 
+def check_precision(case):
+    """How many programs that compare.sh runs differ too much, or not at all, where products take bfloat16."""
+    rng = np.random.default_rng(0)
+    neighbours = regular_overlay(case.clients, case.degree, rng)
+    data, model = synthetic(case, rng), initial(case, rng)
+    rows = data.shards[None, :, : case.steps * case.batch].reshape(1, case.clients, case.steps, case.batch)
+    runs = {f"JAX {impl}": functools.partial(jax_rounds, impl) for impl in jax_rival.TRAINING}
+    runs["PyTorch loop"] = functools.partial(torch_rounds, "loop")
+    failed = 0
+    for name, rounds in runs.items():
+        of = (dataclasses.replace(case, precision=precision) for precision in ("f32", "bf16"))
+        (wanted, _), (found, _) = (rounds(case, data, neighbours, model, rows) for case in of)
+        apart = distance(found, wanted)
+        failed += told(f"{case.name} {name}: bf16 {apart:.1e} from f32", TOLERANCE < apart < TOLERANCE_BF16)
+    return failed
+
+
 def check_mixing():
     """How many implementations of mixing differ from the product with the matrix in float64."""
     rng = np.random.default_rng(0)
@@ -158,7 +177,8 @@ def main():
     torch.set_num_threads(1)  # more only wait for each other at these sizes
     torch.manual_seed(0)
     cases = [dataclasses.replace(CASES[name], **sizes) for name, sizes in SMALL.items()]
-    failed = check_mixing() + sum(check_rounds(case) + check_losses(case) for case in cases)
+    checks = (check_rounds, check_losses, check_precision)
+    failed = check_mixing() + sum(check(case) for case in cases for check in checks)
     sys.exit(f"{failed} failed" if failed else None)
 
 

@@ -7,17 +7,27 @@ from jax import lax
 from workloads import HIDDEN, LAYERS, WINDOW
 
 
+def in_bf16(loss):
+    """The loss with weights and all that the layers hand on in bfloat16, as policies of mixed precision have it."""
+
+    def of_rounded(model, inputs, targets):
+        return loss(jax.tree.map(lambda weight: weight.astype(jnp.bfloat16), model), inputs, targets)
+
+    return of_rounded
+
+
 def cross_entropy(logits, targets):
+    logits = logits.astype(jnp.float32)
     picked = jnp.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
     return jnp.mean(jax.nn.logsumexp(logits, axis=-1) - picked)
 
 
-def pixels(inputs):
-    return inputs.astype(jnp.float32) * (2 / 255.0) - 1.0
+def pixels(inputs, dtype):
+    return (inputs.astype(jnp.float32) * (2 / 255.0) - 1.0).astype(dtype)
 
 
 def dense(model, inputs, targets):
-    hidden = pixels(inputs)
+    hidden = pixels(inputs, model["layers.0.weight"].dtype)
     layers = len(model) // 2
     for n in range(layers):
         hidden = hidden @ model[f"layers.{n}.weight"] + model[f"layers.{n}.bias"]
@@ -27,7 +37,7 @@ def dense(model, inputs, targets):
 
 
 def lenet(model, inputs, targets):
-    hidden = pixels(inputs).transpose(0, 2, 3, 1)
+    hidden = pixels(inputs, model["out.weight"].dtype).transpose(0, 2, 3, 1)
     for n in range(3):
         hidden = convolution(hidden, model[f"convs.{n}.weight"]) + model[f"convs.{n}.bias"]
         hidden = group_norm(hidden, model[f"norms.{n}.weight"], model[f"norms.{n}.bias"])
@@ -85,7 +95,7 @@ def recurrence_forward(gates, weight):
         following = o * jnp.tanh(memory)
         return (following, memory), (following, output, memory, jnp.concatenate([i, f, g, o], -1))
 
-    zero = jnp.zeros((gates.shape[1], HIDDEN))
+    zero = jnp.zeros((gates.shape[1], HIDDEN), gates.dtype)
     _, (outputs, before, memories, opened) = lax.scan(step, (zero, zero), gates)
     return outputs, (weight, before, memories, opened)
 

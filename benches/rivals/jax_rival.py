@@ -68,6 +68,8 @@ class Training:
 
     def __init__(self, case, impl, data, neighbours):
         self.case, self.loss = case, jax_models.LOSSES[case.model]
+        if case.precision == "bf16":
+            self.loss = jax_models.in_bf16(self.loss)
         self.local = {"map": self.one_by_one, "vmap": self.together}[impl]
         self.mixing = Mixing(neighbours)
         everywhere = NamedSharding(clients_on_devices().mesh, PartitionSpec())
@@ -155,7 +157,7 @@ def mixing_alone(case, impl, neighbours, rng):
 
 
 def main():
-    case, args = command_line(__doc__, TRAINING, MIXING)
+    case, args = command_line(__doc__, TRAINING, MIXING, ("f32", "bf16"))
     if args.device == "cpu":
         use_devices(cores() if args.impl == "map" and case.clients % cores() == 0 else 1)
     rng = np.random.default_rng(0)

@@ -21,15 +21,16 @@ def cores():
     return len(os.sched_getaffinity(0))
 
 
-def command_line(description, training, mixing=()):
+def command_line(description, training, mixing=(), precisions=("f32",)):
     """The case with what differs from its usual shape, and the other arguments. `training` and `mixing` name the
-    implementations; the first of them is the default."""
+    implementations; the first of them is the default. `precisions` are those that it has, of what products multiply."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("case", choices=sorted(case.name for case in CASES.values() if mixing or case.steps))
     parser.add_argument("--impl", choices=(*training, *mixing))
     sizes = ("clients", "degree", "batch", "steps", "samples", "rounds")
     for size in sizes:
         parser.add_argument(f"--{size}", type=int)
+    parser.add_argument("--precision", choices=precisions, default="f32", help="of what products multiply")
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
     parser.add_argument("--repeat", type=int, default=5, help="timed repeats")
     parser.add_argument("--warmup", type=int, default=1, help="untimed repeats before")
@@ -40,7 +41,7 @@ def command_line(description, training, mixing=()):
     if args.impl not in choices:
         parser.error(f"{args.case} takes --impl {', '.join(choices)}")
     given = {size: getattr(args, size) for size in sizes if getattr(args, size) is not None}
-    return dataclasses.replace(case, **given), args
+    return dataclasses.replace(case, precision=args.precision, **given), args
 
 
 @dataclasses.dataclass
@@ -79,7 +80,7 @@ def report(case, args, timing, framework, version):
     """Prints the record of a case."""
     cpu = max(min(timing.cpu_seconds), 1e-9)
     record = {"impl": args.impl, "framework": framework, "version": version, "device": args.device, "threads": cores()}
-    record |= {"case": case.name, "repeat": args.repeat, "warmup": args.warmup}
+    record |= {"case": case.name, "precision": case.precision, "repeat": args.repeat, "warmup": args.warmup}
     record |= {size: getattr(case, size) for size in ("clients", "degree", "batch", "steps", "samples", "rounds")}
     record |= {"seconds": spread(timing.seconds), "cpu_s": significant(cpu)}
     median = record["seconds"]["median"]

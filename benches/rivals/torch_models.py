@@ -82,6 +82,11 @@ def batch(inputs, targets, rows):
     return inputs[rows].float().mul_(2 / 255).sub_(1), targets[rows]
 
 
+def mixed_precision(case):
+    """The context in which products take bfloat16, if the case says so: PyTorch's autocast."""
+    return torch.autocast(DEVICE.type, torch.bfloat16, enabled=case.precision == "bf16")
+
+
 def mean_loss(logits, targets):
     return F.cross_entropy(logits.flatten(0, -2), targets.flatten())
 

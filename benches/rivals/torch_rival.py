@@ -17,7 +17,7 @@ import torch.nn.functional as F
 
 import torch_models
 from protocol import command_line, cores, report, timed
-from torch_models import MODELS, batch, from_torch, lstm_by_cells, mean_loss, on_device, to_torch
+from torch_models import MODELS, batch, from_torch, lstm_by_cells, mean_loss, mixed_precision, on_device, to_torch
 from workloads import MIXED, initial, metropolis, regular_overlay, synthetic
 
 TRAINING, MIXING = ("loop", "vmap", "bmm"), ("csr", "gather", "dense")
@@ -63,7 +63,8 @@ class Loop:
             for of_step in of_client:
                 inputs, targets = batch(self.inputs, self.targets, of_step)
                 optimizer.zero_grad(set_to_none=True)
-                loss = mean_loss(module(inputs), targets)
+                with mixed_precision(self.case):
+                    loss = mean_loss(module(inputs), targets)
                 loss.backward()
                 optimizer.step()
                 total += loss.detach()
@@ -100,7 +101,8 @@ class Stacked:
             torch._foreach_zero_(self.velocity)
         total = torch.zeros((), device=torch_models.DEVICE)
         for of_step in rows.unbind(1):
-            gradients, loss = self.gradients(*batch(self.inputs, self.targets, of_step))
+            with mixed_precision(self.case):
+                gradients, loss = self.gradients(*batch(self.inputs, self.targets, of_step))
             if self.case.momentum:
                 torch._foreach_mul_(self.velocity, self.case.momentum)
                 torch._foreach_add_(self.velocity, gradients)
@@ -188,7 +190,7 @@ def mixing_alone(case, impl, neighbours, rng):
 
 
 def main():
-    case, args = command_line(__doc__, TRAINING, MIXING)
+    case, args = command_line(__doc__, TRAINING, MIXING, ("f32", "bf16"))
     if args.impl == "bmm" and case.model != "dense":
         sys.exit("bmm takes w1, w2 or w3")
     warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")

@@ -33,6 +33,7 @@ class Case:
     rounds: int = 1  # of a timed repeat
     samples: int = 0  # of each client
     widths: tuple = ()
+    precision: str = "f32"  # of what products multiply: f32 or bf16
 
 
 CASES = {
