@@ -15,6 +15,7 @@ mod over_ranks;
 mod page;
 mod sweep;
 mod synthetic;
+mod threads;
 #[cfg(feature = "gpu")]
 mod trace;
 mod training;
@@ -50,6 +51,8 @@ enum Command {
     Count(count::Arguments),
     /// Prints the page of `benches/gpu.sh` from the records that it keeps.
     Page(page::Arguments),
+    /// Carries out an experiment on one thread and tells what more threads would do, and for how long they would have nothing to do.
+    Threads(threads::Arguments),
 }
 
 /// A workload, and what differs from its usual shape.
@@ -154,6 +157,7 @@ fn main() -> ExitCode {
             count::run(arguments).map(|record| format!("{record}\n"))
         }
         (Some(Command::Page(arguments)), _) => page::run(arguments),
+        (Some(Command::Threads(arguments)), _) => threads::run(arguments),
         (None, Some(arguments)) => measure(arguments),
         (None, None) => CommandLine::command()
             .error(ErrorKind::MissingRequiredArgument, "name a workload")
@@ -193,6 +197,23 @@ enum BenchError {
          workload that trains"
     )]
     NoLaunches,
+    #[error(transparent)]
+    Config(#[from] Box<meshfold_experiment::ConfigError>),
+    #[error(transparent)]
+    Run(#[from] meshfold_experiment::RunError),
+    #[error(transparent)]
+    Report(#[from] meshfold_report::ReportError),
+    #[error(transparent)]
+    Combine(#[from] Box<meshfold_comparison::CombineError>),
+    #[error("{run}: {error}")]
+    OfRun { run: String, error: String },
+    #[error("{}: {source}", path.display())]
+    File {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("there is no folder for results: {0}")]
+    Results(std::io::Error),
     #[error("--runs takes a workload that trains: w1 to w5 or resnet18")]
     NoRuns,
     #[error("the records {} cannot be read: {reason}", path.display())]

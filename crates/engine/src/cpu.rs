@@ -3,6 +3,7 @@
 use crate::device::request::THREAD_STACK;
 use crate::error::EngineError;
 use crate::kernels::Instructions;
+use crate::shared_work::shared;
 use rayon::{BroadcastContext, ThreadPool, ThreadPoolBuilder};
 use std::sync::Arc;
 
@@ -51,7 +52,7 @@ impl Cpu {
 
     /// Runs `work` on these threads.
     pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        self.pool.install(work)
+        self.pool.install(|| shared(work))
     }
 
     /// Runs `work` on each of these threads.

@@ -21,6 +21,7 @@ pub mod oracle;
 mod processor;
 mod ranks;
 mod shared_memory;
+mod shared_work;
 mod stack;
 #[cfg(feature = "gpu")]
 mod stacked;
@@ -50,6 +51,7 @@ pub use network::precision::Precision;
 pub use processor::row_memory::RowMemory;
 pub use ranks::dealing::Reading;
 pub use ranks::{Ranks, Sent, WeakRanks};
+pub use shared_work::SharedWork;
 pub use stack::Stack;
 pub use stack::mixing::Mixing;
 pub use stack::quantiser::{NormScope, Quantiser, uniform};

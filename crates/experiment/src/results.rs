@@ -32,6 +32,7 @@ mod run_reader;
 mod settings;
 pub(crate) mod summary;
 pub mod sweep_order;
+mod table_file;
 mod text_counts;
 
 pub use claim::{Claim, Holder, Process};

@@ -3,6 +3,7 @@
 use crate::cpu::Cpu;
 use crate::error::EngineError;
 use crate::network::Network;
+use crate::shared_work::part;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::{Mutex, PoisonError};
@@ -70,7 +71,7 @@ impl Workers {
             }
             (Self::Together(cpu), Deal::Grains(most)) => cpu.install(|| {
                 let items = items.into_par_iter().with_max_len(most);
-                items.map(work).collect()
+                items.map(|item| part(|| work(item))).collect()
             }),
             (Self::Apart(pools), _) => apart(pools, items, work),
         }

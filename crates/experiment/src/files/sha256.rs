@@ -12,10 +12,15 @@ pub fn sha256(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
 
+/// Most bytes that are read at once.
+const PIECE: u64 = 1 << 16;
+
 /// SHA-256 of the content of the file at `path`, which is read in pieces.
 pub fn sha256_of_file(path: &Path) -> io::Result<String> {
     let (mut file, mut digest) = (File::open(path)?, Sha256::new());
-    let mut piece = vec![0; 1 << 16];
+    // Most files of a run are small, and a sweep has many: they get no larger piece than they need, which is cleared first.
+    let length = file.metadata()?.len();
+    let mut piece = vec![0; length.clamp(512, PIECE) as usize];
     loop {
         match file.read(&mut piece)? {
             0 => return Ok(hexadecimal(&digest.finalize())),

@@ -1,6 +1,5 @@
 //! What every client scored at every evaluation, from `clients.parquet`.
 
-use std::fs::File;
 use std::io::ErrorKind;
 
 use parquet::errors::Result;
@@ -10,6 +9,7 @@ use parquet::record::Row;
 use crate::results::client_table::{ClientScore, figure, parse, readable};
 use crate::results::recorded_run::RecordedRun;
 use crate::results::results_error::ResultsError;
+use crate::results::table_file::TableFile;
 
 /// What else was measured of the models, as `evaluate.clients` asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,10 +49,10 @@ impl RecordedRun {
 
     fn read_clients<T: Default>(
         &self,
-        read: impl FnOnce(File) -> Result<T>,
+        read: impl FnOnce(TableFile) -> Result<T>,
     ) -> Result<T, ResultsError> {
         let path = self.folder.join("clients.parquet");
-        match File::open(&path) {
+        match TableFile::open(&path) {
             Ok(file) => readable(|| read(file)).map_err(|error| ResultsError::Content {
                 path,
                 found: error.to_string(),
@@ -66,14 +66,14 @@ impl RecordedRun {
 /// The columns that every table has.
 const OF_EVERY_RUN: [&str; 5] = ["round", "row", "kind", "accuracy", "loss"];
 
-fn view_names(reader: &SerializedFileReader<File>) -> Vec<String> {
+fn view_names(reader: &SerializedFileReader<TableFile>) -> Vec<String> {
     let columns = reader.metadata().file_metadata().schema().get_fields();
     let names = columns.iter().map(|column| column.name());
     let views = names.filter(|name| !OF_EVERY_RUN.contains(name));
     views.map(str::to_owned).collect()
 }
 
-fn read_views(file: File) -> Result<ClientViews> {
+fn read_views(file: TableFile) -> Result<ClientViews> {
     let reader = SerializedFileReader::new(file)?;
     let columns = view_names(&reader);
     if columns.is_empty() {
@@ -89,7 +89,7 @@ fn read_views(file: File) -> Result<ClientViews> {
     Ok(ClientViews { columns, rows })
 }
 
-fn read_all(file: File) -> Result<Vec<ClientScore>> {
+fn read_all(file: TableFile) -> Result<Vec<ClientScore>> {
     let reader = SerializedFileReader::new(file)?;
     let rows = reader.get_row_iter(None)?;
     rows.map(|row| parse(&row?)).collect()

@@ -1,11 +1,10 @@
 //! The last accuracy of every client, from `clients.parquet`.
 
-use std::fs::File;
-
 use parquet::errors::Result;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 
 use crate::results::client_table::{ClientScore, parse, readable};
+use crate::results::table_file::TableFile;
 
 /// The accuracy of one deployed model at the last evaluation in the file.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,11 +21,11 @@ pub struct RowAccuracy {
 ///
 /// # Errors
 /// What the reader says of a file that is torn or has other columns.
-pub(super) fn read(file: File) -> Result<Vec<RowAccuracy>> {
+pub(super) fn read(file: TableFile) -> Result<Vec<RowAccuracy>> {
     readable(|| read_last(file))
 }
 
-fn read_last(file: File) -> Result<Vec<RowAccuracy>> {
+fn read_last(file: TableFile) -> Result<Vec<RowAccuracy>> {
     let reader = SerializedFileReader::new(file)?;
     let mut last = Vec::new();
     let mut last_round = None;

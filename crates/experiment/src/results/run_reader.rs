@@ -16,6 +16,7 @@ use crate::results::results_error::ResultsError;
 use crate::results::run_file::{expect_whole_lines, object, parsed};
 use crate::results::run_folder::DONE;
 use crate::results::settings::Settings;
+use crate::results::table_file::TableFile;
 
 /// The most nodes of an overlay, so that a damaged file cannot ask for all memory.
 const MOST_NODES: usize = 10_000_000;
@@ -153,7 +154,7 @@ fn unfinished(settings: &Settings, evaluations: &[Evaluation]) -> String {
 /// The last accuracies in `clients.parquet`; none if there is no such file yet.
 fn final_accuracies_of(folder: &Path) -> Result<Vec<RowAccuracy>, ResultsError> {
     let path = folder.join("clients.parquet");
-    match fs::File::open(&path) {
+    match TableFile::open(&path) {
         Ok(file) => final_accuracies::read(file).map_err(|error| ResultsError::Content {
             path,
             found: error.to_string(),

@@ -1,5 +1,7 @@
 //! Under what a run was made: `environment.json`.
 
+use std::sync::OnceLock;
+
 use jiff::{Timestamp, Unit};
 use meshfold_engine::{Device, Precision, Ranks};
 use serde::{Deserialize, Serialize};
@@ -57,11 +59,16 @@ impl Environment {
     }
 }
 
+/// The model of the processor, which the system is asked once: it answers with a page for each core.
 fn processor() -> Option<String> {
-    let cores = RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing());
-    let system = System::new_with_specifics(cores);
-    let name = system.cpus().first()?.brand().trim();
-    (!name.is_empty()).then(|| name.to_owned())
+    static MODEL: OnceLock<Option<String>> = OnceLock::new();
+    let model = MODEL.get_or_init(|| {
+        let cores = RefreshKind::nothing().with_cpu(CpuRefreshKind::nothing());
+        let system = System::new_with_specifics(cores);
+        let name = system.cpus().first()?.brand().trim();
+        (!name.is_empty()).then(|| name.to_owned())
+    });
+    model.clone()
 }
 
 #[cfg(test)]

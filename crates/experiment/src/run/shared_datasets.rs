@@ -1,11 +1,16 @@
 //! Datasets that several runs share.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
 
 use meshfold_data::{DataError, DataFolder, DatasetConfig, Examples, Splits};
 use meshfold_engine::Ranks;
+use rayon::Yield;
 
 use crate::plan::run_plan::RunPlan;
+
+/// Between two looks for something to help with.
+const PAUSE: Duration = Duration::from_micros(200);
 
 /// The datasets of some runs: each is read once, and let go of when no run that has yet to begin needs it.
 #[derive(Debug)]
@@ -33,7 +38,7 @@ impl<'a> SharedDatasets<'a> {
     /// [`DataError`] if they cannot be read.
     pub fn splits(&self, index: usize, next: usize) -> Result<Splits, DataError> {
         let dataset = &self.plans[index].config.dataset;
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut loaded = self.lock();
         let splits = match loaded.iter().find(|(known, _)| known == dataset) {
             Some((_, splits)) => splits.clone(),
             None => {
@@ -45,6 +50,24 @@ impl<'a> SharedDatasets<'a> {
         let to_come = self.plans.get(next..).unwrap_or_default();
         loaded.retain(|(known, _)| to_come.iter().any(|plan| plan.config.dataset == *known));
         Ok(splits)
+    }
+
+    /// What is loaded, once no other run loads anything. A thread of the processor helps it meanwhile: all runs of a sweep begin
+    /// with their dataset, and one thread alone would draw or read it for all.
+    fn lock(&self) -> MutexGuard<'_, Vec<(DatasetConfig, Splits)>> {
+        loop {
+            match self.loaded.try_lock() {
+                Ok(loaded) => return loaded,
+                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => {}
+            }
+            match rayon::yield_now() {
+                Some(Yield::Executed) => {}
+                Some(Yield::Idle) => std::thread::sleep(PAUSE),
+                // A thread of no pool.
+                None => return self.loaded.lock().unwrap_or_else(PoisonError::into_inner),
+            }
+        }
     }
 
     /// The examples of the run at `index`, those for training in pieces that `see` is given: what
