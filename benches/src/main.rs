@@ -205,6 +205,8 @@ enum BenchError {
     Report(#[from] meshfold_report::ReportError),
     #[error(transparent)]
     Combine(#[from] Box<meshfold_comparison::CombineError>),
+    #[error(transparent)]
+    Table(#[from] meshfold_comparison::TableError),
     #[error("{run}: {error}")]
     OfRun { run: String, error: String },
     #[error("{}: {source}", path.display())]

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use meshfold_experiment::files::whole_file::{persist, temporary};
 use meshfold_experiment::results::RecordedRun;
 use parquet::errors::ParquetError;
+use rayon::prelude::*;
 
+use crate::column::Cells;
 use crate::combined::CombinedTable;
 use crate::error::TableError;
 use crate::parquet_table::ParquetTable;
@@ -32,7 +34,7 @@ pub enum CombineError {
 
 /// Writes both files into `folder`, each in one step: [`CombinedTable::metrics`] and [`CombinedTable::clients`].
 ///
-/// One run is held in memory at a time.
+/// As many runs are held in memory at a time as there are threads, which read one each.
 ///
 /// # Errors
 /// [`CombineError`].
@@ -51,8 +53,13 @@ fn write(folder: &Path, name: &str, combined: CombinedTable<'_>) -> Result<(), C
     let mut file = temporary(folder).map_err(|error| failed(error.into()))?;
     let columns = combined.columns();
     let mut table = ParquetTable::new(file.as_file_mut(), name, columns).map_err(failed)?;
-    for index in 0..combined.runs() {
-        table.write(&combined.cells(index)?).map_err(failed)?;
+    let indices: Vec<usize> = (0..combined.runs()).collect();
+    for some in indices.chunks(rayon::current_num_threads()) {
+        let read = some.par_iter().map(|index| combined.cells(*index));
+        let read: Vec<Vec<Cells>> = read.collect::<Result<_, TableError>>()?;
+        for cells in read {
+            table.write(&cells).map_err(failed)?;
+        }
     }
     table.close().map_err(failed)?;
     persist(file, &path).map_err(|error| failed(error.into()))
