@@ -25,8 +25,8 @@ SMALL = {
 }
 # Sums in float32 in another order differ by some 1e-6 of the largest entry; a velocity kept by mistake makes 0.1.
 TOLERANCE = 2e-5
-# What products round in bfloat16 has 8 digits (binary).
-TOLERANCE_BF16 = 5e-2
+# Numbers in bfloat16 have 8 digits (binary). Most arrays differ by .01 at most; before a normalisation gradients cancel.
+TOLERANCE_BF16 = 0.25
 
 
 def plain_rounds(case, data, neighbours, model, rows):
@@ -125,7 +125,8 @@ def check_precision(case):
     rng = np.random.default_rng(0)
     neighbours = regular_overlay(case.clients, case.degree, rng)
     data, model = synthetic(case, rng), initial(case, rng)
-    rows = data.shards[None, :, : case.steps * case.batch].reshape(1, case.clients, case.steps, case.batch)
+    drawn = rng.integers(case.samples, size=(case.clients, case.steps * case.batch))
+    rows = np.take_along_axis(data.shards, drawn, axis=1).reshape(1, case.clients, case.steps, case.batch)
     runs = {f"JAX {impl}": functools.partial(jax_rounds, impl) for impl in jax_rival.TRAINING}
     runs["PyTorch loop"] = functools.partial(torch_rounds, "loop")
     failed = 0
