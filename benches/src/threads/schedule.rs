@@ -1,9 +1,9 @@
 //! What some threads would do with the recorded work of a sweep, as the pool of the processor deals it.
 //!
 //! A thread with a run carries it out. Where it shares work it takes part after part, and threads without a run take parts, too. Where
-//! all parts of its own work are taken, it helps others until they are done; while it waits for the disk, it helps nobody. Threads without a run take the next one, as long as no
-//! more runs go on at once than may. Each part takes as long as it took one thread alone: the threads' shares of caches and memory are
-//! those of one thread.
+//! all parts of its own work are taken, it helps others until they are done; while it waits for the disk, it helps nobody. Threads
+//! without a run take the next one, as long as no more runs go on at once than may. Each part takes as long as it took one thread alone:
+//! the threads' shares of caches and memory are those of one thread.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -73,7 +73,7 @@ pub(super) struct Course {
 }
 
 /// A run that goes on.
-struct Running<'a> {
+struct RunInProgress<'a> {
     stretches: &'a [Stretch],
     at: usize,
     taken: usize,
@@ -82,7 +82,7 @@ struct Running<'a> {
     until: Option<f64>,
 }
 
-impl Running<'_> {
+impl RunInProgress<'_> {
     fn now(&self) -> Option<&Stretch> {
         self.stretches.get(self.at)
     }
@@ -137,7 +137,7 @@ struct Pool<'a> {
     waiting: &'a [Vec<Stretch>],
     at_once: usize,
     /// The run of each thread that has one.
-    runs: Vec<Option<Running<'a>>>,
+    runs: Vec<Option<RunInProgress<'a>>>,
     tasks: Vec<Option<Task>>,
     now: f64,
 }
@@ -196,7 +196,7 @@ impl<'a> Pool<'a> {
             return false;
         };
         self.waiting = rest;
-        self.runs[thread] = Some(Running {
+        self.runs[thread] = Some(RunInProgress {
             stretches: next,
             at: 0,
             taken: 0,
@@ -245,7 +245,7 @@ impl<'a> Pool<'a> {
             return Idle::NoRunLeft;
         }
         let only = || self.runs.iter().flatten().next();
-        match own.or_else(only).and_then(Running::now) {
+        match own.or_else(only).and_then(RunInProgress::now) {
             Some(Stretch {
                 phase,
                 work: Work::Alone(_),

@@ -61,17 +61,11 @@ pub(crate) fn shared<T>(work: impl FnOnce() -> T) -> T {
     if !begins {
         return work();
     }
-    let began = Instant::now();
-    let done = work();
-    let took = began.elapsed();
-    RECORDED.with_borrow_mut(|recorded| {
-        if let Some(recorded) = recorded {
-            recorded.is_within = false;
-            let parts = std::mem::take(&mut recorded.parts);
-            recorded.all.push(SharedWork { began, took, parts });
-        }
-    });
-    done
+    timed(work, |recorded, began, took| {
+        recorded.is_within = false;
+        let parts = std::mem::take(&mut recorded.parts);
+        recorded.all.push(SharedWork { began, took, parts });
+    })
 }
 
 /// Carries out `work`, a part of what threads share.
@@ -79,12 +73,17 @@ pub(crate) fn part<T>(work: impl FnOnce() -> T) -> T {
     if RECORDED.with_borrow(Option::is_none) {
         return work();
     }
+    timed(work, |recorded, _, took| recorded.parts.push(took))
+}
+
+/// Carries out `work` and has `keep` record when it began and how long it took, if somebody still asks.
+fn timed<T>(work: impl FnOnce() -> T, keep: impl FnOnce(&mut Recorded, Instant, Duration)) -> T {
     let began = Instant::now();
     let done = work();
     let took = began.elapsed();
     RECORDED.with_borrow_mut(|recorded| {
         if let Some(recorded) = recorded {
-            recorded.parts.push(took);
+            keep(recorded, began, took);
         }
     });
     done

@@ -8,7 +8,8 @@ use pulp::{Scalar128b, Simd};
 /// The functions of C libraries that do the same take one number at a time, and not all of them round correctly.
 pub(super) const IN_DOUBLE: Scalar128b = Scalar128b;
 
-/// Whether `S` are such vectors: of all that kernels are compiled for they alone hold four numbers and are sixteen.
+/// Whether `S` is the type of [`IN_DOUBLE`]: of all that kernels are compiled for, it alone has vectors of four numbers and sixteen
+/// registers.
 pub(super) const fn in_double_precision<S: Simd>() -> bool {
     S::F32_LANES == LANES && S::REGISTER_COUNT == 16
 }
@@ -153,6 +154,24 @@ mod tests {
             }
         }
         assert!(doubtful > 1000 && doubtful < checked / 2, "{doubtful}");
+    }
+
+    #[test]
+    fn only_one_kind_of_vectors_is_worked_out_in_double_precision() {
+        let portable = [
+            in_double_precision::<Scalar128b>(),
+            in_double_precision::<pulp::Scalar256b>(),
+        ];
+        assert_eq!(portable, [true, false]);
+        #[cfg(target_arch = "x86_64")]
+        let others = [
+            in_double_precision::<pulp::x86::V3>(),
+            in_double_precision::<pulp::x86::V4>(),
+        ];
+        #[cfg(target_arch = "aarch64")]
+        let others = [in_double_precision::<pulp::aarch64::Neon>()];
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+        assert!(!others.contains(&true), "{others:?}");
     }
 
     #[test]
