@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
     /// Local steps.
     #[arg(long, default_value_t = 1)]
     steps: u32,
-    /// Instruction set: avx512-bf16, avx512, avx2, neon or portable (default: the widest).
+    /// Instruction set: amx-bf16, avx512-bf16, avx512, avx2, neon or portable (default: the widest).
     #[arg(long)]
     cpu: Option<Instructions>,
 }

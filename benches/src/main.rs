@@ -67,7 +67,7 @@ struct Arguments {
     /// Threads of the processor (0: all cores).
     #[arg(long, default_value_t = 0)]
     threads: usize,
-    /// Instruction set: avx512-bf16, avx512, avx2, neon or portable (default: the widest).
+    /// Instruction set: amx-bf16, avx512-bf16, avx512, avx2, neon or portable (default: the widest).
     #[arg(long)]
     cpu: Option<Instructions>,
     /// Precision of the operands of products: f32 or bf16.

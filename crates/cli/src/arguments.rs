@@ -206,8 +206,8 @@ pub(crate) struct DeviceArguments {
     /// Threads of the processor [default: all cores]
     #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..))]
     threads: Option<u16>,
-    /// Instruction set of the processor, for the same bits on every machine that has it: avx512-bf16, avx512, avx2, neon, or portable,
-    /// which every processor has; avx512-bf16 is avx512 with products for `precision: bf16` [default: the widest]
+    /// Instruction set of the processor, for the same bits on every machine that has it: amx-bf16, avx512-bf16, avx512, avx2, neon, or
+    /// portable, which every processor has; amx-bf16 and avx512-bf16 are avx512 with products for `precision: bf16` [default: the widest]
     #[arg(long, value_name = "SET")]
     cpu: Option<Instructions>,
 }

@@ -195,7 +195,7 @@ impl Device {
     }
 
     /// The device kind that results are bit-identical on where operands of products have that precision: on a processor with
-    /// bfloat16 `cpu/avx512-bf16`, or `cpu/avx2+bf16` where there is no instruction for it.
+    /// bfloat16 `cpu/amx-bf16` or `cpu/avx512-bf16`, or `cpu/avx2+bf16` where there is no instruction for it.
     pub fn kind_in(&self, precision: Precision) -> String {
         self.backend.kind(precision)
     }

@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 mod affine;
+mod amx;
 pub(crate) mod channels;
 mod column_subset;
 mod convolve;

@@ -71,7 +71,7 @@ pub(crate) struct SubmitArguments {
     /// What the runs compute on: cpu, wgpu, cuda or auto [default: cpu, with --gpus auto]
     #[arg(long, value_name = "DEVICE")]
     pub(super) device: Option<DeviceRequest>,
-    /// Instruction set of the processor, for the same bits on all nodes: avx512-bf16, avx512, avx2, neon or portable
+    /// Instruction set of the processor, for the same bits on all nodes: amx-bf16, avx512-bf16, avx512, avx2, neon or portable
     #[arg(long, value_name = "SET")]
     pub(super) cpu: Option<Instructions>,
     /// A further argument of sbatch, such as --sbatch=--constraint=fast; repeatable

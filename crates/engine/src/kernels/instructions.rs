@@ -1,5 +1,7 @@
 //! The instruction set that the kernels run on.
 
+#[cfg(target_arch = "x86_64")]
+use super::amx;
 use super::fused::IN_DOUBLE;
 use super::multiply::{self, By, Multiply, ProductKernel};
 use super::pairs::{self, Pairing};
@@ -15,6 +17,9 @@ pub struct Instructions(Set);
 
 #[derive(Debug, Clone, Copy)]
 enum Set {
+    /// AVX-512 with tiles of products of bfloat16.
+    #[cfg(target_arch = "x86_64")]
+    AmxBf16(pulp::x86::V4, Tiles),
     /// AVX-512 with products of bfloat16.
     #[cfg(target_arch = "x86_64")]
     Avx512Bf16(pulp::x86::V4),
@@ -25,6 +30,16 @@ enum Set {
     #[cfg(target_arch = "aarch64")]
     Neon(pulp::aarch64::Neon),
     Portable(Fused),
+}
+
+/// Where products in tiles come from. All give the same bits.
+#[cfg(target_arch = "x86_64")]
+#[derive(Debug, Clone, Copy)]
+enum Tiles {
+    /// The unit of this processor.
+    Chip,
+    /// Other instructions.
+    InSteps,
 }
 
 /// Where portable code has its fused multiply-adds from. All give the same bits.
@@ -65,6 +80,8 @@ impl Set {
     fn name(self) -> &'static str {
         match self {
             #[cfg(target_arch = "x86_64")]
+            Self::AmxBf16(..) => "amx-bf16",
+            #[cfg(target_arch = "x86_64")]
             Self::Avx512Bf16(_) => "avx512-bf16",
             #[cfg(target_arch = "x86_64")]
             Self::Avx512(_) => "avx512",
@@ -83,6 +100,8 @@ impl Set {
         {
             let avx512 = pulp::x86::V4::try_new();
             let multiplies = is_x86_feature_detected!("avx512bf16");
+            let tiles = avx512.filter(|_| multiplies && amx::has_unit());
+            sets.extend(tiles.map(|simd| Self::AmxBf16(simd, Tiles::Chip)));
             sets.extend(avx512.filter(|_| multiplies).map(Self::Avx512Bf16));
             sets.extend(avx512.map(Self::Avx512));
             sets.extend(pulp::x86::V3::try_new().map(Self::Avx2));
@@ -91,6 +110,17 @@ impl Set {
         sets.extend(pulp::aarch64::Neon::try_new().map(Self::Neon));
         sets.push(Self::Portable(Fused::detect()));
         sets
+    }
+}
+
+impl Set {
+    /// Sets that this processor has not all instructions of, but whose numbers it can work out.
+    fn in_steps() -> Vec<Self> {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(simd) = pulp::x86::V4::try_new() {
+            return vec![Self::AmxBf16(simd, Tiles::InSteps)];
+        }
+        Vec::new()
     }
 }
 
@@ -113,11 +143,13 @@ impl Instructions {
         Set::available().into_iter().map(Self).collect()
     }
 
-    /// Every set that this processor has, and portable code as it is where no instruction fuses.
+    /// Every set that this processor has, those that it works out in steps, and portable code as it is where no instruction fuses.
     #[cfg(test)]
     pub(crate) fn every() -> Vec<Self> {
-        let in_double = Self(Set::Portable(Fused::InDouble));
-        Self::available().into_iter().chain([in_double]).collect()
+        let mut sets = Set::available();
+        sets.extend(Set::in_steps());
+        sets.push(Set::Portable(Fused::InDouble));
+        sets.into_iter().map(Self).collect()
     }
 
     /// Runs a kernel compiled for this set.
@@ -125,7 +157,9 @@ impl Instructions {
     pub(crate) fn run<K: WithSimd>(self, kernel: K) -> K::Output {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
-            Set::Avx512Bf16(simd) | Set::Avx512(simd) => Simd::vectorize(simd, kernel),
+            Set::AmxBf16(simd, _) | Set::Avx512Bf16(simd) | Set::Avx512(simd) => {
+                Simd::vectorize(simd, kernel)
+            }
             #[cfg(target_arch = "x86_64")]
             Set::Avx2(simd) => Simd::vectorize(simd, kernel),
             #[cfg(target_arch = "aarch64")]
@@ -143,8 +177,20 @@ impl Instructions {
     pub(crate) fn multiply(self, precision: Precision, product: impl ProductKernel) {
         match (precision, self.0) {
             #[cfg(target_arch = "x86_64")]
-            (Precision::F32, Set::Avx512Bf16(simd) | Set::Avx512(simd)) => {
-                Simd::vectorize(simd, By(multiply::Singles, product));
+            (Precision::F32, Set::AmxBf16(simd, _) | Set::Avx512Bf16(simd) | Set::Avx512(simd)) => {
+                Simd::vectorize(simd, By(multiply::Singles, product))
+            }
+            #[cfg(target_arch = "x86_64")]
+            (Precision::Bf16, Set::AmxBf16(simd, Tiles::Chip)) => {
+                // SAFETY: a processor without the unit has no such set.
+                let tiles = unsafe { multiply::Tiles::<amx::Chip>::new() };
+                Simd::vectorize(simd, By(tiles, product));
+            }
+            #[cfg(target_arch = "x86_64")]
+            (Precision::Bf16, Set::AmxBf16(simd, Tiles::InSteps)) => {
+                // SAFETY: the steps need nothing.
+                let tiles = unsafe { multiply::Tiles::<amx::InSteps>::new() };
+                Simd::vectorize(simd, By(tiles, product));
             }
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a processor without the instruction has no such set.
@@ -161,7 +207,9 @@ impl Instructions {
         let product = By(multiply, product);
         match self.0 {
             #[cfg(target_arch = "x86_64")]
-            Set::Avx512Bf16(simd) | Set::Avx512(simd) => Simd::vectorize(*simd, product),
+            Set::AmxBf16(simd, _) | Set::Avx512Bf16(simd) | Set::Avx512(simd) => {
+                Simd::vectorize(*simd, product);
+            }
             #[cfg(target_arch = "x86_64")]
             Set::Avx2(simd) | Set::Portable(Fused::Found(simd)) => {
                 Simd::vectorize(simd, product);
@@ -180,7 +228,7 @@ impl Instructions {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a processor without the instruction has no such set.
-            Set::Avx512Bf16(_) => unsafe { pairs::in_one(pairs) },
+            Set::Avx512Bf16(_) | Set::AmxBf16(_, Tiles::Chip) => unsafe { pairs::in_one(pairs) },
             _ => self.vectorize(
                 #[inline(always)]
                 || pairs.write(pairs::InSteps),
@@ -188,10 +236,10 @@ impl Instructions {
         }
     }
 
-    /// Whether there is an instruction for products of `precision`; else their numbers are worked out by others.
+    /// Whether the set has an instruction for products of `precision`; else their numbers are worked out by others.
     fn multiplies(self, precision: Precision) -> bool {
         #[cfg(target_arch = "x86_64")]
-        let in_one = matches!(self.0, Set::Avx512Bf16(_));
+        let in_one = matches!(self.0, Set::Avx512Bf16(_) | Set::AmxBf16(..));
         #[cfg(not(target_arch = "x86_64"))]
         let in_one = false;
         precision == Precision::F32 || in_one
@@ -200,10 +248,11 @@ impl Instructions {
     /// The device kind that runs of `precision` are bit-identical on. Instructions for bfloat16 add nothing to single precision.
     pub(crate) fn kind(self, precision: Precision) -> String {
         match (precision, self.multiplies(precision)) {
-            (Precision::F32, _) => {
-                let name = self.0.name();
-                format!("cpu/{}", name.strip_suffix("-bf16").unwrap_or(name))
-            }
+            (Precision::F32, _) => match self.0 {
+                #[cfg(target_arch = "x86_64")]
+                Set::AmxBf16(..) | Set::Avx512Bf16(_) => "cpu/avx512".to_owned(),
+                set => format!("cpu/{}", set.name()),
+            },
             (Precision::Bf16, true) => format!("cpu/{self}"),
             (Precision::Bf16, false) => format!("cpu/{self}+bf16"),
         }
@@ -247,11 +296,14 @@ impl fmt::Display for Instructions {
 impl FromStr for Instructions {
     type Err = EngineError;
 
-    /// Reads `avx512-bf16`, `avx512`, `avx2`, `neon` or `portable`; a set that the processor lacks is an error.
+    /// Reads `amx-bf16`, `avx512-bf16`, `avx512`, `avx2`, `neon` or `portable`; a set that the processor lacks is an error, but for
+    /// `amx-bf16`, whose numbers AVX-512 works out in steps.
     fn from_str(text: &str) -> Result<Self, EngineError> {
-        Self::available()
+        Set::available()
             .into_iter()
-            .find(|set| set.0.name() == text)
+            .chain(Set::in_steps())
+            .find(|set| set.name() == text)
+            .map(Self)
             .ok_or_else(|| EngineError::Setting {
                 what: "instruction set",
                 found: format!(
@@ -262,7 +314,7 @@ impl FromStr for Instructions {
                         .collect::<Vec<_>>()
                         .join(", ")
                 ),
-                needed: "one of avx512-bf16, avx512, avx2, neon, portable that the processor has",
+                needed: "one of amx-bf16, avx512-bf16, avx512, avx2, neon, portable that the processor has",
             })
     }
 }
@@ -297,9 +349,10 @@ mod tests {
     }
 
     /// The bits of two models after some local steps.
-    fn trained(model: &Model, set: Instructions) -> Vec<u32> {
+    fn trained(model: &Model, precision: Precision, set: Instructions) -> Vec<u32> {
         let device = Device::open(DeviceRequest::Cpu, Some(1), Some(set)).unwrap();
         let network = Network::new(model, Input::Numbers(SHAPE), 2).unwrap();
+        let network = network.with_precision(precision).unwrap();
         let shards = vec![(0..20).collect(), (20..40).collect()];
         let partition = Arc::new(Partition::new(shards, 40).unwrap());
         let splits = Splits {
@@ -340,9 +393,40 @@ mod tests {
         for model in [mlp, Model::GnLenet(GnLenet::default())] {
             let portable = |set: &Instructions| set.to_string() == "portable";
             let mut ways = Instructions::every().into_iter().filter(portable);
-            let first = trained(&model, ways.next().unwrap());
+            let first = trained(&model, Precision::F32, ways.next().unwrap());
             for way in ways {
-                assert!(trained(&model, way) == first, "{model:?}: {way:?}");
+                let models = trained(&model, Precision::F32, way);
+                assert!(models == first, "{model:?}: {way:?}");
+            }
+        }
+    }
+
+    /// With the unit where the processor has it, and in steps; both train models that those of other instructions are close to.
+    #[test]
+    fn tiles_give_the_same_models_in_all_their_ways() {
+        let Ok(pairs) = "avx512".parse::<Instructions>() else {
+            return;
+        };
+        let mlp = Model::Mlp(Mlp {
+            hidden: vec![300, 9],
+            ..Mlp::default()
+        });
+        for model in [mlp, Model::GnLenet(GnLenet::default())] {
+            let others = trained(&model, Precision::Bf16, pairs);
+            let tiles = |set: &Instructions| set.to_string() == "amx-bf16";
+            let ways: Vec<Instructions> = Instructions::every().into_iter().filter(tiles).collect();
+            let models: Vec<Vec<u32>> = ways
+                .iter()
+                .map(|way| trained(&model, Precision::Bf16, *way))
+                .collect();
+            assert!(!models.is_empty());
+            for (way, found) in ways.iter().zip(&models) {
+                assert!(*found == models[0], "{model:?}: {way:?}");
+            }
+            assert!(models[0] != others, "other blocks of sums give other bits");
+            let number = |bits: &u32| f32::from_bits(*bits);
+            for (found, other) in models[0].iter().map(number).zip(others.iter().map(number)) {
+                assert!((found - other).abs() < 5e-3, "{model:?}: {found} {other}");
             }
         }
     }

@@ -1,7 +1,10 @@
 //! How the terms of a product lie in vectors, and how they are multiplied and added up.
 
+use super::amx::{InSteps, Unit};
 use super::fused::{fused, in_double_precision};
 use pulp::{Simd, WithSimd};
+#[cfg(target_arch = "x86_64")]
+use std::marker::PhantomData;
 
 /// A product that is written once for all ways of [`Multiply`].
 pub(crate) trait ProductKernel {
@@ -16,6 +19,12 @@ pub(crate) trait Multiply: Copy {
 
     /// Whether products may be over a subset of the columns: a pair of columns cannot be half of one.
     const SUBSETS: bool;
+
+    /// Whether sums come in tiles of `Unit`, and not vector by vector.
+    const TILES: bool;
+
+    /// What multiplies tiles, where sums come in them.
+    type Unit: Unit;
 
     /// `sum` and the products of the terms that the lanes of `a` and `b` hold.
     fn add<S: Simd>(self, simd: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s;
@@ -46,6 +55,8 @@ pub(super) struct Singles;
 impl Multiply for Singles {
     const GATHERS: bool = false;
     const SUBSETS: bool = true;
+    const TILES: bool = false;
+    type Unit = InSteps;
 
     #[inline(always)]
     fn add<S: Simd>(self, simd: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s {
@@ -61,6 +72,8 @@ pub(super) struct Pairs;
 impl Multiply for Pairs {
     const GATHERS: bool = true;
     const SUBSETS: bool = false;
+    const TILES: bool = false;
+    type Unit = InSteps;
 
     #[inline(always)]
     fn add<S: Simd>(self, simd: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s {
@@ -93,13 +106,49 @@ fn lower<S: Simd>(simd: S, pairs: S::f32s) -> S::f32s {
     simd.transmute_f32s_u32s(simd.wrapping_dyn_shl_u32s(bits, simd.splat_u32s(16)))
 }
 
+/// A lane is two numbers in bfloat16, whose sums come in tiles of `U`.
+#[cfg(target_arch = "x86_64")]
+#[derive(Debug)]
+pub(super) struct Tiles<U>(PhantomData<U>);
+
+#[cfg(target_arch = "x86_64")]
+impl<U> Tiles<U> {
+    /// # Safety
+    /// The processor has what `U` needs.
+    pub(super) unsafe fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<U> Clone for Tiles<U> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl<U> Copy for Tiles<U> {}
+
+#[cfg(target_arch = "x86_64")]
+impl<U: Unit> Multiply for Tiles<U> {
+    const GATHERS: bool = true;
+    const SUBSETS: bool = false;
+    const TILES: bool = true;
+    type Unit = U;
+
+    fn add<S: Simd>(self, _: S, _: S::f32s, _: S::f32s, _: S::f32s) -> S::f32s {
+        unreachable!("sums come in tiles")
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 pub(super) use in_one::in_one;
 
 /// The instruction of AVX-512 BF16.
 #[cfg(target_arch = "x86_64")]
 mod in_one {
-    use super::{Multiply, ProductKernel};
+    use super::{InSteps, Multiply, ProductKernel};
     use pulp::Simd;
     use std::arch::x86_64::{__m512, __m512bh, _mm512_dpbf16_ps};
     use std::mem::transmute_copy;
@@ -111,6 +160,8 @@ mod in_one {
     impl Multiply for InOne {
         const GATHERS: bool = true;
         const SUBSETS: bool = false;
+        const TILES: bool = false;
+        type Unit = InSteps;
 
         #[inline(always)]
         fn add<S: Simd>(self, _: S, a: S::f32s, b: S::f32s, sum: S::f32s) -> S::f32s {
@@ -156,6 +207,22 @@ mod tests {
         terms.fold(start, add)
     }
 
+    /// `start` and the terms as `set` adds them: one after another, or in blocks of 16 pairs, whose first and second numbers are
+    /// summed apart.
+    fn sum(set: Instructions, start: f32, terms: impl Iterator<Item = (f32, f32)>) -> f32 {
+        if set.to_string() != "amx-bf16" {
+            return chain(start, terms);
+        }
+        let terms: Vec<(f32, f32)> = terms.collect();
+        let apart = |block: &[(f32, f32)], first: usize| {
+            chain(0.0, block.iter().skip(first).step_by(2).copied())
+        };
+        let blocks = terms.chunks(32);
+        blocks.fold(start, |sum, block| {
+            sum + (apart(block, 0) + apart(block, 1))
+        })
+    }
+
     #[test]
     fn pairs_give_the_chain_of_rounded_numbers_on_odd_sizes() {
         for [rows, inner, columns] in [
@@ -166,6 +233,7 @@ mod tests {
             [7, 9, 67],
             [3, 0, 4],
             [30, 300, 130],
+            [37, 64, 48],
         ] {
             let (x, w) = (numbers(rows * inner, 1), numbers(inner * columns, 2));
             let bias = numbers(columns, 3);
@@ -211,7 +279,7 @@ mod tests {
                     for (at, y) in y.iter().enumerate() {
                         let (i, j) = (at / columns, at % columns);
                         let term = |k: usize| (x[i * inner + k], w[k * columns + j]);
-                        let want = chain(bias[j], (0..inner).map(term));
+                        let want = sum(set, bias[j], (0..inner).map(term));
                         assert_eq!(y.to_bits(), want.to_bits(), "{set}: {y} {want}");
                     }
                 }
@@ -245,7 +313,13 @@ mod tests {
 
     #[test]
     fn a_gradient_of_pairs_is_the_chain_of_rounded_numbers() {
-        for [rows, inner, columns] in [[1, 1, 1], [5, 7, 3], [20, 17, 200], [301, 9, 67]] {
+        for [rows, inner, columns] in [
+            [1, 1, 1],
+            [5, 7, 3],
+            [20, 17, 200],
+            [301, 9, 67],
+            [1030, 40, 150],
+        ] {
             let (x, d) = (numbers(rows * inner, 1), numbers(rows * columns, 2));
             let places = rows.div_ceil(2);
             let mut x_pairs = vec![0.0; places * inner];
@@ -274,10 +348,10 @@ mod tests {
                 for (at, g) in gradient.iter().enumerate() {
                     let (k, j) = (at / columns, at % columns);
                     let term = |i: usize| (x[i * inner + k], d[i * columns + j]);
-                    let want = chain(0.0, (0..rows).map(term));
+                    let want = sum(set, 0.0, (0..rows).map(term));
                     assert_eq!(g.to_bits(), want.to_bits(), "{set}: {g} {want}");
                 }
-                // 64 pairs of rows are summed at once.
+                // 64 pairs of rows are summed at once, but in tiles, which have blocks of their own.
                 let product = outer(&x_pairs, &d_pairs, sizes, &mut gradient);
                 set.multiply(Precision::Bf16, OuterBlocks(product));
                 for (at, g) in gradient.iter().enumerate() {
@@ -286,7 +360,10 @@ mod tests {
                     let blocks = (0..rows).step_by(128);
                     let block = |first: usize| first..(first + 128).min(rows);
                     let sums = blocks.map(|first| chain(0.0, block(first).map(term)));
-                    let want = sums.reduce(|sum, next| sum + next).unwrap();
+                    let want = match set.to_string().as_str() {
+                        "amx-bf16" => sum(set, 0.0, (0..rows).map(term)),
+                        _ => sums.reduce(|sum, next| sum + next).unwrap(),
+                    };
                     assert_eq!(g.to_bits(), want.to_bits(), "{set}: {g} {want}");
                 }
             }
@@ -338,12 +415,19 @@ mod tests {
                 for (at, y) in y.iter().enumerate() {
                     let (place, column) = (at / columns, at % columns);
                     let (line, place) = (place / (across - 2), place % (across - 2));
-                    let term = |k: usize| {
-                        let (ky, kx, c) = (k / channels / 3, k / channels % 3, k % channels);
-                        let from = (line + ky) * across + place + kx;
-                        (x[from * channels + c], w[k * columns + column])
+                    // The last of an odd number of channels goes with a zero.
+                    let term = |ky: usize, kx: usize, c: usize| match c < channels {
+                        true => {
+                            let from = (line + ky) * across + place + kx;
+                            let k = (ky * 3 + kx) * channels + c;
+                            (x[from * channels + c], w[k * columns + column])
+                        }
+                        false => (0.0, 0.0),
                     };
-                    let want = chain(0.0, (0..6 * channels).map(term));
+                    let of_line = |ky: usize| {
+                        (0..3).flat_map(move |kx| (0..2 * places).map(move |c| term(ky, kx, c)))
+                    };
+                    let want = (0..2).fold(0.0, |start, ky| sum(set, start, of_line(ky)));
                     assert_eq!(y.to_bits(), want.to_bits(), "{set}: {y} {want}");
                 }
             }

@@ -47,6 +47,10 @@ impl<U: Update> ProductKernel for Outer<'_, U> {
         if let Some(subset) = self.subset {
             assert!(subset.within(self.inner), "a column that x lacks");
         }
+        if const { M::TILES } {
+            // SAFETY: the asserts above.
+            return unsafe { self.in_tiles::<S, M::Unit>(simd) };
+        }
         let all = Columns::all::<S>(self.columns);
         // Tiles with the same rows of the gradient follow each other as far as their shape is the same.
         for columns in all.chunk_by(|one, next| one.vectors == next.vectors) {

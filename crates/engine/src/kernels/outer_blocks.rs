@@ -29,6 +29,10 @@ impl<U: Update> ProductKernel for OuterBlocks<'_, U> {
     #[inline(always)]
     fn compute<S: Simd, M: Multiply>(self, simd: S, multiply: M) {
         let Self(mut product) = self;
+        if const { M::TILES } {
+            // They have blocks of their own.
+            return product.compute(simd, multiply);
+        }
         let (inner, all) = (product.inner, product.columns);
         if product.rows == 0 || inner == 0 || all == 0 {
             return;

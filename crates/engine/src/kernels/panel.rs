@@ -152,13 +152,17 @@ impl<T: Terms> Panel<'_, T> {
     /// All addresses that the rows of the lines read and write are within their allocations, and so is `w`
     /// `[inner, columns]`.
     #[inline(always)]
-    pub(super) unsafe fn lines<S: Simd>(
+    pub(super) unsafe fn lines<S: Simd, M: Multiply>(
         &self,
         simd: S,
-        multiply: impl Multiply,
+        multiply: M,
         rows: usize,
         lines: &[Place],
     ) {
+        if const { M::TILES } {
+            // SAFETY: the caller's promise.
+            return unsafe { self.in_tiles::<M::Unit>(rows, lines) };
+        }
         let mut all = Columns::all::<S>(self.columns);
         if self.packing == (Packing::Panels { backwards: true }) {
             all.reverse();

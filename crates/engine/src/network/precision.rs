@@ -38,6 +38,14 @@ impl Precision {
         }
     }
 
+    /// Operands that a product may sum up at once, whatever multiplies them.
+    pub(crate) fn summed_together(self) -> usize {
+        match self {
+            Self::F32 => 2,
+            Self::Bf16 => 32,
+        }
+    }
+
     /// Places of a float that `count` operands take along the index that a product sums over.
     pub(crate) fn places(self, count: usize) -> usize {
         count.div_ceil(self.numbers())

@@ -10,8 +10,8 @@ const ROUNDING: f64 = 1.0 / 256.0;
 
 /// The gradients of two rows on all their examples, each beside loops in double precision that round what they multiply as the
 /// case has it.
-fn compare_gradients(case: &Case, sizes: [usize; 2]) -> f64 {
-    let mut learner = case.learner(&cpu(2, None), &sizes);
+fn compare_gradients(case: &Case, sizes: [usize; 2], set: Option<Instructions>) -> f64 {
+    let mut learner = case.learner(&cpu(2, set), &sizes);
     let stack = shaken(&learner, 2);
     let mut rule = sgd(1, 0.0);
     rule.batch_size = BatchSize::Full;
@@ -38,11 +38,18 @@ fn gradients_agree_with_plain_ones_of_the_same_roundings() {
         (recurrent(), [13, 9]),
     ] {
         let cases: Vec<Case> = cases.into_iter().map(Case::in_bf16).collect();
-        let apart: Vec<f64> = cases
-            .iter()
-            .map(|case| compare_gradients(case, sizes))
+        // With what this processor has, and in tiles, in steps if need be.
+        let tiles = "amx-bf16".parse().ok().map(Some);
+        let both: Vec<(&Case, Option<Instructions>)> = [None]
+            .into_iter()
+            .chain(tiles)
+            .flat_map(|set| cases.iter().map(move |case| (case, set)))
             .collect();
-        for (case, apart) in cases.iter().zip(&apart) {
+        let apart: Vec<f64> = both
+            .iter()
+            .map(|(case, set)| compare_gradients(case, sizes, *set))
+            .collect();
+        for (case, apart) in both.iter().zip(&apart) {
             assert!(*apart < 2.0 * ROUNDING, "{case:?}: {apart}");
         }
         // Where no number lies in the middle, the sums differ by their rounding in single precision alone.
@@ -135,7 +142,7 @@ fn single_precision_is_the_same_with_and_without_the_instruction() {
     let sets = Instructions::available();
     for set in sets
         .iter()
-        .filter(|set| set.to_string().starts_with("avx512"))
+        .filter(|set| ["amx-bf16", "avx512-bf16", "avx512"].contains(&set.to_string().as_str()))
     {
         let case = Case::of_pixels(mlp(), CLASSES);
         let widest: Instructions = "avx512".parse().unwrap();
@@ -143,8 +150,8 @@ fn single_precision_is_the_same_with_and_without_the_instruction() {
         let device = cpu(1, Some(*set));
         assert_eq!(device.kind(), "cpu/avx512");
         let kind = match set.to_string().as_str() {
-            "avx512" => "cpu/avx512+bf16",
-            _ => "cpu/avx512-bf16",
+            "avx512" => "cpu/avx512+bf16".to_owned(),
+            instruction => format!("cpu/{instruction}"),
         };
         assert_eq!(device.kind_in(Precision::Bf16), kind);
     }

@@ -104,7 +104,7 @@ impl Pace {
             };
         };
         let rate = match instructions.to_string().as_str() {
-            "avx512-bf16" | "avx512" => WIDE,
+            "amx-bf16" | "avx512-bf16" | "avx512" => WIDE,
             "portable" => PORTABLE,
             _ => NARROW,
         };

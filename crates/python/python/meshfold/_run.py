@@ -71,8 +71,8 @@ def run(
         data: the folder of the datasets; `MESHFOLD_DATA` if absent, else the platform's.
         device: `cpu`, `wgpu`, `wgpu:INDEX`, `cuda`, `cuda:INDEX` or `auto`.
         threads: threads of the processor; all cores if absent.
-        cpu: instruction set of the processor, for the same bits on every machine that has it: `avx512-bf16`, `avx512`, `avx2`, `neon` or
-            `portable`; the widest if absent.
+        cpu: instruction set of the processor, for the same bits on every machine that has it: `amx-bf16`, `avx512-bf16`, `avx512`, `avx2`,
+            `neon` or `portable`; the widest if absent.
         at_once: how many runs go on at the same time; as many as cores and memory allow if absent.
         again: whether finished runs are run again.
         part: only one of several parts of about equal work, such as `"3/16"`, from `"1/16"` to `"16/16"`: other processes, on any

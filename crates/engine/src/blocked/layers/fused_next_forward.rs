@@ -37,8 +37,9 @@ impl Passes<'_> {
     ) {
         let DenseNode { layer, relu, .. } = node;
         let products = self.products();
-        // Pairs of rows lie in one piece.
-        let rows = (PIECE / layer.outputs).max(1).next_multiple_of(2);
+        // What is summed up at once lies in one piece.
+        let together = products.precision.summed_together();
+        let rows = (PIECE / layer.outputs).max(1).next_multiple_of(together);
         let (mut pairs, mut weight_pairs) = (Vec::new(), Vec::new());
         let shape = [y.len() / layer.outputs, layer.inputs];
         let next = products.along_columns(next, shape, &mut pairs);
