@@ -503,48 +503,44 @@ impl<U: Update> Outer<'_, U> {
         let (height, width) = (inner.min(SIDE), columns.min(SIDE));
         // SAFETY: the caller's promise.
         unsafe { unit.shape(&Shape::new(height, width, pairs % SIDE)) };
-        // Rows of the gradient follow each other in memory: they are outside unless `d` is too large to be read for each.
+        // All columns of some rows are handed on together, unless `d` is too large to be read for each.
         let together = match pairs * columns {
-            0..=CACHED => columns,
+            0..=CACHED => columns.next_multiple_of(width),
             _ => 2 * SIDE,
         };
-        for begin in (0..columns).step_by(together) {
-            let end = (begin + together).min(columns);
+        let tiles: Vec<Part> = parts(columns, width).collect();
+        let mut sums = Vec::new();
+        for tiles in tiles.chunks(together / width) {
+            let (begin, fresh) = (tiles[0].first, tiles[0].fresh);
+            let span = tiles[tiles.len() - 1].first + width - begin;
+            sums.resize(SIDE * span, 0.0);
             for rows in stretches(self.subset, inner, SIDE) {
-                let row = Part {
-                    first: rows.start.min(inner - height),
-                    fresh: rows.start,
-                };
-                let ours = |part: &Part| (begin..end).contains(&part.fresh);
-                let mut tiles = parts(columns, width).filter(ours);
-                while let Some(one) = tiles.next() {
-                    let other = tiles.next();
-                    let mut sums = [[[0.0f32; SIDE]; SIDE]; 2];
+                let first = rows.start.min(inner - height);
+                for tiles in tiles.chunks(2) {
+                    let (one, other) = (tiles[0].first, tiles.get(1).map(|tile| tile.first));
                     // SAFETY: parts are within `x`, transposed, and `d`.
                     unsafe {
                         let factors = Factors {
-                            a: x.as_ptr().wrapping_add(row.first * pairs),
+                            a: x.as_ptr().wrapping_add(first * pairs),
                             a_stride: pairs,
-                            b: self.d.as_ptr().wrapping_add(one.first),
+                            b: self.d.as_ptr().wrapping_add(one),
                             b_stride: columns,
-                            second: other.map(|other| other.first - one.first),
+                            second: other.map(|other| other - one),
                             pairs,
                         };
                         unit.zero::<0>();
                         unit.zero::<1>();
                         factors.add(&mut unit);
-                        unit.store::<0>(sums[0].as_mut_ptr().cast(), SIDE);
-                        if other.is_some() {
-                            unit.store::<1>(sums[1].as_mut_ptr().cast(), SIDE);
+                        let to = sums.as_mut_ptr();
+                        unit.store::<0>(to.add(one - begin), span);
+                        if let Some(other) = other {
+                            unit.store::<1>(to.add(other - begin), span);
                         }
                     }
-                    for at in rows.clone() {
-                        for (column, sums) in [Some(one), other].into_iter().flatten().zip(&sums) {
-                            let sums = &sums[at - row.first][column.fresh - column.first..width];
-                            let offset = at * columns + column.fresh;
-                            self.update.apply_all(simd, offset, sums);
-                        }
-                    }
+                }
+                for row in rows {
+                    let sums = &sums[(row - first) * span..][fresh - begin..span];
+                    self.update.apply_all(simd, row * columns + fresh, sums);
                 }
             }
         }
