@@ -470,12 +470,8 @@ impl<T> Panel<'_, T> {
                 let y = y.add(at * self.y_stride + from);
                 for (at, sum) in sums[from..width].iter().enumerate() {
                     // As the vectors of the other tiles have it: what is no number becomes zero.
-                    let sum = if self.relu && !(*sum > 0.0) {
-                        0.0
-                    } else {
-                        *sum
-                    };
-                    y.add(at).write(sum);
+                    let keeps = !self.relu || *sum > 0.0;
+                    y.add(at).write(if keeps { *sum } else { 0.0 });
                 }
             }
         }
