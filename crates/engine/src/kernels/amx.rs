@@ -6,7 +6,7 @@
 
 use super::column_subset::stretches;
 use super::outer::Outer;
-use super::packing::{PANEL, Packing, transpose_lines};
+use super::packing::{PANEL, Packing, transpose};
 use super::panel::{Panel, Place, even_part};
 use super::start::Start;
 use super::update::Update;
@@ -489,12 +489,15 @@ impl<U: Update> Outer<'_, U> {
     #[inline(always)]
     pub(super) unsafe fn in_tiles<S: Simd, V: Unit>(&mut self, simd: S) {
         let (pairs, inner, columns) = (self.rows, self.inner, self.columns);
-        let mut x = vec![0.0; inner * pairs];
+        let mut rows = Vec::with_capacity(pairs * inner);
         for line in 0..pairs / self.line.max(1) {
-            let from = &self.x[line * self.line_stride..];
-            let to = &mut x[line * self.line..];
-            transpose_lines(from, self.x_stride, [self.line, inner], to, pairs);
+            for place in 0..self.line {
+                let row = &self.x[line * self.line_stride + place * self.x_stride..];
+                rows.extend_from_slice(&row[..inner]);
+            }
         }
+        let mut x = vec![0.0; inner * pairs];
+        transpose(&rows, pairs, inner, &mut x);
         let mut unit = V::default();
         let (height, width) = (inner.min(SIDE), columns.min(SIDE));
         // SAFETY: the caller's promise.

@@ -47,35 +47,18 @@ const SQUARE: usize = 8;
 /// `to[j, i] = from[i, j]` for `from` of `[rows, columns]`.
 #[inline(always)]
 pub(crate) fn transpose(from: &[f32], rows: usize, columns: usize, to: &mut [f32]) {
-    transpose_lines(from, columns, [rows, columns], to, rows);
-}
-
-/// As [`transpose`], where lines of `from` are `from_stride` floats apart, which may overlap, and lines of `to` `to_stride`.
-#[inline(always)]
-pub(super) fn transpose_lines(
-    from: &[f32],
-    from_stride: usize,
-    [rows, columns]: [usize; 2],
-    to: &mut [f32],
-    to_stride: usize,
-) {
     let square_rows = rows - rows % SQUARE;
     let square_columns = columns - columns % SQUARE;
     for row in (0..square_rows).step_by(SQUARE) {
         for column in (0..square_columns).step_by(SQUARE) {
-            let from = &from[row * from_stride + column..];
-            transpose_square(
-                from,
-                from_stride,
-                &mut to[column * to_stride + row..],
-                to_stride,
-            );
+            let from = &from[row * columns + column..];
+            transpose_square(from, columns, &mut to[column * rows + row..], rows);
         }
     }
     for row in 0..rows {
         let first = if row < square_rows { square_columns } else { 0 };
         for column in first..columns {
-            to[column * to_stride + row] = from[row * from_stride + column];
+            to[column * rows + row] = from[row * columns + column];
         }
     }
 }
@@ -84,8 +67,8 @@ pub(super) fn transpose_lines(
 #[inline(always)]
 fn transpose_square(from: &[f32], from_stride: usize, to: &mut [f32], to_stride: usize) {
     let mut lines = [[0.0; SQUARE]; SQUARE];
-    for (row, line) in lines.iter_mut().enumerate() {
-        line.copy_from_slice(&from[row * from_stride..][..SQUARE]);
+    for (line, from) in lines.iter_mut().zip(from.chunks(from_stride)) {
+        line.copy_from_slice(&from[..SQUARE]);
     }
     for (column, to) in to.chunks_mut(to_stride).take(SQUARE).enumerate() {
         let line: [f32; SQUARE] = std::array::from_fn(|row| lines[row][column]);
