@@ -34,6 +34,7 @@ mod start;
 mod streaming_store;
 #[cfg(test)]
 mod test_numbers;
+mod tiles;
 mod update;
 
 pub(crate) use affine::Affine;

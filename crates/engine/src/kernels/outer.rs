@@ -48,7 +48,7 @@ impl<U: Update> ProductKernel for Outer<'_, U> {
             assert!(subset.within(self.inner), "a column that x lacks");
         }
         if const { M::TILES } {
-            // SAFETY: the asserts above.
+            // SAFETY: the asserts above bound the product, and whoever made `multiply` knows that there is its unit.
             return unsafe { self.in_tiles::<S, M::Unit>(simd) };
         }
         let all = Columns::all::<S>(self.columns);

@@ -160,7 +160,7 @@ impl<T: Terms> Panel<'_, T> {
         lines: &[Place],
     ) {
         if const { M::TILES } {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller's promise, and whoever made `multiply` knows that there is its unit.
             return unsafe { self.in_tiles::<M::Unit>(rows, lines) };
         }
         let mut all = Columns::all::<S>(self.columns);

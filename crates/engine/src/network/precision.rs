@@ -38,10 +38,10 @@ impl Precision {
         }
     }
 
-    /// Operands that a product may sum up at once, whatever multiplies them.
+    /// Operands that a product may sum up at once, whatever multiplies them: its sums are cut nowhere between.
     pub(crate) fn summed_together(self) -> usize {
         match self {
-            Self::F32 => 2,
+            Self::F32 => 1,
             Self::Bf16 => 32,
         }
     }
