@@ -12,7 +12,7 @@ use clap::Args;
 use crate::BenchError;
 use phase::Phase;
 use record::{Recorded, record};
-use schedule::{Course, Idle, Work, course};
+use schedule::{Idle, Outcome, Work, simulate};
 
 /// What is to be recorded and dealt.
 #[derive(Debug, Args)]
@@ -30,47 +30,47 @@ pub(crate) struct Arguments {
 /// [`BenchError`] if the experiment cannot be planned, or a run fails.
 pub(crate) fn run(arguments: &Arguments) -> Result<String, BenchError> {
     let recorded = record(&arguments.file)?;
-    let courses: Vec<Courses> = arguments
+    let outcomes: Vec<Outcomes> = arguments
         .threads
         .iter()
-        .map(|threads| Courses::of(&recorded, (*threads).max(1)))
+        .map(|threads| Outcomes::of(&recorded, (*threads).max(1)))
         .collect();
     let mut text = String::new();
     // Text takes whatever is written.
     let _ = write_phases(&mut text, &recorded);
-    let _ = write_courses(&mut text, &recorded, &courses);
-    for courses in courses.iter().filter(|courses| courses.threads > 1) {
-        let _ = write_idle(&mut text, courses);
+    let _ = write_outcomes(&mut text, &recorded, &outcomes);
+    for outcomes in outcomes.iter().filter(|outcomes| outcomes.threads > 1) {
+        let _ = write_idle(&mut text, outcomes);
     }
     Ok(text)
 }
 
 /// What becomes of the recorded work on some threads.
-struct Courses {
+struct Outcomes {
     threads: usize,
     /// Before the first run, and after the last: the plan, the dataset, and what is about all runs.
     around: f64,
     /// Seconds of that in which the other threads have nothing to do, for each of them.
     around_idle: f64,
-    in_turn: Course,
-    side_by_side: Course,
+    in_turn: Outcome,
+    side_by_side: Outcome,
 }
 
-impl Courses {
+impl Outcomes {
     fn of(recorded: &Recorded, threads: usize) -> Self {
-        let around = course(&recorded.around, threads, 1);
+        let around = simulate(&recorded.around, threads, 1);
         Self {
             threads,
             around: around.seconds,
             around_idle: around.idle.values().sum(),
-            in_turn: course(&recorded.runs, threads, 1),
-            side_by_side: course(&recorded.runs, threads, threads),
+            in_turn: simulate(&recorded.runs, threads, 1),
+            side_by_side: simulate(&recorded.runs, threads, threads),
         }
     }
 
     /// The share of the threads' time that is work.
-    fn efficiency(&self, recorded: &Recorded, course: &Course) -> f64 {
-        recorded.seconds() / (self.threads as f64 * (self.around + course.seconds))
+    fn efficiency(&self, recorded: &Recorded, outcome: &Outcome) -> f64 {
+        recorded.seconds() / (self.threads as f64 * (self.around + outcome.seconds))
     }
 }
 
@@ -92,9 +92,9 @@ fn write_phases(text: &mut String, recorded: &Recorded) -> std::fmt::Result {
     for phase in Phase::ALL {
         let of_runs = recorded.runs.iter().chain(&recorded.around).flatten();
         let (mut seconds, mut shared, mut disk) = (0.0, 0.0, 0.0);
-        for stretch in of_runs.filter(|stretch| stretch.phase == phase) {
-            seconds += stretch.work.seconds();
-            match &stretch.work {
+        for segment in of_runs.filter(|segment| segment.phase == phase) {
+            seconds += segment.work.seconds();
+            match &segment.work {
                 Work::Shared(parts) => shared += parts.iter().sum::<f64>(),
                 Work::Disk(of_disk) => disk += of_disk,
                 Work::Alone(_) => {}
@@ -106,19 +106,19 @@ fn write_phases(text: &mut String, recorded: &Recorded) -> std::fmt::Result {
 }
 
 /// How long it takes more of them.
-fn write_courses(text: &mut String, recorded: &Recorded, all: &[Courses]) -> std::fmt::Result {
+fn write_outcomes(text: &mut String, recorded: &Recorded, all: &[Outcomes]) -> std::fmt::Result {
     writeln!(
         text,
         "\n| threads | one run at a time | efficiency | side by side | efficiency | gain |\n|---|---|---|---|---|---|"
     )?;
-    for courses in all {
-        let [in_turn, beside] = [&courses.in_turn, &courses.side_by_side];
-        let seconds = |course: &Course| courses.around + course.seconds;
-        let percent = |course| 100.0 * courses.efficiency(recorded, course);
+    for outcomes in all {
+        let [in_turn, beside] = [&outcomes.in_turn, &outcomes.side_by_side];
+        let seconds = |outcome: &Outcome| outcomes.around + outcome.seconds;
+        let percent = |outcome| 100.0 * outcomes.efficiency(recorded, outcome);
         writeln!(
             text,
             "| {} | {:.3} s | {:.0} % | {:.3} s | {:.0} % | {:.2} × |",
-            courses.threads,
+            outcomes.threads,
             seconds(in_turn),
             percent(in_turn),
             seconds(beside),
@@ -130,25 +130,25 @@ fn write_courses(text: &mut String, recorded: &Recorded, all: &[Courses]) -> std
 }
 
 /// What threads without work wait for, in shares of the time of all threads.
-fn write_idle(text: &mut String, courses: &Courses) -> std::fmt::Result {
-    let threads = courses.threads;
+fn write_idle(text: &mut String, outcomes: &Outcomes) -> std::fmt::Result {
+    let threads = outcomes.threads;
     writeln!(
         text,
         "\n| {threads} threads, idle | one run at a time | side by side |\n|---|---|---|"
     )?;
-    let share = |course: &Course, idle: f64| {
-        100.0 * idle / (threads as f64 * (courses.around + course.seconds))
+    let share = |outcome: &Outcome, idle: f64| {
+        100.0 * idle / (threads as f64 * (outcomes.around + outcome.seconds))
     };
-    let [in_turn, beside] = [&courses.in_turn, &courses.side_by_side];
+    let [in_turn, beside] = [&outcomes.in_turn, &outcomes.side_by_side];
     let mut row = |name: &str, idle: [f64; 2]| {
         let [first, second] = [share(in_turn, idle[0]), share(beside, idle[1])];
         writeln!(text, "| {name} | {first:.1} % | {second:.1} % |")
     };
     row(
         "before the first run and after the last",
-        [courses.around_idle; 2],
+        [outcomes.around_idle; 2],
     )?;
-    let of = |kind: Idle| [in_turn, beside].map(|course| course.idle.get(&kind).copied());
+    let of = |kind: Idle| [in_turn, beside].map(|outcome| outcome.idle.get(&kind).copied());
     let kinds = [Idle::Rows, Idle::Disk, Idle::NoRunLeft];
     for kind in kinds.into_iter().chain(Phase::ALL.map(Idle::Alone)) {
         let idle = of(kind);

@@ -1,4 +1,4 @@
-//! A sweep on one thread: what each run does, one stretch after another.
+//! A sweep on one thread: what each run does, one segment after another.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -15,7 +15,7 @@ use meshfold_experiment::{
 use meshfold_report::{Gathered, PAGE, write_gathered, write_run_report};
 
 use super::phase::Phase;
-use super::schedule::{Stretch, Work};
+use super::schedule::{Segment, Work};
 use crate::BenchError;
 
 /// Parts of work that can be cut anywhere.
@@ -23,16 +23,16 @@ const PIECES: usize = 64;
 
 /// What was recorded of a sweep.
 pub(super) struct Recorded {
-    pub(super) runs: Vec<Vec<Stretch>>,
+    pub(super) runs: Vec<Vec<Segment>>,
     /// The plan, the dataset, and the page and tables of all runs.
-    pub(super) around: Vec<Vec<Stretch>>,
+    pub(super) around: Vec<Vec<Segment>>,
 }
 
 impl Recorded {
     /// Seconds that all of it takes one thread.
     pub(super) fn seconds(&self) -> f64 {
-        let stretches = self.runs.iter().chain(&self.around).flatten();
-        stretches.map(|stretch| stretch.work.seconds()).sum()
+        let segments = self.runs.iter().chain(&self.around).flatten();
+        segments.map(|segment| segment.work.seconds()).sum()
     }
 }
 
@@ -82,7 +82,7 @@ pub(super) fn record(file: &Path) -> Result<Recorded, BenchError> {
 }
 
 /// The page and the tables of the runs in `folder`: their files are read by all threads, page and tables are written by one.
-fn page_of_all(folder: &Path) -> Result<[Stretch; 2], BenchError> {
+fn page_of_all(folder: &Path) -> Result<[Segment; 2], BenchError> {
     let began = Instant::now();
     let gathered = Gathered::of(&[folder.to_owned()])?;
     let mut read = began.elapsed();
@@ -109,16 +109,16 @@ fn page_of_all(folder: &Path) -> Result<[Stretch; 2], BenchError> {
     ])
 }
 
-fn alone(phase: Phase, took: Duration) -> Stretch {
+fn alone(phase: Phase, took: Duration) -> Segment {
     let work = Work::Alone(took.as_secs_f64());
-    Stretch { phase, work }
+    Segment { phase, work }
 }
 
 /// Work that can be cut anywhere.
-fn shared(phase: Phase, took: Duration) -> Stretch {
+fn shared(phase: Phase, took: Duration) -> Segment {
     let piece = took.as_secs_f64() / PIECES as f64;
     let work = Work::Shared(vec![piece; PIECES]);
-    Stretch { phase, work }
+    Segment { phase, work }
 }
 
 /// Whoever has the runs carried out.
@@ -130,8 +130,8 @@ struct Host<'a> {
 
 /// What is recorded, on the one thread that carries out runs.
 struct Tape {
-    runs: Vec<Vec<Stretch>>,
-    dataset: Stretch,
+    runs: Vec<Vec<Segment>>,
+    dataset: Segment,
     /// Up to when it is known what was done.
     until: Instant,
     /// What this thread had worked by then.
@@ -162,7 +162,7 @@ impl Tape {
             let parts: Duration = work.parts.iter().sum();
             let seconds = work.parts.iter().map(Duration::as_secs_f64).collect();
             let work_of_parts = Work::Shared(seconds);
-            run.push(Stretch {
+            run.push(Segment {
                 phase,
                 work: work_of_parts,
             });
@@ -178,18 +178,18 @@ impl Tape {
     }
 }
 
-/// Takes what was `waited` from what the last stretches, those from `first` on, did alone: a run waits for nothing but the disk.
-fn wait(phase: Phase, waited: Duration, run: &mut Vec<Stretch>, first: usize) {
+/// Takes what was `waited` from what the last segments, those from `first` on, did alone: a run waits for nothing but the disk.
+fn wait(phase: Phase, waited: Duration, run: &mut Vec<Segment>, first: usize) {
     let (mut left, mut disk) = (waited.as_secs_f64(), 0.0);
-    for stretch in run[first..].iter_mut().rev() {
-        if let Work::Alone(seconds) = &mut stretch.work {
+    for segment in run[first..].iter_mut().rev() {
+        if let Work::Alone(seconds) = &mut segment.work {
             let part = seconds.min(left);
             *seconds -= part;
             (left, disk) = (left - part, disk + part);
         }
     }
     let work = Work::Disk(disk);
-    run.push(Stretch { phase, work });
+    run.push(Segment { phase, work });
 }
 
 /// What this thread has had of the processor.

@@ -10,14 +10,14 @@ use std::fmt;
 
 use super::phase::Phase;
 
-/// A stretch of a run.
+/// A segment of a run.
 #[derive(Debug, Clone)]
-pub(super) struct Stretch {
+pub(super) struct Segment {
     pub(super) phase: Phase,
     pub(super) work: Work,
 }
 
-/// Seconds that the stretch takes one thread.
+/// Seconds that the segment takes one thread.
 #[derive(Debug, Clone)]
 pub(super) enum Work {
     /// Nobody can help.
@@ -65,7 +65,7 @@ impl fmt::Display for Idle {
 
 /// What came of it.
 #[derive(Debug, Default)]
-pub(super) struct Course {
+pub(super) struct Outcome {
     /// From the first run's beginning to the last one's end.
     pub(super) seconds: f64,
     /// Seconds that threads had nothing to do, all together.
@@ -74,7 +74,7 @@ pub(super) struct Course {
 
 /// A run that goes on.
 struct RunInProgress<'a> {
-    stretches: &'a [Stretch],
+    segments: &'a [Segment],
     at: usize,
     taken: usize,
     done: usize,
@@ -83,8 +83,8 @@ struct RunInProgress<'a> {
 }
 
 impl RunInProgress<'_> {
-    fn now(&self) -> Option<&Stretch> {
-        self.stretches.get(self.at)
+    fn now(&self) -> Option<&Segment> {
+        self.segments.get(self.at)
     }
 
     /// The next part that is to be had, in seconds.
@@ -109,8 +109,8 @@ struct Task {
     of: usize,
 }
 
-/// The course of `runs` on `threads` threads, up to `at_once` runs at the same time.
-pub(super) fn course(runs: &[Vec<Stretch>], threads: usize, at_once: usize) -> Course {
+/// What carrying out `runs` would take on `threads` threads, up to `at_once` runs at the same time.
+pub(super) fn simulate(runs: &[Vec<Segment>], threads: usize, at_once: usize) -> Outcome {
     let mut pool = Pool {
         waiting: runs,
         at_once: at_once.min(threads),
@@ -118,15 +118,15 @@ pub(super) fn course(runs: &[Vec<Stretch>], threads: usize, at_once: usize) -> C
         tasks: vec![None; threads],
         now: 0.0,
     };
-    let mut course = Course::default();
+    let mut outcome = Outcome::default();
     loop {
         while (0..threads).any(|thread| pool.begin(thread)) {}
         let Some(next) = pool.next() else {
-            course.seconds = pool.now;
-            return course;
+            outcome.seconds = pool.now;
+            return outcome;
         };
         for thread in (0..threads).filter(|thread| pool.tasks[*thread].is_none()) {
-            *course.idle.entry(pool.why_idle(thread)).or_default() += next - pool.now;
+            *outcome.idle.entry(pool.why_idle(thread)).or_default() += next - pool.now;
         }
         pool.now = next;
         pool.finish();
@@ -134,7 +134,7 @@ pub(super) fn course(runs: &[Vec<Stretch>], threads: usize, at_once: usize) -> C
 }
 
 struct Pool<'a> {
-    waiting: &'a [Vec<Stretch>],
+    waiting: &'a [Vec<Segment>],
     at_once: usize,
     /// The run of each thread that has one.
     runs: Vec<Option<RunInProgress<'a>>>,
@@ -152,11 +152,11 @@ impl<'a> Pool<'a> {
             return self.take_part(thread);
         }
         let run = self.runs[thread].as_mut().expect("it has just been found");
-        let Some(stretch) = run.now() else {
+        let Some(segment) = run.now() else {
             self.runs[thread] = None;
             return true;
         };
-        match &stretch.work {
+        match &segment.work {
             Work::Alone(seconds) => {
                 let until = self.now + seconds;
                 self.tasks[thread] = Some(Task { until, of: thread });
@@ -197,7 +197,7 @@ impl<'a> Pool<'a> {
         };
         self.waiting = rest;
         self.runs[thread] = Some(RunInProgress {
-            stretches: next,
+            segments: next,
             at: 0,
             taken: 0,
             done: 0,
@@ -232,7 +232,7 @@ impl<'a> Pool<'a> {
             self.tasks[thread] = None;
             let run = self.runs[task.of].as_mut();
             let run = run.expect("a run waits for all of its parts");
-            match run.now().map(|stretch| &stretch.work) {
+            match run.now().map(|segment| &segment.work) {
                 Some(Work::Shared(_)) => run.done += 1,
                 _ => run.advance(),
             }
@@ -246,11 +246,11 @@ impl<'a> Pool<'a> {
         }
         let only = || self.runs.iter().flatten().next();
         match own.or_else(only).and_then(RunInProgress::now) {
-            Some(Stretch {
+            Some(Segment {
                 phase,
                 work: Work::Alone(_),
             }) => Idle::Alone(*phase),
-            Some(Stretch {
+            Some(Segment {
                 work: Work::Disk(_),
                 ..
             }) => Idle::Disk,
@@ -263,15 +263,15 @@ impl<'a> Pool<'a> {
 mod tests {
     use super::*;
 
-    fn alone(seconds: f64) -> Stretch {
-        Stretch {
+    fn alone(seconds: f64) -> Segment {
+        Segment {
             phase: Phase::Rounds,
             work: Work::Alone(seconds),
         }
     }
 
-    fn shared(parts: &[f64]) -> Stretch {
-        Stretch {
+    fn shared(parts: &[f64]) -> Segment {
+        Segment {
             phase: Phase::Rounds,
             work: Work::Shared(parts.to_vec()),
         }
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn one_thread_does_everything_in_turn() {
         let runs = vec![vec![alone(1.0), shared(&[1.0, 2.0])]; 3];
-        let found = course(&runs, 1, 1);
+        let found = simulate(&runs, 1, 1);
         assert_eq!(found.seconds, 12.0);
         assert!(found.idle.is_empty());
     }
@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn what_one_thread_does_alone_leaves_the_others_idle() {
         let runs = vec![vec![alone(1.0), shared(&[1.0; 5])]];
-        let found = course(&runs, 4, 1);
+        let found = simulate(&runs, 4, 1);
         assert_eq!(found.seconds, 3.0);
         assert_eq!(found.idle[&Idle::Alone(Phase::Rounds)], 3.0);
         assert_eq!(found.idle[&Idle::Rows], 3.0, "five rows, four threads");
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn side_by_side_only_the_end_leaves_threads_idle() {
         let runs = vec![vec![alone(1.0), shared(&[1.0])]; 3];
-        let found = course(&runs, 2, 2);
+        let found = simulate(&runs, 2, 2);
         assert_eq!(found.seconds, 4.0);
         assert_eq!(found.idle[&Idle::NoRunLeft], 2.0);
         assert_eq!(found.idle.len(), 1);
@@ -305,15 +305,15 @@ mod tests {
 
     #[test]
     fn whoever_waits_for_the_disk_helps_nobody() {
-        let disk = Stretch {
+        let disk = Segment {
             phase: Phase::Ending,
             work: Work::Disk(2.0),
         };
-        let alone_with_it = course(&[vec![disk.clone(), alone(1.0)]], 2, 1);
+        let alone_with_it = simulate(&[vec![disk.clone(), alone(1.0)]], 2, 1);
         assert_eq!(alone_with_it.seconds, 3.0);
         assert_eq!(alone_with_it.idle[&Idle::Disk], 4.0);
         let runs = vec![vec![disk], vec![shared(&[1.0; 4])]];
-        let found = course(&runs, 2, 2);
+        let found = simulate(&runs, 2, 2);
         assert_eq!(found.seconds, 3.0);
         assert_eq!(found.idle[&Idle::Disk], 2.0);
     }
@@ -321,6 +321,6 @@ mod tests {
     #[test]
     fn threads_without_a_run_take_parts() {
         let runs = vec![vec![shared(&[1.0; 4])], vec![shared(&[1.0; 8])]];
-        assert_eq!(course(&runs, 2, 2).seconds, 6.0);
+        assert_eq!(simulate(&runs, 2, 2).seconds, 6.0);
     }
 }

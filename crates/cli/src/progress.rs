@@ -16,7 +16,7 @@ pub(crate) struct Progress {
     /// What the run is called, with its place among the runs.
     title: String,
     display: Display,
-    pace: Pace,
+    rate: RoundRate,
     accuracy: Option<f64>,
 }
 
@@ -39,7 +39,7 @@ impl Progress {
         Self {
             title,
             display,
-            pace: Pace::new(),
+            rate: RoundRate::new(),
             accuracy: None,
         }
     }
@@ -49,11 +49,11 @@ impl Progress {
             .accuracy
             .map(|accuracy| format!("accuracy {}", percent(accuracy)));
         let speed = self
-            .pace
+            .rate
             .steps_per_second(progress)
             .map(|speed| format!("{} steps/s", count(speed as u64)));
         let left = self
-            .pace
+            .rate
             .time_left(progress)
             .map(|left| format!("{} left", duration(left)));
         let facts = [accuracy, speed, left]
@@ -81,7 +81,7 @@ impl Progress {
 
 impl Observer for Progress {
     fn started(&mut self, plan: &RunPlan) {
-        self.pace = Pace::new();
+        self.rate = RoundRate::new();
         match &mut self.display {
             Display::Nothing => {}
             Display::Bar(bar) => {
@@ -107,18 +107,18 @@ impl Observer for Progress {
     }
 
     fn resumed(&mut self, round: usize) {
-        self.pace = Pace::resumed();
+        self.rate = RoundRate::resumed();
         terminal::line(&format!("{}: goes on after round {round}", self.title));
     }
 
     fn round(&mut self, progress: &RoundProgress) {
-        self.pace.round(progress);
+        self.rate.round(progress);
         self.show(progress);
     }
 
     fn record(&mut self, record: &Record) {
         self.accuracy = Some(record.test_accuracy.mean);
-        self.pace.record(record.round);
+        self.rate.record(record.round);
     }
 }
 
@@ -131,7 +131,7 @@ impl Drop for Progress {
 }
 
 /// How fast a run is.
-struct Pace {
+struct RoundRate {
     /// When the first counted round began, and the rounds and steps done by then.
     start: Option<(Instant, usize, u64)>,
     /// When the latest round or evaluation ended.
@@ -140,7 +140,7 @@ struct Pace {
     training: Duration,
 }
 
-impl Pace {
+impl RoundRate {
     fn new() -> Self {
         let now = Instant::now();
         Self {
@@ -170,7 +170,7 @@ impl Pace {
     fn record(&mut self, round: usize) {
         self.last = Instant::now();
         if round == 0 {
-            // Loading and the first evaluation are no part of the pace.
+            // Loading and the first evaluation are no part of the rate.
             self.start = Some((self.last, 0, 0));
         }
     }
@@ -211,28 +211,28 @@ mod tests {
 
     #[test]
     fn steps_before_a_resumption_do_not_count_as_speed() {
-        let mut pace = Pace::resumed();
-        pace.round(&progress(5, 1_000_000));
-        assert!(pace.steps_per_second(&progress(5, 1_000_000)).is_none());
+        let mut rate = RoundRate::resumed();
+        rate.round(&progress(5, 1_000_000));
+        assert!(rate.steps_per_second(&progress(5, 1_000_000)).is_none());
         std::thread::sleep(Duration::from_millis(20));
         let next = progress(6, 1_000_010);
-        pace.round(&next);
-        let speed = pace.steps_per_second(&next).unwrap();
+        rate.round(&next);
+        let speed = rate.steps_per_second(&next).unwrap();
         assert!(speed > 0.0 && speed <= 500.0, "{speed}");
     }
 
     #[test]
     fn the_time_left_is_that_of_the_rounds_to_come() {
-        let mut pace = Pace::new();
-        pace.record(0);
+        let mut rate = RoundRate::new();
+        rate.record(0);
         std::thread::sleep(Duration::from_millis(20));
         let half = progress(5, 50);
-        pace.round(&half);
-        let left = pace.time_left(&half).unwrap();
+        rate.round(&half);
+        let left = rate.time_left(&half).unwrap();
         assert!(
             left >= Duration::from_millis(20) && left < Duration::from_secs(5),
             "{left:?}"
         );
-        assert!(pace.time_left(&progress(10, 100)).unwrap().is_zero());
+        assert!(rate.time_left(&progress(10, 100)).unwrap().is_zero());
     }
 }

@@ -1,10 +1,10 @@
 //! Labelled examples held in host memory.
 
+mod builder;
 #[cfg(feature = "burn")]
 mod burn_examples;
 mod dataset_summary;
 pub(crate) mod features;
-mod gathering;
 mod pieces;
 mod splits;
 mod summary_pieces;
@@ -13,12 +13,12 @@ mod training_list;
 
 use std::sync::Arc;
 
+pub use self::builder::ExamplesBuilder;
+pub(crate) use self::builder::per_piece;
 #[cfg(feature = "burn")]
 pub use self::burn_examples::Example;
 pub use self::dataset_summary::DatasetSummary;
 pub use self::features::{Features, Input, Scale, Scaling, Shape, Windows};
-pub use self::gathering::Gathering;
-pub(crate) use self::gathering::per_piece;
 pub use self::splits::Splits;
 pub use self::text_shares::TextShare;
 pub use self::training_list::{ListedPieces, TrainingList};

@@ -61,8 +61,8 @@ pub use self::datasets::shakespeare::{Shakespeare, ShakespeareSource};
 #[cfg(feature = "burn")]
 pub use self::examples::Example;
 pub use self::examples::{
-    DatasetSummary, Examples, Features, Gathering, Input, ListedPieces, Scale, Scaling, Shape,
-    Splits, TextShare, TrainingList, Windows,
+    DatasetSummary, Examples, ExamplesBuilder, Features, Input, ListedPieces, Scale, Scaling,
+    Shape, Splits, TextShare, TrainingList, Windows,
 };
 pub use self::files::check::{CheckReport, FileCheck, FileStatus, check};
 pub use self::files::error::{DataError, MirrorFailure};

@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(told, expected);
         let ends = outcomes(&[Err("no GPU"), Ok(1)]);
         assert_eq!(ends[0], Err("own model: no GPU".to_owned()));
-        assert!(ends[1].is_err());
+        assert_eq!(ends[1], Err("rank 0: rank 0 is told why".to_owned()));
     }
 
     #[test]

@@ -191,8 +191,10 @@ mod tests {
     fn another_file_is_refused() {
         let own = Mapping::new(2 * HEADER).unwrap();
         let process = std::process::id();
-        assert!(Mapping::of(process, own.number(), HEADER).is_err());
-        assert!(Mapping::of(process, u64::MAX, 2 * HEADER).is_err());
+        let error = Mapping::of(process, own.number(), HEADER).unwrap_err();
+        assert_eq!(error.to_string(), "this is another file");
+        let error = Mapping::of(process, u64::MAX, 2 * HEADER).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

@@ -123,7 +123,7 @@ impl Canvas {
         let mut builder = PathBuilder::new();
         let units = f32::from(font::face().units_per_em());
         for (glyph, start) in font::glyphs(&text.text) {
-            let mut outline = Outline {
+            let mut outline = GlyphOutline {
                 builder: &mut builder,
                 start: start as f32,
                 unit: 1.0 / units,
@@ -175,19 +175,19 @@ fn path(places: &[Place], is_closed: bool) -> Option<Path> {
 }
 
 /// The outline of a letter, upside down as images are.
-struct Outline<'a> {
+struct GlyphOutline<'a> {
     builder: &'a mut PathBuilder,
     start: f32,
     unit: f32,
 }
 
-impl Outline<'_> {
+impl GlyphOutline<'_> {
     fn place(&self, x: f32, y: f32) -> (f32, f32) {
         (self.start + x * self.unit, -y * self.unit)
     }
 }
 
-impl OutlineBuilder for Outline<'_> {
+impl OutlineBuilder for GlyphOutline<'_> {
     fn move_to(&mut self, x: f32, y: f32) {
         let (x, y) = self.place(x, y);
         self.builder.move_to(x, y);

@@ -84,7 +84,11 @@ mod tests {
 
     #[test]
     fn what_is_no_record_is_refused() {
-        assert!(Figures::of(&json!([1])).is_err());
-        assert!(Figures::of(&json!({"round": -1})).is_err());
+        let error = |record| Figures::of(&record).unwrap_err();
+        assert_eq!(error(json!([1])), "found no object, needed a record");
+        assert_eq!(
+            error(json!({"round": -1})),
+            "found no round, needed a whole number"
+        );
     }
 }

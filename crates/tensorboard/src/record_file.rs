@@ -81,6 +81,7 @@ mod tests {
         file.append(&[vec![4]]).unwrap();
         let expected = framed(&[vec![1], vec![2, 3], vec![4]]);
         assert_eq!(std::fs::read(&path).unwrap(), expected);
-        assert!(RecordFile::create(&path).is_err());
+        let error = RecordFile::create(&path).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::AlreadyExists);
     }
 }

@@ -1,7 +1,7 @@
 //! The consensus example of DeceFL, SI 4.5: eight clients of one example (1, 1) each.
 
 use crate::support::plain::{mix, sum};
-use crate::support::{Course, Scene, full};
+use crate::support::{MethodRun, Scene, full};
 use meshfold_algorithms::GradientWeight;
 use meshfold_data::{Examples, Scale, Shape};
 use meshfold_engine::{Learner, LearningRate, Linear, Model, Targets};
@@ -48,7 +48,7 @@ fn learner(scene: &Scene) -> Learner {
 }
 
 /// The weights of all clients.
-fn weights(course: &Course) -> Vec<f64> {
+fn weights(course: &MethodRun) -> Vec<f64> {
     course.models().iter().map(|w| w[0]).collect()
 }
 
@@ -91,7 +91,7 @@ fn decefl_reaches_consensus_and_the_minimum_geometrically() {
         },
         full(1).rate(LearningRate::Constant(RATE))
     );
-    let mut course = Course::with_learner(&method, &scene, learner(&scene));
+    let mut course = MethodRun::with_learner(&method, &scene, learner(&scene));
     let start = weights(&course);
     let error = |w: &[f64]| norm(&w.iter().map(|w| w - 1.0).collect::<Vec<_>>());
     let (spread, away) = (norm(&centred(&start)), error(&start));
@@ -123,7 +123,7 @@ fn every_round_of_decefl_is_its_linear_iteration() {
         },
         full(1).rate(LearningRate::Constant(RATE))
     );
-    let course = Course::with_learner(&method, &scene, learner(&scene));
+    let course = MethodRun::with_learner(&method, &scene, learner(&scene));
     let mut models = course.start.clone();
     for _ in 0..5 {
         let mixed = mix(&scene.matrix(1), &models);

@@ -2,11 +2,11 @@
 //! and where they end on quadratics of different minima.
 
 use crate::support::plain::{self, distance, mean, mix, sum};
-use crate::support::{Course, Models, Scene, expect_close, full, run};
+use crate::support::{MethodRun, Models, Scene, expect_close, full, run};
 use meshfold_algorithms::{Method, Order, Participation, Weighting};
 use meshfold_engine::{LearningRate, Linear, Model, Targets};
 
-fn gradients(course: &Course, decay: f32, models: &Models) -> Models {
+fn gradients(course: &MethodRun, decay: f32, models: &Models) -> Models {
     let one = |client: usize| {
         let descent = plain::steps(1).decay(decay);
         descent.decayed(&course.learner, client, &models[client])
@@ -59,7 +59,7 @@ fn mixing_keeps_the_mean_of_the_trackers_at_that_of_the_gradients() {
 }
 
 /// `w^{t+1} = W (2 w^t − w^{t−1} − η g^t + η g^{t−1})` with `w^1 = W (w^0 − η g^0)`.
-fn d2(course: &Course, rounds: usize, decay: f32) -> Models {
+fn d2(course: &MethodRun, rounds: usize, decay: f32) -> Models {
     let scene = &course.scene;
     let rate = plain::rate();
     let mut earlier: Option<(Models, Models)> = None;
@@ -119,12 +119,12 @@ fn quadratics() -> Scene {
 }
 
 /// The model at which the mean of the clients' losses is least.
-fn minimum(course: &Course) -> Vec<f64> {
+fn minimum(course: &MethodRun) -> Vec<f64> {
     least(course, &[0, 1, 2, 3, 4])
 }
 
 /// The model at which the mean loss of `clients` is least, by gradient descent with all gradients.
-fn least(course: &Course, clients: &[usize]) -> Vec<f64> {
+fn least(course: &MethodRun, clients: &[usize]) -> Vec<f64> {
     let mut w = vec![0.0; course.start[0].len()];
     for _ in 0..40_000 {
         let gradients: Models = clients
@@ -160,7 +160,7 @@ fn corrected_methods_reach_the_minimum_that_dsgd_misses_at_a_constant_rate() {
         },
         train()
     );
-    let target = minimum(&Course::new(&dsgd, &quadratics()));
+    let target = minimum(&MethodRun::new(&dsgd, &quadratics()));
     let rounds = 1500;
     let missed = error(&dsgd, &target, rounds);
     assert!(missed > 0.1, "dsgd ends {missed} away");

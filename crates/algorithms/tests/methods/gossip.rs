@@ -3,7 +3,7 @@
 
 use crate::support::plain::{self, mean, mix, sum};
 use crate::support::quantiser::{Message, quantised};
-use crate::support::{Course, Models, SEED, SIZES, Scene, expect_close, full, run};
+use crate::support::{MethodRun, Models, SEED, SIZES, Scene, expect_close, full, run};
 use meshfold_algorithms::{Aggregate, GradientWeight, PartialAggregation, Quantise};
 use meshfold_engine::{Key, NormScope, Purpose, stream};
 use meshfold_topology::{MixingMatrix, Overlay, Uniform, Weights};
@@ -282,7 +282,7 @@ fn push_matrix(overlay: &Overlay) -> MixingMatrix {
 }
 
 /// Algorithm 1 of Assran et al. with `steps` local steps.
-fn pushed(course: &Course, rounds: usize, steps: usize) -> Models {
+fn pushed(course: &MethodRun, rounds: usize, steps: usize) -> Models {
     let scene = &course.scene;
     let mut x = course.start.clone();
     let mut weight = vec![vec![1.0]; 5];

@@ -1,16 +1,16 @@
 //! Clients that lose their inputs: they do not train, but exchange over the whole overlay (Hua et al., section 5.2).
 
 use crate::support::plain::{self, mix, sum};
-use crate::support::{Course, Models, Scene, chorded_path, expect_close, full};
+use crate::support::{MethodRun, Models, Scene, chorded_path, expect_close, full};
 use meshfold_algorithms::{GradientWeight, Method, Order};
 use meshfold_topology::{MixingMatrix, Weights};
 
 /// The models after four rounds over the whole overlay, in which client 2 does not train from the second on.
-fn found(method: &Method) -> (Course, MixingMatrix) {
+fn found(method: &Method) -> (MethodRun, MixingMatrix) {
     let scene = Scene::with_a_death();
     let overlay = chorded_path();
     let matrix = Weights::default().matrix(&overlay).unwrap();
-    let mut course = Course::new(method, &scene);
+    let mut course = MethodRun::new(method, &scene);
     for _ in 0..4 {
         course.step(Some((overlay.clone(), matrix.clone())));
     }
@@ -19,7 +19,7 @@ fn found(method: &Method) -> (Course, MixingMatrix) {
 
 /// What `step` makes of the model of each client that trains in `round`; the others keep theirs.
 fn trained(
-    course: &Course,
+    course: &MethodRun,
     models: &Models,
     round: usize,
     step: impl Fn(usize, &[f64]) -> Vec<f64>,

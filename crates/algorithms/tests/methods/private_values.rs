@@ -1,7 +1,7 @@
 //! The consensus problem of DeceFL, (7) and SI (16): client `k` has the private value `w_k(0)`, begins there, and minimises
 //! `½ (w − w_k(0))²`. DeceFL, FedAvg and swarm learning against sums in double precision.
 
-use crate::support::{Course, Scene, difference, full, models_of};
+use crate::support::{MethodRun, Scene, difference, full, models_of};
 use meshfold_algorithms::{GradientWeight, Method, Participation, StepsFrom, Weighting};
 use meshfold_data::{Examples, Scale, Shape};
 use meshfold_engine::{Harmonic, LearningRate, Linear, Model, Per, Restart, Schedule, Targets};
@@ -50,7 +50,7 @@ fn scene(sizes: &[usize]) -> Scene {
 }
 
 /// The method at `w_k(0)` on clients of `sizes` examples.
-fn course(method: &Method, scene: &Scene) -> Course {
+fn course(method: &Method, scene: &Scene) -> MethodRun {
     let sizes = scene.sizes.iter().zip(VALUES);
     let labels: Vec<u16> = sizes.flat_map(|(size, value)| vec![value; *size]).collect();
     let scale = Scale {
@@ -60,7 +60,7 @@ fn course(method: &Method, scene: &Scene) -> Course {
     let features = vec![1; labels.len()];
     let examples = Examples::new(features, labels, Shape::flat(1), 10, scale).unwrap();
     let learner = crate::support::learner_on(examples, &scene.model, &scene.sizes);
-    let mut course = Course::with_learner(method, scene, learner);
+    let mut course = MethodRun::with_learner(method, scene, learner);
     course.stack = course.learner.initial_at(&VALUES.map(f32::from)).unwrap();
     course.start = models_of(&course.stack);
     course
@@ -109,7 +109,7 @@ fn start() -> Vec<f64> {
     VALUES.map(f64::from).to_vec()
 }
 
-fn weights(course: &Course) -> Vec<f64> {
+fn weights(course: &MethodRun) -> Vec<f64> {
     course.models().iter().map(|row| row[0]).collect()
 }
 

@@ -1,13 +1,13 @@
 //! What quantising costs, and what it leaves as it is.
 
-use crate::support::{Course, Scene, difference, expect_close, full, run};
+use crate::support::{MethodRun, Scene, difference, expect_close, full, run};
 use meshfold_algorithms::{
     Aggregate, Aggregators, Method, PartialAggregation, Quantise, Restart, Source, WalkRows,
 };
 use meshfold_engine::{NormScope, Start};
 
 #[track_caller]
-fn expect_same(one: &Course, other: &Course) {
+fn expect_same(one: &MethodRun, other: &MethodRun) {
     expect_close(&one.models(), &other.models());
     let moved = difference(&one.models()[..1], &one.start[..1]);
     assert!(moved > 1e-3, "a run that stands still says nothing");

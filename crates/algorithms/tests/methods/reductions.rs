@@ -1,7 +1,7 @@
 //! Methods that are others in special cases, as their papers say.
 
 use crate::support::plain::{self, mean, sum};
-use crate::support::{Course, Scene, Train, chorded_path, difference, expect_close, full, run};
+use crate::support::{MethodRun, Scene, Train, chorded_path, difference, expect_close, full, run};
 use meshfold_algorithms::{
     Aggregators, Assign, GradientWeight, Local, Method, Order, PartialAggregation, Participation,
     PerServer, Restart, Servers, Source, StepsFrom, WalkRows, Weighting,
@@ -62,7 +62,7 @@ fn one_server() -> Servers {
 }
 
 #[track_caller]
-fn expect_same(one: &Course, other: &Course) {
+fn expect_same(one: &MethodRun, other: &MethodRun) {
     expect_close(&one.models(), &other.models());
     let moved = difference(&one.models()[..1], &one.start[..1]);
     assert!(moved > 1e-3, "a run that stands still says nothing");
@@ -315,8 +315,8 @@ fn push_sum_over_a_regular_overlay_is_dsgd() {
 }
 
 /// The models after a round over each of `matrices`.
-fn run_over(method: &Method, matrices: &[MixingMatrix]) -> Course {
-    let mut course = Course::new(method, &Scene::default());
+fn run_over(method: &Method, matrices: &[MixingMatrix]) -> MethodRun {
+    let mut course = MethodRun::new(method, &Scene::default());
     for matrix in matrices {
         course.step(Some((chorded_path(), matrix.clone())));
     }

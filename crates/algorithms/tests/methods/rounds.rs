@@ -1,7 +1,7 @@
 //! Rounds of the plain methods against a client-by-client transcription in double precision, their batches included.
 
 use crate::support::plain::{self, mix, sum};
-use crate::support::{Course, Scene, Train, difference, expect_close, full, run};
+use crate::support::{MethodRun, Scene, Train, difference, expect_close, full, run};
 use meshfold_algorithms::{Aggregate, Quantise, StepsFrom, Weighting};
 use meshfold_algorithms::{AlgorithmError, BatchSetting, Local, Method, Order, Participation};
 use meshfold_engine::{
@@ -263,7 +263,7 @@ fn a_dead_client_neither_trains_nor_hears_nor_counts() {
         assert_eq!(course.models()[2], course.start[2], "{}", method.name());
         let moved = difference(&course.models()[..1], &course.start[..1]);
         assert!(moved > 1e-3, "{}: others go on", method.name());
-        let busiest = |course: &Course| course.traffic[0].bytes_busiest_node();
+        let busiest = |course: &MethodRun| course.traffic[0].bytes_busiest_node();
         assert!(busiest(&course) <= busiest(&run(&method, &Scene::default(), 1)));
     }
 }

@@ -1,7 +1,7 @@
 //! Rounds of the methods with servers against a client-by-client transcription in double precision.
 
 use crate::support::plain::{self, Descent, mean, mix, sum};
-use crate::support::{Course, SEED, SIZES, Scene, Train, expect_close, full, run};
+use crate::support::{MethodRun, SEED, SIZES, Scene, Train, expect_close, full, run};
 use meshfold_algorithms::{Assign, Local, Participation, PerServer, Servers, StepsFrom, Weighting};
 use meshfold_engine::{Key, LearningRate, Per, Power, Purpose, Restart, Schedule, stream};
 use meshfold_topology::Overlay;
@@ -9,7 +9,7 @@ use rand::RngExt;
 use rand::seq::index;
 
 /// What the clients `chosen` make of the model `w`.
-fn trained(course: &Course, chosen: &[usize], w: &[f64], descent: Descent) -> Vec<Vec<f64>> {
+fn trained(course: &MethodRun, chosen: &[usize], w: &[f64], descent: Descent) -> Vec<Vec<f64>> {
     let one = |client: &usize| descent.from(&course.learner, *client, w);
     chosen.iter().map(one).collect()
 }
@@ -112,7 +112,7 @@ fn fedprox_is_pulled_to_the_servers_model() {
 /// Algorithm 1 of Karimireddy et al. with option II, in which `c` stays the mean of the `c_i` of who is alive; returns `x`,
 /// the `c_i` and `c`.
 fn scaffold(
-    course: &Course,
+    course: &MethodRun,
     rounds: usize,
     global_rate: f64,
 ) -> (Vec<f64>, Vec<Vec<f64>>, Vec<f64>) {

@@ -1,7 +1,7 @@
 //! What methods make of clients and walks that fall behind.
 
 use crate::support::plain::{self, mean, mix, sum};
-use crate::support::{Course, Models, SIZES, Scene, expect_close, full, run};
+use crate::support::{MethodRun, Models, SIZES, Scene, expect_close, full, run};
 use meshfold_algorithms::{
     Aggregators, Completion, Exchange, PartialWork, Participation, Phase, Policy, Restart, Source,
     StepsFrom, Stragglers, WalkRows, Weighting, Work,
@@ -181,7 +181,7 @@ fn a_client_that_only_receives_keeps_its_velocity() {
         },
         full(1).momentum(0.9)
     );
-    let mut course = Course::new(&method, &scene);
+    let mut course = MethodRun::new(&method, &scene);
     let mut models = course.start.clone();
     let mut velocity = vec![vec![0.0; models[0].len()]; 5];
     let (all, without): ([&[usize]; 5], [&[usize]; 5]) = (

@@ -1,6 +1,6 @@
 //! What each method sends, counted by hand, and what its forecast says of it.
 
-use crate::support::{Course, Scene, chorded_path, full, run};
+use crate::support::{MethodRun, Scene, chorded_path, full, run};
 use meshfold_algorithms::{
     Aggregators, Assign, GradientWeight, Method, Order, PartialAggregation, Participation,
     PerServer, Restart, Servers, Source, StepsFrom, WalkRows, Weighting,
@@ -253,7 +253,7 @@ fn a_round_sends_what_was_counted_by_hand_and_forecast() {
 
 /// Messages a round over `rounds` rounds, and their forecast.
 fn messages(method: &Method, rounds: usize) -> [f64; 2] {
-    let course: Course = run(method, &Scene::default(), rounds);
+    let course: MethodRun = run(method, &Scene::default(), rounds);
     let bytes = course.setting.model_bytes() as f64;
     let sent: u64 = course
         .traffic

@@ -68,7 +68,7 @@ pub(crate) fn data(command: &DataCommand) -> Result<(), Failure> {
 
 /// A dataset in the list.
 #[derive(Serialize)]
-struct Listed<'a> {
+struct DatasetEntry<'a> {
     name: &'a str,
     title: &'a str,
     /// Files that there are to be, and those that are there; `check` says whether they are right.
@@ -98,7 +98,7 @@ fn list(arguments: &DataListArguments) -> Result<(), Failure> {
             "examples that are all (1, 1), 8 + 8 by default: DeceFL's consensus example",
         ),
     ];
-    let listed: Vec<Listed<'_>> = made
+    let listed: Vec<DatasetEntry<'_>> = made
         .into_iter()
         .map(|(name, title)| made_here(name, title))
         .chain(
@@ -141,7 +141,7 @@ fn list(arguments: &DataListArguments) -> Result<(), Failure> {
 }
 
 /// Whether the files of `dataset` are there, and what brings them.
-fn here(dataset: &Listed<'_>) -> String {
+fn here(dataset: &DatasetEntry<'_>) -> String {
     if let Some(reason) = &dataset.unreadable {
         return format!("cannot be read: {reason}");
     }
@@ -159,8 +159,8 @@ fn here(dataset: &Listed<'_>) -> String {
     }
 }
 
-fn made_here<'a>(name: &'a str, title: &'a str) -> Listed<'a> {
-    Listed {
+fn made_here<'a>(name: &'a str, title: &'a str) -> DatasetEntry<'a> {
+    DatasetEntry {
         name,
         title,
         files: 0,
@@ -175,10 +175,10 @@ fn made_here<'a>(name: &'a str, title: &'a str) -> Listed<'a> {
     }
 }
 
-fn from_files<'a>(manifest: &'a Manifest, folder: &DataFolder) -> Listed<'a> {
+fn from_files<'a>(manifest: &'a Manifest, folder: &DataFolder) -> DatasetEntry<'a> {
     let home = manifest.folder(folder);
     let present = manifest.present(folder);
-    Listed {
+    DatasetEntry {
         name: &manifest.name,
         title: &manifest.title,
         files: manifest.files.len(),

@@ -20,7 +20,7 @@ const MOST_GPUS: usize = 16;
 
 /// A device as `--device` names it.
 #[derive(Serialize)]
-struct Listed {
+struct DeviceEntry {
     device: String,
     /// On one kind, the same configuration gives the same bits.
     kind: Option<String>,
@@ -36,7 +36,7 @@ struct Listed {
 /// # Errors
 /// [`Failure::Unread`] if nobody reads it.
 pub(crate) fn devices(arguments: &DevicesArguments) -> Result<(), Failure> {
-    let listed: Vec<Listed> = std::iter::once(processor())
+    let listed: Vec<DeviceEntry> = std::iter::once(processor())
         .chain(gpus(DeviceRequest::Wgpu))
         .chain(gpus(DeviceRequest::Cuda))
         .collect();
@@ -66,10 +66,10 @@ pub(crate) fn devices(arguments: &DevicesArguments) -> Result<(), Failure> {
     Ok(table.print()?)
 }
 
-fn processor() -> Listed {
+fn processor() -> DeviceEntry {
     let opened = Device::cpu();
     let cpu = opened.as_ref().ok();
-    Listed {
+    DeviceEntry {
         device: DeviceRequest::Cpu.to_string(),
         threads: cpu.and_then(Device::threads),
         kind: cpu.map(Device::kind),
@@ -82,8 +82,8 @@ fn processor() -> Listed {
 }
 
 /// The GPUs of one kind; if there is none, the reason why.
-fn gpus(request: fn(usize) -> DeviceRequest) -> Vec<Listed> {
-    let mut listed: Vec<Listed> = (0..MOST_GPUS)
+fn gpus(request: fn(usize) -> DeviceRequest) -> Vec<DeviceEntry> {
+    let mut listed: Vec<DeviceEntry> = (0..MOST_GPUS)
         .map(|index| gpu(request(index)))
         .take_while(|gpu| gpu.error.is_none())
         .collect();
@@ -93,9 +93,9 @@ fn gpus(request: fn(usize) -> DeviceRequest) -> Vec<Listed> {
     listed
 }
 
-fn gpu(request: DeviceRequest) -> Listed {
+fn gpu(request: DeviceRequest) -> DeviceEntry {
     let opened = Device::open(request, None, None);
-    Listed {
+    DeviceEntry {
         device: request.to_string(),
         kind: opened.as_ref().ok().map(Device::kind),
         threads: None,

@@ -259,7 +259,8 @@ fn no_other_address_is_listened_at_and_idle_connections_keep_nobody_out() {
     let sandbox = Sandbox::new();
     let watching = Watching::start(&sandbox, "runs");
     let port = watching.address.split(':').nth(1).unwrap();
-    assert!(TcpStream::connect(format!("127.0.0.2:{port}")).is_err());
+    let elsewhere = TcpStream::connect(format!("127.0.0.2:{port}")).unwrap_err();
+    assert_eq!(elsewhere.kind(), std::io::ErrorKind::ConnectionRefused);
     let idle = [(); 4].map(|()| TcpStream::connect(&watching.address).unwrap());
     let began = Instant::now();
     assert_eq!(watching.get().status, 200);

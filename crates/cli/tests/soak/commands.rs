@@ -14,7 +14,7 @@ use crate::flow_yaml::{Node, Style};
 use crate::process_figures::most_resident_bytes;
 use crate::program::{Program, Said};
 use crate::reference::Reference;
-use crate::session::{Case, Complaint, Verdict, complaint, soak};
+use crate::session::{Case, CaseResult, Complaint, complaint, soak};
 
 /// Kilobytes of addresses that a process may have.
 const MOST_ADDRESSES: u64 = 4 << 20;
@@ -69,7 +69,7 @@ fn commands_do_what_they_are_asked_for_or_refuse_it() {
     soak("commands", examine);
 }
 
-fn examine(case: &mut Case) -> Verdict {
+fn examine(case: &mut Case) -> CaseResult {
     static REFERENCE: LazyLock<Reference> = LazyLock::new(Reference::read);
     let folder = case.folder().to_owned();
     let dice = &mut case.dice;

@@ -9,7 +9,7 @@ use crate::damage::{DAMAGES, Damage, copy_folder, files_below};
 use crate::dice::Dice;
 use crate::outcome::{CHECKPOINT, Outcome, expect_documented_files, run_folders};
 use crate::program::{Program, Said};
-use crate::session::{Case, Complaint, Session, Verdict, complaint, seed};
+use crate::session::{Case, CaseResult, Complaint, Session, complaint, seed};
 use crate::subject::Subject;
 
 /// Cases that share one sweep, which is run once for all of them.
@@ -183,7 +183,7 @@ impl Harm {
     }
 }
 
-fn examine(case: &mut Case, fixture: &Fixture) -> Verdict {
+fn examine(case: &mut Case, fixture: &Fixture) -> CaseResult {
     let harm = Harm::of_case(case.number, fixture, &mut case.dice);
     let folder = case.folder().to_owned();
     let trial = Trial::new(&folder, fixture, &harm);
@@ -244,7 +244,7 @@ impl<'a> Trial<'a> {
     }
 
     /// The report leaves out the damaged run if it must, says so, and shows the other.
-    fn report(&self) -> Verdict {
+    fn report(&self) -> CaseResult {
         let line = ["report", "runs/subject", "--out", "page.html"];
         let said = Program::run(self.folder, &line)?.ended_with(&[0, 1, 2])?;
         let Ok(page) = fs::read_to_string(self.folder.join("page.html")) else {
@@ -310,7 +310,7 @@ impl<'a> Trial<'a> {
     }
 
     /// `run --again` puts right whatever it was, or names what lies in its way.
-    fn run_again(&self) -> Verdict {
+    fn run_again(&self) -> CaseResult {
         let said = run(self.folder, &["--again"])?;
         if said.code != Some(0) {
             let in_the_way = matches!(self.harm.damage, Damage::Folder | Damage::Link);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::outcome::run_folders;
 use crate::process_figures::resident_bytes;
 use crate::program::Program;
-use crate::session::{Case, Session, Verdict, complaint, setting};
+use crate::session::{Case, CaseResult, Session, complaint, setting};
 
 const USUAL: &str = "\
 name: long
@@ -63,7 +63,7 @@ fn memory_does_not_grow_with_the_rounds() {
     session.end();
 }
 
-fn examine(case: &mut Case) -> Verdict {
+fn examine(case: &mut Case) -> CaseResult {
     let (kind, settings) = KINDS[case.number as usize % KINDS.len()];
     let rounds = setting("MESHFOLD_SOAK_ROUNDS")
         .unwrap_or(3000)

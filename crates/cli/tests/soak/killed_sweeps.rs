@@ -2,7 +2,7 @@
 
 use crate::interrupting::{Moment, draw_signal};
 use crate::program::Program;
-use crate::session::{Case, Verdict, soak};
+use crate::session::{Case, CaseResult, soak};
 use crate::subject::Subject;
 use crate::undisturbed::Undisturbed;
 
@@ -11,7 +11,7 @@ fn a_sweep_that_is_killed_ends_as_one_that_is_not() {
     soak("killed_sweeps", examine);
 }
 
-fn examine(case: &mut Case) -> Verdict {
+fn examine(case: &mut Case) -> CaseResult {
     let (rounds, runs) = (case.dice.within(10..=80), case.dice.within(2..=5));
     let folder = case.folder().to_owned();
     let subject = Subject::draw_sweep(&mut case.dice, case.number, rounds, runs);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::interrupting::{Moment, draw_signal};
 use crate::program::{Program, Said};
-use crate::session::{Case, Verdict, complaint, soak};
+use crate::session::{Case, CaseResult, complaint, soak};
 use crate::subject::Subject;
 use crate::undisturbed::Undisturbed;
 
@@ -14,7 +14,7 @@ fn a_run_that_is_killed_ends_as_one_that_is_not() {
     soak("kills", examine);
 }
 
-fn examine(case: &mut Case) -> Verdict {
+fn examine(case: &mut Case) -> CaseResult {
     let rounds = case.dice.within(20..=250);
     let folder = case.folder().to_owned();
     let subject = Subject::draw(&mut case.dice, case.number, rounds);
@@ -39,7 +39,7 @@ struct Attempts {
 
 impl Attempts {
     /// Starts the run and disturbs it.
-    fn disturb(&mut self, case: &mut Case, took: Duration) -> Verdict {
+    fn disturb(&mut self, case: &mut Case, took: Duration) -> CaseResult {
         let folder = case.folder().to_owned();
         let threads = case.dice.within(1..=2).to_string();
         let moment = Moment::draw(&mut case.dice, took);
@@ -62,7 +62,7 @@ impl Attempts {
     }
 
     /// Requires that a start that wrote `errors` goes on if one before it has promised so.
-    fn expect_kept_promise(&self, errors: &str) -> Verdict {
+    fn expect_kept_promise(&self, errors: &str) -> CaseResult {
         let goes_on = errors.contains("goes on after round");
         match &self.promise {
             Some(promise) if has_begun(errors) && !goes_on => Err(complaint(
@@ -86,7 +86,7 @@ fn has_begun(errors: &str) -> bool {
 }
 
 /// A report of an unfinished run: it is written, or refused where no run has begun yet.
-fn report_what_there_is(folder: &Path) -> Verdict {
+fn report_what_there_is(folder: &Path) -> CaseResult {
     if !folder.join("runs/subject").is_dir() {
         return Ok(());
     }

@@ -9,7 +9,7 @@ use crate::damage::files_below;
 use crate::outcome::{expect_documented_files, run_folders};
 use crate::process_figures::most_resident_bytes;
 use crate::program::{Program, Said};
-use crate::session::{Case, Complaint, Session, Verdict, complaint, setting};
+use crate::session::{Case, CaseResult, Complaint, Session, complaint, setting};
 
 /// Runs of the smallest kind.
 const SWEEP: &str = "\
@@ -54,7 +54,7 @@ fn a_sweep_of_many_runs_is_done_and_skipped() {
 }
 
 /// Runs, skips and reports the sweep. What is wrong but lets the rest go on is added to `troubles`.
-fn examine(case: &mut Case, troubles: &mut Vec<Complaint>) -> Verdict {
+fn examine(case: &mut Case, troubles: &mut Vec<Complaint>) -> CaseResult {
     let count = setting("MESHFOLD_SOAK_RUNS").unwrap_or(150);
     let (folder, first) = (case.folder().to_owned(), FIRST.min(count));
     let results = folder.join("runs/large");
@@ -136,7 +136,7 @@ impl Timed {
         )
     }
 
-    fn expect_memory(&self, runs: u64) -> Verdict {
+    fn expect_memory(&self, runs: u64) -> CaseResult {
         match self.most_bytes > MOST_MEMORY.0 + MOST_MEMORY.1 * runs {
             true => {
                 let command = self.said.line.split(' ').next().unwrap_or_default();
@@ -151,7 +151,7 @@ impl Timed {
 }
 
 /// Requires one line for each of `count` runs, and that `expected` of them have the given ending.
-fn expect_endings(said: &Said, count: u64, ending: &str, expected: u64) -> Verdict {
+fn expect_endings(said: &Said, count: u64, ending: &str, expected: u64) -> CaseResult {
     let lines = said.json()?;
     let ended = lines.iter().filter(|line| line["ending"] == ending).count() as u64;
     if lines.len() as u64 == count && ended == expected {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 
-use crate::session::{Verdict, complaint, panic_message};
+use crate::session::{CaseResult, complaint, panic_message};
 
 /// Files of a run that are the same bytes however often it was interrupted.
 const SAME_BYTES: [&str; 4] = [
@@ -91,7 +91,7 @@ impl Outcome {
     }
 
     /// Requires that the run in `folder` came to the same.
-    pub(crate) fn expect_same(&self, folder: &Path) -> Verdict {
+    pub(crate) fn expect_same(&self, folder: &Path) -> CaseResult {
         match self.differences(&Self::read(folder)) {
             None => Ok(()),
             Some((names, detail)) => Err(complaint(
@@ -114,7 +114,7 @@ pub(crate) fn run_folders(results: &Path) -> Vec<PathBuf> {
 }
 
 /// Requires that a finished run has files that are documented, and nothing else but `also`.
-pub(crate) fn expect_documented_files(folder: &Path, also: &[&str]) -> Verdict {
+pub(crate) fn expect_documented_files(folder: &Path, also: &[&str]) -> CaseResult {
     let documented = documented_files();
     let mut others: Vec<String> = fs::read_dir(folder)
         .unwrap()
@@ -154,7 +154,7 @@ fn documented_files() -> Vec<&'static str> {
 }
 
 /// Requires that nothing lies beside the folders of the runs in `results` but what the documentation speaks of.
-pub(crate) fn expect_documented_beside(results: &Path) -> Verdict {
+pub(crate) fn expect_documented_beside(results: &Path) -> CaseResult {
     let entries = fs::read_dir(results).unwrap().map(|entry| entry.unwrap());
     let files = entries.filter(|entry| !entry.path().is_dir());
     let names = files.map(|entry| entry.file_name().to_string_lossy().into_owned());

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::default_signals;
-use crate::session::{Complaint, Verdict, complaint};
+use crate::session::{CaseResult, Complaint, complaint};
 
 /// No command of these tests takes nearly as long, however busy the machine is.
 const LONGEST: Duration = Duration::from_secs(600);
@@ -150,7 +150,7 @@ impl Said {
     }
 
     /// Checks that the program ended by itself, without a panic, with one of the exit codes that are documented.
-    pub(crate) fn is_decent(&self) -> Verdict {
+    pub(crate) fn is_decent(&self) -> CaseResult {
         if self.err.contains("memory allocation of") {
             return Err(self.complaint("an allocation fails and ends the program"));
         }

@@ -14,7 +14,7 @@ use crate::flow_yaml::{Node, Style};
 use crate::outcome::{expect_documented_files, run_folders};
 use crate::program::{Program, Said};
 use crate::reference::Reference;
-use crate::session::{Case, Complaint, Verdict, soak};
+use crate::session::{Case, CaseResult, Complaint, soak};
 
 /// Kilobytes of addresses that a process may have.
 const MOST_ADDRESSES: u64 = 6 << 20;
@@ -27,7 +27,7 @@ fn whatever_is_planned_runs_or_fails_with_a_message() {
     soak("random_runs", examine);
 }
 
-fn examine(case: &mut Case) -> Verdict {
+fn examine(case: &mut Case) -> CaseResult {
     static REFERENCE: LazyLock<Reference> = LazyLock::new(Reference::read);
     let folder = case.folder().to_owned();
     // Few draws are small enough.
@@ -93,7 +93,7 @@ fn limited(folder: &Path, arguments: &[&str]) -> Option<Said> {
 }
 
 /// Runs the experiment, looks at what it has left, and starts it once more.
-fn run(case: &mut Case, folder: &Path) -> Verdict {
+fn run(case: &mut Case, folder: &Path) -> CaseResult {
     let line = ["run", "experiment.yaml", "--json"];
     let Some(said) = limited(folder, &line) else {
         case.note("given up while it ran");

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::dice::Dice;
 use crate::program::Program;
-use crate::session::{Case, Verdict, soak};
+use crate::session::{Case, CaseResult, soak};
 use crate::subject::Subject;
 use crate::undisturbed::{Undisturbed, expect_whole_runs};
 
@@ -16,7 +16,7 @@ fn processes_that_want_the_same_run_do_not_spoil_it() {
     soak("rivals", examine);
 }
 
-fn examine(case: &mut Case) -> Verdict {
+fn examine(case: &mut Case) -> CaseResult {
     let (rounds, runs) = (case.dice.within(3..=40), case.dice.within(1..=3));
     let folder = case.folder().to_owned();
     let subject = Subject::draw_sweep(&mut case.dice, case.number, rounds, runs);
@@ -39,7 +39,7 @@ fn examine(case: &mut Case) -> Verdict {
 
 /// Starts two or three processes and lets each stand still for a while at random moments. Whoever is refused the run says
 /// that another process has it.
-fn compete(dice: &mut Dice, folder: &Path, took: Duration) -> Verdict {
+fn compete(dice: &mut Dice, folder: &Path, took: Duration) -> CaseResult {
     let count = dice.within(2..=3);
     let mut programs = Vec::new();
     for _ in 0..count {
@@ -72,7 +72,7 @@ fn compete(dice: &mut Dice, folder: &Path, took: Duration) -> Verdict {
 }
 
 /// Starts two processes, and lets the second stand still, wherever it has come to, until the first has done all runs.
-fn overtake(dice: &mut Dice, folder: &Path, took: Duration) -> Verdict {
+fn overtake(dice: &mut Dice, folder: &Path, took: Duration) -> CaseResult {
     let line = ["run", "subject.yaml", "--threads", "1"];
     let first = Program::start(folder, &line);
     sleep(took.mul_f64(dice.within(0.0..=0.9)));
@@ -85,7 +85,7 @@ fn overtake(dice: &mut Dice, folder: &Path, took: Duration) -> Verdict {
 }
 
 /// Waits for a rival, which may fail only because another has the run.
-fn ended(program: Program) -> Verdict {
+fn ended(program: Program) -> CaseResult {
     let said = program.wait()?;
     said.is_decent()?;
     let gives_way = said.err.contains("another process");

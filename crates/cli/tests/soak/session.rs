@@ -21,7 +21,7 @@ pub(crate) struct Complaint {
 }
 
 /// Whether a case went well.
-pub(crate) type Verdict = Result<(), Complaint>;
+pub(crate) type CaseResult = Result<(), Complaint>;
 
 /// A complaint of the kind `what`.
 pub(crate) fn complaint(what: impl Into<String>, detail: impl Into<String>) -> Complaint {
@@ -131,7 +131,7 @@ impl Session {
     }
 
     /// Puts down how `case` went. Of every kind of failure the first folder is kept.
-    pub(crate) fn put_down(&mut self, case: Case, verdict: Verdict) {
+    pub(crate) fn put_down(&mut self, case: Case, verdict: CaseResult) {
         for note in case.notes {
             self.note(note);
         }
@@ -200,7 +200,7 @@ impl Session {
 ///
 /// # Panics
 /// If a case failed.
-pub(crate) fn soak(test: &'static str, examine: impl Fn(&mut Case) -> Verdict) {
+pub(crate) fn soak(test: &'static str, examine: impl Fn(&mut Case) -> CaseResult) {
     let mut session = Session::new(test);
     while let Some(number) = session.next() {
         let mut case = session.case(number);

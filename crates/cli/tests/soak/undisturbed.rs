@@ -8,7 +8,7 @@ use crate::outcome::{
     CHECKPOINT, Outcome, expect_documented_beside, expect_documented_files, run_folders,
 };
 use crate::program::Program;
-use crate::session::{Complaint, Verdict, complaint};
+use crate::session::{CaseResult, Complaint, complaint};
 use crate::subject::Subject;
 
 /// A subject whose experiment lies in a folder as `subject.yaml`, with what it comes to.
@@ -65,7 +65,7 @@ impl Undisturbed {
 }
 
 /// Requires that every run in `folder` that is marked as done has all its records.
-pub(crate) fn expect_whole_runs(folder: &Path) -> Verdict {
+pub(crate) fn expect_whole_runs(folder: &Path) -> CaseResult {
     for name in names(&folder.join("runs/subject")) {
         let run = folder.join("runs/subject").join(&name);
         if !run.join("DONE").exists() {

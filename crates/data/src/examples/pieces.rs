@@ -9,7 +9,7 @@ use crate::files::digest::Kept;
 
 /// What is known of examples besides their numbers.
 #[derive(Serialize, Deserialize)]
-struct Outline {
+struct ExamplesHeader {
     input: Input,
     classes: usize,
     label_names: Option<Vec<String>>,
@@ -36,8 +36,8 @@ impl Splits {
             self.validation.as_ref(),
         ];
         let all: Vec<&Examples> = all.into_iter().flatten().map(AsRef::as_ref).collect();
-        let outlines: Vec<Outline> = all.iter().map(|examples| examples.outline()).collect();
-        send(&serde_json::to_vec(&outlines).expect("outlines have text keys"));
+        let headers: Vec<ExamplesHeader> = all.iter().map(|examples| examples.header()).collect();
+        send(&serde_json::to_vec(&headers).expect("headers have text keys"));
         if let Features::Tokens(windows) = self.train.features() {
             send(bytemuck::cast_slice(windows.text()));
         }
@@ -51,16 +51,16 @@ impl Splits {
     /// # Panics
     /// If they are not the pieces of splits.
     pub fn from_pieces(mut receive: impl FnMut() -> Vec<u8>) -> Self {
-        let outlines: Vec<Outline> =
-            serde_json::from_slice(&receive()).expect("the first piece has the outlines");
-        let is_text = |outline: &Outline| matches!(outline.stored, Stored::Tokens);
-        let text = match outlines.iter().any(is_text) {
+        let headers: Vec<ExamplesHeader> =
+            serde_json::from_slice(&receive()).expect("the first piece has the headers");
+        let is_text = |header: &ExamplesHeader| matches!(header.stored, Stored::Tokens);
+        let text = match headers.iter().any(is_text) {
             true => numbers(receive()),
             false => Vec::new(),
         };
         let text = Arc::new(text);
-        let examples = |outline| Arc::new(Examples::of_pieces(outline, &text, &mut receive));
-        let mut all = outlines.into_iter().map(examples);
+        let examples = |header| Arc::new(Examples::of_pieces(header, &text, &mut receive));
+        let mut all = headers.into_iter().map(examples);
         let mut next = || all.next();
         Self {
             train: next().expect("there are training examples"),
@@ -72,14 +72,14 @@ impl Splits {
 
 impl Examples {
     /// Hands the examples to `send`, a few pieces of bytes, of which [`Examples::from_pieces`] makes them again but for names and
-    /// text, which a [`Gathering`](crate::Gathering) of them is given in the end.
+    /// text, which a [`ExamplesBuilder`](crate::ExamplesBuilder) of them is given in the end.
     pub fn to_pieces(&self, mut send: impl FnMut(&[u8])) {
-        let outline = Outline {
+        let header = ExamplesHeader {
             label_names: None,
             owner_names: None,
-            ..self.outline()
+            ..self.header()
         };
-        send(&serde_json::to_vec(&outline).expect("outlines have text keys"));
+        send(&serde_json::to_vec(&header).expect("headers have text keys"));
         self.send_values(&mut send);
     }
 
@@ -88,8 +88,8 @@ impl Examples {
     /// # Panics
     /// If they are not the pieces of examples.
     pub fn from_pieces(mut receive: impl FnMut() -> Vec<u8>) -> Self {
-        let outline = serde_json::from_slice(&receive()).expect("the first piece has the outline");
-        Self::of_pieces(outline, &Arc::default(), &mut receive)
+        let header = serde_json::from_slice(&receive()).expect("the first piece has the header");
+        Self::of_pieces(header, &Arc::default(), &mut receive)
     }
 
     fn send_values(&self, send: &mut impl FnMut(&[u8])) {
@@ -104,8 +104,8 @@ impl Examples {
         }
     }
 
-    fn outline(&self) -> Outline {
-        Outline {
+    fn header(&self) -> ExamplesHeader {
+        ExamplesHeader {
             input: self.input,
             classes: self.classes,
             label_names: self.label_names.as_deref().cloned(),
@@ -120,12 +120,12 @@ impl Examples {
     }
 
     fn of_pieces(
-        outline: Outline,
+        header: ExamplesHeader,
         text: &Arc<Vec<u16>>,
         receive: &mut impl FnMut() -> Vec<u8>,
     ) -> Self {
         let features = receive();
-        let features = match outline.stored {
+        let features = match header.stored {
             Stored::Bytes(scales) => Features::Bytes {
                 values: features,
                 scales,
@@ -134,17 +134,17 @@ impl Examples {
             Stored::Tokens => Features::Tokens(Windows {
                 text: text.clone(),
                 starts: numbers(features),
-                length: outline.input.features(),
+                length: header.input.features(),
             }),
         };
         Self {
             features,
             labels: numbers(receive()),
-            input: outline.input,
-            classes: outline.classes,
-            label_names: outline.label_names.map(Arc::new),
-            owners: outline.has_owners.then(|| numbers(receive())),
-            owner_names: outline.owner_names.map(Arc::new),
+            input: header.input,
+            classes: header.classes,
+            label_names: header.label_names.map(Arc::new),
+            owners: header.has_owners.then(|| numbers(receive())),
+            owner_names: header.owner_names.map(Arc::new),
             digest: Kept::default(),
         }
     }
@@ -212,14 +212,14 @@ mod tests {
             .with_label_names(&["a", "b", "c"])
             .with_owners(vec![1, 0, 1])
             .with_owner_names(names);
-        let mut gathering = crate::Gathering::of(3);
+        let mut builder = crate::ExamplesBuilder::of(3);
         train.each_piece(4, &mut |piece| {
             let mut sent = Vec::new();
             piece.to_pieces(|bytes| sent.push(bytes.to_vec()));
             let mut sent = sent.into_iter();
-            gathering.push(&Examples::from_pieces(|| sent.next().unwrap()));
+            builder.push(&Examples::from_pieces(|| sent.next().unwrap()));
         });
-        let received = gathering.finish(&train.selected(&[]));
+        let received = builder.finish(&train.selected(&[]));
         assert_eq!(received, train);
         assert_eq!(received.owner_names(), train.owner_names());
     }

@@ -151,7 +151,7 @@ pub(crate) fn fault(dataset: &str, path: &Path, offset: u64, error: io::Error) -
         return DataError::io("read", path)(error);
     }
     let is_said = |inner: &(dyn std::error::Error + Send + Sync + 'static)| {
-        inner.is::<Overlong>() || inner.is::<Damaged>() || inner.is::<tar_member::Unfit>()
+        inner.is::<Overlong>() || inner.is::<Damaged>() || inner.is::<tar_member::InvalidArchive>()
     };
     let reason = match Packing::of(path) {
         // Of a plain file nothing but its length can be wrong.

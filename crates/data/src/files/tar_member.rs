@@ -88,14 +88,17 @@ fn skip(archive: &mut impl Read, bytes: u64) -> io::Result<()> {
 /// What is wrong with an archive that can be unpacked.
 #[derive(Debug, thiserror::Error)]
 #[error("{reason} (byte {offset} of the unpacked archive)")]
-pub(crate) struct Unfit {
+pub(crate) struct InvalidArchive {
     offset: u64,
     reason: String,
 }
 
 fn invalid(offset: u64, reason: &str) -> io::Error {
     let reason = reason.to_owned();
-    io::Error::new(io::ErrorKind::InvalidData, Unfit { offset, reason })
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        InvalidArchive { offset, reason },
+    )
 }
 
 #[cfg(test)]

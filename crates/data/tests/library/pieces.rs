@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use meshfold_data::{DataFolder, DatasetConfig, DatasetSummary, Features, Gathering, ListedPieces};
+use meshfold_data::{
+    DataFolder, DatasetConfig, DatasetSummary, ExamplesBuilder, Features, ListedPieces,
+};
 
 fn bytes(features: &Features) -> usize {
     match features {
@@ -19,14 +21,14 @@ fn expect_the_same(dataset: &str, folder: &DataFolder) {
     let whole = settings.load(folder).unwrap();
     let each = bytes(whole.train.features()) / whole.train.len();
     for most in [1, 3 * each + 1, usize::MAX] {
-        let mut gathering = Gathering::of(whole.train.len());
+        let mut builder = ExamplesBuilder::of(whole.train.len());
         let mut listed = ListedPieces::of(whole.train.len());
         let mut largest = 0;
         let left = settings.load_in_pieces(folder, most, &mut |piece| {
             assert!(!piece.is_empty());
             largest = largest.max(bytes(piece.features()));
             listed.push(piece);
-            gathering.push(piece);
+            builder.push(piece);
         });
         let left = left.unwrap();
         let all = each * whole.train.len();
@@ -37,7 +39,7 @@ fn expect_the_same(dataset: &str, folder: &DataFolder) {
         );
         assert_eq!(left.test, whole.test, "{dataset}");
         assert_eq!(left.validation, whole.validation, "{dataset}");
-        let gathered = gathering.finish(&left.train);
+        let gathered = builder.finish(&left.train);
         assert_eq!(gathered, *whole.train, "{dataset}");
         let (_, digest, outline) = listed.finish(&left);
         assert_eq!(digest, whole.train.digest(), "{dataset}");

@@ -9,8 +9,8 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use meshfold_data::{
-    ByWriter, Cifar10, DataFolder, DatasetConfig, DatasetSummary, FashionMnist, FileStatus,
-    Gathering, Manifest, Mnist, Partitioner, Qmnist, Scaling, check, label_histogram,
+    ByWriter, Cifar10, DataFolder, DatasetConfig, DatasetSummary, ExamplesBuilder, FashionMnist,
+    FileStatus, Manifest, Mnist, Partitioner, Qmnist, Scaling, check, label_histogram,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -45,10 +45,10 @@ fn images_in_pieces_are_those_that_are_read_whole(folder: &DataFolder) {
     ] {
         let settings: DatasetConfig = serde_json::from_str(dataset).unwrap();
         let whole = settings.load(folder).unwrap();
-        let (mut gathering, mut most) = (Gathering::of(whole.train.len()), 0);
+        let (mut builder, mut most) = (ExamplesBuilder::of(whole.train.len()), 0);
         let left = settings.load_in_pieces(folder, 1 << 20, &mut |piece| {
             most = most.max(piece.bytes().unwrap().len());
-            gathering.push(piece);
+            builder.push(piece);
         });
         let left = left.unwrap();
         assert!(
@@ -57,7 +57,7 @@ fn images_in_pieces_are_those_that_are_read_whole(folder: &DataFolder) {
         );
         assert_eq!(left.test, whole.test, "{dataset}");
         assert_eq!(left.validation, whole.validation, "{dataset}");
-        assert_eq!(gathering.finish(&left.train), *whole.train, "{dataset}");
+        assert_eq!(builder.finish(&left.train), *whole.train, "{dataset}");
     }
 }
 

@@ -4,7 +4,7 @@
 use super::Ranks;
 use super::transport::Transport;
 use super::world::World;
-use meshfold_data::{Examples, Gathering, Partition, Splits};
+use meshfold_data::{Examples, ExamplesBuilder, Partition, Splits};
 use std::sync::Arc;
 
 /// Reads examples: hands those for training to its argument in pieces, in their order, and returns all others, with no training
@@ -143,8 +143,8 @@ impl Dealing<'_> {
 
 /// What a rank holds of the examples that are dealt.
 struct Held {
-    own: Gathering,
-    held_out: Gathering,
+    own: ExamplesBuilder,
+    held_out: ExamplesBuilder,
 }
 
 impl Held {
@@ -154,8 +154,8 @@ impl Held {
         let is_own = |(client, _): &(u32, usize)| homes.owner(*client) == world.rank();
         let sizes = (0..).zip(partition.sizes()).filter(is_own);
         Self {
-            own: Gathering::of(sizes.map(|(_, size)| size).sum()),
-            held_out: Gathering::of(partition.held_out().map_or(0, <[u32]>::len)),
+            own: ExamplesBuilder::of(sizes.map(|(_, size)| size).sum()),
+            held_out: ExamplesBuilder::of(partition.held_out().map_or(0, <[u32]>::len)),
         }
     }
 
@@ -204,7 +204,7 @@ fn in_order(ascending: Examples, order: &[u32]) -> Examples {
 
 /// All examples, where there is but one process.
 pub(crate) fn all_of(partition: &Partition, read: &mut Reading<'_>) -> Option<Splits> {
-    let mut all = Gathering::of(partition.sizes().iter().sum());
+    let mut all = ExamplesBuilder::of(partition.sizes().iter().sum());
     let rest = read(&mut |piece| all.push(piece))?;
     let whole = Splits {
         train: Arc::new(all.finish(&rest.train)),

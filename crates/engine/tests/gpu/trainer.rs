@@ -115,13 +115,19 @@ struct Outcome {
 
 /// What else than the models the rounds use.
 #[derive(Debug, Clone, Copy, Default)]
-struct Extras {
+struct GradientTerms {
     kept: bool,
     correction: bool,
     anchor: bool,
 }
 
-fn run(device: &Device, model: &Model, sgd: &Sgd, tasks: &[RowWork], extras: Extras) -> Outcome {
+fn run(
+    device: &Device,
+    model: &Model,
+    sgd: &Sgd,
+    tasks: &[RowWork],
+    extras: GradientTerms,
+) -> Outcome {
     let mut learner = learner(device, model);
     let mut stack = learner.initial(tasks.len(), Start::Independent).unwrap();
     let layout = learner.network().layout().clone();
@@ -168,7 +174,7 @@ fn expect_close(gpu: &[f32], cpu: &[f32], what: &str) {
     }
 }
 
-fn compare(model: &Model, sgd: &Sgd, tasks: &[RowWork], extras: Extras) {
+fn compare(model: &Model, sgd: &Sgd, tasks: &[RowWork], extras: GradientTerms) {
     let device = gpu();
     let what = format!("{model:?}, {sgd:?}, {extras:?}");
     let found = run(&device, model, sgd, tasks, extras);
@@ -187,7 +193,7 @@ fn compare(model: &Model, sgd: &Sgd, tasks: &[RowWork], extras: Extras) {
 #[ignore = "needs a GPU or software Vulkan"]
 fn rows_with_their_own_epochs_and_steps_train_as_on_the_processor() {
     for model in models() {
-        compare(&model, &sgd(), &tasks(), Extras::default());
+        compare(&model, &sgd(), &tasks(), GradientTerms::default());
     }
 }
 
@@ -205,9 +211,9 @@ fn momentum_starts_anew_or_is_kept_as_on_the_processor() {
                 &model,
                 &sgd,
                 &tasks(),
-                Extras {
+                GradientTerms {
                     kept,
-                    ..Extras::default()
+                    ..GradientTerms::default()
                 },
             );
         }
@@ -234,7 +240,7 @@ fn acts_as_on_the_processor(model: &Model) {
             ..plain.clone()
         },
         &tasks(),
-        Extras::default(),
+        GradientTerms::default(),
     );
     compare(
         model,
@@ -243,24 +249,24 @@ fn acts_as_on_the_processor(model: &Model) {
             ..plain.clone()
         },
         &tasks(),
-        Extras::default(),
+        GradientTerms::default(),
     );
     compare(
         model,
         &plain,
         &tasks(),
-        Extras {
+        GradientTerms {
             correction: true,
-            ..Extras::default()
+            ..GradientTerms::default()
         },
     );
     compare(
         model,
         &plain,
         &tasks(),
-        Extras {
+        GradientTerms {
             anchor: true,
-            ..Extras::default()
+            ..GradientTerms::default()
         },
     );
     let all = Sgd {
@@ -272,7 +278,7 @@ fn acts_as_on_the_processor(model: &Model) {
         model,
         &all,
         &tasks(),
-        Extras {
+        GradientTerms {
             kept: true,
             correction: true,
             anchor: true,
@@ -301,7 +307,7 @@ fn full_batches_draws_with_replacement_and_schedules_agree() {
                 ..sgd.clone()
             },
             &tasks(),
-            Extras::default(),
+            GradientTerms::default(),
         );
     }
     compare(
@@ -311,21 +317,26 @@ fn full_batches_draws_with_replacement_and_schedules_agree() {
             ..sgd
         },
         &tasks(),
-        Extras::default(),
+        GradientTerms::default(),
     );
 }
 
 #[test]
 #[ignore = "needs a GPU or software Vulkan"]
 fn one_row_and_rows_that_share_a_client_agree() {
-    compare(&models()[2], &sgd(), &tasks()[2..3], Extras::default());
+    compare(
+        &models()[2],
+        &sgd(),
+        &tasks()[2..3],
+        GradientTerms::default(),
+    );
     let walkers: Vec<RowWork> = [2, 2, 0]
         .map(|client| RowWork {
             client,
             amount: Amount::Epochs(1),
         })
         .to_vec();
-    compare(&models()[1], &sgd(), &walkers, Extras::default());
+    compare(&models()[1], &sgd(), &walkers, GradientTerms::default());
 }
 
 #[test]
@@ -337,7 +348,15 @@ fn the_same_seed_gives_the_same_bits() {
         clip_norm: Some(1.0),
         ..sgd()
     };
-    let once = || run(&device, &models()[2], &sgd, &tasks(), Extras::default());
+    let once = || {
+        run(
+            &device,
+            &models()[2],
+            &sgd,
+            &tasks(),
+            GradientTerms::default(),
+        )
+    };
     assert_eq!(once(), once());
 }
 
@@ -345,13 +364,19 @@ fn the_same_seed_gives_the_same_bits() {
 #[ignore = "needs a GPU or software Vulkan"]
 fn what_else_shares_the_stack_does_not_change_a_row() {
     let device = gpu();
-    let all = run(&device, &models()[1], &sgd(), &tasks(), Extras::default());
+    let all = run(
+        &device,
+        &models()[1],
+        &sgd(),
+        &tasks(),
+        GradientTerms::default(),
+    );
     let some = run(
         &device,
         &models()[1],
         &sgd(),
         &tasks()[..3],
-        Extras::default(),
+        GradientTerms::default(),
     );
     assert_eq!(all.models[..some.models.len()], some.models);
 }

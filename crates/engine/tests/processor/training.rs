@@ -13,31 +13,31 @@ const SIZES: [usize; 4] = [23, 8, 3, 16];
 
 /// Terms that are added to the gradients of all rows.
 #[derive(Debug, Clone, Copy)]
-struct Extras {
+struct GradientTerms {
     correction: bool,
     anchor: bool,
 }
 
-const NO_EXTRAS: Extras = Extras {
+const NO_EXTRAS: GradientTerms = GradientTerms {
     correction: false,
     anchor: false,
 };
-const ALL_EXTRAS: Extras = Extras {
+const ALL_EXTRAS: GradientTerms = GradientTerms {
     correction: true,
     anchor: true,
 };
 
 /// Two rounds of two epochs in the trainer and in the transcription; returns the largest difference of any row.
-fn compare(rule: &Sgd, keep: bool, extras: Extras) -> f64 {
+fn compare(rule: &Sgd, keep: bool, extras: GradientTerms) -> f64 {
     compare_model(&mlp(), rule, keep, extras)
 }
 
-fn compare_model(model: &Model, rule: &Sgd, keep: bool, extras: Extras) -> f64 {
+fn compare_model(model: &Model, rule: &Sgd, keep: bool, extras: GradientTerms) -> f64 {
     compare_case(&Case::of_pixels(model.clone(), CLASSES), rule, keep, extras)
 }
 
-fn compare_case(case: &Case, rule: &Sgd, keep: bool, extras: Extras) -> f64 {
-    let Extras { correction, anchor } = extras;
+fn compare_case(case: &Case, rule: &Sgd, keep: bool, extras: GradientTerms) -> f64 {
+    let GradientTerms { correction, anchor } = extras;
     let mut learner = case.learner(&cpu(2, None), &SIZES);
     let mut stack = learner.initial(4, Start::Independent).unwrap();
     let (layout, width) = (stack.layout().clone(), stack.layout().width());
@@ -215,12 +215,12 @@ fn decay_clipping_correction_and_anchor_follow_the_transcription() {
     assert!(compare(&rule, false, NO_EXTRAS) < TOLERANCE);
     rule.clip_norm = Some(0.5);
     assert!(compare(&rule, true, NO_EXTRAS) < TOLERANCE);
-    let correction = Extras {
+    let correction = GradientTerms {
         correction: true,
         anchor: false,
     };
     assert!(compare(&rule, false, correction) < TOLERANCE);
-    let anchor = Extras {
+    let anchor = GradientTerms {
         correction: false,
         anchor: true,
     };

@@ -253,7 +253,8 @@ mod tests {
     fn the_limits_are_those_of_the_reader() {
         let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
         assert!(Node::read(&deep(MOST_LEVELS), 0, 0).is_ok());
-        assert!(Node::read(&deep(MOST_LEVELS + 1), 0, 0).is_err());
+        let error = Node::read(&deep(MOST_LEVELS + 1), 0, 0).unwrap_err();
+        assert_eq!(error.message, TOO_DEEP);
         assert!(TOO_DEEP.contains(&MOST_LEVELS.to_string()));
         let names: String = (0..200).map(|n| format!("k{n}: *a\n")).collect();
         let message = Node::read(&format!("a: &a 1\n{names}"), 0, 0)

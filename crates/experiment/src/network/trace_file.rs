@@ -358,7 +358,8 @@ mod tests {
             let text = format!("seconds,bytes_per_second\n{}", rows.concat());
             assert!(read(&text).is_ok(), "{times}");
         }
-        assert!(read("seconds,bytes_per_second\n0,5\n1,5\n2,5\n12.1,5\n").is_err());
+        let error = read("seconds,bytes_per_second\n0,5\n1,5\n2,5\n12.1,5\n").unwrap_err();
+        assert!(error.contains("a gap from 2 to 12.1 seconds"), "{error}");
     }
 
     #[test]

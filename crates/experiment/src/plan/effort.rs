@@ -70,16 +70,16 @@ impl Effort {
         }
     }
 
-    /// About how many seconds it takes at `pace`.
-    pub(crate) fn seconds(&self, pace: &Pace) -> f64 {
-        let of_threads = self.multiply_adds / pace.rate + self.local_steps * pace.step;
-        of_threads / pace.threads.unwrap_or(1) as f64 + self.rounds * pace.round
+    /// About how many seconds it takes at `speed`.
+    pub(crate) fn seconds(&self, speed: &DeviceSpeed) -> f64 {
+        let of_threads = self.multiply_adds / speed.rate + self.local_steps * speed.step;
+        of_threads / speed.threads.unwrap_or(1) as f64 + self.rounds * speed.round
     }
 }
 
 /// How fast a device is, roughly.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pace {
+pub(crate) struct DeviceSpeed {
     /// Multiply-adds per second of a thread, or of a GPU.
     rate: f64,
     /// Threads of the processor; `None` for a GPU.
@@ -90,8 +90,8 @@ pub(crate) struct Pace {
     round: f64,
 }
 
-impl Pace {
-    /// The pace of `device`, of the processor with all its cores if absent.
+impl DeviceSpeed {
+    /// The speed of `device`, of the processor with all its cores if absent.
     pub(crate) fn of(device: Option<&Device>) -> Self {
         let instructions =
             device.map_or_else(|| Some(Instructions::detect()), Device::instructions);
@@ -197,8 +197,8 @@ fn averaging_seconds(leaders: Option<&Leaders>, nodes: usize, classes: usize) ->
 }
 
 /// What is warned of if the run takes longer than a day.
-pub(crate) fn warning(seconds: f64, pace: &Pace) -> Option<String> {
-    let on_threads = match pace.threads {
+pub(crate) fn warning(seconds: f64, speed: &DeviceSpeed) -> Option<String> {
+    let on_threads = match speed.threads {
         None => String::new(),
         Some(1) => " on one thread".to_owned(),
         Some(threads) => format!(" on {threads} threads"),
@@ -263,7 +263,7 @@ mod tests {
         };
         let on = |threads, instructions| {
             let cpu = Device::open(DeviceRequest::Cpu, Some(threads), Some(instructions));
-            effort.seconds(&Pace::of(Some(&cpu.unwrap())))
+            effort.seconds(&DeviceSpeed::of(Some(&cpu.unwrap())))
         };
         let portable: Instructions = "portable".parse().unwrap();
         let (one, four) = (on(1, portable), on(4, portable));

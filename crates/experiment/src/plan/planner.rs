@@ -14,7 +14,7 @@ use crate::config::id::run_id;
 use crate::config::run_config::RunConfig;
 use crate::network::Clock;
 use crate::plan::checks;
-use crate::plan::effort::{self, Effort, Pace, Workload};
+use crate::plan::effort::{self, DeviceSpeed, Effort, Workload};
 use crate::plan::failure_checks;
 use crate::plan::held_overlay;
 use crate::plan::local_work;
@@ -39,7 +39,7 @@ pub(crate) struct Planner<'a> {
     device: Option<&'a Device>,
     /// Threads of the processor that a run has.
     threads: usize,
-    pace: Pace,
+    speed: DeviceSpeed,
     available: Option<u64>,
     data: PlannedData<'a>,
     networks: Networks,
@@ -87,7 +87,7 @@ impl<'a> Planner<'a> {
         Self {
             device,
             threads: effort::threads(device),
-            pace: Pace::of(device),
+            speed: DeviceSpeed::of(device),
             available,
             data: PlannedData::new(folder, device.and_then(Device::ranks)),
             networks: Networks::default(),
@@ -317,7 +317,7 @@ impl<'a> Planner<'a> {
             validation: learning.dataset.outline.validation(),
         });
         Cost {
-            seconds: effort.seconds(&self.pace),
+            seconds: effort.seconds(&self.speed),
             forecast,
             effort,
         }
@@ -334,7 +334,7 @@ impl<'a> Planner<'a> {
         let (config, overlay) = (&run.config, exchange.overlay.as_deref());
         let clients = learning.partition.clients();
         let mut warnings = exchange.warnings.clone();
-        warnings.extend(effort::warning(cost.seconds, &self.pace));
+        warnings.extend(effort::warning(cost.seconds, &self.speed));
         warnings.extend(local_work::deadline(
             run,
             &learning.population,

@@ -17,7 +17,7 @@ use crate::plan::run_plan::RunPlan;
 
 /// The overlay of a round before anything failed.
 #[derive(Debug)]
-struct Whole {
+struct IntactOverlay {
     overlay: Arc<Overlay>,
     matrix: Arc<MixingMatrix>,
     /// Whether each node trains, `[n]`: nodes outside a schedule's overlay may be frozen.
@@ -45,7 +45,7 @@ pub(crate) struct RoundGraph {
 #[derive(Debug)]
 pub(crate) struct RoundGraphs<'a> {
     plan: &'a RunPlan,
-    whole: Option<(u64, Arc<Whole>)>,
+    whole: Option<(u64, Arc<IntactOverlay>)>,
     graph: Option<((u64, u64), RoundGraph)>,
     /// The graph of a round in which stragglers are dropped.
     without_stragglers: Option<RoundGraph>,
@@ -174,7 +174,11 @@ impl<'a> RoundGraphs<'a> {
     }
 
     /// The overlay of `round` before failures.
-    fn whole(&mut self, round: usize, draw: u64) -> Result<Option<Arc<Whole>>, TopologyError> {
+    fn whole(
+        &mut self,
+        round: usize,
+        draw: u64,
+    ) -> Result<Option<Arc<IntactOverlay>>, TopologyError> {
         let Some(planned) = &self.plan.overlay else {
             return Ok(None);
         };
@@ -188,13 +192,13 @@ impl<'a> RoundGraphs<'a> {
             let drawn = built(&planned.topology, weights, &self.plan.population, round)?;
             let frozen = drawn.outside == Outside::Frozen;
             let working = drawn.members.iter().map(|member| *member || !frozen);
-            Whole {
+            IntactOverlay {
                 working: working.collect(),
                 overlay: Arc::new(drawn.overlay),
                 matrix: Arc::new(drawn.matrix),
             }
         } else {
-            Whole {
+            IntactOverlay {
                 overlay: Arc::clone(&planned.overlay),
                 matrix: Arc::clone(&planned.matrix),
                 working: vec![true; planned.overlay.nodes()],
@@ -209,7 +213,7 @@ impl<'a> RoundGraphs<'a> {
     fn after_failures(
         &self,
         round: usize,
-        whole: Option<&Whole>,
+        whole: Option<&IntactOverlay>,
     ) -> Result<RoundGraph, TopologyError> {
         let config = &self.plan.config;
         let draw = failure_checks::draws(config);
@@ -252,7 +256,7 @@ impl<'a> RoundGraphs<'a> {
     fn left(
         &self,
         round: usize,
-        whole: &Whole,
+        whole: &IntactOverlay,
         broken: &FailureState,
     ) -> Result<(Arc<Overlay>, Arc<MixingMatrix>), TopologyError> {
         if broken.is_whole() {

@@ -31,7 +31,7 @@ use crate::results::claim::heartbeat::{Heartbeat, Rounds};
 pub(crate) use crate::results::claim::holder::is_claim;
 use crate::results::claim::holder::{Found, claims_in, is_gone, name};
 use crate::results::claim::patience::Patience;
-use crate::results::claim::sightings::{Sightings, Verdict};
+use crate::results::claim::sightings::{ClaimState, Sightings};
 use crate::results::run_error::RunError;
 
 pub use holder::Holder;
@@ -70,7 +70,7 @@ impl Claim {
         let failed = |source| RunError::write(&folder.join(name(1)), source);
         for attempt in 0..ATTEMPTS {
             let claims = claims_in(folder).map_err(failed)?;
-            let is_dead = |claim: &Found| Sightings::verdict(claim, patience) == Verdict::Dead;
+            let is_dead = |claim: &Found| Sightings::state(claim, patience) == ClaimState::Dead;
             if let Some(held) = claims.iter().find(|claim| !is_dead(claim)) {
                 return Err(busy(held));
             }
@@ -131,10 +131,10 @@ impl Claim {
     /// This is good enough to show. Whether a run may be taken over, [`Claim::take`] finds out with no such clock.
     pub fn holder(folder: &Path) -> Option<Holder> {
         let mut claims = claims_in(folder).unwrap_or_default();
-        claims.retain(|claim| match Sightings::verdict(claim, Patience::here()) {
-            Verdict::Alive => true,
-            Verdict::Dead => false,
-            Verdict::Undecided => !is_long_past(&claim.path),
+        claims.retain(|claim| match Sightings::state(claim, Patience::here()) {
+            ClaimState::Alive => true,
+            ClaimState::Dead => false,
+            ClaimState::Undecided => !is_long_past(&claim.path),
         });
         claims.pop().and_then(|claim| claim.holder)
     }
@@ -152,7 +152,7 @@ impl Claim {
 
     /// Whether another process has the run in `folder`, or may have it.
     pub(crate) fn is_held(folder: &Path) -> bool {
-        verdict(folder) != Verdict::Dead
+        state(folder) != ClaimState::Dead
     }
 }
 
@@ -175,7 +175,7 @@ fn is_long_past(path: &Path) -> bool {
 pub(crate) fn await_verdicts(folders: &[PathBuf], stop: &AtomicBool) {
     let mut folders: Vec<&PathBuf> = folders.iter().collect();
     while !stop.load(Ordering::Relaxed) {
-        folders.retain(|folder| verdict(folder) == Verdict::Undecided);
+        folders.retain(|folder| state(folder) == ClaimState::Undecided);
         if folders.is_empty() {
             return;
         }
@@ -184,19 +184,19 @@ pub(crate) fn await_verdicts(folders: &[PathBuf], stop: &AtomicBool) {
 }
 
 /// How the claims in `folder` stand; dead if there are none.
-fn verdict(folder: &Path) -> Verdict {
+fn state(folder: &Path) -> ClaimState {
     let claims = claims_in(folder).unwrap_or_default();
     let verdicts = claims
         .iter()
-        .map(|claim| Sightings::verdict(claim, Patience::here()));
+        .map(|claim| Sightings::state(claim, Patience::here()));
     verdicts
         .reduce(|one, other| match (one, other) {
-            (Verdict::Dead, other) => other,
-            (one, Verdict::Dead) => one,
-            (Verdict::Alive, _) | (_, Verdict::Alive) => Verdict::Alive,
-            _ => Verdict::Undecided,
+            (ClaimState::Dead, other) => other,
+            (one, ClaimState::Dead) => one,
+            (ClaimState::Alive, _) | (_, ClaimState::Alive) => ClaimState::Alive,
+            _ => ClaimState::Undecided,
         })
-        .unwrap_or(Verdict::Dead)
+        .unwrap_or(ClaimState::Dead)
 }
 
 fn busy(claim: &Found) -> RunError {

@@ -121,7 +121,11 @@ mod tests {
                 .unwrap_err()
                 .starts_with("line 1: ")
         );
-        assert!(LabelCounts::parse("client,label,examples\n99999999999,0,1\n", 1).is_err());
+        let error = LabelCounts::parse("client,label,examples\n99999999999,0,1\n", 1).unwrap_err();
+        assert_eq!(
+            error,
+            "line 2: found \"99999999999,0,1\", needed three numbers"
+        );
         let error = LabelCounts::parse("client,label,examples\n9999999,60000,1\n", 1).unwrap_err();
         assert!(
             error.contains("10000000 clients and 60001 labels"),

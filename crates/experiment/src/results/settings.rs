@@ -209,7 +209,8 @@ mod tests {
 
     #[test]
     fn text_that_is_no_mapping_is_refused() {
-        assert!(Settings::parse("- 1\n").is_err());
-        assert!(Settings::parse("a: [\n").is_err());
+        let error = |text| Settings::parse(text).unwrap_err();
+        assert!(error("- 1\n").starts_with("found no mapping"));
+        assert!(error("a: [\n").contains("unclosed bracket"));
     }
 }

@@ -50,7 +50,7 @@ impl Samples {
 
 /// What one evaluation finds.
 #[derive(Debug)]
-pub(crate) struct Verdict {
+pub(crate) struct EvaluationResult {
     tally: Tally,
     scores: Vec<RowScore>,
     validation: Option<Vec<Score>>,
@@ -127,7 +127,7 @@ impl Judge {
         models: &Stack,
         alive: &[bool],
         round: usize,
-    ) -> Result<Verdict, EngineError> {
+    ) -> Result<EvaluationResult, EngineError> {
         let kind = self.kind;
         let rows_alive = alive_rows(kind, models, alive);
         learner.expect_finite(models, &rows_alive, round)?;
@@ -162,7 +162,7 @@ impl Judge {
             .unwrap_or_else(|| Views::absent(tested.len()));
         let rows = tested.into_iter().zip(views.figures).zip(0..);
         let rows = rows.map(|((score, views), row)| RowScore { row, score, views });
-        Ok(Verdict {
+        Ok(EvaluationResult {
             tally: learner.tally(),
             scores: of_the_living(rows.collect(), &deployed_alive),
             validation,
@@ -212,7 +212,7 @@ fn on_shards(learner: &mut Learner, models: &Stack) -> Result<Vec<Score>, Engine
     learner.evaluate(models, Split::Shards(&clients), None)
 }
 
-impl Verdict {
+impl EvaluationResult {
     /// The scores of the deployed models alive.
     pub(crate) fn scores(&self) -> &[RowScore] {
         &self.scores

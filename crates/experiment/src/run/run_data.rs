@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use meshfold_data::{Examples, Gathering, ListedPieces, Splits, TrainingList};
+use meshfold_data::{Examples, ExamplesBuilder, ListedPieces, Splits, TrainingList};
 use meshfold_engine::{Device, Ranks};
 
 use crate::plan::run_plan::RunPlan;
@@ -103,7 +103,7 @@ impl RunData {
         let splits = device.deal(&plan.partition, &mut |see| {
             let count = plan.dataset.train();
             let mut listed = ListedPieces::of(count);
-            let mut gathered = measures.then(|| Gathering::of(count));
+            let mut gathered = measures.then(|| ExamplesBuilder::of(count));
             let left = read(&mut |piece| {
                 listed.push(piece);
                 if let Some(gathered) = &mut gathered {

@@ -17,7 +17,7 @@ use crate::results::records::Record;
 use crate::results::run_error::RunError;
 use crate::run::checkpoint::Totals;
 use crate::run::client_views::ClientViews;
-use crate::run::evaluation::{HeldOut, Judge, Verdict, alive_rows};
+use crate::run::evaluation::{EvaluationResult, HeldOut, Judge, alive_rows};
 use crate::run::ranks::{Step, lead};
 use crate::run::run_data::RunData;
 use crate::run::stopwatch::Stopwatch;
@@ -234,7 +234,7 @@ impl<'a> RunState<'a> {
     ///
     /// # Errors
     /// [`RunError::NobodyAlive`] if no client is whose model could be judged; those of the engine.
-    pub(crate) fn evaluate(&mut self) -> Result<(Record, Verdict), RunError> {
+    pub(crate) fn evaluate(&mut self) -> Result<(Record, EvaluationResult), RunError> {
         self.lead(Step::Evaluate);
         let begun = Instant::now();
         let judged = self.judge_models();
@@ -242,7 +242,7 @@ impl<'a> RunState<'a> {
         judged
     }
 
-    fn judge_models(&mut self) -> Result<(Record, Verdict), RunError> {
+    fn judge_models(&mut self) -> Result<(Record, EvaluationResult), RunError> {
         let kind = self.judge.kind;
         if kind == RowKind::Client && !self.alive.contains(&true) {
             return Err(RunError::NobodyAlive { round: self.round });

@@ -1,10 +1,10 @@
-//! Accuracy, loss and consensus distance over the course of the runs.
+//! Accuracy, loss and consensus distance over the rounds of the runs.
 
 use crate::document::chart::{Chart, trace_group};
 use crate::document::escape::plot_text;
 use crate::document::palette;
 use crate::document::quantity_text::significant_values;
-use crate::runs::curves::{Band, Bands, Course, Curves};
+use crate::runs::curves::{Band, Bands, CurveWithBands, Curves};
 use crate::runs::group::Group;
 use plotly::common::{DashType, ExponentFormat, Line, Mode, Visible};
 use plotly::layout::{Axis, AxisType};
@@ -91,8 +91,8 @@ pub(crate) fn bands(groups: &[Group<'_>]) -> AllBands {
     }
 }
 
-/// The course where it has a place on a logarithmic axis.
-fn positive(course: &Course) -> Course {
+/// The curve where it has a place on a logarithmic axis.
+fn positive(curve: &CurveWithBands) -> CurveWithBands {
     let kept = |values: &[Option<f64>]| {
         let positive = |value: &Option<f64>| value.filter(|value| *value > 0.0);
         values.iter().map(positive).collect()
@@ -101,24 +101,24 @@ fn positive(course: &Course) -> Course {
         low: kept(&band.low),
         high: kept(&band.high),
     };
-    Course {
-        mean: kept(&course.mean),
+    CurveWithBands {
+        mean: kept(&curve.mean),
         bands: Bands {
-            interval: band(&course.bands.interval),
+            interval: band(&curve.bands.interval),
             quantiles: Band::default(),
-            range: band(&course.bands.range),
+            range: band(&curve.bands.range),
         },
     }
 }
 
-fn means(groups: &[Group<'_>], course: fn(&Curves) -> Course) -> Vec<Box<dyn Trace>> {
-    let trace = |(index, group): (usize, &Group<'_>)| mean(index, group, &course(&group.curves));
+fn means(groups: &[Group<'_>], curve: fn(&Curves) -> CurveWithBands) -> Vec<Box<dyn Trace>> {
+    let trace = |(index, group): (usize, &Group<'_>)| mean(index, group, &curve(&group.curves));
     groups.iter().enumerate().filter_map(trace).collect()
 }
 
 /// The line of a group, unless nothing is known of it.
-fn mean(index: usize, group: &Group<'_>, course: &Course) -> Option<Box<dyn Trace>> {
-    if course.mean.iter().all(Option::is_none) {
+fn mean(index: usize, group: &Group<'_>, curve: &CurveWithBands) -> Option<Box<dyn Trace>> {
+    if curve.mean.iter().all(Option::is_none) {
         return None;
     }
     let line = Line::new()
@@ -128,7 +128,7 @@ fn mean(index: usize, group: &Group<'_>, course: &Course) -> Option<Box<dyn Trac
     Some(
         Scatter::new(
             group.curves.rounds.clone(),
-            significant_values(&course.mean, 5),
+            significant_values(&curve.mean, 5),
         )
         .mode(Mode::Lines)
         .name(plot_text(&group.label))

@@ -1,4 +1,4 @@
-//! The course of a group of runs: means and bands, and how far the runs were.
+//! The curves of a group of runs: means and bands, and how far the runs were.
 
 use crate::document::quantity_text::significant_values;
 use meshfold_experiment::results::{
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A figure at each evaluation: its mean over clients and seeds, and what can be drawn around it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Course {
+pub(crate) struct CurveWithBands {
     pub(crate) mean: Vec<Option<f64>>,
     pub(crate) bands: Bands,
 }
@@ -77,10 +77,10 @@ pub(crate) struct Curves {
     pub(crate) simulated_seconds: Vec<Option<f64>>,
     /// Seconds on the clock, mean over seeds.
     pub(crate) wall_seconds: Vec<Option<f64>>,
-    pub(crate) accuracy: Course,
-    pub(crate) loss: Course,
+    pub(crate) accuracy: CurveWithBands,
+    pub(crate) loss: CurveWithBands,
     /// Its range is over seeds.
-    pub(crate) consensus: Course,
+    pub(crate) consensus: CurveWithBands,
     pub(crate) mean_model_accuracy: Vec<Option<f64>>,
     /// What theorems bound, by name, mean over seeds.
     pub(crate) bounded: BTreeMap<String, Bounded>,
@@ -124,7 +124,7 @@ pub(crate) fn points(curves: usize) -> usize {
 }
 
 impl Curves {
-    /// The course of runs over the rounds that all of them evaluated, thinned to `points` with first and last kept.
+    /// The curves of runs over the rounds that all of them evaluated, thinned to `points` with first and last kept.
     pub(crate) fn of(runs: &[&[Evaluation]], points: usize) -> Self {
         let Some((first, others)) = runs.split_first() else {
             return Self::default();
@@ -156,9 +156,9 @@ impl Curves {
             bytes: means(|evaluation| evaluation.bytes_total),
             simulated_seconds: means(|evaluation| evaluation.simulated_seconds),
             wall_seconds: means(|evaluation| evaluation.wall_seconds),
-            accuracy: course(&evaluations, |evaluation| evaluation.test_accuracy),
-            loss: course(&evaluations, |evaluation| evaluation.test_loss),
-            consensus: course(&evaluations, |evaluation| {
+            accuracy: with_bands(&evaluations, |evaluation| evaluation.test_accuracy),
+            loss: with_bands(&evaluations, |evaluation| evaluation.test_loss),
+            consensus: with_bands(&evaluations, |evaluation| {
                 let distance = evaluation.consensus_distance;
                 RecordedSpread {
                     mean: distance,
@@ -198,7 +198,7 @@ impl Curves {
         }
     }
 
-    /// Reads what the clients of `runs`, those of the course, scored, for the quantiles.
+    /// Reads what the clients of `runs`, those of the curves, scored, for the quantiles.
     ///
     /// # Errors
     /// Those of [`RecordedRun::client_scores`].
@@ -268,7 +268,10 @@ fn thinned(evaluations: &[Evaluation], points: usize) -> Vec<&Evaluation> {
         .collect()
 }
 
-fn course(evaluations: &[Vec<Evaluation>], figure: fn(&Evaluation) -> RecordedSpread) -> Course {
+fn with_bands(
+    evaluations: &[Vec<Evaluation>],
+    figure: fn(&Evaluation) -> RecordedSpread,
+) -> CurveWithBands {
     let over = |pick: fn(RecordedSpread) -> Option<f64>,
                 fold: fn(&[Option<f64>]) -> Option<f64>| {
         let values = |seeds: &Vec<Evaluation>| {
@@ -296,7 +299,7 @@ fn course(evaluations: &[Vec<Evaluation>], figure: fn(&Evaluation) -> RecordedSp
             |values| values.iter().flatten().copied().reduce(f64::max),
         ),
     };
-    Course {
+    CurveWithBands {
         mean: over(|spread| spread.mean, |values| mean(values.iter().copied())),
         bands: Bands {
             interval: Band::of(evaluations.iter().map(interval)),

@@ -261,8 +261,8 @@ pub(crate) fn learner_on(examples: Examples, model: &Model, sizes: &[usize]) -> 
     Learner::upload(&device, network, splits, Arc::new(partition), SEED).unwrap()
 }
 
-/// A method on its way.
-pub(crate) struct Course {
+/// A method in the middle of a run.
+pub(crate) struct MethodRun {
     pub(crate) scene: Scene,
     pub(crate) method: Method,
     pub(crate) setting: Setting,
@@ -274,7 +274,7 @@ pub(crate) struct Course {
     pub(crate) traffic: Vec<Traffic>,
 }
 
-impl Course {
+impl MethodRun {
     pub(crate) fn new(method: &Method, scene: &Scene) -> Self {
         Self::with_learner(method, scene, scene.learner())
     }
@@ -373,8 +373,8 @@ impl Course {
 }
 
 /// The models after `rounds` rounds.
-pub(crate) fn run(method: &Method, scene: &Scene, rounds: usize) -> Course {
-    Course::new(method, scene).advance(rounds)
+pub(crate) fn run(method: &Method, scene: &Scene, rounds: usize) -> MethodRun {
+    MethodRun::new(method, scene).advance(rounds)
 }
 
 pub(crate) fn models_of(stack: &Stack) -> Models {

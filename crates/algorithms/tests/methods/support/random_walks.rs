@@ -7,7 +7,7 @@
 
 use super::plain::{self, mean, sum};
 use super::quantiser::{Message, quantised};
-use super::{Course, Models, SEED, SIZES, Train, full};
+use super::{MethodRun, Models, SEED, SIZES, Train, full};
 use meshfold_algorithms::{Aggregate, Aggregators, Dfedrw, Restart, Source, WalkRows};
 use meshfold_engine::{Key, LearningRate, Per, Power, Purpose, Schedule, stream};
 use rand::RngExt;
@@ -46,7 +46,7 @@ fn living(alive: &[bool]) -> Vec<usize> {
 /// The transcription's run.
 pub(crate) struct Walks<'a> {
     config: &'a Dfedrw,
-    course: &'a Course,
+    course: &'a MethodRun,
     round: usize,
     alive: Vec<bool>,
     /// `w_i^{t,0}` of clients, or the walkers' models.
@@ -63,7 +63,7 @@ pub(crate) struct Walks<'a> {
 }
 
 impl<'a> Walks<'a> {
-    pub(crate) fn new(config: &'a Dfedrw, course: &'a Course) -> Self {
+    pub(crate) fn new(config: &'a Dfedrw, course: &'a MethodRun) -> Self {
         Self {
             config,
             course,

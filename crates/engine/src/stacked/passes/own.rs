@@ -89,7 +89,7 @@ impl Pass {
         let blocks = flow.network.layout().blocks().iter();
         for (block, gradient) in blocks.zip(self.tape.back(tensor(self.outputs))) {
             if let Some(gradient) = gradient {
-                let deposit = Deposit {
+                let deposit = GradientWrite {
                     size: block.size(),
                     offset: block.offset,
                     width: flow.arena().width,
@@ -155,7 +155,7 @@ fn deposit_kernel(
 }
 
 /// Where the gradient by a parameter goes in the rows of an arena.
-struct Deposit {
+struct GradientWrite {
     /// Numbers of the parameter, and where they begin in a row.
     size: usize,
     offset: usize,
@@ -165,7 +165,7 @@ struct Deposit {
     add: bool,
 }
 
-impl Deposit {
+impl GradientWrite {
     /// Writes `from` `[rows, size]` to the block of the rows of `to` `[R, width]`.
     fn launch(&self, from: &CubeTensor, to: &CubeTensor, part: &Part<'_>) {
         let (count, dim) = line(&to.client, part.rows * self.size);
@@ -201,7 +201,7 @@ mod tests {
         let counts = gpu.memory().upload_words(&batch.counts);
         for add in [false, true] {
             let to = gpu.memory().upload_floats(&before);
-            let deposit = Deposit {
+            let deposit = GradientWrite {
                 size,
                 offset,
                 width,

@@ -13,7 +13,7 @@ use crate::results::claim::patience::Patience;
 
 /// How a claim stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum ClaimState {
     /// Its process lives, as far as is known.
     Alive,
     /// Its process has ended, or gave no sign of life for as long as patience lasts.
@@ -42,11 +42,11 @@ static SEEN: Mutex<Sightings> = Mutex::new(Sightings(BTreeMap::new()));
 
 impl Sightings {
     /// How `claim` stands, now that this process has looked at it once more.
-    pub(super) fn verdict(claim: &Found, patience: &Patience) -> Verdict {
+    pub(super) fn state(claim: &Found, patience: &Patience) -> ClaimState {
         let ended = claim.holder.as_ref().map(|holder| &holder.process);
         match ended.and_then(|process| process.has_ended()) {
-            Some(true) => Verdict::Dead,
-            Some(false) => Verdict::Alive,
+            Some(true) => ClaimState::Dead,
+            Some(false) => ClaimState::Alive,
             None => {
                 let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
                 seen.look(claim, patience, Instant::now())
@@ -54,7 +54,7 @@ impl Sightings {
         }
     }
 
-    fn look(&mut self, claim: &Found, patience: &Patience, now: Instant) -> Verdict {
+    fn look(&mut self, claim: &Found, patience: &Patience, now: Instant) -> ClaimState {
         let Some(sighting) = self.0.get_mut(&claim.path) else {
             let first = Sighting {
                 bytes: claim.bytes.clone(),
@@ -63,21 +63,21 @@ impl Sightings {
                 looked: now,
             };
             self.0.insert(claim.path.clone(), first);
-            return Verdict::Undecided;
+            return ClaimState::Undecided;
         };
         let since = now.saturating_duration_since(sighting.looked);
         sighting.looked = now;
         if sighting.bytes != claim.bytes {
             sighting.bytes.clone_from(&claim.bytes);
             (sighting.has_changed, sighting.still) = (true, Duration::ZERO);
-            return Verdict::Alive;
+            return ClaimState::Alive;
         }
         // This process may have been suspended itself, or a file system that did not answer kept both waiting.
         sighting.still += since.min(patience.between_signs() * 2);
         match sighting.still >= patience.limit() {
-            true => Verdict::Dead,
-            false if sighting.has_changed => Verdict::Alive,
-            false => Verdict::Undecided,
+            true => ClaimState::Dead,
+            false if sighting.has_changed => ClaimState::Alive,
+            false => ClaimState::Undecided,
         }
     }
 }
@@ -95,8 +95,8 @@ mod tests {
         }
     }
 
-    /// Looks at the `claims` second by second; the verdicts.
-    fn verdicts(claims: &[&str]) -> Vec<Verdict> {
+    /// Looks at the `claims` second by second; the states.
+    fn states(claims: &[&str]) -> Vec<ClaimState> {
         let (patience, began) = (Patience::of(Duration::from_secs(12)), Instant::now());
         let mut seen = Sightings(BTreeMap::new());
         let look = |(second, bytes): (u64, &&str)| {
@@ -108,23 +108,23 @@ mod tests {
 
     #[test]
     fn a_claim_that_stands_still_is_dead_once_patience_ends() {
-        let verdicts = verdicts(&["a"; 14]);
+        let states = states(&["a"; 14]);
         assert!(
-            verdicts[..12]
+            states[..12]
                 .iter()
-                .all(|verdict| *verdict == Verdict::Undecided)
+                .all(|state| *state == ClaimState::Undecided)
         );
-        assert_eq!(verdicts[12..], [Verdict::Dead; 2]);
+        assert_eq!(states[12..], [ClaimState::Dead; 2]);
     }
 
     #[test]
     fn a_claim_that_changes_is_alive_until_it_stands_still() {
         let mut claims = vec!["a", "a", "b"];
         claims.extend(["c"; 13]);
-        let verdicts = verdicts(&claims);
-        assert_eq!(verdicts[..2], [Verdict::Undecided; 2]);
-        assert_eq!(verdicts[2..15], [Verdict::Alive; 13]);
-        assert_eq!(verdicts[15], Verdict::Dead);
+        let states = states(&claims);
+        assert_eq!(states[..2], [ClaimState::Undecided; 2]);
+        assert_eq!(states[2..15], [ClaimState::Alive; 13]);
+        assert_eq!(states[15], ClaimState::Dead);
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
             let now = began + Duration::from_secs(3600 * hours);
             assert_eq!(
                 seen.look(&claim("a"), &patience, now),
-                Verdict::Undecided,
+                ClaimState::Undecided,
                 "{hours}"
             );
         }

@@ -192,9 +192,9 @@ fn converted_images_come_in_pieces_and_are_summed_up_without_their_pixels() {
             let left = settings.load_in_pieces(&data, most, &mut |piece| seen.push(piece.clone()));
             let left = left.unwrap();
             assert_eq!(seen.len(), pieces);
-            let mut gathering = crate::Gathering::of(whole.train.len());
-            seen.iter().for_each(|piece| gathering.push(piece));
-            assert_eq!(gathering.finish(&left.train), *whole.train);
+            let mut builder = crate::ExamplesBuilder::of(whole.train.len());
+            seen.iter().for_each(|piece| builder.push(piece));
+            assert_eq!(builder.finish(&left.train), *whole.train);
             assert_eq!(left.test, whole.test);
         }
     }

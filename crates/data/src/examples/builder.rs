@@ -43,13 +43,13 @@ pub(crate) fn per_piece(most: usize, each: usize) -> usize {
 
 /// Examples that pieces are put together to. Nothing is moved while they come.
 #[derive(Debug)]
-pub struct Gathering {
+pub struct ExamplesBuilder {
     /// How many are expected.
     room: usize,
     examples: Option<Examples>,
 }
 
-impl Gathering {
+impl ExamplesBuilder {
     /// None yet, of `room` examples that are to come.
     pub fn of(room: usize) -> Self {
         Self {
@@ -108,15 +108,15 @@ mod tests {
             validation: None,
         };
         for (most, pieces) in [(7, 5), (6, 5), (1, 10), (100, 1)] {
-            let (mut gathering, mut seen) = (Gathering::of(10), Vec::new());
+            let (mut builder, mut seen) = (ExamplesBuilder::of(10), Vec::new());
             let left = splits.clone().in_pieces(most, &mut |piece| {
                 seen.push(piece.features().bytes());
-                gathering.push(piece);
+                builder.push(piece);
             });
             assert_eq!(seen.len(), pieces, "pieces of {most} bytes");
             assert!(seen.iter().all(|bytes| *bytes <= most.max(3)));
             assert!(left.train.is_empty());
-            let gathered = gathering.finish(&left.train);
+            let gathered = builder.finish(&left.train);
             assert_eq!(gathered, *splits.train);
             assert_eq!(gathered.digest(), splits.train.digest());
         }
