@@ -1,6 +1,7 @@
 //! Run folders with plausible figures, for tests and for looking at the page.
 
-use meshfold_topology::{Overlay, OverlaySummary, Topology, Weights};
+use meshfold_experiment::results::Settings;
+use meshfold_topology::{Overlay, OverlaySummary, Weights};
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::file::writer::SerializedFileWriter;
@@ -53,7 +54,7 @@ impl Fixture {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         let put = |file: &str, text: String| fs::write(folder.join(file), text).unwrap();
         put("config.yaml", self.config());
-        let topology: Topology = serde_yaml::from_str(self.topology).unwrap();
+        let topology = Settings::parse(&self.config()).unwrap().topology().unwrap();
         let overlay = topology.build(self.clients, &mut rng).unwrap();
         let weights = Weights::default();
         let matrix = weights.matrix(&overlay).unwrap();

@@ -341,9 +341,14 @@ fn local_steps(traffic: &Traffic) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::reader;
+    use crate::config::source::ExperimentSource;
+    use crate::config::tree::Node;
 
     fn weight(method: &str, round: usize) -> f64 {
-        let method: Method = serde_yaml::from_str(method).unwrap();
+        let source = ExperimentSource::new("method.yaml", method);
+        let node = Node::read(method, 0, 0).unwrap();
+        let method: Method = reader::read(&node, &source).unwrap();
         let setting = Setting {
             clients: 3,
             shard_sizes: vec![10, 20, 30],
