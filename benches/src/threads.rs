@@ -12,7 +12,7 @@ use clap::Args;
 use crate::BenchError;
 use phase::Phase;
 use record::{Recorded, record};
-use schedule::{Idle, Outcome, Work, simulate};
+use schedule::{Idle, Timeline, Work, simulate};
 
 /// What is to be recorded and dealt.
 #[derive(Debug, Args)]
@@ -30,33 +30,33 @@ pub(crate) struct Arguments {
 /// [`BenchError`] if the experiment cannot be planned, or a run fails.
 pub(crate) fn run(arguments: &Arguments) -> Result<String, BenchError> {
     let recorded = record(&arguments.file)?;
-    let outcomes: Vec<Outcomes> = arguments
+    let timelines: Vec<Timelines> = arguments
         .threads
         .iter()
-        .map(|threads| Outcomes::of(&recorded, (*threads).max(1)))
+        .map(|threads| Timelines::of(&recorded, (*threads).max(1)))
         .collect();
     let mut text = String::new();
     // Text takes whatever is written.
     let _ = write_phases(&mut text, &recorded);
-    let _ = write_outcomes(&mut text, &recorded, &outcomes);
-    for outcomes in outcomes.iter().filter(|outcomes| outcomes.threads > 1) {
-        let _ = write_idle(&mut text, outcomes);
+    let _ = write_timelines(&mut text, &recorded, &timelines);
+    for timelines in timelines.iter().filter(|timelines| timelines.threads > 1) {
+        let _ = write_idle(&mut text, timelines);
     }
     Ok(text)
 }
 
 /// What becomes of the recorded work on some threads.
-struct Outcomes {
+struct Timelines {
     threads: usize,
     /// Before the first run, and after the last: the plan, the dataset, and what is about all runs.
     around: f64,
     /// Seconds of that in which the other threads have nothing to do, for each of them.
     around_idle: f64,
-    in_turn: Outcome,
-    side_by_side: Outcome,
+    in_turn: Timeline,
+    side_by_side: Timeline,
 }
 
-impl Outcomes {
+impl Timelines {
     fn of(recorded: &Recorded, threads: usize) -> Self {
         let around = simulate(&recorded.around, threads, 1);
         Self {
@@ -69,8 +69,8 @@ impl Outcomes {
     }
 
     /// The share of the threads' time that is work.
-    fn efficiency(&self, recorded: &Recorded, outcome: &Outcome) -> f64 {
-        recorded.seconds() / (self.threads as f64 * (self.around + outcome.seconds))
+    fn efficiency(&self, recorded: &Recorded, timeline: &Timeline) -> f64 {
+        recorded.seconds() / (self.threads as f64 * (self.around + timeline.seconds))
     }
 }
 
@@ -106,19 +106,19 @@ fn write_phases(text: &mut String, recorded: &Recorded) -> std::fmt::Result {
 }
 
 /// How long it takes more of them.
-fn write_outcomes(text: &mut String, recorded: &Recorded, all: &[Outcomes]) -> std::fmt::Result {
+fn write_timelines(text: &mut String, recorded: &Recorded, all: &[Timelines]) -> std::fmt::Result {
     writeln!(
         text,
         "\n| threads | one run at a time | efficiency | side by side | efficiency | gain |\n|---|---|---|---|---|---|"
     )?;
-    for outcomes in all {
-        let [in_turn, beside] = [&outcomes.in_turn, &outcomes.side_by_side];
-        let seconds = |outcome: &Outcome| outcomes.around + outcome.seconds;
-        let percent = |outcome| 100.0 * outcomes.efficiency(recorded, outcome);
+    for timelines in all {
+        let [in_turn, beside] = [&timelines.in_turn, &timelines.side_by_side];
+        let seconds = |timeline: &Timeline| timelines.around + timeline.seconds;
+        let percent = |timeline| 100.0 * timelines.efficiency(recorded, timeline);
         writeln!(
             text,
             "| {} | {:.3} s | {:.0} % | {:.3} s | {:.0} % | {:.2} × |",
-            outcomes.threads,
+            timelines.threads,
             seconds(in_turn),
             percent(in_turn),
             seconds(beside),
@@ -130,25 +130,25 @@ fn write_outcomes(text: &mut String, recorded: &Recorded, all: &[Outcomes]) -> s
 }
 
 /// What threads without work wait for, in shares of the time of all threads.
-fn write_idle(text: &mut String, outcomes: &Outcomes) -> std::fmt::Result {
-    let threads = outcomes.threads;
+fn write_idle(text: &mut String, timelines: &Timelines) -> std::fmt::Result {
+    let threads = timelines.threads;
     writeln!(
         text,
         "\n| {threads} threads, idle | one run at a time | side by side |\n|---|---|---|"
     )?;
-    let share = |outcome: &Outcome, idle: f64| {
-        100.0 * idle / (threads as f64 * (outcomes.around + outcome.seconds))
+    let share = |timeline: &Timeline, idle: f64| {
+        100.0 * idle / (threads as f64 * (timelines.around + timeline.seconds))
     };
-    let [in_turn, beside] = [&outcomes.in_turn, &outcomes.side_by_side];
+    let [in_turn, beside] = [&timelines.in_turn, &timelines.side_by_side];
     let mut row = |name: &str, idle: [f64; 2]| {
         let [first, second] = [share(in_turn, idle[0]), share(beside, idle[1])];
         writeln!(text, "| {name} | {first:.1} % | {second:.1} % |")
     };
     row(
         "before the first run and after the last",
-        [outcomes.around_idle; 2],
+        [timelines.around_idle; 2],
     )?;
-    let of = |kind: Idle| [in_turn, beside].map(|outcome| outcome.idle.get(&kind).copied());
+    let of = |kind: Idle| [in_turn, beside].map(|timeline| timeline.idle.get(&kind).copied());
     let kinds = [Idle::Rows, Idle::Disk, Idle::NoRunLeft];
     for kind in kinds.into_iter().chain(Phase::ALL.map(Idle::Alone)) {
         let idle = of(kind);

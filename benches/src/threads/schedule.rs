@@ -65,7 +65,7 @@ impl fmt::Display for Idle {
 
 /// What came of it.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
+pub(super) struct Timeline {
     /// From the first run's beginning to the last one's end.
     pub(super) seconds: f64,
     /// Seconds that threads had nothing to do, all together.
@@ -110,7 +110,7 @@ struct Task {
 }
 
 /// What carrying out `runs` would take on `threads` threads, up to `at_once` runs at the same time.
-pub(super) fn simulate(runs: &[Vec<Segment>], threads: usize, at_once: usize) -> Outcome {
+pub(super) fn simulate(runs: &[Vec<Segment>], threads: usize, at_once: usize) -> Timeline {
     let mut pool = Pool {
         waiting: runs,
         at_once: at_once.min(threads),
@@ -118,15 +118,15 @@ pub(super) fn simulate(runs: &[Vec<Segment>], threads: usize, at_once: usize) ->
         tasks: vec![None; threads],
         now: 0.0,
     };
-    let mut outcome = Outcome::default();
+    let mut timeline = Timeline::default();
     loop {
         while (0..threads).any(|thread| pool.begin(thread)) {}
         let Some(next) = pool.next() else {
-            outcome.seconds = pool.now;
-            return outcome;
+            timeline.seconds = pool.now;
+            return timeline;
         };
         for thread in (0..threads).filter(|thread| pool.tasks[*thread].is_none()) {
-            *outcome.idle.entry(pool.why_idle(thread)).or_default() += next - pool.now;
+            *timeline.idle.entry(pool.why_idle(thread)).or_default() += next - pool.now;
         }
         pool.now = next;
         pool.finish();

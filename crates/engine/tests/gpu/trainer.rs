@@ -115,19 +115,13 @@ struct Outcome {
 
 /// What else than the models the rounds use.
 #[derive(Debug, Clone, Copy, Default)]
-struct GradientTerms {
+struct StepTerms {
     kept: bool,
     correction: bool,
     anchor: bool,
 }
 
-fn run(
-    device: &Device,
-    model: &Model,
-    sgd: &Sgd,
-    tasks: &[RowWork],
-    extras: GradientTerms,
-) -> Outcome {
+fn run(device: &Device, model: &Model, sgd: &Sgd, tasks: &[RowWork], terms: StepTerms) -> Outcome {
     let mut learner = learner(device, model);
     let mut stack = learner.initial(tasks.len(), Start::Independent).unwrap();
     let layout = learner.network().layout().clone();
@@ -138,14 +132,14 @@ fn run(
     let mut losses = Vec::new();
     for round in 1..=3 {
         let work = LocalWork {
-            correction: extras.correction.then_some(&correction),
-            anchor: extras.anchor.then_some(Anchor {
+            correction: terms.correction.then_some(&correction),
+            anchor: terms.anchor.then_some(Anchor {
                 models: &anchor,
                 mu: 0.3,
             }),
             ..LocalWork::new(round, tasks, sgd)
         };
-        let kept = if extras.kept {
+        let kept = if terms.kept {
             Velocity::Kept(&mut velocity)
         } else {
             Velocity::Fresh
@@ -174,11 +168,11 @@ fn expect_close(gpu: &[f32], cpu: &[f32], what: &str) {
     }
 }
 
-fn compare(model: &Model, sgd: &Sgd, tasks: &[RowWork], extras: GradientTerms) {
+fn compare(model: &Model, sgd: &Sgd, tasks: &[RowWork], terms: StepTerms) {
     let device = gpu();
-    let what = format!("{model:?}, {sgd:?}, {extras:?}");
-    let found = run(&device, model, sgd, tasks, extras);
-    let oracle = run(&Device::cpu().unwrap(), model, sgd, tasks, extras);
+    let what = format!("{model:?}, {sgd:?}, {terms:?}");
+    let found = run(&device, model, sgd, tasks, terms);
+    let oracle = run(&Device::cpu().unwrap(), model, sgd, tasks, terms);
     expect_close(&found.models, &oracle.models, &what);
     expect_close(&found.velocities, &oracle.velocities, &what);
     for (found, oracle) in found.losses.iter().zip(&oracle.losses) {
@@ -193,7 +187,7 @@ fn compare(model: &Model, sgd: &Sgd, tasks: &[RowWork], extras: GradientTerms) {
 #[ignore = "needs a GPU or software Vulkan"]
 fn rows_with_their_own_epochs_and_steps_train_as_on_the_processor() {
     for model in models() {
-        compare(&model, &sgd(), &tasks(), GradientTerms::default());
+        compare(&model, &sgd(), &tasks(), StepTerms::default());
     }
 }
 
@@ -211,9 +205,9 @@ fn momentum_starts_anew_or_is_kept_as_on_the_processor() {
                 &model,
                 &sgd,
                 &tasks(),
-                GradientTerms {
+                StepTerms {
                     kept,
-                    ..GradientTerms::default()
+                    ..StepTerms::default()
                 },
             );
         }
@@ -240,7 +234,7 @@ fn acts_as_on_the_processor(model: &Model) {
             ..plain.clone()
         },
         &tasks(),
-        GradientTerms::default(),
+        StepTerms::default(),
     );
     compare(
         model,
@@ -249,24 +243,24 @@ fn acts_as_on_the_processor(model: &Model) {
             ..plain.clone()
         },
         &tasks(),
-        GradientTerms::default(),
+        StepTerms::default(),
     );
     compare(
         model,
         &plain,
         &tasks(),
-        GradientTerms {
+        StepTerms {
             correction: true,
-            ..GradientTerms::default()
+            ..StepTerms::default()
         },
     );
     compare(
         model,
         &plain,
         &tasks(),
-        GradientTerms {
+        StepTerms {
             anchor: true,
-            ..GradientTerms::default()
+            ..StepTerms::default()
         },
     );
     let all = Sgd {
@@ -278,7 +272,7 @@ fn acts_as_on_the_processor(model: &Model) {
         model,
         &all,
         &tasks(),
-        GradientTerms {
+        StepTerms {
             kept: true,
             correction: true,
             anchor: true,
@@ -307,7 +301,7 @@ fn full_batches_draws_with_replacement_and_schedules_agree() {
                 ..sgd.clone()
             },
             &tasks(),
-            GradientTerms::default(),
+            StepTerms::default(),
         );
     }
     compare(
@@ -317,26 +311,21 @@ fn full_batches_draws_with_replacement_and_schedules_agree() {
             ..sgd
         },
         &tasks(),
-        GradientTerms::default(),
+        StepTerms::default(),
     );
 }
 
 #[test]
 #[ignore = "needs a GPU or software Vulkan"]
 fn one_row_and_rows_that_share_a_client_agree() {
-    compare(
-        &models()[2],
-        &sgd(),
-        &tasks()[2..3],
-        GradientTerms::default(),
-    );
+    compare(&models()[2], &sgd(), &tasks()[2..3], StepTerms::default());
     let walkers: Vec<RowWork> = [2, 2, 0]
         .map(|client| RowWork {
             client,
             amount: Amount::Epochs(1),
         })
         .to_vec();
-    compare(&models()[1], &sgd(), &walkers, GradientTerms::default());
+    compare(&models()[1], &sgd(), &walkers, StepTerms::default());
 }
 
 #[test]
@@ -348,15 +337,7 @@ fn the_same_seed_gives_the_same_bits() {
         clip_norm: Some(1.0),
         ..sgd()
     };
-    let once = || {
-        run(
-            &device,
-            &models()[2],
-            &sgd,
-            &tasks(),
-            GradientTerms::default(),
-        )
-    };
+    let once = || run(&device, &models()[2], &sgd, &tasks(), StepTerms::default());
     assert_eq!(once(), once());
 }
 
@@ -369,14 +350,14 @@ fn what_else_shares_the_stack_does_not_change_a_row() {
         &models()[1],
         &sgd(),
         &tasks(),
-        GradientTerms::default(),
+        StepTerms::default(),
     );
     let some = run(
         &device,
         &models()[1],
         &sgd(),
         &tasks()[..3],
-        GradientTerms::default(),
+        StepTerms::default(),
     );
     assert_eq!(all.models[..some.models.len()], some.models);
 }

@@ -13,31 +13,31 @@ const SIZES: [usize; 4] = [23, 8, 3, 16];
 
 /// Terms that are added to the gradients of all rows.
 #[derive(Debug, Clone, Copy)]
-struct GradientTerms {
+struct StepTerms {
     correction: bool,
     anchor: bool,
 }
 
-const NO_EXTRAS: GradientTerms = GradientTerms {
+const NO_TERMS: StepTerms = StepTerms {
     correction: false,
     anchor: false,
 };
-const ALL_EXTRAS: GradientTerms = GradientTerms {
+const ALL_TERMS: StepTerms = StepTerms {
     correction: true,
     anchor: true,
 };
 
 /// Two rounds of two epochs in the trainer and in the transcription; returns the largest difference of any row.
-fn compare(rule: &Sgd, keep: bool, extras: GradientTerms) -> f64 {
-    compare_model(&mlp(), rule, keep, extras)
+fn compare(rule: &Sgd, keep: bool, terms: StepTerms) -> f64 {
+    compare_model(&mlp(), rule, keep, terms)
 }
 
-fn compare_model(model: &Model, rule: &Sgd, keep: bool, extras: GradientTerms) -> f64 {
-    compare_case(&Case::of_pixels(model.clone(), CLASSES), rule, keep, extras)
+fn compare_model(model: &Model, rule: &Sgd, keep: bool, terms: StepTerms) -> f64 {
+    compare_case(&Case::of_pixels(model.clone(), CLASSES), rule, keep, terms)
 }
 
-fn compare_case(case: &Case, rule: &Sgd, keep: bool, extras: GradientTerms) -> f64 {
-    let GradientTerms { correction, anchor } = extras;
+fn compare_case(case: &Case, rule: &Sgd, keep: bool, terms: StepTerms) -> f64 {
+    let StepTerms { correction, anchor } = terms;
     let mut learner = case.learner(&cpu(2, None), &SIZES);
     let mut stack = learner.initial(4, Start::Independent).unwrap();
     let (layout, width) = (stack.layout().clone(), stack.layout().width());
@@ -104,7 +104,7 @@ fn local_epochs_follow_the_transcription() {
     for momentum in [0.0, 0.9] {
         for keep in [false, true] {
             assert!(
-                compare(&sgd(5, momentum), keep, NO_EXTRAS) < TOLERANCE,
+                compare(&sgd(5, momentum), keep, NO_TERMS) < TOLERANCE,
                 "{momentum} {keep}"
             );
         }
@@ -134,12 +134,12 @@ fn pixels_that_all_images_share_follow_the_transcription() {
     let mut decaying = sgd(4, 0.9);
     decaying.weight_decay = 0.1;
     for case in margins() {
-        for (rule, keep, extras) in [
-            (sgd(4, 0.0), false, NO_EXTRAS),
-            (decaying.clone(), true, NO_EXTRAS),
-            (sgd(7, 0.9), false, ALL_EXTRAS),
+        for (rule, keep, terms) in [
+            (sgd(4, 0.0), false, NO_TERMS),
+            (decaying.clone(), true, NO_TERMS),
+            (sgd(7, 0.9), false, ALL_TERMS),
         ] {
-            let difference = compare_case(&case, &rule, keep, extras);
+            let difference = compare_case(&case, &rule, keep, terms);
             assert!(difference < 1e-5, "{case:?}: {difference}");
         }
     }
@@ -152,10 +152,10 @@ fn linear_models_and_dropout_follow_the_transcription() {
             let mut rule = sgd(5, momentum);
             rule.learning_rate = LearningRate::Constant(0.01);
             rule.weight_decay = 0.01;
-            let plain = compare_model(model, &rule, true, NO_EXTRAS);
+            let plain = compare_model(model, &rule, true, NO_TERMS);
             assert!(plain < TOLERANCE, "{model:?} {momentum}: {plain}");
             rule.clip_norm = Some(0.5);
-            let clipped = compare_model(model, &rule, false, ALL_EXTRAS);
+            let clipped = compare_model(model, &rule, false, ALL_TERMS);
             assert!(clipped < TOLERANCE, "{model:?} {momentum}: {clipped}");
         }
     }
@@ -167,11 +167,11 @@ fn convolutions_and_recurrent_layers_follow_the_transcription() {
     for case in recurrent().iter().chain(&grids) {
         let mut rule = sgd(5, 0.5);
         rule.learning_rate = LearningRate::Constant(0.01);
-        let plain = compare_case(case, &rule, true, NO_EXTRAS);
+        let plain = compare_case(case, &rule, true, NO_TERMS);
         assert!(plain < TOLERANCE, "{case:?}: {plain}");
         rule.weight_decay = 0.01;
         rule.clip_norm = Some(0.5);
-        let clipped = compare_case(case, &rule, false, ALL_EXTRAS);
+        let clipped = compare_case(case, &rule, false, ALL_TERMS);
         assert!(clipped < TOLERANCE, "{case:?}: {clipped}");
     }
 }
@@ -212,20 +212,20 @@ fn the_consensus_example_follows_its_formula() {
 fn decay_clipping_correction_and_anchor_follow_the_transcription() {
     let mut rule = sgd(5, 0.9);
     rule.weight_decay = 0.01;
-    assert!(compare(&rule, false, NO_EXTRAS) < TOLERANCE);
+    assert!(compare(&rule, false, NO_TERMS) < TOLERANCE);
     rule.clip_norm = Some(0.5);
-    assert!(compare(&rule, true, NO_EXTRAS) < TOLERANCE);
-    let correction = GradientTerms {
+    assert!(compare(&rule, true, NO_TERMS) < TOLERANCE);
+    let correction = StepTerms {
         correction: true,
         anchor: false,
     };
     assert!(compare(&rule, false, correction) < TOLERANCE);
-    let anchor = GradientTerms {
+    let anchor = StepTerms {
         correction: false,
         anchor: true,
     };
     assert!(compare(&rule, false, anchor) < TOLERANCE);
-    assert!(compare(&rule, true, ALL_EXTRAS) < TOLERANCE);
+    assert!(compare(&rule, true, ALL_TERMS) < TOLERANCE);
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn a_schedule_by_epochs_follows_the_transcription() {
         per,
         restart,
     }));
-    assert!(compare(&rule, false, NO_EXTRAS) < TOLERANCE);
+    assert!(compare(&rule, false, NO_TERMS) < TOLERANCE);
 }
 
 #[test]

@@ -89,13 +89,13 @@ impl Pass {
         let blocks = flow.network.layout().blocks().iter();
         for (block, gradient) in blocks.zip(self.tape.back(tensor(self.outputs))) {
             if let Some(gradient) = gradient {
-                let deposit = GradientWrite {
+                let place = ParameterGradient {
                     size: block.size(),
                     offset: block.offset,
                     width: flow.arena().width,
                     add,
                 };
-                deposit.launch(&cube(gradient), gradients, part);
+                place.launch(&cube(gradient), gradients, part);
             }
         }
     }
@@ -129,7 +129,7 @@ fn silence(outputs: &CubeTensor, width: usize, part: &Part<'_>) {
 
 /// Each unit moves one number of a row's block to its place in the arena.
 #[cube(launch)]
-fn deposit_kernel(
+fn write_gradient_kernel(
     from: &[f32],
     gradients: &mut [f32],
     counts: &[u32],
@@ -155,7 +155,7 @@ fn deposit_kernel(
 }
 
 /// Where the gradient by a parameter goes in the rows of an arena.
-struct GradientWrite {
+struct ParameterGradient {
     /// Numbers of the parameter, and where they begin in a row.
     size: usize,
     offset: usize,
@@ -165,11 +165,11 @@ struct GradientWrite {
     add: bool,
 }
 
-impl GradientWrite {
+impl ParameterGradient {
     /// Writes `from` `[rows, size]` to the block of the rows of `to` `[R, width]`.
     fn launch(&self, from: &CubeTensor, to: &CubeTensor, part: &Part<'_>) {
         let (count, dim) = line(&to.client, part.rows * self.size);
-        deposit_kernel::launch(
+        write_gradient_kernel::launch(
             &to.client,
             count,
             dim,
@@ -201,13 +201,13 @@ mod tests {
         let counts = gpu.memory().upload_words(&batch.counts);
         for add in [false, true] {
             let to = gpu.memory().upload_floats(&before);
-            let deposit = GradientWrite {
+            let place = ParameterGradient {
                 size,
                 offset,
                 width,
                 add,
             };
-            deposit.launch(
+            place.launch(
                 &gpu.memory().upload_floats(&from),
                 &to,
                 &batch.part(&counts),
