@@ -72,7 +72,7 @@ impl Splits {
 
 impl Examples {
     /// Hands the examples to `send`, a few pieces of bytes, of which [`Examples::from_pieces`] makes them again but for names and
-    /// text, which a [`ExamplesBuilder`](crate::ExamplesBuilder) of them is given in the end.
+    /// text, which an [`ExamplesBuilder`](crate::ExamplesBuilder) of them is given in the end.
     pub fn to_pieces(&self, mut send: impl FnMut(&[u8])) {
         let header = ExamplesHeader {
             label_names: None,

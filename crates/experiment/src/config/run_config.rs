@@ -351,9 +351,12 @@ checkpoint: {every: 10}
             assert!(yaml.contains(default), "{default} in\n{yaml}");
         }
         assert_eq!(
-            RunConfig::read(&ExperimentSource::new("config.yaml", yaml)).unwrap(),
+            RunConfig::read(&ExperimentSource::new("config.yaml", yaml.clone())).unwrap(),
             config
         );
+        // As any other reader of YAML has it.
+        let tree: serde_json::Value = serde_yaml::from_str(&yaml).unwrap();
+        assert_eq!(serde_json::from_value::<RunConfig>(tree).unwrap(), config);
     }
 
     #[test]

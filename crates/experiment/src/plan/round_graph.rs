@@ -45,7 +45,7 @@ pub(crate) struct RoundGraph {
 #[derive(Debug)]
 pub(crate) struct RoundGraphs<'a> {
     plan: &'a RunPlan,
-    whole: Option<(u64, Arc<IntactOverlay>)>,
+    intact: Option<(u64, Arc<IntactOverlay>)>,
     graph: Option<((u64, u64), RoundGraph)>,
     /// The graph of a round in which stragglers are dropped.
     without_stragglers: Option<RoundGraph>,
@@ -55,7 +55,7 @@ impl<'a> RoundGraphs<'a> {
     pub(crate) fn new(plan: &'a RunPlan) -> Self {
         Self {
             plan,
-            whole: None,
+            intact: None,
             graph: None,
             without_stragglers: None,
         }
@@ -168,13 +168,13 @@ impl<'a> RoundGraphs<'a> {
         if self.graph.as_ref().is_some_and(|(known, _)| *known == key) {
             return Ok(());
         }
-        let whole = self.whole(round, key.0)?;
-        self.graph = Some((key, self.after_failures(round, whole.as_deref())?));
+        let intact = self.intact(round, key.0)?;
+        self.graph = Some((key, self.after_failures(round, intact.as_deref())?));
         Ok(())
     }
 
     /// The overlay of `round` before failures.
-    fn whole(
+    fn intact(
         &mut self,
         round: usize,
         draw: u64,
@@ -182,12 +182,12 @@ impl<'a> RoundGraphs<'a> {
         let Some(planned) = &self.plan.overlay else {
             return Ok(None);
         };
-        if let Some((known, whole)) = &self.whole
+        if let Some((known, intact)) = &self.intact
             && *known == draw
         {
-            return Ok(Some(Arc::clone(whole)));
+            return Ok(Some(Arc::clone(intact)));
         }
-        let whole = if planned.topology.varies() {
+        let intact = if planned.topology.varies() {
             let weights = &planned.weights;
             let drawn = built(&planned.topology, weights, &self.plan.population, round)?;
             let frozen = drawn.outside == Outside::Frozen;
@@ -204,30 +204,30 @@ impl<'a> RoundGraphs<'a> {
                 working: vec![true; planned.overlay.nodes()],
             }
         };
-        let whole = Arc::new(whole);
-        self.whole = Some((draw, Arc::clone(&whole)));
-        Ok(Some(whole))
+        let intact = Arc::new(intact);
+        self.intact = Some((draw, Arc::clone(&intact)));
+        Ok(Some(intact))
     }
 
-    /// What failures leave of `whole` in `round`.
+    /// What failures leave of `intact` in `round`.
     fn after_failures(
         &self,
         round: usize,
-        whole: Option<&IntactOverlay>,
+        intact: Option<&IntactOverlay>,
     ) -> Result<RoundGraph, TopologyError> {
         let config = &self.plan.config;
         let draw = failure_checks::draws(config);
         let clients = self.plan.clients;
-        let over_clients = whole.filter(|_| self.are_clients());
+        let over_clients = intact.filter(|_| self.are_clients());
         let nobody = Overlay::from_edges(clients, [])?;
-        let among_clients = over_clients.map_or(&nobody, |whole| &whole.overlay);
+        let among_clients = over_clients.map_or(&nobody, |intact| &intact.overlay);
         let mut broken = config.failures.at(round, among_clients, &draw);
         let (alive, gone) = (broken.sound(), broken.gone.clone());
-        let frozen = over_clients.map(|whole| &whole.working);
+        let frozen = over_clients.map(|intact| &intact.working);
         let working = (0..clients)
             .map(|client| alive[client] && frozen.is_none_or(|working| working[client]))
             .collect();
-        let Some(whole) = whole else {
+        let Some(intact) = intact else {
             return Ok(RoundGraph {
                 overlay: None,
                 matrix: None,
@@ -239,9 +239,9 @@ impl<'a> RoundGraphs<'a> {
         };
         if over_clients.is_none() {
             // Servers do not fail; their edges do.
-            broken = edges_alone(&config.failures).at(round, &whole.overlay, &draw);
+            broken = edges_alone(&config.failures).at(round, &intact.overlay, &draw);
         }
-        let (overlay, matrix) = self.left(round, whole, &broken)?;
+        let (overlay, matrix) = self.left(round, intact, &broken)?;
         Ok(RoundGraph {
             mixing: Some(Mixing::new(&matrix)),
             overlay: Some(overlay),
@@ -252,15 +252,15 @@ impl<'a> RoundGraphs<'a> {
         })
     }
 
-    /// The overlay and the weights that are left of `whole`.
+    /// The overlay and the weights that are left of `intact`.
     fn left(
         &self,
         round: usize,
-        whole: &IntactOverlay,
+        intact: &IntactOverlay,
         broken: &FailureState,
     ) -> Result<(Arc<Overlay>, Arc<MixingMatrix>), TopologyError> {
         if broken.is_whole() {
-            return Ok((Arc::clone(&whole.overlay), Arc::clone(&whole.matrix)));
+            return Ok((Arc::clone(&intact.overlay), Arc::clone(&intact.matrix)));
         }
         let (config, weights) = (&self.plan.config, self.weights());
         if let (Repair::Protocol, Some(Topology::VirtualRings(rings))) =
@@ -271,9 +271,9 @@ impl<'a> RoundGraphs<'a> {
                 Purpose::Overlay,
                 Key::default(),
             );
-            let nodes = whole.overlay.nodes();
+            let nodes = intact.overlay.nodes();
             let mut repaired = rings.rebuild(nodes, &mut rng, &broken.alive)?;
-            if let Some(examples) = whole.overlay.examples() {
+            if let Some(examples) = intact.overlay.examples() {
                 repaired = repaired.with_examples(examples.to_vec())?;
             }
             let mut rng = stream(
@@ -284,8 +284,8 @@ impl<'a> RoundGraphs<'a> {
             let matrix = weights.draw(&repaired, &mut rng)?;
             return Ok((Arc::new(repaired), Arc::new(matrix)));
         }
-        let surviving = broken.surviving(&whole.overlay);
-        let matrix = weights.surviving(&whole.overlay, &whole.matrix, &surviving)?;
+        let surviving = broken.surviving(&intact.overlay);
+        let matrix = weights.surviving(&intact.overlay, &intact.matrix, &surviving)?;
         Ok((Arc::new(surviving), Arc::new(matrix)))
     }
 
