@@ -1,7 +1,7 @@
 //! `meshfold watch`: the page as it is read over TCP, what is refused, and how the command ends.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command};
 use std::thread::sleep;
@@ -260,7 +260,13 @@ fn no_other_address_is_listened_at_and_idle_connections_keep_nobody_out() {
     let watching = Watching::start(&sandbox, "runs");
     let port = watching.address.split(':').nth(1).unwrap();
     let elsewhere = TcpStream::connect(format!("127.0.0.2:{port}")).unwrap_err();
-    assert_eq!(elsewhere.kind(), std::io::ErrorKind::ConnectionRefused);
+    // Not all systems have this address.
+    let nobody = [
+        ErrorKind::ConnectionRefused,
+        ErrorKind::AddrNotAvailable,
+        ErrorKind::TimedOut,
+    ];
+    assert!(nobody.contains(&elsewhere.kind()), "{elsewhere}");
     let idle = [(); 4].map(|()| TcpStream::connect(&watching.address).unwrap());
     let began = Instant::now();
     assert_eq!(watching.get().status, 200);
