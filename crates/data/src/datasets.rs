@@ -2,6 +2,7 @@
 
 mod balanced;
 mod image_pieces;
+mod known_labels;
 mod mnist_layout;
 mod own_tables;
 pub(crate) mod published;

@@ -4,24 +4,32 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use meshfold_data::{DataFolder, Partitioner};
 use meshfold_engine::Device;
 use meshfold_experiment::{ConfigError, ExperimentSource, RunPlan, plan, plan_without_data};
+use meshfold_test_needs::{data_folder, test};
 use rayon::prelude::*;
 
-/// The folder with MNIST's files, or `None` with a printed reason.
-fn data() -> Option<DataFolder> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let path = std::env::var_os("MESHFOLD_DATA").map_or(beside, PathBuf::from);
-    if path.join("mnist").is_dir() {
-        return Some(DataFolder::new(path));
-    }
-    let reason = format!("no mnist in {}", path.display());
-    assert!(std::env::var_os("MESHFOLD_CI").is_none(), "{reason}");
-    println!("skipped: {reason}");
-    None
+fn main() -> ExitCode {
+    meshfold_test_needs::run(vec![
+        test!(every_experiment_is_planned).needs_data(&DATASETS),
+        test!(every_experiment_is_planned_by_what_is_published_of_its_data),
+        test!(halves_of_the_normal_recording_are_dealt_as_figure_14_deals_all),
+        test!(a_stack_of_every_writer_of_femnist_is_known_without_the_data),
+    ])
 }
+
+/// Whose files the experiments read, but for those that a person has to bring.
+const DATASETS: [&str; 6] = [
+    "mnist",
+    "fashion-mnist",
+    "qmnist-writers",
+    "cifar10",
+    "cwru",
+    "shakespeare",
+];
 
 fn experiments() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments")
@@ -59,9 +67,8 @@ fn is_too_large(error: &ConfigError) -> bool {
     error.to_string().contains("needs about")
 }
 
-#[test]
 fn every_experiment_is_planned() {
-    let Some(data) = data() else { return };
+    let data = DataFolder::new(data_folder());
     let waiting = [
         // Files that a person has to bring.
         "NORMAL_1.mat not found",
@@ -88,7 +95,6 @@ fn every_experiment_is_planned() {
     assert!(planned >= 60, "{planned} of the experiments are planned");
 }
 
-#[test]
 fn every_experiment_is_planned_by_what_is_published_of_its_data() {
     let folder = tempfile::tempdir().unwrap();
     let nothing = DataFolder::new(folder.path());
@@ -127,7 +133,6 @@ fn counts(name: &str) -> Vec<Vec<Vec<u32>>> {
     counts
 }
 
-#[test]
 fn halves_of_the_normal_recording_are_dealt_as_figure_14_deals_all() {
     for classes in [4, 10] {
         let all = counts(&format!("cwru-{classes}-non-iid.yaml"));
@@ -147,7 +152,6 @@ fn halves_of_the_normal_recording_are_dealt_as_figure_14_deals_all() {
     }
 }
 
-#[test]
 fn a_stack_of_every_writer_of_femnist_is_known_without_the_data() {
     let folder = tempfile::tempdir().unwrap();
     let nothing = DataFolder::new(folder.path());

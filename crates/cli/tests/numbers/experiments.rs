@@ -16,17 +16,24 @@ pub(crate) const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/number
 /// What every run is computed with: the same bits on every machine that has the instructions.
 const DEVICE: [&str; 4] = ["--cpu", "avx2", "--threads", "2"];
 
+/// The files in `real/`, and the folders of the datasets that they read.
+pub(crate) const REAL_FILES: [(&str, &[&str]); 3] = [
+    ("cwru", &["cwru"]),
+    ("mnist", &["mnist", "fashion-mnist", "qmnist-writers"]),
+    ("shakespeare", &["shakespeare"]),
+];
+
 /// Why nothing can be compared on this machine, if so.
-pub(crate) fn why_skipped() -> Option<&'static str> {
+pub(crate) fn why_nothing_compares() -> Option<&'static str> {
     // Logarithms and powers are the C library's.
     if !cfg!(target_os = "linux") {
-        return Some("the numbers are those of Linux");
+        return Some("no Linux");
     }
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
         return None;
     }
-    Some("this processor has no AVX2")
+    Some("no AVX2")
 }
 
 /// The YAML files in `folder`, in the order of their names.
@@ -55,29 +62,16 @@ pub(crate) fn of_this_folder() -> Result<Vec<Numbers>, String> {
     Ok(found)
 }
 
-/// Runs the YAML files in `real/` whose datasets are here.
+/// Runs the file `name` in `real/`.
 ///
 /// # Errors
 /// What the program said where it failed.
-pub(crate) fn of_real_files() -> Result<Vec<Numbers>, String> {
+pub(crate) fn of_real_file(name: &str) -> Result<Vec<Numbers>, String> {
     let folder = tempfile::tempdir().unwrap();
-    let beside = Path::new(HOME).join("../../../../../shared/data");
-    let data = std::env::var_os("MESHFOLD_DATA").map_or(beside, PathBuf::from);
-    let mut found = Vec::new();
-    for file in yaml_files(&Path::new(HOME).join("real")) {
-        let arguments = ["--data-dir", data.to_str().unwrap()];
-        let plan = meshfold("plan", &file, &arguments, &folder);
-        let said = String::from_utf8_lossy(&plan.stderr);
-        if plan.status.code() == Some(2) && said.contains("not found") {
-            let reason = format!("no files of real/{} in {}", stem(&file), data.display());
-            assert!(std::env::var_os("MESHFOLD_CI").is_none(), "{reason}");
-            println!("skipped: {reason}");
-            continue;
-        }
-        let group = format!("real/{}", stem(&file));
-        found.extend(run(&group, &file, &arguments, &folder)?);
-    }
-    Ok(found)
+    let data = meshfold_test_needs::data_folder();
+    let file = Path::new(HOME).join("real").join(format!("{name}.yaml"));
+    let arguments = ["--data-dir", data.to_str().unwrap()];
+    run(&format!("real/{name}"), &file, &arguments, &folder)
 }
 
 /// The name of `file` without its ending.

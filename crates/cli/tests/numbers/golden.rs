@@ -5,6 +5,8 @@ use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
 
+use meshfold_test_needs::{Test, test};
+
 use crate::experiments::HOME;
 use crate::numbers::Numbers;
 
@@ -176,10 +178,13 @@ pub(crate) fn message(differences: &[Difference], what: &str, all: usize) -> Str
     text + "    MESHFOLD_RECORD=1 cargo test --release --workspace --test numbers\n"
 }
 
-/// Whether `found` must hold the run `name`: it needs no files, or another run of the same YAML file found them.
+/// Whether `found` must hold the run `name`: it holds runs that need no files as this one, or others of the same file in `real/`.
 fn is_expected_in(found: &[Numbers], name: &str) -> bool {
-    let has_files = || found.iter().any(|run| group(&run.name) == group(name));
-    !name.starts_with(REAL) || has_files()
+    let needs_files = |name: &str| name.starts_with(REAL);
+    found.iter().any(|run| {
+        let is_alike = !needs_files(name) || group(&run.name) == group(name);
+        is_alike && needs_files(&run.name) == needs_files(name)
+    })
 }
 
 /// The YAML file that a run's name begins with.
@@ -227,7 +232,15 @@ fn example(letter: &str) -> Numbers {
     }
 }
 
-#[test]
+/// The tests of this file.
+pub(crate) fn tests() -> Vec<Test> {
+    vec![
+        test!(a_difference_is_told_with_its_run_its_file_and_its_record),
+        test!(tables_and_configurations_are_told_apart),
+        test!(lines_come_back_as_they_were_written),
+    ]
+}
+
 fn a_difference_is_told_with_its_run_its_file_and_its_record() {
     let golden = Golden(BTreeMap::from([("methods/dsgd".to_owned(), example("a"))]));
     assert!(golden.other_numbers(&[example("a")]).is_empty());
@@ -244,7 +257,6 @@ fn a_difference_is_told_with_its_run_its_file_and_its_record() {
     assert!(golden.other_configurations(&[found]).is_empty());
 }
 
-#[test]
 fn tables_and_configurations_are_told_apart() {
     let golden = Golden(BTreeMap::from([("methods/dsgd".to_owned(), example("a"))]));
     let files = |change: fn(&mut Numbers)| {
@@ -277,7 +289,6 @@ fn tables_and_configurations_are_told_apart() {
     );
 }
 
-#[test]
 fn lines_come_back_as_they_were_written() {
     let golden = Golden(BTreeMap::from([("methods/dsgd".to_owned(), example("a"))]));
     let text = golden.text();

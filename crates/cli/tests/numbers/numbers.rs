@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
+use meshfold_test_needs::{Test, test};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use serde_json::Value;
@@ -83,7 +84,11 @@ fn digest(bytes: &[u8]) -> String {
     text
 }
 
-#[test]
+/// The tests of this file.
+pub(crate) fn tests() -> Vec<Test> {
+    vec![test!(the_time_is_cut_out_of_a_record)]
+}
+
 fn the_time_is_cut_out_of_a_record() {
     let line = r#"{"round":1,"simulated_seconds":null,"wall_seconds":0.25,"alive":3}"#;
     let expected = r#"{"round":1,"simulated_seconds":null,"alive":3}"#;

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use meshfold_test_needs::{Test, test};
+
 use crate::experiments::{HOME, yaml_files};
 
 /// The settings whose choices are all run.
@@ -55,7 +57,11 @@ fn choices(text: &str) -> BTreeSet<String> {
     found
 }
 
-#[test]
+/// The tests of this file.
+pub(crate) fn tests() -> Vec<Test> {
+    vec![test!(choices_are_read_in_either_form)]
+}
+
 fn choices_are_read_in_either_form() {
     let found = choices(
         "topology: ring\nsweep: {cases: [{topology: {grid: {rows: 2}}, a.learning_rate: 0.1}]}",

@@ -321,7 +321,7 @@ fn what_is_no_regular_file_is_named_and_never_waited_for() {
 #[cfg(unix)]
 #[test]
 fn a_folder_that_cannot_be_read_is_not_called_empty() {
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::symlink;
     let sandbox = Sandbox::new();
     // A link to itself cannot be read by anybody, not even by an administrator.
     symlink("data", sandbox.path("data")).unwrap();
@@ -351,21 +351,6 @@ fn a_folder_that_cannot_be_read_is_not_called_empty() {
     sandbox
         .says("data fetch mnist")
         .complained_of(&["cannot ", "symbolic link"]);
-    fs::remove_file(sandbox.path("data")).unwrap();
-    fs::create_dir_all(sandbox.path("data/mnist")).unwrap();
-    let allow = |mode| {
-        let mode = fs::Permissions::from_mode(mode);
-        fs::set_permissions(sandbox.path("data"), mode).unwrap();
-    };
-    allow(0o000);
-    if fs::read_dir(sandbox.path("data")).is_ok() {
-        println!("skipped: whoever runs this test may read everything");
-        return;
-    }
-    planned(&sandbox, "mnist")
-        .ended_with(2)
-        .complained_of(&["cannot read ", "Permission denied"]);
-    allow(0o755);
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn a_rate_is_chosen_after_an_interruption() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_long_run_is_followed_from_another_terminal() {
-    use crate::watch::Watching;
+    use crate::watching::Watching;
 
     let (page, sandbox) = opened("follow-a-run");
     let steps = page.steps();

@@ -24,7 +24,6 @@ mod names;
 mod narrow;
 mod pages;
 mod printing;
-mod real_data;
 mod reproduce;
 mod running;
 mod runs;
@@ -40,4 +39,4 @@ mod tensorboard;
 #[cfg(target_os = "linux")]
 mod watch;
 #[cfg(target_os = "linux")]
-mod watch_browser;
+mod watching;

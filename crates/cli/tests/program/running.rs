@@ -284,3 +284,22 @@ fn two_processes_share_the_runs_of_a_sweep() {
     }
     assert!(sandbox.path("runs/tiny/report.html").exists());
 }
+
+#[test]
+fn the_quickstart_compares_three_overlays_of_a_hundred_clients() {
+    let sandbox = Sandbox::new();
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../experiments/quickstart.yaml"
+    );
+    let plans = sandbox
+        .meshfold(&["plan", file, "--json"])
+        .ended_with(0)
+        .json();
+    let edges: Vec<_> = plans
+        .iter()
+        .map(|plan| plan["overlay"]["edges"].as_u64().unwrap())
+        .collect();
+    assert_eq!(edges, [100, 150, 4_950]);
+    assert!(plans.iter().all(|plan| plan["clients"] == 100));
+}

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Dataset, InLayout};
 use crate::datasets::image_pieces::ImagePieces;
+use crate::datasets::known_labels::LabelSource;
 use crate::datasets::published::{Published, in_turn};
 use crate::files::fault::Fault;
 use crate::{
@@ -305,14 +306,21 @@ impl CifarLayout {
     }
 
     fn labels(&self, folder: &DataFolder, files: &[&str]) -> Result<Vec<u16>, DataError> {
+        let manifest = Manifest::by_name(self.name)?;
         let parts = files.iter().zip(self.counts(folder, files)?);
-        let read: Vec<Result<Vec<u16>, DataError>> = parts
+        let read: Vec<Result<Arc<[u16]>, DataError>> = parts
             .collect::<Vec<_>>()
             .into_par_iter()
             .map(|(name, count)| {
-                let mut labels = vec![0; count];
-                self.read(folder, name, |place, label, _| labels[place] = label)?;
-                Ok(labels)
+                let source = LabelSource {
+                    place: manifest.locate(manifest.file(name), folder)?,
+                    chosen: self.record.chosen,
+                };
+                source.labels(|| {
+                    let mut labels = vec![0; count];
+                    self.read(folder, name, |place, label, _| labels[place] = label)?;
+                    Ok(labels)
+                })
             })
             .collect();
         Ok(read.into_iter().collect::<Result<Vec<_>, _>>()?.concat())

@@ -9,7 +9,7 @@ use crate::files::payload;
 use crate::files::tar_member;
 
 /// A file of its own, or one within an archive.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
     /// A file of its own, packed as its name says.
     File(PathBuf),

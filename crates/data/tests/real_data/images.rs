@@ -1,7 +1,4 @@
-//! The published files of the image datasets, where this machine has them.
-//!
-//! They are looked for in `MESHFOLD_DATA`, else in `shared/data` beside the workspace. Without
-//! them the tests say so and pass, except under `MESHFOLD_CI`, where they fail.
+//! The published files of the image datasets.
 
 use std::fs;
 use std::io::Write;
@@ -15,10 +12,10 @@ use meshfold_data::{
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-use crate::RealData;
+use meshfold_test_needs::Test;
 
 /// The tests of this file and the datasets that they read.
-pub(crate) fn tests() -> Vec<RealData> {
+pub(crate) fn tests() -> Vec<Test> {
     vec![
         real_data!(mnist_has_the_published_labels_and_statistics: "mnist"),
         real_data!(validation_images_are_the_last_of_the_training_images: "mnist"),

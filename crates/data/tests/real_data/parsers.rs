@@ -7,10 +7,10 @@ use std::io::Read;
 use meshfold_data::DataFolder;
 use meshfold_data::fuzzing::counts;
 
-use crate::RealData;
+use meshfold_test_needs::Test;
 
 /// The tests of this file and the datasets that they read.
-pub(crate) fn tests() -> Vec<RealData> {
+pub(crate) fn tests() -> Vec<Test> {
     vec![
         real_data!(the_complete_works_have_the_heads_that_leaf_finds: "shakespeare"),
         real_data!(tiny_shakespeare_has_as_many_speeches_as_its_maker_says: "shakespeare"),

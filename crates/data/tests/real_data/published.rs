@@ -8,10 +8,10 @@ use meshfold_data::{
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-use crate::RealData;
+use meshfold_test_needs::Test;
 
 /// The tests of this file and the datasets that they read.
-pub(crate) fn tests() -> Vec<RealData> {
+pub(crate) fn tests() -> Vec<Test> {
     vec![
         real_data!(published_sizes_are_those_of_the_files_at_hand: "mnist", "fashion-mnist", "cifar10", "qmnist-writers", "cwru"),
         real_data!(texts_at_hand_have_about_as_many_windows_as_is_said_of_them: "shakespeare"),

@@ -1,7 +1,4 @@
-//! The published texts and recordings, where this machine has them.
-//!
-//! They are looked for in `MESHFOLD_DATA`, else in `shared/data` beside the workspace. Without them the tests say so and
-//! pass, except under `MESHFOLD_CI`, where they fail.
+//! The published texts and recordings.
 
 use std::fs;
 
@@ -13,10 +10,10 @@ use meshfold_data::{
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-use crate::RealData;
+use meshfold_test_needs::Test;
 
 /// The tests of this file and the datasets that they read.
-pub(crate) fn tests() -> Vec<RealData> {
+pub(crate) fn tests() -> Vec<Test> {
     vec![
         real_data!(the_complete_works_give_the_windows_and_roles_of_leaf: "shakespeare"),
         real_data!(shakespeares_characters_are_value_stable: "shakespeare"),

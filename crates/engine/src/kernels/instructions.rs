@@ -370,7 +370,7 @@ mod tests {
         };
         let rows = [0, 1].map(|client| RowWork {
             client,
-            amount: Amount::Epochs(2),
+            amount: Amount::Steps(3),
         });
         let work = LocalWork::new(1, &rows, &sgd);
         learner.train(&mut models, Velocity::Fresh, &work).unwrap();

@@ -1,6 +1,8 @@
-//! The main job, on the digits that the program draws and on MNIST.
+//! The main job on MNIST.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use meshfold_test_needs::{Test, data_folder, test};
 
 use crate::sandbox::Sandbox;
 
@@ -9,38 +11,17 @@ fn quickstart() -> String {
     path.display().to_string()
 }
 
-/// The folder with MNIST's files, or `None` with a printed reason.
-fn mnist() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let path = std::env::var_os("MESHFOLD_DATA").map_or(beside, PathBuf::from);
-    if path.join("mnist").is_dir() {
-        return Some(path);
-    }
-    let reason = format!("no mnist in {}", path.display());
-    assert!(std::env::var_os("MESHFOLD_CI").is_none(), "{reason}");
-    println!("skipped: {reason}");
-    None
+/// The tests of this file.
+pub(crate) fn tests() -> Vec<Test> {
+    let tests = [
+        test!(the_quickstart_runs_on_the_real_digits),
+        test!(damaged_images_are_refused_before_anything_is_written),
+    ];
+    tests.map(|test| test.needs_data(&["mnist"])).into()
 }
 
-#[test]
-fn the_quickstart_compares_three_overlays_of_a_hundred_clients() {
-    let sandbox = Sandbox::new();
-    let plans = sandbox
-        .meshfold(&["plan", &quickstart(), "--json"])
-        .ended_with(0)
-        .json();
-    let edges: Vec<_> = plans
-        .iter()
-        .map(|plan| plan["overlay"]["edges"].as_u64().unwrap())
-        .collect();
-    assert_eq!(edges, [100, 150, 4_950]);
-    assert!(plans.iter().all(|plan| plan["clients"] == 100));
-}
-
-#[test]
 fn the_quickstart_runs_on_the_real_digits() {
-    let Some(folder) = mnist() else { return };
-    let folder = folder.display().to_string();
+    let folder = data_folder().display().to_string();
     let sandbox = Sandbox::new();
     let file = quickstart();
     let less = [
@@ -89,9 +70,8 @@ fn the_quickstart_runs_on_the_real_digits() {
     );
 }
 
-#[test]
 fn damaged_images_are_refused_before_anything_is_written() {
-    let Some(folder) = mnist() else { return };
+    let folder = data_folder();
     let sandbox = Sandbox::new();
     std::fs::create_dir_all(sandbox.path("data/mnist")).unwrap();
     for name in [

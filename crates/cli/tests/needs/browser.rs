@@ -1,4 +1,4 @@
-//! The page of `meshfold watch` in a real browser. Without Chromium this is skipped, and says so.
+//! The page of `meshfold watch` in a real browser.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -8,10 +8,11 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
 
+use meshfold_test_needs::{Test, test};
 use serde_json::{Value, json};
 
 use crate::sandbox::Sandbox;
-use crate::watch::{EndlessRuns, Watching};
+use crate::watching::{EndlessRuns, Watching};
 
 /// What a browser is called.
 const NAMES: [&str; 4] = [
@@ -23,6 +24,24 @@ const NAMES: [&str; 4] = [
 
 /// The longest that anything may take, on a machine that does other things as well.
 const LIMIT: Duration = Duration::from_secs(120);
+
+/// The tests of this file.
+pub(crate) fn tests() -> Vec<Test> {
+    let missing = installed().is_none().then_some("no Chromium");
+    let tests = [
+        test!(a_page_that_is_open_shows_new_rounds_and_keeps_what_the_reader_has_set),
+        test!(a_page_says_that_its_runs_are_over_and_that_nobody_answers),
+    ];
+    tests.map(|test| test.unless(missing)).into()
+}
+
+/// The browser's program on the path.
+fn installed() -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders)
+        .flat_map(|folder| NAMES.map(|name| folder.join(name)))
+        .find(|program| program.is_file())
+}
 
 /// A browser with one page, which is told what to do through pipes (the DevTools protocol).
 struct Browser {
@@ -36,18 +55,9 @@ struct Browser {
 }
 
 impl Browser {
-    /// Opens the page at `address`; nothing without a browser.
-    fn open(sandbox: &Sandbox, address: &str) -> Option<Self> {
-        let folders = std::env::var_os("PATH")?;
-        let program: Option<PathBuf> = std::env::split_paths(&folders)
-            .flat_map(|folder| NAMES.map(|name| folder.join(name)))
-            .find(|program| program.is_file());
-        let Some(program) = program else {
-            // Written past the test harness, which keeps what a passing test prints.
-            let word = b"SKIPPED: no Chromium was found, so no browser follows a run\n";
-            std::io::stderr().write_all(word).unwrap();
-            return None;
-        };
+    /// Opens the page at `address`.
+    fn open(sandbox: &Sandbox, address: &str) -> Self {
+        let program = installed().unwrap();
         let [orders, answers] = ["orders", "answers"].map(|name| {
             let pipe = sandbox.path(name);
             let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
@@ -98,7 +108,7 @@ impl Browser {
         let attach = json!({"targetId": made["targetId"], "flatten": true});
         let attached = browser.order("Target.attachToTarget", attach);
         browser.page = attached["sessionId"].as_str().map(str::to_owned);
-        Some(browser)
+        browser
     }
 
     fn order(&mut self, method: &str, params: Value) -> Value {
@@ -159,13 +169,10 @@ const choose = (id, value) => {
 };
 "#;
 
-#[test]
 fn a_page_that_is_open_shows_new_rounds_and_keeps_what_the_reader_has_set() {
     let sandbox = Sandbox::new();
     let watching = Watching::start(&sandbox, "runs/endless");
-    let Some(mut browser) = Browser::open(&sandbox, &watching.address) else {
-        return;
-    };
+    let mut browser = Browser::open(&sandbox, &watching.address);
     // There is no document yet while a page is on its way.
     browser.wait_until("document.documentElement?.dataset.drawn === 'true'");
     browser.value(QUESTIONS);
@@ -205,14 +212,11 @@ fn a_page_that_is_open_shows_new_rounds_and_keeps_what_the_reader_has_set() {
     runs.end();
 }
 
-#[test]
 fn a_page_says_that_its_runs_are_over_and_that_nobody_answers() {
     let sandbox = Sandbox::new();
     sandbox.says("run tiny.yaml -q").ended_with(0);
     let watching = Watching::start(&sandbox, "runs/tiny");
-    let Some(mut browser) = Browser::open(&sandbox, &watching.address) else {
-        return;
-    };
+    let mut browser = Browser::open(&sandbox, &watching.address);
     let words = "document.getElementById('following')?.textContent ?? ''";
     browser.wait_until(&format!("({words}).startsWith('The run is finished.')"));
     assert_eq!(
