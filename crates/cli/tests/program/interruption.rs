@@ -75,10 +75,7 @@ pub(crate) fn interrupt_once(
 fn an_interrupted_run_is_not_lost_to_another_instruction_set() {
     let sandbox = Sandbox::new();
     let devices = sandbox.says("devices --json").ended_with(0).json();
-    if devices[0]["instructions"][0] == "portable" {
-        println!("skipped: this processor has one instruction set alone");
-        return;
-    }
+    let has_another = devices[0]["instructions"][0] != "portable";
     sandbox.write("long.yaml", LONG);
     let child = sandbox.start("run long.yaml --set sweep=null --cpu portable");
     let (code, said) = interrupt(&sandbox, child, "-INT", 4);
@@ -88,14 +85,16 @@ fn an_interrupted_run_is_not_lost_to_another_instruction_set() {
     let contents =
         || files.map(|file| fs::read(sandbox.path(&format!("{folder}/{file}"))).unwrap());
     let before = contents();
-    let said = sandbox.says("run long.yaml --set sweep=null").ended_with(1);
-    let reason = "was begun on cpu/portable and has a checkpoint of round";
-    assert!(
-        said.err.contains(reason) && said.err.contains("--again"),
-        "{}",
-        said.err
-    );
-    assert!(contents() == before);
+    if has_another {
+        let said = sandbox.says("run long.yaml --set sweep=null").ended_with(1);
+        let reason = "was begun on cpu/portable and has a checkpoint of round";
+        assert!(
+            said.err.contains(reason) && said.err.contains("--again"),
+            "{}",
+            said.err
+        );
+        assert!(contents() == before);
+    }
     let resumed = sandbox
         .says("run long.yaml --set sweep=null --cpu portable --set rounds=120")
         .ended_with(0);

@@ -1,9 +1,7 @@
 //! Products of operands in bfloat16.
 
 use crate::support::*;
-use meshfold_engine::{
-    Amount, BatchSize, Instructions, Model, Precision, Split, Stack, Start, Velocity,
-};
+use meshfold_engine::{Amount, BatchSize, Instructions, Model, Split, Stack, Start, Velocity};
 
 /// The most that a number moves when it is rounded to bfloat16, as a share of it.
 const ROUNDING: f64 = 1.0 / 256.0;
@@ -103,55 +101,6 @@ fn a_gradient_of_logistic_regression_is_as_near_as_its_operands() {
     }
     // It is a bound of what happens, not of far more.
     assert!(farthest > 0.02, "{farthest}");
-}
-
-/// A row after some steps of training and what judging it gives.
-fn trained(case: &Case, set: Instructions) -> Vec<u32> {
-    let mut learner = case.learner(&cpu(1, Some(set)), &[13, 9]);
-    let mut stack = learner.initial(2, Start::Same).unwrap();
-    let rows = rows(&[Amount::Steps(5), Amount::Steps(3)]);
-    let rule = sgd(4, 0.9);
-    learner
-        .train(&mut stack, Velocity::Fresh, &work(1, &rows, &rule))
-        .unwrap();
-    let scores = learner.evaluate(&stack, Split::Test, None).unwrap();
-    let losses = scores.iter().map(|score| (score.loss as f32).to_bits());
-    let values = stack.to_host();
-    values.iter().map(|w| w.to_bits()).chain(losses).collect()
-}
-
-#[test]
-fn what_has_no_instruction_for_it_computes_the_same_numbers() {
-    let sets = Instructions::available();
-    let named = |name: &str| sets.iter().find(|set| set.to_string() == name);
-    let Some((instruction, emulation)) = named("avx512-bf16").zip(named("avx512")) else {
-        return;
-    };
-    for case in [dense(), convolutional(), recurrent()].concat() {
-        let case = case.in_bf16();
-        let (one, other) = (trained(&case, *instruction), trained(&case, *emulation));
-        assert!(one == other, "{case:?}");
-    }
-}
-
-#[test]
-fn single_precision_is_the_same_with_and_without_the_instruction() {
-    let sets = Instructions::available();
-    for set in sets
-        .iter()
-        .filter(|set| ["amx-bf16", "avx512-bf16", "avx512"].contains(&set.to_string().as_str()))
-    {
-        let case = Case::of_pixels(mlp(), CLASSES);
-        let widest: Instructions = "avx512".parse().unwrap();
-        assert!(trained(&case, *set) == trained(&case, widest));
-        let device = cpu(1, Some(*set));
-        assert_eq!(device.kind(), "cpu/avx512");
-        let kind = match set.to_string().as_str() {
-            "avx512" => "cpu/avx512+bf16".to_owned(),
-            instruction => format!("cpu/{instruction}"),
-        };
-        assert_eq!(device.kind_in(Precision::Bf16), kind);
-    }
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! When checkpoints are written, and that a resumed run has the bits of an uninterrupted one.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use meshfold_experiment::{Ending, Observer, RoundProgress, RunReport};
+use serde_json::{Map, Value, json};
 
 use crate::tiny::{Case, results, rounds};
 
@@ -106,23 +108,39 @@ fn methods_with_servers_resume_between_evaluations() {
     assert_method_resumes("centralised: {momentum: 0.9", &[alone]);
 }
 
+/// Comments of four users in LEAF's JSON; each user has an order of words of their own.
+fn comments() -> String {
+    let words = [
+        "the", "night", "my", "dog", "sings", "ends", "every", "river",
+    ];
+    let users = ["ada", "ben", "cleo", "dan"];
+    let data = users.iter().enumerate().map(|(user, name)| {
+        let comment = |first: usize| {
+            let words = (0..8).map(|at| words[(first + at * (2 * user + 1)) % words.len()]);
+            words.collect::<Vec<_>>().join(" ")
+        };
+        let comments: Vec<String> = (0..6).map(comment).collect();
+        ((*name).to_owned(), json!({"x": comments, "y": []}))
+    });
+    let data: Map<String, Value> = data.collect();
+    json!({"users": users, "num_samples": [6, 6, 6, 6], "user_data": data}).to_string()
+}
+
 #[test]
 fn recurrent_models_resume_between_evaluations() {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let folder = std::env::var_os("MESHFOLD_DATA").map_or(beside, PathBuf::from);
-    if !folder.join("shakespeare").is_dir() {
-        let reason = format!("no shakespeare in {}", folder.display());
-        assert!(std::env::var_os("MESHFOLD_CI").is_none(), "{reason}");
-        println!("skipped: {reason}");
-        return;
+    let folder = tempfile::tempdir().unwrap();
+    for part in ["train", "test"] {
+        let place = folder.path().join("reddit").join(part);
+        fs::create_dir_all(&place).unwrap();
+        fs::write(place.join("comments.json"), comments()).unwrap();
     }
     let overrides = [
-        "dataset={shakespeare: {source: tiny, window: 20, stride: 500}}",
-        "partition={by_role: {clients: 4}}",
-        "model={char_lstm: {embedding: 4, hidden: 8, layers: 1}}",
+        "dataset={reddit: {source: leaf, vocabulary: 20, window: 5}}",
+        "partition={by_user: {clients: 4}}",
+        "model={word_lstm: {embedding: 4, hidden: 8, layers: 1}}",
         "evaluate.examples=50",
     ];
-    assert_resumes(&folder, &overrides);
+    assert_resumes(folder.path(), &overrides);
 }
 
 /// Notes after which rounds there was a checkpoint.
