@@ -44,7 +44,9 @@ impl Program {
         let mut command = default_signals::command(env!("CARGO_BIN_EXE_meshfold"));
         command
             .args(arguments)
-            .env("MESHFOLD_DATA", folder.join("data"));
+            .env("MESHFOLD_DATA", folder.join("data"))
+            // Who made a damaged claim is unknown: it counts as dead once it has stood still.
+            .env("MESHFOLD_CLAIM_SECONDS", "5");
         Self::spawn(folder, command)
     }
 
