@@ -1,6 +1,7 @@
 //! The weight gradient over many rows, `G += Xᵀ · D`, in blocks of rows that stay in cache.
 
 use super::column_subset::stretches;
+use super::fused::in_double_precision;
 use super::multiply::{Multiply, ProductKernel};
 use super::outer::Outer;
 use super::panel::Columns;
@@ -38,13 +39,20 @@ impl<U: Update> ProductKernel for OuterBlocks<'_, U> {
             return;
         }
         let blocks = product.blocks();
+        let goes_on = !M::GATHERS && product.update.sums().is_some() && fits_one_tile::<S>(all);
         let (mut copied, mut partial) = (Vec::new(), Vec::new());
         for columns in Columns::all::<S>(all) {
             let (first, width) = (columns.first, columns.width);
             // Sums of all columns are added where they go; those of a part are gathered before they are handed on.
-            let direct = !M::GATHERS && width == all && product.update.sums().is_some();
+            let direct = goes_on && width == all;
             if !direct {
                 partial.resize(inner * width, 0.0);
+            }
+            let carried = product.update.sums().filter(|_| goes_on && !direct);
+            if let Some(sums) = carried {
+                for (part, sums) in partial.chunks_exact_mut(width).zip(sums.chunks_exact(all)) {
+                    part.copy_from_slice(&sums[first..first + width]);
+                }
             }
             for (index, block) in blocks.iter().enumerate() {
                 let rows = block.lines * block.line;
@@ -68,12 +76,19 @@ impl<U: Update> ProductKernel for OuterBlocks<'_, U> {
                     columns: width,
                     update: Store {
                         gradient: sums.unwrap_or(&mut partial),
-                        add: direct || index > 0,
+                        add: goes_on || index > 0,
                     },
                 };
                 multiply.compute_apart(simd, part);
             }
-            if !direct {
+            if direct {
+                continue;
+            }
+            if let Some(sums) = product.update.sums().filter(|_| goes_on) {
+                for (part, sums) in partial.chunks_exact(width).zip(sums.chunks_exact_mut(all)) {
+                    sums[first..first + width].copy_from_slice(part);
+                }
+            } else {
                 for k in stretches(product.subset, inner, inner).flatten() {
                     let row = &partial[k * width..][..width];
                     product.update.apply_all(simd, k * all + first, row);
@@ -81,6 +96,16 @@ impl<U: Update> ProductKernel for OuterBlocks<'_, U> {
             }
         }
     }
+}
+
+/// Whether one tile has all `columns`. Portable code has tiles of eight lanes, also where it works out four at a time.
+const fn fits_one_tile<S: Simd>(columns: usize) -> bool {
+    let lanes = match in_double_precision::<S>() {
+        true => 8,
+        false => S::F32_LANES,
+    };
+    let many = S::REGISTER_COUNT >= 32;
+    columns <= lanes || columns == 2 * lanes || many && columns == 4 * lanes
 }
 
 impl<U> Outer<'_, U> {
@@ -155,6 +180,48 @@ mod tests {
                     // f32 sums of 300 products of numbers below 1.
                     assert!((f64::from(*got) - want).abs() < 4e-5, "{set}: {got} {want}");
                 }
+            }
+        }
+    }
+
+    /// One device kind has the bits of both, whatever their vectors.
+    #[test]
+    fn portable_code_adds_blocks_in_one_order_with_and_without_fused_instructions() {
+        let (rows, inner) = (200, 9);
+        let x = numbers(rows * inner, 1);
+        for columns in 1..40 {
+            let (d, before) = (numbers(rows * columns, 2), numbers(inner * columns, 3));
+            let added = |set: Instructions, listed: Option<&[u32]>| {
+                let mut gradient = before.clone();
+                let product = Outer {
+                    x: &x,
+                    x_stride: inner,
+                    line: rows,
+                    line_stride: 0,
+                    subset: listed.map(ColumnSubset::new),
+                    d: &d,
+                    rows,
+                    inner,
+                    columns,
+                    update: Store {
+                        gradient: &mut gradient,
+                        add: true,
+                    },
+                };
+                set.multiply(Precision::F32, OuterBlocks(product));
+                gradient
+            };
+            let mut portable = Instructions::every();
+            portable.retain(|set| set.to_string() == "portable");
+            let [fused, in_double] = portable[..] else {
+                panic!("portable code comes in two ways: {portable:?}")
+            };
+            for listed in [None, Some(&[0, 3, 4, 8][..])] {
+                assert_eq!(
+                    added(fused, listed),
+                    added(in_double, listed),
+                    "{columns} columns"
+                );
             }
         }
     }
