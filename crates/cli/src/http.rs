@@ -18,7 +18,7 @@ const FAREWELL: Duration = Duration::from_millis(500);
 
 /// What is asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Request {
+pub(crate) struct HttpRequest {
     pub(crate) method: String,
     pub(crate) path: String,
     /// The host as the browser knows it, if the request names exactly one.
@@ -45,11 +45,11 @@ impl Status {
         match self {
             Self::Ok => "200 OK",
             Self::NotModified => "304 Not Modified",
-            Self::BadRequest => "400 Bad Request",
+            Self::BadRequest => "400 Bad HttpRequest",
             Self::Forbidden => "403 Forbidden",
             Self::NotFound => "404 Not Found",
             Self::MethodNotAllowed => "405 Method Not Allowed",
-            Self::HeadersTooLarge => "431 Request Header Fields Too Large",
+            Self::HeadersTooLarge => "431 HttpRequest Header Fields Too Large",
         }
     }
 }
@@ -81,7 +81,7 @@ impl<'a> Answer<'a> {
 ///
 /// # Errors
 /// What the system says if the connection ends or the request takes too long.
-pub(crate) fn read(stream: &mut TcpStream) -> io::Result<Result<Request, Status>> {
+pub(crate) fn read(stream: &mut TcpStream) -> io::Result<Result<HttpRequest, Status>> {
     let end = Instant::now() + PATIENCE;
     let (mut bytes, mut part) = (Vec::new(), [0; 2048]);
     loop {
@@ -105,7 +105,7 @@ pub(crate) fn read(stream: &mut TcpStream) -> io::Result<Result<Request, Status>
 }
 
 /// The request in `bytes`; nothing if its end is yet to come.
-fn parse(bytes: &[u8]) -> Result<Option<Request>, Status> {
+fn parse(bytes: &[u8]) -> Result<Option<HttpRequest>, Status> {
     let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
     match parsed.parse(bytes) {
@@ -121,7 +121,7 @@ fn parse(bytes: &[u8]) -> Result<Option<Request>, Status> {
         values.collect::<Vec<_>>()
     };
     let only = |name: &str| <[String; 1]>::try_from(all(name)).ok().map(|[value]| value);
-    Ok(Some(Request {
+    Ok(Some(HttpRequest {
         method: parsed.method.unwrap_or_default().to_owned(),
         path: parsed.path.unwrap_or_default().to_owned(),
         host: only("host"),
@@ -178,7 +178,7 @@ mod tests {
         for end in 0..text.len() {
             assert_eq!(parse(&text.as_bytes()[..end]), Ok(None), "{end}");
         }
-        let request = Request {
+        let request = HttpRequest {
             method: "GET".to_owned(),
             path: "/".to_owned(),
             host: Some("localhost:6174".to_owned()),

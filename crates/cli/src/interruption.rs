@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::failure::Failure;
-use crate::signals::{self, Request};
+use crate::signals::{self, SignalRequest};
 use crate::terminal;
 
 /// What was asked for since the program listens.
@@ -32,18 +32,20 @@ impl Interruption {
         Ok(asked)
     }
 
-    fn react(&self, request: Request) {
-        if request == Request::End && !self.stop.load(Ordering::Relaxed) {
+    fn react(&self, request: SignalRequest) {
+        if request == SignalRequest::End && !self.stop.load(Ordering::Relaxed) {
             self.is_of_the_system.store(true, Ordering::Relaxed);
         }
         match (self.stop.swap(true, Ordering::Relaxed), request) {
-            (false, Request::End) => terminal::line("asked to end: stopping after this round"),
+            (false, SignalRequest::End) => {
+                terminal::line("asked to end: stopping after this round")
+            }
             (false, _) => {
                 terminal::line("stopping after this round; once more Ctrl-C ends at once")
             }
             // Schedulers ask again before they kill, and a terminal that is closed may say so twice.
-            (true, Request::End | Request::Hangup) => {}
-            (true, Request::Interrupt) => std::process::exit(130),
+            (true, SignalRequest::End | SignalRequest::Hangup) => {}
+            (true, SignalRequest::Interrupt) => std::process::exit(130),
         }
     }
 

@@ -8,7 +8,7 @@ pub(crate) use elsewhere::{catch, outlive_file_size_limit};
 
 /// What the system asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Request {
+pub(crate) enum SignalRequest {
     /// Ctrl-C.
     Interrupt,
     /// An order to end, as a scheduler gives it ahead of a time limit.
@@ -31,14 +31,14 @@ mod unix {
     };
     use signal_hook::iterator::Signals;
 
-    use super::Request;
+    use super::SignalRequest;
 
     /// Calls `react` on a thread of its own for every request to end that was not ignored when the program started.
     ///
     /// # Interpretation
     /// Systems other than Linux do not tell what was ignored. There a closed terminal does what it would do without this
     /// function: it ends the program, unless `nohup` had it ignored.
-    pub(crate) fn catch(mut react: impl FnMut(Request) + Send + 'static) -> io::Result<()> {
+    pub(crate) fn catch(mut react: impl FnMut(SignalRequest) + Send + 'static) -> io::Result<()> {
         let caught: Vec<i32> = match ignored() {
             Some(ignored) => [SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU]
                 .into_iter()
@@ -50,9 +50,9 @@ mod unix {
         let wait = move || {
             for signal in signals.forever() {
                 react(match signal {
-                    SIGHUP => Request::Hangup,
-                    SIGINT => Request::Interrupt,
-                    _ => Request::End,
+                    SIGHUP => SignalRequest::Hangup,
+                    SIGINT => SignalRequest::Interrupt,
+                    _ => SignalRequest::End,
                 });
             }
         };
@@ -81,11 +81,11 @@ mod unix {
 mod elsewhere {
     use std::io;
 
-    use super::Request;
+    use super::SignalRequest;
 
     /// Calls `react` on a thread of its own for every request to end.
-    pub(crate) fn catch(mut react: impl FnMut(Request) + Send + 'static) -> io::Result<()> {
-        ctrlc::set_handler(move || react(Request::Interrupt)).map_err(io::Error::other)
+    pub(crate) fn catch(mut react: impl FnMut(SignalRequest) + Send + 'static) -> io::Result<()> {
+        ctrlc::set_handler(move || react(SignalRequest::Interrupt)).map_err(io::Error::other)
     }
 
     /// These systems set no limit to the size of a file.

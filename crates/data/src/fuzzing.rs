@@ -110,7 +110,7 @@ pub fn npy(bytes: &[u8]) -> bool {
 
 /// Reads the array `content` of `size` bytes; what is left of it.
 fn array<R: Read>(content: R, size: u64) -> Result<R, Fault> {
-    let mut array = npy::Array::begin(content, size)?;
+    let mut array = npy::NpyArray::begin(content, size)?;
     let elements = array.header().elements();
     let mut seen = 0;
     array.each(elements, |_| {
@@ -138,8 +138,10 @@ pub fn csv(bytes: &[u8]) -> bool {
             seed: 0,
         };
         let told = |fault| match fault {
-            csv_table::Fault::Table(reason) => assert!(reason.len() < MOST_WORDS),
-            csv_table::Fault::Unreadable { error, .. } => panic!("bytes cannot be read: {error}"),
+            csv_table::TableFault::Table(reason) => assert!(reason.len() < MOST_WORDS),
+            csv_table::TableFault::Unreadable { error, .. } => {
+                panic!("bytes cannot be read: {error}")
+            }
         };
         let Ok(table) = csv_table::table(bytes, &settings, None).map_err(told) else {
             return false;

@@ -13,7 +13,7 @@ use crate::blocked::steps::step::RowTrainer;
 use crate::blocked::steps::terms::Terms;
 use crate::cpu::Cpu;
 use crate::error::EngineError;
-use crate::kernels::HeavyBall;
+use crate::kernels::HeavyBallUpdate;
 use crate::network::Network;
 use crate::processor::host_rows::HostRows;
 use crate::training::batches::{Batches, StepPlan};
@@ -265,7 +265,7 @@ impl Batched {
         let width = taken.width();
         let row = |gradient: &mut Vec<f32>, step: Step<'_>| {
             taken.read(step.place, step.row, gradient)?;
-            let ball = HeavyBall {
+            let ball = HeavyBallUpdate {
                 weights: step.weights,
                 velocity: step.velocity,
                 rate: step.rate,

@@ -13,13 +13,13 @@ use crate::cpu::Cpu;
 use crate::error::EngineError;
 use crate::network::Network;
 use crate::processor::host_rows::HostRows;
-use crate::training::batches::Pass;
+use crate::training::batches::ShardPass;
 use crate::training::context::{Context, RowStates, no_validation};
 use crate::training::score::{Score, Split};
 use crate::training::tally::{DeviceLosses, RowTally};
 use crate::training::work::{Amount, RowWork, Tasks, WorkloadSize};
 use evaluation::evaluate::HeldOut;
-use evaluation::judged::Judged;
+use evaluation::judged::JudgedExamples;
 use pass::inputs::Goal;
 use pass::passes::Passes;
 use pass::scratch::Scratches;
@@ -36,8 +36,8 @@ pub(crate) struct Blocked {
     workers: Workers,
     stages: Stages,
     scratches: Scratches,
-    tests: Option<Judged>,
-    validation: Option<Judged>,
+    tests: Option<JudgedExamples>,
+    validation: Option<JudgedExamples>,
 }
 
 /// Bytes that the trainer needs besides the models and the examples as they are stored: what each of `threads` threads
@@ -75,7 +75,7 @@ struct Job<'a> {
     /// The row's weights when it trains, its gradient when that is asked for.
     target: &'a mut [f32],
     velocity: Option<&'a mut [f32]>,
-    pass: &'a mut Pass,
+    pass: &'a mut ShardPass,
     tally: &'a mut RowTally,
     work: &'a RowWork,
 }

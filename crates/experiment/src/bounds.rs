@@ -3,6 +3,7 @@
 //! A theorem is a file of its own here, and an arm of [`theorem_of`].
 
 mod decefl;
+mod dfedrw;
 mod p_fedavg;
 
 use std::fmt::Debug;
@@ -87,6 +88,7 @@ impl Unsuited {
 pub(crate) fn theorem_of(method: &Method) -> Option<&dyn Theorem> {
     match method {
         Method::Decefl(decefl) => Some(decefl),
+        Method::Dfedrw(dfedrw) => Some(dfedrw),
         Method::PFedavg(p_fedavg) => Some(p_fedavg),
         _ => None,
     }
@@ -96,7 +98,7 @@ pub(crate) fn theorem_of(method: &Method) -> Option<&dyn Theorem> {
 pub(crate) fn unsuited(config: &RunConfig) -> Option<Unsuited> {
     let method = &config.algorithm;
     let Some(theorem) = theorem_of(method) else {
-        let needed = "one of `decefl` and `p_fedavg`: of the others' theorems not all constants are printed or can be computed";
+        let needed = "one of `decefl`, `dfedrw` and `p_fedavg`: of the others' theorems not all constants are printed or can be computed";
         return Unsuited::at("algorithm", method.key(), needed);
     };
     let sgd = method.training().sgd;

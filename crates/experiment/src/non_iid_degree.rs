@@ -48,13 +48,15 @@ pub(crate) fn logistic_problem(
     stop: &AtomicBool,
 ) -> Option<LogisticProblem> {
     let groups = groups(plan);
-    // A row is a client's, or that of the server that a client begins with.
-    let rows: Vec<usize> = match first.len() == groups.len() {
-        true => (0..)
+    let clients = groups.iter().map(Vec::len).sum();
+    // A row is a client's, or that of the server that a client begins with. Walkers begin anywhere.
+    let rows: Vec<usize> = match first.len() {
+        rows if rows == groups.len() => (0..)
             .zip(&groups)
             .flat_map(|(row, group)| vec![row; group.len()])
             .collect(),
-        false => (0..first.len()).collect(),
+        rows if rows == clients => (0..rows).collect(),
+        _ => vec![0; clients],
     };
     let decay = plan.config.algorithm.training().sgd.weight_decay;
     let found = LogisticProblem::new(

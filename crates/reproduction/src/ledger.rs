@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::{Outcome, Values};
+use crate::outcome::{RowOutcome, Values};
 use crate::rows::Rows;
 use crate::verdict::Verdict;
 
@@ -41,7 +41,7 @@ pub type BySeed = BTreeMap<String, BTreeMap<u64, Option<f64>>>;
 
 impl Ledger {
     /// Takes over what `outcome` has measured. Seeds that it has not measured stay as they are.
-    pub fn note(&mut self, outcome: &Outcome<'_>, by: &Measured) {
+    pub fn note(&mut self, outcome: &RowOutcome<'_>, by: &Measured) {
         let id = &outcome.row.id;
         match outcome.verdict {
             Verdict::Tested => return,
@@ -79,7 +79,7 @@ impl Ledger {
     }
 
     /// What the values say of all rows.
-    pub fn outcomes<'a>(&self, rows: &'a Rows) -> Vec<Outcome<'a>> {
+    pub fn outcomes<'a>(&self, rows: &'a Rows) -> Vec<RowOutcome<'a>> {
         let outcome = |row| {
             let row: &crate::rows::Row = row;
             let measured = self.rows.get(&row.id);
@@ -91,7 +91,7 @@ impl Ledger {
             let readings = [(None, first)].into_iter().chain(others).collect();
             let is_missing = self.without_data.contains(&row.id);
             let missing = is_missing.then_some("the files of its dataset are not at hand");
-            Outcome::judged(row, readings, row.needs.as_deref().or(missing))
+            RowOutcome::judged(row, readings, row.needs.as_deref().or(missing))
         };
         rows.rows.iter().map(outcome).collect()
     }
@@ -148,7 +148,7 @@ rows:
             let values =
                 BTreeMap::from([("value".to_owned(), Values::of(vec![(seed, Some(value))]))]);
             ledger.note(
-                &Outcome::judged(&rows.rows[0], vec![(None, values)], None),
+                &RowOutcome::judged(&rows.rows[0], vec![(None, values)], None),
                 &by,
             );
         }

@@ -2,7 +2,7 @@
 //!
 //! A file of [`Rows`] lists what the papers state. Each [`Row`] names the experiment that it is compared with, how its values are
 //! read from the records of runs ([`Reading`]) and what must hold of them ([`Claim`]). [`Planned`] plans the experiments of some
-//! rows, [`chosen`] takes the runs that fit into a budget of time, and [`Outcome`] is what finished runs say of a row. The verdict
+//! rows, [`chosen`] takes the runs that fit into a budget of time, and [`RowOutcome`] is what finished runs say of a row. The verdict
 //! is computed from the values, never written down.
 
 mod budget;
@@ -24,7 +24,7 @@ pub use budget::{Task, chosen, tasks};
 pub use claim::{Claim, Held};
 pub use error::ReproductionError;
 pub use ledger::{BySeed, Ledger, Measured};
-pub use outcome::{Outcome, ReadOut, Values};
+pub use outcome::{ReadOut, RowOutcome, Values};
 pub use page::page;
 pub use planned::{Planned, PlannedReading, PlannedRow, PlannedValue, Planning};
 pub use reading::Reading;

@@ -13,7 +13,7 @@ use crate::verdict::Verdict;
 
 /// What finished runs say of a row.
 #[derive(Clone, Debug)]
-pub struct Outcome<'a> {
+pub struct RowOutcome<'a> {
     /// The row.
     pub row: &'a Row,
     /// What comes of it, by the reading that decides.
@@ -71,7 +71,7 @@ impl Values {
     }
 }
 
-impl<'a> Outcome<'a> {
+impl<'a> RowOutcome<'a> {
     /// What runs say of `row`. `records` are the records of a run by its place among the plans, if it is finished.
     pub fn of(
         row: &PlannedRow<'a>,

@@ -4,7 +4,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use meshfold_experiment::results::Figures;
 
 use crate::curves::drawn;
-use crate::outcome::{Outcome, ReadOut};
+use crate::outcome::{ReadOut, RowOutcome};
 use crate::planned::{Planned, PlannedRow};
 use crate::rows::{ONLY_VALUE, Rows};
 use crate::table::with_seeds;
@@ -16,7 +16,7 @@ const STYLE: &str = include_str!("page.css");
 pub fn page(
     rows: &Rows,
     planned: &Planned<'_>,
-    outcomes: &[Outcome<'_>],
+    outcomes: &[RowOutcome<'_>],
     records: &dyn Fn(usize) -> Option<Vec<Figures>>,
 ) -> String {
     let papers = rows
@@ -50,13 +50,13 @@ pub fn page(
 /// The rows of one figure or table of a paper.
 struct Group<'p, 'r> {
     place: &'r str,
-    rows: Vec<(&'p PlannedRow<'r>, &'p Outcome<'r>)>,
+    rows: Vec<(&'p PlannedRow<'r>, &'p RowOutcome<'r>)>,
 }
 
 fn groups<'p, 'r>(
     paper: &str,
     planned: &'p Planned<'r>,
-    outcomes: &'p [Outcome<'r>],
+    outcomes: &'p [RowOutcome<'r>],
 ) -> Vec<Group<'p, 'r>> {
     let mut groups: Vec<Group<'p, 'r>> = Vec::new();
     for (row, outcome) in planned.rows.iter().zip(outcomes) {
@@ -75,7 +75,7 @@ fn groups<'p, 'r>(
     groups
 }
 
-fn counts(outcomes: &[Outcome<'_>]) -> Markup {
+fn counts(outcomes: &[RowOutcome<'_>]) -> Markup {
     html! {
         p.counts {
             @for verdict in Verdict::ALL {
@@ -117,7 +117,7 @@ fn of_place(group: &Group<'_, '_>, records: &dyn Fn(usize) -> Option<Vec<Figures
 }
 
 /// The values of a reading, each as its mean and standard deviation over the seeds.
-fn values(reading: &ReadOut, outcome: &Outcome<'_>) -> Markup {
+fn values(reading: &ReadOut, outcome: &RowOutcome<'_>) -> Markup {
     let unit = outcome.unit();
     html! {
         @for (name, values) in &reading.values {

@@ -1,6 +1,6 @@
 //! The table of a paper's rows in a README, in Markdown.
 
-use crate::outcome::{Outcome, ReadOut};
+use crate::outcome::{ReadOut, RowOutcome};
 use crate::shown::Unit;
 use crate::verdict::Verdict;
 
@@ -16,7 +16,7 @@ pub fn refreshed(readme: &str, table: &str) -> Option<String> {
 }
 
 /// The rows of one paper as a table, with a line that counts the verdicts before it.
-pub fn table(outcomes: &[Outcome<'_>]) -> String {
+pub fn table(outcomes: &[RowOutcome<'_>]) -> String {
     let counts = Verdict::ALL.iter().filter_map(|verdict| {
         let count = outcomes
             .iter()
@@ -48,7 +48,7 @@ pub fn table(outcomes: &[Outcome<'_>]) -> String {
 }
 
 /// The reason, and how many seeds it rests on.
-pub(crate) fn with_seeds(outcome: &Outcome<'_>) -> String {
+pub(crate) fn with_seeds(outcome: &RowOutcome<'_>) -> String {
     let seeds = outcome.readings.first().map_or(0, seeds);
     let spread = outcome
         .readings

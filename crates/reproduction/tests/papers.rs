@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use meshfold_reproduction::{Ledger, Outcome, Rows, refreshed, table};
+use meshfold_reproduction::{Ledger, RowOutcome, Rows, refreshed, table};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -36,7 +36,7 @@ fn the_tables_of_the_readmes_are_those_of_what_was_measured() {
     for paper in rows.papers.keys() {
         let readme = root().join("experiments").join(paper).join("README.md");
         let text = fs::read_to_string(&readme).unwrap();
-        let of_paper: Vec<Outcome<'_>> = all
+        let of_paper: Vec<RowOutcome<'_>> = all
             .iter()
             .filter(|outcome| outcome.row.paper == *paper)
             .cloned()

@@ -12,7 +12,7 @@ use clap::{Args, value_parser};
 use meshfold_experiment::files::whole_file::write_atomically;
 use meshfold_experiment::results::{Figures, RecordedRun};
 use meshfold_experiment::{RunOptions, RunPlan, most_at_once, run_all};
-use meshfold_reproduction::{Outcome, Planned, Planning, Rows, chosen, page, tasks};
+use meshfold_reproduction::{Planned, Planning, RowOutcome, Rows, chosen, page, tasks};
 
 use crate::arguments::{DataArguments, DeviceArguments};
 use crate::commands::own_runs::is_broken;
@@ -112,10 +112,10 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<(), Failure> {
         .map(|plan| finished(plan, &arguments.results))
         .collect();
     let records = |run: usize| all[run].clone();
-    let outcomes: Vec<Outcome<'_>> = planned
+    let outcomes: Vec<RowOutcome<'_>> = planned
         .rows
         .iter()
-        .map(|row| Outcome::of(row, &planned.plans, &records))
+        .map(|row| RowOutcome::of(row, &planned.plans, &records))
         .collect();
     listing::print(&planned, &outcomes, &seconds, arguments.json)?;
     if !arguments.list {

@@ -17,8 +17,8 @@ use meshfold_experiment::results::Claim;
 use meshfold_experiment::{Own, RunPlan, plan_elsewhere};
 
 pub(super) use self::ledger::queued;
-use self::ledger::{Array, FOLDER, Submission};
-use self::packing::{Array as Packed, Packing};
+use self::ledger::{FOLDER, Submission, SubmittedArray};
+use self::packing::{JobArray, Packing};
 use self::script::{Script, absolute};
 use crate::arguments::ExperimentArguments;
 use crate::commands::status::{Run, Standing, of_plans};
@@ -183,7 +183,7 @@ fn warn(arguments: &SubmitArguments, missing: &[RunPlan]) {
 }
 
 /// Prints all scripts.
-fn show(script: &Script<'_>, arrays: &[Packed], packing: &Packing) -> Result<(), Failure> {
+fn show(script: &Script<'_>, arrays: &[JobArray], packing: &Packing) -> Result<(), Failure> {
     let mut output = io::stdout().lock();
     let at_once = packing.at_once(arrays.len());
     for (number, array) in (1..).zip(arrays) {
@@ -200,7 +200,7 @@ fn show(script: &Script<'_>, arrays: &[Packed], packing: &Packing) -> Result<(),
 /// Writes all scripts into `folder` and submits them.
 fn hand_in(
     script: &Script<'_>,
-    arrays: &[Packed],
+    arrays: &[JobArray],
     packing: &Packing,
     folder: &Path,
 ) -> Result<(), Failure> {
@@ -225,7 +225,7 @@ fn hand_in(
             io::stdout().lock(),
             "job array {job}: {runs} runs in {elements} jobs"
         )?;
-        submission.arrays.push(Array {
+        submission.arrays.push(SubmittedArray {
             job,
             elements: array.elements.clone(),
         });

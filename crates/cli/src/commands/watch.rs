@@ -12,7 +12,7 @@ use meshfold_experiment::results::run_folders;
 use meshfold_report::{Follower, LivePage};
 
 use crate::failure::Failure;
-use crate::http::{self, Answer, Request, Status};
+use crate::http::{self, Answer, HttpRequest, Status};
 use crate::signals;
 use crate::terminal;
 
@@ -144,7 +144,7 @@ impl Site {
 }
 
 /// The page, or that the browser has it.
-fn answer_with<'a>(page: &'a LivePage, request: &Request) -> Answer<'a> {
+fn answer_with<'a>(page: &'a LivePage, request: &HttpRequest) -> Answer<'a> {
     let is_known = request.known == Some(format!("\"{}\"", page.tag));
     Answer {
         status: if is_known {
@@ -162,7 +162,7 @@ fn answer_with<'a>(page: &'a LivePage, request: &Request) -> Answer<'a> {
 ///
 /// # Errors
 /// How it is refused otherwise.
-fn allowed(request: Request, port: u16) -> Result<Request, Status> {
+fn allowed(request: HttpRequest, port: u16) -> Result<HttpRequest, Status> {
     let is_own = |host: &String| is_this_machine(host, port);
     if !request.host.as_ref().is_some_and(is_own) {
         return Err(Status::Forbidden);
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn one_page_may_be_read_and_nothing_else() {
         let status = |method: &str, path: &str| {
-            let request = Request {
+            let request = HttpRequest {
                 method: method.to_owned(),
                 path: path.to_owned(),
                 host: Some("localhost:6174".to_owned()),

@@ -12,8 +12,8 @@ use csv::ByteRecord;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::fault::Fault;
 use self::fault::Flaw;
+pub(crate) use self::fault::TableFault;
 use self::records::{Records, text};
 use super::Dataset;
 use crate::datasets::own_tables::{self, MOST_NUMBERS, Words};
@@ -226,7 +226,7 @@ impl CsvTable {
         let (count, classes) = (labels.len(), labels.different());
         let (train, test) = match &self.test {
             CsvTest::Share(share) => own_tables::drawn(count, *share, self.seed)
-                .map_err(|fault| Fault::Table(fault.reason).of(&files[0]))?,
+                .map_err(|fault| TableFault::Table(fault.reason).of(&files[0]))?,
             CsvTest::File(_) => {
                 let first = table.ends[0] as u32;
                 ((0..first).collect(), (first..count as u32).collect())
@@ -270,12 +270,12 @@ pub(crate) struct Table {
 /// then the same.
 ///
 /// # Errors
-/// A [`Fault`] at the row that cannot be read.
+/// A [`TableFault`] at the row that cannot be read.
 pub(crate) fn table(
     content: impl Read,
     settings: &CsvTable,
     before: Option<Table>,
-) -> Result<Table, Fault> {
+) -> Result<Table, TableFault> {
     let records = Records::begin(content, settings)?;
     let (names, width) = (&records.names, records.width());
     let mut table = match before {
@@ -350,14 +350,14 @@ fn take_word(
 /// Deals the numbers of the table `content`, which is known to have rows of so many numbers, and so many of them.
 ///
 /// # Errors
-/// A [`Fault`] at the row that cannot be read.
+/// A [`TableFault`] at the row that cannot be read.
 pub(crate) fn numbers(
     content: impl Read,
     settings: &CsvTable,
     width: usize,
     rows: usize,
     dealt: &mut RowsBySplit<'_, f32>,
-) -> Result<(), Fault> {
+) -> Result<(), TableFault> {
     let changed = |found: String| format!("{found}: the file changed while it was read");
     let records = Records::begin(content, settings)?;
     if records.width() != width {

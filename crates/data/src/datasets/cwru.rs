@@ -15,7 +15,7 @@ use self::spectrum::{BINS, WINDOW};
 use super::Dataset;
 use crate::files::payload;
 use crate::files::regular;
-use crate::formats::mat5::{self, Array};
+use crate::formats::mat5::{self, MatArray};
 use crate::{
     DataError, DataFolder, DatasetSummary, Examples, Input, Manifest, Published, Shape, Splits,
 };
@@ -275,13 +275,13 @@ impl Cwru {
 }
 
 /// The features `[400, 300]` of the windows of a file's recording.
-fn features(content: &[u8], recording: &Recording) -> Result<Vec<f64>, mat5::Fault> {
+fn features(content: &[u8], recording: &Recording) -> Result<Vec<f64>, mat5::MatFault> {
     let number = recording.condition.number(recording.load);
     let channels = ["DE", "FE"].map(|end| format!("X{number:03}_{end}_time"));
     let arrays = mat5::arrays(content, |name| {
         channels.iter().any(|channel| channel == name)
     })?;
-    let fault = |reason| mat5::Fault { offset: 0, reason };
+    let fault = |reason| mat5::MatFault { offset: 0, reason };
     let signal = |channel: &String| {
         let found = arrays.iter().find(|array| &array.name == channel);
         found.ok_or_else(|| fault(format!("no array {channel}")))
@@ -297,8 +297,8 @@ fn features(content: &[u8], recording: &Recording) -> Result<Vec<f64>, mat5::Fau
 }
 
 /// Checks that both channels are one row or column of equally many samples.
-fn alike(drive: &Array, fan: &Array) -> Result<(), String> {
-    for Array {
+fn alike(drive: &MatArray, fan: &MatArray) -> Result<(), String> {
+    for MatArray {
         name, dimensions, ..
     } in [drive, fan]
     {
@@ -319,7 +319,7 @@ fn alike(drive: &Array, fan: &Array) -> Result<(), String> {
 }
 
 /// The magnitudes `[400, 150]` of the windows of `signal` after the first `skipped`.
-fn windows(signal: &Array, skipped: usize) -> Result<Vec<f64>, String> {
+fn windows(signal: &MatArray, skipped: usize) -> Result<Vec<f64>, String> {
     let name = &signal.name;
     let samples = signal.values.len() / BLOCK * BLOCK;
     let needed = (skipped + WINDOWS) * WINDOW;

@@ -10,7 +10,7 @@ use crate::datasets::published::{Published, in_turn};
 use crate::files::fault::Fault;
 use crate::files::manifest::{Manifest, ManifestFile};
 use crate::files::payload::{gather_expected, sha256};
-use crate::formats::idx::{self, Element, Header};
+use crate::formats::idx::{self, Element, IdxHeader};
 use crate::{DataError, DataFolder, DatasetSummary, Examples, Input, Scale, Shape, Splits};
 
 const SIDE: usize = 28;
@@ -273,7 +273,7 @@ fn each_image(
     })
 }
 
-fn expect_dimensions(header: &Header, needed: &[usize]) -> Result<(), Fault> {
+fn expect_dimensions(header: &IdxHeader, needed: &[usize]) -> Result<(), Fault> {
     match header.dimensions == needed {
         true => Ok(()),
         false => {

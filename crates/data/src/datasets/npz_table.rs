@@ -15,9 +15,9 @@ use crate::datasets::published::Published;
 use crate::datasets::table_rows::{RowsBySplit, Tagged};
 use crate::files::excerpt::excerpt;
 use crate::files::fault::Fault;
-use crate::formats::npy::{Array, Header, Kind};
+use crate::formats::npy::{Kind, NpyArray, NpyHeader};
 use crate::formats::npz::in_array;
-use crate::formats::zip_member::Member;
+use crate::formats::zip_member::ZipMember;
 use crate::{DataError, DataFolder, DatasetSummary, Examples, Input, Scale, Shape, Splits};
 
 const NAME: &str = "npz";
@@ -326,7 +326,7 @@ impl Source {
     /// Has `row` read the features, a row at a time.
     fn features(
         &self,
-        mut row: impl FnMut(&mut Array<Member<'_>>) -> Result<(), Fault>,
+        mut row: impl FnMut(&mut NpyArray<ZipMember<'_>>) -> Result<(), Fault>,
     ) -> Result<(), DataError> {
         in_array(NAME, &self.path, &self.names.x, |mut array| {
             let (header, count) = (array.header(), self.examples);
@@ -381,7 +381,7 @@ fn finite(value: f64) -> Result<f32, String> {
 }
 
 /// The shape of one example in an array of them, and how many there are.
-fn example_shape(header: &Header) -> Result<(Shape, usize), String> {
+fn example_shape(header: &NpyHeader) -> Result<(Shape, usize), String> {
     let (count, shape) = match header.shape[..] {
         [count, width] => (count, Shape::flat(width)),
         [count, height, width] => {

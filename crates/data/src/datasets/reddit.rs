@@ -105,7 +105,7 @@ impl Default for Reddit {
 
 /// The comments that a dataset consists of, before they are cut into windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Chosen {
+pub(crate) struct ChosenComments {
     pub(crate) train: Comments,
     pub(crate) test: Comments,
     /// Tokens of the vocabulary.

@@ -15,7 +15,7 @@ pub(crate) const MOST_BYTES: u64 = 1 << 33;
 /// # Errors
 /// [`io::ErrorKind::InvalidData`] if the archive is not a tar or lacks the file; [`io::ErrorKind::UnexpectedEof`] if it
 /// is cut short, also while the content is read.
-pub(crate) fn find<R: Read>(mut archive: R, name: &str) -> io::Result<Member<R>> {
+pub(crate) fn find<R: Read>(mut archive: R, name: &str) -> io::Result<TarMember<R>> {
     let mut offset = 0_u64;
     for _ in 0..MOST_ENTRIES {
         let mut block = [0; BLOCK];
@@ -27,7 +27,7 @@ pub(crate) fn find<R: Read>(mut archive: R, name: &str) -> io::Result<Member<R>>
         let size = size_of(header, offset)?;
         if header.entry_type() == EntryType::Regular && *header.path_bytes() == *name.as_bytes() {
             let left = size;
-            return Ok(Member { archive, left });
+            return Ok(TarMember { archive, left });
         }
         let padded = size.checked_next_multiple_of(BLOCK as u64);
         let padded = padded.ok_or_else(|| invalid(offset, "a size of the archive overflows"))?;
@@ -45,12 +45,12 @@ pub(crate) fn find<R: Read>(mut archive: R, name: &str) -> io::Result<Member<R>>
 }
 
 /// The file that was found.
-pub(crate) struct Member<R> {
+pub(crate) struct TarMember<R> {
     archive: R,
     left: u64,
 }
 
-impl<R: Read> Read for Member<R> {
+impl<R: Read> Read for TarMember<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let room = usize::try_from(self.left)
             .unwrap_or(usize::MAX)

@@ -44,7 +44,7 @@ impl Element {
 
 /// A parsed idx header; the content follows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct IdxHeader {
     /// Sizes of the dimensions, outermost first.
     pub(crate) dimensions: Vec<usize>,
     /// Bytes of the header, the offset of the first element.
@@ -55,7 +55,7 @@ pub(crate) struct Header {
 ///
 /// # Errors
 /// A [`Fault`] at the first byte that is wrong.
-pub(crate) fn parse(file: &[u8], element: Element) -> Result<Header, Fault> {
+pub(crate) fn parse(file: &[u8], element: Element) -> Result<IdxHeader, Fault> {
     parse_beginning(file, file.len(), element)
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn parse_beginning(
     file: &[u8],
     bytes: usize,
     element: Element,
-) -> Result<Header, Fault> {
+) -> Result<IdxHeader, Fault> {
     let &[zero_a, zero_b, kind, rank, ..] = file else {
         return fault(file.len(), "the file ends inside the magic number".into());
     };
@@ -95,7 +95,7 @@ pub(crate) fn parse_beginning(
         .iter()
         .try_fold(element.size(), |product, &d| product.checked_mul(d));
     match elements.and_then(|count| count.checked_add(length)) {
-        Some(needed) if needed == bytes => Ok(Header { dimensions, length }),
+        Some(needed) if needed == bytes => Ok(IdxHeader { dimensions, length }),
         Some(needed) if needed < bytes => fault(
             needed,
             format!("content goes on after the {needed} bytes that {dimensions:?} need"),
@@ -114,7 +114,7 @@ pub(crate) fn integers(elements: &[u8]) -> impl Iterator<Item = i32> {
     words.map(|b| i32::from_be_bytes([b[0], b[1], b[2], b[3]]))
 }
 
-fn fault(offset: usize, reason: String) -> Result<Header, Fault> {
+fn fault(offset: usize, reason: String) -> Result<IdxHeader, Fault> {
     Err(Fault::at(offset, reason))
 }
 

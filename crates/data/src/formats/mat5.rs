@@ -24,13 +24,13 @@ const MOST_DIMENSIONS: usize = 32;
 
 const MATRIX: u32 = 14;
 const COMPRESSED: u32 = 15;
-/// Array classes from double to 32-bit integers; the others are text, structures and 64-bit integers.
+/// MatArray classes from double to 32-bit integers; the others are text, structures and 64-bit integers.
 const REAL_CLASSES: std::ops::RangeInclusive<u32> = 6..=13;
 const COMPLEX_FLAG: u32 = 0x0800;
 
 /// An array of real numbers.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Array {
+pub(crate) struct MatArray {
     pub(crate) name: String,
     /// Sizes, the fastest first.
     pub(crate) dimensions: Vec<usize>,
@@ -39,20 +39,20 @@ pub(crate) struct Array {
 
 /// A fault in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct MatFault {
     /// The byte of the file at which it lies: of a compressed element its first.
     pub(crate) offset: u64,
     /// What was found and what was needed.
     pub(crate) reason: String,
 }
 
-type Found<T> = Result<T, Fault>;
+type Found<T> = Result<T, MatFault>;
 
 /// The arrays of `file` whose name is `wanted`, in the order of the file.
 ///
 /// # Errors
-/// A [`Fault`] at the first element that is wrong, or at an array that is wanted and does not hold real numbers.
-pub(crate) fn arrays(file: &[u8], wanted: impl Fn(&str) -> bool) -> Found<Vec<Array>> {
+/// A [`MatFault`] at the first element that is wrong, or at an array that is wanted and does not hold real numbers.
+pub(crate) fn arrays(file: &[u8], wanted: impl Fn(&str) -> bool) -> Found<Vec<MatArray>> {
     let order = byte_order(file)?;
     let mut elements = Elements::new(
         Cursor {
@@ -251,7 +251,7 @@ fn compressed(
     element: &Element<'_>,
     wanted: &impl Fn(&str) -> bool,
     room: &mut Room,
-) -> Found<Option<Array>> {
+) -> Found<Option<MatArray>> {
     let mut content = Vec::new();
     let decoder = ZlibDecoder::new(element.data);
     if let Err(error) = decoder
@@ -282,7 +282,7 @@ fn array(
     element: &Element<'_>,
     wanted: &impl Fn(&str) -> bool,
     room: &mut Room,
-) -> Found<Option<Array>> {
+) -> Found<Option<MatArray>> {
     array_in(order, element, wanted, false, room)
 }
 
@@ -293,7 +293,7 @@ fn array_in(
     wanted: &impl Fn(&str) -> bool,
     unpacked: bool,
     room: &mut Room,
-) -> Found<Option<Array>> {
+) -> Found<Option<MatArray>> {
     let base = match unpacked {
         true => element.offset,
         false => element.offset + 8,
@@ -331,7 +331,7 @@ fn array_in(
             format!("array {name} of {dimensions:?} has {found} numbers"),
         );
     }
-    Ok(Some(Array {
+    Ok(Some(MatArray {
         name,
         dimensions,
         values,
@@ -387,7 +387,7 @@ fn chunks<const BYTES: usize>(
 }
 
 fn fault<T>(offset: usize, reason: String) -> Found<T> {
-    Err(Fault {
+    Err(MatFault {
         offset: offset as u64,
         reason,
     })

@@ -55,7 +55,7 @@ impl Kind {
 
 /// A parsed header; the elements follow it, in C order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct NpyHeader {
     /// What the elements are.
     pub(crate) kind: Kind,
     /// Whether their most significant byte is the first.
@@ -66,7 +66,7 @@ pub(crate) struct Header {
     pub(crate) length: usize,
 }
 
-impl Header {
+impl NpyHeader {
     /// Number of elements.
     pub(crate) fn elements(&self) -> usize {
         self.shape.iter().product()
@@ -74,15 +74,15 @@ impl Header {
 }
 
 /// An array whose elements are read one after another.
-pub(crate) struct Array<R> {
-    header: Header,
+pub(crate) struct NpyArray<R> {
+    header: NpyHeader,
     content: BufReader<R>,
     /// Elements that were read.
     read: usize,
     piece: Vec<u8>,
 }
 
-impl<R: Read> Array<R> {
+impl<R: Read> NpyArray<R> {
     /// Reads the header of `content`, a file of `size` bytes, and checks that it announces elements of just that size.
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl<R: Read> Array<R> {
         })
     }
 
-    pub(crate) fn header(&self) -> &Header {
+    pub(crate) fn header(&self) -> &NpyHeader {
         &self.header
     }
 
@@ -230,7 +230,7 @@ fn text(bytes: &[u8], kind: Kind, big_endian: bool) -> Result<String, String> {
 }
 
 /// Reads the header at the beginning of `content`.
-fn read_header(content: &mut impl Read) -> Result<Header, Fault> {
+fn read_header(content: &mut impl Read) -> Result<NpyHeader, Fault> {
     let mut bytes = Vec::new();
     let mut read_to = |length: usize, bytes: &mut Vec<u8>| {
         let more = (length - bytes.len()) as u64;
@@ -270,7 +270,7 @@ fn read_header(content: &mut impl Read) -> Result<Header, Fault> {
     Ok(header)
 }
 
-fn check_length(header: &Header, found: u64) -> Result<(), Fault> {
+fn check_length(header: &NpyHeader, found: u64) -> Result<(), Fault> {
     let (shape, size) = (&header.shape, header.kind.size());
     let bytes = shape
         .iter()
@@ -295,7 +295,7 @@ fn check_length(header: &Header, found: u64) -> Result<(), Fault> {
 }
 
 /// Reads `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`, keys in any order.
-fn dictionary(text: &str) -> Result<Header, String> {
+fn dictionary(text: &str) -> Result<NpyHeader, String> {
     let inner = text
         .trim()
         .strip_prefix('{')
@@ -338,7 +338,7 @@ fn dictionary(text: &str) -> Result<Header, String> {
     if fortran.ok_or("a header without fortran_order")? && shape.len() > 1 {
         return Err("an array in Fortran order; save it with numpy.ascontiguousarray".into());
     }
-    Ok(Header {
+    Ok(NpyHeader {
         kind,
         big_endian,
         shape,

@@ -12,8 +12,8 @@ use crate::DataError;
 use crate::files::excerpt::excerpt;
 use crate::files::fault::Fault;
 use crate::files::regular;
-use crate::formats::npy::Array;
-use crate::formats::zip_member::{self, Member};
+use crate::formats::npy::NpyArray;
+use crate::formats::zip_member::{self, ZipMember};
 
 /// Bytes of one unpacked array.
 const MOST_BYTES: u64 = 1 << 36;
@@ -26,7 +26,7 @@ pub(crate) fn in_array<T>(
     dataset: &'static str,
     path: &Path,
     name: &str,
-    read: impl FnOnce(Array<Member<'_>>) -> Result<T, Fault>,
+    read: impl FnOnce(NpyArray<ZipMember<'_>>) -> Result<T, Fault>,
 ) -> Result<T, DataError> {
     let entry = format!("{name}.npy");
     let file = regular::open(path).map_err(DataError::io("read", path))?;
@@ -34,7 +34,7 @@ pub(crate) fn in_array<T>(
     let member = zip_member::open(&mut file, &entry, MOST_BYTES);
     let member = member.map_err(|fault| fault.of(dataset, path))?;
     let size = member.size();
-    let made = Array::begin(member, size).and_then(read);
+    let made = NpyArray::begin(member, size).and_then(read);
     made.map_err(|fault| fault.of(dataset, path.join(format!("{}.npy", excerpt(name)))))
 }
 

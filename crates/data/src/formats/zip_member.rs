@@ -30,7 +30,7 @@ pub(crate) fn open<'f>(
     file: &'f mut (impl Read + Seek),
     name: &str,
     limit: u64,
-) -> Result<Member<'f>, Fault> {
+) -> Result<ZipMember<'f>, Fault> {
     let list = List::find(file)?;
     if list.size > MOST_LIST {
         let reason = format!(
@@ -57,7 +57,7 @@ pub(crate) fn content<'f>(
     entry: Entry,
     archive: u64,
     limit: u64,
-) -> Result<Member<'f>, Fault> {
+) -> Result<ZipMember<'f>, Fault> {
     let refused = |reason| Fault::at(entry.place, reason);
     if entry.size > limit {
         let reason = format!(
@@ -72,7 +72,7 @@ pub(crate) fn content<'f>(
     let is_deflated = is_deflated(&entry, packed).map_err(refused)?;
     seek(file, start)?;
     let packed = file.take(packed);
-    Ok(Member {
+    Ok(ZipMember {
         content: match is_deflated {
             true => Box::new(DeflateDecoder::new(packed)),
             false => Box::new(packed),
@@ -101,7 +101,7 @@ fn is_deflated(entry: &Entry, packed: u64) -> Result<bool, String> {
 }
 
 /// The content of an entry, summed up as it is read.
-pub(crate) struct Member<'f> {
+pub(crate) struct ZipMember<'f> {
     content: Box<dyn Read + 'f>,
     sum: Crc,
     /// How many were read.
@@ -110,7 +110,7 @@ pub(crate) struct Member<'f> {
     entry: Entry,
 }
 
-impl Member<'_> {
+impl ZipMember<'_> {
     /// Bytes that it announces: at most [`MOST_YIELD`] times those of the archive.
     pub(crate) fn size(&self) -> u64 {
         self.entry.size
@@ -141,7 +141,7 @@ impl Member<'_> {
     }
 }
 
-impl Read for Member<'_> {
+impl Read for ZipMember<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let damaged = |error: io::Error| {
             let reason = format!("damaged {}: {error}", excerpt(&self.entry.name));

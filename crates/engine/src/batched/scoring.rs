@@ -4,7 +4,7 @@ use super::Batched;
 use super::calls::{groups, lend, rows_of_a_call};
 use crate::blocked::evaluation::distinct::Distinct;
 use crate::error::EngineError;
-use crate::kernels::Outcome;
+use crate::kernels::BatchScore;
 use crate::network::host_model::{LentExamples, LentRows, expect_outputs};
 use crate::processor::host_rows::HostRows;
 use crate::processor::row_memory::RowMemory;
@@ -43,7 +43,7 @@ impl Batched {
         let width = context.network.layout().width();
         let distinct = self.cpu.install(|| Distinct::of(models.values(), width));
         let each = (PASSES / distinct.rows.len().max(1)).clamp(*EXAMPLES.start(), *EXAMPLES.end());
-        let mut outcomes = vec![Outcome::default(); distinct.rows.len()];
+        let mut outcomes = vec![BatchScore::default(); distinct.rows.len()];
         let most = rows_of_a_call(each, width);
         for (rows, outcomes) in distinct.rows.chunks(most).zip(outcomes.chunks_mut(most)) {
             let lent = lend(self.shared(models), width, rows);
@@ -79,7 +79,7 @@ impl Batched {
             for block in group.blocks(width) {
                 let rows = &group.places[block];
                 let lent = lend(self.shared(models), width, rows);
-                let mut outcomes = vec![Outcome::default(); rows.len()];
+                let mut outcomes = vec![BatchScore::default(); rows.len()];
                 for first in (0..group.size).step_by(each) {
                     let part = first..(first + each).min(group.size);
                     let indices: Vec<&[u32]> =
@@ -104,7 +104,7 @@ impl Batched {
         lent: LentRows,
         examples: LentExamples,
         labels: Labels<'_>,
-        outcomes: &mut [Outcome],
+        outcomes: &mut [BatchScore],
     ) -> Result<(), EngineError> {
         let network = context.network;
         let (batch, classes) = (examples.batch, network.classes());

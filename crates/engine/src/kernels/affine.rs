@@ -1,10 +1,10 @@
 //! The forward product of a dense layer, `Y = X · W + b`, and of a convolution, whose windows are rows that overlap.
 
-use super::column_subset::{ColumnSubset, Dense, Indexed, Terms};
+use super::column_subset::{ColumnSubset, EveryTerm, Indexed, SumTerms};
 use super::multiply::{Multiply, ProductKernel};
 use super::packing::Packing;
 use super::panel::{Panel, Place};
-use super::start::Start;
+use super::start::SumStart;
 use pulp::Simd;
 
 /// `y[i, j] = start[j] + Σ_k x[i, k] · w[k, j]`, then `max(0, ·)` if `relu`.
@@ -19,7 +19,7 @@ pub(crate) struct Affine<'a> {
     pub(crate) subset: Option<ColumnSubset<'a>>,
     pub(crate) w: &'a [f32],
     pub(crate) packing: Packing,
-    pub(crate) start: Start<'a>,
+    pub(crate) start: SumStart<'a>,
     pub(crate) y: &'a mut [f32],
     pub(crate) y_stride: usize,
     pub(crate) rows: usize,
@@ -47,7 +47,7 @@ impl ProductKernel for Affine<'_> {
         match self.subset {
             None => {
                 let count = self.inner;
-                self.over(simd, multiply, Dense, count);
+                self.over(simd, multiply, EveryTerm, count);
             }
             Some(subset) => {
                 assert!(subset.within(self.inner), "a column that x lacks");
@@ -68,7 +68,7 @@ impl Affine<'_> {
     where
         S: Simd,
         M: Multiply,
-        T: Terms,
+        T: SumTerms,
     {
         let panel = Panel {
             x: self.x.as_ptr(),
@@ -137,7 +137,7 @@ mod tests {
                                 subset: None,
                                 w,
                                 packing,
-                                start: Start::Bias(&bias),
+                                start: SumStart::Bias(&bias),
                                 y: &mut y,
                                 y_stride: columns,
                                 rows,
@@ -196,8 +196,8 @@ mod tests {
                                 w: &w[part.start * columns..part.end * columns],
                                 packing: Packing::Rows,
                                 start: match part.start {
-                                    0 => Start::Zero,
-                                    _ => Start::Target,
+                                    0 => SumStart::Zero,
+                                    _ => SumStart::Target,
                                 },
                                 y: &mut y,
                                 y_stride: columns,

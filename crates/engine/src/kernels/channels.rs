@@ -24,7 +24,7 @@ pub(crate) struct Squares<'a> {
 
 /// `plain[c] = Σ_p d[p, c]` and `crossed[c] = Σ_p d[p, c] (x[p, c] − mean[c])`.
 #[derive(Debug)]
-pub(crate) struct Products<'a> {
+pub(crate) struct ChannelProducts<'a> {
     pub(crate) x: &'a [f32],
     pub(crate) d: &'a [f32],
     pub(crate) means: &'a [f32],
@@ -185,7 +185,7 @@ impl WithSimd for Squares<'_> {
     }
 }
 
-impl WithSimd for Products<'_> {
+impl WithSimd for ChannelProducts<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -300,7 +300,7 @@ mod tests {
                     sums: &mut sums,
                 });
                 close(&sums, |channel| sum(channel, &|x, _| x * x));
-                set.run(Products {
+                set.run(ChannelProducts {
                     x: &x,
                     d: &d,
                     means: &means,

@@ -70,7 +70,7 @@ pub(super) fn stretches(
 }
 
 /// Which numbers of a row the terms of a sum are.
-pub(super) trait Terms: Copy {
+pub(super) trait SumTerms: Copy {
     /// The number that term `k` is.
     ///
     /// # Safety
@@ -86,9 +86,9 @@ pub(super) trait Terms: Copy {
 
 /// One after another.
 #[derive(Clone, Copy)]
-pub(super) struct Dense;
+pub(super) struct EveryTerm;
 
-impl Terms for Dense {
+impl SumTerms for EveryTerm {
     #[inline(always)]
     unsafe fn at(self, k: usize) -> usize {
         k
@@ -117,7 +117,7 @@ impl Indexed {
     }
 }
 
-impl Terms for Indexed {
+impl SumTerms for Indexed {
     #[inline(always)]
     unsafe fn at(self, k: usize) -> usize {
         // SAFETY: the caller's promise.

@@ -3,11 +3,11 @@
 //! In a grid with channels innermost, a row of a window is one run of floats, and neighbouring windows of a line are rows
 //! of a matrix that overlap: a fixed number of floats apart.
 
-use super::column_subset::Dense;
+use super::column_subset::EveryTerm;
 use super::multiply::{Multiply, ProductKernel};
 use super::packing::Packing;
 use super::panel::{Panel, Place};
-use super::start::Start;
+use super::start::SumStart;
 use pulp::Simd;
 
 /// `y[p, o] = start[o] + Σ_{q, c} x[p · stride + q, c] · w[q, c, o]`, then `max(0, ·)` if `relu`.
@@ -24,7 +24,7 @@ pub(crate) struct Convolve<'a> {
     /// Lines and places of `x` from one window to the next.
     pub(crate) stride: (usize, usize),
     pub(crate) w: &'a [f32],
-    pub(crate) start: Start<'a>,
+    pub(crate) start: SumStart<'a>,
     pub(crate) y: &'a mut [f32],
     /// Lines of `y`, and places of each.
     pub(crate) output: (usize, usize),
@@ -50,13 +50,13 @@ impl ProductKernel for Convolve<'_> {
             self.y.len() >= lines * across * self.columns,
             "y is too short"
         );
-        if let Start::Bias(bias) = self.start {
+        if let SumStart::Bias(bias) = self.start {
             assert!(bias.len() >= self.columns, "bias is too short");
         }
         let panel = Panel {
             x: self.x.as_ptr(),
             x_stride: self.stride.1 * channels,
-            terms: Dense,
+            terms: EveryTerm,
             inner,
             segments: height,
             segment: width * channels,
@@ -127,7 +127,7 @@ mod tests {
                         window,
                         stride,
                         w: &w,
-                        start: Start::Bias(&bias),
+                        start: SumStart::Bias(&bias),
                         y: &mut y,
                         output: (lines, across),
                         columns,

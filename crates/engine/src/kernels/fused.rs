@@ -91,7 +91,7 @@ mod tests {
     use crate::kernels::Instructions;
     use crate::kernels::packing::Packing;
     use crate::kernels::test_numbers::numbers;
-    use crate::kernels::{Affine, Start};
+    use crate::kernels::{Affine, SumStart};
     use crate::network::precision::Precision;
 
     /// Numbers that try the rounding: of all sizes, with few digits and with many, and those at the ends.
@@ -229,7 +229,7 @@ mod tests {
                     subset: None,
                     w: &w,
                     packing: Packing::Rows,
-                    start: Start::Zero,
+                    start: SumStart::Zero,
                     y: &mut y,
                     y_stride: columns,
                     rows,

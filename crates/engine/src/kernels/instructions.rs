@@ -229,7 +229,7 @@ impl Instructions {
             Set::Avx512Bf16(_) | Set::AmxBf16(_, Tiles::Chip) => unsafe { pairs::in_one(pairs) },
             _ => self.vectorize(
                 #[inline(always)]
-                || pairs.write(pairs::InSteps),
+                || pairs.write(pairs::PairsInSteps),
             ),
         }
     }

@@ -196,8 +196,8 @@ mod in_one {
 mod tests {
     use crate::kernels::test_numbers::numbers;
     use crate::kernels::{
-        Affine, Convolve, Instructions, Outer, OuterBlocks, Packing, PairColumns, PairRows, Start,
-        Store, pack, to_bf16,
+        Affine, Convolve, Instructions, Outer, OuterBlocks, Packing, PairColumns, PairRows, Store,
+        SumStart, pack, to_bf16,
     };
     use crate::network::precision::Precision;
 
@@ -267,7 +267,7 @@ mod tests {
                             subset: None,
                             w: w_pairs,
                             packing,
-                            start: Start::Bias(&bias),
+                            start: SumStart::Bias(&bias),
                             y: &mut y,
                             y_stride: columns,
                             rows,
@@ -405,7 +405,7 @@ mod tests {
                         window: (2, 3),
                         stride: (1, 1),
                         w: &w_pairs,
-                        start: Start::Zero,
+                        start: SumStart::Zero,
                         y: &mut y,
                         output: (3, across - 2),
                         columns,

@@ -5,7 +5,7 @@ use super::fused::in_double_precision;
 use super::mask::first_lanes;
 use super::multiply::{Multiply, ProductKernel};
 use super::panel::{Columns, even_part, with_rows, with_tile};
-use super::update::{Place, Update, load};
+use super::update::{GradientPlace, Update, load};
 use pulp::Simd;
 
 /// `g[k, j] = Σ_i x[i, k] · d[i, j]` over `i < rows`, each tile of `g` handed to `update`.
@@ -132,7 +132,7 @@ impl<U: Update> Outer<'_, U> {
             each_row!(r < R, [0 1 2 3 4 5 6 7 8 9 10 11], {
                 for (vector, sum) in sums[r].iter().enumerate() {
                     let offset = first + r * self.columns + vector * lanes;
-                    let place = Place { offset, mask };
+                    let place = GradientPlace { offset, mask };
                     // SAFETY: the caller bounds the tile within the update's targets.
                     unsafe {
                         let held = self.update.held(simd, place);
@@ -145,18 +145,18 @@ impl<U: Update> Outer<'_, U> {
         // Vectors of narrow rows overlap: read after a write, they would wait until it is out of the processor's hands.
         // SAFETY: the caller bounds the tile within the update's targets.
         unsafe {
-            let top = Place {
+            let top = GradientPlace {
                 offset: first,
                 mask,
             };
             let mut held = [self.update.held(simd, top); R];
             for (r, held) in held.iter_mut().enumerate().skip(1) {
                 let offset = first + r * self.columns;
-                *held = self.update.held(simd, Place { offset, mask });
+                *held = self.update.held(simd, GradientPlace { offset, mask });
             }
             for ((r, sums), held) in sums.iter().enumerate().zip(held) {
                 let offset = first + r * self.columns;
-                let place = Place { offset, mask };
+                let place = GradientPlace { offset, mask };
                 self.update.apply(simd, place, held, sums[0]);
             }
         }
@@ -167,7 +167,7 @@ impl<U: Update> Outer<'_, U> {
 mod tests {
     use super::*;
     use crate::kernels::test_numbers::numbers;
-    use crate::kernels::{HeavyBall, Instructions, Plain, Store};
+    use crate::kernels::{HeavyBallUpdate, Instructions, Plain, Store};
     use crate::network::precision::Precision;
 
     fn expected(x: &[f32], d: &[f32], rows: usize, inner: usize, columns: usize) -> Vec<f64> {
@@ -230,7 +230,7 @@ mod tests {
                 set.multiply(Precision::F32, product(x, d, sizes, step));
                 for fresh in [false, true] {
                     let (mut weights, mut velocity) = (w.clone(), v.clone());
-                    let step = HeavyBall {
+                    let step = HeavyBallUpdate {
                         weights: &mut weights,
                         velocity: &mut velocity,
                         rate,

@@ -112,9 +112,9 @@ fn pair(first: f32, second: f32) -> f32 {
 
 /// By integer arithmetic.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct InSteps;
+pub(super) struct PairsInSteps;
 
-impl Rounding for InSteps {
+impl Rounding for PairsInSteps {
     #[inline(always)]
     fn beside(self, first: &[f32], second: Option<&[f32]>, to: &mut [f32]) {
         match second {

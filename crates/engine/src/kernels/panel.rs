@@ -1,11 +1,11 @@
 //! Products in tiles of registers: what those of dense layers, of convolutions and of gradients have in common.
 
-use super::column_subset::Terms;
+use super::column_subset::SumTerms;
 use super::fused::in_double_precision;
 use super::mask::first_lanes;
 use super::multiply::Multiply;
 use super::packing::{PANEL, Packing};
-use super::start::Start;
+use super::start::SumStart;
 use pulp::Simd;
 
 /// Most rows of a tile that is several vectors wide.
@@ -70,7 +70,7 @@ pub(super) struct Panel<'a, T> {
     pub(super) segment_stride: usize,
     pub(super) w: *const f32,
     pub(super) packing: Packing,
-    pub(super) start: Start<'a>,
+    pub(super) start: SumStart<'a>,
     pub(super) y: *mut f32,
     pub(super) y_stride: usize,
     pub(super) columns: usize,
@@ -142,7 +142,7 @@ impl Columns {
     }
 }
 
-impl<T: Terms> Panel<'_, T> {
+impl<T: SumTerms> Panel<'_, T> {
     /// Computes `rows` rows of every line, given where it begins.
     ///
     /// Where there are many tiles the sums are cut along the rows of `w`, so that what the tiles share of it stays in
@@ -246,10 +246,10 @@ impl<T: Terms> Panel<'_, T> {
             }
         };
         let begin = match (cut.first, self.start) {
-            (true, Start::Zero) => Begin::Zero,
+            (true, SumStart::Zero) => Begin::Zero,
             // SAFETY: the caller bounds the tile.
-            (true, Start::Bias(bias)) => Begin::Bias(unsafe { bias.as_ptr().add(first) }),
-            (true, Start::Target) | (false, _) => Begin::Target,
+            (true, SumStart::Bias(bias)) => Begin::Bias(unsafe { bias.as_ptr().add(first) }),
+            (true, SumStart::Target) | (false, _) => Begin::Target,
         };
         // SAFETY: the caller bounds the tile.
         unsafe {
@@ -306,7 +306,7 @@ struct Tile<T> {
     relu: bool,
 }
 
-impl<T: Terms> Tile<T> {
+impl<T: SumTerms> Tile<T> {
     /// One tile of `R` rows and `V` vectors; a tile of one vector may be narrower than the vector.
     #[inline(always)]
     unsafe fn compute<S: Simd, const R: usize, const V: usize>(

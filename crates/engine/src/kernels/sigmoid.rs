@@ -1,7 +1,7 @@
 //! One sigmoid output with cross-entropy.
 
 use super::exp::exp;
-use super::softmax::Outcome;
+use super::softmax::BatchScore;
 
 /// Judges `logits` `[rows]`, those of class 1 against class 0, against `labels` `[rows]`; with a `scale` the logits
 /// become the gradient `(σ(z) − label) · scale`.
@@ -12,8 +12,8 @@ pub(crate) fn sigmoid_cross_entropy(
     logits: &mut [f32],
     labels: &[u16],
     scale: Option<f32>,
-) -> Outcome {
-    let mut outcome = Outcome::default();
+) -> BatchScore {
+    let mut outcome = BatchScore::default();
     for (logit, label) in logits.iter_mut().zip(labels) {
         let (z, positive) = (*logit, *label == 1);
         let largest = if z > 0.0 { z } else { 0.0 };

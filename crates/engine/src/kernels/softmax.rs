@@ -4,14 +4,14 @@ use super::exp::exp;
 
 /// What a batch of logits amounts to.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct BatchScore {
     /// Sum of the examples' losses, in nats.
     pub(crate) loss: f64,
     /// Examples whose largest logit is that of their label; the lowest class wins a tie.
     pub(crate) correct: u32,
 }
 
-impl Outcome {
+impl BatchScore {
     /// Adds the outcome of further examples.
     #[inline(always)]
     pub(crate) fn add(&mut self, other: Self) {
@@ -28,8 +28,8 @@ pub(crate) fn cross_entropy(
     labels: &[u16],
     classes: usize,
     scale: Option<f32>,
-) -> Outcome {
-    let mut outcome = Outcome::default();
+) -> BatchScore {
+    let mut outcome = BatchScore::default();
     for (row, label) in logits.chunks_exact_mut(classes).zip(labels) {
         let label = usize::from(*label);
         let chosen = row[label];
@@ -61,7 +61,7 @@ pub(crate) const MODELS: usize = 32;
 /// Adds to `outcomes` `[models]` what [`cross_entropy`] makes of the logits that each of several models has for one example,
 /// `[classes, models]`. The bits are the same; here the models fill the vectors, which few classes would not.
 #[inline(always)]
-pub(crate) fn cross_entropy_of_models(logits: &[f32], label: u16, outcomes: &mut [Outcome]) {
+pub(crate) fn cross_entropy_of_models(logits: &[f32], label: u16, outcomes: &mut [BatchScore]) {
     let (models, label) = (outcomes.len(), usize::from(label));
     let mut largest = [f32::NEG_INFINITY; MODELS];
     let largest = &mut largest[..models];
@@ -83,7 +83,7 @@ pub(crate) fn cross_entropy_of_models(logits: &[f32], label: u16, outcomes: &mut
     let chosen = &logits[label * models..][..models];
     let judged = best.iter().zip(&sums).zip(&*largest).zip(chosen);
     for ((((best, sum), largest), chosen), outcome) in judged.zip(outcomes) {
-        outcome.add(Outcome {
+        outcome.add(BatchScore {
             loss: f64::from(sum.ln() + largest - chosen),
             correct: u32::from(*best as usize == label),
         });
@@ -106,7 +106,7 @@ mod tests {
             logits[models * classes - 1] = f32::INFINITY;
             for label in 0..classes as u16 {
                 for set in Instructions::every() {
-                    let mut outcomes = vec![Outcome::default(); models];
+                    let mut outcomes = vec![BatchScore::default(); models];
                     set.vectorize(
                         #[inline(always)]
                         || cross_entropy_of_models(&logits, label, &mut outcomes),

@@ -1,6 +1,6 @@
 //! Half the squared distance from a target.
 
-use super::softmax::Outcome;
+use super::softmax::BatchScore;
 use crate::network::model::Targets;
 
 /// Judges `outputs` `[rows, width]` against `labels` `[rows]` by `½ ‖output − target‖²`; with a `scale` the outputs
@@ -15,8 +15,8 @@ pub(crate) fn squared_error(
     width: usize,
     targets: Targets,
     scale: Option<f32>,
-) -> Outcome {
-    let mut outcome = Outcome::default();
+) -> BatchScore {
+    let mut outcome = BatchScore::default();
     for (row, label) in outputs.chunks_exact_mut(width).zip(labels) {
         let correct = match targets {
             Targets::OneHot => {

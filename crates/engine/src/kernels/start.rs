@@ -2,7 +2,7 @@
 
 /// What a sum begins with.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Start<'a> {
+pub(crate) enum SumStart<'a> {
     /// Nothing.
     Zero,
     /// A number per column, `[columns]`.
@@ -11,7 +11,7 @@ pub(crate) enum Start<'a> {
     Target,
 }
 
-impl<'a> Start<'a> {
+impl<'a> SumStart<'a> {
     /// A bias, or nothing.
     pub(crate) fn of(bias: Option<&'a [f32]>) -> Self {
         bias.map_or(Self::Zero, Self::Bias)

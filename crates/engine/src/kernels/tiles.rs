@@ -8,7 +8,7 @@ use super::column_subset::stretches;
 use super::outer::Outer;
 use super::packing::{PANEL, Packing, transpose};
 use super::panel::{Panel, Place, even_part};
-use super::start::Start;
+use super::start::SumStart;
 use super::update::Update;
 use pulp::Simd;
 
@@ -177,9 +177,9 @@ impl<T> Panel<'_, T> {
         // SAFETY: the caller's promise; a stride of zero reads the bias for every row.
         unsafe {
             match self.start {
-                Start::Zero => unit.zero::<SUM>(),
-                Start::Bias(bias) => unit.load::<SUM>(bias.as_ptr().add(column), 0),
-                Start::Target => {
+                SumStart::Zero => unit.zero::<SUM>(),
+                SumStart::Bias(bias) => unit.load::<SUM>(bias.as_ptr().add(column), 0),
+                SumStart::Target => {
                     let y = line.y + row.first * self.y_stride + column;
                     unit.load::<SUM>(self.y.add(y), self.y_stride);
                 }

@@ -6,7 +6,7 @@ use pulp::{MemMask, Simd};
 
 /// Where a vector of gradient belongs.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<S: Simd> {
+pub(crate) struct GradientPlace<S: Simd> {
     /// Its first float, counted from where the block begins.
     pub(super) offset: usize,
     /// The lanes that count, if not all do.
@@ -33,7 +33,7 @@ pub(crate) trait Update: Sized {
     ///
     /// # Safety
     /// The lanes that count at `place` are within the targets.
-    unsafe fn held<S: Simd>(&self, simd: S, place: Place<S>) -> Self::Held<S>;
+    unsafe fn held<S: Simd>(&self, simd: S, place: GradientPlace<S>) -> Self::Held<S>;
 
     /// Applies one vector of gradient at `place`, where the targets hold `held`.
     ///
@@ -42,7 +42,7 @@ pub(crate) trait Update: Sized {
     unsafe fn apply<S: Simd>(
         &mut self,
         simd: S,
-        place: Place<S>,
+        place: GradientPlace<S>,
         held: Self::Held<S>,
         gradient: S::f32s,
     );
@@ -61,7 +61,7 @@ pub(crate) trait Update: Sized {
             // SAFETY: the mask keeps within the gradient and, as asserted, within the targets.
             unsafe {
                 let values = load(simd, gradient.as_ptr().add(first), mask);
-                let place = Place {
+                let place = GradientPlace {
                     offset: offset + first,
                     mask,
                 };
@@ -90,7 +90,7 @@ pub(crate) struct Plain<'a> {
 /// A heavy-ball step: `v <- momentum · v + g + decay · w`, `w <- w − rate · v`; a `fresh` velocity is taken as zero
 /// and not read.
 #[derive(Debug)]
-pub(crate) struct HeavyBall<'a> {
+pub(crate) struct HeavyBallUpdate<'a> {
     pub(crate) weights: &'a mut [f32],
     pub(crate) velocity: &'a mut [f32],
     pub(crate) rate: f32,
@@ -158,7 +158,11 @@ impl Update for Store<'_> {
     type Held<S: Simd> = S::f32s;
 
     #[inline(always)]
-    unsafe fn held<S: Simd>(&self, simd: S, Place { offset, mask }: Place<S>) -> S::f32s {
+    unsafe fn held<S: Simd>(
+        &self,
+        simd: S,
+        GradientPlace { offset, mask }: GradientPlace<S>,
+    ) -> S::f32s {
         if !self.add {
             return simd.splat_f32s(0.0);
         }
@@ -170,7 +174,7 @@ impl Update for Store<'_> {
     unsafe fn apply<S: Simd>(
         &mut self,
         simd: S,
-        Place { offset, mask }: Place<S>,
+        GradientPlace { offset, mask }: GradientPlace<S>,
         held: S::f32s,
         gradient: S::f32s,
     ) {
@@ -208,7 +212,11 @@ impl Update for Plain<'_> {
     type Held<S: Simd> = S::f32s;
 
     #[inline(always)]
-    unsafe fn held<S: Simd>(&self, simd: S, Place { offset, mask }: Place<S>) -> S::f32s {
+    unsafe fn held<S: Simd>(
+        &self,
+        simd: S,
+        GradientPlace { offset, mask }: GradientPlace<S>,
+    ) -> S::f32s {
         // SAFETY: the caller's promise.
         unsafe { load(simd, self.weights.as_ptr().add(offset), mask) }
     }
@@ -217,7 +225,7 @@ impl Update for Plain<'_> {
     unsafe fn apply<S: Simd>(
         &mut self,
         simd: S,
-        Place { offset, mask }: Place<S>,
+        GradientPlace { offset, mask }: GradientPlace<S>,
         weights: S::f32s,
         gradient: S::f32s,
     ) {
@@ -236,17 +244,17 @@ pub(crate) struct Moving<S: Simd> {
     velocity: S::f32s,
 }
 
-impl Update for HeavyBall<'_> {
+impl Update for HeavyBallUpdate<'_> {
     fn split(self, at: usize) -> (Self, Self) {
         let (low, high) = self.weights.split_at_mut(at);
         let (low_velocity, high_velocity) = self.velocity.split_at_mut(at);
         (
-            HeavyBall {
+            HeavyBallUpdate {
                 weights: low,
                 velocity: low_velocity,
                 ..self
             },
-            HeavyBall {
+            HeavyBallUpdate {
                 weights: high,
                 velocity: high_velocity,
                 ..self
@@ -263,7 +271,11 @@ impl Update for HeavyBall<'_> {
     type Held<S: Simd> = Moving<S>;
 
     #[inline(always)]
-    unsafe fn held<S: Simd>(&self, simd: S, Place { offset, mask }: Place<S>) -> Moving<S> {
+    unsafe fn held<S: Simd>(
+        &self,
+        simd: S,
+        GradientPlace { offset, mask }: GradientPlace<S>,
+    ) -> Moving<S> {
         // SAFETY: the caller's promise.
         unsafe {
             let velocity = if self.fresh {
@@ -282,7 +294,7 @@ impl Update for HeavyBall<'_> {
     unsafe fn apply<S: Simd>(
         &mut self,
         simd: S,
-        Place { offset, mask }: Place<S>,
+        GradientPlace { offset, mask }: GradientPlace<S>,
         held: Moving<S>,
         gradient: S::f32s,
     ) {

@@ -2,7 +2,7 @@
 
 use super::model::{Head, Model, Targets};
 use crate::kernels::{
-    Outcome, cross_entropy, cross_entropy_of_models, sigmoid_cross_entropy, squared_error,
+    BatchScore, cross_entropy, cross_entropy_of_models, sigmoid_cross_entropy, squared_error,
 };
 
 /// What the outputs of an example cost.
@@ -58,7 +58,7 @@ impl Loss {
         labels: &[u16],
         width: usize,
         scale: Option<f32>,
-    ) -> Outcome {
+    ) -> BatchScore {
         match self {
             Self::CrossEntropy => cross_entropy(outputs, labels, width, scale),
             Self::Sigmoid => sigmoid_cross_entropy(outputs, labels, scale),
@@ -68,7 +68,7 @@ impl Loss {
 
     /// Adds to `outcomes` `[models]` what several models' outputs for one example, `[width, models]`, amount to.
     #[inline(always)]
-    pub(crate) fn judge_models(self, outputs: &[f32], label: u16, outcomes: &mut [Outcome]) {
+    pub(crate) fn judge_models(self, outputs: &[f32], label: u16, outcomes: &mut [BatchScore]) {
         if self == Self::CrossEntropy {
             cross_entropy_of_models(outputs, label, outcomes);
             return;

@@ -8,7 +8,7 @@ const KEPT: usize = 3;
 
 /// Memory that no exchange uses.
 #[derive(Debug, Default)]
-pub(crate) struct Buffers(Mutex<Vec<Vec<f32>>>);
+pub(crate) struct ExchangeBuffers(Mutex<Vec<Vec<f32>>>);
 
 /// Floats of any values, to be written.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Buffer {
     used: usize,
 }
 
-impl Buffers {
+impl ExchangeBuffers {
     /// `size` floats.
     pub(crate) fn take(&self, size: usize) -> Buffer {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn memory_is_used_again_by_whatever_fits_it() {
-        let buffers = Buffers::default();
+        let buffers = ExchangeBuffers::default();
         let (mut small, large) = (buffers.take(2), buffers.take(10));
         small.fill(7.0);
         buffers.put(large);

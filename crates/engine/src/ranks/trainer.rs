@@ -8,7 +8,7 @@ use super::world::World;
 use crate::backend::rows::{Rows, on, on_mut};
 use crate::backend::trainer::{AnchorRows, GradientRows, TrainedRows, Trainer};
 use crate::error::EngineError;
-use crate::training::batches::{Pass, RowKey};
+use crate::training::batches::{RowKey, ShardPass};
 use crate::training::context::{Context, RowStates};
 use crate::training::score::{Score, Split};
 use crate::training::tally::{DeviceLosses, RowTally};
@@ -37,7 +37,7 @@ const TOLD: u32 = u32::MAX;
 struct OwnTasks {
     rows: Vec<RowWork>,
     rate_scales: Option<Vec<f32>>,
-    passes: Vec<Pass>,
+    passes: Vec<ShardPass>,
     tallies: Vec<RowTally>,
 }
 

@@ -1,7 +1,7 @@
 //! What a rank needs for every verb: its device, the other ranks, and where rows lie.
 
 use super::Ranks;
-use super::buffers::Buffers;
+use super::buffers::ExchangeBuffers;
 use super::inner::Inner;
 use super::machine::Machine;
 use super::placement::Placement;
@@ -21,7 +21,7 @@ pub(crate) struct World {
     /// Where the rows of a stack lie, by their number.
     placements: Mutex<HashMap<usize, Arc<Placement>>>,
     /// Memory for what goes from rank to rank.
-    pub(crate) buffers: Buffers,
+    pub(crate) buffers: ExchangeBuffers,
 }
 
 impl World {
@@ -37,7 +37,7 @@ impl World {
             inner,
             machine,
             placements: Mutex::default(),
-            buffers: Buffers::default(),
+            buffers: ExchangeBuffers::default(),
         }
     }
 

@@ -18,8 +18,8 @@ use crate::stacked::device::gpu::Gpu;
 use crate::stacked::device::memory::{cube, cube_mut, tensor};
 use crate::stacked::gpu_rows::GpuRows;
 use crate::stacked::gradients::sgd::MomentumFrom;
-use crate::stacked::gradients::sink::Sink;
-use crate::stacked::passes::steps::{ScheduleSize, Scratch, Steps};
+use crate::stacked::gradients::sink::GradientSink;
+use crate::stacked::passes::steps::{PassScratch, ScheduleSize, Steps};
 use crate::stacked::passes::tallies::Tallies;
 use crate::stacked::passes::workspace::{self, block, largest};
 use crate::stacked::requests::evaluation_request::CHUNK;
@@ -49,7 +49,7 @@ pub(crate) struct Stacked {
     /// Most bytes of a buffer of activations.
     pub(crate) workspace_bytes: usize,
     tallies: Option<Tallies>,
-    scratch: Option<Scratch>,
+    scratch: Option<PassScratch>,
     /// This run's place among those beside it, if there are any.
     pub(crate) participant: Option<Participant>,
     /// Most indices of a schedule.
@@ -207,7 +207,7 @@ impl Stacked {
         let shape = self.block(&request.network, schedule.rows, schedule.width);
         let size = ScheduleSize::of(schedule);
         let old = self.scratch.take();
-        let scratch = Scratch::fitting(old, memory, &request.network, size, shape);
+        let scratch = PassScratch::fitting(old, memory, &request.network, size, shape);
         request.make(memory, self.scratch.insert(scratch), shape)
     }
 
@@ -335,7 +335,7 @@ impl Trainer for Stacked {
         let (memory, schedule) = (self.gpu.memory(), BatchSchedule::of_shards(&shards));
         let table = DeviceBatchSchedule::upload(memory, &schedule);
         let block = self.block(context.network, count, table.width);
-        let scratch = Scratch::new(memory, context.network, ScheduleSize::of(&schedule), block);
+        let scratch = PassScratch::new(memory, context.network, ScheduleSize::of(&schedule), block);
         let gradients = cube_mut(out.rows().take());
         let steps = Steps {
             network: context.network,
@@ -347,7 +347,7 @@ impl Trainer for Stacked {
             tallies: &[],
             block,
         };
-        let sink = Sink::writing(&gradients, width);
+        let sink = GradientSink::writing(&gradients, width);
         let outcome = steps.each(|part| steps.gradient(part, &sink));
         *out.rows() = StackRows::new(tensor(gradients));
         outcome

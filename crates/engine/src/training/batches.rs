@@ -67,7 +67,7 @@ impl Position {
 
 /// A row's way through the shard it trains on.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Pass {
+pub(crate) struct ShardPass {
     position: Position,
     /// The shard in the order of the pass in progress; empty if none is.
     order: Vec<u32>,
@@ -92,7 +92,7 @@ impl StepPlan {
 /// Draws the batches of one row for one call of `train`.
 #[derive(Debug)]
 pub(crate) struct Batches<'a> {
-    pass: &'a mut Pass,
+    pass: &'a mut ShardPass,
     shard: &'a [u32],
     sgd: &'a Sgd,
     key: RowKey,
@@ -142,13 +142,13 @@ impl Sgd {
     }
 }
 
-impl Pass {
+impl ShardPass {
     /// The state to save.
     pub(crate) fn position(&self) -> Position {
         self.position
     }
 
-    /// Goes on from a saved state, once the order of the pass in progress is [drawn again](Pass::redraw).
+    /// Goes on from a saved state, once the order of the pass in progress is [drawn again](ShardPass::redraw).
     pub(crate) fn at(position: Position) -> Self {
         Self {
             position,
@@ -186,7 +186,12 @@ fn order_stream(key: RowKey, pass: u32) -> ChaCha8Rng {
 
 impl<'a> Batches<'a> {
     /// The batches of a row that does `call`.
-    pub(crate) fn new(pass: &'a mut Pass, call: RowCall<'a>, sgd: &'a Sgd, key: RowKey) -> Self {
+    pub(crate) fn new(
+        pass: &'a mut ShardPass,
+        call: RowCall<'a>,
+        sgd: &'a Sgd,
+        key: RowKey,
+    ) -> Self {
         let RowCall {
             work: RowWork { client, amount },
             shard,

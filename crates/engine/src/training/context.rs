@@ -1,6 +1,6 @@
 //! What a learner gives its trainer.
 
-use super::batches::{Batches, Pass, RowCall, RowKey};
+use super::batches::{Batches, RowCall, RowKey, ShardPass};
 use super::tally::RowTally;
 use super::work::{RowWork, Tasks};
 use crate::error::EngineError;
@@ -66,7 +66,7 @@ impl Problem {
 
 /// What a trainer is given row by row.
 pub(crate) struct RowStates<'a> {
-    pub(crate) passes: &'a mut [Pass],
+    pub(crate) passes: &'a mut [ShardPass],
     pub(crate) tallies: &'a mut [RowTally],
 }
 
@@ -74,7 +74,7 @@ impl<'a> Context<'a> {
     /// The batches of one row in one call.
     pub(crate) fn batches<'b>(
         &self,
-        pass: &'b mut Pass,
+        pass: &'b mut ShardPass,
         row: &RowWork,
         tasks: &Tasks<'b>,
         index: usize,

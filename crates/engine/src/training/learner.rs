@@ -8,7 +8,7 @@ mod state;
 pub use start::Start;
 pub use state::LearnerState;
 
-use super::batches::Pass;
+use super::batches::ShardPass;
 use super::context::{Context, Problem, RowStates};
 use super::local_work::{LocalWork, Velocity};
 use super::score::{Score, Split};
@@ -29,7 +29,7 @@ use std::sync::Arc;
 pub struct Learner {
     device: Device,
     problem: Problem,
-    passes: Vec<Pass>,
+    passes: Vec<ShardPass>,
     tallies: Vec<RowTally>,
     local_steps: u64,
     examples_seen: u64,
@@ -114,7 +114,11 @@ impl Learner {
         let rate = |(row, task): (usize, &RowWork)| match task.amount {
             Amount::Idle => 0.0,
             Amount::Steps(_) | Amount::Epochs(_) => {
-                let start = self.passes.get(row).map(Pass::position).unwrap_or_default();
+                let start = self
+                    .passes
+                    .get(row)
+                    .map(ShardPass::position)
+                    .unwrap_or_default();
                 let progress = start.progress(work.round as u64 - 1);
                 tasks.rate_scale(row) * work.sgd.learning_rate.at(&progress) as f32
             }
@@ -230,7 +234,7 @@ impl Learner {
     /// What a call of the trainer on `rows` rows is given.
     fn call(&mut self, rows: usize) -> Call<'_> {
         if self.passes.len() < rows {
-            self.passes.resize_with(rows, Pass::default);
+            self.passes.resize_with(rows, ShardPass::default);
             self.tallies.resize_with(rows, RowTally::default);
         }
         let states = RowStates {

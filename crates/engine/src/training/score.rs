@@ -1,6 +1,6 @@
 //! Accuracy and loss of models.
 
-use crate::kernels::Outcome;
+use crate::kernels::BatchScore;
 
 /// Which examples models are judged on.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +26,7 @@ pub struct Score {
 }
 
 impl Score {
-    pub(crate) fn of(outcomes: impl Iterator<Item = Outcome>, examples: usize) -> Self {
+    pub(crate) fn of(outcomes: impl Iterator<Item = BatchScore>, examples: usize) -> Self {
         let (mut loss, mut correct) = (0.0, 0u64);
         for outcome in outcomes {
             loss += outcome.loss;

@@ -12,7 +12,7 @@ const DOTTED_KEYS: &str = "sweep.grid.";
 
 /// One part of a dotted path and where it was written.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Part {
+pub(crate) struct PathPart {
     pub(crate) name: String,
     pub(crate) place: Place,
 }
@@ -68,7 +68,7 @@ pub(crate) fn apply_one(
 }
 
 /// The parts of a dotted path that is written at `place`.
-pub(crate) fn parts(path: &str, place: Place) -> Vec<Part> {
+pub(crate) fn parts(path: &str, place: Place) -> Vec<PathPart> {
     let mut start = place.start;
     let mut rest = Some(path);
     let mut parts = Vec::new();
@@ -78,7 +78,7 @@ pub(crate) fn parts(path: &str, place: Place) -> Vec<Part> {
             Some((name, after)) if !joined => (name, Some(after)),
             _ => (text, None),
         };
-        parts.push(Part {
+        parts.push(PathPart {
             name: name.to_owned(),
             place: Place {
                 start,
@@ -97,7 +97,7 @@ pub(crate) fn parts(path: &str, place: Place) -> Vec<Part> {
 /// A bare variant on the way becomes a map: with `topology: ring`, `topology.ring.hops` can be set.
 pub(crate) fn set(
     tree: &mut Node,
-    parts: &[Part],
+    parts: &[PathPart],
     value: Node,
     source: &ExperimentSource,
 ) -> Result<(), ConfigError> {
@@ -124,7 +124,7 @@ pub(crate) fn set(
 }
 
 /// The value below `node` that `part` names, made if `node` can have it; its key is placed anew if the value will be.
-fn step<'a>(node: &'a mut Node, part: &Part, last: bool) -> Result<&'a mut Node, ConfigFault> {
+fn step<'a>(node: &'a mut Node, part: &PathPart, last: bool) -> Result<&'a mut Node, ConfigFault> {
     let bare = matches!(&node.value, Value::Text(name) if *name == part.name);
     if bare || node.value == Value::Null {
         let made = Node {

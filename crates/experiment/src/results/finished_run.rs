@@ -7,7 +7,7 @@ use meshfold_topology::OverlaySummary;
 use serde_json::{Map, Value};
 
 use crate::results::holdings::Holdings;
-use crate::results::outcome::Outcome;
+use crate::results::outcome::RunOutcome;
 use crate::results::recorded_run::RecordedRun;
 use crate::results::results_error::ResultsError;
 use crate::results::run_file::{object, parsed};
@@ -81,7 +81,7 @@ pub(super) fn expect_unaltered(folder: &Path) -> Result<(), ResultsError> {
 /// [`ResultsError::Missing`] and [`ResultsError::Content`].
 pub(super) fn expect_end(
     run: &RecordedRun,
-    outcome: &Outcome,
+    outcome: &RunOutcome,
     holdings: Option<&Holdings>,
 ) -> Result<(), ResultsError> {
     let content = |file: &str, found: String| ResultsError::Content {

@@ -11,7 +11,7 @@ use crate::results::run_folder::{FAILURE, Failure};
 /// The part of a summary that reports need. Other keys may be those of another version.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Outcome {
+pub(super) struct RunOutcome {
     pub(super) status: Option<String>,
     /// Why the run failed, if it did.
     pub(super) error: Option<String>,
@@ -29,7 +29,7 @@ pub(super) struct Times {
     pub(super) processor: Option<f64>,
 }
 
-impl Outcome {
+impl RunOutcome {
     /// Reads the summary of the run in `folder`; nothing is known while the run goes on.
     ///
     /// # Errors

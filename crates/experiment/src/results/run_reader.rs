@@ -10,7 +10,7 @@ use crate::results::evaluation_log::{self, Evaluation};
 use crate::results::final_accuracies::{self, RowAccuracy};
 use crate::results::finished_run;
 use crate::results::holdings::Holdings;
-use crate::results::outcome::Outcome;
+use crate::results::outcome::RunOutcome;
 use crate::results::recorded_run::RecordedRun;
 use crate::results::results_error::ResultsError;
 use crate::results::run_file::{expect_whole_lines, object, parsed};
@@ -35,7 +35,7 @@ impl RecordedRun {
         if is_finished {
             finished_run::expect_files(folder, &settings)?;
         }
-        let outcome = Outcome::read(folder)?;
+        let outcome = RunOutcome::read(folder)?;
         let evaluations =
             parsed(&folder.join("metrics.jsonl"), evaluation_log::parse)?.unwrap_or_default();
         let mut notices = Vec::new();
@@ -113,7 +113,7 @@ impl Settings {
 fn overlay_summary(
     folder: &Path,
     settings: &Settings,
-    outcome: &Outcome,
+    outcome: &RunOutcome,
 ) -> Result<Option<OverlaySummary>, ResultsError> {
     let most = outcome.clients.or(settings.clients());
     let most = most.unwrap_or(MOST_NODES).min(MOST_NODES);

@@ -82,7 +82,7 @@ pub(crate) struct CheckpointFile {
 
 /// A checkpoint whose checksum matches.
 #[derive(Debug)]
-pub(crate) struct Checkpoint {
+pub(crate) struct VerifiedCheckpoint {
     /// Everything but the stacks.
     pub(crate) saved: Saved,
     stacks: Vec<(String, [usize; 2])>,
@@ -112,7 +112,7 @@ impl CheckpointFile {
 
     /// The checkpoint, if there is one of the run and version in `origin`. Any other is reported and ignored. The caller
     /// compares the device kind and the data.
-    pub(crate) fn open(&self, origin: &Origin) -> Option<Checkpoint> {
+    pub(crate) fn open(&self, origin: &Origin) -> Option<VerifiedCheckpoint> {
         let opened = self.read().and_then(|checkpoint| {
             let found = &checkpoint.saved.origin;
             if found.run != origin.run {
@@ -138,7 +138,7 @@ impl CheckpointFile {
     ///
     /// # Errors
     /// If there is none.
-    pub(crate) fn of_run(&self, id: &str) -> io::Result<Checkpoint> {
+    pub(crate) fn of_run(&self, id: &str) -> io::Result<VerifiedCheckpoint> {
         let checkpoint = self.read()?;
         match checkpoint.saved.origin.run == id {
             true => Ok(checkpoint),
@@ -152,9 +152,9 @@ impl CheckpointFile {
         tracing::warn!("{path} is ignored ({reason}); the run starts again from round 0");
     }
 
-    fn read(&self) -> io::Result<Checkpoint> {
+    fn read(&self) -> io::Result<VerifiedCheckpoint> {
         let mut tensors = SealedTensors::open(&self.path)?;
-        Ok(Checkpoint {
+        Ok(VerifiedCheckpoint {
             saved: serde_json::from_slice(&tensors.state()?)?,
             stacks: tensors.stacks()?,
             tensors,
@@ -163,7 +163,7 @@ impl CheckpointFile {
     }
 }
 
-impl Checkpoint {
+impl VerifiedCheckpoint {
     /// The name and the shape `[R, P_pad]` of each stack.
     pub(crate) fn stacks(&self) -> &[(String, [usize; 2])] {
         &self.stacks

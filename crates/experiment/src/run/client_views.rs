@@ -24,7 +24,7 @@ pub(crate) fn columns(plan: &RunPlan) -> Vec<String> {
 
 /// Measures what a run asks for. A figure that is not there is not a number.
 #[derive(Debug)]
-pub(crate) struct ClientViews {
+pub(crate) struct ClientMeasurements {
     own: bool,
     labels: bool,
     /// The label of each test example, if examples have labels.
@@ -43,7 +43,7 @@ pub(crate) struct Views {
     pub(crate) own_labels: Option<Vec<Option<f64>>>,
 }
 
-impl ClientViews {
+impl ClientMeasurements {
     /// The views that `plan` asks for, with the labels of all test examples, and of all training examples as its partition counts
     /// them. A rank that does not record what is measured may not have the latter.
     pub(crate) fn new(

@@ -8,7 +8,7 @@ use crate::config::run_config::{Evaluate, TestExamples};
 use crate::results::clients::RowScore;
 use crate::results::records::Measurements;
 use crate::results::records::{Record, Spread};
-use crate::run::client_views::{ClientViews, Views};
+use crate::run::client_views::{ClientMeasurements, Views};
 
 /// The judge of a run: which rounds, which examples.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Judge {
     /// Whether records have figures on the rows' own training examples.
     on_shards: bool,
     /// What is measured for the table of clients.
-    views: Option<ClientViews>,
+    views: Option<ClientMeasurements>,
 }
 
 /// How many examples of each kind there are to judge on.
@@ -104,7 +104,7 @@ impl Judge {
     }
 
     /// The judge, who measures `views`, too.
-    pub(crate) fn with_views(self, views: ClientViews) -> Self {
+    pub(crate) fn with_views(self, views: ClientMeasurements) -> Self {
         Self {
             views: Some(views),
             ..self

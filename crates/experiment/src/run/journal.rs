@@ -19,7 +19,7 @@ use crate::results::records::{METRICS, Metrics, Record};
 use crate::results::run_error::RunError;
 use crate::results::run_folder::{CHECKPOINT, DONE, Done, FAILURE, RunFolder};
 use crate::results::summary::Seconds;
-use crate::run::checkpoint::{Checkpoint, CheckpointFile, Origin, Saved};
+use crate::run::checkpoint::{CheckpointFile, Origin, Saved, VerifiedCheckpoint};
 use crate::run::client_views;
 use crate::run::digests::{DataDigests, name_of};
 use crate::run::ending::{Ending, RunReport};
@@ -52,7 +52,7 @@ pub(crate) struct Journal<'a> {
     clients: ClientScores,
     checkpoint: CheckpointFile,
     /// The checkpoint in the folder, until the run resumes from it.
-    found: Option<Checkpoint>,
+    found: Option<VerifiedCheckpoint>,
     records: Vec<Record>,
     /// The round of the checkpoint that is in the folder.
     saved: Option<usize>,
@@ -291,7 +291,7 @@ impl<'a> Journal<'a> {
 
 /// Checks that `found` was written on the device kind and with the data of `origin`.
 fn expect_same_origin(
-    found: &Checkpoint,
+    found: &VerifiedCheckpoint,
     origin: &Origin,
     plan: &RunPlan,
     folder: &Path,

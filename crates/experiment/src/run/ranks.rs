@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::plan::run_plan::RunPlan;
 use crate::results::run_folder::{CHECKPOINT, RunFolder};
-use crate::run::checkpoint::{Checkpoint, CheckpointFile};
+use crate::run::checkpoint::{CheckpointFile, VerifiedCheckpoint};
 use crate::run::digests::DataDigests;
 use crate::run::environment::VERSION;
 use crate::run::run_data::RunData;
@@ -242,7 +242,7 @@ fn wait_for_end(ranks: &Ranks) {
 ///
 /// # Errors
 /// Why it is not here.
-fn found(plan: &RunPlan, results: &Path, round: u64) -> Result<Checkpoint, String> {
+fn found(plan: &RunPlan, results: &Path, round: u64) -> Result<VerifiedCheckpoint, String> {
     let folder = RunFolder::new(results, &plan.config.name, &plan.id);
     let path = folder.map_err(|error| error.to_string())?.file(CHECKPOINT);
     let found = CheckpointFile::new(path.clone()).of_run(&plan.id);

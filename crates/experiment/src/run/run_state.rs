@@ -16,7 +16,7 @@ use crate::plan::run_plan::RunPlan;
 use crate::results::records::Record;
 use crate::results::run_error::RunError;
 use crate::run::checkpoint::Totals;
-use crate::run::client_views::ClientViews;
+use crate::run::client_views::ClientMeasurements;
 use crate::run::evaluation::{EvaluationResult, HeldOut, Judge, alive_rows};
 use crate::run::ranks::{Step, lead};
 use crate::run::run_data::RunData;
@@ -88,7 +88,12 @@ impl<'a> RunState<'a> {
             let of_test = learner.splits().test.labels();
             let list = data.list();
             let of_training = list.as_deref().map(TrainingList::labels);
-            judge = judge.with_views(ClientViews::new(plan, of_test, of_training, rows.kind));
+            judge = judge.with_views(ClientMeasurements::new(
+                plan,
+                of_test,
+                of_training,
+                rows.kind,
+            ));
         }
         let mut graphs = RoundGraphs::new(plan);
         let theory = TheoryMeasurements::new(plan, &models);

@@ -67,13 +67,18 @@ fn a_bound_needs_a_run_that_a_theorem_speaks_of() {
     let servers = "servers: {count: 2}, batch_size: 20, weight_decay: 0.1";
     let p_fedavg = |more: &str| format!("{{p_fedavg: {{{servers}, {more}}}}}");
     let per_step = rate(", per: step");
+    let walks = |more: &str| {
+        format!("{{dfedrw: {{walkers: 2, hops: 3, batch_size: 20, weight_decay: 0.1, {more}}}}}")
+    };
+    let power = "learning_rate: {power: {r: 10, q: 0.6, per: epoch}}";
+    let one_step = format!("rows: walkers, local: {{steps: 1}}, {power}");
     let none = "";
     for (method, more, marked, words) in [
         (
             format!("{{dsgd: {{{SGD}, weight_decay: 0.1}}}}"),
             none,
             "algorithm",
-            "`decefl` and `p_fedavg`",
+            "`decefl`, `dfedrw` and `p_fedavg`",
         ),
         (
             fits.clone(),
@@ -127,6 +132,37 @@ fn a_bound_needs_a_run_that_a_theorem_speaks_of() {
             none,
             "0.5",
             "without momentum",
+        ),
+        (
+            walks("learning_rate: 0.1"),
+            none,
+            "0.1",
+            "a power, counted by visits",
+        ),
+        (
+            walks("learning_rate: {power: {r: 0.05, q: 0.6, per: epoch}}"),
+            none,
+            "learning_rate",
+            "at least the weight decay",
+        ),
+        (walks(power), none, "dfedrw", "one step a visit"),
+        (
+            walks(&format!("local: {{steps: 1}}, {power}")),
+            none,
+            "dfedrw",
+            "the models that walk",
+        ),
+        (
+            walks(&format!("projection: {{radius: 10}}, {one_step}")),
+            none,
+            "projection",
+            "least loss of all models",
+        ),
+        (
+            walks(&format!("quantise: {{bits: 8}}, {one_step}")),
+            none,
+            "quantise",
+            "Theorem 2",
         ),
     ] {
         let seen = unbounded(&method, more);

@@ -10,6 +10,9 @@ pub(crate) const DECEFL: &str = "algorithm.decefl={local: {steps: 1}, batch_size
 const P_FEDAVG: &str = "algorithm.p_fedavg={servers: {count: 3}, local: {steps: 2}, batch_size: 7, weight_decay: 0.5, \
                         learning_rate: {harmonic: {delta: 8, gamma: 5000, per: step}}}";
 
+const DFEDRW: &str = "algorithm.dfedrw={walkers: 2, hops: 4, rows: walkers, local: {steps: 1}, batch_size: 7, weight_decay: 0.5, \
+                      learning_rate: {power: {r: 20, q: 0.6, per: epoch}}}";
+
 const ASKED: &str = "evaluate.theory=[bound]";
 
 fn case(method: &str, more: &[&str]) -> Case {
@@ -100,6 +103,57 @@ fn p_fedavg_keeps_within_theorems_1_and_2() {
 }
 
 #[test]
+fn dfedrw_keeps_within_theorem_1() {
+    let records = finished(DFEDRW, &["rounds=60"]);
+    let course = course(&records, "excess_loss");
+    // Before the first round there are no iterates.
+    assert_eq!(course.len(), records.len() - 1);
+    for [value, bound] in &course {
+        assert!(*value > 0.0 && value <= bound, "{value} {bound}");
+    }
+    assert!(course[59][0] < 0.9 * course[0][0], "{course:?}");
+    let constants = &records[0].theory;
+    // The ring of six with weights of a third.
+    assert!((constants["walk_lambda"] - 5.0 / 6.0).abs() < 1e-9);
+    // (15) of six devices after 240 visits, term by term.
+    let squared = |name: &str| constants[name].powi(2);
+    let sum = |of: &dyn Fn(f64, f64) -> f64| -> f64 {
+        let terms = (1..=240).map(|k| of(f64::from(k), 1.0 / (20.0 * f64::from(k).powf(0.6))));
+        terms.sum()
+    };
+    let speed = (1.0 / constants["walk_lambda"]).ln();
+    let gradient = squared("largest_gradient_norm");
+    let numerator = 0.5 * squared("initial_distance")
+        + 7.0 * 2.0 * gradient * sum(&|k, rate| k.ln() * rate * rate) / speed
+        + 2.0 * gradient / 4.0 * sum(&|_, rate| rate * rate)
+        + 6.0 / 2.0 * sum(&|k, rate| rate / k);
+    let expected = numerator / sum(&|_, rate| rate);
+    assert!(
+        (course[59][1] / expected - 1.0).abs() < 1e-9,
+        "{expected} {course:?}"
+    );
+}
+
+/// Walks take the Metropolis-Hastings weights, whatever mixes models elsewhere.
+#[test]
+fn the_bound_of_walks_does_not_depend_on_the_weights() {
+    let bounds = [
+        "weights=metropolis_hastings",
+        "weights=uniform",
+        "weights={laplacian: {theta: 0.1}}",
+    ];
+    let [first, others @ ..] = bounds.map(|weights| {
+        course(
+            &finished(DFEDRW, &["topology=path", weights]),
+            "excess_loss",
+        )
+    });
+    for other in others {
+        assert_eq!(first, other);
+    }
+}
+
+#[test]
 fn the_averaged_iterates_are_those_of_the_quantity() {
     let both = "evaluate.theory=[bound, averaged_iterates]";
     let [bound, together] = [ASKED, both].map(|asked| finished(P_FEDAVG, &[asked]));
@@ -135,6 +189,11 @@ fn a_run_that_the_theorem_does_not_speak_of_ends_before_it_begins() {
             P_FEDAVG.replace("gamma: 5000", "gamma: 200"),
             "gamma is 200",
             "at least max(4 delta L, 2E)",
+        ),
+        (
+            DFEDRW.replace("q: 0.6", "q: 0.499"),
+            "exponent q of the step sizes is 0.499",
+            "above 1/2",
         ),
     ] {
         let case = case(&method, &[]);

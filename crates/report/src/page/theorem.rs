@@ -7,7 +7,7 @@ use crate::runs::group::Group;
 use maud::{Markup, html};
 
 /// The constants of theorems by their names in records, with their letters and what they are.
-const CONSTANTS: [(&str, &str, &str); 9] = [
+const CONSTANTS: [(&str, &str, &str); 10] = [
     (
         "smoothness",
         "L",
@@ -23,6 +23,11 @@ const CONSTANTS: [(&str, &str, &str); 9] = [
         "consensus_rate",
         "p",
         "expected consensus rate of the servers' overlay",
+    ),
+    (
+        "walk_lambda",
+        "λ_P",
+        "(λ + 1)/2 of the Metropolis-Hastings weights, by which clients are visited alike after a while",
     ),
     (
         "largest_gradient_norm",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
-use meshfold_reproduction::{Outcome, Planned, Verdict, tasks};
+use meshfold_reproduction::{Planned, RowOutcome, Verdict, tasks};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -33,7 +33,7 @@ struct Line<'a> {
 /// [`Failure::Unread`] and [`Failure::Broken`] if standard output does not take it.
 pub(super) fn print(
     planned: &Planned<'_>,
-    outcomes: &[Outcome<'_>],
+    outcomes: &[RowOutcome<'_>],
     seconds: &[f64],
     as_json: bool,
 ) -> Result<(), Failure> {
@@ -106,7 +106,7 @@ fn seconds_left(planned: &Planned<'_>, seconds: &[f64]) -> f64 {
     runs.into_iter().map(|run| seconds[run]).sum()
 }
 
-fn line<'a>(outcome: &'a Outcome<'_>, seconds: f64) -> Line<'a> {
+fn line<'a>(outcome: &'a RowOutcome<'_>, seconds: f64) -> Line<'a> {
     let first = outcome
         .readings
         .first()

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use meshfold_experiment::{RunOptions, VERSION};
-use meshfold_reproduction::{Ledger, Measured, Outcome, Rows, refreshed, table};
+use meshfold_reproduction::{Ledger, Measured, RowOutcome, Rows, refreshed, table};
 
 use super::write;
 use crate::failure::Failure;
@@ -21,7 +21,7 @@ const MEASURED: &str = "measured.json";
 pub(super) fn record(
     file: &Path,
     rows: &Rows,
-    outcomes: &[Outcome<'_>],
+    outcomes: &[RowOutcome<'_>],
     options: &RunOptions,
 ) -> Result<(), Failure> {
     let folder = file.parent().unwrap_or(Path::new(""));
@@ -42,7 +42,7 @@ pub(super) fn record(
     let all = ledger.outcomes(rows);
     for paper in rows.papers.keys() {
         let readme = folder.join(paper).join("README.md");
-        let of_paper: Vec<Outcome<'_>> = all
+        let of_paper: Vec<RowOutcome<'_>> = all
             .iter()
             .filter(|outcome| outcome.row.paper == *paper)
             .cloned()

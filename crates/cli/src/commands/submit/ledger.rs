@@ -17,14 +17,14 @@ const FILE: &str = "submission.json";
 /// What one call of `submit` has put into the queue.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Submission {
-    pub(super) arrays: Vec<Array>,
+    pub(super) arrays: Vec<SubmittedArray>,
     /// The job that writes the report.
     pub(super) report: Option<String>,
 }
 
 /// A job array.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Array {
+pub(super) struct SubmittedArray {
     pub(super) job: String,
     /// The ids of the runs of each element.
     pub(super) elements: Vec<Vec<String>>,
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn runs_are_queued_as_long_as_their_element_is() {
-        let array = |job: &str, elements: &[&[&str]]| Array {
+        let array = |job: &str, elements: &[&[&str]]| SubmittedArray {
             job: job.to_owned(),
             elements: elements
                 .iter()

@@ -25,7 +25,7 @@ pub(super) struct Packing {
 
 /// A job array: jobs that need the same.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Array {
+pub(super) struct JobArray {
     /// The ids of the runs of each job.
     pub(super) elements: Vec<Vec<String>>,
     /// Runs that go side by side in a job.
@@ -34,7 +34,7 @@ pub(super) struct Array {
     pub(super) memory: u64,
 }
 
-impl Array {
+impl JobArray {
     /// A line for each job: the ids of its runs.
     pub(super) fn lines(&self) -> Vec<String> {
         self.elements.iter().map(|runs| runs.join(",")).collect()
@@ -48,7 +48,7 @@ impl Array {
 impl Packing {
     /// Packs `plans`. Runs that take about the same memory share arrays, so that small ones need not ask for what large ones
     /// take; the jobs of an array have about equal work.
-    pub(super) fn pack(&self, plans: &[RunPlan]) -> Vec<Array> {
+    pub(super) fn pack(&self, plans: &[RunPlan]) -> Vec<JobArray> {
         let mut by_memory: BTreeMap<u64, Vec<RunPlan>> = BTreeMap::new();
         for plan in plans {
             let class = plan.memory_bytes.max(SMALL).checked_next_power_of_two();
@@ -67,7 +67,7 @@ impl Packing {
     }
 
     /// The arrays of `plans`, whose work is such a `share` of all.
-    fn arrays(&self, plans: &[RunPlan], share: f64) -> Vec<Array> {
+    fn arrays(&self, plans: &[RunPlan], share: f64) -> Vec<JobArray> {
         let seconds: f64 = plans.iter().map(|plan| plan.seconds).sum();
         let jobs = self.jobs_for(plans.len(), seconds, share);
         let parts = divide(plans, jobs);
@@ -82,7 +82,7 @@ impl Packing {
             let most = elements.iter().map(Vec::len).max().unwrap_or(1);
             let runs_at_once = most.min(self.runs_at_once);
             let runs = largest.saturating_mul(runs_at_once as u64);
-            Array {
+            JobArray {
                 elements: elements.to_vec(),
                 runs_at_once,
                 memory: runs.saturating_add(runs / 4),

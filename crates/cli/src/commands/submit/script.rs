@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use super::SubmitArguments;
-use super::packing::Array;
+use super::packing::JobArray;
 use crate::failure::{Failure, TRY_AGAIN};
 
 /// What all scripts of a submission have in common.
@@ -93,7 +93,7 @@ impl<'a> Script<'a> {
     }
 
     /// The script of the array `number`, of which so many elements go `at_once`.
-    pub(super) fn array(&self, number: usize, array: &Array, at_once: Option<usize>) -> String {
+    pub(super) fn array(&self, number: usize, array: &JobArray, at_once: Option<usize>) -> String {
         let last = array.elements.len() - 1;
         let limit = at_once.map_or_else(String::new, |most| format!("%{most}"));
         let (cpus, gpus) = (self.arguments.cpus, self.arguments.gpus.unwrap_or(0));
@@ -138,7 +138,7 @@ impl<'a> Script<'a> {
     }
 
     /// The program in a step of its own, which the signal is sent to. With several GPUs there is a process for each.
-    fn step(&self, array: &Array, tasks: u16) -> String {
+    fn step(&self, array: &JobArray, tasks: u16) -> String {
         let cpus = self.arguments.cpus;
         let run = format!(
             "{} --threads {cpus} --at-once {} --quiet --no-report --only \"$runs\"",

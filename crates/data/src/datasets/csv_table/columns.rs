@@ -10,12 +10,12 @@ pub(super) const MOST_COLUMNS: usize = 1 << 20;
 const DELIMITERS: [char; 4] = [',', ';', '\t', '|'];
 
 /// The columns that are no features.
-pub(super) struct Chosen {
+pub(super) struct RoleColumns {
     pub(super) label: usize,
     pub(super) client: Option<usize>,
 }
 
-impl Chosen {
+impl RoleColumns {
     /// The columns that `settings` choose among so many, which have these `names` if the table has a header.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use crate::files::payload;
 
 /// Why a table cannot be used.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum TableFault {
     /// What is wrong in it, with its line where it is in one.
     Table(String),
     /// Its content cannot be read from a byte on.
@@ -21,7 +21,7 @@ pub(crate) enum Fault {
     },
 }
 
-impl Fault {
+impl TableFault {
     /// The error that names the file.
     pub(super) fn of(self, path: &Path) -> DataError {
         match self {
@@ -35,13 +35,13 @@ impl Fault {
     }
 }
 
-impl From<String> for Fault {
+impl From<String> for TableFault {
     fn from(reason: String) -> Self {
         Self::Table(reason)
     }
 }
 
-impl From<&str> for Fault {
+impl From<&str> for TableFault {
     fn from(reason: &str) -> Self {
         Self::Table(reason.into())
     }

@@ -5,8 +5,8 @@ use std::io::{self, Read};
 use csv::{ByteRecord, Reader, ReaderBuilder};
 
 use super::CsvTable;
-use super::columns::{Chosen, MOST_COLUMNS, spoken};
-use super::fault::{Fault, Flaw};
+use super::columns::{MOST_COLUMNS, RoleColumns, spoken};
+use super::fault::{Flaw, TableFault};
 
 /// Bytes that a row may have: those of a million columns of 15 characters.
 const MOST_ROW: usize = 1 << 24;
@@ -17,12 +17,12 @@ pub(super) struct Records<R> {
     /// The first row.
     record: ByteRecord,
     pub(super) names: Option<Vec<String>>,
-    chosen: Chosen,
+    chosen: RoleColumns,
 }
 
 impl<R: Read> Records<R> {
     /// Reads the names, if there are any, and the first row.
-    pub(super) fn begin(content: R, settings: &CsvTable) -> Result<Self, Fault> {
+    pub(super) fn begin(content: R, settings: &CsvTable) -> Result<Self, TableFault> {
         let delimiter = settings.delimiter as u8;
         let mut reader = ReaderBuilder::new()
             .delimiter(delimiter)
@@ -37,7 +37,7 @@ impl<R: Read> Records<R> {
             let name = |column| text(&record, column).map(str::to_owned);
             let read = (0..record.len()).map(name).collect::<Result<_, _>>();
             names = Some(read.map_err(|flaw| at_line(&reader, &record, None, flaw))?);
-            chosen = Some(Chosen::of(settings, record.len(), names.as_deref())?);
+            chosen = Some(RoleColumns::of(settings, record.len(), names.as_deref())?);
             some = next(&mut reader, &mut record)?;
         }
         if !some {
@@ -45,7 +45,7 @@ impl<R: Read> Records<R> {
         }
         let chosen = match chosen {
             Some(chosen) => chosen,
-            None => Chosen::of(settings, record.len(), None)?,
+            None => RoleColumns::of(settings, record.len(), None)?,
         };
         Ok(Self {
             reader,
@@ -63,11 +63,11 @@ impl<R: Read> Records<R> {
     /// Calls `see` with one row after another.
     ///
     /// # Errors
-    /// Those of `see`, with the line and the name of the column, and a [`Fault`] where no further row can be read.
+    /// Those of `see`, with the line and the name of the column, and a [`TableFault`] where no further row can be read.
     pub(super) fn each(
         mut self,
-        mut see: impl FnMut(&ByteRecord, &Chosen) -> Result<(), Flaw>,
-    ) -> Result<(), Fault> {
+        mut see: impl FnMut(&ByteRecord, &RoleColumns) -> Result<(), Flaw>,
+    ) -> Result<(), TableFault> {
         let names = self.names.as_deref();
         loop {
             see(&self.record, &self.chosen)
@@ -80,16 +80,19 @@ impl<R: Read> Records<R> {
 }
 
 /// Reads the next row; whether there is one.
-fn next<R: Read>(reader: &mut Reader<Watched<R>>, record: &mut ByteRecord) -> Result<bool, Fault> {
+fn next<R: Read>(
+    reader: &mut Reader<Watched<R>>,
+    record: &mut ByteRecord,
+) -> Result<bool, TableFault> {
     let first_line = reader.position().line() + u64::from(last_byte(reader) == b'\r');
     let more = reader.read_byte_record(record);
     reader.get_mut().row_ends();
     let offset = reader.position().byte();
     more.map_err(|error| match error.into_kind() {
         csv::ErrorKind::Io(error) if is_too_long(&error) => {
-            Fault::Table(format!("line {first_line}: {error}"))
+            TableFault::Table(format!("line {first_line}: {error}"))
         }
-        csv::ErrorKind::Io(error) => Fault::Unreadable { offset, error },
+        csv::ErrorKind::Io(error) => TableFault::Unreadable { offset, error },
         csv::ErrorKind::UnequalLengths {
             expected_len, len, ..
         } => {
@@ -97,7 +100,7 @@ fn next<R: Read>(reader: &mut Reader<Watched<R>>, record: &mut ByteRecord) -> Re
                 format!("{len} columns found, the {expected_len} of the rows before needed");
             at_line(reader, record, None, Flaw::row(reason))
         }
-        _ => Fault::Table(format!("line {first_line}: a row that cannot be read")),
+        _ => TableFault::Table(format!("line {first_line}: a row that cannot be read")),
     })
 }
 
@@ -107,13 +110,13 @@ fn at_line<R: Read>(
     record: &ByteRecord,
     names: Option<&[String]>,
     flaw: Flaw,
-) -> Fault {
+) -> TableFault {
     // The position of a record is where the one before ended: blank lines, or half of a line break, may follow there.
     let end = reader.position().line() - u64::from(last_byte(reader) == b'\n');
     let breaks = record.as_slice().iter().filter(|byte| **byte == b'\n');
     let line = end.saturating_sub(breaks.count() as u64);
     let reason = flaw.reason;
-    Fault::Table(match flaw.column {
+    TableFault::Table(match flaw.column {
         Some(column) => format!("line {line}, {}: {reason}", spoken(column, names)),
         None => format!("line {line}: {reason}"),
     })
@@ -221,7 +224,7 @@ mod tests {
 
     fn reason(content: impl Read) -> String {
         match super::super::table(content, &settings(), None) {
-            Err(Fault::Table(reason)) => reason,
+            Err(TableFault::Table(reason)) => reason,
             Err(fault) => panic!("{fault:?}"),
             Ok(_) => panic!("accepted"),
         }
@@ -263,7 +266,7 @@ mod tests {
                 _ => Ok(()),
             });
             match flawed {
-                Err(Fault::Table(reason)) => reason,
+                Err(TableFault::Table(reason)) => reason,
                 other => panic!("{other:?}"),
             }
         };

@@ -248,7 +248,7 @@ fn a_file_that_changes_while_it_is_read_is_refused() {
         let mut dealt = RowsBySplit::of(NAME, &tagged, 1).unwrap();
         let read = numbers(text.as_bytes(), &settings, 1, 2, &mut dealt);
         read.err().map(|fault| match fault {
-            Fault::Table(reason) => reason,
+            TableFault::Table(reason) => reason,
             other => panic!("{other:?}"),
         })
     };

@@ -54,7 +54,7 @@ fn the_scaler_centres_what_varies_and_keeps_the_rest() {
 
 #[test]
 fn short_recordings_and_missing_channels_are_refused() {
-    let signal = |samples| Array {
+    let signal = |samples| MatArray {
         name: "X097_DE_time".into(),
         dimensions: vec![samples, 1],
         values: vec![0.0; samples],
@@ -73,7 +73,7 @@ fn short_recordings_and_missing_channels_are_refused() {
 
 #[test]
 fn channels_are_vectors_of_equally_many_samples() {
-    let array = |name: &str, dimensions: &[usize]| Array {
+    let array = |name: &str, dimensions: &[usize]| MatArray {
         name: name.into(),
         dimensions: dimensions.to_vec(),
         values: vec![0.0; dimensions.iter().product()],

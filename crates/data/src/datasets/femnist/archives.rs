@@ -30,20 +30,20 @@ pub(super) fn sum(content: &[u8]) -> Sum {
 
 /// Of which class an image is.
 #[derive(Default)]
-pub(super) struct Classes {
+pub(super) struct ImageClasses {
     pub(super) of: HashMap<Sum, u8>,
     /// Files whose image lies in another class before.
     pub(super) ambiguous: usize,
 }
 
 /// One of the archives.
-pub(super) struct Archive {
+pub(super) struct ImageArchive {
     path: PathBuf,
     file: BufReader<File>,
     list: List,
 }
 
-impl Archive {
+impl ImageArchive {
     pub(super) fn open(path: &Path) -> Result<Self, DataError> {
         let file = regular::open(path).map_err(DataError::io("read", path))?;
         let mut file = BufReader::new(file);
@@ -70,8 +70,11 @@ impl Archive {
     }
 
     /// The classes of the images, if this is `by_class.zip`; `progress` is told the share that is read.
-    pub(super) fn classes(mut self, progress: &mut dyn FnMut(f64)) -> Result<Classes, DataError> {
-        let mut classes = Classes::default();
+    pub(super) fn classes(
+        mut self,
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<ImageClasses, DataError> {
+        let mut classes = ImageClasses::default();
         let mut other = None;
         let lister = Self::open(&self.path)?;
         let mut content = Vec::new();

@@ -10,7 +10,7 @@ use rand_chacha::rand_core::SeedableRng;
 use serde::Serialize;
 
 use super::NAME;
-use super::archives::{Archive, Classes, WrittenImage, sum};
+use super::archives::{ImageArchive, ImageClasses, WrittenImage, sum};
 use super::converted::{self, Images, Split};
 use super::thumbnail::Thumbnails;
 use crate::files::fault::Fault;
@@ -58,7 +58,7 @@ pub struct FemnistConversion {
     pub test: usize,
     /// Writers, each with images of both kinds.
     pub writers: usize,
-    /// Classes of the images.
+    /// ImageClasses of the images.
     pub classes: usize,
     /// Images of `by_write.zip` that `by_class.zip` has not; they are left out.
     pub unlabelled: usize,
@@ -92,8 +92,8 @@ impl FemnistArchives {
         folder: &DataFolder,
         progress: &mut dyn FnMut(ConversionProgress),
     ) -> Result<FemnistConversion, DataError> {
-        let mut by_write = Archive::open(&self.by_write)?;
-        let by_class = Archive::open(&self.by_class)?;
+        let mut by_write = ImageArchive::open(&self.by_write)?;
+        let by_class = ImageArchive::open(&self.by_class)?;
         let written = by_write.writers()?;
         let classes = by_class.classes(&mut |share| {
             let step = "reading by_class.zip";
@@ -137,9 +137,9 @@ impl FemnistArchives {
 
 /// The small images of those that are `written` and have a class, their pixels in a file of `home` that nobody else sees.
 fn matched(
-    archive: &mut Archive,
+    archive: &mut ImageArchive,
     written: &[WrittenImage],
-    classes: &Classes,
+    classes: &ImageClasses,
     home: &Path,
     progress: &mut dyn FnMut(ConversionProgress),
 ) -> Result<Images, DataError> {

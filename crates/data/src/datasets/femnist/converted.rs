@@ -16,9 +16,9 @@ use super::{CLASSES, MOST_IMAGES, NAME, SHAPE, Written, expect_some};
 use crate::examples::per_piece;
 use crate::files::fault::Fault;
 use crate::files::regular;
-use crate::formats::npy::{Array, Kind};
+use crate::formats::npy::{Kind, NpyArray};
 use crate::formats::npz::{NpzWriter, in_array};
-use crate::formats::zip_member::Member;
+use crate::formats::zip_member::ZipMember;
 use crate::{DataError, DataFolder, DatasetSummary, Examples, Input, Manifest, Splits};
 
 const FILE: &str = "femnist.npz";
@@ -183,7 +183,7 @@ fn read(path: &Path, split: &'static str, writers: usize) -> Result<Arc<Examples
 }
 
 /// All elements of a list of whole numbers up to `most`.
-fn numbers(mut array: Array<Member<'_>>, most: u32) -> Result<Vec<u32>, Fault> {
+fn numbers(mut array: NpyArray<ZipMember<'_>>, most: u32) -> Result<Vec<u32>, Fault> {
     let shape = &array.header().shape;
     let &[count] = &shape[..] else {
         return Err(Fault::at(
@@ -209,10 +209,10 @@ fn numbers(mut array: Array<Member<'_>>, most: u32) -> Result<Vec<u32>, Fault> {
 
 /// Has `take` read those of the `count` images in `array` that `is_read`.
 fn chosen_rows<'a>(
-    mut array: Array<Member<'a>>,
+    mut array: NpyArray<ZipMember<'a>>,
     count: usize,
     is_read: impl Fn(usize) -> bool,
-    mut take: impl FnMut(&mut Array<Member<'a>>) -> Result<(), Fault>,
+    mut take: impl FnMut(&mut NpyArray<ZipMember<'a>>) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     let (header, needed) = (array.header(), [count, SHAPE.height, SHAPE.width]);
     if header.kind != Kind::Unsigned(1) || header.shape != needed {

@@ -2,8 +2,8 @@
 
 use crate::datasets::own_tables::{Numbered, Words};
 use crate::files::fault::Fault;
-use crate::formats::npy::Array;
-use crate::formats::zip_member::Member;
+use crate::formats::npy::NpyArray;
+use crate::formats::zip_member::ZipMember;
 
 /// One array of labels or owners after the other, those of the training examples first.
 #[derive(Debug)]
@@ -32,7 +32,11 @@ impl<T: TryFrom<u64> + Into<f64> + Copy> Tags<T> {
     ///
     /// # Errors
     /// A [`Fault`] at what is wrong, and if numbers follow texts or the other way round.
-    pub(super) fn read(&mut self, mut array: Array<Member<'_>>, count: usize) -> Result<(), Fault> {
+    pub(super) fn read(
+        &mut self,
+        mut array: NpyArray<ZipMember<'_>>,
+        count: usize,
+    ) -> Result<(), Fault> {
         let found = &array.header().shape;
         if !matches!(found[..], [found] | [found, 1] if found == count) {
             let reason = format!("shape {found:?} found, [{count}] needed");
@@ -55,7 +59,11 @@ impl<T: TryFrom<u64> + Into<f64> + Copy> Tags<T> {
         )
     }
 
-    fn read_texts(&mut self, array: &mut Array<Member<'_>>, count: usize) -> Result<(), Fault> {
+    fn read_texts(
+        &mut self,
+        array: &mut NpyArray<ZipMember<'_>>,
+        count: usize,
+    ) -> Result<(), Fault> {
         let (what, most) = (self.what, self.most.into());
         array.each_text(count, |text| {
             if text.is_empty() {
@@ -69,7 +77,11 @@ impl<T: TryFrom<u64> + Into<f64> + Copy> Tags<T> {
         })
     }
 
-    fn read_numbers(&mut self, array: &mut Array<Member<'_>>, count: usize) -> Result<(), Fault> {
+    fn read_numbers(
+        &mut self,
+        array: &mut NpyArray<ZipMember<'_>>,
+        count: usize,
+    ) -> Result<(), Fault> {
         let most: f64 = self.most.into();
         let room = self.numbers.try_reserve_exact(count);
         room.map_err(|_| Fault::at(0_u64, format!("no memory for {count} numbers")))?;

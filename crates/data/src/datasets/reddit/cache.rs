@@ -1,4 +1,4 @@
-//! Chosen comments kept in a file of their own, so that a month is read once.
+//! ChosenComments comments kept in a file of their own, so that a month is read once.
 //!
 //! A cache holds tokens, no words: a magic number, the key, five counts, the tokens and for each comment its length and
 //! owner, all little-endian, and the SHA-256 of all that. One that is damaged, or of another key, counts as absent.
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::Chosen;
+use super::ChosenComments;
 use super::comments::{Comments, MOST_WORDS};
 use crate::files::regular;
 use crate::files::unfinished;
@@ -22,14 +22,14 @@ const SUM: usize = 32;
 const HEADER: usize = MAGIC.len() + SUM + 5 * 8;
 
 /// What the cache at `path` holds, if it is whole and of `key`.
-pub(super) fn load(path: &Path, key: &[u8; SUM]) -> Option<Chosen> {
+pub(super) fn load(path: &Path, key: &[u8; SUM]) -> Option<ChosenComments> {
     let file = regular::open(path).ok()?;
     let length = file.metadata().ok()?.len();
     read(BufReader::with_capacity(1 << 20, file), length, key)
 }
 
 /// Writes `chosen` to `path`, whole or not at all.
-pub(super) fn save(path: &Path, key: &[u8; SUM], chosen: &Chosen) -> io::Result<()> {
+pub(super) fn save(path: &Path, key: &[u8; SUM], chosen: &ChosenComments) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new(""));
     unfinished::remove_leftovers(folder, UNFINISHED);
     let file = unfinished::create(folder, UNFINISHED)?;
@@ -48,10 +48,10 @@ pub(super) fn save(path: &Path, key: &[u8; SUM], chosen: &Chosen) -> io::Result<
     Ok(())
 }
 
-fn write(to: &mut impl Write, key: &[u8; SUM], chosen: &Chosen) -> io::Result<()> {
+fn write(to: &mut impl Write, key: &[u8; SUM], chosen: &ChosenComments) -> io::Result<()> {
     to.write_all(MAGIC)?;
     to.write_all(key)?;
-    let Chosen {
+    let ChosenComments {
         train,
         test,
         tokens,
@@ -72,7 +72,7 @@ fn write(to: &mut impl Write, key: &[u8; SUM], chosen: &Chosen) -> io::Result<()
 }
 
 /// Reads a cache of `length` bytes.
-pub(super) fn read(from: impl Read, length: u64, key: &[u8; SUM]) -> Option<Chosen> {
+pub(super) fn read(from: impl Read, length: u64, key: &[u8; SUM]) -> Option<ChosenComments> {
     let mut from = Summing {
         inner: from,
         sum: Sha256::new(),
@@ -123,7 +123,7 @@ pub(super) fn read(from: impl Read, length: u64, key: &[u8; SUM]) -> Option<Chos
     let test = comments(&mut from, test_words as usize, test_comments as usize)?;
     let mut sum = [0; SUM];
     from.inner.read_exact(&mut sum).ok()?;
-    let chosen = Chosen {
+    let chosen = ChosenComments {
         train,
         test,
         tokens: tokens as usize,
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn chosen() -> Chosen {
+    fn chosen() -> ChosenComments {
         let train = Comments {
             tokens: (0..20_000).collect(),
             lengths: vec![5_000, 0, 15_000],
@@ -203,7 +203,7 @@ mod tests {
             lengths: vec![2],
             owners: vec![9],
         };
-        Chosen {
+        ChosenComments {
             train,
             test,
             tokens: 20_000,

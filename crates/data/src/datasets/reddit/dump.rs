@@ -24,7 +24,7 @@ pub(crate) struct Comment<'a> {
 
 /// Why a dump cannot be read.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum DumpFault {
     /// What was found at a byte of the content, and what was needed.
     Malformed { offset: u64, reason: String },
     /// The content from a byte on.
@@ -35,12 +35,12 @@ pub(crate) enum Fault {
 /// it made, one after another.
 ///
 /// # Errors
-/// A [`Fault`] where a line is no comment, is too long, or cannot be read, and of `take`.
+/// A [`DumpFault`] where a line is no comment, is too long, or cannot be read, and of `take`.
 pub(crate) fn each<T: Send>(
     dump: impl Read,
     of: impl Fn(Comment<'_>) -> Option<T> + Sync,
     take: impl FnMut(T) -> Result<(), String>,
-) -> Result<(), Fault> {
+) -> Result<(), DumpFault> {
     each_by(BLOCK, MOST_LINE, dump, of, take)
 }
 
@@ -51,13 +51,13 @@ pub(super) fn each_by<T: Send>(
     mut dump: impl Read,
     of: impl Fn(Comment<'_>) -> Option<T> + Sync,
     mut take: impl FnMut(T) -> Result<(), String>,
-) -> Result<(), Fault> {
+) -> Result<(), DumpFault> {
     let mut block = vec![0; size];
     let (mut held, mut offset) = (0, 0_u64);
     loop {
         let read = fill(&mut dump, &mut block[held..]).map_err(|error| {
             let offset = offset + held as u64;
-            Fault::Unreadable { offset, error }
+            DumpFault::Unreadable { offset, error }
         })?;
         let end = held + read;
         let is_last = end < block.len();
@@ -72,14 +72,14 @@ pub(super) fn each_by<T: Send>(
             }
             (false, None) => {
                 let reason = format!("a line of more than {most} bytes");
-                return Err(Fault::Malformed { offset, reason });
+                return Err(DumpFault::Malformed { offset, reason });
             }
         };
         let made = comments(&block[..whole], offset, &of);
         for made in made {
             let (offset, made) = made?;
             if let Some(made) = made {
-                take(made).map_err(|reason| Fault::Malformed { offset, reason })?;
+                take(made).map_err(|reason| DumpFault::Malformed { offset, reason })?;
             }
         }
         if is_last {
@@ -96,7 +96,7 @@ fn comments<T: Send>(
     block: &[u8],
     offset: u64,
     of: &(impl Fn(Comment<'_>) -> Option<T> + Sync),
-) -> Vec<Result<(u64, Option<T>), Fault>> {
+) -> Vec<Result<(u64, Option<T>), DumpFault>> {
     let mut lines = Vec::new();
     let mut at = 0;
     for line in block.split_inclusive(|byte| *byte == b'\n') {
@@ -107,7 +107,7 @@ fn comments<T: Send>(
     }
     let read = |(offset, line): (u64, &[u8])| match serde_json::from_slice::<Comment<'_>>(line) {
         Ok(comment) => Ok((offset, of(comment))),
-        Err(error) => Err(Fault::Malformed {
+        Err(error) => Err(DumpFault::Malformed {
             offset,
             reason: format!(
                 "column {} of a comment: {}",
@@ -137,7 +137,7 @@ fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
 mod tests {
     use super::*;
 
-    fn authors(dump: &[u8]) -> Result<Vec<String>, Fault> {
+    fn authors(dump: &[u8]) -> Result<Vec<String>, DumpFault> {
         let mut authors = Vec::new();
         let author = |comment: Comment<'_>| comment.author.map(Cow::into_owned);
         each(dump, author, |author| {
@@ -171,7 +171,7 @@ mod tests {
     fn a_line_that_is_no_comment_is_named_by_its_offset_and_not_quoted() {
         let dump =
             b"{\"author\": \"a\", \"body\": \"b\"}\n\n{\"author\": 3, \"body\": \"secret\"}\n";
-        let Err(Fault::Malformed { offset, reason }) = authors(dump) else {
+        let Err(DumpFault::Malformed { offset, reason }) = authors(dump) else {
             panic!("refused")
         };
         let wrong = "column 12 of a comment: another kind of value, a string needed";
@@ -188,7 +188,7 @@ mod tests {
             ),
             (b"secret", "expected value"),
         ] {
-            let Err(Fault::Malformed { reason, .. }) = authors(dump) else {
+            let Err(DumpFault::Malformed { reason, .. }) = authors(dump) else {
                 panic!("refused")
             };
             assert!(
@@ -197,7 +197,7 @@ mod tests {
             );
         }
         let cut = authors(b"{\"author\": \"a\", \"bo").unwrap_err();
-        assert!(matches!(cut, Fault::Malformed { .. }), "{cut:?}");
+        assert!(matches!(cut, DumpFault::Malformed { .. }), "{cut:?}");
         assert_eq!(authors(b"{}\n{\"author\": null}").unwrap().len(), 0);
         assert_eq!(authors(b"").unwrap().len(), 0);
     }
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn endless_lines_are_refused() {
         let error = authors(&vec![b' '; MOST_LINE + 1]).unwrap_err();
-        let Fault::Malformed { offset: 0, reason } = error else {
+        let DumpFault::Malformed { offset: 0, reason } = error else {
             panic!("{error:?}")
         };
         assert_eq!(reason, "a line of more than 8388608 bytes");
@@ -220,6 +220,9 @@ mod tests {
         );
         let nested = vec![b'['; 1 << 20];
         let refusal = authors(&nested).unwrap_err();
-        assert!(matches!(refusal, Fault::Malformed { .. }), "{refusal:?}");
+        assert!(
+            matches!(refusal, DumpFault::Malformed { .. }),
+            "{refusal:?}"
+        );
     }
 }

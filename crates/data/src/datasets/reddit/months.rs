@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 
 use super::authors::counted;
 use super::comments::{Collection, Comments, SPECIAL, Vocabulary};
-use super::dump::{self, Comment, Fault};
-use super::{Chosen, NAME, Reddit, RedditSource, cache, leaf, words};
+use super::dump::{self, Comment, DumpFault};
+use super::{ChosenComments, NAME, Reddit, RedditSource, cache, leaf, words};
 use crate::files::packing::{Packing, packed};
 use crate::files::payload;
 use crate::files::regular;
@@ -32,7 +32,7 @@ const WORTH_A_CACHE: u64 = 64 << 20;
 const VERSION: u32 = 1;
 
 /// The comments that `settings` ask for.
-pub(super) fn chosen(settings: &Reddit, folder: &DataFolder) -> Result<Chosen, DataError> {
+pub(super) fn chosen(settings: &Reddit, folder: &DataFolder) -> Result<ChosenComments, DataError> {
     let home = Manifest::by_name(NAME)?.folder(folder);
     let sources = Sources::find(settings, &home, folder)?;
     if sources.bytes()? < WORTH_A_CACHE {
@@ -53,7 +53,7 @@ pub(super) fn chosen(settings: &Reddit, folder: &DataFolder) -> Result<Chosen, D
     Ok(chosen)
 }
 
-fn read(settings: &Reddit, sources: &Sources) -> Result<Chosen, DataError> {
+fn read(settings: &Reddit, sources: &Sources) -> Result<ChosenComments, DataError> {
     match settings.source {
         RedditSource::Pushshift => from_dumps(settings, sources),
         RedditSource::Leaf => from_leaf(settings, sources),
@@ -176,8 +176,8 @@ pub(super) fn each_comment<T: Send>(
         let content = payload::open(path, MOST_CONTENT)
             .map_err(|error| payload::fault(NAME, path, 0, error))?;
         dump::each(content, &of, &mut take).map_err(|fault| match fault {
-            Fault::Malformed { offset, reason } => malformed(path, offset, reason),
-            Fault::Unreadable { offset, error } => payload::fault(NAME, path, offset, error),
+            DumpFault::Malformed { offset, reason } => malformed(path, offset, reason),
+            DumpFault::Unreadable { offset, error } => payload::fault(NAME, path, offset, error),
         })?;
     }
     Ok(())
@@ -194,7 +194,7 @@ fn malformed(path: &Path, offset: u64, reason: String) -> DataError {
 
 /// Reads the training months twice, to count the comments of each author and to take those of the chosen ones, and the
 /// test months once.
-fn from_dumps(settings: &Reddit, sources: &Sources) -> Result<Chosen, DataError> {
+fn from_dumps(settings: &Reddit, sources: &Sources) -> Result<ChosenComments, DataError> {
     let mut users = users(settings, &sources.train)?;
     let mut next = 0;
     let mut collection = Collection::default();
@@ -221,7 +221,7 @@ fn from_dumps(settings: &Reddit, sources: &Sources) -> Result<Chosen, DataError>
     }
     let (train, vocabulary) = collection.in_vocabulary(settings.vocabulary - SPECIAL);
     let test = test_comments(settings, &sources.test, &users, next, &vocabulary)?;
-    Ok(Chosen {
+    Ok(ChosenComments {
         train,
         test,
         tokens: vocabulary.tokens(),
@@ -329,7 +329,7 @@ fn test_comments(
 
 /// Takes the users of LEAF's training files who have as many comments as the settings ask for, and the comments of
 /// all users of its test files, as far as `test_comments` allows, in the order of the files.
-fn from_leaf(settings: &Reddit, sources: &Sources) -> Result<Chosen, DataError> {
+fn from_leaf(settings: &Reddit, sources: &Sources) -> Result<ChosenComments, DataError> {
     let (fewest, most) = settings.posts();
     let mut numbers: HashMap<String, u32> = HashMap::new();
     let mut collection = Collection::default();
@@ -361,7 +361,7 @@ fn from_leaf(settings: &Reddit, sources: &Sources) -> Result<Chosen, DataError> 
     })?;
     match test.lengths.is_empty() {
         true => Err(unmet("no comment with words in the test files".into())),
-        false => Ok(Chosen {
+        false => Ok(ChosenComments {
             train,
             test,
             tokens: vocabulary.tokens(),

@@ -5,11 +5,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::comments::{BEGIN, Comments, END, PAD};
-use super::{Chosen, NAME};
+use super::{ChosenComments, NAME};
 use crate::{DataError, DatasetSummary, Examples, Input, Splits};
 
 /// The examples of `chosen`: windows of `window` tokens, one for each `stride`-th next word of an author.
-pub(super) fn splits(chosen: &Chosen, window: usize, stride: usize) -> Result<Splits, DataError> {
+pub(super) fn splits(
+    chosen: &ChosenComments,
+    window: usize,
+    stride: usize,
+) -> Result<Splits, DataError> {
     let mut text = Vec::with_capacity(text_length(chosen, window)?);
     let train = cut(&chosen.train, window, stride, &mut text);
     let test = cut(&chosen.test, window, stride, &mut text);
@@ -27,7 +31,7 @@ pub(super) fn splits(chosen: &Chosen, window: usize, stride: usize) -> Result<Sp
 
 /// The summary of the examples that [`splits`] would give, without their text.
 pub(super) fn summary(
-    chosen: &Chosen,
+    chosen: &ChosenComments,
     window: usize,
     stride: usize,
 ) -> Result<DatasetSummary, DataError> {
@@ -51,7 +55,7 @@ pub(super) fn summary(
 }
 
 /// Tokens of the text that all windows lie in.
-fn text_length(chosen: &Chosen, window: usize) -> Result<usize, DataError> {
+fn text_length(chosen: &ChosenComments, window: usize) -> Result<usize, DataError> {
     let of = |comments: &Comments| comments.tokens.len() + comments.lengths.len() * (window + 1);
     let tokens = of(&chosen.train) + of(&chosen.test);
     if u32::try_from(tokens).is_ok() {
@@ -125,7 +129,7 @@ fn authors(comments: &Comments) -> usize {
 mod tests {
     use super::*;
 
-    fn chosen() -> Chosen {
+    fn chosen() -> ChosenComments {
         let train = Comments {
             tokens: vec![4, 5, 6, 7],
             lengths: vec![2, 1, 1],
@@ -136,7 +140,7 @@ mod tests {
             lengths: vec![1],
             owners: vec![2],
         };
-        Chosen {
+        ChosenComments {
             train,
             test,
             tokens: 9,

@@ -53,7 +53,7 @@ pub(crate) fn file(elements: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-fn read(elements: &[Vec<u8>]) -> Found<Vec<Array>> {
+fn read(elements: &[Vec<u8>]) -> Found<Vec<MatArray>> {
     arrays(&file(elements), |name| name == "x")
 }
 
@@ -66,7 +66,7 @@ fn refusal(elements: &[Vec<u8>]) -> (u64, String) {
 fn arrays_are_read_plain_and_compressed() {
     let plain = matrix(9, &doubles());
     let both = read(&[zlib(&plain), plain.clone()]).unwrap();
-    let x = Array {
+    let x = MatArray {
         name: "x".into(),
         dimensions: vec![3, 1],
         values: vec![1.5, -2.0, 4e9],

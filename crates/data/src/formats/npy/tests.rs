@@ -30,8 +30,8 @@ fn values(descr: &str, elements: &[u8], count: usize) -> Vec<f64> {
     values
 }
 
-fn parse(file: &[u8]) -> Result<Array<&[u8]>, Fault> {
-    Array::begin(file, file.len() as u64)
+fn parse(file: &[u8]) -> Result<NpyArray<&[u8]>, Fault> {
+    NpyArray::begin(file, file.len() as u64)
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn elements_are_read_on_and_faults_lie_at_theirs() {
     );
     // A content that ends before the announced size is seen in the piece that it ends in.
     let cut = &file[..file.len() - 1];
-    let mut array = Array::begin(cut, file.len() as u64).unwrap();
+    let mut array = NpyArray::begin(cut, file.len() as u64).unwrap();
     let fault = array.each(count, |_| Ok(())).unwrap_err();
     let last = (length + count - PIECE) as u64;
     assert_eq!(

@@ -1,7 +1,7 @@
 //! Judging every row's model: one product over many rows where the model is narrow.
 
 use super::distinct::{Distinct, block};
-use super::judged::{ALIKE, Judged};
+use super::judged::{ALIKE, JudgedExamples};
 use crate::blocked::Blocked;
 use crate::blocked::pass::inputs::{Goal, Inputs};
 use crate::blocked::pass::passes::{Entry, Passes};
@@ -10,7 +10,7 @@ use crate::blocked::pass::scratch::{CHUNK, Scratch, reserve};
 use crate::blocked::steps::forward::{Batch, DenseNode};
 use crate::blocked::workers::Deal;
 use crate::error::EngineError;
-use crate::kernels::{MODELS, Outcome, transpose};
+use crate::kernels::{BatchScore, MODELS, transpose};
 use crate::network::Network;
 use crate::network::layer::{Dense, Layer, Node};
 use crate::network::precision::Precision;
@@ -37,7 +37,7 @@ struct Sample<'a> {
 pub(in crate::blocked) struct HeldOut<'a> {
     pub(in crate::blocked) examples: &'a Examples,
     /// Where the trainer keeps what the first layer reads of the whole set.
-    pub(in crate::blocked) kept: fn(&mut Blocked) -> &mut Option<Judged>,
+    pub(in crate::blocked) kept: fn(&mut Blocked) -> &mut Option<JudgedExamples>,
 }
 
 /// Examples as the first layer reads them, and their labels.
@@ -84,7 +84,12 @@ impl Blocked {
     }
 
     /// Reads `subset` of `examples`, or all of them.
-    fn judged(&self, network: &Network, examples: &Examples, subset: Option<&[u32]>) -> Judged {
+    fn judged(
+        &self,
+        network: &Network,
+        examples: &Examples,
+        subset: Option<&[u32]>,
+    ) -> JudgedExamples {
         let all = || (0..examples.len() as u32).collect();
         let mut indices: Vec<u32> = subset.map_or_else(all, <[u32]>::to_vec);
         let chunk = self.arrange(network, examples, &mut indices);
@@ -96,7 +101,7 @@ impl Blocked {
         };
         let chunks = indices.par_chunks(chunk).map(read);
         let inputs = self.cpu.install(|| chunks.collect());
-        Judged {
+        JudgedExamples {
             indices,
             chunk,
             inputs,
@@ -120,7 +125,7 @@ impl Blocked {
         network: &Network,
         models: &[f32],
         examples: &Examples,
-        judged: &Judged,
+        judged: &JudgedExamples,
     ) -> Result<Vec<Score>, EngineError> {
         let width = network.layout().width();
         let distinct = self.cpu.install(|| Distinct::of(models, width));
@@ -144,7 +149,7 @@ impl Blocked {
                     passes.judge_group(layer, &rows, entries, &mut scratch)
                 }
                 None => {
-                    let mut outcome = Outcome::default();
+                    let mut outcome = BatchScore::default();
                     let passes = self.passes(network, false);
                     let mut pairs = std::mem::take(&mut scratch.weight_pairs);
                     let row = passes.row_weights(&rows, &mut pairs, false);
@@ -169,7 +174,7 @@ impl Blocked {
             let tasks = &outcomes[row / group * parts..][..parts];
             let outcomes = tasks
                 .iter()
-                .map(|outcomes: &Vec<Outcome>| outcomes[row % group]);
+                .map(|outcomes: &Vec<BatchScore>| outcomes[row % group]);
             Score::of(outcomes, judged.indices.len() * network.positions())
         });
         Ok(scores.collect())
@@ -182,7 +187,7 @@ impl Blocked {
         row: RowWeights<'_>,
         sample: Sample<'_>,
         scratch: &mut Scratch,
-    ) -> Result<Outcome, EngineError> {
+    ) -> Result<BatchScore, EngineError> {
         let count = sample.indices.len();
         let (width, passes) = (network.outputs(), self.passes(network, false));
         scratch.fit(network, &self.stages, count, false);
@@ -279,7 +284,7 @@ impl Passes<'_> {
         rows: &[f32],
         examples: impl Iterator<Item = Labelled<'a>>,
         scratch: &mut Scratch,
-    ) -> Vec<Outcome> {
+    ) -> Vec<BatchScore> {
         let (width, loss) = (self.network.layout().width(), self.network.loss());
         let count = rows.len() / width;
         let mut panel = vec![0.0; rows.len()];
@@ -311,7 +316,7 @@ impl Passes<'_> {
         let weights = RowWeights::new(self.network.precision(), &panel, &pairs);
         let results = &mut scratch.buffers.transposed;
         let [x_pairs, _] = &mut scratch.buffers.pairs;
-        let mut outcomes = vec![Outcome::default(); count];
+        let mut outcomes = vec![BatchScore::default(); count];
         for Labelled { labels, entry } in examples {
             reserve(results, labels.len() * columns);
             let y = &mut results[..labels.len() * columns];

@@ -9,7 +9,7 @@ pub(crate) const ALIKE: usize = 48;
 const TASK: usize = 24 * CHUNK;
 /// Examples that models are judged on, as their first layer reads them.
 #[derive(Debug)]
-pub(crate) struct Judged {
+pub(crate) struct JudgedExamples {
     /// What they are of all examples, in the order in which they are read.
     pub(super) indices: Vec<u32>,
     /// How many are read at once, and each such run of them.
@@ -17,7 +17,7 @@ pub(crate) struct Judged {
     pub(super) inputs: Vec<Inputs>,
 }
 
-impl Judged {
+impl JudgedExamples {
     /// The runs of each task, with what they are of all examples.
     pub(super) fn tasks(
         &self,

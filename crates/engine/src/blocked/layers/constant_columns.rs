@@ -2,7 +2,7 @@
 
 use crate::blocked::pass::passes::{Entry, Passes};
 use crate::blocked::pass::sink::{Product, Sink};
-use crate::kernels::{Affine, ColumnSubset, Packing, Start};
+use crate::kernels::{Affine, ColumnSubset, Packing, SumStart};
 use crate::network::layer::Dense;
 use crate::network::precision::Precision;
 use std::ops::Range;
@@ -87,8 +87,8 @@ impl Passes<'_> {
                 w: &weights[from..][..range.len() * layer.outputs],
                 packing: Packing::Rows,
                 start: match range.start {
-                    0 => Start::of(layer.bias_of(weights)),
-                    _ => Start::Target,
+                    0 => SumStart::of(layer.bias_of(weights)),
+                    _ => SumStart::Target,
                 },
                 rows: 1,
                 y: shared,

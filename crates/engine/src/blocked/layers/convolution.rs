@@ -4,7 +4,7 @@ use crate::blocked::pass::products::{Products, RowWeights};
 use crate::blocked::pass::scratch::{Grids, reserve};
 use crate::blocked::pass::target::Target;
 use crate::kernels::{
-    Convolve, Outer, OuterBlocks, PairAhead, PairColumns, PairRows, Start, Store,
+    Convolve, Outer, OuterBlocks, PairAhead, PairColumns, PairRows, Store, SumStart,
 };
 use crate::network::layer::{Convolution, Grid};
 use crate::network::precision::Precision;
@@ -12,7 +12,7 @@ use std::ops::Range;
 
 /// A convolution on a processor.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct With<'a> {
+pub(crate) struct ConvolutionLayer<'a> {
     products: Products<'a>,
     layer: &'a Convolution,
 }
@@ -28,7 +28,7 @@ pub(crate) fn pieces(layer: &Convolution) -> Vec<Range<usize>> {
     (0..lines).map(line).chain(layer.bias.clone()).collect()
 }
 
-impl<'a> With<'a> {
+impl<'a> ConvolutionLayer<'a> {
     pub(crate) fn new(products: Products<'a>, layer: &'a Convolution) -> Self {
         Self { products, layer }
     }
@@ -115,7 +115,7 @@ impl<'a> With<'a> {
             window: window.size,
             stride: window.stride,
             w: weights.operand(layer.weight.clone()),
-            start: Start::of(layer.bias.clone().map(|bias| &weights.values[bias])),
+            start: SumStart::of(layer.bias.clone().map(|bias| &weights.values[bias])),
             y,
             output: (layer.output.height, layer.output.width),
             columns: layer.output.channels,
@@ -147,8 +147,8 @@ impl<'a> With<'a> {
             stride: (1, 1),
             w: turned,
             start: match below.add {
-                true => Start::Target,
-                false => Start::Zero,
+                true => SumStart::Target,
+                false => SumStart::Zero,
             },
             y: below.gradient,
             output: (input.height, input.width),

@@ -6,7 +6,7 @@ use super::constant_columns::{Constant, PartedProduct};
 use crate::blocked::pass::passes::{Entry, Passes};
 use crate::blocked::pass::sink::Sink;
 use crate::blocked::steps::forward::DenseNode;
-use crate::kernels::{Affine, Packing, Start};
+use crate::kernels::{Affine, Packing, SumStart};
 use crate::network::layer::Layer;
 
 /// Floats of the weights of a piece: with as many of the velocity they take an eighth of a second-level cache of a MiB.
@@ -60,9 +60,9 @@ impl Passes<'_> {
                 w: w.values,
                 packing: Packing::Rows,
                 start: match (first, constant) {
-                    (0, None) => Start::of(layer.bias_of(weights)),
-                    (0, Some(_)) => Start::Zero,
-                    _ => Start::Target,
+                    (0, None) => SumStart::of(layer.bias_of(weights)),
+                    (0, Some(_)) => SumStart::Zero,
+                    _ => SumStart::Target,
                 },
                 rows: shape[0],
                 y,

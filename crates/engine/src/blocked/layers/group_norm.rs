@@ -2,12 +2,12 @@
 
 use crate::blocked::pass::target::Target;
 use crate::cpu::Cpu;
-use crate::kernels::channels::{ChannelAffine, ChannelCombine, Products, Squares, Sums};
+use crate::kernels::channels::{ChannelAffine, ChannelCombine, ChannelProducts, Squares, Sums};
 use crate::network::layer::{GroupNorm, NORM_EPSILON};
 
 /// A normalisation on a processor.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct With<'a> {
+pub(crate) struct GroupNormLayer<'a> {
     cpu: &'a Cpu,
     layer: &'a GroupNorm,
 }
@@ -18,7 +18,7 @@ pub(crate) fn kept(layer: &GroupNorm) -> usize {
     2 * layer.groups + 2 * layer.grid.channels
 }
 
-impl<'a> With<'a> {
+impl<'a> GroupNormLayer<'a> {
     pub(crate) fn new(cpu: &'a Cpu, layer: &'a GroupNorm) -> Self {
         Self { cpu, layer }
     }
@@ -96,7 +96,7 @@ impl<'a> With<'a> {
         let (means, inverses) = (self.spread(kept, 0), self.spread(kept, 1));
         let sums = &mut kept[2 * self.layer.groups..self::kept(self.layer)];
         let (plain, crossed) = sums.split_at_mut(self.layer.grid.channels);
-        self.cpu.instructions().run(Products {
+        self.cpu.instructions().run(ChannelProducts {
             x,
             d,
             means: &means,
@@ -108,7 +108,7 @@ impl<'a> With<'a> {
         }
     }
 
-    /// The gradient by the input once [`With::gradients`] are kept: with `x̂` the
+    /// The gradient by the input once [`GroupNormLayer::gradients`] are kept: with `x̂` the
     /// normalised input and `g = d · factor`, `inverse · (g − mean(g) − x̂ · mean(g · x̂))` over each group.
     pub(crate) fn backward(
         &self,

@@ -6,7 +6,7 @@ use crate::blocked::pass::products::{Products, RowWeights};
 use crate::blocked::pass::scratch::{Buffers, StageMemory, reserve};
 use crate::blocked::pass::sink::{Product, Sink};
 use crate::blocked::pass::stage_io::StageIo;
-use crate::kernels::{Affine, Packing, Start, pack, pack_transposed, sigmoid, tanh};
+use crate::kernels::{Affine, Packing, SumStart, pack, pack_transposed, sigmoid, tanh};
 use crate::network::layer::Lstm;
 use crate::network::precision::Precision;
 
@@ -50,7 +50,7 @@ impl Forth<'_> {
             subset: None,
             w: packed(weight, [inner, wide], &mut buffers.transposed),
             packing: Packing::Panels { backwards: false },
-            start: Start::Bias(&weights.values[layer.bias.clone()]),
+            start: SumStart::Bias(&weights.values[layer.bias.clone()]),
             y: gates,
             y_stride: wide,
             rows,
@@ -75,7 +75,7 @@ impl Forth<'_> {
                     subset: None,
                     w: recurrent,
                     packing: alternating(position),
-                    start: Start::Target,
+                    start: SumStart::Target,
                     y: gates,
                     y_stride: wide,
                     rows: batch,
@@ -171,7 +171,7 @@ impl Back<'_> {
                 subset: None,
                 w: self.turned(weight, [inputs, wide], pairs, transposed),
                 packing: Packing::Panels { backwards: false },
-                start: Start::Zero,
+                start: SumStart::Zero,
                 y: &mut below[entry.offset..],
                 y_stride: inputs,
                 rows,
@@ -231,7 +231,7 @@ impl Back<'_> {
                     subset: None,
                     w: turned,
                     packing: alternating(position),
-                    start: Start::Target,
+                    start: SumStart::Target,
                     y: &mut earlier[first..],
                     y_stride: hidden,
                     rows: self.batch,

@@ -2,7 +2,7 @@
 
 use crate::cpu::Cpu;
 use crate::kernels::{
-    ColumnSubset, HeavyBall, MANY_ROWS, Outer, OuterBlocks, Plain, Store, Update,
+    ColumnSubset, HeavyBallUpdate, MANY_ROWS, Outer, OuterBlocks, Plain, Store, Update,
 };
 use crate::network::precision::Precision;
 use std::ops::Range;
@@ -84,7 +84,7 @@ impl Sink<'_> {
                 decay,
                 fresh,
             } => {
-                let update = HeavyBall {
+                let update = HeavyBallUpdate {
                     weights: &mut weights[range.clone()],
                     velocity: &mut velocity[range],
                     rate: *rate,

@@ -9,7 +9,7 @@ use crate::blocked::pass::passes::{Entry, Passes};
 use crate::blocked::pass::scratch::{Buffers, Scratch, StageMemory, reserve};
 use crate::blocked::pass::sink::{Product, Sink};
 use crate::blocked::pass::stage_io::StageIo;
-use crate::kernels::{Affine, Packing, Start};
+use crate::kernels::{Affine, Packing, SumStart};
 use crate::network::dropout::Dropout;
 use crate::network::layer::{Dense, Layer, Lstm};
 use crate::network::precision::Precision;
@@ -150,7 +150,7 @@ impl Passes<'_> {
                 subset: None,
                 w,
                 packing: Packing::Rows,
-                start: Start::Zero,
+                start: SumStart::Zero,
                 rows,
                 y: &mut below[entry.offset..],
                 y_stride: entry.stride,

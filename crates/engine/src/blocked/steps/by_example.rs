@@ -95,12 +95,12 @@ impl<'a> ByExample<'a> {
             let kept = &mut kept[self.kept_from(index)..];
             match &node.layer {
                 Layer::Convolution(layer) => {
-                    let conv = convolution::With::new(self.products, layer);
+                    let conv = convolution::ConvolutionLayer::new(self.products, layer);
                     conv.forward(self.weights, x, out, node.relu, grids);
                     continue;
                 }
                 Layer::GroupNorm(layer) => {
-                    let norm = group_norm::With::new(self.cpu, layer);
+                    let norm = group_norm::GroupNormLayer::new(self.cpu, layer);
                     let x = &x[..out.len()];
                     norm.forward(self.weights.values, x, out, node.relu, kept);
                     continue;
@@ -171,7 +171,7 @@ impl<'a> ByExample<'a> {
             let kept = &mut kept[self.kept_from(index)..];
             if let Layer::GroupNorm(layer) = &node.layer {
                 let x = &self.read(node, trace)[..d.len()];
-                group_norm::With::new(self.cpu, layer).gradients(x, d, kept);
+                group_norm::GroupNormLayer::new(self.cpu, layer).gradients(x, d, kept);
             }
             let Source::Node(source) = node.source else {
                 continue;
@@ -184,12 +184,12 @@ impl<'a> ByExample<'a> {
             };
             match &node.layer {
                 Layer::Convolution(layer) => {
-                    let conv = convolution::With::new(self.products, layer);
+                    let conv = convolution::ConvolutionLayer::new(self.products, layer);
                     let turned = &turned.weights[index - self.stage.nodes.start];
                     conv.backward(turned, d, target, grids);
                 }
                 Layer::GroupNorm(layer) => {
-                    let norm = group_norm::With::new(self.cpu, layer);
+                    let norm = group_norm::GroupNormLayer::new(self.cpu, layer);
                     norm.backward(self.weights.values, x, kept, d, target);
                 }
                 Layer::MaxPool(layer) => {
@@ -239,12 +239,12 @@ impl<'a> ByExample<'a> {
         match &node.layer {
             Layer::Convolution(layer) => {
                 let (x, d) = (self.read(node, trace), &deltas[self.range(index)]);
-                let conv = convolution::With::new(self.products, layer);
+                let conv = convolution::ConvolutionLayer::new(self.products, layer);
                 conv.parameters(part, x, d, sums, grids);
             }
             Layer::GroupNorm(layer) => {
                 let kept = &kept[self.kept_from(index)..];
-                group_norm::With::new(self.cpu, layer).parameters(part, kept, sums);
+                group_norm::GroupNormLayer::new(self.cpu, layer).parameters(part, kept, sums);
             }
             Layer::Dense(_)
             | Layer::MaxPool(_)
@@ -295,7 +295,8 @@ impl<'a> ByExample<'a> {
             let node = &self.nodes[index];
             if let (Layer::Convolution(layer), Source::Node(_)) = (&node.layer, node.source) {
                 let weight = &self.weights.values[layer.weight.clone()];
-                convolution::With::new(self.products, layer).turn(weight, pairs, turned);
+                convolution::ConvolutionLayer::new(self.products, layer)
+                    .turn(weight, pairs, turned);
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::blocked::pass::inputs::Inputs;
 use crate::blocked::pass::passes::{Entry, Passes};
 use crate::blocked::pass::products::RowWeights;
 use crate::blocked::pass::scratch::{Buffers, Grids, StageMemory};
-use crate::kernels::{Affine, Packing, Start};
+use crate::kernels::{Affine, Packing, SumStart};
 use crate::network::dropout::{Dropout, LeftOut};
 use crate::network::layer::{Dense, Layer, Node};
 use rayon::prelude::*;
@@ -239,8 +239,8 @@ impl Passes<'_> {
             w: weights.operand(layer.weight.clone()),
             packing: Packing::Rows,
             start: match varying {
-                None => Start::of(layer.bias_of(weights.values)),
-                Some(_) => Start::Zero,
+                None => SumStart::of(layer.bias_of(weights.values)),
+                Some(_) => SumStart::Zero,
             },
             rows: y.len() / layer.outputs,
             y: &mut *y,

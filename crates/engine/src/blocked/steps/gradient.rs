@@ -20,7 +20,7 @@ pub(crate) struct Gradients<'a> {
 
 /// Some of the examples that `scratch.indices` names.
 #[derive(Debug, Clone)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct BatchPiece<'a> {
     pub(crate) part: Range<usize>,
     /// Examples of the whole batch, whose mean is taken.
     pub(crate) count: usize,
@@ -32,7 +32,12 @@ pub(crate) struct Piece<'a> {
 impl Gradients<'_> {
     /// Forward pass and loss of a piece; leaves the gradient of the batch's mean loss by the outputs. Returns the sum
     /// of the examples' losses, each the mean over its judged positions.
-    pub(crate) fn forward(&self, weights: &[f32], scratch: &mut Scratch, piece: &Piece<'_>) -> f64 {
+    pub(crate) fn forward(
+        &self,
+        weights: &[f32],
+        scratch: &mut Scratch,
+        piece: &BatchPiece<'_>,
+    ) -> f64 {
         let network = self.passes.network;
         let batch = piece.part.len();
         self.read(scratch, piece);
@@ -57,7 +62,7 @@ impl Gradients<'_> {
     }
 
     /// Makes room for a piece, and reads its examples and what they are to be.
-    pub(crate) fn read(&self, scratch: &mut Scratch, piece: &Piece<'_>) {
+    pub(crate) fn read(&self, scratch: &mut Scratch, piece: &BatchPiece<'_>) {
         let (network, batch) = (self.passes.network, piece.part.len());
         scratch.fit(network, self.passes.stages, batch, true);
         let indices = &scratch.indices[piece.part.clone()];
@@ -107,7 +112,7 @@ impl Gradients<'_> {
         let mut loss = 0.0;
         let most = self.passes.stages.piece;
         for first in (0..count).step_by(most) {
-            let piece = Piece {
+            let piece = BatchPiece {
                 part: first..(first + most).min(count),
                 count,
                 dropout,

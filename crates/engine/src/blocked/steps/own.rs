@@ -1,6 +1,6 @@
 //! Models of a user's own: they go forth and back themselves, the loss between is that of all models.
 
-use super::gradient::{Gradients, Piece};
+use super::gradient::{BatchPiece, Gradients};
 use crate::blocked::pass::scratch::Scratch;
 use crate::blocked::pass::target::Target;
 use crate::error::EngineError;
@@ -16,7 +16,7 @@ impl Gradients<'_> {
         own: &dyn OwnBody,
         weights: &[f32],
         scratch: &mut Scratch,
-        piece: &Piece<'_>,
+        piece: &BatchPiece<'_>,
         target: Target<'_>,
     ) -> Result<f64, EngineError> {
         self.read(scratch, piece);

@@ -1,11 +1,11 @@
 //! The local steps of one row.
 
-use super::gradient::{Gradients, Piece};
+use super::gradient::{BatchPiece, Gradients};
 use super::terms::{AnchorTerm, GradientTerms};
 use crate::blocked::pass::scratch::Scratch;
 use crate::blocked::pass::sink::Sink;
 use crate::error::EngineError;
-use crate::kernels::{HeavyBall, norm};
+use crate::kernels::{HeavyBallUpdate, norm};
 use crate::training::batches::Batches;
 use crate::training::tally::LossSum;
 use crate::training::work::Sgd;
@@ -52,7 +52,7 @@ impl RowTrainer<'_> {
             let dropout = plan.dropout(self.gradients.passes.network);
             let dropout = dropout.as_ref();
             let loss = if fused && count <= self.gradients.passes.stages.piece {
-                let whole = Piece {
+                let whole = BatchPiece {
                     part: 0..count,
                     count,
                     dropout,
@@ -82,7 +82,7 @@ impl RowTrainer<'_> {
                 loss
             } else {
                 let loss = self.gradients.accumulate(weights, scratch, dropout)?;
-                let step = HeavyBall {
+                let step = HeavyBallUpdate {
                     weights,
                     velocity,
                     rate,
@@ -155,9 +155,14 @@ impl RowTrainer<'_> {
 
     /// Clip, weight decay, correction, anchor, momentum, step: one pass over the row, block after block.
     /// Without momentum there is no velocity.
-    pub(crate) fn apply(&self, step: HeavyBall<'_>, terms: GradientTerms<'_>, gradient: &[f32]) {
+    pub(crate) fn apply(
+        &self,
+        step: HeavyBallUpdate<'_>,
+        terms: GradientTerms<'_>,
+        gradient: &[f32],
+    ) {
         let scale = self.clip_scale(gradient);
-        let HeavyBall {
+        let HeavyBallUpdate {
             weights,
             velocity,
             rate,

@@ -2,7 +2,7 @@
 
 use super::batch_schedule::BatchSchedule;
 use crate::stacked::device::memory::Memory;
-use crate::stacked::layers::dropout::Masks;
+use crate::stacked::layers::dropout::DropoutMasks;
 use burn_cubecl::tensor::CubeTensor;
 
 /// A [`BatchSchedule`] on the device; entry `step · R + row`.
@@ -40,7 +40,7 @@ impl DeviceBatchSchedule {
     }
 
     /// What the steps leave out.
-    pub(crate) fn masks(&self) -> Option<Masks<'_>> {
-        self.left_out.as_ref().map(|keys| Masks { keys })
+    pub(crate) fn masks(&self) -> Option<DropoutMasks<'_>> {
+        self.left_out.as_ref().map(|keys| DropoutMasks { keys })
     }
 }

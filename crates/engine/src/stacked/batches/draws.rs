@@ -2,7 +2,7 @@
 
 use super::batch_schedule::BatchSchedule;
 use crate::network::Network;
-use crate::training::batches::{Batches, Pass};
+use crate::training::batches::{Batches, ShardPass};
 use crate::training::context::Context;
 use crate::training::work::{Amount, RowWork, Tasks};
 
@@ -25,7 +25,7 @@ impl<'a> Draws<'a> {
     /// Prepares to draw what `tasks` ask for. A schedule has up to `schedule` indices, or a single step.
     pub(crate) fn new(
         context: Context<'a>,
-        passes: &'a mut [Pass],
+        passes: &'a mut [ShardPass],
         tasks: &Tasks<'a>,
         schedule: usize,
     ) -> Self {
@@ -131,7 +131,7 @@ mod tests {
             largest_batch,
         };
         for (largest_batch, width) in [(0, 3), (10, 10)] {
-            let (mut passes, tasks) = ([Pass::default()], work.tasks());
+            let (mut passes, tasks) = ([ShardPass::default()], work.tasks());
             let mut draws = Draws::new(context(largest_batch), &mut passes, &tasks, SCHEDULE);
             let schedule = draws.next().unwrap();
             assert_eq!((schedule.width, schedule.counts_of(0)), (width, &[3][..]));

@@ -200,14 +200,14 @@ mod tests {
     use crate::network::Network;
     use crate::network::model::{CharLstm, Model};
     use crate::stacked::device::memory::download;
-    use crate::stacked::device::test_device::{Batch, expect_close, gpu, numbers};
+    use crate::stacked::device::test_device::{UnevenBatch, expect_close, gpu, numbers};
     use meshfold_data::{Examples, Input, Scale, Shape};
     use std::sync::Arc;
 
     /// Holds the batch that `network` reads of `examples` against what the host reads, in the network's order.
     fn compare(examples: &Examples, network: &Network) {
         let gpu = gpu();
-        let (width, batch) = (examples.width(), Batch::uneven(5, 0));
+        let (width, batch) = (examples.width(), UnevenBatch::uneven(5, 0));
         let indices: Vec<u32> = (0..batch.rows() * 5)
             .map(|at| (at * 3 % examples.len()) as u32)
             .collect();

@@ -5,7 +5,7 @@ use crate::network::Network;
 use crate::stacked::batches::batch_schedule::BatchSchedule;
 use crate::stacked::device::memory::Memory;
 use crate::stacked::gradients::sgd::MomentumFrom;
-use crate::stacked::passes::steps::{ScheduleSize, Scratch};
+use crate::stacked::passes::steps::{PassScratch, ScheduleSize};
 use crate::stacked::passes::tallies::RowTallies;
 use crate::stacked::passes::workspace::block;
 use crate::stacked::requests::of_run::OfRun;
@@ -26,7 +26,7 @@ type Asked = OfRun<TrainBatchRequest>;
 #[derive(Debug, Default)]
 pub(crate) struct MergedLaunch {
     /// With the network that it is for.
-    scratch: Option<(Arc<Network>, Scratch)>,
+    scratch: Option<(Arc<Network>, PassScratch)>,
 }
 
 impl MergedLaunch {
@@ -73,7 +73,7 @@ impl MergedLaunch {
         let old = self.scratch.take();
         let old = old.filter(|(network, _)| network.has_the_layers_of(&first.network));
         let old = old.map(|(_, scratch)| scratch);
-        let scratch = Scratch::fitting(old, memory, &first.network, size, shape);
+        let scratch = PassScratch::fitting(old, memory, &first.network, size, shape);
         let (_, scratch) = self.scratch.insert((first.network.clone(), scratch));
         if let [alone] = requests {
             return alone.make(memory, scratch, shape);

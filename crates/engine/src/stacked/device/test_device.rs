@@ -63,13 +63,13 @@ pub(crate) fn layer_of(inputs: usize, outputs: usize) -> (Dense, usize) {
 }
 
 /// A batch of rows that have different numbers of examples.
-pub(crate) struct Batch {
+pub(crate) struct UnevenBatch {
     pub(crate) counts: Vec<u32>,
     pub(crate) examples: usize,
     pub(crate) first_row: usize,
 }
 
-impl Batch {
+impl UnevenBatch {
     /// Three rows: a full batch, none, and one example.
     pub(crate) fn uneven(examples: usize, first_row: usize) -> Self {
         Self {
@@ -156,12 +156,12 @@ fn convolution_of(
 }
 
 /// The gradient of a node that kernels send something: what it gave, and what was there before.
-pub(crate) struct Sent {
+pub(crate) struct SentGradient {
     activations: Vec<f32>,
     before: Vec<f32>,
 }
 
-impl Sent {
+impl SentGradient {
     /// A node that gives `len` numbers.
     pub(crate) fn new(len: usize) -> Self {
         Self::of(numbers(len, 7))
@@ -185,7 +185,7 @@ impl Sent {
     pub(crate) fn check(
         &self,
         gpu: &Gpu,
-        batch: &Batch,
+        batch: &UnevenBatch,
         values: &[f32],
         send: impl Fn(&InputGradient<'_>),
     ) {

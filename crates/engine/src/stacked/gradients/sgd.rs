@@ -117,7 +117,7 @@ pub(crate) struct SteppedArenas<'a> {
 }
 
 /// An update to launch. Arenas are `[R, width]`.
-pub(crate) struct Update<'a> {
+pub(crate) struct SgdUpdate<'a> {
     pub(crate) momentum: f32,
     pub(crate) decay: f32,
     pub(crate) gradients: &'a CubeTensor,
@@ -129,7 +129,7 @@ pub(crate) struct Update<'a> {
     pub(crate) momentum_from: MomentumFrom,
 }
 
-impl Update<'_> {
+impl SgdUpdate<'_> {
     /// Moves the parameters `range` of `arenas`, of the rows of `part` that have a step to do; `rates` are
     /// rate and whether there is one, of every entry of the table. `range` begins at a vector, and what follows it up to the
     /// next one is padding.
@@ -188,7 +188,7 @@ impl Update<'_> {
 mod tests {
     use super::*;
     use crate::stacked::device::memory::{cube, download};
-    use crate::stacked::device::test_device::{Batch, expect_close, gpu, numbers, stacked};
+    use crate::stacked::device::test_device::{UnevenBatch, expect_close, gpu, numbers, stacked};
     use crate::training::schedule::LearningRate;
     use crate::training::work::{BatchSize, Draw, Sgd};
 
@@ -238,7 +238,7 @@ mod tests {
             draw: Draw::Shuffled,
         };
         // The block is rows 1 to 3, of which row 2 has nothing to do.
-        let batch = Batch {
+        let batch = UnevenBatch {
             counts: vec![3, 0, 2],
             examples: 3,
             first_row: 1,
@@ -275,7 +275,7 @@ mod tests {
             [models, velocities, gradients, correction, anchor]
                 .map(|values| cube(stacked(gpu, &values, ROWS)));
         let scales = gpu.memory().upload_floats(&scales);
-        let update = Update {
+        let update = SgdUpdate {
             momentum: sgd.momentum,
             decay: sgd.weight_decay,
             gradients: &gradients,

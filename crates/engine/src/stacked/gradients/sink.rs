@@ -1,7 +1,7 @@
 //! Where the gradient of a layer goes: into the arena of gradients, or, where it is whole and nothing else acts on it,
 //! straight into velocity and weights while it is in registers.
 
-use super::sgd::{MomentumFrom, SteppedArenas, Update, advance};
+use super::sgd::{MomentumFrom, SgdUpdate, SteppedArenas, advance};
 use crate::stacked::batches::part::Part;
 use crate::stacked::device::memory::Memory;
 use burn_cubecl::tensor::CubeTensor;
@@ -94,7 +94,7 @@ pub(crate) struct StepRule {
 
 /// A sink for the gradients of all layers. Arenas are `[R, width]`.
 #[derive(Debug, Clone)]
-pub(crate) struct Sink {
+pub(crate) struct GradientSink {
     /// Unless it steps; of layers that cannot step at once, in any case.
     pub(crate) gradients: CubeTensor,
     pub(crate) models: CubeTensor,
@@ -107,7 +107,7 @@ pub(crate) struct Sink {
     decay: f32,
 }
 
-impl Sink {
+impl GradientSink {
     /// Into `gradients`.
     pub(crate) fn writing(gradients: &CubeTensor, width: usize) -> Self {
         // What a kernel does not use is stood in for by a vector of its own: a buffer that a kernel writes to must not be
@@ -182,7 +182,7 @@ impl Sink {
         let Some(momentum_from) = self.action.step() else {
             return;
         };
-        let update = Update {
+        let update = SgdUpdate {
             momentum: self.momentum,
             decay: self.decay,
             gradients: &self.gradients,
@@ -205,7 +205,7 @@ mod tests {
     use super::*;
     use crate::stacked::device::memory::{cube, download};
     use crate::stacked::device::test_device::{
-        Batch, expect_close, gpu, layer_of, numbers, stacked,
+        UnevenBatch, expect_close, gpu, layer_of, numbers, stacked,
     };
     use crate::stacked::layers::dense::outer::Outer;
 
@@ -213,7 +213,7 @@ mod tests {
     #[ignore = "needs a GPU or software Vulkan"]
     fn a_step_goes_along_the_gradient_that_would_be_written() {
         let gpu = gpu();
-        let (batch, (layer, width)) = (Batch::uneven(3, 1), layer_of(5, 8));
+        let (batch, (layer, width)) = (UnevenBatch::uneven(3, 1), layer_of(5, 8));
         let (memory, all) = (gpu.memory(), 1 + batch.rows());
         let (momentum, decay) = (0.9, 0.01);
         let rates: Vec<f32> = (0..batch.rows()).map(|row| 0.1 + row as f32).collect();
@@ -229,7 +229,7 @@ mod tests {
             skip: 0,
         };
         let zeros = cube(stacked(&gpu, &vec![0.0; all * width], all));
-        outer.launch(&Sink::writing(&zeros, width), &batch.part(&counts));
+        outer.launch(&GradientSink::writing(&zeros, width), &batch.part(&counts));
         let gradients = download::<f32>(zeros);
         let bias = layer.bias.clone().unwrap_or_default();
         for from in [
@@ -249,7 +249,7 @@ mod tests {
                 decay,
                 momentum_from: from,
             };
-            let sink = Sink::stepping(rule, &nothing, states, &table, width);
+            let sink = GradientSink::stepping(rule, &nothing, states, &table, width);
             outer.launch(&sink, &batch.part(&counts));
             let busy = (0..batch.rows()).filter(|row| batch.counts[*row] > 0);
             for (row, at) in busy.flat_map(|row| {

@@ -108,14 +108,14 @@ pub(crate) fn pass(above: &CubeTensor, size: usize, below: &InputGradient<'_>, p
 mod tests {
     use super::*;
     use crate::stacked::device::memory::download;
-    use crate::stacked::device::test_device::{Batch, Sent, gpu, numbers};
+    use crate::stacked::device::test_device::{SentGradient, UnevenBatch, gpu, numbers};
 
     #[test]
     #[ignore = "needs a GPU or software Vulkan"]
     fn sums_and_the_way_back_are_those_of_a_plain_loop() {
         let gpu = gpu();
         for size in [1, 7, 64] {
-            let batch = Batch::uneven(3, 0);
+            let batch = UnevenBatch::uneven(3, 0);
             let [first, second, above] = [1, 2, 3].map(|seed| numbers(9 * size, seed));
             let own = |at: usize| at / size % 3 < batch.counts[at / size / 3] as usize;
             let sum = |at: usize| match own(at) {
@@ -136,7 +136,7 @@ mod tests {
             };
             add.launch(&part, &found);
             assert_eq!(download::<f32>(found), oracle);
-            Sent::new(9 * size).check(&gpu, &batch, &above, |below| {
+            SentGradient::new(9 * size).check(&gpu, &batch, &above, |below| {
                 pass(&given[2], size, below, &part);
             });
         }

@@ -4,7 +4,7 @@ use burn_cubecl::tensor::CubeTensor;
 
 /// Models `[R, width]`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Arena<'a> {
+pub(crate) struct StackArena<'a> {
     pub(crate) models: &'a CubeTensor,
     /// Floats of a row.
     pub(crate) width: usize,

@@ -39,12 +39,12 @@ fn dropout_kernel(
 
 /// What the steps of a table leave out.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Masks<'a> {
+pub(crate) struct DropoutMasks<'a> {
     /// The key of every entry of the table, two words each.
     pub(crate) keys: &'a CubeTensor,
 }
 
-impl Masks<'_> {
+impl DropoutMasks<'_> {
     /// Multiplies `outputs` `[rows, examples, units]` of the layer `of` by what its units are worth.
     pub(crate) fn apply(&self, of: LeftOut, outputs: &CubeTensor, units: usize, part: &Part<'_>) {
         let (count, dim) = line(&outputs.client, part.rows * part.examples * units);
@@ -70,14 +70,14 @@ mod tests {
     use super::*;
     use crate::network::dropout::Dropout;
     use crate::stacked::device::memory::download;
-    use crate::stacked::device::test_device::{Batch, gpu, numbers};
+    use crate::stacked::device::test_device::{UnevenBatch, gpu, numbers};
 
     #[test]
     #[ignore = "needs a GPU or software Vulkan"]
     fn outputs_are_those_of_the_host_to_the_bit() {
         let gpu = gpu();
         for (units, examples, first_example) in [(64, 20, 0), (7, 5, 3), (1, 1, 0), (33, 9, 9)] {
-            let batch = Batch::uneven(examples, 0);
+            let batch = UnevenBatch::uneven(examples, 0);
             // A piece that begins within the batch.
             let counts: Vec<u32> = batch
                 .counts
@@ -106,7 +106,7 @@ mod tests {
                 dropout.apply(layer, first_example as usize * units, outputs);
             }
             let device = memory.upload_floats(&values);
-            let masks = Masks {
+            let masks = DropoutMasks {
                 keys: &memory.upload_words(&steps.map(|dropout| dropout.key).concat()),
             };
             masks.apply(layer, &device, units, &part);

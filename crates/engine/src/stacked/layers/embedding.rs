@@ -4,7 +4,7 @@ use crate::network::layer::Embedding;
 use crate::stacked::batches::part::{Part, Slot, has};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
-use crate::stacked::layers::arena::Arena;
+use crate::stacked::layers::arena::StackArena;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -57,7 +57,7 @@ fn embedding_kernel<N: Size>(
 
 /// Vectors of tokens to launch.
 pub(crate) struct Embed<'a> {
-    pub(crate) arena: Arena<'a>,
+    pub(crate) arena: StackArena<'a>,
     pub(crate) embedding: &'a Embedding,
     /// `[rows, examples, positions]`, or `[examples, positions]` if `shared`.
     pub(crate) tokens: &'a CubeTensor,
@@ -67,7 +67,7 @@ pub(crate) struct Embed<'a> {
 impl Embed<'_> {
     /// Writes `[rows, examples, positions, width]`.
     pub(crate) fn launch(&self, part: &Part<'_>, outputs: &CubeTensor) {
-        let (embedding, Arena { models, width }) = (self.embedding, self.arena);
+        let (embedding, StackArena { models, width }) = (self.embedding, self.arena);
         let n = vector_size(embedding.width);
         let positions = part.rows * part.examples * embedding.positions;
         let (count, dim) = line(&models.client, positions * (embedding.width / n));
@@ -95,7 +95,9 @@ impl Embed<'_> {
 mod tests {
     use super::*;
     use crate::stacked::device::memory::{cube, download};
-    use crate::stacked::device::test_device::{Batch, embeddings, gpu, numbers, stacked, tokens};
+    use crate::stacked::device::test_device::{
+        UnevenBatch, embeddings, gpu, numbers, stacked, tokens,
+    };
 
     #[test]
     #[ignore = "needs a GPU or software Vulkan"]
@@ -103,7 +105,7 @@ mod tests {
         let gpu = gpu();
         for (embedding, width) in embeddings() {
             for shared in [false, true] {
-                let mut batch = Batch::uneven(3, 1);
+                let mut batch = UnevenBatch::uneven(3, 1);
                 if shared {
                     batch.counts = vec![3; 3];
                 }
@@ -136,7 +138,7 @@ mod tests {
                     ..batch.part(&counts)
                 };
                 let embed = Embed {
-                    arena: Arena {
+                    arena: StackArena {
                         models: &arena,
                         width,
                     },

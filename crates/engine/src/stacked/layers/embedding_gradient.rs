@@ -12,7 +12,7 @@ use crate::stacked::batches::part::{Part, Slot, examples_of};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::memory::Memory;
 use crate::stacked::device::trace::moves;
-use crate::stacked::gradients::sink::{GradientAction, Sink};
+use crate::stacked::gradients::sink::{GradientAction, GradientSink};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -141,7 +141,7 @@ pub(crate) fn strings(memory: &Memory, embedding: &Embedding, shape: BlockShape)
 impl EmbeddingGradient<'_> {
     /// Brings the gradient of the layer to `sink`. What other tokens than the batch's have moves too, so that a step is made
     /// of the whole block at last.
-    pub(crate) fn launch(&self, sink: &Sink, part: &Part<'_>) {
+    pub(crate) fn launch(&self, sink: &GradientSink, part: &Part<'_>) {
         let (gradients, width, embedding) = (&sink.gradients, sink.width, self.embedding);
         let client = &gradients.client;
         let n = vector_size(embedding.width);
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
     use crate::stacked::device::memory::{cube, download};
     use crate::stacked::device::test_device::{
-        Batch, embeddings, expect_close, gpu, numbers, stacked,
+        UnevenBatch, embeddings, expect_close, gpu, numbers, stacked,
     };
 
     #[test]
@@ -216,7 +216,7 @@ mod tests {
         let gpu = gpu();
         for (embedding, width) in embeddings() {
             for add in [false, true] {
-                let batch = Batch::uneven(3, 1);
+                let batch = UnevenBatch::uneven(3, 1);
                 let (all, positions) = (1 + batch.rows(), embedding.positions);
                 let before = numbers(all * width, 8);
                 let tokens =
@@ -252,7 +252,7 @@ mod tests {
                     deltas: &deltas,
                     strings: &strings(memory, &embedding, batch.shape()),
                 };
-                let sink = Sink::writing(&gradients, width);
+                let sink = GradientSink::writing(&gradients, width);
                 gradient.launch(&sink.piece(!add), &batch.part(&counts));
                 expect_close(&download::<f32>(gradients), &oracle, 1e-6);
             }

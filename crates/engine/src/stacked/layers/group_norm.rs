@@ -11,7 +11,7 @@ use crate::stacked::batches::part::{Part, Slot, has};
 use crate::stacked::device::launch::{CUBE, cubes};
 use crate::stacked::device::memory::Memory;
 use crate::stacked::device::trace::moves;
-use crate::stacked::layers::arena::Arena;
+use crate::stacked::layers::arena::StackArena;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -133,7 +133,7 @@ impl Norms {
 
 /// A normalisation to launch.
 pub(crate) struct Normalise<'a> {
-    pub(crate) arena: Arena<'a>,
+    pub(crate) arena: StackArena<'a>,
     pub(crate) norm: &'a GroupNorm,
     /// `[rows, examples, places, channels]`.
     pub(crate) inputs: &'a CubeTensor,
@@ -144,7 +144,7 @@ pub(crate) struct Normalise<'a> {
 impl Normalise<'_> {
     /// Writes `outputs` `[rows, examples, places, channels]`, and what is kept to `norms`.
     pub(crate) fn launch(&self, part: &Part<'_>, outputs: &CubeTensor, norms: &Norms) {
-        let (norm, Arena { models, width }) = (self.norm, self.arena);
+        let (norm, StackArena { models, width }) = (self.norm, self.arena);
         let (client, numbers) = (&models.client, part.places() * norm.grid.size());
         let (count, dim) = cubes(client, part.places() * norm.groups, CUBE);
         moves(
@@ -174,7 +174,9 @@ mod tests {
     use super::*;
     use crate::network::layer::Grid;
     use crate::stacked::device::memory::{cube, download};
-    use crate::stacked::device::test_device::{Batch, expect_close, gpu, norms, numbers, stacked};
+    use crate::stacked::device::test_device::{
+        UnevenBatch, expect_close, gpu, norms, numbers, stacked,
+    };
 
     /// The plain loops over one example, in double precision.
     fn oracle(norm: &GroupNorm, model: &[f32], x: &[f32]) -> Vec<f32> {
@@ -203,7 +205,7 @@ mod tests {
     fn groups_are_normalised_as_by_a_plain_loop() {
         let gpu = gpu();
         for (norm, width) in norms() {
-            let (batch, size) = (Batch::uneven(3, 1), norm.grid.size());
+            let (batch, size) = (UnevenBatch::uneven(3, 1), norm.grid.size());
             let all = 1 + batch.rows();
             let models = numbers(all * width, 1);
             // A mean far from zero, which squares alone would lose the deviations of.
@@ -229,7 +231,7 @@ mod tests {
                 memory.upload_words(&batch.counts),
             );
             let normalise = Normalise {
-                arena: Arena {
+                arena: StackArena {
                     models: &arena,
                     width,
                 },

@@ -7,8 +7,10 @@ use crate::stacked::batches::part::{Part, Slot, examples_of, has};
 use crate::stacked::device::launch::{CUBE, cubes, line};
 use crate::stacked::device::trace::moves;
 use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradient};
-use crate::stacked::gradients::sink::{GradientAction, Sink, StepAt, chain_start, store_or_step};
-use crate::stacked::layers::arena::Arena;
+use crate::stacked::gradients::sink::{
+    GradientAction, GradientSink, StepAt, chain_start, store_or_step,
+};
+use crate::stacked::layers::arena::StackArena;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -174,7 +176,7 @@ impl NormDelta<'_> {
     pub(crate) fn send(
         &self,
         norms: &Norms,
-        Arena { models, width }: Arena<'_>,
+        StackArena { models, width }: StackArena<'_>,
         below: &InputGradient<'_>,
         part: &Part<'_>,
     ) {
@@ -206,7 +208,7 @@ impl NormDelta<'_> {
     }
 
     /// Brings the gradients of the layer to `sink`, once they are summed up.
-    pub(crate) fn outer(&self, norms: &Norms, sink: &Sink, part: &Part<'_>) {
+    pub(crate) fn outer(&self, norms: &Norms, sink: &GradientSink, part: &Part<'_>) {
         let (client, channels) = (&norms.channels.client, self.norm.grid.channels);
         let (count, dim) = line(client, part.rows * channels);
         let (read, written) = sink.moves(2 * part.rows * channels);
@@ -236,7 +238,7 @@ mod tests {
     use crate::network::layer::NORM_EPSILON;
     use crate::stacked::device::memory::{cube, download};
     use crate::stacked::device::test_device::{
-        Batch, Sent, expect_close, gpu, norms, numbers, stacked,
+        SentGradient, UnevenBatch, expect_close, gpu, norms, numbers, stacked,
     };
     use crate::stacked::layers::group_norm::Normalise;
 
@@ -271,7 +273,7 @@ mod tests {
     fn gradients_are_those_of_a_plain_loop() {
         let gpu = gpu();
         for ((norm, width), add) in norms().into_iter().zip([true, false, true, false]) {
-            let (batch, size) = (Batch::uneven(3, 1), norm.grid.size());
+            let (batch, size) = (UnevenBatch::uneven(3, 1), norm.grid.size());
             let all = 1 + batch.rows();
             let [models, before] = [1, 8].map(|seed| numbers(all * width, seed));
             let [x, above] = [2, 3].map(|seed| numbers(batch.rows() * 3 * size, seed));
@@ -306,7 +308,7 @@ mod tests {
             let [models, found] = [models, before].map(|values| cube(stacked(&gpu, &values, all)));
             let kept = Norms::new(memory, &norm, batch.shape());
             let (arena, part) = (
-                Arena {
+                StackArena {
                     models: &models,
                     width,
                 },
@@ -324,10 +326,10 @@ mod tests {
                 inputs: &inputs,
                 above: &above,
             };
-            Sent::new(x.len()).check(&gpu, &batch, &values, |below| {
+            SentGradient::new(x.len()).check(&gpu, &batch, &values, |below| {
                 back.send(&kept, arena, below, &part);
             });
-            let sink = Sink::writing(&found, width);
+            let sink = GradientSink::writing(&found, width);
             back.outer(&kept, &sink.piece(!add), &part);
             expect_close(&download::<f32>(found), &gradients, 1e-4);
         }

@@ -10,7 +10,7 @@ use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
 use crate::stacked::device::launch::{cubes, units, vector_size};
 use crate::stacked::device::memory::Memory;
 use crate::stacked::device::trace::moves;
-use crate::stacked::layers::arena::Arena;
+use crate::stacked::layers::arena::StackArena;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -231,7 +231,7 @@ impl Recurrence {
     /// `[rows, examples, positions, hidden]`.
     pub(crate) fn forward(
         &self,
-        Arena { models, width }: Arena<'_>,
+        StackArena { models, width }: StackArena<'_>,
         lstm: &Lstm,
         states: &CubeTensor,
         part: &Part<'_>,
@@ -268,7 +268,9 @@ impl Recurrence {
 mod tests {
     use super::*;
     use crate::stacked::device::memory::{cube, download};
-    use crate::stacked::device::test_device::{Batch, expect_close, gpu, lstms, numbers, stacked};
+    use crate::stacked::device::test_device::{
+        UnevenBatch, expect_close, gpu, lstms, numbers, stacked,
+    };
 
     /// Gates, cells and states of one example whose gates hold the product with what the layer reads.
     fn oracle(lstm: &Lstm, model: &[f32], gates: &mut [f32]) -> (Vec<f32>, Vec<f32>) {
@@ -301,7 +303,7 @@ mod tests {
     fn positions_follow_each_other_as_in_a_plain_loop() {
         let gpu = gpu();
         for (lstm, width) in lstms() {
-            let batch = Batch::uneven(3, 1);
+            let batch = UnevenBatch::uneven(3, 1);
             let all = 1 + batch.rows();
             let size = lstm.positions * lstm.hidden;
             let models = numbers(all * width, 1);
@@ -339,7 +341,7 @@ mod tests {
                 carried: memory.floats(&[1]),
             };
             recurrence.forward(
-                Arena {
+                StackArena {
                     models: &arena,
                     width,
                 },

@@ -6,7 +6,7 @@ use crate::network::layer::Lstm;
 use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
 use crate::stacked::device::launch::{cubes, units, vector_size};
 use crate::stacked::device::trace::moves;
-use crate::stacked::layers::arena::Arena;
+use crate::stacked::layers::arena::StackArena;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -144,7 +144,7 @@ impl Recurrence {
     /// leaves the gradient by what the gates were before they were applied in their place.
     pub(crate) fn backward(
         &self,
-        Arena { models, width }: Arena<'_>,
+        StackArena { models, width }: StackArena<'_>,
         lstm: &Lstm,
         above: &CubeTensor,
         part: &Part<'_>,
@@ -182,7 +182,9 @@ impl Recurrence {
 mod tests {
     use super::*;
     use crate::stacked::device::memory::{cube, download};
-    use crate::stacked::device::test_device::{Batch, expect_close, gpu, lstms, numbers, stacked};
+    use crate::stacked::device::test_device::{
+        UnevenBatch, expect_close, gpu, lstms, numbers, stacked,
+    };
 
     /// Replaces the gates of one example by the gradient by what they were before they were applied.
     fn oracle(lstm: &Lstm, model: &[f32], cells: &[f32], above: &[f32], gates: &mut [f32]) {
@@ -218,7 +220,7 @@ mod tests {
     fn positions_go_back_as_in_a_plain_loop() {
         let gpu = gpu();
         for (lstm, width) in lstms() {
-            let batch = Batch::uneven(3, 1);
+            let batch = UnevenBatch::uneven(3, 1);
             let all = 1 + batch.rows();
             let size = lstm.positions * lstm.hidden;
             let models = numbers(all * width, 1);
@@ -247,7 +249,7 @@ mod tests {
                 carried: memory.floats(&[9, lstm.hidden]),
             };
             recurrence.backward(
-                Arena {
+                StackArena {
                     models: &arena,
                     width,
                 },

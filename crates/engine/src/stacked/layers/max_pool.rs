@@ -174,7 +174,7 @@ mod tests {
     use super::*;
     use crate::network::layer::{Grid, Window};
     use crate::stacked::device::memory::download;
-    use crate::stacked::device::test_device::{Batch, Sent, gpu, numbers};
+    use crate::stacked::device::test_device::{SentGradient, UnevenBatch, gpu, numbers};
     use crate::stacked::layers::window::taps;
 
     /// Square maxima over odd grids, with padding and without, and one along a signal.
@@ -215,7 +215,7 @@ mod tests {
     fn largest_numbers_and_the_way_back_are_those_of_a_plain_loop() {
         let gpu = gpu();
         for pool in pools() {
-            let (batch, channels) = (Batch::uneven(3, 0), pool.input.channels);
+            let (batch, channels) = (UnevenBatch::uneven(3, 0), pool.input.channels);
             let (from, to) = (pool.input.size(), pool.output.size());
             // Few values, so that several of a window are the largest and the first must win.
             let x: Vec<f32> = numbers(batch.rows() * 3 * from, 2)
@@ -242,7 +242,7 @@ mod tests {
                 }
             }
             let memory = gpu.memory();
-            let sent = Sent::of(x.clone());
+            let sent = SentGradient::of(x.clone());
             let [x, above] = [&x, &above].map(|values| memory.upload_floats(values));
             let counts = memory.upload_words(&batch.counts);
             let found = memory.upload_floats(&vec![0.0; outputs.len()]);

@@ -152,7 +152,9 @@ impl OverPlaces {
 mod tests {
     use super::*;
     use crate::stacked::device::memory::download;
-    use crate::stacked::device::test_device::{Batch, Sent, expect_close, gpu, numbers};
+    use crate::stacked::device::test_device::{
+        SentGradient, UnevenBatch, expect_close, gpu, numbers,
+    };
 
     #[test]
     #[ignore = "needs a GPU or software Vulkan"]
@@ -164,7 +166,7 @@ mod tests {
                 width,
                 channels,
             };
-            let batch = Batch::uneven(3, 0);
+            let batch = UnevenBatch::uneven(3, 0);
             let x = numbers(batch.rows() * 3 * grid.size(), 2);
             let above = numbers(batch.rows() * 3 * channels, 3);
             let share = 1.0 / grid.places() as f32;
@@ -183,7 +185,7 @@ mod tests {
             let found = memory.upload_floats(&vec![0.0; outputs.len()]);
             OverPlaces::Mean.forward(&grid, &x, &found, &batch.part(&counts), false);
             expect_close(&download::<f32>(found), &outputs, 1e-6);
-            Sent::new(values.len()).check(&gpu, &batch, &values, |below| {
+            SentGradient::new(values.len()).check(&gpu, &batch, &values, |below| {
                 OverPlaces::Mean.backward(&grid, &above, below, &batch.part(&counts));
             });
         }
@@ -199,7 +201,7 @@ mod tests {
                 width,
                 channels,
             };
-            let batch = Batch::uneven(3, 0);
+            let batch = UnevenBatch::uneven(3, 0);
             let x = numbers(9 * grid.size(), 2);
             let above = numbers(9 * channels, 3);
             let (mut outputs, mut values) = (vec![0.0; above.len()], vec![0.0; x.len()]);
@@ -218,7 +220,7 @@ mod tests {
             let found = memory.upload_floats(&vec![0.0; outputs.len()]);
             OverPlaces::Last.forward(&grid, &x, &found, &batch.part(&counts), false);
             assert_eq!(download::<f32>(found), outputs);
-            Sent::new(values.len()).check(&gpu, &batch, &values, |below| {
+            SentGradient::new(values.len()).check(&gpu, &batch, &values, |below| {
                 OverPlaces::Last.backward(&grid, &above, below, &batch.part(&counts));
             });
         }

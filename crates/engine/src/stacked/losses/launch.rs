@@ -30,7 +30,7 @@ mod tests {
     use crate::network::model::Targets;
     use crate::stacked::batches::labels::{Labels, upload_halves};
     use crate::stacked::device::memory::download;
-    use crate::stacked::device::test_device::{Batch, expect_close, gpu, numbers};
+    use crate::stacked::device::test_device::{UnevenBatch, expect_close, gpu, numbers};
     use crate::stacked::losses::scores::Scores;
 
     /// What is judged.
@@ -57,7 +57,7 @@ mod tests {
     /// Losses, hits and outputs afterwards of a plain loop.
     fn oracle(
         case: &Case,
-        batch: &Batch,
+        batch: &UnevenBatch,
         text: &[u16],
         indices: &[u32],
         outputs: &[f32],
@@ -88,7 +88,7 @@ mod tests {
     fn compare(case: &Case) {
         let gpu = gpu();
         let (memory, width) = (gpu.memory(), case.loss.outputs(case.classes));
-        let batch = Batch::uneven(case.examples, 0);
+        let batch = UnevenBatch::uneven(case.examples, 0);
         let text: Vec<u16> = (0..40).map(|at| at * 337 % case.classes as u16).collect();
         let indices: Vec<u32> = (0..(batch.rows() * case.examples) as u32)
             .map(|at| at * 5 % 17)

@@ -5,7 +5,7 @@ use super::workspace::{Kept, NodeBuffers, Workspace};
 use crate::network::layer::{Dense, Grid, GroupNorm, Layer, Lstm, MaxPool, Node, Source};
 use crate::stacked::gradients::gradient_aliasing::{is_handed, reads};
 use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient};
-use crate::stacked::gradients::sink::Sink;
+use crate::stacked::gradients::sink::GradientSink;
 use crate::stacked::layers::add::pass;
 use crate::stacked::layers::convolution::convolve_delta::convolve_delta;
 use crate::stacked::layers::convolution::convolve_outer::convolve_outer;
@@ -29,12 +29,12 @@ struct Back<'a> {
     /// Where the gradient by what it read goes; nowhere if that was the example.
     below: Option<InputGradient<'a>>,
     /// Where the gradient by its parameters goes, the last thing of a node that reads them.
-    sink: &'a Sink,
+    sink: &'a GradientSink,
 }
 
 impl Workspace {
     /// Carries the loss's gradient by the last output back to `sink`.
-    pub(crate) fn backward(&self, flow: &Flow<'_>, sink: &Sink) {
+    pub(crate) fn backward(&self, flow: &Flow<'_>, sink: &GradientSink) {
         for (index, node) in flow.network.nodes().iter().enumerate().rev() {
             let buffers = &self.nodes[index];
             let above = buffers.delta.as_ref().unwrap_or(&buffers.output);

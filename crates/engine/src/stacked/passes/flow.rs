@@ -2,8 +2,8 @@
 
 use crate::network::Network;
 use crate::stacked::batches::part::Part;
-use crate::stacked::layers::arena::Arena;
-use crate::stacked::layers::dropout::Masks;
+use crate::stacked::layers::arena::StackArena;
+use crate::stacked::layers::dropout::DropoutMasks;
 use burn_cubecl::tensor::CubeTensor;
 
 /// A pass of some rows and examples, besides the examples themselves.
@@ -13,14 +13,14 @@ pub(crate) struct Flow<'a> {
     /// The arena, `[R, P_pad]`.
     pub(crate) models: &'a CubeTensor,
     /// What is left out, in training.
-    pub(crate) masks: Option<Masks<'a>>,
+    pub(crate) masks: Option<DropoutMasks<'a>>,
     pub(crate) part: &'a Part<'a>,
 }
 
 impl<'a> Flow<'a> {
     /// The models of all rows.
-    pub(crate) fn arena(&self) -> Arena<'a> {
-        Arena {
+    pub(crate) fn arena(&self) -> StackArena<'a> {
+        StackArena {
             models: self.models,
             width: self.network.layout().width(),
         }

@@ -4,7 +4,7 @@ use super::flow::Flow;
 use super::workspace::{Kept, NodeBuffers, Workspace};
 use crate::network::layer::{Convolution, Dense, Layer, Lstm, Node, Source};
 use crate::stacked::layers::add::Add;
-use crate::stacked::layers::arena::Arena;
+use crate::stacked::layers::arena::StackArena;
 use crate::stacked::layers::convolution::convolve::Convolve;
 use crate::stacked::layers::dense::affine::Affine;
 use crate::stacked::layers::embedding::Embed;
@@ -93,7 +93,7 @@ impl Workspace {
     }
 
     fn affine<'a>(&'a self, flow: &Flow<'a>, layer: &'a Dense, source: Source) -> Affine<'a> {
-        let Arena { models, width } = flow.arena();
+        let StackArena { models, width } = flow.arena();
         Affine {
             models,
             width,
@@ -110,7 +110,7 @@ impl Workspace {
         layer: &'a Convolution,
         source: Source,
     ) -> Convolve<'a> {
-        let Arena { models, width } = flow.arena();
+        let StackArena { models, width } = flow.arena();
         Convolve {
             models,
             width,

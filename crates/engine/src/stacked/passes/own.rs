@@ -24,7 +24,7 @@ pub(crate) fn own_of(network: &Network) -> Option<&Own> {
 }
 
 /// Outputs of a block of rows, and the way back from them.
-pub(crate) struct Pass {
+pub(crate) struct BlockPass {
     tape: Tape,
     /// `[rows, examples, C]`; once judged, the gradient of the losses by them.
     pub(crate) outputs: CubeTensor,
@@ -40,7 +40,7 @@ impl Workspace {
         own: &Own,
         flow: &Flow<'_>,
         tracked: bool,
-    ) -> Result<Pass, EngineError> {
+    ) -> Result<BlockPass, EngineError> {
         let part = flow.part;
         let arena = tensor::<2>(flow.models.clone()).narrow(0, part.first_row, part.rows);
         let blocks = flow.network.layout().blocks().iter();
@@ -54,7 +54,7 @@ impl Workspace {
             true => outputs,
             false => outputs.copy(),
         };
-        Ok(Pass { tape, outputs })
+        Ok(BlockPass { tape, outputs })
     }
 
     /// The examples of a block of rows, `[rows, examples, D]`; where a row has fewer, those of an earlier batch or zeros.
@@ -80,7 +80,7 @@ impl Workspace {
     }
 }
 
-impl Pass {
+impl BlockPass {
     /// Carries the gradient in `outputs` back into `gradients` `[R, P_pad]`, added to what is there if `add`. Rows without
     /// examples keep what they have.
     pub(crate) fn back(self, flow: &Flow<'_>, gradients: &CubeTensor, add: bool) {
@@ -189,13 +189,13 @@ impl ParameterGradient {
 mod tests {
     use super::*;
     use crate::stacked::device::memory::download;
-    use crate::stacked::device::test_device::{Batch, gpu, numbers};
+    use crate::stacked::device::test_device::{UnevenBatch, gpu, numbers};
 
     #[test]
     #[ignore = "needs a GPU or software Vulkan"]
     fn gradients_go_to_their_block_of_rows_that_have_examples() {
         let gpu = gpu();
-        let (batch, size, width, offset) = (Batch::uneven(2, 1), 5, 24, 8);
+        let (batch, size, width, offset) = (UnevenBatch::uneven(2, 1), 5, 24, 8);
         let from = numbers(batch.rows() * size, 3);
         let before = numbers((batch.rows() + 1) * width, 4);
         let counts = gpu.memory().upload_words(&batch.counts);
@@ -233,7 +233,7 @@ mod tests {
     #[ignore = "needs a GPU or software Vulkan"]
     fn examples_that_a_row_lacks_are_silent() {
         let gpu = gpu();
-        let (batch, width) = (Batch::uneven(3, 0), 4);
+        let (batch, width) = (UnevenBatch::uneven(3, 0), 4);
         let values = numbers(batch.rows() * batch.examples * width, 5);
         let outputs = gpu.memory().upload_floats(&values);
         let counts = gpu.memory().upload_words(&batch.counts);

@@ -13,7 +13,7 @@ use crate::stacked::batches::examples::DeviceExamples;
 use crate::stacked::batches::gather::gather;
 use crate::stacked::batches::part::Part;
 use crate::stacked::device::memory::Memory;
-use crate::stacked::gradients::sink::{GradientAction, Sink};
+use crate::stacked::gradients::sink::{GradientAction, GradientSink};
 use crate::stacked::losses::loss_kernels::LossKernels;
 use burn_cubecl::tensor::CubeTensor;
 
@@ -39,7 +39,7 @@ impl ScheduleSize {
 
 /// Memory of one call, kept for the next.
 #[derive(Debug)]
-pub(crate) struct Scratch {
+pub(crate) struct PassScratch {
     size: ScheduleSize,
     pub(crate) workspace: Workspace,
     /// `[steps, rows, table, positions]`.
@@ -52,7 +52,7 @@ pub(crate) struct Scratch {
     pub(crate) velocities: Option<CubeTensor>,
 }
 
-impl Scratch {
+impl PassScratch {
     /// `old` if it has room for as much and is for as many rows, else new memory.
     pub(crate) fn fitting(
         old: Option<Self>,
@@ -97,7 +97,7 @@ pub(crate) struct Steps<'a> {
     pub(crate) schedule: &'a BatchSchedule,
     pub(crate) table: &'a DeviceBatchSchedule,
     pub(crate) models: &'a CubeTensor,
-    pub(crate) scratch: &'a Scratch,
+    pub(crate) scratch: &'a PassScratch,
     /// Where the losses go; nowhere if no step is made.
     pub(crate) tallies: &'a [RowTallies<'a>],
     /// Rows of a block, and examples of a piece of their batches.
@@ -145,7 +145,7 @@ impl Steps<'_> {
     ///
     /// # Errors
     /// Those of a model of the user's own.
-    pub(crate) fn gradient(&self, part: &Part<'_>, sink: &Sink) -> Result<(), EngineError> {
+    pub(crate) fn gradient(&self, part: &Part<'_>, sink: &GradientSink) -> Result<(), EngineError> {
         let (table, scratch, workspace) = (self.table, self.scratch, &self.scratch.workspace);
         for first_example in (0..table.width).step_by(self.block.examples) {
             let piece = Part {

@@ -9,9 +9,9 @@ use crate::stacked::batches::block_shape::BlockShape;
 use crate::stacked::batches::device_batch_schedule::DeviceBatchSchedule;
 use crate::stacked::batches::examples::DeviceExamples;
 use crate::stacked::device::memory::Memory;
-use crate::stacked::gradients::sgd::{MomentumFrom, SteppedArenas, Update};
-use crate::stacked::gradients::sink::{Sink, StepRule};
-use crate::stacked::passes::steps::{Scratch, Steps};
+use crate::stacked::gradients::sgd::{MomentumFrom, SgdUpdate, SteppedArenas};
+use crate::stacked::gradients::sink::{GradientSink, StepRule};
+use crate::stacked::passes::steps::{PassScratch, Steps};
 use crate::stacked::passes::tallies::{RowTallies, Tallies};
 use crate::stacked::stack_ops::mix::mixed;
 use crate::stacked::stack_ops::norms::clip_scales;
@@ -100,7 +100,7 @@ impl TrainBatchRequest {
     pub(crate) fn make(
         &self,
         memory: &Memory,
-        scratch: &mut Scratch,
+        scratch: &mut PassScratch,
         block: BlockShape,
     ) -> Result<(), EngineError> {
         let job = Job {
@@ -137,7 +137,7 @@ impl Job<'_> {
     pub(crate) fn make(
         &self,
         memory: &Memory,
-        scratch: &mut Scratch,
+        scratch: &mut PassScratch,
         block: BlockShape,
     ) -> Result<(), EngineError> {
         let (rows, width) = (self.schedule.rows, self.network.layout().width());
@@ -183,7 +183,7 @@ impl Job<'_> {
     fn keep(&self, steps: &Steps<'_>, gradients: &CubeTensor) -> Result<(), EngineError> {
         let width = self.network.layout().width();
         steps.each(|part| {
-            steps.gradient(part, &Sink::writing(gradients, width))?;
+            steps.gradient(part, &GradientSink::writing(gradients, width))?;
             if let Some(largest) = self.rule.clip_norm {
                 let scales = clip_scales(gradients, part.stack_rows(), width, largest);
                 scale_by(gradients, &scales, part.stack_rows(), width);
@@ -214,13 +214,13 @@ impl Job<'_> {
                     decay: self.rule.decay,
                     momentum_from,
                 };
-                let sink = Sink::stepping(rule, gradients, stepped, rates, width);
+                let sink = GradientSink::stepping(rule, gradients, stepped, rates, width);
                 return steps.gradient(part, &sink);
             }
-            steps.gradient(part, &Sink::writing(gradients, width))?;
+            steps.gradient(part, &GradientSink::writing(gradients, width))?;
             let clip = |largest| clip_scales(gradients, part.stack_rows(), width, largest);
             let scales = self.rule.clip_norm.map(clip);
-            let update = Update {
+            let update = SgdUpdate {
                 momentum: self.rule.momentum,
                 decay: self.rule.decay,
                 gradients,

@@ -10,7 +10,7 @@ use crate::network::parameter::Parameter;
 use crate::stack::Stack;
 use crate::stacked::device::test_device::{expect_close, gpu, numbers};
 use crate::stacked::passes::workspace::widest;
-use crate::training::batches::Pass;
+use crate::training::batches::ShardPass;
 use crate::training::local_work::{LocalWork, Velocity};
 use crate::training::schedule::LearningRate;
 use crate::training::work::{BatchSize, Draw, Sgd};
@@ -75,7 +75,7 @@ fn run(gpu: &Gpu, bytes: usize, network: &Network, examples: &Arc<Examples>) -> 
         .collect();
     let device = Device::of(SharedGpu::from(gpu.clone()));
     let mut stack = Stack::from_host(&device, network.layout(), initial).unwrap();
-    let (mut passes, mut tallies) = (vec![Pass::default(); 5], vec![RowTally::default(); 5]);
+    let (mut passes, mut tallies) = (vec![ShardPass::default(); 5], vec![RowTally::default(); 5]);
     let states = RowStates {
         passes: &mut passes,
         tallies: &mut tallies,

@@ -1,11 +1,11 @@
 //! The way of a row that another process trains: where it stands is known without drawing anything.
 
-use super::{Amount, Draw, Pass, RowKey, RowWork, Sgd, order_stream};
+use super::{Amount, Draw, RowKey, RowWork, Sgd, ShardPass, order_stream};
 use rand::seq::SliceRandom;
 
-impl Pass {
+impl ShardPass {
     /// Moves on as the batches of `work` on a shard of `shard` examples would. The order of the pass in progress is not drawn:
-    /// see [`Pass::redraw`].
+    /// see [`ShardPass::redraw`].
     pub(crate) fn skip(&mut self, work: &RowWork, sgd: &Sgd, shard: usize) {
         if work.amount == Amount::Idle {
             return;

@@ -17,11 +17,11 @@ fn sgd(batch: u32, draw: Draw) -> Sgd {
 const KEY: RowKey = RowKey { seed: 3, row: 1 };
 
 /// The batches of `amount` on the shard of client 0.
-fn draw(pass: &mut Pass, shard: &[u32], sgd: &Sgd, amount: Amount) -> Vec<Vec<u32>> {
+fn draw(pass: &mut ShardPass, shard: &[u32], sgd: &Sgd, amount: Amount) -> Vec<Vec<u32>> {
     draw_of(pass, RowWork { client: 0, amount }, shard, sgd)
 }
 
-fn draw_of(pass: &mut Pass, work: RowWork, shard: &[u32], sgd: &Sgd) -> Vec<Vec<u32>> {
+fn draw_of(pass: &mut ShardPass, work: RowWork, shard: &[u32], sgd: &Sgd) -> Vec<Vec<u32>> {
     let call = RowCall {
         work,
         shard,
@@ -38,7 +38,7 @@ fn draw_of(pass: &mut Pass, work: RowWork, shard: &[u32], sgd: &Sgd) -> Vec<Vec<
 #[test]
 fn an_epoch_sees_every_example_once_and_ends_short() {
     let shard: Vec<u32> = (100..123).collect();
-    let mut pass = Pass::default();
+    let mut pass = ShardPass::default();
     let batches = draw(
         &mut pass,
         &shard,
@@ -63,7 +63,7 @@ fn examples_are_counted_as_they_are_drawn() {
     let shard: Vec<u32> = (0..10).collect();
     for draws in [Draw::Shuffled, Draw::WithReplacement] {
         let rule = sgd(4, draws);
-        let mut pass = Pass::default();
+        let mut pass = ShardPass::default();
         for amount in [1, 2, 5, 1, 7]
             .map(Amount::Steps)
             .into_iter()
@@ -82,7 +82,7 @@ fn examples_are_counted_as_they_are_drawn() {
 fn steps_go_on_through_the_pass_over_rounds() {
     let shard: Vec<u32> = (0..10).collect();
     let rule = sgd(4, Draw::Shuffled);
-    let mut pass = Pass::default();
+    let mut pass = ShardPass::default();
     let mut seen: Vec<u32> = (0..3)
         .flat_map(|_| draw(&mut pass, &shard, &rule, Amount::Steps(1)).concat())
         .collect();
@@ -94,9 +94,9 @@ fn steps_go_on_through_the_pass_over_rounds() {
 fn a_resumed_pass_draws_what_the_first_would_have() {
     let shard: Vec<u32> = (0..50).collect();
     let rule = sgd(4, Draw::Shuffled);
-    let mut pass = Pass::default();
+    let mut pass = ShardPass::default();
     draw(&mut pass, &shard, &rule, Amount::Steps(5));
-    let mut resumed = Pass::at(pass.position()).redrawn(KEY, |_| shard.clone());
+    let mut resumed = ShardPass::at(pass.position()).redrawn(KEY, |_| shard.clone());
     assert_eq!(
         draw(&mut pass, &shard, &rule, Amount::Steps(20)),
         draw(&mut resumed, &shard, &rule, Amount::Steps(20))
@@ -107,7 +107,7 @@ fn a_resumed_pass_draws_what_the_first_would_have() {
 fn draws_with_replacement_stay_in_the_shard_and_differ_between_calls() {
     let shard: Vec<u32> = (40..90).collect();
     let rule = sgd(13, Draw::WithReplacement);
-    let mut pass = Pass::default();
+    let mut pass = ShardPass::default();
     let first = draw(&mut pass, &shard, &rule, Amount::Steps(2));
     let second = draw(&mut pass, &shard, &rule, Amount::Steps(2));
     assert!(
@@ -124,7 +124,7 @@ fn draws_with_replacement_stay_in_the_shard_and_differ_between_calls() {
 fn an_idle_row_draws_nothing_and_keeps_its_place() {
     let shard: Vec<u32> = (0..10).collect();
     let rule = sgd(4, Draw::Shuffled);
-    let mut pass = Pass::default();
+    let mut pass = ShardPass::default();
     draw(&mut pass, &shard, &rule, Amount::Steps(1));
     let before = pass.position();
     assert!(draw(&mut pass, &shard, &rule, Amount::Idle).is_empty());
@@ -133,7 +133,7 @@ fn an_idle_row_draws_nothing_and_keeps_its_place() {
 
 #[test]
 fn a_shard_smaller_than_the_batch_is_one_batch() {
-    let mut pass = Pass::default();
+    let mut pass = ShardPass::default();
     assert_eq!(
         draw(
             &mut pass,
@@ -162,7 +162,7 @@ fn a_row_that_was_skipped_draws_what_it_would_have_drawn() {
             batch_size,
             ..sgd(1, rule)
         };
-        let (mut drawn, mut skipped) = (Pass::default(), Pass::default());
+        let (mut drawn, mut skipped) = (ShardPass::default(), ShardPass::default());
         let all = steps.iter().chain(&epochs).chain(&idle).chain(&steps);
         for (index, (client, amount)) in all.enumerate() {
             let work = RowWork {

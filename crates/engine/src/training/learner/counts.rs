@@ -3,7 +3,7 @@
 use super::Learner;
 use crate::error::EngineError;
 use crate::stack::Stack;
-use crate::training::batches::Pass;
+use crate::training::batches::ShardPass;
 use crate::training::local_work::LocalWork;
 use crate::training::tally::{RowTally, Tally};
 use crate::training::work::RowWork;
@@ -67,7 +67,7 @@ impl Learner {
         let counted: Vec<u32> = work.rows.iter().map(|row| steps(self, row)).collect();
         for (index, (row, steps)) in work.rows.iter().zip(&counted).enumerate() {
             let shard = self.problem.partition.shard(row.client as usize).len();
-            let position = self.passes.get(index).map(Pass::position);
+            let position = self.passes.get(index).map(ShardPass::position);
             self.local_steps += u64::from(*steps);
             self.examples_seen += position
                 .unwrap_or_default()

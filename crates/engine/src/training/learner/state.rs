@@ -1,7 +1,7 @@
 //! Stopping a learner and going on with another.
 
 use super::Learner;
-use crate::training::batches::{Pass, Position, RowKey};
+use crate::training::batches::{Position, RowKey, ShardPass};
 use crate::training::tally::{DeviceLosses, RowTally};
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ impl Learner {
         let mut losses = self.tallies.clone();
         self.trainer.share(&mut losses);
         LearnerState {
-            positions: self.passes.iter().map(Pass::position).collect(),
+            positions: self.passes.iter().map(ShardPass::position).collect(),
             local_steps: self.local_steps,
             examples_seen: self.examples_seen,
             losses,
@@ -56,7 +56,7 @@ impl Learner {
         self.passes = (0u32..)
             .zip(&state.positions)
             .map(|(row, position)| {
-                let pass = Pass::at(*position);
+                let pass = ShardPass::at(*position);
                 let shard = |client: u32| partition.shard(client as usize).to_vec();
                 match draws {
                     true => pass.redrawn(RowKey { seed, row }, shard),

@@ -7,7 +7,7 @@ use meshfold_engine::{LearnerState, Stack};
 
 use super::{MODELS, RunState};
 use crate::results::run_error::RunError;
-use crate::run::checkpoint::{Checkpoint, Saved};
+use crate::run::checkpoint::{Saved, VerifiedCheckpoint};
 use crate::run::ranks::Step;
 use crate::run::stopwatch::Worked;
 use crate::run::theory_measurements::AVERAGED;
@@ -37,7 +37,7 @@ impl RunState<'_> {
     }
 
     /// Why this run cannot resume from `checkpoint`; none if it can. Checks names, shapes, counts and positions.
-    pub(crate) fn misfit(&self, checkpoint: &Checkpoint) -> Option<String> {
+    pub(crate) fn misfit(&self, checkpoint: &VerifiedCheckpoint) -> Option<String> {
         let width = self.learner.network().layout().width();
         let Saved {
             round,
@@ -85,7 +85,7 @@ impl RunState<'_> {
     ///
     /// # Errors
     /// [`RunError::Read`] if the checkpoint can no longer be read. Where others take part in the run, it ends all ranks.
-    pub(crate) fn restore(&mut self, checkpoint: Checkpoint) -> Result<(), RunError> {
+    pub(crate) fn restore(&mut self, checkpoint: VerifiedCheckpoint) -> Result<(), RunError> {
         self.lead(Step::Restore(checkpoint.saved.round as u64));
         let restored = self.take_over(checkpoint);
         if let (Err(error), Some(ranks)) = (&restored, self.device().ranks()) {
@@ -94,7 +94,7 @@ impl RunState<'_> {
         restored
     }
 
-    fn take_over(&mut self, mut checkpoint: Checkpoint) -> Result<(), RunError> {
+    fn take_over(&mut self, mut checkpoint: VerifiedCheckpoint) -> Result<(), RunError> {
         let (device, layout) = (self.learner.device(), self.learner.network().layout());
         let mut averaged = None;
         for (name, [rows, _]) in checkpoint.stacks().to_vec() {

@@ -10,7 +10,7 @@ use crate::stack::mixing::Mixing;
 use crate::stacked::coalescing::shared_gpu::SharedGpu;
 use crate::stacked::device::test_device::{gpu, numbers};
 use crate::stacked::trainer::Stacked;
-use crate::training::batches::Pass;
+use crate::training::batches::ShardPass;
 use crate::training::context::{Context, RowStates};
 use crate::training::local_work::{Anchor, LocalWork, Velocity};
 use crate::training::schedule::LearningRate;
@@ -124,7 +124,7 @@ impl Run {
             Stack::from_host(&device, layout, values).unwrap()
         };
         let (mut models, mut other) = (start(self.seed), start(self.seed + 100));
-        let mut passes = vec![Pass::default(); self.rows];
+        let mut passes = vec![ShardPass::default(); self.rows];
         let mut tallies = vec![RowTally::default(); self.rows];
         for round in 1..=self.rounds {
             let row = |client: u32| RowWork {

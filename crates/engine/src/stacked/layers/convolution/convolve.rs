@@ -172,13 +172,13 @@ mod tests {
     use super::*;
     use crate::stacked::device::memory::{cube, download};
     use crate::stacked::device::test_device::{
-        Batch, convolutions, expect_close, gpu, numbers, stacked,
+        UnevenBatch, convolutions, expect_close, gpu, numbers, stacked,
     };
     use crate::stacked::layers::window::taps;
 
     /// The plain loop over the examples that each row has.
     fn oracle(
-        batch: &Batch,
+        batch: &UnevenBatch,
         layer: &Convolution,
         models: &[f32],
         x: &[f32],
@@ -219,7 +219,7 @@ mod tests {
         let gpu = gpu();
         for (layer, width) in convolutions() {
             for shared in [false, true] {
-                let mut batch = Batch::uneven(3, 1);
+                let mut batch = UnevenBatch::uneven(3, 1);
                 if shared {
                     batch.counts = vec![3; 3];
                 }

@@ -6,7 +6,7 @@ use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
 use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradient};
-use crate::stacked::layers::arena::Arena;
+use crate::stacked::layers::arena::StackArena;
 use crate::stacked::layers::layer::{self, LayerAt};
 use crate::stacked::layers::window::{self, WindowAt, position_over};
 use burn_cubecl::tensor::CubeTensor;
@@ -87,7 +87,7 @@ fn convolve_delta_kernel<N: Size>(
 /// Sends `above` `[rows, examples, positions, outputs]` through the layer to `below`, which is
 /// `[rows, examples, places, channels]`.
 pub(crate) fn convolve_delta(
-    Arena { models, width }: Arena<'_>,
+    StackArena { models, width }: StackArena<'_>,
     convolution: &Convolution,
     above: &CubeTensor,
     below: &InputGradient<'_>,
@@ -131,7 +131,9 @@ pub(crate) fn convolve_delta(
 mod tests {
     use super::*;
     use crate::stacked::device::memory::cube;
-    use crate::stacked::device::test_device::{Batch, Sent, convolutions, gpu, numbers, stacked};
+    use crate::stacked::device::test_device::{
+        SentGradient, UnevenBatch, convolutions, gpu, numbers, stacked,
+    };
     use crate::stacked::layers::window::taps;
 
     #[test]
@@ -139,12 +141,12 @@ mod tests {
     fn the_gradient_by_the_input_is_that_of_a_plain_loop() {
         let gpu = gpu();
         for (layer, width) in convolutions() {
-            let (batch, examples) = (Batch::uneven(3, 1), 3);
+            let (batch, examples) = (UnevenBatch::uneven(3, 1), 3);
             let (channels, outputs) = (layer.input.channels, layer.output.channels);
             let all = 1 + batch.rows();
             let models = numbers(all * width, 5);
             let above = numbers(batch.rows() * examples * layer.output.size(), 6);
-            let sent = Sent::new(batch.rows() * examples * layer.input.size());
+            let sent = SentGradient::new(batch.rows() * examples * layer.input.size());
             let mut values = vec![0.0; sent.len()];
             for (row, count) in batch.counts.iter().enumerate() {
                 let weights = &models[(1 + row) * width + layer.weight.start..];
@@ -169,7 +171,7 @@ mod tests {
             let counts = gpu.memory().upload_words(&batch.counts);
             sent.check(&gpu, &batch, &values, |below| {
                 convolve_delta(
-                    Arena {
+                    StackArena {
                         models: &arena,
                         width,
                     },

@@ -6,7 +6,9 @@ use crate::network::layer::Convolution;
 use crate::stacked::batches::part::{Part, Slot, examples_of};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
-use crate::stacked::gradients::sink::{GradientAction, Sink, StepAt, chain_start, store_or_step};
+use crate::stacked::gradients::sink::{
+    GradientAction, GradientSink, StepAt, chain_start, store_or_step,
+};
 use crate::stacked::layers::bias_gradient::bias_gradient;
 use crate::stacked::layers::layer::{self, LayerAt};
 use crate::stacked::layers::window::{self, WindowAt};
@@ -149,7 +151,7 @@ pub(crate) fn convolve_outer(
     convolution: &Convolution,
     inputs: &CubeTensor,
     deltas: &CubeTensor,
-    sink: &Sink,
+    sink: &GradientSink,
     part: &Part<'_>,
 ) {
     let client = &inputs.client;
@@ -193,7 +195,7 @@ mod tests {
     use super::*;
     use crate::stacked::device::memory::{cube, download};
     use crate::stacked::device::test_device::{
-        Batch, convolutions, expect_close, gpu, numbers, stacked,
+        UnevenBatch, convolutions, expect_close, gpu, numbers, stacked,
     };
     use crate::stacked::layers::window::taps;
 
@@ -222,7 +224,7 @@ mod tests {
         let gpu = gpu();
         for (layer, width) in convolutions() {
             for add in [false, true] {
-                let (batch, examples) = (Batch::uneven(3, 1), 3);
+                let (batch, examples) = (UnevenBatch::uneven(3, 1), 3);
                 let all = 1 + batch.rows();
                 let before = numbers(all * width, 8);
                 let x = numbers(batch.rows() * examples * layer.input.size(), 9);
@@ -253,7 +255,7 @@ mod tests {
                     &layer,
                     &x,
                     &deltas,
-                    &Sink::writing(&gradients, width).piece(!add),
+                    &GradientSink::writing(&gradients, width).piece(!add),
                     &batch.part(&counts),
                 );
                 expect_close(&download::<f32>(gradients), &oracle, 3e-5);

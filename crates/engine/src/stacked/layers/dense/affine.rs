@@ -134,11 +134,17 @@ mod tests {
     use super::*;
     use crate::stacked::device::memory::{cube, download};
     use crate::stacked::device::test_device::{
-        Batch, expect_close, gpu, layer_of, numbers, stacked,
+        UnevenBatch, expect_close, gpu, layer_of, numbers, stacked,
     };
 
     /// The plain loop over the examples that each row has.
-    fn oracle(batch: &Batch, layer: &Dense, models: &[f32], x: &[f32], relu: bool) -> Vec<f32> {
+    fn oracle(
+        batch: &UnevenBatch,
+        layer: &Dense,
+        models: &[f32],
+        x: &[f32],
+        relu: bool,
+    ) -> Vec<f32> {
         let mut out = vec![0.0; batch.rows() * batch.examples * layer.outputs];
         let width = models.len() / (batch.first_row + batch.rows());
         for (row, count) in batch.counts.iter().enumerate() {
@@ -173,7 +179,7 @@ mod tests {
             for (first_row, biased) in [(0, true), (2, true), (2, false)] {
                 let (mut layer, width) = layer_of(inputs, outputs);
                 layer.bias = layer.bias.filter(|_| biased);
-                let batch = Batch::uneven(examples, first_row);
+                let batch = UnevenBatch::uneven(examples, first_row);
                 let all = first_row + batch.rows();
                 let models = numbers(all * width, 1);
                 let x = numbers(batch.rows() * examples * inputs, 2);
@@ -205,7 +211,7 @@ mod tests {
     fn rows_may_share_their_examples() {
         let gpu = gpu();
         let (layer, width) = layer_of(20, 6);
-        let batch = Batch {
+        let batch = UnevenBatch {
             counts: vec![5; 3],
             examples: 5,
             first_row: 0,
@@ -258,7 +264,7 @@ mod tests {
             relu: true,
         };
         product.launch(
-            &Batch {
+            &UnevenBatch {
                 counts: vec![1],
                 examples: 1,
                 first_row: 0,

@@ -5,7 +5,7 @@ use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
 use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradient};
-use crate::stacked::layers::arena::Arena;
+use crate::stacked::layers::arena::StackArena;
 use crate::stacked::layers::layer::{self, LayerAt};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -70,7 +70,7 @@ fn delta_kernel<N: Size>(
 
 /// Sends `above` `[rows, examples, places, outputs]` through the layer to `below`, which is `[rows, examples, places, inputs]`.
 pub(crate) fn delta(
-    Arena { models, width }: Arena<'_>,
+    StackArena { models, width }: StackArena<'_>,
     layer: &Dense,
     above: &CubeTensor,
     below: &InputGradient<'_>,
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use crate::stacked::device::memory::{cube, download};
     use crate::stacked::device::test_device::{
-        Batch, expect_close, gpu, layer_of, numbers, stacked,
+        UnevenBatch, expect_close, gpu, layer_of, numbers, stacked,
     };
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
         ] {
             let (mut layer, width) = layer_of(inputs, outputs);
             layer.places = places;
-            let batch = Batch::uneven(examples, 1);
+            let batch = UnevenBatch::uneven(examples, 1);
             let all = 1 + batch.rows();
             let models = numbers(all * width, 5);
             let above = numbers(batch.rows() * examples * places * outputs, 6);
@@ -157,7 +157,7 @@ mod tests {
             let counts = memory.upload_words(&batch.counts);
             let arena = cube(stacked(&gpu, &models, all));
             delta(
-                Arena {
+                StackArena {
                     models: &arena,
                     width,
                 },

@@ -4,7 +4,9 @@ use crate::network::layer::Dense;
 use crate::stacked::batches::part::{Part, Slot, examples_of};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
-use crate::stacked::gradients::sink::{GradientAction, Sink, StepAt, chain_start, store_or_step};
+use crate::stacked::gradients::sink::{
+    GradientAction, GradientSink, StepAt, chain_start, store_or_step,
+};
 use crate::stacked::layers::bias_gradient::bias_gradient;
 use crate::stacked::layers::layer::{self, LayerAt};
 use burn_cubecl::tensor::CubeTensor;
@@ -109,7 +111,7 @@ pub(crate) struct Outer<'a> {
 
 impl Outer<'_> {
     /// Brings the gradient of the layer to `sink`.
-    pub(crate) fn launch(&self, sink: &Sink, part: &Part<'_>) {
+    pub(crate) fn launch(&self, sink: &GradientSink, part: &Part<'_>) {
         let (layer, client) = (self.layer, &self.inputs.client);
         let (n, m) = (vector_size(layer.outputs), vector_size(layer.inputs));
         let biases = usize::from(layer.bias.is_some());
@@ -148,7 +150,7 @@ mod tests {
     use super::*;
     use crate::stacked::device::memory::{cube, download};
     use crate::stacked::device::test_device::{
-        Batch, expect_close, gpu, layer_of, numbers, stacked,
+        UnevenBatch, expect_close, gpu, layer_of, numbers, stacked,
     };
 
     #[test]
@@ -166,7 +168,7 @@ mod tests {
                 let (mut layer, width) = layer_of(inputs, outputs);
                 layer.bias = layer.bias.filter(|_| biased);
                 layer.places = places;
-                let batch = Batch::uneven(examples, 1);
+                let batch = UnevenBatch::uneven(examples, 1);
                 let all = 1 + batch.rows();
                 let before = numbers(all * width, 8);
                 let x = numbers(batch.rows() * examples * places * inputs, 9);
@@ -208,7 +210,7 @@ mod tests {
                     deltas: &deltas,
                     skip,
                 };
-                let sink = Sink::writing(&gradients, width);
+                let sink = GradientSink::writing(&gradients, width);
                 outer.launch(&sink.piece(!add), &batch.part(&counts));
                 expect_close(&download::<f32>(gradients), &oracle, 1e-5);
             }
