@@ -27,7 +27,7 @@ impl Theorem for Method {
 
     fn unsuited(&self, config: &RunConfig) -> Option<Unsuited> {
         let fits = |rate: &Power| rate.per == Per::Epoch && rate.restart == Restart::Never;
-        let Some(rate) = power(config).filter(fits) else {
+        let Some(rate) = power(&self.learning_rate).filter(fits) else {
             let needed = "a power, counted by visits: `{power: {r: R, q: Q, per: epoch}}`, of which the theorem speaks";
             return Unsuited::at("learning_rate", "another schedule", needed);
         };
@@ -65,7 +65,7 @@ impl Theorem for Method {
 
     fn bound(&self, plan: &RunPlan, problem: Problem<'_>) -> Result<Box<dyn Bound>, BoundError> {
         let Problem { losses, first } = problem;
-        let rate = power(&plan.config).expect("checked with the configuration");
+        let rate = power(&self.learning_rate).expect("checked with the configuration");
         let largest = first.iter().map(|model| norm(model)).fold(0.0, f64::max);
         let squares = first.iter().map(|model| losses.distance(model).powi(2));
         let bound = DfedrwBound {
@@ -94,10 +94,10 @@ impl Theorem for Method {
     }
 }
 
-/// The power of a run's learning rate, if it has one.
-fn power(config: &RunConfig) -> Option<Power> {
-    match config.algorithm.training().sgd.learning_rate {
-        LearningRate::Schedule(Schedule::Power(power)) => Some(power),
+/// The power of a learning rate, if it is one.
+fn power(rate: &LearningRate) -> Option<Power> {
+    match rate {
+        LearningRate::Schedule(Schedule::Power(power)) => Some(power.clone()),
         _ => None,
     }
 }

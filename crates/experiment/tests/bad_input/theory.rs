@@ -71,7 +71,9 @@ fn a_bound_needs_a_run_that_a_theorem_speaks_of() {
         format!("{{dfedrw: {{walkers: 2, hops: 3, batch_size: 20, weight_decay: 0.1, {more}}}}}")
     };
     let power = "learning_rate: {power: {r: 10, q: 0.6, per: epoch}}";
-    let one_step = format!("rows: walkers, local: {{steps: 1}}, {power}");
+    let one_step = format!(
+        "rows: walkers, aggregators: walk_ends, from: walk_ends, local: {{steps: 1}}, {power}"
+    );
     let none = "";
     for (method, more, marked, words) in [
         (

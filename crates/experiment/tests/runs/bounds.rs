@@ -10,7 +10,7 @@ pub(crate) const DECEFL: &str = "algorithm.decefl={local: {steps: 1}, batch_size
 const P_FEDAVG: &str = "algorithm.p_fedavg={servers: {count: 3}, local: {steps: 2}, batch_size: 7, weight_decay: 0.5, \
                         learning_rate: {harmonic: {delta: 8, gamma: 5000, per: step}}}";
 
-const DFEDRW: &str = "algorithm.dfedrw={walkers: 2, hops: 4, rows: walkers, local: {steps: 1}, batch_size: 7, weight_decay: 0.5, \
+const DFEDRW: &str = "algorithm.dfedrw={walkers: 2, hops: 4, rows: walkers, aggregators: walk_ends, from: walk_ends, local: {steps: 1}, batch_size: 7, weight_decay: 0.5, \
                       learning_rate: {power: {r: 20, q: 0.6, per: epoch}}}";
 
 const ASKED: &str = "evaluate.theory=[bound]";
