@@ -1,5 +1,6 @@
 //! Models of a user's own: what they give, what their gradients are, and what is refused.
 #![allow(clippy::unwrap_used)]
+#![cfg(feature = "own-models")]
 
 mod support;
 

@@ -1,11 +1,15 @@
 //! Stacks and the trainer of the processor, against transcriptions in double precision, the oracle and PyTorch.
 #![allow(clippy::unwrap_used)]
 
+#[cfg(feature = "own-models")]
 mod gradients;
 mod one_output;
+#[cfg(feature = "own-models")]
 mod own_refused;
 mod precision;
+#[cfg(feature = "own-models")]
 mod pytorch;
+#[cfg(feature = "own-models")]
 mod random_architectures;
 mod scores;
 #[path = "../support/mod.rs"]
