@@ -13,6 +13,7 @@ mod many_runs;
 mod order;
 mod shared_script;
 mod theorem;
+mod walkers;
 
 const THREE_REGULAR: &str = "{regular: {degree: 3}}";
 const COMPLETE: &str = "{complete: {}}";

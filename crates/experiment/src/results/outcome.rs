@@ -16,6 +16,8 @@ pub(super) struct RunOutcome {
     /// Why the run failed, if it did.
     pub(super) error: Option<String>,
     pub(super) clients: Option<usize>,
+    /// Models between rounds, `R`.
+    pub(super) rows: Option<usize>,
     /// Parameters of a model, `P`.
     pub(super) parameters: Option<u64>,
     pub(super) seconds: Option<Times>,

@@ -24,6 +24,8 @@ pub struct RecordedRun {
     pub evaluations: Vec<Evaluation>,
     /// Number of clients, where the settings say it or the run has ended.
     pub clients: Option<usize>,
+    /// Models between rounds, `R`: those of clients, servers or walkers. Known once the run has ended.
+    pub rows: Option<usize>,
     /// Absent if the method uses no overlay, or the file was not written.
     pub overlay_summary: Option<OverlaySummary>,
     /// Parameters of a model, `P`, once the run has ended.

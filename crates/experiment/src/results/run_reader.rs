@@ -48,6 +48,7 @@ impl RecordedRun {
             folder: folder.to_owned(),
             id: folder_name(folder),
             clients: settings.clients().or(outcome.clients),
+            rows: outcome.rows,
             overlay_summary: overlay_summary(folder, &settings, &outcome)?,
             parameters: outcome.parameters,
             processor_seconds: outcome

@@ -170,8 +170,12 @@ fn node_accuracies(shared: &SharedOverlay<'_>) -> Vec<RowAccuracy> {
     let nodes = shared.overlay.as_ref().map_or(0, Overlay::nodes);
     let mut of_nodes: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for (_, group) in &shared.groups {
-        let rows = &group.first().final_accuracies;
+        let run = group.first();
+        let rows = &run.final_accuracies;
+        // Walkers are nowhere. Of a run that goes on it is not known yet how many models it has.
+        let are_as_many = run.rows.is_none_or(|rows| rows == nodes);
         let are_nodes = rows.len() > 1 && rows.last().is_some_and(|last| last.row < nodes);
+        let are_nodes = are_nodes && are_as_many;
         for row in rows.iter().filter(|_| are_nodes) {
             of_nodes.entry(row.row).or_default().push(row.accuracy);
         }
