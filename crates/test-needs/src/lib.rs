@@ -122,6 +122,20 @@ pub fn missing_dataset<'a>(datasets: &[&'a str]) -> Option<&'a str> {
         .find(|dataset| !folder.join(dataset).is_dir())
 }
 
+/// The program of Chromium on the path, if it is installed.
+pub fn chromium() -> Option<PathBuf> {
+    let names = [
+        "chromium",
+        "chromium-browser",
+        "google-chrome",
+        "google-chrome-stable",
+    ];
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders)
+        .flat_map(|folder| names.map(|name| folder.join(name)))
+        .find(|program| program.is_file())
+}
+
 /// Runs the tests that the command line asks for.
 pub fn run(tests: Vec<Test>) -> ExitCode {
     let trials = tests.into_iter().map(Test::trial).collect();

@@ -2,45 +2,28 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
 
-use meshfold_test_needs::{Test, test};
+use meshfold_test_needs::{Test, chromium, test};
 use serde_json::{Value, json};
 
 use crate::sandbox::Sandbox;
 use crate::watching::{EndlessRuns, Watching};
-
-/// What a browser is called.
-const NAMES: [&str; 4] = [
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-];
 
 /// The longest that anything may take, on a machine that does other things as well.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// The tests of this file.
 pub(crate) fn tests() -> Vec<Test> {
-    let missing = installed().is_none().then_some("no Chromium");
+    let missing = chromium().is_none().then_some("no Chromium");
     let tests = [
         test!(a_page_that_is_open_shows_new_rounds_and_keeps_what_the_reader_has_set),
         test!(a_page_says_that_its_runs_are_over_and_that_nobody_answers),
     ];
     tests.map(|test| test.unless(missing)).into()
-}
-
-/// The browser's program on the path.
-fn installed() -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH")?;
-    std::env::split_paths(&folders)
-        .flat_map(|folder| NAMES.map(|name| folder.join(name)))
-        .find(|program| program.is_file())
 }
 
 /// A browser with one page, which is told what to do through pipes (the DevTools protocol).
@@ -57,7 +40,7 @@ struct Browser {
 impl Browser {
     /// Opens the page at `address`.
     fn open(sandbox: &Sandbox, address: &str) -> Self {
-        let program = installed().unwrap();
+        let program = chromium().unwrap();
         let [orders, answers] = ["orders", "answers"].map(|name| {
             let pipe = sandbox.path(name);
             let made = Command::new("mkfifo").arg(&pipe).status().unwrap();

@@ -99,13 +99,11 @@ impl<U: Update> ProductKernel for OuterBlocks<'_, U> {
 }
 
 /// Whether one tile has all `columns`. Portable code has tiles of eight lanes, also where it works out four at a time.
-const fn fits_one_tile<S: Simd>(columns: usize) -> bool {
-    let lanes = match in_double_precision::<S>() {
-        true => 8,
-        false => S::F32_LANES,
-    };
-    let many = S::REGISTER_COUNT >= 32;
-    columns <= lanes || columns == 2 * lanes || many && columns == 4 * lanes
+fn fits_one_tile<S: Simd>(columns: usize) -> bool {
+    match const { in_double_precision::<S>() } {
+        true => columns <= 8 || columns == 16,
+        false => Columns::from::<S>(0, columns).width == columns,
+    }
 }
 
 impl<U> Outer<'_, U> {
@@ -184,6 +182,27 @@ mod tests {
         }
     }
 
+    /// The product of `x` `[rows, inner]` and `d` `[rows, columns]`, of the rows of the gradient that are `listed`.
+    fn of_one_line<'a>(
+        [x, d]: [&'a [f32]; 2],
+        [rows, inner, columns]: [usize; 3],
+        listed: Option<&'a [u32]>,
+        update: Store<'a>,
+    ) -> Outer<'a, Store<'a>> {
+        Outer {
+            x,
+            x_stride: inner,
+            line: rows,
+            line_stride: 0,
+            subset: listed.map(ColumnSubset::new),
+            d,
+            rows,
+            inner,
+            columns,
+            update,
+        }
+    }
+
     /// One device kind has the bits of both, whatever their vectors.
     #[test]
     fn portable_code_adds_blocks_in_one_order_with_and_without_fused_instructions() {
@@ -193,21 +212,11 @@ mod tests {
             let (d, before) = (numbers(rows * columns, 2), numbers(inner * columns, 3));
             let added = |set: Instructions, listed: Option<&[u32]>| {
                 let mut gradient = before.clone();
-                let product = Outer {
-                    x: &x,
-                    x_stride: inner,
-                    line: rows,
-                    line_stride: 0,
-                    subset: listed.map(ColumnSubset::new),
-                    d: &d,
-                    rows,
-                    inner,
-                    columns,
-                    update: Store {
-                        gradient: &mut gradient,
-                        add: true,
-                    },
+                let update = Store {
+                    gradient: &mut gradient,
+                    add: true,
                 };
+                let product = of_one_line([&x, &d], [rows, inner, columns], listed, update);
                 set.multiply(Precision::F32, OuterBlocks(product));
                 gradient
             };
@@ -238,21 +247,11 @@ mod tests {
                 .flat_map(|set| [(set, true), (set, false)])
             {
                 let mut gradient = before.clone();
-                let product = Outer {
-                    x: &x,
-                    x_stride: inner,
-                    line: rows,
-                    line_stride: 0,
-                    subset: Some(ColumnSubset::new(&some)),
-                    d: &d,
-                    rows,
-                    inner,
-                    columns,
-                    update: Store {
-                        gradient: &mut gradient,
-                        add,
-                    },
+                let update = Store {
+                    gradient: &mut gradient,
+                    add,
                 };
+                let product = of_one_line([&x, &d], [rows, inner, columns], Some(&some), update);
                 match rows >= MANY_ROWS {
                     true => set.multiply(Precision::F32, OuterBlocks(product)),
                     false => set.multiply(Precision::F32, product),

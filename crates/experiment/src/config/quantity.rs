@@ -47,9 +47,9 @@ pub enum Quantity {
     NonIidDegree,
     /// The bound of the theorem about the method beside what it bounds, of the model `logistic` with a positive `weight_decay`.
     /// `decefl`: `disagreement`, `√(Σ ‖w_k − w̄‖²)`, and `distance_to_minimum`, `‖w̄ − w*‖`. `dfedrw` (of `rows: walkers`) and
-    /// `p_fedavg`: `excess_loss`, how far the training loss of the averaged iterates is above the least. Bounds have the same names with `_bound`. The theorem's
-    /// constants are recorded beside them (`smoothness` L, `convexity` μ, `lambda`, `consensus_rate` p or `walk_lambda` λ_P, ...); all are computed or
-    /// proven from the examples.
+    /// `p_fedavg`: `excess_loss`, how far the training loss of the averaged iterates is above the least. Bounds have the same names with
+    /// `_bound`. The theorem's constants are recorded beside them (`smoothness` L, `convexity` μ, `lambda`, `consensus_rate` p or
+    /// `walk_lambda` λ_P, ...); all are computed or proven from the examples.
     ///
     /// # Source
     /// DeceFL (Yuan et al.), Theorem 1; P-FedAvg (Liu et al.), Theorems 1 and 2; DFedRW (Wang et al.), Theorem 1.
