@@ -38,6 +38,8 @@ pub use participation::{Participation, Weighting};
 pub use quantise::{Aggregate, Quantise};
 pub use round::{Algorithm, Forecast, Round, Setting, messages_over};
 pub use servers::{Assign, PerServer, Servers};
-pub use stragglers::{Completion, PartialWork, Policy, StragglerContext, Stragglers, Work};
+pub use stragglers::{
+    Completion, PartialWork, Policy, StragglerContext, Stragglers, VisitWork, Work, steps_in_time,
+};
 pub use traffic::{Exchange, Message, Phase, Traffic};
 pub use training::{BatchSetting, Local, StepsPerRound, Training};

@@ -2,7 +2,7 @@
 
 use crate::error::AlgorithmError;
 use crate::kept::KeptStack;
-use crate::stragglers::{Completion, StragglerContext, Work};
+use crate::stragglers::{Completion, StragglerContext, VisitWork, Work};
 use crate::traffic::{Message, Traffic};
 use crate::training::Training;
 use meshfold_engine::{Amount, Learner, LocalWork, Mixing, RowWork, Stack};
@@ -179,31 +179,42 @@ impl Round<'_> {
         rows
     }
 
-    /// What becomes of walks of `whole` visits that begin at `starts`.
+    /// What becomes of walks of `visits` visits that begin at `starts`: after its visit `v` walk `m` goes from client `i` to
+    /// `next(m, i, v)`.
     pub fn walk_completions(
         &self,
         starts: &[u32],
-        whole: u32,
+        visits: u32,
         training: &Training,
+        next: impl Fn(u32, u32, u32) -> u32,
     ) -> Vec<Completion> {
         let Some(straggler_context) = &self.straggler_context else {
             return vec![Completion::InTime; starts.len()];
         };
-        let work: Vec<Work> = starts
-            .iter()
-            .map(|client| {
-                let row = RowWork {
-                    client: *client,
-                    amount: training.local.amount(),
-                };
-                Work {
-                    client: *client,
-                    whole,
-                    steps: whole.saturating_mul(self.learner.steps_of(&row, &training.sgd)),
+        let work_at = |client| {
+            let row = RowWork {
+                client,
+                amount: match self.alive[client as usize] {
+                    true => training.local.amount(),
+                    false => Amount::Idle,
+                },
+            };
+            VisitWork {
+                client,
+                steps: self.learner.steps_of(&row, &training.sgd),
+            }
+        };
+        let walk = |(walker, start): (u32, &u32)| {
+            let path = (1..visits).scan(*start, |at, visit| {
+                if self.alive[*at as usize] {
+                    *at = next(walker, *at, visit);
                 }
-            })
-            .collect();
-        straggler_context.completions(&work)
+                Some(*at)
+            });
+            std::iter::once(*start).chain(path).map(work_at).collect()
+        };
+        let walks: Vec<Vec<VisitWork>> = (0..).zip(starts).map(walk).collect();
+        straggler_context.walk_completions(&walks)
     }
 
     /// Local work in this round.

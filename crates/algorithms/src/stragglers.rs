@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 ///
 /// # Interpretation
 /// `share · participants`, rounded half up, are drawn anew each round; where stragglers are dropped, at least one
-/// participant stays. With `deadline_seconds` in place of `share`, whoever's work takes longer than that falls behind.
+/// participant stays. With `deadline_seconds` in place of `share`, whoever's work takes longer than that falls behind. A walk of DFedRW
+/// takes as long as its visits do at the clients on it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stragglers {
@@ -72,8 +73,8 @@ pub struct StragglerContext<'a> {
     pub stragglers: &'a Stragglers,
     /// What becomes of them.
     pub policy: Policy,
-    /// Local steps that each client manages within the deadline, `[N]`, if there is one.
-    pub steps_in_time: Option<&'a [u32]>,
+    /// The share of the deadline that a local step of each client takes, `[N]`, if there is one.
+    pub step_shares: Option<&'a [f64]>,
     /// Seed of the run.
     pub seed: u64,
     /// Number of the round, from 1.
@@ -115,60 +116,115 @@ impl Stragglers {
 }
 
 impl StragglerContext<'_> {
-    /// What becomes of each of `participants` if each has `whole(participant)` epochs, steps or visits to do, which
-    /// are `steps` local steps.
+    /// What becomes of each of `participants`, who each have work to do.
     ///
     /// # Interpretation
     /// Of work cut off by a deadline, the share of its steps that were in time counts, rounded down to whole epochs,
     /// steps or visits; with none the participant is dropped.
     pub fn completions(&self, participants: &[Work]) -> Vec<Completion> {
+        let whole = |at: usize| participants[at].whole;
+        self.each(participants.len(), whole, |at, step_shares| {
+            let work = &participants[at];
+            self.against(steps_in_time(step_shares[work.client as usize]), work)
+        })
+    }
+
+    /// What becomes of each of `walks`, which have one visit or more.
+    ///
+    /// # Source
+    /// DFedRW (Wang et al.), Section VI-A: a global clock bounds the updates of a walk, and all devices on it together decide how many
+    /// those are.
+    ///
+    /// # Interpretation
+    /// A deadline is that clock: a visit takes its steps at the speed of the client that is visited, and a walk ends before the visit that
+    /// would not be over in time. With none in time the walk is dropped.
+    pub fn walk_completions(&self, walks: &[Vec<VisitWork>]) -> Vec<Completion> {
+        let whole = |at: usize| walks[at].len() as u32;
+        self.each(walks.len(), whole, |at, step_shares| {
+            self.as_far_as(visits_in_time(&walks[at], step_shares), whole(at))
+        })
+    }
+
+    /// What becomes of `count` participants of `whole(i)` epochs, steps or visits each: of those that a share makes fall behind, and by
+    /// `against_deadline(i, step_shares)`.
+    fn each(
+        &self,
+        count: usize,
+        whole: impl Fn(usize) -> u32,
+        against_deadline: impl Fn(usize, &[f64]) -> Completion,
+    ) -> Vec<Completion> {
         let key = Key {
             round: self.round as u64,
             ..Key::default()
         };
         let mut rng = stream(self.seed, Purpose::Stragglers, key);
-        let mut completions = vec![Completion::InTime; participants.len()];
-        match (self.stragglers.share, self.steps_in_time) {
+        let mut completions = vec![Completion::InTime; count];
+        match (self.stragglers.share, self.step_shares) {
             (Some(share), _) => {
-                let late = (share * participants.len() as f64 + 0.5).floor() as usize;
-                for at in index::sample(&mut rng, participants.len(), late.min(participants.len()))
-                {
-                    let whole = participants[at].whole;
-                    completions[at] = match self.policy {
-                        Policy::Partial if whole > 1 => Completion::Cut(rng.random_range(1..whole)),
-                        Policy::Partial => Completion::InTime,
-                        Policy::Isolate | Policy::Receive => Completion::Dropped,
+                let late = (share * count as f64 + 0.5).floor() as usize;
+                for at in index::sample(&mut rng, count, late.min(count)) {
+                    completions[at] = match (self.policy, whole(at)) {
+                        (Policy::Partial, whole) if whole > 1 => {
+                            Completion::Cut(rng.random_range(1..whole))
+                        }
+                        (Policy::Partial, _) => Completion::InTime,
+                        (Policy::Isolate | Policy::Receive, _) => Completion::Dropped,
                     };
                 }
             }
-            (None, Some(in_time)) => {
-                for (completion, work) in completions.iter_mut().zip(participants) {
-                    *completion = self.against(in_time[work.client as usize], work);
+            (None, Some(step_shares)) => {
+                for (at, completion) in completions.iter_mut().enumerate() {
+                    *completion = against_deadline(at, step_shares);
                 }
             }
             (None, None) => {}
         }
-        if !completions.is_empty()
-            && completions
-                .iter()
-                .all(|completion| *completion == Completion::Dropped)
-        {
-            completions[rng.random_range(0..participants.len())] = Completion::InTime;
+        let dropped = |completion: &Completion| *completion == Completion::Dropped;
+        if count > 0 && completions.iter().all(dropped) {
+            completions[rng.random_range(0..count)] = Completion::InTime;
         }
         completions
     }
 
     /// The completion of `work` if its client manages `in_time` local steps.
     fn against(&self, in_time: u32, work: &Work) -> Completion {
-        if in_time >= work.steps {
-            return Completion::InTime;
-        }
-        let done = (u64::from(work.whole) * u64::from(in_time) / u64::from(work.steps)) as u32;
+        let done = match in_time >= work.steps {
+            true => work.whole,
+            false => (u64::from(work.whole) * u64::from(in_time) / u64::from(work.steps)) as u32,
+        };
+        self.as_far_as(done, work.whole)
+    }
+
+    /// The completion of `whole` epochs, steps or visits of which `done` are in time.
+    fn as_far_as(&self, done: u32, whole: u32) -> Completion {
         match self.policy {
+            _ if done >= whole => Completion::InTime,
             Policy::Partial if done > 0 => Completion::Cut(done),
             _ => Completion::Dropped,
         }
     }
+}
+
+/// Slack on a deadline, relative, so that three steps of a fifth fit into three fifths.
+const SLACK: f64 = 1e-9;
+
+/// How many local steps are over within a deadline of which one takes the share `step_share`: as many as a `u32` holds if steps take no
+/// time. One that ends with the deadline is in time.
+pub fn steps_in_time(step_share: f64) -> u32 {
+    match step_share > 0.0 {
+        true => ((1.0 + SLACK) / step_share) as u32,
+        false => u32::MAX,
+    }
+}
+
+/// How many of a walk's visits are over within the deadline, of which a local step of client `i` takes the share `step_shares[i]`.
+fn visits_in_time(walk: &[VisitWork], step_shares: &[f64]) -> u32 {
+    let share = |visit: &VisitWork| f64::from(visit.steps) * step_shares[visit.client as usize];
+    let ends = walk.iter().map(share).scan(0.0, |end, share| {
+        *end += share;
+        Some(*end)
+    });
+    ends.take_while(|end| *end <= 1.0 + SLACK).count() as u32
 }
 
 /// What a participant has to do in a round.
@@ -179,6 +235,15 @@ pub struct Work {
     /// Epochs, steps or visits.
     pub whole: u32,
     /// The same in local steps.
+    pub steps: u32,
+}
+
+/// What a walk does at one client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VisitWork {
+    /// Who is visited.
+    pub client: u32,
+    /// Local steps there.
     pub steps: u32,
 }
 
@@ -225,7 +290,7 @@ mod tests {
         StragglerContext {
             stragglers,
             policy,
-            steps_in_time: None,
+            step_shares: None,
             seed: 3,
             round,
         }
@@ -281,17 +346,61 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_deadline_cuts_the_slow() {
-        let stragglers = Stragglers {
+    fn by_deadline() -> Stragglers {
+        Stragglers {
             share: None,
             deadline_seconds: Some(1.0),
-            work: PartialWork::Uniform,
-            policy: None,
+            ..by_share(0.0)
+        }
+    }
+
+    #[test]
+    fn a_walk_goes_on_until_the_clients_on_it_have_used_its_time_up() {
+        let stragglers = by_deadline();
+        let visits = |clients: &[u32]| -> Vec<VisitWork> {
+            let visit = |client: &u32| VisitWork {
+                client: *client,
+                steps: 10 * u32::from(*client != 3), // 3 is dead: nothing is done there
+            };
+            clients.iter().map(visit).collect()
         };
+        let walks = [
+            visits(&[0, 0, 0, 0, 0]),
+            visits(&[0, 1, 0, 1, 0]), // 1/5 + 2/5 + 1/5 + ..
+            visits(&[0, 0, 1, 1, 0]), // 1/5 + 1/5 + 2/5 + ..
+            visits(&[2, 0, 0, 0, 0]),
+            visits(&[3, 3, 3, 1, 1]),
+        ];
         let completions = |policy| {
             StragglerContext {
-                steps_in_time: Some(&[100, 50, 49, 9]),
+                step_shares: Some(&[0.02, 0.04, 0.11, 1.0]),
+                ..straggler_context(&stragglers, policy, 1)
+            }
+            .walk_completions(&walks)
+        };
+        use Completion::{Cut, Dropped, InTime};
+        assert_eq!(
+            completions(Policy::Partial),
+            [InTime, Cut(3), Cut(3), Dropped, InTime]
+        );
+        assert_eq!(
+            completions(Policy::Isolate),
+            [InTime, Dropped, Dropped, Dropped, InTime]
+        );
+    }
+
+    #[test]
+    fn a_step_that_ends_with_the_deadline_is_in_time() {
+        let steps = [0.2 / 0.6, 0.25 / 0.6, 0.7 / 0.6, 0.0].map(steps_in_time);
+        assert_eq!(steps, [3, 2, 0, u32::MAX]);
+    }
+
+    #[test]
+    fn a_deadline_cuts_the_slow() {
+        let stragglers = by_deadline();
+        let completions = |policy| {
+            StragglerContext {
+                step_shares: Some(&[0.01, 0.02, 0.0204, 0.11]),
                 ..straggler_context(&stragglers, policy, 1)
             }
             .completions(&work(4))

@@ -4,7 +4,6 @@ use meshfold_algorithms::{Phase, Traffic};
 use meshfold_topology::Overlay;
 
 use super::SimulatedNetwork;
-use super::compute::steps_within;
 use super::error::NetworkError;
 use super::link_model::LinkModel;
 use super::moment::Moment;
@@ -115,11 +114,10 @@ impl Clock {
         Ok(seconds)
     }
 
-    /// How many local steps of each client, `[N]`, fit into `deadline_seconds`.
-    ///
-    /// A step that ends with the deadline is within it; where steps take no time, as many as a `u32` holds.
-    pub fn steps_within(&self, deadline_seconds: f64) -> Vec<u32> {
-        steps_within(&self.seconds_per_step, deadline_seconds)
+    /// The share of `deadline_seconds` that a local step of each client takes, `[N]`.
+    pub fn step_shares(&self, deadline_seconds: f64) -> Vec<f64> {
+        let share = |seconds| seconds / deadline_seconds;
+        self.seconds_per_step.iter().map(share).collect()
     }
 
     /// Seconds that the client needs for its entry of `steps`, `[N]`, which has done so first.
@@ -173,6 +171,11 @@ mod tests {
         traffic
     }
 
+    fn in_time(clock: &Clock, deadline_seconds: f64) -> Vec<u32> {
+        let shares = clock.step_shares(deadline_seconds).into_iter();
+        shares.map(meshfold_algorithms::steps_in_time).collect()
+    }
+
     #[test]
     fn a_round_is_the_sum_of_the_slowest_of_each_phase() {
         let compute = Compute {
@@ -183,14 +186,14 @@ mod tests {
         // 5 steps of 0.4 s, 200 bytes at 100 B/s after 0.5 s, one step of 0.7 s.
         let seconds = clock.seconds(&round(), None, 1, 0.0).unwrap();
         assert!((seconds - (2.0 + 2.5 + 0.7)).abs() < 1e-12, "{seconds}");
-        assert_eq!(clock.steps_within(1.2), [12, 3, 1]);
+        assert_eq!(in_time(&clock, 1.2), [12, 3, 1]);
     }
 
     #[test]
     fn computing_takes_no_time_unless_it_is_described() {
         let clock = Clock::new(&fixed(None), &population(3, 0), 1).unwrap();
         assert_eq!(clock.seconds(&round(), None, 1, 9.0), Ok(2.5));
-        assert_eq!(clock.steps_within(1.0), [u32::MAX; 3]);
+        assert_eq!(in_time(&clock, 1.0), [u32::MAX; 3]);
     }
 
     /// DFedRW, Table IV: the messages of FedAvg, and those of a walk of K epochs, one after each, with one aggregation.
@@ -227,7 +230,7 @@ mod tests {
             clock.seconds(&walk, None, 1, 0.0),
             Ok(dfedrw_seconds(3, 0.25, 2.0))
         );
-        assert_eq!(clock.steps_within(0.5), [20; 4]);
+        assert_eq!(in_time(&clock, 0.5), [20; 4]);
     }
 
     #[test]

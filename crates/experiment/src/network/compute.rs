@@ -7,9 +7,6 @@ use super::distribution::Distribution;
 use super::error::NetworkError;
 use super::moment::{Drawn, draw};
 
-/// Slack on a deadline, relative, so that three steps of 0.2 s fit into 0.6 s.
-const SLACK: f64 = 1e-9;
-
 /// How long the local steps of each client take: `steps * seconds_per_step * slowdown`.
 ///
 /// # Interpretation
@@ -45,28 +42,9 @@ impl Compute {
     }
 }
 
-/// How many local steps of each client fit into `deadline_seconds`, given the seconds of one step of each.
-pub(super) fn steps_within(seconds_per_step: &[f64], deadline_seconds: f64) -> Vec<u32> {
-    let steps = |seconds: &f64| match *seconds > 0.0 {
-        true => (deadline_seconds / seconds * (1.0 + SLACK)) as u32,
-        false => u32::MAX,
-    };
-    seconds_per_step.iter().map(steps).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_step_that_ends_with_the_deadline_is_within_it() {
-        assert_eq!(0.6 / 0.2, 2.999_999_999_999_999_6, "the slack is needed");
-        assert_eq!(
-            steps_within(&[0.2, 0.25, 0.7, 0.0], 0.6),
-            [3, 2, 0, u32::MAX]
-        );
-        assert_eq!(steps_within(&[0.2], -1.0), [0]);
-    }
 
     #[test]
     fn slowdowns_are_drawn_once_and_belong_to_the_seed() {

@@ -1,6 +1,6 @@
 //! Checks the local work of clients: that it can be counted, and done in time.
 
-use meshfold_algorithms::{Policy, StragglerUnit};
+use meshfold_algorithms::{Policy, StragglerUnit, steps_in_time};
 use meshfold_engine::Amount;
 
 use crate::config::error::ConfigError;
@@ -40,7 +40,8 @@ pub(crate) fn deadline(
     let config = &run.config;
     let stragglers = config.stragglers.as_ref()?;
     let (seconds, clock) = (stragglers.deadline_seconds?, clock?);
-    let in_time = clock.steps_within(seconds);
+    let shares = clock.step_shares(seconds).into_iter();
+    let in_time: Vec<u32> = shares.map(steps_in_time).collect();
     if in_time.iter().all(|steps| *steps == u32::MAX) {
         return Some("no client ever misses the deadline: local steps take no time".to_owned());
     }

@@ -35,8 +35,8 @@ pub(crate) struct RunState<'a> {
     graphs: RoundGraphs<'a>,
     /// Which clients were alive in the last round, `[N]`.
     alive: Vec<bool>,
-    /// Local steps that each client manages before stragglers are cut off, if there is a deadline.
-    steps_in_time: Option<Vec<u32>>,
+    /// The share that a local step of each client takes of the deadline for stragglers, if there is one, `[N]`.
+    step_shares: Option<Vec<f64>>,
     judge: Judge,
     theory: TheoryMeasurements,
     traffic: Traffic,
@@ -100,7 +100,7 @@ impl<'a> RunState<'a> {
         Ok(Self {
             alive: graphs.alive(0)?.to_vec(),
             graphs,
-            steps_in_time: deadline(plan),
+            step_shares: deadline(plan),
             judge,
             theory,
             traffic: Traffic::default(),
@@ -175,7 +175,7 @@ impl<'a> RunState<'a> {
                 policy: stragglers
                     .policy
                     .unwrap_or(method.profile().straggler_policy),
-                steps_in_time: self.steps_in_time.as_deref(),
+                step_shares: self.step_shares.as_deref(),
                 seed: config.seed_of(Purpose::Stragglers),
                 round: number,
             });
@@ -314,10 +314,10 @@ impl<'a> RunState<'a> {
 }
 
 /// Local steps that each client manages before stragglers are cut off, `[N]`; `None` without a deadline.
-fn deadline(plan: &RunPlan) -> Option<Vec<u32>> {
+fn deadline(plan: &RunPlan) -> Option<Vec<f64>> {
     let stragglers = plan.config.stragglers.as_ref()?;
     let clock = plan.clock.as_ref()?;
-    Some(clock.steps_within(stragglers.deadline_seconds?))
+    Some(clock.step_shares(stragglers.deadline_seconds?))
 }
 
 /// What the models after `round` count in the averaged iterates: `(t + γ)²` with `t` as the harmonic rate counts it, or the

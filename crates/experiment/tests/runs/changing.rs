@@ -194,6 +194,34 @@ fn a_deadline_drops_the_slow() {
     assert_eq!(records.last().unwrap().local_steps, 7 * 4);
 }
 
+/// A walk of one step a visit spends its time at whoever it meets: a step of some takes 1 second, of others 2.5.
+#[test]
+fn a_deadline_ends_walks_by_the_speed_of_all_clients_on_them() {
+    let walk = "algorithm={dfedrw: {walkers: 1, hops: 6, batch_size: 7, learning_rate: 0.1, local: {steps: 1}}}";
+    let network = "network={links: {fixed: {bytes_per_second: 1.0e+18}}, compute: {seconds_per_step: 1, slowdown: {list: [1, 2.5, 1, 2.5, 1, 2.5]}}}";
+    let (records, _) = finished(&[walk, network, "stragglers={deadline_seconds: 5}"]);
+    let rounds: Vec<(u64, f64)> = records
+        .windows(2)
+        .map(|pair| {
+            let seconds = |record: &Record| record.simulated_seconds.unwrap();
+            let steps = pair[1].local_steps - pair[0].local_steps;
+            (steps, seconds(&pair[1]) - seconds(&pair[0]))
+        })
+        .collect();
+    for (steps, seconds) in &rounds {
+        // It would not have ended before a visit that fits.
+        assert!(
+            *seconds <= 5.0 + 1e-6 && *seconds > 2.5 - 1e-6,
+            "{steps} visits in {seconds} s"
+        );
+        assert!((2..=5).contains(steps), "{steps} visits in {seconds} s");
+    }
+    let mut visits: Vec<u64> = rounds.iter().map(|(steps, _)| *steps).collect();
+    visits.sort_unstable();
+    visits.dedup();
+    assert!(visits.len() > 1, "all walks have {visits:?} visits");
+}
+
 #[test]
 fn a_round_takes_as_long_as_its_slowest_client_and_its_messages() {
     let network = "network={links: {fixed: {bytes_per_second: 1000}}, compute: {seconds_per_step: 2, slowdown: {list: [1, 1, 3, 1, 1, 1]}}}";

@@ -135,7 +135,8 @@ impl DfedrwState {
         round: &mut Round<'_>,
     ) -> Result<Walks, AlgorithmError> {
         let at = starts(self.config.restart, &self.at, self.config.walkers, round); // line 3
-        let completions = round.walk_completions(&at, self.config.hops, &self.training);
+        let next = |walker, at, visit| next_client(round, walker, at, visit);
+        let completions = round.walk_completions(&at, self.config.hops, &self.training, next);
         let (walking, last) = match self.config.rows {
             WalkRows::Clients => (models.gather(&at)?, Some(models.duplicate())),
             WalkRows::Walkers => {

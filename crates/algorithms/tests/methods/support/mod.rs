@@ -202,7 +202,7 @@ impl Scene {
             .map(|(stragglers, policy)| StragglerContext {
                 stragglers,
                 policy: *policy,
-                steps_in_time: None,
+                step_shares: None,
                 seed: SEED,
                 round,
             })
