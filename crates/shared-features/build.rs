@@ -1,0 +1,3 @@
+//! Without a build script Cargo leaves build dependencies out.
+
+fn main() {}
