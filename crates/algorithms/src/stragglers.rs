@@ -119,8 +119,8 @@ impl StragglerContext<'_> {
     /// What becomes of each of `participants`, who each have work to do.
     ///
     /// # Interpretation
-    /// Of work cut off by a deadline, the share of its steps that were in time counts, rounded down to whole epochs,
-    /// steps or visits; with none the participant is dropped.
+    /// Of work cut off by a deadline, the share of its steps that were in time counts, rounded down to whole epochs or
+    /// steps; with none the participant is dropped.
     pub fn completions(&self, participants: &[Work]) -> Vec<Completion> {
         let whole = |at: usize| participants[at].whole;
         self.each(participants.len(), whole, |at, step_shares| {
@@ -145,13 +145,13 @@ impl StragglerContext<'_> {
         })
     }
 
-    /// What becomes of `count` participants of `whole(i)` epochs, steps or visits each: of those that a share makes fall behind, and by
-    /// `against_deadline(i, step_shares)`.
+    /// What becomes of `count` participants, the `i`-th of whom has `whole(i)` epochs, steps or visits to do. Where there is a deadline,
+    /// `within_deadline(i, step_shares)` tells it.
     fn each(
         &self,
         count: usize,
         whole: impl Fn(usize) -> u32,
-        against_deadline: impl Fn(usize, &[f64]) -> Completion,
+        within_deadline: impl Fn(usize, &[f64]) -> Completion,
     ) -> Vec<Completion> {
         let key = Key {
             round: self.round as u64,
@@ -174,7 +174,7 @@ impl StragglerContext<'_> {
             }
             (None, Some(step_shares)) => {
                 for (at, completion) in completions.iter_mut().enumerate() {
-                    *completion = against_deadline(at, step_shares);
+                    *completion = within_deadline(at, step_shares);
                 }
             }
             (None, None) => {}
@@ -232,7 +232,7 @@ fn visits_in_time(walk: &[VisitWork], step_shares: &[f64]) -> u32 {
 pub struct Work {
     /// Whose speed counts.
     pub client: u32,
-    /// Epochs, steps or visits.
+    /// Epochs or steps.
     pub whole: u32,
     /// The same in local steps.
     pub steps: u32,
