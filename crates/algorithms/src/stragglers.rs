@@ -391,6 +391,11 @@ mod tests {
 
     #[test]
     fn a_step_that_ends_with_the_deadline_is_in_time() {
+        assert_eq!(
+            1.0 / (0.2 / 0.6),
+            2.999_999_999_999_999_6,
+            "the slack is needed"
+        );
         let steps = [0.2 / 0.6, 0.25 / 0.6, 0.7 / 0.6, 0.0].map(steps_in_time);
         assert_eq!(steps, [3, 2, 0, u32::MAX]);
     }

@@ -100,7 +100,7 @@ impl<'a> RunState<'a> {
         Ok(Self {
             alive: graphs.alive(0)?.to_vec(),
             graphs,
-            step_shares: deadline(plan),
+            step_shares: step_shares(plan),
             judge,
             theory,
             traffic: Traffic::default(),
@@ -313,8 +313,8 @@ impl<'a> RunState<'a> {
     }
 }
 
-/// Local steps that each client manages before stragglers are cut off, `[N]`; `None` without a deadline.
-fn deadline(plan: &RunPlan) -> Option<Vec<f64>> {
+/// The share that a local step of each client takes of the deadline for stragglers, `[N]`; `None` without a deadline.
+fn step_shares(plan: &RunPlan) -> Option<Vec<f64>> {
     let stragglers = plan.config.stragglers.as_ref()?;
     let clock = plan.clock.as_ref()?;
     Some(clock.step_shares(stragglers.deadline_seconds?))
