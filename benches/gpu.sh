@@ -34,8 +34,9 @@ pack() {
     cargo build "${all[@]}" --bin meshfold-bench
     target=${CARGO_TARGET_DIR:-target}/release
     strip -o "$folder/meshfold-bench" "$target/meshfold-bench"
-    cargo test "${all[@]}" --test gpu --test gpu_launches --no-run 2>&1 |
-        tee /dev/stderr | sed -n 's/.*Executable tests\/\([a-z_]*\).*(\(.*\))$/\1 \2/p' >"$folder/tests.txt"
+    cargo test "${all[@]}" --lib --test gpu --test gpu_launches --no-run 2>&1 | tee /dev/stderr |
+        sed -n -e 's/.*Executable tests\/\([a-z_]*\).*(\(.*\))$/\1 \2/p' \
+            -e 's/.*Executable unittests .*(\(.*\/meshfold_engine-.*\))$/kernels \1/p' >"$folder/tests.txt"
     while read -r name path; do strip -o "$folder/tests/$name" "$path"; done <"$folder/tests.txt"
     rm "$folder/tests.txt"
     cp benches/gpu.sh benches/rivals/*.py "$folder"/
@@ -121,8 +122,11 @@ ours() { # shellcheck disable=SC2086
 }
 has() { command -v "$python" >/dev/null && "$python" -c "$1" >/dev/null 2>&1; }
 
-ours ours copy "${repeats[@]}"
-for case in w1 w2 w3 w4 w5 w6; do ours ours "$case" "${repeats[@]}"; done
+# One copy alone is over before the GPU has all of it in flight.
+alone=(--rounds 20)
+[ -z "$small" ] || alone=()
+for case in copy w6; do ours ours "$case" "${repeats[@]}" "${alone[@]}"; done
+for case in w1 w2 w3 w4 w5; do ours ours "$case" "${repeats[@]}"; done
 for case in w1 w2 w3 w4 w5; do
     ours local "$case" "${repeats[@]}" --degree 0
     ours trace "$case" --trace --times --json

@@ -160,6 +160,9 @@ def main():
     case, args = command_line(__doc__, TRAINING, MIXING, ("f32", "bf16"))
     if args.device == "cpu":
         use_devices(cores() if args.impl == "map" and case.clients % cores() == 0 else 1)
+    elif case.precision == "f32":
+        # JAX rounds the operands of products to TF32 on a GPU unless it is told not to.
+        jax.config.update("jax_default_matmul_precision", "highest")
     rng = np.random.default_rng(0)
     neighbours = regular_overlay(case.clients, case.degree, rng)
     if case.steps:

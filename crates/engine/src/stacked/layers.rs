@@ -15,5 +15,7 @@ pub(crate) mod lstm;
 pub(crate) mod lstm_delta;
 pub(crate) mod max_pool;
 pub(crate) mod over_places;
+pub(crate) mod product;
 pub(crate) mod relu;
+pub(crate) mod transpose;
 pub(crate) mod window;

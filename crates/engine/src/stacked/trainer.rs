@@ -35,8 +35,11 @@ use burn_cubecl::tensor::CubeTensor;
 use meshfold_data::{Examples, Splits};
 use std::sync::Arc;
 
-/// Bytes of the largest buffer of activations, where the device allows as much: more would not make it busier.
-const WORKSPACE: usize = 256 << 20;
+/// Bytes of the largest buffer of activations, where the device allows as much: of small GPUs, and the most of large ones.
+const WORKSPACE: [u64; 2] = [256 << 20, 2 << 30];
+
+/// What share of a GPU's memory the largest buffer of activations may take: a block of rows has a few of them.
+const SHARE: u64 = 32;
 
 /// The stacked trainer: the examples on its device, and memory that is used again from call to call.
 #[derive(Debug)]
@@ -58,7 +61,10 @@ pub(crate) struct Stacked {
 
 /// Most bytes of a buffer of activations on `gpu`.
 fn workspace_bytes(gpu: &Gpu) -> usize {
-    WORKSPACE.min(gpu.memory().largest_buffer() as usize)
+    let [least, most] = WORKSPACE;
+    let capacity = gpu.memory().capacity().filter(|_| !gpu.is_software());
+    let bytes = capacity.map_or(least, |bytes| (bytes / SHARE).clamp(least, most));
+    bytes.min(gpu.memory().largest_buffer()) as usize
 }
 
 /// What a program that uses a GPU takes from the beginning, measured with software Vulkan: the driver, and kernels as they

@@ -27,6 +27,11 @@ impl Memory {
         self.client().properties().memory.max_page_size
     }
 
+    /// Bytes of the whole memory, where the driver tells.
+    pub(crate) fn capacity(&self) -> Option<u64> {
+        self.client().properties().memory.max_memory()
+    }
+
     /// The device whose memory it is.
     pub(crate) fn device(&self) -> &CubeDevice {
         &self.device

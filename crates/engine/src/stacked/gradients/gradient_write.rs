@@ -66,6 +66,31 @@ impl<'a> InputGradient<'a> {
     }
 }
 
+/// Leaves the vector `values` at `place` of the gradient.
+#[cube]
+pub(crate) fn write_gradients<N: Size>(
+    gradient: &mut [Vector<f32, N>],
+    activations: &[Vector<f32, N>],
+    place: usize,
+    values: Vector<f32, N>,
+    slope: f32,
+    #[comptime] write: GradientWrite,
+) {
+    let mut sums = values;
+    if comptime!(write.add) {
+        sums += gradient[place];
+    }
+    if comptime!(write.masked) {
+        let given = activations[place];
+        #[unroll]
+        for n in 0..N::value() {
+            let sum = sums.extract(n) * slope;
+            sums.insert(n, select(given.extract(n) > 0.0f32, sum, 0.0f32));
+        }
+    }
+    gradient[place] = sums;
+}
+
 /// Leaves `value` at `place` of the gradient.
 #[cube]
 pub(crate) fn write_gradient(

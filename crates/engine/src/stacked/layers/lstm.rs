@@ -14,8 +14,8 @@ use crate::stacked::layers::arena::StackArena;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-/// Examples whose gates a unit keeps in registers.
-const TILE: usize = 2;
+/// Most examples whose gates a unit keeps in registers: each cube reads all weights at every position, so that fewer cubes read less.
+const TILE: usize = 5;
 
 /// A recurrent layer in the arena, in vectors.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
@@ -237,7 +237,7 @@ impl Recurrence {
         part: &Part<'_>,
     ) {
         let n = vector_size(lstm.hidden);
-        let tile = TILE.min(part.examples);
+        let tile = part.examples.div_ceil(part.examples.div_ceil(TILE));
         let units = units(&models.client, lstm.hidden / n);
         let (count, dim) = cubes(
             &models.client,

@@ -7,16 +7,19 @@ use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
 use crate::stacked::device::launch::{cubes, units, vector_size};
 use crate::stacked::device::trace::moves;
 use crate::stacked::layers::arena::StackArena;
+use crate::stacked::layers::product::add_products;
+use crate::stacked::layers::transpose::Transpose;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-/// Examples whose sums a unit keeps in registers.
-const TILE: usize = 2;
+/// Examples whose sums a unit keeps in registers: with one there are more cubes, and that counts for more than how often weights are
+/// read.
+const TILE: usize = 1;
 
 /// Each cube takes `tile` examples of a row back through the positions, each of its units some vectors of their states.
 #[cube(launch)]
 fn lstm_delta_kernel<N: Size>(
-    models: &[Vector<f32, N>],
+    transposed: &[Vector<f32, N>],
     above: &[Vector<f32, N>],
     cells: &[Vector<f32, N>],
     counts: &[u32],
@@ -43,7 +46,7 @@ fn lstm_delta_kernel<N: Size>(
                 column,
             };
             gates_of(
-                models, above, cells, gates, carried, &slot, &lstm, &at, tile,
+                transposed, above, cells, gates, carried, &slot, &lstm, &at, tile,
             );
             column += units;
         }
@@ -52,12 +55,12 @@ fn lstm_delta_kernel<N: Size>(
     }
 }
 
-/// One vector of the state of `tile` examples: the rows of the weight that belong to it times the gradients by all gates of
-/// the position after, lanes being added in order at the end; then the gates.
+/// One vector of the state of `tile` examples: the gradients by all gates of the position after times the weight;
+/// then the gates.
 #[cube]
 #[allow(clippy::too_many_arguments)]
 fn gates_of<N: Size>(
-    models: &[Vector<f32, N>],
+    transposed: &[Vector<f32, N>],
     above: &[Vector<f32, N>],
     cells: &[Vector<f32, N>],
     gates: &mut [Vector<f32, N>],
@@ -69,53 +72,35 @@ fn gates_of<N: Size>(
 ) {
     let (row, first, count) = (at.row, at.first, at.count);
     let (position, column) = (at.position, at.column);
-    let (size, last) = (N::value(), lstm.positions - 1);
-    let model = (slot.first_row + row) * lstm.width + lstm.hidden_weight;
-    let weights = model + 4 * column * size * lstm.columns;
-    // Lanes still apart, of each number of the state of each example.
-    let mut sums = Array::<Vector<f32, N>>::new(comptime!(tile * size));
+    let last = lstm.positions - 1;
+    let mut sums = Array::<Vector<f32, N>>::new(tile);
     let mut examples = Array::<usize>::new(tile);
+    let mut places = Array::<usize>::new(tile);
     #[unroll]
     for i in 0..tile {
         examples[i] = row * slot.examples + select(first + i < count, first + i, count - 1);
-        #[unroll]
-        for n in 0..size {
-            sums[i * size + n] = Vector::new(0.0f32);
-        }
+        places[i] = 4 * (examples[i] * lstm.positions + position + 1) * lstm.columns;
+        sums[i] = Vector::new(0.0f32);
     }
     if position < last {
-        for k in 0..4 * lstm.columns {
-            let mut d = Array::<Vector<f32, N>>::new(tile);
-            #[unroll]
-            for i in 0..tile {
-                let next = examples[i] * lstm.positions + position + 1;
-                d[i] = gates[4 * next * lstm.columns + k];
-            }
-            #[unroll]
-            for n in 0..size {
-                let w = models[weights + 4 * n * lstm.columns + k];
-                #[unroll]
-                for i in 0..tile {
-                    sums[i * size + n] += d[i] * w;
-                }
-            }
-        }
+        add_products(
+            transposed,
+            &*gates,
+            &places,
+            &mut sums,
+            row * 4 * lstm.columns * N::value() * lstm.columns + column,
+            lstm.columns,
+            4 * lstm.columns,
+            tile,
+            1usize,
+        );
     }
     #[unroll]
     for i in 0..tile {
         if first + i < count {
             let place = (examples[i] * lstm.positions + position) * lstm.columns + column;
             let gate = 4 * (place - column) + column;
-            let mut state = above[place];
-            #[unroll]
-            for n in 0..size {
-                let mut sum = state.extract(n);
-                #[unroll]
-                for lane in 0..size {
-                    sum += sums[i * size + n].extract(lane);
-                }
-                state.insert(n, sum);
-            }
+            let state = above[place] + sums[i];
             let one = Vector::new(1.0f32);
             let (input, forget) = (gates[gate], gates[gate + lstm.columns]);
             let candidate = gates[gate + 2 * lstm.columns];
@@ -144,35 +129,38 @@ impl Recurrence {
     /// leaves the gradient by what the gates were before they were applied in their place.
     pub(crate) fn backward(
         &self,
-        StackArena { models, width }: StackArena<'_>,
+        arena: StackArena<'_>,
         lstm: &Lstm,
         above: &CubeTensor,
         part: &Part<'_>,
     ) {
+        let client = &above.client;
+        let transpose = Transpose {
+            first: lstm.hidden_weight.start,
+            count: 1,
+            height: lstm.hidden,
+            width: 4 * lstm.hidden,
+        };
+        let transposed = transpose.launch(arena, part);
         let n = vector_size(lstm.hidden);
-        let tile = TILE.min(part.examples);
-        let units = units(&models.client, lstm.hidden / n);
-        let (count, dim) = cubes(
-            &models.client,
-            part.rows * part.examples.div_ceil(tile),
-            units,
-        );
+        let units = units(client, lstm.hidden / n);
+        let (count, dim) = cubes(client, part.rows * part.examples.div_ceil(TILE), units);
         let state = part.places() * lstm.positions * lstm.hidden;
         moves(part.rows * lstm.hidden_weight.len() + 6 * state, 4 * state);
         lstm_delta_kernel::launch(
-            &models.client,
+            client,
             count,
             dim,
             n,
-            models.clone().into_buffer_arg(),
+            transposed.into_buffer_arg(),
             above.clone().into_buffer_arg(),
             self.cells.clone().into_buffer_arg(),
             part.counts.clone().into_buffer_arg(),
             self.gates.clone().into_buffer_arg(),
             self.carried.clone().into_buffer_arg(),
             part.argument(),
-            argument(lstm, width, n),
-            tile,
+            argument(lstm, arena.width, n),
+            TILE,
             units as usize,
         );
     }

@@ -1,7 +1,7 @@
 //! The largest number of each window of all rows, and the way back to where it stood.
 
 use super::relu::rectified_one;
-use super::window::{self, WindowAt, place_under, position_over};
+use super::window::{self, WindowAt, place_under};
 use crate::network::layer::MaxPool;
 use crate::stacked::batches::part::{Part, Slot, has};
 use crate::stacked::device::launch::line;
@@ -46,7 +46,19 @@ fn max_pool_kernel(
     chosen[ABSOLUTE_POS] = found as u32;
 }
 
-/// Each unit gathers what comes back to one place in one channel from the windows over it, tap by tap. Behind ReLU nothing
+/// The windows over `at` of a line with its border: one more than the last of `positions`, and the first.
+#[cube]
+fn over(at: usize, size: usize, stride: usize, positions: usize) -> (usize, usize) {
+    let last = at / stride + 1;
+    let end = select(last < positions, last, positions);
+    let mut begin = 0usize;
+    if at >= size {
+        begin = (at - size) / stride + 1;
+    }
+    (end, select(begin < end, begin, end))
+}
+
+/// Each unit gathers what comes back to one place in one channel from the windows over it, the last first. Behind ReLU nothing
 /// comes from a window whose largest number is zero: `given` is then what the windows gave, which is less to read than what
 /// they were given. Where another gradient was left before, `given` is that.
 #[cube(launch)]
@@ -70,11 +82,15 @@ fn max_pool_delta_kernel(
     }
     let place = ABSOLUTE_POS / channels % places;
     let first = example * window.rows * window.columns;
+    let y = place / window.width + window.padding_y;
+    let x = place % window.width + window.padding_x;
+    let (end_y, begin_y) = over(y, window.size_y, window.stride_y, window.rows);
+    let (end_x, begin_x) = over(x, window.size_x, window.stride_x, window.columns);
     let mut sum = 0.0f32;
-    for tap in 0..window.size_y * window.size_x {
-        let position = position_over(&window, place, tap);
-        if position > 0 {
-            let at = (first + position - 1) * channels + channel;
+    for back_y in 0..end_y - begin_y {
+        let line = first + (end_y - 1 - back_y) * window.columns;
+        for back_x in 0..end_x - begin_x {
+            let at = (line + end_x - 1 - back_x) * channels + channel;
             if chosen[at] as usize == place + 1 {
                 if comptime!(write.masked && !write.add) {
                     sum += select(given[at] > 0.0f32, above[at], 0.0f32);

@@ -39,6 +39,12 @@ pub(crate) fn argument(input: &Grid, output: &Grid, window: &Window) -> WindowAt
 pub(crate) fn place_under(window: &WindowAt, position: usize, tap: usize) -> usize {
     let y = position / window.columns * window.stride_y + tap / window.size_x;
     let x = position % window.columns * window.stride_x + tap % window.size_x;
+    place_at(window, y, x)
+}
+
+/// One more than the place at `(y, x)` of the grid with its border; zero on the border.
+#[cube]
+pub(crate) fn place_at(window: &WindowAt, y: usize, x: usize) -> usize {
     let mut place = 0usize;
     if y >= window.padding_y
         && x >= window.padding_x
@@ -50,20 +56,29 @@ pub(crate) fn place_under(window: &WindowAt, position: usize, tap: usize) -> usi
     place
 }
 
-/// One more than the position of the window that has `tap` over `place`; zero if there is none.
+/// One more than the position of the window that has its tap `(tap_y, tap_x)` over `(y, x)` of the grid with its border; zero if
+/// there is none. Windows move by one place unless they are `strided`.
 #[cube]
-pub(crate) fn position_over(window: &WindowAt, place: usize, tap: usize) -> usize {
-    let y = place / window.width + window.padding_y;
-    let x = place % window.width + window.padding_x;
-    let (tap_y, tap_x) = (tap / window.size_x, tap % window.size_x);
+pub(crate) fn position_over(
+    window: &WindowAt,
+    y: usize,
+    x: usize,
+    tap_y: usize,
+    tap_x: usize,
+    #[comptime] strided: bool,
+) -> usize {
     let mut position = 0usize;
     if y >= tap_y && x >= tap_x {
-        let (row, column) = ((y - tap_y) / window.stride_y, (x - tap_x) / window.stride_x);
-        if row * window.stride_y == y - tap_y
-            && column * window.stride_x == x - tap_x
-            && row < window.rows
-            && column < window.columns
-        {
+        let (over_y, over_x) = (y - tap_y, x - tap_x);
+        let mut row = over_y;
+        let mut column = over_x;
+        let mut hit = true;
+        if comptime!(strided) {
+            row = over_y / window.stride_y;
+            column = over_x / window.stride_x;
+            hit = row * window.stride_y == over_y && column * window.stride_x == over_x;
+        }
+        if hit && row < window.rows && column < window.columns {
             position = row * window.columns + column + 1;
         }
     }

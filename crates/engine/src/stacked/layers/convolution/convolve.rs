@@ -7,8 +7,9 @@ use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
 use crate::stacked::layers::layer::{self, LayerAt};
+use crate::stacked::layers::product::add_products_inside;
 use crate::stacked::layers::relu::rectified;
-use crate::stacked::layers::window::{self, WindowAt, place_under};
+use crate::stacked::layers::window::{self, WindowAt, place_at};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -51,7 +52,8 @@ fn convolve_kernel<N: Size, M: Size>(
         bias = models[model + layer.bias + column];
     }
     let mut sums = Array::<Vector<f32, N>>::new(tile);
-    let mut positions = Array::<usize>::new(tile);
+    let mut tops = Array::<usize>::new(tile);
+    let mut lefts = Array::<usize>::new(tile);
     let mut examples = Array::<usize>::new(tile);
     #[unroll]
     for i in 0..tile {
@@ -59,39 +61,34 @@ fn convolve_kernel<N: Size, M: Size>(
         let at = select(first + i < count, first + i, count - 1);
         let example = row * input_rows * slot.examples + at / layer.places;
         sums[i] = bias;
-        positions[i] = at % layer.places;
+        let position = at % layer.places;
+        tops[i] = position / window.columns * window.stride_y;
+        lefts[i] = position % window.columns * window.stride_x;
         examples[i] = example * window.height * window.width * channels;
     }
     for tap in 0..taps {
+        let (tap_y, tap_x) = (tap / window.size_x, tap % window.size_x);
         // Where the channels begin, and one more; zero beyond the border.
         let mut starts = Array::<usize>::new(tile);
         #[unroll]
         for i in 0..tile {
-            let place = place_under(&window, positions[i], tap);
+            let place = place_at(&window, tops[i] + tap_y, lefts[i] + tap_x);
             starts[i] = 0usize;
             if place > 0 {
                 starts[i] = examples[i] + (place - 1) * channels + 1;
             }
         }
-        for k in 0..channels {
-            let mut x = Array::<Vector<f32, M>>::new(tile);
-            #[unroll]
-            for i in 0..tile {
-                x[i] = Vector::new(0.0f32);
-                if starts[i] > 0 {
-                    x[i] = inputs[starts[i] - 1 + k];
-                }
-            }
-            let weights = model + layer.weight + (tap * channels + k) * M::value() * layer.columns;
-            #[unroll]
-            for m in 0..M::value() {
-                let w = models[weights + m * layer.columns + column];
-                #[unroll]
-                for i in 0..tile {
-                    sums[i] += Vector::new(x[i].extract(m)) * w;
-                }
-            }
-        }
+        let weights = model + layer.weight + tap * channels * M::value() * layer.columns + column;
+        add_products_inside(
+            models,
+            inputs,
+            &starts,
+            &mut sums,
+            weights,
+            layer.columns,
+            channels,
+            tile,
+        );
     }
     #[unroll]
     for i in 0..tile {

@@ -5,9 +5,10 @@ use crate::network::layer::Convolution;
 use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
-use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradient};
+use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradients};
 use crate::stacked::layers::arena::StackArena;
-use crate::stacked::layers::layer::{self, LayerAt};
+use crate::stacked::layers::product::add_products_inside;
+use crate::stacked::layers::transpose::Transpose;
 use crate::stacked::layers::window::{self, WindowAt, position_over};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -15,71 +16,69 @@ use cubecl::prelude::*;
 /// Places whose sums a unit keeps in registers.
 const TILE: usize = 4;
 
-/// Each unit holds `tile` places of examples by one channel: it gathers from the windows over each, tap by tap, so that
-/// no two units write to one place. Lanes of the vectors over the outputs are added in order at the end.
+/// Each unit holds `tile` places of examples by one vector of channels: it gathers from the windows over each, tap by tap,
+/// so that no two units write to one place. Every sum is one chain over the taps and, in each, over the outputs.
 #[cube(launch)]
-fn convolve_delta_kernel<N: Size>(
-    models: &[Vector<f32, N>],
-    above: &[Vector<f32, N>],
-    activations: &[f32],
+fn convolve_delta_kernel<N: Size, M: Size>(
+    transposed: &[Vector<f32, N>],
+    above: &[Vector<f32, M>],
+    activations: &[Vector<f32, N>],
     counts: &[u32],
-    below: &mut [f32],
+    below: &mut [Vector<f32, N>],
     slot: Slot,
-    layer: LayerAt,
+    outputs: usize,
+    columns: usize,
     window: WindowAt,
     slope: f32,
     #[comptime] tile: usize,
+    #[comptime] strided: bool,
     #[comptime] write: GradientWrite,
 ) {
     let taps = window.size_y * window.size_x;
-    let channels = layer.inputs / taps;
     let places = window.height * window.width;
-    let channel = ABSOLUTE_POS % channels;
-    let Tile { row, first, count } = tile_at(&slot, counts, ABSOLUTE_POS / channels, places, tile);
+    let positions = window.rows * window.columns;
+    let column = ABSOLUTE_POS % columns;
+    let Tile { row, first, count } = tile_at(&slot, counts, ABSOLUTE_POS / columns, places, tile);
     if first >= count {
         terminate!();
     }
     let slots = slot.examples * places;
-    let model = (slot.first_row + row) * layer.width + layer.weight;
+    let inner = outputs / M::value();
     let mut sums = Array::<Vector<f32, N>>::new(tile);
+    let mut ys = Array::<usize>::new(tile);
+    let mut xs = Array::<usize>::new(tile);
+    let mut examples = Array::<usize>::new(tile);
     #[unroll]
     for i in 0..tile {
         sums[i] = Vector::new(0.0f32);
+        let at = select(first + i < count, first + i, count - 1);
+        let place = at % places;
+        ys[i] = place / window.width + window.padding_y;
+        xs[i] = place % window.width + window.padding_x;
+        examples[i] = (row * slot.examples + at / places) * positions;
     }
     for tap in 0..taps {
-        let weights = model + (tap * channels + channel) * layer.columns;
+        let weights = (row * taps + tap) * outputs * columns + column;
+        let (tap_y, tap_x) = (tap / window.size_x, tap % window.size_x);
         // Where the window's outputs begin, and one more; zero if there is none.
         let mut starts = Array::<usize>::new(tile);
         #[unroll]
         for i in 0..tile {
-            let at = select(first + i < count, first + i, count - 1);
-            let position = position_over(&window, at % places, tap);
+            let position = position_over(&window, ys[i], xs[i], tap_y, tap_x, strided);
             starts[i] = 0usize;
             if position > 0 {
-                let example = row * slot.examples + at / places;
-                starts[i] = (example * layer.places + position - 1) * layer.columns + 1;
+                starts[i] = (examples[i] + position - 1) * inner + 1;
             }
         }
-        for j in 0..layer.columns {
-            let w = models[weights + j];
-            #[unroll]
-            for i in 0..tile {
-                if starts[i] > 0 {
-                    sums[i] += above[starts[i] - 1 + j] * w;
-                }
-            }
-        }
+        add_products_inside(
+            transposed, above, &starts, &mut sums, weights, columns, inner, tile,
+        );
     }
     #[unroll]
     for i in 0..tile {
         if first + i < count {
-            let mut sum = 0.0f32;
-            #[unroll]
-            for n in 0..N::value() {
-                sum += sums[i].extract(n);
-            }
-            let place = (row * slots + first + i) * channels + channel;
-            write_gradient(below, activations, place, sum, slope, write);
+            let place = (row * slots + first + i) * columns + column;
+            write_gradients(below, activations, place, sums[i], slope, write);
         }
     }
 }
@@ -87,20 +86,26 @@ fn convolve_delta_kernel<N: Size>(
 /// Sends `above` `[rows, examples, positions, outputs]` through the layer to `below`, which is
 /// `[rows, examples, places, channels]`.
 pub(crate) fn convolve_delta(
-    StackArena { models, width }: StackArena<'_>,
+    arena: StackArena<'_>,
     convolution: &Convolution,
     above: &CubeTensor,
     below: &InputGradient<'_>,
     part: &Part<'_>,
 ) {
+    let client = &above.client;
     let (input, product) = (&convolution.input, product(convolution));
-    let n = vector_size(product.outputs);
+    let transpose = Transpose {
+        first: product.weight.start,
+        count: product.inputs / input.channels,
+        height: input.channels,
+        width: product.outputs,
+    };
+    let transposed = transpose.launch(arena, part);
+    let (n, m) = (vector_size(input.channels), vector_size(product.outputs));
     let slots = part.examples * input.places();
     let tile = TILE.min(slots.next_power_of_two());
-    let (count, dim) = line(
-        &models.client,
-        part.rows * slots.div_ceil(tile) * input.channels,
-    );
+    let columns = input.channels / n;
+    let (count, dim) = line(client, part.rows * slots.div_ceil(tile) * columns);
     let sent = part.places() * input.size();
     moves(
         part.rows * product.weight.len()
@@ -109,20 +114,23 @@ pub(crate) fn convolve_delta(
         sent,
     );
     convolve_delta_kernel::launch(
-        &models.client,
+        client,
         count,
         dim,
         n,
-        models.clone().into_buffer_arg(),
+        m,
+        transposed.into_buffer_arg(),
         above.clone().into_buffer_arg(),
         below.activations.clone().into_buffer_arg(),
         part.counts.clone().into_buffer_arg(),
         below.gradient.clone().into_buffer_arg(),
         part.argument(),
-        layer::argument(&product, width, n),
+        product.outputs,
+        columns,
         window::argument(input, &convolution.output, &convolution.window),
         below.slope,
         tile,
+        convolution.window.stride != (1, 1),
         below.write,
     );
 }

@@ -15,6 +15,9 @@ use crate::stacked::layers::window::{self, WindowAt};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
+/// Positions that a unit loads at once.
+const AHEAD: usize = 4;
+
 /// The first of `positions` whose tap `tap` does not lie before the border.
 #[cube]
 fn first_inside(tap: usize, stride: usize, padding: usize, positions: usize) -> usize {
@@ -116,15 +119,43 @@ fn convolve_outer_kernel<N: Size, M: Size>(
             for row_y in first_y..end_y {
                 let y = row_y * window.stride_y + tap_y - window.padding_y;
                 let line = (example * window.height + y) * window.width;
-                for column_x in first_x..end_x {
-                    let place = line + column_x * window.stride_x + tap_x - window.padding_x;
-                    let position = example * layer.places + row_y * window.columns + column_x;
-                    let x = inputs[place * channels + channel];
-                    let d = deltas[position * layer.columns + column];
+                let mut column_x = first_x;
+                let place =
+                    (line + column_x * window.stride_x + tap_x - window.padding_x) * channels;
+                let position = example * layer.places + row_y * window.columns + column_x;
+                let mut x_at = place + channel;
+                let mut d_at = position * layer.columns + column;
+                let x_step = window.stride_x * channels;
+                // Some at once, so that the unit does not wait for each.
+                while column_x + AHEAD <= end_x {
+                    let mut x = Array::<Vector<f32, M>>::new(AHEAD);
+                    let mut d = Array::<Vector<f32, N>>::new(AHEAD);
+                    #[unroll]
+                    for a in 0..AHEAD {
+                        x[a] = inputs[x_at + a * x_step];
+                        d[a] = deltas[d_at + a * layer.columns];
+                    }
+                    #[unroll]
+                    for a in 0..AHEAD {
+                        #[unroll]
+                        for m in 0..M::value() {
+                            sums[m] += Vector::new(x[a].extract(m)) * d[a];
+                        }
+                    }
+                    x_at += AHEAD * x_step;
+                    d_at += AHEAD * layer.columns;
+                    column_x += AHEAD;
+                }
+                while column_x < end_x {
+                    let x = inputs[x_at];
+                    let d = deltas[d_at];
                     #[unroll]
                     for m in 0..M::value() {
                         sums[m] += Vector::new(x.extract(m)) * d;
                     }
+                    x_at += x_step;
+                    d_at += layer.columns;
+                    column_x += 1;
                 }
             }
         }

@@ -5,12 +5,10 @@ use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
 use crate::stacked::layers::layer::{self, LayerAt};
+use crate::stacked::layers::product::{Tiling, add_products};
 use crate::stacked::layers::relu::rectified;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
-
-/// Places whose sums a unit keeps in registers.
-const TILE: usize = 8;
 
 /// Each unit holds `tile` places of examples by one vector of outputs; every output is one chain over the inputs.
 #[cube(launch)]
@@ -23,6 +21,7 @@ fn affine_kernel<N: Size, M: Size>(
     layer: LayerAt,
     input_rows: usize,
     #[comptime] tile: usize,
+    #[comptime] ahead: usize,
     #[comptime] relu: bool,
     #[comptime] biased: bool,
 ) {
@@ -53,21 +52,17 @@ fn affine_kernel<N: Size, M: Size>(
         // Beyond the batch the last example is computed again, and not written.
         places[i] = (source + select(first + i < count, first + i, count - 1)) * inner;
     }
-    for k in 0..inner {
-        let mut x = Array::<Vector<f32, M>>::new(tile);
-        #[unroll]
-        for i in 0..tile {
-            x[i] = inputs[places[i] + k];
-        }
-        #[unroll]
-        for m in 0..M::value() {
-            let w = models[model + layer.weight + (k * M::value() + m) * layer.columns + column];
-            #[unroll]
-            for i in 0..tile {
-                sums[i] += Vector::new(x[i].extract(m)) * w;
-            }
-        }
-    }
+    add_products(
+        models,
+        inputs,
+        &places,
+        &mut sums,
+        model + layer.weight + column,
+        layer.columns,
+        inner,
+        tile,
+        ahead,
+    );
     #[unroll]
     for i in 0..tile {
         if first + i < count {
@@ -92,13 +87,10 @@ pub(crate) struct Affine<'a> {
 impl Affine<'_> {
     /// Writes `[rows, examples, places, outputs]`; examples that a row does not have are left alone.
     pub(crate) fn launch(&self, part: &Part<'_>, outputs: &CubeTensor) {
-        let (n, m) = (
-            vector_size(self.layer.outputs),
-            vector_size(self.layer.inputs),
-        );
+        let m = vector_size(self.layer.inputs);
         let slots = part.examples * self.layer.places;
-        let tile = TILE.min(slots.next_power_of_two());
-        let units = part.rows * slots.div_ceil(tile) * (self.layer.outputs / n);
+        let tiling = Tiling::of(part.rows, slots, self.layer.outputs, self.layer.inputs / m);
+        let units = tiling.units(part.rows, slots, self.layer.outputs);
         let (count, dim) = line(&self.models.client, units);
         let inputs = if self.shared {
             part.examples
@@ -113,16 +105,17 @@ impl Affine<'_> {
             &self.models.client,
             count,
             dim,
-            n,
+            tiling.vector,
             m,
             self.models.clone().into_buffer_arg(),
             self.inputs.clone().into_buffer_arg(),
             part.counts.clone().into_buffer_arg(),
             outputs.clone().into_buffer_arg(),
             part.argument(),
-            layer::argument(self.layer, self.width, n),
+            layer::argument(self.layer, self.width, tiling.vector),
             usize::from(!self.shared),
-            tile,
+            tiling.tile,
+            tiling.ahead,
             self.relu,
             self.layer.bias.is_some(),
         );

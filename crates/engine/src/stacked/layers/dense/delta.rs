@@ -4,85 +4,86 @@ use crate::network::layer::Dense;
 use crate::stacked::batches::part::{Part, Slot, Tile, tile_at};
 use crate::stacked::device::launch::{line, vector_size};
 use crate::stacked::device::trace::moves;
-use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradient};
+use crate::stacked::gradients::gradient_write::{GradientWrite, InputGradient, write_gradients};
 use crate::stacked::layers::arena::StackArena;
-use crate::stacked::layers::layer::{self, LayerAt};
+use crate::stacked::layers::product::{Tiling, add_products};
+use crate::stacked::layers::transpose::Transpose;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
-/// Places whose sums a unit keeps in registers.
-const TILE: usize = 4;
-
-/// Each unit holds `tile` places of examples by one input. Lanes of the vectors over the outputs are added in order at the end.
+/// Each unit holds `tile` places of examples by one vector of inputs; every sum is one chain over the outputs.
 #[cube(launch)]
-fn delta_kernel<N: Size>(
-    models: &[Vector<f32, N>],
-    above: &[Vector<f32, N>],
-    activations: &[f32],
+fn delta_kernel<N: Size, M: Size>(
+    transposed: &[Vector<f32, N>],
+    above: &[Vector<f32, M>],
+    activations: &[Vector<f32, N>],
     counts: &[u32],
-    below: &mut [f32],
+    below: &mut [Vector<f32, N>],
     slot: Slot,
-    layer: LayerAt,
+    outputs: usize,
+    columns: usize,
+    of_example: usize,
     slope: f32,
     #[comptime] tile: usize,
+    #[comptime] ahead: usize,
     #[comptime] write: GradientWrite,
 ) {
-    let input = ABSOLUTE_POS % layer.inputs;
-    let Tile { row, first, count } = tile_at(
-        &slot,
-        counts,
-        ABSOLUTE_POS / layer.inputs,
-        layer.places,
-        tile,
-    );
+    let column = ABSOLUTE_POS % columns;
+    let Tile { row, first, count } =
+        tile_at(&slot, counts, ABSOLUTE_POS / columns, of_example, tile);
     if first >= count {
         terminate!();
     }
-    let slots = slot.examples * layer.places;
-    let weights = (slot.first_row + row) * layer.width + layer.weight + input * layer.columns;
+    let slots = slot.examples * of_example;
+    let inner = outputs / M::value();
     let mut sums = Array::<Vector<f32, N>>::new(tile);
     let mut places = Array::<usize>::new(tile);
     #[unroll]
     for i in 0..tile {
         sums[i] = Vector::new(0.0f32);
-        places[i] = row * slots + select(first + i < count, first + i, count - 1);
+        // Beyond the batch the last example is computed again, and not written.
+        places[i] = (row * slots + select(first + i < count, first + i, count - 1)) * inner;
     }
-    for j in 0..layer.columns {
-        let w = models[weights + j];
-        #[unroll]
-        for i in 0..tile {
-            sums[i] += above[places[i] * layer.columns + j] * w;
-        }
-    }
+    add_products(
+        transposed,
+        above,
+        &places,
+        &mut sums,
+        row * outputs * columns + column,
+        columns,
+        inner,
+        tile,
+        ahead,
+    );
     #[unroll]
     for i in 0..tile {
         if first + i < count {
-            let place = places[i] * layer.inputs + input;
-            let mut sum = 0.0f32;
-            #[unroll]
-            for n in 0..N::value() {
-                sum += sums[i].extract(n);
-            }
-            write_gradient(below, activations, place, sum, slope, write);
+            let place = (row * slots + first + i) * columns + column;
+            write_gradients(below, activations, place, sums[i], slope, write);
         }
     }
 }
 
 /// Sends `above` `[rows, examples, places, outputs]` through the layer to `below`, which is `[rows, examples, places, inputs]`.
 pub(crate) fn delta(
-    StackArena { models, width }: StackArena<'_>,
+    arena: StackArena<'_>,
     layer: &Dense,
     above: &CubeTensor,
     below: &InputGradient<'_>,
     part: &Part<'_>,
 ) {
-    let n = vector_size(layer.outputs);
+    let client = &above.client;
+    let transpose = Transpose {
+        first: layer.weight.start,
+        count: 1,
+        height: layer.inputs,
+        width: layer.outputs,
+    };
+    let transposed = transpose.launch(arena, part);
+    let m = vector_size(layer.outputs);
     let slots = part.examples * layer.places;
-    let tile = TILE.min(slots.next_power_of_two());
-    let (count, dim) = line(
-        &models.client,
-        part.rows * slots.div_ceil(tile) * layer.inputs,
-    );
+    let tiling = Tiling::of(part.rows, slots, layer.inputs, layer.outputs / m);
+    let (count, dim) = line(client, tiling.units(part.rows, slots, layer.inputs));
     let sent = part.places() * layer.places * layer.inputs;
     moves(
         part.rows * layer.weight.len()
@@ -91,19 +92,23 @@ pub(crate) fn delta(
         sent,
     );
     delta_kernel::launch(
-        &models.client,
+        client,
         count,
         dim,
-        n,
-        models.clone().into_buffer_arg(),
+        tiling.vector,
+        m,
+        transposed.into_buffer_arg(),
         above.clone().into_buffer_arg(),
         below.activations.clone().into_buffer_arg(),
         part.counts.clone().into_buffer_arg(),
         below.gradient.clone().into_buffer_arg(),
         part.argument(),
-        layer::argument(layer, width, n),
+        layer.outputs,
+        layer.inputs / tiling.vector,
+        layer.places,
         below.slope,
-        tile,
+        tiling.tile,
+        tiling.ahead,
         below.write,
     );
 }

@@ -12,6 +12,9 @@ use crate::stacked::layers::layer::{self, LayerAt};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
+/// Places that a unit loads at once.
+const AHEAD: usize = 2;
+
 /// Each unit holds one vector of inputs by one vector of outputs; if the layer has a bias (`biases` is one, not zero),
 /// the last unit of a column holds it, its input being always one. The input of a place goes with the delta of the place
 /// `skip` after it. Where the gradient is added to, the chain over the examples goes on from what is there.
@@ -70,15 +73,41 @@ fn outer_kernel<N: Size, M: Size>(
         for m in 0..M::value() {
             sums[m] = chain_start(gradients, first + m * layer.columns, action);
         }
-        for example in 0..count {
+        // Places of all examples follow each other, unless some are skipped.
+        let examples = select(skip == 0, 1, count);
+        let length = select(skip == 0, count, 1) * layer.places - skip;
+        for example in 0..examples {
             let first_place = source + example * layer.places;
-            for place in first_place..first_place + layer.places - skip {
-                let x = inputs[place * inner + input];
-                let d = deltas[(place + skip) * layer.columns + column];
+            let mut x_at = first_place * inner + input;
+            let mut d_at = (first_place + skip) * layer.columns + column;
+            // Some at once, so that the unit does not wait for each.
+            for _ in 0..length / AHEAD {
+                let mut x = Array::<Vector<f32, M>>::new(AHEAD);
+                let mut d = Array::<Vector<f32, N>>::new(AHEAD);
+                #[unroll]
+                for a in 0..AHEAD {
+                    x[a] = inputs[x_at + a * inner];
+                    d[a] = deltas[d_at + a * layer.columns];
+                }
+                #[unroll]
+                for a in 0..AHEAD {
+                    #[unroll]
+                    for m in 0..M::value() {
+                        sums[m] += Vector::new(x[a].extract(m)) * d[a];
+                    }
+                }
+                x_at += AHEAD * inner;
+                d_at += AHEAD * layer.columns;
+            }
+            for _ in 0..length % AHEAD {
+                let x = inputs[x_at];
+                let d = deltas[d_at];
                 #[unroll]
                 for m in 0..M::value() {
                     sums[m] += Vector::new(x.extract(m)) * d;
                 }
+                x_at += inner;
+                d_at += layer.columns;
             }
         }
         #[unroll]

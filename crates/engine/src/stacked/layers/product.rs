@@ -1,0 +1,120 @@
+//! The inner loop of products with weights.
+
+use crate::stacked::device::launch::vector_size;
+use cubecl::prelude::*;
+
+/// How much of a product one unit makes. Every sum is one chain whatever it is, so that it changes no bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tiling {
+    /// Outputs of a unit: a vector of them.
+    pub(crate) vector: usize,
+    /// Places whose sums it keeps in registers.
+    pub(crate) tile: usize,
+    /// Vectors of inputs that it loads at once, with their weights, before it multiplies any.
+    pub(crate) ahead: usize,
+}
+
+/// Units that keep a large GPU busy. With fewer, each waits for memory with nothing else to do meanwhile.
+const BUSY: usize = 1 << 16;
+
+impl Tiling {
+    /// That of products of `places` places each of `rows` rows, from `inner` vectors of inputs to `outputs`: large tiles, which read
+    /// each weight seldom, where there is enough to do; small ones where there is not (measured on an H200, `benches/LOG.md`).
+    pub(crate) fn of(rows: usize, places: usize, outputs: usize, inner: usize) -> Self {
+        let vector = vector_size(outputs);
+        let units = rows * places.div_ceil(8) * (outputs / vector);
+        let most = places.next_power_of_two();
+        if units < BUSY {
+            return Self {
+                vector: 1,
+                tile: 2.min(most),
+                ahead: if inner.is_multiple_of(2) { 2 } else { 1 },
+            };
+        }
+        Self {
+            vector,
+            tile: if units < 4 * BUSY { 4 } else { 8 }.min(most),
+            ahead: 1,
+        }
+    }
+
+    /// Units of `rows` rows of `places` places.
+    pub(crate) fn units(&self, rows: usize, places: usize, outputs: usize) -> usize {
+        rows * places.div_ceil(self.tile) * (outputs / self.vector)
+    }
+}
+
+/// Adds to the sums of `tile` places their inputs, `inner` vectors from `places[i]` on, times the weights, whose rows have
+/// `columns` vectors and begin for this unit at `first`. Every sum is one chain over the inputs.
+#[cube]
+pub(crate) fn add_products<N: Size, M: Size>(
+    weights: &[Vector<f32, N>],
+    inputs: &[Vector<f32, M>],
+    places: &Array<usize>,
+    sums: &mut Array<Vector<f32, N>>,
+    first: usize,
+    columns: usize,
+    inner: usize,
+    #[comptime] tile: usize,
+    #[comptime] ahead: usize,
+) {
+    let size = M::value();
+    for chunk in 0..inner / ahead {
+        let mut x = Array::<Vector<f32, M>>::new(comptime!(tile * ahead));
+        let mut w = Array::<Vector<f32, N>>::new(comptime!(size * ahead));
+        #[unroll]
+        for a in 0..ahead {
+            let k = chunk * ahead + a;
+            #[unroll]
+            for m in 0..M::value() {
+                w[a * size + m] = weights[first + (k * M::value() + m) * columns];
+            }
+            #[unroll]
+            for i in 0..tile {
+                x[a * tile + i] = inputs[places[i] + k];
+            }
+        }
+        #[unroll]
+        for a in 0..ahead {
+            #[unroll]
+            for m in 0..M::value() {
+                #[unroll]
+                for i in 0..tile {
+                    sums[i] += Vector::new(x[a * tile + i].extract(m)) * w[a * size + m];
+                }
+            }
+        }
+    }
+}
+
+/// As [`add_products`], of places whose inputs begin one before `starts[i]`; where that is zero they are zero.
+#[cube]
+pub(crate) fn add_products_inside<N: Size, M: Size>(
+    weights: &[Vector<f32, N>],
+    inputs: &[Vector<f32, M>],
+    starts: &Array<usize>,
+    sums: &mut Array<Vector<f32, N>>,
+    first: usize,
+    columns: usize,
+    inner: usize,
+    #[comptime] tile: usize,
+) {
+    for k in 0..inner {
+        let mut x = Array::<Vector<f32, M>>::new(tile);
+        #[unroll]
+        for i in 0..tile {
+            x[i] = Vector::new(0.0f32);
+            if starts[i] > 0 {
+                x[i] = inputs[starts[i] - 1 + k];
+            }
+        }
+        #[unroll]
+        for m in 0..M::value() {
+            let w = weights[first + (k * M::value() + m) * columns];
+            #[unroll]
+            for i in 0..tile {
+                sums[i] += Vector::new(x[i].extract(m)) * w;
+            }
+        }
+    }
+}
