@@ -78,10 +78,25 @@ fn sizes(network: &Network, training: bool) -> Vec<usize> {
     nodes.chain([network.inputs()]).collect()
 }
 
+/// Weights of a row that the way back transposes at once: those of the layer that has most of them.
+fn transposed(network: &Network) -> usize {
+    let of_node = |node: &Node| {
+        let reads_example = node.source == Source::Example;
+        match &node.layer {
+            Layer::Lstm(lstm) => lstm.input_weight.len().max(lstm.hidden_weight.len()),
+            Layer::Dense(layer) if !reads_example => layer.weight.len(),
+            Layer::Convolution(layer) if !reads_example => layer.weight.len(),
+            _ => 0,
+        }
+    };
+    network.nodes().iter().map(of_node).max().unwrap_or(0)
+}
+
 /// Bytes of all buffers for so many rows and examples.
 pub(crate) fn bytes(network: &Network, shape: BlockShape, training: bool) -> u64 {
     let numbers: usize = sizes(network, training).iter().sum();
-    let all = (shape.rows as u64).saturating_mul((shape.examples * numbers) as u64);
+    let weights = if training { transposed(network) } else { 0 };
+    let all = (shape.rows as u64).saturating_mul((shape.examples * numbers + weights) as u64);
     all.saturating_mul(size_of::<f32>() as u64)
 }
 

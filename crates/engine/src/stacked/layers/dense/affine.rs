@@ -237,6 +237,52 @@ mod tests {
 
     #[test]
     #[ignore = "needs a GPU or software Vulkan"]
+    fn bits_do_not_depend_on_how_many_rows_there_are() {
+        let gpu = gpu();
+        let (inputs, outputs, examples, rows) = (6, 256, 64, 128);
+        let (layer, width) = layer_of(inputs, outputs);
+        let (models, x) = (
+            numbers(rows * width, 1),
+            numbers(rows * examples * inputs, 2),
+        );
+        let arena = cube(stacked(&gpu, &models, rows));
+        let of_rows = |first: usize, count: usize| {
+            let slots = first * examples..(first + count) * examples;
+            let x = &x[slots.start * inputs..slots.end * inputs];
+            let given = gpu.memory().upload_floats(x);
+            let out = gpu
+                .memory()
+                .upload_floats(&vec![0.0; count * examples * outputs]);
+            let batch = UnevenBatch {
+                counts: vec![examples as u32; count],
+                examples,
+                first_row: first,
+            };
+            let counts = gpu.memory().upload_words(&batch.counts);
+            let product = Affine {
+                models: &arena,
+                width,
+                layer: &layer,
+                inputs: &given,
+                shared: false,
+                relu: false,
+            };
+            product.launch(&batch.part(&counts), &out);
+            download::<f32>(out)
+        };
+        let all = of_rows(0, rows);
+        for (first, count) in [(0, 1), (5, 40), (127, 1)] {
+            assert_ne!(
+                Tiling::of(rows, examples, outputs, inputs / 2),
+                Tiling::of(count, examples, outputs, inputs / 2)
+            );
+            let own = &all[first * examples * outputs..][..count * examples * outputs];
+            assert_eq!(of_rows(first, count), own);
+        }
+    }
+
+    #[test]
+    #[ignore = "needs a GPU or software Vulkan"]
     fn what_is_no_number_passes_the_relu() {
         let gpu = gpu();
         let (layer, width) = layer_of(4, 4);
