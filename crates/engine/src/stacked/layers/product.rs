@@ -118,3 +118,51 @@ pub(crate) fn add_products_inside<N: Size, M: Size>(
         }
     }
 }
+
+/// Adds to the sums of a vector of inputs by a vector of outputs the products of `length` inputs, which stand `x_step` vectors apart from
+/// `x_at` on, with as many deltas, `d_step` apart from `d_at` on: one chain for each sum. `ahead` of them are loaded at once, so that
+/// the unit does not wait for each.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn add_outer_products<N: Size, M: Size>(
+    inputs: &[Vector<f32, M>],
+    deltas: &[Vector<f32, N>],
+    sums: &mut Array<Vector<f32, N>>,
+    x_at: usize,
+    x_step: usize,
+    d_at: usize,
+    d_step: usize,
+    length: usize,
+    #[comptime] ahead: usize,
+) {
+    let mut x_at = x_at;
+    let mut d_at = d_at;
+    for _ in 0..length / ahead {
+        let mut x = Array::<Vector<f32, M>>::new(ahead);
+        let mut d = Array::<Vector<f32, N>>::new(ahead);
+        #[unroll]
+        for a in 0..ahead {
+            x[a] = inputs[x_at + a * x_step];
+            d[a] = deltas[d_at + a * d_step];
+        }
+        #[unroll]
+        for a in 0..ahead {
+            #[unroll]
+            for m in 0..M::value() {
+                sums[m] += Vector::new(x[a].extract(m)) * d[a];
+            }
+        }
+        x_at += ahead * x_step;
+        d_at += ahead * d_step;
+    }
+    for _ in 0..length % ahead {
+        let x = inputs[x_at];
+        let d = deltas[d_at];
+        #[unroll]
+        for m in 0..M::value() {
+            sums[m] += Vector::new(x.extract(m)) * d;
+        }
+        x_at += x_step;
+        d_at += d_step;
+    }
+}

@@ -11,6 +11,7 @@ use crate::stacked::gradients::sink::{
 };
 use crate::stacked::layers::bias_gradient::bias_gradient;
 use crate::stacked::layers::layer::{self, LayerAt};
+use crate::stacked::layers::product::add_outer_products;
 use crate::stacked::layers::window::{self, WindowAt};
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
@@ -115,48 +116,27 @@ fn convolve_outer_kernel<N: Size, M: Size>(
         for m in 0..M::value() {
             sums[m] = chain_start(gradients, first + m * layer.columns, action);
         }
+        let mut length = 0usize;
+        if end_x > first_x {
+            length = end_x - first_x;
+        }
         for example in source..source + count {
             for row_y in first_y..end_y {
                 let y = row_y * window.stride_y + tap_y - window.padding_y;
                 let line = (example * window.height + y) * window.width;
-                let mut column_x = first_x;
-                let place =
-                    (line + column_x * window.stride_x + tap_x - window.padding_x) * channels;
-                let position = example * layer.places + row_y * window.columns + column_x;
-                let mut x_at = place + channel;
-                let mut d_at = position * layer.columns + column;
-                let x_step = window.stride_x * channels;
-                // Some at once, so that the unit does not wait for each.
-                while column_x + AHEAD <= end_x {
-                    let mut x = Array::<Vector<f32, M>>::new(AHEAD);
-                    let mut d = Array::<Vector<f32, N>>::new(AHEAD);
-                    #[unroll]
-                    for a in 0..AHEAD {
-                        x[a] = inputs[x_at + a * x_step];
-                        d[a] = deltas[d_at + a * layer.columns];
-                    }
-                    #[unroll]
-                    for a in 0..AHEAD {
-                        #[unroll]
-                        for m in 0..M::value() {
-                            sums[m] += Vector::new(x[a].extract(m)) * d[a];
-                        }
-                    }
-                    x_at += AHEAD * x_step;
-                    d_at += AHEAD * layer.columns;
-                    column_x += AHEAD;
-                }
-                while column_x < end_x {
-                    let x = inputs[x_at];
-                    let d = deltas[d_at];
-                    #[unroll]
-                    for m in 0..M::value() {
-                        sums[m] += Vector::new(x.extract(m)) * d;
-                    }
-                    x_at += x_step;
-                    d_at += layer.columns;
-                    column_x += 1;
-                }
+                let place = line + first_x * window.stride_x + tap_x - window.padding_x;
+                let position = example * layer.places + row_y * window.columns + first_x;
+                add_outer_products(
+                    inputs,
+                    deltas,
+                    &mut sums,
+                    place * channels + channel,
+                    window.stride_x * channels,
+                    position * layer.columns + column,
+                    layer.columns,
+                    length,
+                    AHEAD,
+                );
             }
         }
         #[unroll]

@@ -9,6 +9,7 @@ use crate::stacked::gradients::sink::{
 };
 use crate::stacked::layers::bias_gradient::bias_gradient;
 use crate::stacked::layers::layer::{self, LayerAt};
+use crate::stacked::layers::product::add_outer_products;
 use burn_cubecl::tensor::CubeTensor;
 use cubecl::prelude::*;
 
@@ -78,37 +79,17 @@ fn outer_kernel<N: Size, M: Size>(
         let length = select(skip == 0, count, 1) * layer.places - skip;
         for example in 0..examples {
             let first_place = source + example * layer.places;
-            let mut x_at = first_place * inner + input;
-            let mut d_at = (first_place + skip) * layer.columns + column;
-            // Some at once, so that the unit does not wait for each.
-            for _ in 0..length / AHEAD {
-                let mut x = Array::<Vector<f32, M>>::new(AHEAD);
-                let mut d = Array::<Vector<f32, N>>::new(AHEAD);
-                #[unroll]
-                for a in 0..AHEAD {
-                    x[a] = inputs[x_at + a * inner];
-                    d[a] = deltas[d_at + a * layer.columns];
-                }
-                #[unroll]
-                for a in 0..AHEAD {
-                    #[unroll]
-                    for m in 0..M::value() {
-                        sums[m] += Vector::new(x[a].extract(m)) * d[a];
-                    }
-                }
-                x_at += AHEAD * inner;
-                d_at += AHEAD * layer.columns;
-            }
-            for _ in 0..length % AHEAD {
-                let x = inputs[x_at];
-                let d = deltas[d_at];
-                #[unroll]
-                for m in 0..M::value() {
-                    sums[m] += Vector::new(x.extract(m)) * d;
-                }
-                x_at += inner;
-                d_at += layer.columns;
-            }
+            add_outer_products(
+                inputs,
+                deltas,
+                &mut sums,
+                first_place * inner + input,
+                inner,
+                (first_place + skip) * layer.columns + column,
+                layer.columns,
+                length,
+                AHEAD,
+            );
         }
         #[unroll]
         for m in 0..M::value() {
