@@ -1,5 +1,6 @@
 //! GPUs that are lost or run out of memory. A Vulkan layer makes the software driver fail so.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::LazyLock;
@@ -38,11 +39,18 @@ static COMPILED: LazyLock<TempDir> = LazyLock::new(|| {
     folder
 });
 
+/// `more` besides what the variable `name` lists.
+fn also(name: &str, more: impl Into<OsString>) -> OsString {
+    let listed = std::env::var_os(name).unwrap_or_default();
+    let listed = std::env::split_paths(&listed).filter(|path| !path.as_os_str().is_empty());
+    std::env::join_paths(listed.chain([more.into().into()])).unwrap()
+}
+
 /// Runs the words of `line` with a driver that fails as the variables say.
 fn says(sandbox: &Sandbox, line: &str, variables: &[(&str, String)]) -> Said {
     let mut command = sandbox.command(&line.split_whitespace().collect::<Vec<_>>());
-    command.env("VK_LAYER_PATH", COMPILED.path());
-    command.env("VK_INSTANCE_LAYERS", LAYER);
+    command.env("VK_LAYER_PATH", also("VK_LAYER_PATH", COMPILED.path()));
+    command.env("VK_INSTANCE_LAYERS", also("VK_INSTANCE_LAYERS", LAYER));
     command.envs(variables.iter().map(|(name, value)| (name, value)));
     let output = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();

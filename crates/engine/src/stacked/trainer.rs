@@ -109,7 +109,7 @@ pub(crate) fn bytes(gpu: &Gpu, network: &Network, workload: &WorkloadSize<'_>) -
 /// # Errors
 /// [`EngineError::Device`].
 fn expect_kernels(gpu: &Gpu, network: &Network) -> Result<(), EngineError> {
-    if !(cfg!(feature = "vulkan") && gpu.is_software()) {
+    if !(gpu.is_software() && gpu.takes_spirv()) {
         return Ok(());
     }
     let norms = |node: &Node| matches!(node.layer, Layer::GroupNorm(_));

@@ -109,7 +109,7 @@ impl Gpu {
         &self.device
     }
 
-    /// What results are bit-identical on: `wgpu/<adapter>/<graphics interface>`.
+    /// What results are bit-identical on: `wgpu/<adapter>/<graphics interface>/<language of kernels>`.
     pub(crate) fn kind(&self) -> String {
         self.kind.clone()
     }
@@ -117,6 +117,11 @@ impl Gpu {
     /// Whether the adapter is a program that plays a GPU on the processor.
     pub(crate) fn is_software(&self) -> bool {
         self.software
+    }
+
+    /// Whether kernels are compiled to SPIR-V for it. A build that can do so takes WGSL where a driver lacks what SPIR-V needs.
+    pub(crate) fn takes_spirv(&self) -> bool {
+        language(&self.memory) == "spirv"
     }
 
     /// Waits until all work given to the device is done.
@@ -186,15 +191,24 @@ fn open_wgpu(index: usize) -> Result<(Gpu, WgpuSetup), String> {
 /// The GPU that the runtime knows as `adapter`.
 fn gpu_of(adapter: &WgpuDevice, setup: &WgpuSetup) -> Gpu {
     let info = setup.adapter.get_info();
-    let kind = format!("wgpu/{}/{:?}", info.name, info.backend).to_lowercase();
     let device = cubecl::Device::Wgpu(adapter.clone());
-    Failures::keep(device.clone(), kind.clone()).watch(&setup.device);
+    let memory = Memory::new(device.clone());
+    let language = language(&memory);
+    let kind = format!("wgpu/{}/{:?}/{language}", info.name, info.backend).to_lowercase();
+    Failures::keep(device, kind.clone()).watch(&setup.device);
     Gpu {
         device: Device::from(adapter.clone()),
-        memory: Memory::new(device),
+        memory,
         kind,
         software: info.device_type == wgpu::DeviceType::Cpu,
     }
+}
+
+/// The language that kernels are compiled to: what stands in brackets in the runtime's name, as in `wgpu<wgsl>`.
+fn language(memory: &Memory) -> &'static str {
+    let runtime = memory.client().name();
+    let bracketed = runtime.split_once('<').map(|(_, language)| language);
+    bracketed.map_or(runtime, |language| language.trim_end_matches('>'))
 }
 
 /// Another device of the adapter that `setup` is of, which can do the same.
