@@ -7,7 +7,7 @@
 # 500 digits every five rounds: 0.05 s of the processor with a logistic model, 0.25 s with an MLP. N of them (1000) and 32 are carried
 # out on one thread by `meshfold-bench threads`, which prints in Markdown how the time is spent and how long 2 to 16 threads would
 # have nothing to do. `meshfold run` carries out the first 32 for comparison, with two threads, one at a time and side by side.
-# It takes about six minutes; --quick takes 40 runs. Nothing else should run: what keeps the thread waiting counts as the disk.
+# It takes about ten minutes; --quick takes 40 runs. Nothing else should run: what keeps the thread waiting counts as the disk.
 # MESHFOLD and MESHFOLD_BENCH name programs that are built already.
 set -euo pipefail
 shopt -s inherit_errexit
