@@ -1,35 +1,8 @@
 /* A Vulkan layer under which no device has the memory model that kernels in SPIR-V need, so that a build which can compile them takes
- * WGSL instead. One build serves both languages so.
- *
- * The declarations are those of the Vulkan headers, as far as they are needed: CI runs where these are not installed. */
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+ * WGSL instead. One build serves both languages so. */
+#include "../../crates/cli/tests/program/driver/loader.h"
 
-typedef int32_t VkResult;
-typedef void *Handle;
-typedef void (*Function)(void);
-typedef Function (*GetInstanceProcAddr)(Handle instance, const char *name);
-
-enum { SUCCESS = 0, INITIALIZATION_FAILED = -3 };
-enum { LOADER_INSTANCE_CREATE_INFO = 47, LINK_INFO = 0, VULKAN_MEMORY_MODEL_FEATURES = 1000211000 };
-
-typedef struct Link {
-    struct Link *next;
-    GetInstanceProcAddr instance_proc;
-} Link;
-
-typedef struct Chained {
-    uint32_t type;
-    struct Chained *next;
-    uint32_t function;
-    Link *link;
-} Chained;
-
-typedef struct {
-    uint32_t type;
-    Chained *next;
-} CreateInfo;
+enum { VULKAN_MEMORY_MODEL_FEATURES = 1000211000 };
 
 /* The beginning of VkPhysicalDeviceFeatures2 and of what is chained to it. */
 typedef struct Features {
@@ -38,31 +11,20 @@ typedef struct Features {
     uint32_t memory_model, device_scope; /* Of the memory model alone. */
 } Features;
 
-typedef struct {
-    uint32_t type;
-    void *next;
-    uint32_t version;
-    GetInstanceProcAddr instance_proc;
-    void *device_proc, *physical_device_proc;
-} NegotiateLayerInterface;
-
 /* One of each is enough: all instances have the functions of the one driver. */
 static GetInstanceProcAddr next_instance_proc;
 static void (*next_features)(Handle physical, Features *asked);
 
 static VkResult create_instance(const CreateInfo *info, const void *allocator, Handle *made) {
     typedef VkResult (*Next)(const CreateInfo *, const void *, Handle *);
-    for (Chained *chained = info->next; chained; chained = chained->next)
-        if (chained->type == LOADER_INSTANCE_CREATE_INFO && chained->function == LINK_INFO) {
-            next_instance_proc = chained->link->instance_proc;
-            chained->link = chained->link->next;
-            VkResult result = ((Next)next_instance_proc(NULL, "vkCreateInstance"))(info, allocator, made);
-            /* Later on the loader would answer with the function of this layer. */
-            if (result == SUCCESS)
-                next_features = (void (*)(Handle, Features *))next_instance_proc(*made, "vkGetPhysicalDeviceFeatures2");
-            return result;
-        }
-    return INITIALIZATION_FAILED;
+    Link *link = link_of(info, LOADER_INSTANCE_CREATE_INFO);
+    if (!link) return INITIALIZATION_FAILED;
+    next_instance_proc = link->instance_proc;
+    VkResult result = ((Next)next_instance_proc(NULL, "vkCreateInstance"))(info, allocator, made);
+    /* Later on the loader would answer with the function of this layer. */
+    if (result == SUCCESS)
+        next_features = (void (*)(Handle, Features *))next_instance_proc(*made, "vkGetPhysicalDeviceFeatures2");
+    return result;
 }
 
 static void features(Handle physical, Features *asked) {
@@ -82,6 +44,7 @@ static Function instance_proc(Handle asking, const char *name) {
 VkResult vkNegotiateLoaderLayerInterfaceVersion(NegotiateLayerInterface *layer) {
     layer->version = 2;
     layer->instance_proc = instance_proc;
-    layer->device_proc = layer->physical_device_proc = NULL;
+    layer->device_proc = NULL;
+    layer->physical_device_proc = NULL;
     return SUCCESS;
 }

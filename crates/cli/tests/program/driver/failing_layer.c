@@ -3,43 +3,14 @@
  * FAILING_LAYER_SUBMISSIONS  a file to which a byte is appended for each submission
  * FAILING_LAYER_LOSE_AT      the submission, counted from 1, at which the device that it goes to is lost
  * FAILING_LAYER_FOR_GOOD     if set, no device can be made once one was lost
- * FAILING_LAYER_BYTES        bytes of memory that there are
- *
- * The declarations are those of the Vulkan headers, as far as they are needed: tests run where these are not installed. */
-#include <stddef.h>
-#include <stdint.h>
+ * FAILING_LAYER_BYTES        bytes of memory that there are */
+#include "loader.h"
+
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <pthread.h>
 
-typedef int32_t VkResult;
-typedef void *Handle; /* A dispatchable one: it begins with the address of its table. */
-typedef void (*Function)(void);
-typedef Function (*GetInstanceProcAddr)(Handle instance, const char *name);
-typedef Function (*GetDeviceProcAddr)(Handle device, const char *name);
-
-enum { SUCCESS = 0, OUT_OF_DEVICE_MEMORY = -2, INITIALIZATION_FAILED = -3, DEVICE_LOST = -4 };
-enum { LOADER_INSTANCE_CREATE_INFO = 47, LOADER_DEVICE_CREATE_INFO = 48, LINK_INFO = 0 };
-
-typedef struct Link {
-    struct Link *next;
-    GetInstanceProcAddr instance_proc;
-    GetDeviceProcAddr device_proc; /* Of devices alone. */
-} Link;
-
-/* The beginning that VkLayerInstanceCreateInfo and VkLayerDeviceCreateInfo have in common. */
-typedef struct Chained {
-    uint32_t type;
-    struct Chained *next;
-    uint32_t function;
-    Link *link;
-} Chained;
-
-typedef struct {
-    uint32_t type;
-    Chained *next;
-} CreateInfo;
+enum { OUT_OF_DEVICE_MEMORY = -2, DEVICE_LOST = -4 };
 
 typedef struct {
     uint32_t type;
@@ -47,15 +18,6 @@ typedef struct {
     uint64_t size;
     uint32_t memory_type;
 } AllocateInfo;
-
-typedef struct {
-    uint32_t type;
-    void *next;
-    uint32_t version;
-    GetInstanceProcAddr instance_proc;
-    GetDeviceProcAddr device_proc;
-    void *physical_device_proc;
-} NegotiateLayerInterface;
 
 /* A device, told from others by the table that all its handles begin with. */
 typedef struct {
@@ -178,17 +140,6 @@ static void free_memory(Handle device, uint64_t memory, const void *allocator) {
         }
     pthread_mutex_unlock(&mutex);
     ((Next)next_of(device, "vkFreeMemory"))(device, memory, allocator);
-}
-
-/* The link to the next layer, which is taken out of the chain. */
-static Link *link_of(const CreateInfo *info, uint32_t type) {
-    for (Chained *chained = info->next; chained; chained = chained->next)
-        if (chained->type == type && chained->function == LINK_INFO) {
-            Link *link = chained->link;
-            chained->link = link->next;
-            return link;
-        }
-    return NULL;
 }
 
 static VkResult create_instance(const CreateInfo *info, const void *allocator, Handle *made) {
