@@ -115,25 +115,16 @@ pub fn walk_distance(transition: &MixingMatrix, stationary: &[f64], steps: u64) 
     (0..devices)
         .map(|start| {
             let mut place = vec![0.0; devices];
+            let mut next = vec![0.0; devices];
             place[start] = 1.0;
             for _ in 0..steps {
-                place = step(transition, &place);
+                transition.apply_transposed(&place, &mut next);
+                std::mem::swap(&mut place, &mut next);
             }
             let pairs = place.iter().zip(stationary);
             pairs.map(|(p, s)| (p - s).powi(2)).sum::<f64>().sqrt()
         })
         .fold(0.0, f64::max)
-}
-
-/// `placeᵀ P`, one step of the walk's distribution.
-fn step(transition: &MixingMatrix, place: &[f64]) -> Vec<f64> {
-    let mut next = vec![0.0; place.len()];
-    for (row, &share) in place.iter().enumerate() {
-        for (column, weight) in transition.row(row) {
-            next[column as usize] += share * weight;
-        }
-    }
-    next
 }
 
 #[cfg(test)]

@@ -347,6 +347,14 @@ pub enum TopologyError {
         /// Value found.
         theta: f64,
     },
+    /// A group names a node that does not exist.
+    #[error("groups: a group names node {node}, but the nodes are 0 to {}", .nodes - 1)]
+    GroupOutOfRange {
+        /// The node.
+        node: u32,
+        /// Nodes of the overlay.
+        nodes: usize,
+    },
     /// Groups that are no partition of the nodes.
     #[error(
         "groups: node {node} appears {times} times; every one of the {nodes} nodes must be in exactly one group"

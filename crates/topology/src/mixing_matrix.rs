@@ -336,8 +336,11 @@ impl MixingMatrix {
         }
     }
 
-    /// `Wᵀ x` for a vector with one entry per row, into one entry per column.
-    pub(crate) fn apply_transposed(&self, x: &[f64], out: &mut [f64]) {
+    /// `Wᵀ x` for a vector with one entry per row, into `out` with one entry per column.
+    ///
+    /// # Panics
+    /// If `x` has more than [`MixingMatrix::rows`] entries, or `out` fewer than [`MixingMatrix::columns`].
+    pub fn apply_transposed(&self, x: &[f64], out: &mut [f64]) {
         out.fill(0.0);
         for (i, value) in x.iter().enumerate() {
             for (j, weight) in self.row(i) {

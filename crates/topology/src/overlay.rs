@@ -73,7 +73,8 @@ impl Overlay {
     /// Names the groups of nodes that the overlay is made of, such as cliques or the clients of one server.
     ///
     /// # Errors
-    /// [`TopologyError::Groups`] unless every node is in exactly one group.
+    /// [`TopologyError::GroupOutOfRange`] if a group names a node that does not exist; [`TopologyError::Groups`] unless every node is
+    /// in exactly one group.
     pub fn with_groups(mut self, groups: Vec<Vec<u32>>) -> Result<Self, TopologyError> {
         let nodes = self.nodes();
         let mut times = vec![0; nodes];
@@ -81,11 +82,7 @@ impl Overlay {
             match times.get_mut(node as usize) {
                 Some(count) => *count += 1,
                 None => {
-                    return Err(TopologyError::NodeOutOfRange {
-                        a: node,
-                        b: node,
-                        nodes,
-                    });
+                    return Err(TopologyError::GroupOutOfRange { node, nodes });
                 }
             }
         }
@@ -323,6 +320,11 @@ mod tests {
                 times: 2,
                 nodes: 3
             }
+        );
+        let error = path().with_groups(vec![vec![0, 1], vec![7]]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "groups: a group names node 7, but the nodes are 0 to 2"
         );
     }
 

@@ -15,6 +15,8 @@ mod symmetric;
 
 pub use distance_from_mean::joint_lambda;
 pub use effective_neighbours::{DECAYS, effective_neighbours};
+pub(crate) use lanczos::STEPS as LANCZOS_STEPS;
+pub(crate) use shift_invert::MOST_FACTORISED;
 
 /// Up to this many nodes all eigenvalues are computed, densely; above, only the extreme ones, by Lanczos iterations.
 pub const DENSE_NODES: usize = 2000;

@@ -44,8 +44,8 @@ pub use complete::Complete;
 pub use d_cliques::{
     DCliques, HistogramNoise, InterClique, Leaders, NoiseScale, SmallWorld, clique_skew,
 };
-pub(crate) use edges::parse_lines;
 pub use edges::{Edges, parse_edge_list};
+pub(crate) use edges::{of_file, parse_lines};
 pub use erdos_renyi::{ErdosRenyi, Probability};
 pub use exponential::Exponential;
 pub use grid::Grid;

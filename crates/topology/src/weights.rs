@@ -1,6 +1,8 @@
 //! Mixing weights as a configuration names them.
 //!
-//! New weights are one file below `weights/` and three lines here: `mod`, variant and match arm.
+//! New weights are one file below `weights/` and their lines here: `mod`, `pub use`, variant, and an arm of `draw`, `label`,
+//! `stationary` and `is_mean_when_complete`; `lib.rs` exports them. None of these matches has a wildcard, so that the compiler names
+//! what is missing.
 
 use crate::{MixingMatrix, Overlay, TopologyError};
 use meshfold_own::OwnPart;
@@ -123,6 +125,20 @@ impl Weights {
                 let label = own.part().label();
                 label.unwrap_or_else(|| own.name().to_owned())
             }
+        }
+    }
+
+    /// Whether all rows of the matrix of a complete overlay are one mean, of which no weight is held one by one.
+    pub(crate) fn is_mean_when_complete(&self) -> bool {
+        match self {
+            Self::MetropolisHastings(_)
+            | Self::MaxDegree(_)
+            | Self::Uniform(_)
+            | Self::ByExamples(_)
+            | Self::Fastest(_) => true,
+            Self::Laplacian(laplacian) => laplacian.is_mean_when_complete(),
+            // Those of a program's own may have any form.
+            Self::Random(_) | Self::Edges(_) | Self::Own(_) => false,
         }
     }
 

@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// Most iterations.
-const STEPS: usize = 1500;
+pub(crate) const STEPS: usize = 1500;
 /// Seed of the starting vector: any that is not orthogonal to the extreme eigenvectors will do.
 const START_SEED: u64 = 0x6d65_7368;
 

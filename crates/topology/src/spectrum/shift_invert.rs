@@ -11,8 +11,7 @@ use faer::sparse::{SparseColMat, Triplet};
 use faer::{Conj, MatMut, Par, Side};
 
 /// Most entries of a matrix that is factorised, and of its factor: 400 MB.
-const MATRIX_VALUES: usize = 2_000_000;
-const FACTOR_VALUES: usize = 50_000_000;
+pub(crate) const MOST_FACTORISED: (usize, usize) = (2_000_000, 50_000_000);
 /// Most shifts tried.
 const SHIFTS: usize = 8;
 
@@ -99,8 +98,8 @@ impl Factor {
         let lower = entries
             .filter(|&(i, j, _)| i >= j)
             .map(|(row, col, val)| Triplet { row, col, val });
-        let triplets: Vec<_> = lower.take(MATRIX_VALUES + 1).collect();
-        if triplets.len() > MATRIX_VALUES {
+        let triplets: Vec<_> = lower.take(MOST_FACTORISED.0 + 1).collect();
+        if triplets.len() > MOST_FACTORISED.0 {
             return Err(NoFactor::TooLarge);
         }
         let matrix =
@@ -109,7 +108,7 @@ impl Factor {
         let symbolic =
             factorize_symbolic_cholesky(matrix.symbolic(), Side::Lower, ordering, parameters)
                 .map_err(|_| NoFactor::TooLarge)?;
-        if symbolic.len_val() > FACTOR_VALUES {
+        if symbolic.len_val() > MOST_FACTORISED.1 {
             return Err(NoFactor::TooLarge);
         }
         let mut values = vec![0.0; symbolic.len_val()];

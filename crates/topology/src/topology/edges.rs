@@ -3,7 +3,7 @@
 use crate::{Overlay, TopologyError, redacted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An overlay given edge by edge.
 ///
@@ -39,10 +39,15 @@ impl Edges {
 
     /// `edges` and the file's name.
     pub(super) fn label(&self) -> String {
-        match self.file.file_name() {
-            Some(name) => format!("edges {}", name.to_string_lossy()),
-            None => "edges".to_owned(),
-        }
+        of_file(&self.file)
+    }
+}
+
+/// `edges` and the name of `file`: the label of what a file gives each edge.
+pub(crate) fn of_file(file: &Path) -> String {
+    match file.file_name() {
+        Some(name) => format!("edges {}", name.to_string_lossy()),
+        None => "edges".to_owned(),
     }
 }
 

@@ -47,18 +47,16 @@ impl ErdosRenyi {
         nodes: usize,
         rng: &mut ChaCha8Rng,
     ) -> Result<Overlay, TopologyError> {
-        let threshold = (nodes as f64).ln() / nodes as f64;
-        let p = match self.p {
-            Probability::Fixed(p) if (0.0..=1.0).contains(&p) => p,
-            Probability::Fixed(found) => {
-                return Err(TopologyError::Probability {
-                    topology: "erdos_renyi",
-                    field: "p",
-                    found,
-                });
-            }
-            Probability::Log => threshold,
-        };
+        if let Probability::Fixed(found) = self.p
+            && !(0.0..=1.0).contains(&found)
+        {
+            return Err(TopologyError::Probability {
+                topology: "erdos_renyi",
+                field: "p",
+                found,
+            });
+        }
+        let p = self.p.of(nodes);
         for _ in 0..DRAWS {
             let overlay = Overlay::from_edges(nodes, draw(nodes, p, rng))?;
             if overlay.is_connected() {
@@ -69,8 +67,18 @@ impl ErdosRenyi {
             p,
             nodes,
             draws: DRAWS,
-            threshold,
+            threshold: Probability::Log.of(nodes),
         })
+    }
+}
+
+impl Probability {
+    /// The probability among `nodes` nodes.
+    pub(super) fn of(self, nodes: usize) -> f64 {
+        match self {
+            Self::Fixed(p) => p,
+            Self::Log => (nodes as f64).ln() / nodes as f64,
+        }
     }
 }
 

@@ -60,15 +60,24 @@ impl Members {
         })
     }
 
+    /// How many of `nodes` nodes they are.
+    pub(super) fn count(&self, nodes: usize) -> usize {
+        match self {
+            Self::All => nodes,
+            Self::First(count) => *count,
+            Self::Share(share) => ((share * nodes as f64).round().max(1.0) as usize).min(nodes),
+            Self::List(list) => list.len(),
+        }
+    }
+
     /// The nodes by number, ascending unless they were listed; `None` for all.
     fn draw(&self, nodes: usize, rng: &mut ChaCha8Rng) -> Option<Vec<u32>> {
         match self {
             Self::All => None,
             Self::First(count) => Some((0..*count as u32).collect()),
             Self::List(list) => Some(list.clone()),
-            Self::Share(share) => {
-                let count = (share * nodes as f64).round().max(1.0) as usize;
-                let drawn = rand::seq::index::sample(rng, nodes, count.min(nodes));
+            Self::Share(_) => {
+                let drawn = rand::seq::index::sample(rng, nodes, self.count(nodes));
                 let mut drawn: Vec<u32> = drawn.into_iter().map(|node| node as u32).collect();
                 drawn.sort_unstable();
                 Some(drawn)

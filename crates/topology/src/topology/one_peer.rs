@@ -39,20 +39,8 @@ impl OnePeer {
 }
 
 impl Schedule for OnePeer {
-    fn outside(&self) -> Outside {
-        Outside::default()
-    }
-
     fn repeats_after(&self, nodes: usize) -> Option<usize> {
         Some(self.period(nodes))
-    }
-
-    fn draw(&self, round: usize, nodes: usize) -> usize {
-        round.saturating_sub(1) % self.period(nodes)
-    }
-
-    fn change_rounds(&self, nodes: usize) -> Box<dyn Iterator<Item = usize> + '_> {
-        Box::new(1..=self.period(nodes))
     }
 
     fn check(&self, _nodes: usize) -> Result<(), TopologyError> {
@@ -68,7 +56,7 @@ impl Schedule for OnePeer {
         Ok(Snapshot {
             overlay: self.build(draw, nodes.count)?,
             members: vec![true; nodes.count],
-            outside: self.outside(),
+            outside: Outside::default(),
         })
     }
 }

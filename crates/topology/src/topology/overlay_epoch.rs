@@ -28,16 +28,28 @@ pub struct Snapshot {
 /// What each overlay that changes over time provides.
 pub(super) trait Schedule {
     /// What nodes outside its overlays do.
-    fn outside(&self) -> Outside;
+    fn outside(&self) -> Outside {
+        Outside::default()
+    }
 
     /// After how many rounds the overlays of `nodes` nodes repeat, `None` if they never do.
     fn repeats_after(&self, nodes: usize) -> Option<usize>;
 
-    /// Which draw a round has, counted from 1: rounds of one draw have one overlay.
-    fn draw(&self, round: usize, nodes: usize) -> usize;
+    /// Which draw a round has, counted from 1: rounds of one draw have one overlay. Every round of a period has its own draw, and every
+    /// round of all where none repeats.
+    fn draw(&self, round: usize, nodes: usize) -> usize {
+        let before = round.saturating_sub(1);
+        let period = self.repeats_after(nodes);
+        period.map_or(before, |period| before % period.max(1))
+    }
 
     /// The rounds in which a draw appears for the first time, ascending; they may go on for ever.
-    fn change_rounds(&self, nodes: usize) -> Box<dyn Iterator<Item = usize> + '_>;
+    fn change_rounds(&self, nodes: usize) -> Box<dyn Iterator<Item = usize> + '_> {
+        match self.repeats_after(nodes) {
+            Some(period) => Box::new(1..=period),
+            None => Box::new(1..),
+        }
+    }
 
     /// Whether it makes sense for `nodes` nodes.
     ///

@@ -76,32 +76,11 @@ pub(super) fn label(own: &OwnPart<dyn OwnOverlay>) -> String {
 }
 
 impl Schedule for OwnPart<dyn OwnOverlay> {
-    fn outside(&self) -> Outside {
-        Outside::default()
-    }
-
     fn repeats_after(&self, _nodes: usize) -> Option<usize> {
         match self.part().change() {
             OverlayChange::Never => Some(1),
             OverlayChange::TakeTurns(count) => Some(count),
             OverlayChange::EachRound => None,
-        }
-    }
-
-    fn draw(&self, round: usize, _nodes: usize) -> usize {
-        let before = round.saturating_sub(1);
-        match self.part().change() {
-            OverlayChange::Never => 0,
-            OverlayChange::TakeTurns(count) => before % count.max(1),
-            OverlayChange::EachRound => before,
-        }
-    }
-
-    fn change_rounds(&self, _nodes: usize) -> Box<dyn Iterator<Item = usize> + '_> {
-        match self.part().change() {
-            OverlayChange::Never => Box::new(std::iter::once(1)),
-            OverlayChange::TakeTurns(count) => Box::new(1..=count),
-            OverlayChange::EachRound => Box::new(1..),
         }
     }
 

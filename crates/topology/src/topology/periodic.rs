@@ -40,14 +40,6 @@ impl Schedule for Periodic {
         Some(self.list.len().max(1))
     }
 
-    fn draw(&self, round: usize, _nodes: usize) -> usize {
-        round.saturating_sub(1) % self.list.len().max(1)
-    }
-
-    fn change_rounds(&self, _nodes: usize) -> Box<dyn Iterator<Item = usize> + '_> {
-        Box::new(1..=self.list.len().max(1))
-    }
-
     /// Whether there is an overlay in each turn.
     ///
     /// # Errors

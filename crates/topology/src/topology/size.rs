@@ -1,7 +1,8 @@
 //! How large an overlay becomes, told before it is built.
 
-use super::{DCliques, InterClique, Members, OverlayChange, Probability, Topology};
+use super::{DCliques, InterClique, Members, OverlayChange, Topology};
 use crate::Weights;
+use crate::spectrum::{LANCZOS_STEPS, MOST_FACTORISED};
 
 /// Bytes for each node: degrees, components, and the vectors that figures are computed with. Measured: up to 110.
 const NODE_BYTES: f64 = 120.0;
@@ -16,10 +17,14 @@ const DRAWN_WEIGHT_BYTES: f64 = 80.0;
 /// Most nodes of which all eigenvalues are computed, with matrices of so many bytes for each two nodes.
 const DENSE: (f64, f64) = (crate::DENSE_NODES as f64, 24.0);
 /// Most iterations for the eigenvalues of a slow overlay, with matrices of so many bytes for each two of them.
-const ITERATIONS: (f64, f64) = (1500.0, 24.0);
+const ITERATIONS: (f64, f64) = (LANCZOS_STEPS as f64, 24.0);
 /// Most nodes and edges of a slow overlay whose matrices are factorised, with so many bytes for each, and the most bytes of a
 /// factor.
-const FACTORISED: (f64, f64, f64) = (2e6, 100.0, 400e6);
+const FACTORISED: (f64, f64, f64) = (
+    MOST_FACTORISED.0 as f64,
+    100.0,
+    (MOST_FACTORISED.1 * size_of::<f64>()) as f64,
+);
 
 /// How large an overlay becomes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,10 +77,7 @@ impl Topology {
                 let (m1, m2) = (barbell.m1 as f64, barbell.m2 as f64);
                 listed(m1 * (m1 - 1.0) + m2 + 1.0)
             }
-            Self::ErdosRenyi(erdos_renyi) => listed(match erdos_renyi.p {
-                Probability::Fixed(p) => p * pairs,
-                Probability::Log => n.ln() / n * pairs,
-            }),
+            Self::ErdosRenyi(erdos_renyi) => listed(erdos_renyi.p.of(nodes) * pairs),
             Self::Regular(regular) => listed(regular.degree as f64 * n / 2.0),
             Self::RingPlusMatching(_) => listed(1.5 * n),
             Self::VirtualRings(rings) => listed(rings.spaces as f64 * n),
@@ -146,12 +148,7 @@ impl Topology {
 impl Members {
     /// The size of an overlay of `nodes` nodes in which these are linked as `of` says.
     fn size(&self, of: &Topology, nodes: usize) -> OverlaySize {
-        let linked = match self {
-            Self::All => nodes,
-            Self::First(count) => *count,
-            Self::Share(share) => (share * nodes as f64).round() as usize,
-            Self::List(list) => list.len(),
-        };
+        let linked = self.count(nodes);
         let among = of.size(linked.min(nodes));
         OverlaySize {
             nodes,
@@ -250,12 +247,7 @@ impl OverlaySize {
     /// Weights of an overlay of a round that are held one by one: none where all rows of the matrix are one mean.
     #[must_use]
     pub fn weights(&self, weights: &Weights) -> f64 {
-        let is_mean = match weights {
-            Weights::Random(_) | Weights::Edges(_) => false,
-            Weights::Laplacian(laplacian) => laplacian.theta.is_none_or(|theta| theta == 1.0),
-            _ => true,
-        };
-        match self.is_complete && is_mean {
+        match self.is_complete && weights.is_mean_when_complete() {
             true => 0.0,
             false => 2.0 * self.edges + self.nodes as f64,
         }
@@ -265,9 +257,11 @@ impl OverlaySize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Laplacian, Nodes, Random};
+    use crate::{Laplacian, MixingMatrix, Nodes, Overlay, OwnWeights, Random, TopologyError};
+    use meshfold_own::OwnPart;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
+    use std::sync::Arc;
 
     fn topology(text: &str) -> Topology {
         serde_json::from_str(text).unwrap()
@@ -322,6 +316,28 @@ mod tests {
         }
     }
 
+    /// Weights of a program's own: whatever they are, each of them is held.
+    struct Halves;
+
+    impl OwnWeights for Halves {
+        fn matrix(
+            &self,
+            overlay: &Overlay,
+            _rng: &mut ChaCha8Rng,
+        ) -> Result<MixingMatrix, TopologyError> {
+            Weights::Laplacian(Laplacian { theta: Some(0.5) }).matrix(overlay)
+        }
+    }
+
+    #[test]
+    fn a_share_of_few_nodes_is_one_of_them() {
+        let redraw = r#"{"redraw": {"nodes": {"share": 0.01}, "of": {"complete": {}}}}"#;
+        let Topology::Redraw(redraw) = topology(redraw) else {
+            unreachable!("it is a redraw");
+        };
+        assert_eq!([9, 1000].map(|nodes| redraw.nodes.count(nodes)), [1, 10]);
+    }
+
     #[test]
     fn a_complete_overlay_takes_memory_for_its_nodes_alone() {
         let size = topology(r#"{"complete": {}}"#).size(60_000);
@@ -330,6 +346,7 @@ mod tests {
         let each = [
             Weights::Random(Random {}),
             Weights::Laplacian(Laplacian { theta: Some(0.5) }),
+            Weights::Own(OwnPart::new("halves", "", Arc::new(()), Arc::new(Halves))),
         ];
         for weights in each {
             assert!(

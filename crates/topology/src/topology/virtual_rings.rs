@@ -43,11 +43,24 @@ impl VirtualRings {
 
     /// Draws the coordinates, ring by ring, and links neighbours on every ring.
     pub(crate) fn ring_links(&self, nodes: usize, rng: &mut ChaCha8Rng) -> BTreeSet<(u32, u32)> {
+        self.rings(nodes, rng, |_| true)
+    }
+
+    /// The links of rings of the nodes that `remain`, whose coordinates are drawn with those of the others.
+    fn rings(
+        &self,
+        nodes: usize,
+        rng: &mut ChaCha8Rng,
+        remain: impl Fn(u32) -> bool,
+    ) -> BTreeSet<(u32, u32)> {
         let mut links = BTreeSet::new();
         for _ in 0..self.spaces {
-            let order = random_order(nodes, rng);
-            let on_ring = Ring::default().edges(nodes);
-            links.extend(on_ring.map(|(a, b)| ordered(order[a as usize], order[b as usize])));
+            let mut order = random_order(nodes, rng);
+            order.retain(|&node| remain(node));
+            if order.len() > 1 {
+                let on_ring = Ring::default().edges(order.len());
+                links.extend(on_ring.map(|(a, b)| ordered(order[a as usize], order[b as usize])));
+            }
         }
         links
     }
@@ -78,15 +91,7 @@ impl VirtualRings {
     ) -> Result<Overlay, TopologyError> {
         assert_eq!(alive.len(), nodes, "one entry of alive per node");
         self.check(nodes)?;
-        let mut links = BTreeSet::new();
-        for _ in 0..self.spaces {
-            let mut order = random_order(nodes, rng);
-            order.retain(|&node| alive[node as usize]);
-            if order.len() > 1 {
-                let on_ring = Ring::default().edges(order.len());
-                links.extend(on_ring.map(|(a, b)| ordered(order[a as usize], order[b as usize])));
-            }
-        }
+        let links = self.rings(nodes, rng, |node| alive[node as usize]);
         Overlay::from_edges(nodes, links)
     }
 

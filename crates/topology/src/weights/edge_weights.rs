@@ -1,6 +1,6 @@
 //! Weights read from a file.
 
-use crate::topology::parse_lines;
+use crate::topology::{of_file, parse_lines};
 use crate::{MixingMatrix, Overlay, TopologyError, redacted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -96,10 +96,7 @@ impl EdgeWeights {
 
     /// `edges` and the file's name.
     pub(super) fn label(&self) -> String {
-        match self.file.file_name() {
-            Some(name) => format!("edges {}", name.to_string_lossy()),
-            None => "edges".to_owned(),
-        }
+        of_file(&self.file)
     }
 }
 

@@ -32,7 +32,7 @@ impl Laplacian {
         if overlay.edge_count() == 0 {
             return Ok(MixingMatrix::identity(overlay.nodes()));
         }
-        if overlay.is_complete() && self.theta.is_none_or(|theta| theta == 1.0) {
+        if overlay.is_complete() && self.is_mean_when_complete() {
             return equal(overlay);
         }
         let extremes = laplacian_extremes(overlay)?;
@@ -40,6 +40,11 @@ impl Laplacian {
         let weight = 2.0 / ((1.0 + theta) * extremes.largest);
         let own = |node, _| 1.0 - overlay.degree(node) as f64 * weight;
         Ok(MixingMatrix::over_neighbours(overlay, |_, _| weight, own))
+    }
+
+    /// Whether all weights of a complete overlay are equal: θ* is 1 there.
+    pub(super) fn is_mean_when_complete(&self) -> bool {
+        self.theta.is_none_or(|theta| theta == 1.0)
     }
 
     /// `laplacian`, with θ if it was given.
