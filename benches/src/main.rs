@@ -58,7 +58,8 @@ enum Command {
 /// A workload, and what differs from its usual shape.
 #[derive(Debug, Args)]
 struct Arguments {
-    /// w1: logistic regression, w2 and w3: dense networks, w4: convolutions, w5: a recurrent network, w6: mixing alone, copy: copying alone, resnet18: a residual network, eval: judging 100 MLPs or 1000 logistic models.
+    /// w1: logistic regression, w2 and w3: dense networks, w4: convolutions, w5: a recurrent network, w6: mixing alone,
+    /// copy: copying alone, resnet18: a residual network, eval1: judging 1000 logistic models, eval2: judging 100 MLPs.
     #[arg(value_enum)]
     case: case::Name,
     /// cpu, wgpu, wgpu:INDEX, cuda, cuda:INDEX or auto.
@@ -98,10 +99,10 @@ struct Arguments {
     #[arg(long)]
     params: Option<usize>,
     /// Rounds per timed repeat.
-    #[arg(long)]
+    #[arg(long, value_parser = at_least_one)]
     rounds: Option<usize>,
     /// Timed repeats.
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 5, value_parser = at_least_one)]
     repeat: usize,
     /// Untimed repeats before.
     #[arg(long, default_value_t = 1)]
@@ -295,4 +296,21 @@ fn trace(
 #[cfg(not(feature = "gpu"))]
 fn trace(_: &Case, _: &Device, _: Option<sweep::Sweep>, _: Form) -> Result<String, BenchError> {
     Err(BenchError::NoLaunches)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_timed_less_than_once() {
+        let line = |words: &[&str]| {
+            CommandLine::try_parse_from([&["meshfold-bench", "w1"], words].concat())
+        };
+        assert!(line(&["--repeat", "1", "--rounds", "1"]).is_ok());
+        for words in [["--repeat", "0"], ["--rounds", "0"]] {
+            let refusal = line(&words).map(drop).expect_err("it divides by them");
+            assert!(refusal.to_string().contains("a number from 1 on is needed"));
+        }
+    }
 }

@@ -4,9 +4,9 @@ use crate::BenchError;
 use crate::case::Case;
 use crate::clock::{Protocol, rounded};
 use crate::synthetic;
-use crate::training::{record, regular_mixing, rows, sgd};
+use crate::training::{Rounds, network, record, regular_mixing};
 use meshfold_data::{Partition, Splits};
-use meshfold_engine::{Device, Learner, LocalWork, Mixing, Network, Start, Velocity};
+use meshfold_engine::{Device, Learner, Mixing, Network};
 use serde_json::Value;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,7 +32,7 @@ impl<'a> Shared<'a> {
         let (splits, partition) = synthetic::splits(case, 1)?;
         Ok(Self {
             case,
-            network: Network::new(&case.model, splits.train.input(), splits.train.classes())?,
+            network: network(case, &splits)?,
             splits,
             partition: Arc::new(partition),
             mixing: regular_mixing(case.clients, case.degree)?,
@@ -43,16 +43,9 @@ impl<'a> Shared<'a> {
     fn run(&self, device: &Device, seed: u64, begun: impl Fn()) -> Result<f64, BenchError> {
         let (splits, partition) = (self.splits.clone(), self.partition.clone());
         let mut learner = Learner::upload(device, self.network.clone(), splits, partition, seed)?;
-        let mut models = learner.initial(self.case.clients, Start::Same)?;
+        let mut rounds = Rounds::new(self.case, device, &learner, &self.mixing)?;
         begun();
-        let (sgd, rows) = (sgd(self.case), rows(self.case));
-        for round in 1..=self.case.rounds {
-            let work = LocalWork::new(round, &rows, &sgd);
-            learner.train(&mut models, Velocity::Fresh, &work)?;
-            models.mix(&self.mixing)?;
-        }
-        // Reading the losses waits for the device.
-        Ok(learner.tally().train_loss.unwrap_or(f64::NAN))
+        rounds.train(&mut learner)
     }
 
     /// All runs; gives the mean of their last losses.
@@ -139,4 +132,49 @@ pub(crate) fn trace(case: &Case, device: &Device, sweep: Sweep) -> Result<String
         device.kind(),
         "all runs"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::Name;
+    use crate::training;
+    use meshfold_engine::{DeviceRequest, Precision};
+
+    #[test]
+    fn a_run_of_a_sweep_is_the_workload_by_itself() {
+        let device = Device::open(DeviceRequest::Cpu, Some(1), None).expect("there is a processor");
+        let protocol = Protocol {
+            repeat: 1,
+            warmup: 0,
+        };
+        let sweep = Sweep {
+            runs: 1,
+            at_once: 1,
+        };
+        let case = Case {
+            clients: 4,
+            degree: 2,
+            momentum: 0.9,
+            rounds: 3,
+            ..Case::of(Name::W1)
+        };
+        let of = |precision, keeps_velocity| {
+            let case = Case {
+                precision,
+                keeps_velocity,
+                ..case.clone()
+            };
+            let alone = training::run(&case, &device, protocol).expect("it trains");
+            let swept = run(&case, &device, sweep, protocol).expect("it trains");
+            assert_eq!(
+                alone["loss_last"], swept["loss_last"],
+                "{precision:?} {keeps_velocity}"
+            );
+            swept["loss_last"].clone()
+        };
+        let usual = of(Precision::F32, false);
+        assert_ne!(of(Precision::Bf16, false), usual);
+        assert_ne!(of(Precision::F32, true), usual);
+    }
 }

@@ -5,6 +5,7 @@ use crate::case::Case;
 use crate::clock::{Protocol, Timing, peak_rss_mib, rounded};
 use crate::over_ranks::Count;
 use crate::synthetic;
+use meshfold_data::Splits;
 use meshfold_engine::{
     Amount, BatchSize, Device, Draw, Learner, LearningRate, LocalWork, Mixing, Network, RowWork,
     Sgd, Split, Stack, Start, Velocity,
@@ -30,11 +31,16 @@ pub(crate) fn regular_mixing(nodes: usize, degree: usize) -> Result<Mixing, Benc
     ))
 }
 
+/// The workload's model for the examples of `splits`.
+pub(crate) fn network(case: &Case, splits: &Splits) -> Result<Network, BenchError> {
+    let network = Network::new(&case.model, splits.train.input(), splits.train.classes())?;
+    Ok(network.with_precision(case.precision)?)
+}
+
 /// Examples and a trainer of the workload's model on `device`.
 pub(crate) fn learner(case: &Case, device: &Device, tests: usize) -> Result<Learner, BenchError> {
     let (splits, partition) = synthetic::splits(case, tests)?;
-    let network = Network::new(&case.model, splits.train.input(), splits.train.classes())?;
-    let network = network.with_precision(case.precision)?;
+    let network = network(case, &splits)?;
     // Over ranks, each keeps the examples of its own clients.
     let mut all = Some(splits);
     let splits = device.deal(&partition, &mut |see| {
@@ -72,31 +78,63 @@ pub(crate) fn rows(case: &Case) -> Vec<RowWork> {
     (0..case.clients as u32).map(row).collect()
 }
 
+/// The models of all clients, and how they go on from round to round.
+pub(crate) struct Rounds<'a> {
+    pub(crate) models: Stack,
+    velocity: Option<Stack>,
+    mixing: &'a Mixing,
+    sgd: Sgd,
+    rows: Vec<RowWork>,
+    count: usize,
+    round: usize,
+}
+
+impl<'a> Rounds<'a> {
+    /// Before the first round.
+    pub(crate) fn new(
+        case: &Case,
+        device: &Device,
+        learner: &Learner,
+        mixing: &'a Mixing,
+    ) -> Result<Self, BenchError> {
+        let models = learner.initial(case.clients, Start::Same)?;
+        let zeros = || Stack::zeros(device, models.layout(), models.rows());
+        Ok(Self {
+            velocity: case.keeps_velocity.then(zeros),
+            models,
+            mixing,
+            sgd: sgd(case),
+            rows: rows(case),
+            count: case.rounds,
+            round: 0,
+        })
+    }
+
+    /// As many further rounds as the workload has; gives their loss.
+    pub(crate) fn train(&mut self, learner: &mut Learner) -> Result<f64, BenchError> {
+        for _ in 0..self.count {
+            self.round += 1;
+            let work = LocalWork::new(self.round, &self.rows, &self.sgd);
+            let velocity = match &mut self.velocity {
+                Some(kept) => Velocity::Kept(kept),
+                None => Velocity::Fresh,
+            };
+            learner.train(&mut self.models, velocity, &work)?;
+            self.models.mix(self.mixing)?;
+        }
+        // Reading the losses waits for the device.
+        Ok(learner.tally().train_loss.unwrap_or(f64::NAN))
+    }
+}
+
 /// Times a training workload.
 pub(crate) fn run(case: &Case, device: &Device, protocol: Protocol) -> Result<Value, BenchError> {
     let mut learner = learner(case, device, 1)?;
     let mixing = regular_mixing(case.clients, case.degree)?;
-    let mut models = learner.initial(case.clients, Start::Same)?;
-    let (sgd, rows) = (sgd(case), rows(case));
-    let mut round = 0;
-    let mut velocity = case
-        .keeps_velocity
-        .then(|| Stack::zeros(device, models.layout(), models.rows()));
+    let mut rounds = Rounds::new(case, device, &learner, &mixing)?;
     let count_sent = Count::begin(device);
-    let timing = protocol.time(|| {
-        for _ in 0..case.rounds {
-            round += 1;
-            let work = LocalWork::new(round, &rows, &sgd);
-            let velocity = match &mut velocity {
-                Some(kept) => Velocity::Kept(kept),
-                None => Velocity::Fresh,
-            };
-            learner.train(&mut models, velocity, &work)?;
-            models.mix(&mixing)?;
-        }
-        // Reading the losses waits for the device.
-        Ok::<f64, BenchError>(learner.tally().train_loss.unwrap_or(f64::NAN))
-    })?;
+    let timing = protocol.time(|| rounds.train(&mut learner))?;
+    let models = &rounds.models;
     let flop = learner.network().flop_per_step(case.batch as usize);
     let count = (case.clients * case.steps as usize * case.rounds) as f64;
     let mut record = record(
