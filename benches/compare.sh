@@ -9,7 +9,7 @@
 # PyTorch by its autocast, JAX with all that layers hand on rounded; W6 has no products. FILE keeps the records, one JSON
 # object a line. The rivals are those of benches/rivals, for the Python that PYTHON names (default: that of
 # benches/rivals/env, which benches/rivals/setup.sh makes, else `python`): what it lacks is left out. MESHFOLD_BENCH names
-# a program that is built already.
+# a program that is built already. It ends with 1 if Meshfold failed, or if programs did other work than each other.
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -92,6 +92,13 @@ for case in "${cases[@]}"; do
     done
 done
 
+# Rivals may be left out, but not what all are compared with.
+failed=0
+for case in "${cases[@]}"; do
+    found=$(grep -c "^{\"of\": \"$case\".*\"framework\":\"meshfold\"" "$records" || true)
+    [ "$found" = "$rounds" ] || { echo "Meshfold has records of $found of $rounds rounds of $case" >&2; failed=1; }
+done
+
 commit=$(git -C "$here" rev-parse --short HEAD 2>/dev/null || echo unknown)
 [ -z "$(git -C "$here" status --porcelain --untracked-files=no 2>/dev/null)" ] || commit="$commit with changes"
 cat <<END
@@ -102,7 +109,7 @@ END
 if ! command -v "$python" >/dev/null; then
     echo "no $python to make a table with; the records:"
     cat "$records"
-    exit
+    exit "$failed"
 fi
 "$python" - "$records" <<'PYTHON'
 """Prints a table of the records: a rate by the clock and by the processor's time, beside ours and beside the ceiling."""
@@ -119,6 +126,13 @@ for line in open(sys.argv[1]):
         ceilings[kept["of"], record["unit"], record["what"].split()[0], record["backend"]].append(record)
     else:
         runs[kept["of"], record["framework"], record["impl"]].append(record)
+
+
+SHAPE = ("clients", "batch", "steps", "degree")
+for case in {case for case, _, _ in runs}:
+    of_case = [record for (of, _, _), records in runs.items() if of == case for record in records]
+    if len(shapes := {tuple(record[key] for key in SHAPE) for record in of_case}) > 1:
+        sys.exit(f"{case}: programs did other work than each other: {', '.join(SHAPE)} are {sorted(shapes)}")
 
 
 def rates(record):
@@ -166,3 +180,4 @@ for (case, framework, impl), records in runs.items():
     print(f"| {case.upper()}, {unit} | {name} | {figure(median)} ({figure(least)}-{figure(most)}) | {figure(by_cpu)} | "
           f"{ratios[0]} | {ratios[1]} | {figure(median * work)} | {share} |")
 PYTHON
+exit "$failed"

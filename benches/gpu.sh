@@ -37,6 +37,7 @@ pack() {
     cargo test "${all[@]}" --lib --test gpu --test gpu_launches --no-run 2>&1 | tee /dev/stderr |
         sed -n -e 's/.*Executable tests\/\([a-z_]*\).*(\(.*\))$/\1 \2/p' \
             -e 's/.*Executable unittests .*(\(.*\/meshfold_engine-.*\))$/kernels \1/p' >"$folder/tests.txt"
+    [ -s "$folder/tests.txt" ] || { echo "no test programs were found in what cargo says" >&2; exit 1; }
     while read -r name path; do strip -o "$folder/tests/$name" "$path"; done <"$folder/tests.txt"
     rm "$folder/tests.txt"
     cp benches/gpu.sh benches/rivals/*.py "$folder"/

@@ -57,7 +57,8 @@ YAML
 # The seconds on the clock and of the processor that the words take.
 took() {
     local TIMEFORMAT='%R %U %S'
-    { time "$@" >"$folder/took.txt" 2>&1 || { cat "$folder/took.txt" >&2; exit 1; }; } 2>&1
+    { time "$@" >"$folder/took.txt" 2>&1; } 2>"$folder/seconds.txt" || { cat "$folder/took.txt" >&2; exit 1; }
+    cat "$folder/seconds.txt"
 }
 
 for model in logistic '{mlp: {hidden: [100]}}'; do
