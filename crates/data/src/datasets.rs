@@ -8,8 +8,8 @@ mod own_tables;
 pub(crate) mod published;
 pub(crate) mod table_rows;
 
-// A further dataset is one file and three lines: here, in the enum, and in `DatasetConfig::dataset`. If it is read from
-// files, its manifest joins those in `files/manifest.rs`.
+// A further dataset is one file and its lines: `mod` and `use` here, variant, and an arm of `DatasetConfig::dataset`; `lib.rs` exports it.
+// If it is read from files, its manifest joins those in `files/manifest.rs`.
 pub(crate) mod cifar;
 pub(crate) mod consensus;
 pub(crate) mod csv_table;

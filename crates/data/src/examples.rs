@@ -276,11 +276,28 @@ impl Examples {
     /// SHA-256 of features, labels, classes, the shape of an example, and owners. It is computed on first use.
     pub fn digest(&self) -> &str {
         self.digest.or(|| {
-            let digest = self.input.digested(Digest::of("examples"));
-            let digest = digest.count(self.classes);
-            let digest = self.features.digested(digest);
-            digest.labels(&self.labels).owners(self.owners())
+            let digest = self.features.digested_more(self.begun_digest(self.len()));
+            self.ended_digest(digest, &self.labels, self.owners())
         })
+    }
+
+    /// The digest of `count` examples like these before the first of their features.
+    fn begun_digest(&self, count: usize) -> Digest {
+        let digest = self.input.digested(Digest::of("examples"));
+        let values = match &self.features {
+            Features::Tokens(_) => count,
+            Features::Bytes { .. } | Features::Numbers(_) => count * self.width(),
+        };
+        self.features
+            .digested_first(digest.count(self.classes), values)
+    }
+
+    /// What a [begun](Self::begun_digest) digest becomes behind the last of the features.
+    fn ended_digest(&self, digest: Digest, labels: &[u16], owners: Option<&[u32]>) -> Digest {
+        self.features
+            .digested_last(digest)
+            .labels(labels)
+            .owners(owners)
     }
 
     /// What a [`Partitioner`](crate::Partitioner) sees of the examples.

@@ -8,6 +8,8 @@ pub(crate) mod excerpt;
 pub(crate) mod fault;
 pub(crate) mod fetch;
 pub(crate) mod folder;
+pub(crate) mod hashing;
+pub(crate) mod json_files;
 pub(crate) mod manifest;
 pub(crate) mod own_files;
 pub(crate) mod packing;

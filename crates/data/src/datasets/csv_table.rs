@@ -123,7 +123,7 @@ impl Dataset for CsvTable {
             return setting("client", "the label's column".into(), "another column");
         }
         match &self.test {
-            CsvTest::Share(share) => own_tables::check_share(NAME, *share),
+            CsvTest::Share(share) => own_tables::check_share(NAME, "test.share", *share),
             CsvTest::File(_) => Ok(()),
         }
     }
@@ -178,11 +178,11 @@ impl Dataset for CsvTable {
     /// The file of the table, then that of the test examples if there is one.
     fn own_files(&self, folder: &DataFolder) -> Result<Vec<PathBuf>, DataError> {
         self.validate()?;
-        let mut files = vec![own_tables::inside(NAME, "file", &self.file, folder)?];
-        if let CsvTest::File(file) = &self.test {
-            files.push(own_tables::inside(NAME, "test.file", file, folder)?);
-        }
-        Ok(files)
+        let test = match &self.test {
+            CsvTest::File(file) => Some(file.as_str()),
+            CsvTest::Share(_) => None,
+        };
+        own_tables::files(NAME, &self.file, test, folder)
     }
 
     /// Nothing: the table is the user's own.

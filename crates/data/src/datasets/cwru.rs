@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use self::conditions::{Condition, FOUR, FOUR_NAMES, LOADS, TEN, TEN_NAMES};
 use self::spectrum::{BINS, WINDOW};
 use super::Dataset;
+use crate::datasets::own_tables::Standard;
+use crate::files::fault::Fault;
 use crate::files::payload;
 use crate::files::regular;
 use crate::formats::mat5::{self, MatArray};
@@ -130,9 +132,9 @@ impl Dataset for Cwru {
         };
         let (for_training, for_testing) = (self.training(), self.testing());
         let (mut train, mut test) = (read(&for_training)?, read(&for_testing)?);
-        let scaler = Scaler::fitted(&train);
-        scaler.apply(&mut train);
-        scaler.apply(&mut test);
+        let standard = Standard::of(&train, FEATURES);
+        standard.apply(&mut train, |number| number);
+        standard.apply(&mut test, |number| number);
         let examples = |values: Vec<f64>, recordings: &[Recording]| {
             let values = values.into_iter().map(|value| value as f32).collect();
             let examples = Examples::numbers(values, labels(recordings), SHAPE, self.task)?;
@@ -265,23 +267,18 @@ impl Cwru {
                 content.map_err(|error| payload::fault(NAME, &path, 0, error))?
             }
         };
-        features(&content, recording).map_err(|fault| DataError::Malformed {
-            dataset: NAME.into(),
-            path,
-            offset: fault.offset,
-            reason: fault.reason,
-        })
+        features(&content, recording).map_err(|fault| fault.of(NAME, path))
     }
 }
 
 /// The features `[400, 300]` of the windows of a file's recording.
-fn features(content: &[u8], recording: &Recording) -> Result<Vec<f64>, mat5::MatFault> {
+fn features(content: &[u8], recording: &Recording) -> Result<Vec<f64>, Fault> {
     let number = recording.condition.number(recording.load);
     let channels = ["DE", "FE"].map(|end| format!("X{number:03}_{end}_time"));
     let arrays = mat5::arrays(content, |name| {
         channels.iter().any(|channel| channel == name)
     })?;
-    let fault = |reason| mat5::MatFault { offset: 0, reason };
+    let fault = |reason: String| Fault::at(0_u64, reason);
     let signal = |channel: &String| {
         let found = arrays.iter().find(|array| &array.name == channel);
         found.ok_or_else(|| fault(format!("no array {channel}")))
@@ -338,46 +335,6 @@ fn windows(signal: &MatArray, skipped: usize) -> Result<Vec<f64>, String> {
 fn labels(recordings: &[Recording]) -> Vec<u16> {
     let of = |recording: &Recording| [recording.label; WINDOWS];
     recordings.iter().flat_map(of).collect()
-}
-
-/// What gives each feature of the training examples mean 0 and deviation 1.
-struct Scaler {
-    means: Vec<f64>,
-    deviations: Vec<f64>,
-}
-
-impl Scaler {
-    fn fitted(examples: &[f64]) -> Self {
-        let count = (examples.len() / FEATURES) as f64;
-        let mean_of = |value: &dyn Fn(usize, f64) -> f64| {
-            let mut sums = vec![0.0; FEATURES];
-            for example in examples.chunks_exact(FEATURES) {
-                for (feature, (sum, &number)) in sums.iter_mut().zip(example).enumerate() {
-                    *sum += value(feature, number);
-                }
-            }
-            sums.iter().map(|sum| sum / count).collect::<Vec<f64>>()
-        };
-        let means = mean_of(&|_, number| number);
-        let variances = mean_of(&|feature, number| (number - means[feature]).powi(2));
-        let deviation = |variance: f64| match variance > 0.0 {
-            true => variance.sqrt(),
-            false => 1.0,
-        };
-        Self {
-            deviations: variances.into_iter().map(deviation).collect(),
-            means,
-        }
-    }
-
-    fn apply(&self, examples: &mut [f64]) {
-        for example in examples.chunks_exact_mut(FEATURES) {
-            let figures = self.means.iter().zip(&self.deviations);
-            for (number, (mean, deviation)) in example.iter_mut().zip(figures) {
-                *number = (*number - mean) / deviation;
-            }
-        }
-    }
 }
 
 #[cfg(test)]

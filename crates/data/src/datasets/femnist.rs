@@ -7,8 +7,6 @@ mod leaf;
 mod thumbnail;
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,7 +18,8 @@ use self::leaf::announced;
 pub(crate) use self::leaf::{Written, read as read_leaf};
 use super::Dataset;
 use crate::datasets::published::{Published, dealt_evenly, in_turn};
-use crate::files::packing::{Packing, unpacked};
+use crate::files::json_files::json_files;
+use crate::files::packing::most_content;
 use crate::files::payload;
 use crate::{
     DataError, DataFolder, DatasetSummary, Examples, Input, Manifest, Scale, Shape, Splits,
@@ -42,8 +41,6 @@ const WRITERS: usize = 3_550;
 const MOST_IMAGES: usize = 2_000_000;
 /// Bytes of json that an image takes at least: a digit and what follows it for every pixel.
 const LEAST_JSON: u64 = 2 * 28 * 28;
-/// Bytes of json that a packed byte is believed to hold.
-const MOST_YIELD: u64 = 100;
 
 /// Settings of FEMNIST: 28 × 28 greyscale, 10 digits, 26 capitals and 26 small letters, each image with its writer.
 ///
@@ -189,7 +186,15 @@ impl Femnist {
         may: bool,
     ) -> Result<Arc<Examples>, DataError> {
         let home = Manifest::by_name(NAME)?.folder(folder).join(split);
-        let paths = files(&home, folder)?;
+        let paths = json_files(&home)?;
+        if paths.is_empty() {
+            return Err(DataError::Missing {
+                dataset: NAME.into(),
+                file: format!("{split}/*.json"),
+                looked: vec![home],
+                origin: folder.origin(),
+            });
+        }
         let mut written = Written::default();
         let images = self.expected(&paths, numbers, may)?;
         // Where there is not as much memory, reading says so in its own time.
@@ -216,57 +221,29 @@ impl Femnist {
 impl Written {
     /// The examples of `split`.
     fn examples(self, split: &'static str) -> Result<Arc<Examples>, DataError> {
-        expect_some(&self.labels, split)?;
+        expect_some(self.labels.len(), split)?;
         let examples = Examples::new(self.pixels, self.labels, SHAPE, CLASSES, Scale::UNIT)?;
         Ok(Arc::new(examples.with_owners(self.owners)))
     }
 }
 
-/// Checks that there are images in `split`, which have these `labels`.
-fn expect_some(labels: &[u16], split: &'static str) -> Result<(), DataError> {
-    match labels.is_empty() {
-        true => Err(DataError::ExampleCount {
+/// Checks that there are `images` in `split`.
+fn expect_some(images: usize, split: &'static str) -> Result<(), DataError> {
+    match images {
+        0 => Err(DataError::ExampleCount {
             dataset: NAME,
             split,
             asked: 0,
             most: MOST_IMAGES,
         }),
-        false => Ok(()),
+        _ => Ok(()),
     }
 }
 
 /// Images that the file at `path` may hold at most, as far as its length tells.
 fn most_images(path: &Path) -> Result<u64, DataError> {
-    let length = fs::metadata(path)
-        .map_err(DataError::io("read", path))?
-        .len();
-    Ok(match Packing::of(path) {
-        Packing::Plain => length / LEAST_JSON,
-        _ => length.saturating_mul(MOST_YIELD) / LEAST_JSON,
-    })
-}
-
-/// The json files in `home`, packed or not, in the order of their names.
-fn files(home: &Path, folder: &DataFolder) -> Result<Vec<PathBuf>, DataError> {
-    let missing = || DataError::Missing {
-        dataset: NAME.into(),
-        file: format!("{}/*.json", home.file_name().unwrap_or_default().display()),
-        looked: vec![home.to_owned()],
-        origin: folder.origin(),
-    };
-    let entries = fs::read_dir(home).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let entries = entries.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => missing(),
-        _ => DataError::io("list", home)(error),
-    })?;
-    let is_json = |path: &PathBuf| unpacked(path).extension().is_some_and(|e| e == "json");
-    let paths = entries.into_iter().map(|entry| entry.path());
-    let mut paths: Vec<PathBuf> = paths.filter(is_json).collect();
-    paths.sort();
-    match paths.is_empty() {
-        true => Err(missing()),
-        false => Ok(paths),
-    }
+    let most = most_content(path).map_err(DataError::io("read", path))?;
+    Ok(most / LEAST_JSON)
 }
 
 #[cfg(test)]

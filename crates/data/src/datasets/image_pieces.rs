@@ -18,6 +18,8 @@ pub(crate) struct ImagePieces<'a> {
     see: &'a mut dyn FnMut(&Examples),
     pixels: Vec<u8>,
     labels: Vec<u16>,
+    /// Where the owners of images are known.
+    owners: Option<Vec<u32>>,
     failed: Option<DataError>,
 }
 
@@ -36,8 +38,21 @@ impl<'a> ImagePieces<'a> {
             see,
             pixels: Vec::new(),
             labels: Vec::new(),
+            owners: None,
             failed: None,
         }
+    }
+
+    /// Images that all have owners.
+    pub(crate) fn with_owners(mut self) -> Self {
+        self.owners = Some(Vec::new());
+        self
+    }
+
+    /// Takes the next image, which is `owner`'s.
+    pub(crate) fn push_of(&mut self, owner: u32, label: u16, image: &[u8]) {
+        self.owners.get_or_insert_default().push(owner);
+        self.push(label, image);
     }
 
     /// Takes the next image.
@@ -62,14 +77,19 @@ impl<'a> ImagePieces<'a> {
     /// # Errors
     /// Why no examples could be made of a piece.
     pub(crate) fn finish(mut self) -> Result<(Examples, Option<Examples>), DataError> {
-        let left = self.taken()?;
-        match self.failed {
-            Some(error) => Err(error),
-            None => Ok((left.selected(&[]), (!left.is_empty()).then_some(left))),
+        // The first failure counts, whatever comes of the images behind it.
+        if let Some(error) = self.failed.take() {
+            return Err(error);
         }
+        let left = self.taken()?;
+        Ok((left.selected(&[]), (!left.is_empty()).then_some(left)))
     }
 
     fn taken(&mut self) -> Result<Examples, DataError> {
-        (self.make)(mem::take(&mut self.pixels), mem::take(&mut self.labels))
+        let examples = (self.make)(mem::take(&mut self.pixels), mem::take(&mut self.labels))?;
+        Ok(match &mut self.owners {
+            Some(owners) => examples.with_owners(mem::take(owners)),
+            None => examples,
+        })
     }
 }

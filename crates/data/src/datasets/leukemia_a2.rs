@@ -79,15 +79,7 @@ impl Dataset for LeukemiaA2 {
     }
 
     fn validate(&self) -> Result<(), DataError> {
-        if self.test_share > 0.0 && self.test_share < 1.0 {
-            return Ok(());
-        }
-        Err(DataError::Setting {
-            dataset: NAME,
-            setting: "test_share",
-            found: self.test_share.to_string(),
-            needed: "a share between 0 and 1".into(),
-        })
+        own_tables::check_share(NAME, "test_share", self.test_share)
     }
 
     fn load(&self, folder: &DataFolder) -> Result<Splits, DataError> {
@@ -175,8 +167,8 @@ impl LeukemiaA2 {
         let mut train_rows = matrix.rows(&train);
         let standard = Standard::of(&train_rows, matrix.genes());
         let mut test_rows = matrix.rows(&test);
-        standard.apply(&mut train_rows);
-        standard.apply(&mut test_rows);
+        standard.apply(&mut train_rows, |value| value as f32);
+        standard.apply(&mut test_rows, |value| value as f32);
         let examples = |rows, places: &[u32]| {
             let labels = places.iter().map(|place| labels[*place as usize]).collect();
             let shape = Shape::flat(matrix.genes());
@@ -244,8 +236,10 @@ fn unquoted(cell: &str) -> &str {
 /// Cases and controls of the annotation in `folder`, and how many of them train and test.
 pub(crate) fn counts(folder: &DataFolder) -> Result<[usize; 4], DataError> {
     let manifest = Manifest::by_name(NAME)?;
-    let content = manifest.read(manifest.file(ANNOTATION), folder)?;
-    let classes = classes(&content).map_err(|fault| fault.of(NAME, folder.path()))?;
+    let annotation = manifest.file(ANNOTATION);
+    let content = manifest.read(annotation, folder)?;
+    let place = manifest.locate(annotation, folder)?;
+    let classes = classes(&content).map_err(|fault| fault.of(NAME, place.path()))?;
     let labels: Vec<u16> = classes.into_values().collect();
     let cases = labels.iter().filter(|class| **class == 1).count();
     let (train, test) = LeukemiaA2::default().drawn(&labels)?;

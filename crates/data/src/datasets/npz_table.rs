@@ -108,7 +108,7 @@ impl Dataset for NpzTable {
             DataError::expect_between(NAME, "classes", classes, 2..=MOST_CLASSES)?;
         }
         match &self.test {
-            NpzTest::Share(share) => own_tables::check_share(NAME, *share),
+            NpzTest::Share(share) => own_tables::check_share(NAME, "test.share", *share),
             NpzTest::Arrays(arrays) if arrays.client.is_some() != self.client.is_some() => {
                 let said = |client: &Option<String>| match client {
                     Some(name) => excerpt(name),
@@ -193,11 +193,12 @@ impl Dataset for NpzTable {
 
     /// The file of the arrays, then that of the test examples if there is one.
     fn own_files(&self, folder: &DataFolder) -> Result<Vec<PathBuf>, DataError> {
-        let mut files = vec![own_tables::inside(NAME, "file", &self.file, folder)?];
-        if let NpzTest::File(file) = &self.test {
-            files.push(own_tables::inside(NAME, "test.file", file, folder)?);
-        }
-        Ok(files)
+        self.validate()?;
+        let test = match &self.test {
+            NpzTest::File(file) => Some(file.as_str()),
+            NpzTest::Share(_) | NpzTest::Arrays(_) => None,
+        };
+        own_tables::files(NAME, &self.file, test, folder)
     }
 
     /// Nothing: the table is the user's own.

@@ -58,14 +58,31 @@ pub(crate) fn inside(
     }
 }
 
-/// Checks that `share` leaves something on both sides.
-pub(crate) fn check_share(dataset: &'static str, share: f64) -> Result<(), DataError> {
+/// The paths of the user's table `file` and, if it has one of its own, of the `test` examples, both [`inside`] the folders.
+pub(crate) fn files(
+    dataset: &'static str,
+    file: &str,
+    test: Option<&str>,
+    folder: &DataFolder,
+) -> Result<Vec<PathBuf>, DataError> {
+    let test = test.map(|test| ("test.file", test));
+    let all = [("file", file)].into_iter().chain(test);
+    all.map(|(setting, name)| inside(dataset, setting, name, folder))
+        .collect()
+}
+
+/// Checks that the `share` of a setting leaves something on both sides.
+pub(crate) fn check_share(
+    dataset: &'static str,
+    setting: &'static str,
+    share: f64,
+) -> Result<(), DataError> {
     if share > 0.0 && share < 1.0 {
         return Ok(());
     }
     Err(DataError::Setting {
         dataset,
-        setting: "test.share",
+        setting,
         found: share.to_string(),
         needed: "a share between 0 and 1".into(),
     })
@@ -100,7 +117,7 @@ pub(crate) struct Standard {
 
 impl Standard {
     /// Of `values`, `[M, D]`.
-    pub(crate) fn of(values: &[f32], width: usize) -> Self {
+    pub(crate) fn of<T: Copy + Into<f64>>(values: &[T], width: usize) -> Self {
         let mut means = Means::of(width);
         means.add(values);
         let mut deviations = means.finish();
@@ -108,12 +125,12 @@ impl Standard {
         deviations.finish()
     }
 
-    /// `(value - mean) / deviation` in every column.
-    pub(crate) fn apply(&self, values: &mut [f32]) {
+    /// `(value - mean) / deviation` in every column, made a number of the kind of the others by `of`.
+    pub(crate) fn apply<T: Copy + Into<f64>>(&self, values: &mut [T], of: impl Fn(f64) -> T) {
         for row in values.chunks_exact_mut(self.mean.len()) {
             let columns = self.mean.iter().zip(&self.deviation);
             for (value, (mean, deviation)) in row.iter_mut().zip(columns) {
-                *value = ((f64::from(*value) - mean) / deviation) as f32;
+                *value = of(((*value).into() - mean) / deviation);
             }
         }
     }
@@ -135,10 +152,10 @@ impl Means {
     }
 
     /// Adds rows, `[M, D]`.
-    pub(crate) fn add(&mut self, values: &[f32]) {
+    pub(crate) fn add<T: Copy + Into<f64>>(&mut self, values: &[T]) {
         for row in values.chunks_exact(self.sums.len()) {
             for (sum, value) in self.sums.iter_mut().zip(row) {
-                *sum += f64::from(*value);
+                *sum += (*value).into();
             }
             self.rows += 1;
         }
@@ -165,10 +182,10 @@ pub(crate) struct Deviations {
 
 impl Deviations {
     /// Adds rows, `[M, D]`.
-    pub(crate) fn add(&mut self, values: &[f32]) {
+    pub(crate) fn add<T: Copy + Into<f64>>(&mut self, values: &[T]) {
         for row in values.chunks_exact(self.sums.len()) {
             for ((sum, value), mean) in self.sums.iter_mut().zip(row).zip(&self.mean) {
-                *sum += (f64::from(*value) - mean).powi(2);
+                *sum += ((*value).into() - mean).powi(2);
             }
             self.rows += 1;
         }
@@ -348,7 +365,7 @@ mod tests {
     #[test]
     fn columns_are_standardised_by_the_rows_that_count() {
         let mut values = vec![1.0, 5.0, 3.0, 5.0, 100.0, 5.0];
-        Standard::of(&values[..4], 2).apply(&mut values);
+        Standard::of(&values[..4], 2).apply(&mut values, |value| value as f32);
         assert_eq!(values, [-1.0, 0.0, 1.0, 0.0, 98.0, 0.0]);
     }
 

@@ -127,7 +127,7 @@ impl Tagged {
         each_piece(&mut |piece| deviations.add(&piece))?;
         let standard = deviations.finish();
         let of = |mut numbers: Vec<f32>, labels| {
-            standard.apply(&mut numbers);
+            standard.apply(&mut numbers, |value| value as f32);
             of(numbers, labels)
         };
         self.splits_in_pieces([most, width], read, of, see)
@@ -257,8 +257,8 @@ impl RowsBySplit<'_, f32> {
     /// Gives every one of `width` features mean 0 and deviation 1 over the training rows.
     pub(crate) fn standardise(&mut self, width: usize) {
         let standard = Standard::of(&self.train, width);
-        standard.apply(&mut self.train);
-        standard.apply(&mut self.test);
+        standard.apply(&mut self.train, |value| value as f32);
+        standard.apply(&mut self.test, |value| value as f32);
     }
 }
 

@@ -196,17 +196,6 @@ impl Windows {
 }
 
 impl Features {
-    /// Adds these features to `digest`.
-    pub(crate) fn digested(&self, digest: Digest) -> Digest {
-        let count = match self {
-            Self::Bytes { values, .. } => values.len(),
-            Self::Numbers(values) => values.len(),
-            Self::Tokens(windows) => windows.starts.len(),
-        };
-        let digest = self.digested_first(digest, count);
-        self.digested_last(self.digested_more(digest))
-    }
-
     /// Begins the digest of `count` features like these, which come in pieces: [`Features::digested_more`] adds each, and
     /// [`Features::digested_last`] ends it.
     pub(crate) fn digested_first(&self, digest: Digest, count: usize) -> Digest {

@@ -112,7 +112,7 @@ impl ListedPieces {
     /// Adds the examples of the next piece.
     pub fn push(&mut self, piece: &Examples) {
         let digest = self.digest.take();
-        let digest = digest.unwrap_or_else(|| begun(piece, self.count));
+        let digest = digest.unwrap_or_else(|| piece.begun_digest(self.count));
         self.digest = Some(piece.features.digested_more(digest));
         self.labels.extend_from_slice(&piece.labels);
         if let Some(owners) = &piece.owners {
@@ -129,9 +129,9 @@ impl ListedPieces {
     /// that of the [summary](crate::DatasetSummary::digest_of) of them and of the test examples of `left`.
     pub fn finish(self, left: &Splits) -> (TrainingList<'static>, String, String) {
         let (like, owners) = (&left.train, self.owners);
-        let digest = self.digest.unwrap_or_else(|| begun(like, self.count));
-        let digest = like.features.digested_last(digest);
-        let digest = digest.labels(&self.labels).owners(owners.as_deref());
+        let digest = self.digest;
+        let digest = digest.unwrap_or_else(|| like.begun_digest(self.count));
+        let digest = like.ended_digest(digest, &self.labels, owners.as_deref());
         let labels = [self.labels.as_slice(), left.test.labels()];
         let both = owners.as_deref().zip(left.test.owners());
         let outline = outline_digest(like.input, like.classes, labels, both);
@@ -151,18 +151,6 @@ impl ListedPieces {
         };
         (list, digest.finish(), outline.finish())
     }
-}
-
-/// The digest of `count` examples like those of `piece` before the first of their features.
-fn begun(piece: &Examples, count: usize) -> Digest {
-    let digest = piece.input.digested(Digest::of("examples"));
-    let values = match &piece.features {
-        Features::Tokens(_) => count,
-        Features::Bytes { .. } | Features::Numbers(_) => count * piece.width(),
-    };
-    piece
-        .features
-        .digested_first(digest.count(piece.classes), values)
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! SHA-256 digests of data.
 
-use std::fmt::Write as _;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::sync::OnceLock;
 
 use sha2::{Digest as _, Sha256};
+
+use crate::files::hashing::{Hashed, hexadecimal};
 
 /// Values that are converted to bytes at once.
 const CHUNK: usize = 1 << 14;
@@ -48,10 +49,10 @@ impl Digest {
     }
 
     /// Adds everything that can be read from `from`.
-    pub(crate) fn content(self, mut from: impl Read) -> io::Result<Self> {
-        let mut own = Sink(Sha256::new());
-        io::copy(&mut from, &mut own)?;
-        Ok(self.part("content", &own.0.finalize()))
+    pub(crate) fn content(self, from: impl Read) -> io::Result<Self> {
+        let mut own = Hashed::of(from);
+        io::copy(&mut own, &mut io::sink())?;
+        Ok(self.part("content", &own.finish().1))
     }
 
     /// Adds the owners of examples, if they are known.
@@ -79,13 +80,7 @@ impl Digest {
 
     /// The digest in lower-case hexadecimal.
     pub(crate) fn finish(self) -> String {
-        let digest = self.0.finalize();
-        digest
-            .iter()
-            .fold(String::with_capacity(64), |mut text, byte| {
-                write!(text, "{byte:02x}").expect("a String takes any text");
-                text
-            })
+        hexadecimal(&self.0.finalize())
     }
 
     fn head(mut self, name: &str, length: usize) -> Self {
@@ -124,20 +119,6 @@ pub(crate) enum Values<'a> {
     Bytes(&'a [u8]),
     Numbers(&'a [f32]),
     Indices(&'a [u32]),
-}
-
-/// Adds what is written to a digest.
-struct Sink(Sha256);
-
-impl Write for Sink {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// A digest that is computed on first use. All compare equal, so that data compare by what they hold.

@@ -1,6 +1,7 @@
 //! How a file is compressed, as its name says, and the reader that undoes it.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 
@@ -84,6 +85,18 @@ impl Packing {
 fn window_log(most: u64) -> u32 {
     let (usual, largest) = ZSTD_WINDOW_LOGS;
     (u64::BITS - most.saturating_sub(1).leading_zeros()).clamp(usual, largest)
+}
+
+/// Bytes of content that a packed byte is believed to hold.
+const MOST_YIELD: u64 = 100;
+
+/// Bytes of content that the file at `path` may hold, as far as its length tells.
+pub(crate) fn most_content(path: &Path) -> io::Result<u64> {
+    let length = fs::metadata(path)?.len();
+    Ok(match Packing::of(path) {
+        Packing::Plain => length,
+        _ => length.saturating_mul(MOST_YIELD),
+    })
 }
 
 /// The name of the content: `path` without the ending of a [`Packing`].

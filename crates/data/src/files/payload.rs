@@ -7,6 +7,7 @@ use md5::Md5;
 use sha2::{Digest, Sha256};
 
 use crate::DataError;
+use crate::files::hashing::hexadecimal;
 use crate::files::packing::Packing;
 use crate::files::regular;
 use crate::files::tar_member;
@@ -69,7 +70,7 @@ pub(crate) fn in_pieces(
         size += piece.len() as u64;
         see(place, &piece);
     }
-    Ok((size, hexadecimal(hash)))
+    Ok((size, hexadecimal(&hash.finalize())))
 }
 
 /// Size and SHA-256 of at most `limit + 1` bytes of `content`, without holding it.
@@ -78,7 +79,7 @@ pub(crate) fn digest(content: impl Read, limit: u64) -> io::Result<(u64, String)
     let size = each_piece(content.take(limit.saturating_add(1)), |piece| {
         hash.update(piece)
     })?;
-    Ok((size, hexadecimal(hash)))
+    Ok((size, hexadecimal(&hash.finalize())))
 }
 
 /// Size and checksums of at most `limit + 1` bytes of the file as it lies on the disk.
@@ -133,15 +134,15 @@ impl Sums {
     pub(crate) fn finish(self, bytes: u64) -> FileDigest {
         FileDigest {
             bytes,
-            sha256: hexadecimal(self.sha256),
-            md5: hexadecimal(self.md5),
+            sha256: hexadecimal(&self.sha256.finalize()),
+            md5: hexadecimal(&self.md5.finalize()),
         }
     }
 }
 
 /// The SHA-256 of `content` in hexadecimal.
 pub(crate) fn sha256(content: &[u8]) -> String {
-    hexadecimal(Sha256::new_with_prefix(content))
+    hexadecimal(&Sha256::digest(content))
 }
 
 /// What was wrong when the content of a dataset's file could not be read: a damaged file is
@@ -275,14 +276,6 @@ fn each_piece(mut content: impl Read, mut see: impl FnMut(&[u8])) -> io::Result<
             Err(error) => return Err(error),
         }
     }
-}
-
-/// The lower-case hexadecimal digits of a finished hash.
-fn hexadecimal(hash: impl Digest) -> String {
-    hash.finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
 }
 
 #[cfg(test)]

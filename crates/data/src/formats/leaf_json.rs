@@ -1,5 +1,6 @@
 //! The common reader of LEAF's json files: it streams them user by user and limits everything that it reads.
 
+mod by_user;
 mod users;
 mod watched;
 
@@ -8,7 +9,8 @@ use std::io::Read;
 use serde::de::DeserializeSeed;
 use serde_json::error::Category;
 
-pub(crate) use self::users::{Found, Lists};
+pub(crate) use self::by_user::{ByUser, File};
+pub(crate) use self::users::Lists;
 use self::watched::Watched;
 use crate::files::fault::Fault;
 

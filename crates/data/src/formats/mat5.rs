@@ -11,6 +11,8 @@ use std::io::Read;
 
 use flate2::read::ZlibDecoder;
 
+use crate::files::fault::Fault;
+
 /// Bytes of the header.
 const HEADER: usize = 128;
 /// The most bytes that the compressed elements of a file may have together, decompressed.
@@ -24,7 +26,7 @@ const MOST_DIMENSIONS: usize = 32;
 
 const MATRIX: u32 = 14;
 const COMPRESSED: u32 = 15;
-/// MatArray classes from double to 32-bit integers; the others are text, structures and 64-bit integers.
+/// Classes of arrays from double to 32-bit integers; the others are text, structures and 64-bit integers.
 const REAL_CLASSES: std::ops::RangeInclusive<u32> = 6..=13;
 const COMPLEX_FLAG: u32 = 0x0800;
 
@@ -37,21 +39,13 @@ pub(crate) struct MatArray {
     pub(crate) values: Vec<f64>,
 }
 
-/// A fault in a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MatFault {
-    /// The byte of the file at which it lies: of a compressed element its first.
-    pub(crate) offset: u64,
-    /// What was found and what was needed.
-    pub(crate) reason: String,
-}
-
-type Found<T> = Result<T, MatFault>;
+type Found<T> = Result<T, Fault>;
 
 /// The arrays of `file` whose name is `wanted`, in the order of the file.
 ///
 /// # Errors
-/// A [`MatFault`] at the first element that is wrong, or at an array that is wanted and does not hold real numbers.
+/// A [`Fault`] at the first element that is wrong, or at an array that is wanted and does not hold real numbers; in a compressed
+/// element, at the first byte of that.
 pub(crate) fn arrays(file: &[u8], wanted: impl Fn(&str) -> bool) -> Found<Vec<MatArray>> {
     let order = byte_order(file)?;
     let mut elements = Elements::new(
@@ -387,10 +381,7 @@ fn chunks<const BYTES: usize>(
 }
 
 fn fault<T>(offset: usize, reason: String) -> Found<T> {
-    Err(MatFault {
-        offset: offset as u64,
-        reason,
-    })
+    Err(Fault::at(offset, reason))
 }
 
 #[cfg(any(test, feature = "seeds"))]

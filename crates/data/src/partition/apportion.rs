@@ -1,4 +1,7 @@
-//! Dividing a whole number in given proportions.
+//! Dividing a whole number in given or drawn proportions, and examples by its parts.
+
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
 
 /// Splits `total` in proportion to `weights`, each part at least `least`.
 ///
@@ -24,6 +27,33 @@ pub(super) fn apportion(total: usize, weights: &[f64], least: usize) -> Vec<usiz
     }
     parts.iter_mut().for_each(|part| *part += least);
     parts
+}
+
+/// Has every client of `clients` take as many of `examples` as `sizes` says, one client after another.
+///
+/// # Panics
+/// If there are fewer examples.
+pub(super) fn hand_out(
+    examples: &[u32],
+    clients: impl IntoIterator<Item = usize>,
+    sizes: impl IntoIterator<Item = usize>,
+    shards: &mut [Vec<u32>],
+) {
+    let mut rest = examples;
+    for (client, size) in clients.into_iter().zip(sizes) {
+        let (part, others) = rest.split_at(size);
+        shards[client].extend_from_slice(part);
+        rest = others;
+    }
+}
+
+/// Draws `count` weights `exp(sigma * z)`, z standard normal.
+pub(super) fn lognormal(count: usize, sigma: f64, rng: &mut ChaCha8Rng) -> Vec<f64> {
+    let mut weight = || {
+        let z: f64 = StandardNormal.sample(rng);
+        (sigma * z).exp()
+    };
+    (0..count).map(|_| weight()).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::apportion::apportion;
+use super::apportion::{apportion, hand_out};
 use super::label_groups::by_label;
 use super::{Labelled, PartitionError, Shard, Strategy};
 
@@ -87,12 +87,8 @@ impl Strategy for Classes {
             }
             group.shuffle(rng);
             let weights: Vec<f64> = holders.iter().map(|&client| weights[client]).collect();
-            let mut rest = group.as_slice();
-            for (&client, size) in holders.iter().zip(apportion(group.len(), &weights, 1)) {
-                let (part, others) = rest.split_at(size);
-                shards[client].extend_from_slice(part);
-                rest = others;
-            }
+            let sizes = apportion(group.len(), &weights, 1);
+            hand_out(&group, holders.iter().copied(), sizes, &mut shards);
         }
         Ok(Shard::all(shards))
     }

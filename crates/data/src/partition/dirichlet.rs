@@ -10,6 +10,7 @@ use rand_distr::{Distribution, Gamma, Open01};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::apportion::hand_out;
 use super::label_groups::by_label;
 use super::{Labelled, PartitionError, Shard, Strategy};
 
@@ -107,12 +108,12 @@ impl Strategy for Dirichlet {
         let totals: Vec<usize> = groups.iter().map(Vec::len).collect();
         if self.shortfall == Shortfall::TopUp {
             let counts = self.counts(self.alpha, &totals, rng);
-            let mut shards = hand_out(groups, &counts, self.clients, rng);
+            let mut shards = dealt(groups, &counts, self.clients, rng);
             top_up(&mut shards, self.min_examples, rng);
             return Ok(Shard::all(shards));
         }
         match self.draw(self.alpha, DRAWS, &totals, rng) {
-            Some(counts) => Ok(Shard::all(hand_out(groups, &counts, self.clients, rng))),
+            Some(counts) => Ok(Shard::all(dealt(groups, &counts, self.clients, rng))),
             None => Err(PartitionError::Dirichlet {
                 alpha: self.alpha,
                 clients: self.clients,
@@ -188,7 +189,7 @@ fn counts(total: usize, shares: &[f64]) -> Vec<usize> {
 }
 
 /// Deals each label's examples, shuffled, by `counts[label][client]`.
-fn hand_out(
+fn dealt(
     groups: Vec<Vec<u32>>,
     counts: &[Vec<usize>],
     clients: usize,
@@ -197,12 +198,7 @@ fn hand_out(
     let mut shards = vec![Vec::new(); clients];
     for (mut group, counts) in groups.into_iter().zip(counts) {
         group.shuffle(rng);
-        let mut rest = group.as_slice();
-        for (shard, &count) in shards.iter_mut().zip(counts) {
-            let (part, others) = rest.split_at(count);
-            shard.extend_from_slice(part);
-            rest = others;
-        }
+        hand_out(&group, 0..clients, counts.iter().copied(), &mut shards);
     }
     shards
 }

@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::apportion::apportion;
+use super::apportion::{apportion, hand_out};
 use super::label_groups::by_label;
 use super::{Labelled, PartitionError, Shard, Strategy};
 
@@ -91,12 +91,8 @@ impl Strategy for Explicit {
             if self.order == ExampleOrder::Shuffled {
                 group.shuffle(rng);
             }
-            let mut rest = group.as_slice();
-            for (shard, row) in shards.iter_mut().zip(&table) {
-                let (part, others) = rest.split_at(row[label]);
-                shard.extend_from_slice(part);
-                rest = others;
-            }
+            let sizes = table.iter().map(|row| row[label]);
+            hand_out(&group, 0.., sizes, &mut shards);
         }
         Ok(Shard::all(shards))
     }

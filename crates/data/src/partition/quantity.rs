@@ -1,11 +1,10 @@
 //! `quantity`: clients differ in how much they have, not in what.
 
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::apportion::apportion;
+use super::apportion::{apportion, lognormal};
 use super::{Labelled, PartitionError, Shard, Strategy, at_random};
 
 /// All examples, shuffled and dealt in sizes proportional to `exp(sigma * z)`, z standard normal.
@@ -50,11 +49,7 @@ impl Strategy for Quantity {
         examples: Labelled<'_>,
         rng: &mut ChaCha8Rng,
     ) -> Result<Vec<Shard>, PartitionError> {
-        let mut weight = || {
-            let z: f64 = StandardNormal.sample(rng);
-            (self.sigma * z).exp()
-        };
-        let weights: Vec<f64> = (0..self.clients).map(|_| weight()).collect();
+        let weights = lognormal(self.clients, self.sigma, rng);
         let sizes = apportion(examples.examples, &weights, 1);
         Ok(at_random::deal(examples, sizes, rng))
     }

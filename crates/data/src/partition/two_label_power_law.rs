@@ -4,10 +4,10 @@ use std::mem;
 
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::apportion::lognormal;
 use super::label_groups::by_label;
 use super::{Labelled, PartitionError, Shard, Strategy};
 
@@ -126,11 +126,7 @@ impl Strategy for TwoLabelPowerLaw {
 
 /// Consecutive parts of `examples` in lognormal proportions, rounded down.
 fn shares<'a>(examples: &'a [u32], count: usize, rng: &mut ChaCha8Rng) -> Vec<&'a [u32]> {
-    let mut weight = || {
-        let z: f64 = StandardNormal.sample(rng);
-        (SIGMA * z).exp()
-    };
-    let weights: Vec<f64> = (0..count).map(|_| weight()).collect();
+    let weights = lognormal(count, SIGMA, rng);
     let sum: f64 = weights.iter().sum();
     let mut rest = examples;
     let mut take = |weight: &f64| {

@@ -157,3 +157,24 @@ impl Bound for DfedrwBound {
         found
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use meshfold_algorithms::{Aggregate, Quantise};
+    use meshfold_engine::NormScope;
+    use meshfold_theory::quantised_message_bits;
+
+    #[test]
+    fn messages_have_the_bits_that_the_theory_counts() {
+        for (bits, parameters) in [(2, 1), (4, 7850), (8, 199_210), (24, 3)] {
+            let quantise = Quantise {
+                bits,
+                norm: NormScope::Model,
+                aggregate: Aggregate::default(),
+            };
+            let counted = quantised_message_bits(bits, parameters).div_ceil(8);
+            let sent = quantise.message_bytes(parameters as usize, 2);
+            assert_eq!(u128::from(sent), counted, "{bits} {parameters}");
+        }
+    }
+}

@@ -44,8 +44,8 @@ fn the_scaler_centres_what_varies_and_keeps_the_rest() {
         examples[row * FEATURES] = value;
         examples[row * FEATURES + 1] = 4.0;
     }
-    let scaler = Scaler::fitted(&examples);
-    scaler.apply(&mut examples);
+    let standard = Standard::of(&examples, FEATURES);
+    standard.apply(&mut examples, |number| number);
     // Mean 3, population variance 14/3.
     let deviation = (14.0_f64 / 3.0).sqrt();
     assert!((examples[2 * FEATURES] - 3.0 / deviation).abs() < 1e-12);

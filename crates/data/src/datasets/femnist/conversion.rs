@@ -58,7 +58,7 @@ pub struct FemnistConversion {
     pub test: usize,
     /// Writers, each with images of both kinds.
     pub writers: usize,
-    /// ImageClasses of the images.
+    /// Classes of the images.
     pub classes: usize,
     /// Images of `by_write.zip` that `by_class.zip` has not; they are left out.
     pub unlabelled: usize,

@@ -6,20 +6,19 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek};
-use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tempfile::NamedTempFile;
 
 use super::{CLASSES, MOST_IMAGES, NAME, SHAPE, Written, expect_some};
-use crate::examples::per_piece;
+use crate::datasets::image_pieces::ImagePieces;
 use crate::files::fault::Fault;
 use crate::files::regular;
 use crate::formats::npy::{Kind, NpyArray};
 use crate::formats::npz::{NpzWriter, in_array};
 use crate::formats::zip_member::ZipMember;
-use crate::{DataError, DataFolder, DatasetSummary, Examples, Input, Manifest, Splits};
+use crate::{DataError, DataFolder, DatasetSummary, Examples, Input, Manifest, Scale, Splits};
 
 const FILE: &str = "femnist.npz";
 const WIDTH: usize = SHAPE.width * SHAPE.height;
@@ -54,15 +53,10 @@ pub(super) fn load_in_pieces(
     let tags = Tags::read(&path, "train", writers)?;
     let mut kept = (0..tags.owners.len()).filter(|index| tags.is_read(*index));
     let images = kept.clone().count();
-    let step = per_piece(most, WIDTH).min(images);
-    let (mut like, mut piece) = (None, Written::default());
-    let mut on = |piece: &mut Written| {
-        let examples = mem::take(piece).examples("train")?;
-        see(&examples);
-        like = Some(examples.selected(&[]));
-        Ok(())
-    };
-    let mut failed = None;
+    expect_some(images, "train")?;
+    let make = |pixels, labels| Examples::new(pixels, labels, SHAPE, CLASSES, Scale::UNIT);
+    let mut pieces = ImagePieces::new(images, [most, WIDTH], &make, see).with_owners();
+    let mut image = Vec::with_capacity(WIDTH);
     in_array(NAME, &path, "x_train", |array| {
         chosen_rows(
             array,
@@ -70,32 +64,16 @@ pub(super) fn load_in_pieces(
             |index| tags.is_read(index),
             |array| {
                 let index = kept.next().expect("a row for each image that is read");
-                if piece.labels.is_empty() {
-                    piece.pixels.reserve_exact(step * WIDTH);
-                }
-                array.append(WIDTH, &mut piece.pixels)?;
-                piece.owners.push(tags.owners[index]);
-                piece.labels.push(tags.labels[index]);
-                if piece.labels.len() == step
-                    && let Err(error) = on(&mut piece)
-                {
-                    failed = Some(error);
-                }
+                image.clear();
+                array.append(WIDTH, &mut image)?;
+                pieces.push_of(tags.owners[index], tags.labels[index], &image);
                 Ok(())
             },
         )
     })?;
-    if !piece.labels.is_empty() {
-        on(&mut piece)?;
-    }
-    let train = match (failed, like) {
-        (Some(error), _) => return Err(error),
-        (None, Some(like)) => Arc::new(like),
-        // There is no image at all.
-        (None, None) => piece.examples("train")?,
-    };
+    let (train, _) = pieces.finish()?;
     Ok(Some(Splits {
-        train,
+        train: Arc::new(train),
         test: read(&path, "test", writers)?,
         validation: None,
     }))
@@ -112,7 +90,7 @@ pub(super) fn summary(
     let of = |split| Tags::read(&path, split, writers).map(Tags::kept);
     let ((train, mut owners), (test, of_test)) = (of("train")?, of("test")?);
     for (labels, split) in [(&train, "train"), (&test, "test")] {
-        expect_some(labels, split)?;
+        expect_some(labels.len(), split)?;
     }
     owners.extend(of_test);
     let summary = DatasetSummary::new(Input::Numbers(SHAPE), CLASSES, &train, &test);

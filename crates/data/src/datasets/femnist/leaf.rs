@@ -10,7 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 
 use super::{CLASSES, SHAPE};
 use crate::files::fault::Fault;
-use crate::formats::leaf_json::{self, Found, Lists};
+use crate::formats::leaf_json::{self, ByUser, File, Lists};
 
 /// Bytes that a name or a number may have.
 const LONGEST: usize = 1 << 16;
@@ -93,69 +93,19 @@ struct Reader<'a, 'b> {
     numbering: &'a mut Numbering<'b>,
 }
 
-struct File<'r, 'a, 'b>(&'r mut Reader<'a, 'b>);
+impl ByUser for Reader<'_, '_> {
+    const THINGS: &'static str = "images";
 
-impl<'de> DeserializeSeed<'de> for File<'_, '_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
-        json.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for File<'_, '_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with users, num_samples and user_data")
+    fn fits(found: u64, announced: u64) -> bool {
+        found == announced
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let (mut lists, mut found) = (Lists::default(), None);
-        while let Some(key) = map.next_key::<String>()? {
-            match key.as_str() {
-                "user_data" if found.is_none() => {
-                    found = Some(map.next_value_seed(Writers(&mut *self.0))?);
-                }
-                "user_data" => return Err(A::Error::duplicate_field("user_data")),
-                key if lists.take(key, &mut map)? => {}
-                _ => drop(map.next_value::<IgnoredAny>()?),
-            }
-        }
-        let found = found.ok_or_else(|| A::Error::missing_field("user_data"))?;
-        lists.agree(found, "images", |found, announced| found == announced)
-    }
-}
-
-/// The object of all users; gives how many images each has.
-struct Writers<'r, 'a, 'b>(&'r mut Reader<'a, 'b>);
-
-impl<'de> DeserializeSeed<'de> for Writers<'_, '_, '_> {
-    type Value = Found;
-
-    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
-        json.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Writers<'_, '_, '_> {
-    type Value = Found;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of users")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut all = Found::default();
-        while let Some(user) = map.next_key::<String>()? {
-            let owner = (self.0.numbering)(&user);
-            let found = map.next_value_seed(Images {
-                reader: &mut *self.0,
-                owner,
-            })?;
-            all.add(user, found).map_err(A::Error::custom)?;
-        }
-        Ok(all)
+    fn read<'de, M: MapAccess<'de>>(&mut self, user: &str, map: &mut M) -> Result<u64, M::Error> {
+        let owner = (self.numbering)(user);
+        map.next_value_seed(Images {
+            reader: self,
+            owner,
+        })
     }
 }
 

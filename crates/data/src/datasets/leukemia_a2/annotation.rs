@@ -23,8 +23,14 @@ pub(crate) fn classes(content: &[u8]) -> Result<HashMap<String, u16>, Fault> {
     let mut classes = HashMap::new();
     let mut columns = None;
     let mut offset = text.find('\n').map_or(text.len(), |end| end + 1);
-    for line in lines.take(MOST_SAMPLES) {
+    for line in lines {
         if !line.is_empty() {
+            if classes.len() == MOST_SAMPLES {
+                return Err(Fault::at(
+                    offset,
+                    format!("more than {MOST_SAMPLES} samples"),
+                ));
+            }
             let cells: Vec<&str> = line.split('\t').collect();
             let shift = cells.len().wrapping_sub(header.len());
             if shift > 1 || *columns.get_or_insert(cells.len()) != cells.len() {
@@ -74,5 +80,10 @@ mod tests {
         let reason = |content: &[u8]| classes(content).unwrap_err().reason;
         assert_eq!(reason(b""), "no column is called Condition");
         assert_eq!(reason(&[0xff]), "an annotation that is no text");
+        let many: String = (0..=MOST_SAMPLES)
+            .map(|row| format!("{row}\tCASE\n"))
+            .collect();
+        let many = "\"Condition\"\n".to_owned() + &many;
+        assert_eq!(reason(many.as_bytes()), "more than 1000000 samples");
     }
 }

@@ -10,12 +10,12 @@ use sha2::{Digest, Sha256};
 
 use super::matrix::{self, MOST_BYTES, MOST_NUMBERS, Matrix};
 use super::{GENES, NAME};
-use crate::DataError;
-use crate::files::fault::Fault;
-use crate::files::manifest::{Content, ManifestFile};
+use crate::files::hashing::{Hashed, hexadecimal};
 use crate::files::payload;
+use crate::files::place::Place;
 use crate::files::regular;
 use crate::files::unfinished;
+use crate::{DataError, Manifest, ManifestFile};
 
 pub(super) const MAGIC: &[u8; 8] = b"MFA2\0\0\0\x01";
 /// How the name of a cache begins that is being written.
@@ -52,35 +52,16 @@ pub(crate) fn place(path: &Path) -> PathBuf {
 
 fn parsed(path: &Path, expected: Option<&ManifestFile>) -> Result<Matrix, DataError> {
     let content = payload::open(path, MOST_BYTES);
-    let mut hashed = Hashed {
-        inner: content.map_err(|error| payload::fault(NAME, path, 0, error))?,
-        hash: Sha256::new(),
-        bytes: 0,
-    };
+    let mut hashed = Hashed::of(content.map_err(|error| payload::fault(NAME, path, 0, error))?);
     // A number takes a digit and what follows it.
     let most = expected.map_or(0, |file| file.content_bytes() as usize / 2);
     let matrix = matrix::read(&mut hashed, GENES, most).map_err(|fault| fault.of(NAME, path))?;
-    let Some(expected) = expected else {
-        return Ok(matrix);
-    };
-    let (found, needed) = (hashed.bytes, expected.content_bytes());
-    if found != needed {
-        let reason = format!("{found} bytes found, {needed} bytes needed");
-        return Err(Fault::at(found.min(needed), reason).of(NAME, path));
+    if let Some(expected) = expected {
+        let (manifest, place) = (Manifest::by_name(NAME)?, Place::File(path.to_owned()));
+        manifest.expect_length(expected, &place, hashed.passed())?;
+        manifest.verify(expected, &place, &hexadecimal(&hashed.finish().1))?;
     }
-    let sum: String = hashed
-        .hash
-        .finalize()
-        .iter()
-        .map(|b| format!("{b:02x}"))
-        .collect();
-    match expected.judge(&sum) {
-        Content::Other { found, needed } => {
-            let reason = format!("content has SHA-256 {found}, {needed} needed");
-            Err(Fault::at(0_u64, reason).of(NAME, path))
-        }
-        Content::Published | Content::Copy(_) | Content::Uncompared => Ok(matrix),
-    }
+    Ok(matrix)
 }
 
 /// The matrix in the cache at `place`, if it is whole and of the file with the hash `source`.
@@ -173,30 +154,10 @@ fn file_hash(path: &Path) -> io::Result<[u8; 32]> {
     if length > MOST_BYTES {
         return Err(payload::overlong_file(MOST_BYTES));
     }
-    let mut hashed = Hashed {
-        inner: file.take(length),
-        hash: Sha256::new(),
-        bytes: 0,
-    };
+    let mut hashed = Hashed::of(file.take(length));
     let mut buffer = vec![0; 1 << 18];
     while hashed.read(&mut buffer)? > 0 {}
-    Ok(hashed.hash.finalize().into())
-}
-
-/// Hashes what is read.
-struct Hashed<R> {
-    inner: R,
-    hash: Sha256,
-    bytes: u64,
-}
-
-impl<R: Read> Read for Hashed<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        self.hash.update(&buffer[..count]);
-        self.bytes += count as u64;
-        Ok(count)
-    }
+    Ok(hashed.finish().1)
 }
 
 #[cfg(test)]

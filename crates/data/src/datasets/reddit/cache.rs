@@ -1,4 +1,4 @@
-//! ChosenComments comments kept in a file of their own, so that a month is read once.
+//! Chosen comments kept in a file of their own, so that a month is read once.
 //!
 //! A cache holds tokens, no words: a magic number, the key, five counts, the tokens and for each comment its length and
 //! owner, all little-endian, and the SHA-256 of all that. One that is damaged, or of another key, counts as absent.
@@ -6,10 +6,9 @@
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
-use sha2::{Digest, Sha256};
-
 use super::ChosenComments;
 use super::comments::{Comments, MOST_WORDS};
+use crate::files::hashing::Hashed;
 use crate::files::regular;
 use crate::files::unfinished;
 
@@ -33,15 +32,11 @@ pub(super) fn save(path: &Path, key: &[u8; SUM], chosen: &ChosenComments) -> io:
     let folder = path.parent().unwrap_or(Path::new(""));
     unfinished::remove_leftovers(folder, UNFINISHED);
     let file = unfinished::create(folder, UNFINISHED)?;
-    let mut writer = Summing {
-        inner: BufWriter::with_capacity(1 << 20, file),
-        sum: Sha256::new(),
-    };
+    let mut writer = Hashed::of(BufWriter::with_capacity(1 << 20, file));
     write(&mut writer, key, chosen)?;
-    let sum = writer.sum.finalize();
-    writer.inner.write_all(&sum)?;
+    let (mut writer, sum) = writer.finish();
+    writer.write_all(&sum)?;
     let file = writer
-        .inner
         .into_inner()
         .map_err(io::IntoInnerError::into_error)?;
     file.persist(path)?;
@@ -73,10 +68,7 @@ fn write(to: &mut impl Write, key: &[u8; SUM], chosen: &ChosenComments) -> io::R
 
 /// Reads a cache of `length` bytes.
 pub(super) fn read(from: impl Read, length: u64, key: &[u8; SUM]) -> Option<ChosenComments> {
-    let mut from = Summing {
-        inner: from,
-        sum: Sha256::new(),
-    };
+    let mut from = Hashed::of(from);
     let mut header = [0; HEADER];
     from.read_exact(&mut header).ok()?;
     let (magic, rest) = header.split_at(MAGIC.len());
@@ -121,14 +113,15 @@ pub(super) fn read(from: impl Read, length: u64, key: &[u8; SUM]) -> Option<Chos
     }
     let train = comments(&mut from, train_words as usize, train_comments as usize)?;
     let test = comments(&mut from, test_words as usize, test_comments as usize)?;
+    let (mut from, found) = from.finish();
     let mut sum = [0; SUM];
-    from.inner.read_exact(&mut sum).ok()?;
+    from.read_exact(&mut sum).ok()?;
     let chosen = ChosenComments {
         train,
         test,
         tokens: tokens as usize,
     };
-    (from.sum.finalize()[..] == sum).then_some(chosen)
+    (found == sum).then_some(chosen)
 }
 
 fn comments(from: &mut impl Read, words: usize, comments: usize) -> Option<Comments> {
@@ -159,32 +152,6 @@ fn numbers<const BYTES: usize, T>(
         left -= piece.len();
     }
     Some(numbers)
-}
-
-/// A reader or writer that sums up what passes.
-struct Summing<T> {
-    inner: T,
-    sum: Sha256,
-}
-
-impl<T: Read> Read for Summing<T> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(buffer)?;
-        self.sum.update(&buffer[..read]);
-        Ok(read)
-    }
-}
-
-impl<T: Write> Write for Summing<T> {
-    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        let written = self.inner.write(buffer)?;
-        self.sum.update(&buffer[..written]);
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
-    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 
 use super::words::LONGEST;
 use crate::files::fault::Fault;
-use crate::formats::leaf_json::{self, Found, Lists};
+use crate::formats::leaf_json::{self, ByUser, File};
 
 /// The most comments of a user.
 const MOST_COMMENTS: usize = 1_000_000;
@@ -29,75 +29,24 @@ type Take<'a> = dyn FnMut(&str, Vec<String>) -> Result<(), String> + 'a;
 /// # Errors
 /// A [`Fault`] where the file is not such json or `take` refuses; comments are not quoted.
 pub(crate) fn each_user(file: impl Read, take: &mut Take<'_>) -> Result<(), Fault> {
-    leaf_json::parse(file, MOST_BYTES, File { take })
+    leaf_json::parse(file, MOST_BYTES, File(&mut Taker(take)))
 }
 
-/// The outermost object.
-struct File<'a, 'b> {
-    take: &'a mut Take<'b>,
-}
+/// Whoever takes users and their comments.
+struct Taker<'a, 'b>(&'a mut Take<'b>);
 
-impl<'de> DeserializeSeed<'de> for File<'_, '_> {
-    type Value = ();
+impl ByUser for Taker<'_, '_> {
+    const THINGS: &'static str = "comments";
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for File<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with user_data")
+    fn fits(found: u64, announced: u64) -> bool {
+        found <= announced
     }
 
-    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
-        let (mut lists, mut found) = (Lists::default(), None);
-        while let Some(key) = map.next_key::<String>()? {
-            match key.as_str() {
-                "user_data" if found.is_some() => {
-                    return Err(M::Error::duplicate_field("user_data"));
-                }
-                "user_data" => found = Some(map.next_value_seed(Users { take: self.take })?),
-                key if lists.take(key, &mut map)? => {}
-                _ => drop(map.next_value::<IgnoredAny>()?),
-            }
-        }
-        let found = found.ok_or_else(|| M::Error::missing_field("user_data"))?;
-        lists.agree(found, "comments", |found, announced| found <= announced)
-    }
-}
-
-/// The object of users; gives how many comments each has.
-struct Users<'a, 'b> {
-    take: &'a mut Take<'b>,
-}
-
-impl<'de> DeserializeSeed<'de> for Users<'_, '_> {
-    type Value = Found;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Found, D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Users<'_, '_> {
-    type Value = Found;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of users")
-    }
-
-    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Found, M::Error> {
-        let mut found = Found::default();
-        while let Some(user) = map.next_key::<String>()? {
-            let comments = map.next_value_seed(User)?;
-            let count = comments.len() as u64;
-            (self.take)(&user, comments).map_err(M::Error::custom)?;
-            found.add(user, count).map_err(M::Error::custom)?;
-        }
-        Ok(found)
+    fn read<'de, M: MapAccess<'de>>(&mut self, user: &str, map: &mut M) -> Result<u64, M::Error> {
+        let comments = map.next_value_seed(User)?;
+        let count = comments.len() as u64;
+        (self.0)(user, comments).map_err(M::Error::custom)?;
+        Ok(count)
     }
 }
 
@@ -269,7 +218,7 @@ mod tests {
             (
                 "[]".into(),
                 1,
-                "another kind of value, an object with user_data needed",
+                "another kind of value, an object with users, num_samples and user_data needed",
             ),
             (r#"{"users": []}"#.into(), 13, "missing field `user_data`"),
             (of_one("{}"), all + 2, "missing field `x`"),

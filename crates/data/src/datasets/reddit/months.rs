@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -14,15 +13,17 @@ use super::authors::counted;
 use super::comments::{Collection, Comments, SPECIAL, Vocabulary};
 use super::dump::{self, Comment, DumpFault};
 use super::{ChosenComments, NAME, Reddit, RedditSource, cache, leaf, words};
-use crate::files::packing::{Packing, packed};
+use crate::files::fault::Fault;
+use crate::files::hashing::hexadecimal;
+use crate::files::json_files::json_files;
+use crate::files::packing::{most_content, packed};
 use crate::files::payload;
 use crate::files::regular;
 use crate::{DataError, DataFolder, Manifest};
 
 /// The most bytes of content of a file: the largest month that there is has a third of it.
 const MOST_CONTENT: u64 = 1 << 40;
-/// Bytes of LEAF's json that a packed byte is believed to hold, beside those that any file may have.
-const MOST_YIELD: u64 = 100;
+/// Bytes of LEAF's json that any file may have, beside those that its length lets believe.
 const FREE_YIELD: u64 = 64 << 20;
 /// The most different authors of the training months.
 const MOST_AUTHORS: usize = 200_000_000;
@@ -141,31 +142,6 @@ impl Sources {
     }
 }
 
-/// The `.json` files in `folder`, packed or not, in the order of their names; none if there is no such folder.
-fn json_files(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(DataError::io("list", folder)(error)),
-    };
-    let mut files = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(DataError::io("list", folder))?.path();
-        let plain = crate::files::packing::unpacked(&path);
-        if plain.extension().is_none_or(|ending| ending != "json") {
-            continue;
-        }
-        match regular::is_there(&path) {
-            Ok(true) => files.push(path),
-            Ok(false) => {}
-            Err(_) if path.is_dir() => {}
-            Err(error) => return Err(DataError::io("read", path)(error)),
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
 /// Reads each dump of `paths` in turn.
 pub(super) fn each_comment<T: Send>(
     paths: &[PathBuf],
@@ -176,20 +152,11 @@ pub(super) fn each_comment<T: Send>(
         let content = payload::open(path, MOST_CONTENT)
             .map_err(|error| payload::fault(NAME, path, 0, error))?;
         dump::each(content, &of, &mut take).map_err(|fault| match fault {
-            DumpFault::Malformed { offset, reason } => malformed(path, offset, reason),
+            DumpFault::Malformed { offset, reason } => Fault::at(offset, reason).of(NAME, path),
             DumpFault::Unreadable { offset, error } => payload::fault(NAME, path, offset, error),
         })?;
     }
     Ok(())
-}
-
-fn malformed(path: &Path, offset: u64, reason: String) -> DataError {
-    DataError::Malformed {
-        dataset: NAME.into(),
-        path: path.into(),
-        offset,
-        reason,
-    }
 }
 
 /// Reads the training months twice, to count the comments of each author and to take those of the chosen ones, and the
@@ -383,17 +350,8 @@ fn each_leaf_user(
 
 /// Bytes of json that the file at `path` may hold, as far as its length tells.
 fn most_leaf_content(path: &Path) -> Result<u64, DataError> {
-    let length = fs::metadata(path)
-        .map_err(DataError::io("read", path))?
-        .len();
-    Ok(match Packing::of(path) {
-        Packing::Plain => MOST_CONTENT,
-        _ => length.saturating_mul(MOST_YIELD).saturating_add(FREE_YIELD),
-    })
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let most = most_content(path).map_err(DataError::io("read", path))?;
+    Ok(most.saturating_add(FREE_YIELD))
 }
 
 #[cfg(test)]
