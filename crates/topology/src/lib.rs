@@ -46,7 +46,9 @@ pub use mixing_matrix::{Form, MixingMatrix};
 pub use nodes::Nodes;
 pub use overlay::{Neighbours, Overlay};
 pub use redacted::redacted;
-pub use spectrum::{DECAYS, DENSE_NODES, Spectrum, effective_neighbours, joint_lambda};
+pub use spectrum::{
+    DECAYS, DENSE_NODES, Spectrum, effective_neighbours, joint_lambda, largest_eigenvalue,
+};
 pub use summary::{DegreeSummary, EffectiveNeighbours, OverlaySummary};
 pub use topology::{
     BalancedTree, Barbell, Complete, DCliques, Edges, ErdosRenyi, Exponential, Grid,

@@ -13,6 +13,7 @@ mod lanczos;
 mod shift_invert;
 mod symmetric;
 
+pub use dense::largest_eigenvalue;
 pub use distance_from_mean::joint_lambda;
 pub use effective_neighbours::{DECAYS, effective_neighbours};
 pub(crate) use lanczos::STEPS as LANCZOS_STEPS;

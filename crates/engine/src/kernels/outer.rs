@@ -78,7 +78,7 @@ impl<U: Update> ProductKernel for Outer<'_, U> {
 /// the sums would have to lie in memory.
 macro_rules! each_row {
     ($row:ident < $rows:ident, [$($number:literal)*], $body:block) => {
-        $(if $number < $rows {
+        $(if const { $number < $rows } {
             let $row = $number;
             $body
         })*
@@ -128,7 +128,7 @@ impl<U: Update> Outer<'_, U> {
             }
         }
         let first = tile.k * self.columns + tile.column;
-        if V > 1 {
+        if const { V > 1 } {
             each_row!(r < R, [0 1 2 3 4 5 6 7 8 9 10 11], {
                 for (vector, sum) in sums[r].iter().enumerate() {
                     let offset = first + r * self.columns + vector * lanes;

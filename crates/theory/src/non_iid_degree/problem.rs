@@ -1,7 +1,8 @@
 //! What the convergence theorems ask of logistic regression with weight decay.
 
 use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, Par, Side};
+use faer::{Accum, Mat, MatRef, Par};
+use meshfold_topology::largest_eigenvalue;
 use rayon::prelude::*;
 use std::sync::atomic::AtomicBool;
 
@@ -78,7 +79,7 @@ impl LogisticProblem {
                 let weights = vec![1.0 / shard.len() as f64; shard.len()];
                 let loss = CrossEntropy::of(train, shard, weights, decay, stop);
                 let squares = mean_squares(&loss.inputs);
-                let most = largest_eigenvalue(&loss.inputs);
+                let most = largest_curvature(&loss.inputs);
                 let model = padded(first(client), loss.classes, loss.padded());
                 let begins = loss.at(&model, &mut vec![0.0; model.len()]);
                 let least = loss.least(OWN).loss;
@@ -184,7 +185,7 @@ fn largest_norm(inputs: &impl Inputs) -> f64 {
 }
 
 /// The largest eigenvalue of `(1/n) Σ x xᵀ`.
-fn largest_eigenvalue(inputs: &impl Inputs) -> f64 {
+fn largest_curvature(inputs: &impl Inputs) -> f64 {
     let (count, width) = (inputs.count(), inputs.width());
     let block = |first: usize, rows: usize| {
         let mut block = Mat::<f64>::zeros(width, rows);
@@ -195,23 +196,23 @@ fn largest_eigenvalue(inputs: &impl Inputs) -> f64 {
         block
     };
     let mut gram = Mat::<f64>::zeros(width.min(count), width.min(count));
-    let mut add = |a: faer::MatRef<'_, f64>, b: faer::MatRef<'_, f64>| {
-        matmul(gram.as_mut(), Accum::Add, a, b, 1.0, Par::Seq);
-    };
     if count < width {
         let all = block(0, count);
-        add(all.transpose(), all.as_ref());
+        add_product(&mut gram, all.transpose(), all.as_ref());
     } else {
         for first in (0..count).step_by(BLOCK) {
             let some = block(first, BLOCK.min(count - first));
-            add(some.as_ref(), some.transpose());
+            add_product(&mut gram, some.as_ref(), some.transpose());
         }
     }
-    let eigenvalues = gram.self_adjoint_eigenvalues(Side::Lower);
-    let found = eigenvalues.ok().and_then(|values| values.last().copied());
     // No eigenvalue is above the sum of all, which is the trace.
     let trace = || gram.diagonal().column_vector().iter().sum();
-    found.unwrap_or_else(trace) / count.max(1) as f64
+    largest_eigenvalue(gram.as_ref()).unwrap_or_else(trace) / count.max(1) as f64
+}
+
+/// `sum + a b`; not part of what is generic, so that it is compiled once.
+fn add_product(sum: &mut Mat<f64>, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
+    matmul(sum.as_mut(), Accum::Add, a, b, 1.0, Par::Seq);
 }
 
 /// `value` rounded up to [`DIGITS`]: the last bits of an eigenvalue depend on the processor.

@@ -144,7 +144,7 @@ fn gradients_change_no_faster_than_the_smoothness_and_almost_as_fast_somewhere()
 }
 
 #[test]
-fn the_largest_eigenvalue_is_that_of_power_iteration() {
+fn the_largest_curvature_is_that_of_power_iteration() {
     for (examples, width) in sizes() {
         let (table, _) = table(examples, width);
         let inputs = Chosen::new(&table, (0..examples as u32).collect());
@@ -163,7 +163,7 @@ fn the_largest_eigenvalue_is_that_of_power_iteration() {
             value = norm(next.iter().copied());
             vector = next.iter().map(|x| x / value).collect();
         }
-        let found = largest_eigenvalue(&inputs);
+        let found = largest_curvature(&inputs);
         assert!((found / value - 1.0).abs() < 1e-9, "{found} {value}");
     }
 }
